@@ -11,7 +11,7 @@ use crate::barrier::Standing;
 use crate::config::Process;
 use crate::effect::EffectRunner;
 use crate::handler::Intake;
-use crate::sandbox::{SandboxError, TaskSandboxes};
+use crate::sandbox::{SandboxError, Sandboxes, TaskSandboxes};
 use crate::store::{Claim, StoreError, Word};
 use crate::supervise::{Works, caught};
 use crate::task::{Awake, Machine};
@@ -78,7 +78,9 @@ struct Held {
 /// This host, where others share its store.
 pub struct Hosts {
     machine: Arc<Machine>,
+    config: Arc<Process>,
     effects: Arc<EffectRunner>,
+    sandboxes: Arc<Sandboxes>,
     intake: Arc<Intake>,
     works: Works,
     barrier: watch::Receiver<Standing>,
@@ -118,7 +120,9 @@ impl Hosts {
         };
         Arc::new(Self {
             machine: machine.clone(),
+            config: parts.config.clone(),
             effects,
+            sandboxes: parts.sandboxes.clone(),
             intake,
             works: parts.works.clone(),
             barrier: parts.barrier.clone(),
@@ -136,7 +140,7 @@ impl Hosts {
     }
 
     fn standing(&self) -> &TaskSandboxes {
-        &self.effects.sandboxes.of_tasks
+        &self.sandboxes.of_tasks
     }
 
     /// Begins to hold leases, and to hear the other hosts. Goes on while the bot drains: who begins it ends it.
@@ -267,7 +271,7 @@ impl Hosts {
         let broken = matches!(*self.barrier.borrow(), Standing::Broken(_) | Standing::Refused(_));
         let all = self.held();
         let fails = all.adoptions.values().any(|adoption| matches!(adoption, Adoption::Failed(_)));
-        let configured = self.effects.config.keys();
+        let configured = self.config.keys();
         // Who is on its way out takes nothing more.
         let asked = configured.iter().filter(|key| !drains || all.adoptions.contains_key(*key));
         Ok(Claim {
@@ -293,7 +297,7 @@ impl Hosts {
 
     async fn find_left_over(&self) -> Result<(), StoreError> {
         let mut keys = self.machine.store().repositories_with_tasks().await?;
-        keys.retain(|key| self.effects.config.repository(key).is_none());
+        keys.retain(|key| self.config.repository(key).is_none());
         self.held().left_over = keys;
         Ok(())
     }

@@ -17,9 +17,8 @@ use crate::bot::idle::IdleSandboxes;
 use crate::bot::keeper::Keeper;
 use crate::bot::registry::{Followers, Registry};
 use crate::clock::Clock;
-use crate::config::process::Role;
 use crate::config::{Process, Secret};
-use crate::effect::{EffectRunner, Here, Listeners, Posts, Rulebook, Speaker};
+use crate::effect::{EffectRunner, Given};
 use crate::forge::{Account, Forge, Whereabouts};
 use crate::git::{Auth, Repos};
 use crate::handler::{Intake, Reader};
@@ -137,12 +136,16 @@ impl Bot {
         let (machine, moved) = Machine::of(parts.store.clone(), parts.epoch, host, leases);
         let config = parts.config.clone();
         let registry = Registry::begin(&parts).await?;
-        let effects = Arc::new(effects(&parts, machine.clock().clone()));
-        effects.find_all().await;
-        if let Err(trouble) = effects.reach_all().await {
+        let whereabouts = Arc::new(Whereabouts::new(parts.forge.clone()));
+        let threads = threads(&parts, whereabouts.clone(), machine.clock().clone());
+        let effects = Arc::new(effects(&parts, whereabouts.clone(), threads.clone()));
+        effects.repositories.find_all().await;
+        if let Err(trouble) = effects.egress.reach_all().await {
             tracing::warn!(?trouble, "the rules of a sandbox that stands could not be made anew");
         }
-        let reader = Arc::new(Reader::new(config.clone(), machine.clone(), effects.clone()));
+        let forge = parts.forge.clone();
+        let reader =
+            Arc::new(Reader::new(config.clone(), machine.clone(), forge, threads, effects.egress.clone(), parts.me.id));
         let (barrier, works) = (parts.barrier.clone(), parts.works.clone());
         let outbox =
             Outbox::new(machine.clone(), effects.clone(), barrier, works.clone(), parts.cut.clone(), stopping.clone());
@@ -303,12 +306,13 @@ async fn note_routers(machine: Arc<Machine>, egress: Arc<SandboxEgress>) {
     }
 }
 
-fn effects(parts: &Parts, clock: Arc<Clock>) -> EffectRunner {
-    let whereabouts = Arc::new(Whereabouts::new(parts.forge.clone()));
+fn threads(parts: &Parts, whereabouts: Arc<Whereabouts>, clock: Arc<Clock>) -> Arc<Threads> {
     let (config, store, me, sync) = (parts.config.clone(), parts.store.clone(), parts.me.clone(), parts.sync.as_ref());
-    let threads = Arc::new(Threads::new(config, store, whereabouts.clone(), clock, me, sync));
-    let speaker = |role| Speaker::of(&parts.config, &parts.models, role, &parts.mark_key);
-    EffectRunner {
+    Arc::new(Threads::new(config, store, whereabouts, clock, me, sync))
+}
+
+fn effects(parts: &Parts, whereabouts: Arc<Whereabouts>, threads: Arc<Threads>) -> EffectRunner {
+    EffectRunner::new(Given {
         config: parts.config.clone(),
         store: parts.store.clone(),
         forge: parts.forge.clone(),
@@ -318,19 +322,11 @@ fn effects(parts: &Parts, clock: Arc<Clock>) -> EffectRunner {
         auth: parts.auth.clone(),
         sandboxes: parts.sandboxes.clone(),
         inspector: parts.inspector.clone(),
-        worker: speaker(Role::Worker),
-        planner: speaker(Role::Planner),
-        reviewer: parts.config.models.names(Role::Reviewer).then(|| speaker(Role::Reviewer)),
+        models: &parts.models,
         repos: parts.repos.clone(),
-        rulebook: Rulebook::default(),
-        pack_key: parts.mark_key.clone(),
-        here: Here::default(),
-        posts: Posts::new(parts.forge.clone(), parts.store.clone(), parts.me.id, parts.mark_key.clone()),
-        listeners: Listeners::new(parts.config.clone(), parts.forge.clone()),
+        mark_key: parts.mark_key.clone(),
         epoch: parts.epoch,
-        spending: tokio::sync::Mutex::default(),
-        reaching: tokio::sync::Mutex::default(),
-    }
+    })
 }
 
 async fn bind(at: SocketAddr) -> Result<TcpListener> {

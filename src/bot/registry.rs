@@ -238,7 +238,7 @@ impl Followers {
         let held = changed.iter().filter(|key| self.machine.leases().holds(key));
         // What may be reached is another thing than before, or nothing: before anything goes on there.
         for key in held.chain(&gone) {
-            if let Err(trouble) = self.effects.reach_standing(Some(key)).await {
+            if let Err(trouble) = self.effects.egress.reach_standing(Some(key)).await {
                 tracing::warn!(
                     ?trouble,
                     key,

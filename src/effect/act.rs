@@ -1,19 +1,40 @@
 //! One action in the sandbox. Never repeated: the runner runs an id at most once, and one that may have run is told as interrupted.
 //! A try has a sandbox of its own, which is thrown away.
 
-use super::EffectRunner;
+use super::checks::{Checks, apart};
+use super::egress::Egress;
+use super::images::Images;
+use super::lifecycle::Lifecycle;
+use super::permission::Rulebook;
+use super::repository::{Repositories, base, head};
+use crate::config::Process;
 use crate::message::whole;
 use crate::policy::Ruling;
-use crate::sandbox::SandboxError;
+use crate::sandbox::{SandboxError, Sandboxes};
+use crate::store::Store;
 use crate::text::redacted;
 use crate::trouble::Trouble;
-use domain::{Action, Input, IssueCheck, NewFile, Outcome, OutcomeStatus, Task, TaskKind};
+use domain::{Action, Input, IssueCheck, NewFile, Outcome, OutcomeStatus, Task};
 use protocol::runner::{Limits, Status};
+use std::sync::Arc;
 
 /// How often a try that was cut off is made again.
 const MOST_TRIES: i64 = 5;
 
-impl EffectRunner {
+/// Judges and carries out single actions.
+pub(super) struct Actions {
+    pub config: Arc<Process>,
+    pub store: Store,
+    pub sandboxes: Arc<Sandboxes>,
+    pub repositories: Arc<Repositories>,
+    pub egress: Arc<Egress>,
+    pub images: Arc<Images>,
+    pub checks: Arc<Checks>,
+    pub lifecycle: Arc<Lifecycle>,
+    pub rulebook: Rulebook,
+}
+
+impl Actions {
     /// `permitted`: a person let it run, whatever rule asks for that.
     pub(super) async fn act(
         &self,
@@ -23,15 +44,15 @@ impl EffectRunner {
         permitted: bool,
         tries: i64,
     ) -> Result<Input, Trouble> {
-        self.listed_image(task)?;
+        self.images.listed(task)?;
         if let Action::Try { files, command, check } = action {
             return self.try_out(task, number, (files, command, check.as_deref()), tries).await;
         }
         // A task of one action may leave nothing to judge.
         if task.used > 1 {
-            self.warm(task)?;
+            self.lifecycle.warm(task)?;
         }
-        let refused = match self.ruled(task, action).await? {
+        let refused = match self.rulebook.ruled(task, action).await? {
             Ruling::Deny(reason) => Some(reason),
             Ruling::Ask(reason) if !permitted && whole(action).is_none() => Some(format!(
                 "{reason}: a person would have to permit it, and it is too long to be shown; do it in smaller parts"
@@ -43,12 +64,12 @@ impl EffectRunner {
             let outcome = Outcome::new(OutcomeStatus::Denied { reason }, "");
             return Ok(Input::ActionEnded { number, outcome });
         }
-        let sandbox = self.config.sandbox_of(&self.configured(task)?.key);
+        let sandbox = self.config.sandbox_of(&self.repositories.configured(task)?.key);
         if !sandbox.networked() {
-            self.cut_off(task.id).await?;
+            self.egress.cut_off(task.id).await?;
         } else if self.sandboxes.egress.is_cut_off(task.id.0) {
             // This life could not make its rules anew when it began.
-            self.reach(task, &self.policy(task, &self.base(task)?).await?).await?;
+            self.egress.reach(task, &self.repositories.policy(task, &base(task)?).await?).await?;
             self.sandboxes.of_tasks.open(task.id.0).await?;
         }
         let limits = Limits { wall_ms: sandbox.action_wall_s * 1000, output_bytes: sandbox.action_output_kib << 10 };
@@ -67,8 +88,8 @@ impl EffectRunner {
         (files, command, check): (&[NewFile], &str, Option<&IssueCheck>),
         tries: i64,
     ) -> Result<Input, Trouble> {
-        let commit = self.head(task)?;
-        let mut spec = self.verification(task, &commit, tries).await?;
+        let commit = head(task)?;
+        let mut spec = self.checks.spec(task, &commit, tries).await?;
         spec.command = Some(command.to_owned());
         match self.sandboxes.candidates.try_out(&spec, files, check, number).await {
             Ok((ran, examples)) => Ok(Input::ActionEnded { number, outcome: Outcome { examples, ..outcome(ran) } }),
@@ -80,22 +101,6 @@ impl EffectRunner {
             }
             Err(error) => Err(apart(error)),
         }
-    }
-
-    /// The container that will judge what comes out is made while the work goes on.
-    pub(super) fn warm(&self, task: &Task) -> Result<(), Trouble> {
-        if task.kind == TaskKind::Fix {
-            self.sandboxes.quarantines.warm(&self.segment(task, task.next_n())?);
-        }
-        Ok(())
-    }
-}
-
-/// What a sandbox of its own that went away says nothing about: the task's.
-pub(super) fn apart(error: SandboxError) -> Trouble {
-    match error {
-        SandboxError::Gone(loss) => Trouble::later(format!("a run in a sandbox of its own was cut off: {loss}")),
-        other @ (SandboxError::Unavailable(_) | SandboxError::Refused(_) | SandboxError::Limit(_)) => other.into(),
     }
 }
 

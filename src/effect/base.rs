@@ -3,7 +3,7 @@
 //! The run is kept with the base, so that verification, repair and later tasks do not make it again (`sandbox/base_runs.rs`). A base
 //! whose tests fail is nothing to tell: many tasks begin there. Tests: below and `tests/stories/base.rs`.
 
-use super::EffectRunner;
+use super::checks::Checks;
 use super::policy::Policy;
 use crate::sandbox::checks::{Standing, standing};
 use crate::sandbox::lacks::lacks;
@@ -14,7 +14,7 @@ use std::time::Duration;
 /// How long a task's start waits for a run that nobody made yet; verification makes the whole of it.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-impl EffectRunner {
+impl Checks {
     /// One sentence about a base whose checks do not run; none where they do, or where that is not known in time.
     pub(super) async fn base_note(&self, task: &Task, policy: &Policy<'_>, image: &str) -> Option<String> {
         let key = &policy.repository.key;

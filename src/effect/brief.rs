@@ -1,17 +1,16 @@
 //! What the host reads of a workspace before a request in the style *files*: which files matter, their text, and once for a task how the
 //! project's checks end on its base. No action of the agent's; repeated freely, the stored look wins.
 
-use super::EffectRunner;
-use super::act::apart;
+use super::converse::Conversations;
+use super::repository::{head, request};
 use crate::engine::style::{files, record, round, view};
+use crate::sandbox::SurveySpec;
 use crate::sandbox::detect::steers_tests;
 use crate::sandbox::survey::because;
-use crate::sandbox::{SurveySpec, VerifySpec};
 use crate::store::EffectRow;
-use crate::text::redacted;
 use crate::thread::Feed;
 use crate::trouble::Trouble;
-use domain::{BaseRun, Commit, Event, Input, Look, ShownFile, State, Task};
+use domain::{BaseRun, Event, Input, Look, ShownFile, State, Task};
 use protocol::survey::{Found, Question, Reason};
 use std::collections::BTreeSet;
 
@@ -26,7 +25,7 @@ const EARLIER: &str = "an earlier answer was about it";
 /// Files that are asked for: of those beyond the first, the paths are kept.
 const OTHERS: usize = 100;
 
-impl EffectRunner {
+impl Conversations {
     /// The task and its log with the look that its coming turn needs; none when the task went another way meanwhile.
     pub(super) async fn looked(
         &self,
@@ -40,7 +39,7 @@ impl EffectRunner {
             return Ok(Some((task.clone(), log)));
         }
         let base = match record::base(&log) {
-            None if !looked_before(&log) => self.base_run(task, row.tries).await?,
+            None if !looked_before(&log) => self.checks.base_run(task, row.tries).await?,
             _ => None,
         };
         // Where answers are written at once, the workspace is another after each.
@@ -61,7 +60,7 @@ impl EffectRunner {
     }
 
     async fn look(&self, task: &Task, log: &[Event], base: Option<BaseRun>) -> Result<Look, Trouble> {
-        let request = self.request(task)?;
+        let request = request(task)?;
         let mut words = record::words(task);
         for said in record::widened(log) {
             words.push_str(&format!("\n{said}"));
@@ -81,7 +80,7 @@ impl EffectRunner {
             whole: SMALL,
             texts: TEXTS,
         };
-        let (repo_key, commit) = (request.repository.clone(), self.head(task)?);
+        let (repo_key, commit) = (request.repository.clone(), head(task)?);
         let answer = self.sandboxes.looks.survey(&SurveySpec { task: task.id.0, repo_key, commit, question }).await?;
         let hints = format!("{words}\n{}", failing.join("\n"));
         let most = if answer.whole { answer.files.len() } else { most };
@@ -90,37 +89,6 @@ impl EffectRunner {
         let wide = round::wide(log);
         let files = shown.into_iter().filter_map(|found| shown_file(found, &hints, wide)).collect();
         Ok(Look { files, others, base })
-    }
-
-    pub(super) fn head(&self, task: &Task) -> Result<Commit, Trouble> {
-        task.kept.clone().or_else(|| task.head.clone()).map_or_else(|| self.base(task), Ok)
-    }
-
-    /// The checks on the base, in a fresh sandbox.
-    async fn base_run(&self, task: &Task, tries: i64) -> Result<Option<BaseRun>, Trouble> {
-        let base = self.base(task)?;
-        let spec = self.verification(task, &base, tries).await?;
-        let verdict = self.sandboxes.verification.verify(&spec).await.map_err(apart)?;
-        let run =
-            |command| BaseRun { command, exit_code: verdict.exit_code, tail: redacted(&verdict.tail).0.into_owned() };
-        Ok(verdict.command.map(run))
-    }
-
-    /// What verifying `commit` takes.
-    pub(super) async fn verification(&self, task: &Task, commit: &Commit, tries: i64) -> Result<VerifySpec, Trouble> {
-        let policy = self.policy(task, &self.base(task)?).await?;
-        let image = self.image_of(task, &policy).await?;
-        Ok(VerifySpec {
-            task: task.id.0,
-            commit: commit.clone(),
-            base: policy.base,
-            tries: u32::try_from(tries).unwrap_or(u32::MAX),
-            repo_key: policy.repository.key,
-            image,
-            command: policy.effective.test,
-            limits: policy.sandbox.limits(),
-            wall_ms: policy.sandbox.verify_wall_s * 1000,
-        })
     }
 }
 

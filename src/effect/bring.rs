@@ -3,50 +3,20 @@
 //! The forge has what was pushed, the store the newest commit that may not be: under a tag of the key that all hosts share, so that nobody
 //! who can write into the database alone makes commits of ours. Tests: `tests/stories/several.rs`.
 
-use super::EffectRunner;
+use super::repository::{Repositories, request};
 use crate::config::Secret;
 use crate::git::PackLimits;
 use crate::trouble::Trouble;
 use domain::{Commit, Effect, Task, TaskId};
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
-use std::collections::{HashMap, HashSet};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A larger commit stays on its host until it is pushed: a pack is written while every other host waits.
 const MOST_BYTES: u64 = 8 << 20;
 /// Bytes of the tag before a pack.
 const TAG: usize = 32;
 
-impl EffectRunner {
-    /// Before anything of a repository is done here that another host worked for: sandboxes that are older than the task's log, and those of
-    /// tasks that ended elsewhere, go; those that stand follow what was allowed and taken back meanwhile.
-    ///
-    /// # Errors
-    /// When store, engine or router is away: nothing may be done before this succeeds.
-    pub async fn adopt(&self, repository: &str, host: &str) -> Result<(), Trouble> {
-        for id in self.sandboxes.of_tasks.tasks() {
-            let row = self.store.task_row(TaskId(id)).await?;
-            if row.is_some_and(|row| row.repository == repository && !row.live)
-                && let Err(error) = self.sandboxes.of_tasks.remove(id).await
-            {
-                // No live task waits for it.
-                tracing::warn!(%error, task = id, "the sandbox of a task that has ended could not be removed");
-            }
-        }
-        for row in self.store.live_tasks().await?.iter().filter(|row| row.repository == repository) {
-            self.here.forget(TaskId(row.id));
-            if !row.owner.is_empty() && row.owner != host {
-                tracing::info!(task = row.id, "goes on here: another host had it");
-                self.sandboxes.of_tasks.moved_here(row.id).await?;
-            }
-            if self.sandboxes.of_tasks.tasks().contains(&row.id) && self.reach_task(TaskId(row.id)).await.is_err() {
-                self.cut_off(TaskId(row.id)).await?;
-            }
-        }
-        Ok(())
-    }
-
+impl Repositories {
     /// Keeps a commit for other hosts until its branch has it, with all that the forge does not have. Only where there are others.
     pub(super) async fn lend(&self, task: &Task, commit: &Commit) -> Result<(), Trouble> {
         let Some(parent) = task.pushed.as_ref().or(task.base.as_ref()).filter(|it| *it != commit) else {
@@ -55,7 +25,7 @@ impl EffectRunner {
         if !self.store.is_shared() {
             return Ok(());
         }
-        let key = &self.request(task)?.repository;
+        let key = &request(task)?.repository;
         let Some(pack) = self.repos.increment(key, commit, parent, MOST_BYTES).await? else {
             tracing::warn!(task = task.id.0, "a commit is too large for the store: it stays here until it is pushed");
             return Ok(());
@@ -93,8 +63,8 @@ impl EffectRunner {
             return Ok(());
         }
         // One at a time: several tasks of a repository come at once.
-        let _one = self.here.bringing.lock().await;
-        let repository = self.repository(task)?;
+        let _one = self.here.one_at_a_time().await;
+        let repository = self.of(task)?;
         let key = &repository.key;
         self.repos.ensure(key).await?;
         let mut missing = self.missing(key, &wanted).await?;
@@ -143,31 +113,6 @@ fn tagged(key: &Secret, task: TaskId, commit: &Commit, pack: &[u8]) -> Vec<u8> {
 fn untagged<'a>(key: &Secret, task: TaskId, commit: &Commit, stored: &'a [u8]) -> Option<&'a [u8]> {
     let (given, pack) = stored.split_at_checked(TAG)?;
     tag(key, task, commit, pack)?.verify_slice(given).is_ok().then_some(pack)
-}
-
-/// Commits that are known to be in the local repositories, by task.
-#[derive(Default)]
-pub struct Here {
-    known: Mutex<HashMap<TaskId, HashSet<Commit>>>,
-    bringing: tokio::sync::Mutex<()>,
-}
-
-impl Here {
-    fn lock(&self) -> MutexGuard<'_, HashMap<TaskId, HashSet<Commit>>> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn has(&self, task: TaskId, all: &[Commit]) -> bool {
-        self.lock().get(&task).is_some_and(|known| all.iter().all(|commit| known.contains(commit)))
-    }
-
-    fn note(&self, task: TaskId, all: Vec<Commit>) {
-        self.lock().entry(task).or_default().extend(all);
-    }
-
-    pub(super) fn forget(&self, task: TaskId) {
-        self.lock().remove(&task);
-    }
 }
 
 fn wanted(task: &Task, effect: &Effect) -> Vec<Commit> {

@@ -1,17 +1,12 @@
 //! When a forge's "not there" or "not allowed" counts. A forge that starts, a proxy before it and a token that is being renewed say
 //! the same words: so it counts when version and own account were answered in the same try, three tries running.
 
-use super::EffectRunner;
-use crate::trouble::Trouble;
-use domain::Task;
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 const TRIES: u32 = 3;
-/// How long the start waits for a forge.
-const FIND: Duration = Duration::from_secs(5);
 
 /// How often running each thing was refused by a forge that otherwise answered. A restart begins anew.
 pub struct Refusals<K> {
@@ -48,30 +43,6 @@ impl<K: Hash + Eq + Clone> Refusals<K> {
     /// Something else was heard.
     pub fn forget(&self, what: &K) {
         self.heard.lock().unwrap_or_else(PoisonError::into_inner).remove(what);
-    }
-}
-
-impl EffectRunner {
-    /// Asks the forge where a task's repository is now; whether that is elsewhere than it was seen last.
-    pub async fn find_again(&self, task: &Task) -> Result<bool, Trouble> {
-        let key = &self.request(task)?.repository;
-        let Some(entry) = self.config.repository(key) else { return Ok(false) };
-        let before = self.whereabouts.at(&entry).ok();
-        let now = self.whereabouts.look(&entry).await?;
-        Ok(before.is_some_and(|before| before != now))
-    }
-
-    /// Looks every repository up by its id, for what begins before the first round of reading; bounded in time.
-    pub async fn find_all(&self) {
-        let entries = self.config.repositories();
-        let looks = entries.iter().map(|entry| async move {
-            match tokio::time::timeout(FIND, self.whereabouts.look(entry)).await {
-                Ok(Ok(_)) => {}
-                Ok(Err(error)) => tracing::warn!(%error, key = entry.key, "the repository was not found by its id"),
-                Err(_) => tracing::warn!(key = entry.key, "the forge does not say where the repository is"),
-            }
-        });
-        futures_util::future::join_all(looks).await;
     }
 }
 

@@ -2,17 +2,23 @@
 //! Repeated freely: a call whose answer was lost costs its worst case, and three of them pause the task. Where a model does not answer, the
 //! next one of its list is asked; the log says which, so a repeated call begins with the one that answered last.
 
-use super::{EffectRunner, Speaker};
+use super::checks::Checks;
+use super::money::Purse;
+use super::repository::Repositories;
+use super::speaker::{Speaker, Speakers};
+use crate::config::Process;
 use crate::engine::style::round::{self, Step};
 use crate::engine::style::{Style, settled};
 use crate::engine::{self, Ready, TurnError};
 use crate::llm::deltas::Tally;
 use crate::llm::retry::Patience;
-use crate::store::EffectRow;
+use crate::sandbox::Sandboxes;
+use crate::store::{EffectRow, Store};
 use crate::thread::Feed;
 use crate::trouble::Trouble;
 use domain::{Event, Fall, Fallback, Input, PauseReason, State, Task};
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 /// What each model of a list is asked for.
@@ -56,7 +62,20 @@ impl Asking<'_> {
     }
 }
 
-impl EffectRunner {
+/// Asks the models that work.
+pub(super) struct Conversations {
+    pub config: Arc<Process>,
+    pub store: Store,
+    pub sandboxes: Arc<Sandboxes>,
+    pub repositories: Arc<Repositories>,
+    pub checks: Arc<Checks>,
+    pub speakers: Arc<Speakers>,
+    pub purse: Arc<Purse>,
+    /// The number of this process's life.
+    pub epoch: i64,
+}
+
+impl Conversations {
     pub(super) async fn converse(
         &self,
         task: &Task,
@@ -65,13 +84,13 @@ impl EffectRunner {
         feed: &dyn Feed,
     ) -> Result<Input, Trouble> {
         // Nothing is paid for where its repository is not configured any more.
-        self.configured(task)?;
-        let style = self.style(task, &self.speaker(task).each()).await?;
+        self.repositories.configured(task)?;
+        let style = self.style(task, &self.speakers.of(task).each()).await?;
         let BeforeRequest { mut task, anew, mut log } = match self.another_way(task, turn, style, row, feed).await? {
             ControlFlow::Continue(ahead) => ahead,
             ControlFlow::Break(input) => return Ok(input),
         };
-        let speakers = if anew { self.planner.each() } else { self.speaker(&task).each() };
+        let speakers = if anew { self.speakers.planner.each() } else { self.speakers.of(&task).each() };
         let asking = Asking { turn, row, feed, style, alone: speakers.len() == 1 };
         if row.held && !asking.alone {
             // Charged while no other model stood in.
@@ -240,8 +259,8 @@ impl EffectRunner {
         speaker: &Speaker,
         asking: &Asking<'_>,
     ) -> Result<Option<Asked>, Trouble> {
-        let _one = self.spending.lock().await;
-        if let Some(reason) = self.day_spent(task, ready.worst_micro_usd).await? {
+        let _one = self.purse.spending.lock().await;
+        if let Some(reason) = self.purse.day_spent(task, ready.worst_micro_usd).await? {
             return Ok(Some(pause(reason)));
         }
         let starting = Input::ModelCallStarting { turn: asking.turn, worst_micro_usd: ready.worst_micro_usd };

@@ -3,28 +3,44 @@
 //! The rules are always made anew from the operator's configuration, the accepted project file, the task's log and the repository's
 //! grants, and told as a whole; so a repeated or late try ends at the same rules.
 
-use super::EffectRunner;
 use super::policy::Policy;
-use crate::sandbox::SandboxError;
-use crate::store::TaskRow;
+use super::repository::{Repositories, request};
+use crate::config::Process;
+use crate::sandbox::{SandboxError, Sandboxes};
+use crate::store::{Store, TaskRow};
 use crate::trouble::Trouble;
 use domain::{Grant, Input, Notice, State, Task, TaskId};
 use protocol::router::Rule;
+use std::sync::Arc;
 
 /// How long until it is tried again while the sandbox is being made.
 const PREPARING_MS: u64 = 2_000;
 
-impl EffectRunner {
-    pub(super) async fn egress(&self, task: &Task, repo: bool, serial: u32, notice: &Notice) -> Result<Input, Trouble> {
+/// Keeps what sandboxes may reach in step with what is allowed.
+pub struct Egress {
+    /// The configuration of this process.
+    pub config: Arc<Process>,
+    /// Where grants and logs are kept.
+    pub store: Store,
+    /// The sandboxes of all tasks.
+    pub sandboxes: Arc<Sandboxes>,
+    /// What holds in each repository.
+    pub repositories: Arc<Repositories>,
+    /// Held while rules are made and told to the router.
+    pub reaching: tokio::sync::Mutex<()>,
+}
+
+impl Egress {
+    pub(super) async fn set(&self, task: &Task, repo: bool, serial: u32, notice: &Notice) -> Result<Input, Trouble> {
         let now = self.store.task(task.id).await?;
         match &now.base {
-            Some(base) => self.reach(&now, &self.policy(&now, base).await?).await?,
+            Some(base) => self.reach(&now, &self.repositories.policy(&now, base).await?).await?,
             None if now.state == State::Preparing => return Err(being_made()),
             // What is made later is made with what the log says then.
             None => {}
         }
         if repo {
-            self.reach_repository(&self.request(task)?.repository, Some(task.id)).await?;
+            self.reach_repository(&request(task)?.repository, Some(task.id)).await?;
         }
         Ok(Input::EgressSet { serial, notice: notice.clone() })
     }
@@ -46,7 +62,7 @@ impl EffectRunner {
         self.reach_standing(None).await
     }
 
-    /// As [`EffectRunner::reach_all`], of one repository, if one is named: its entry is another one, or is gone.
+    /// As [`Egress::reach_all`], of one repository, if one is named: its entry is another one, or is gone.
     pub async fn reach_standing(&self, repository: Option<&str>) -> Result<(), Trouble> {
         let mut all = Ok(());
         let standing = self.sandboxes.of_tasks.tasks();
@@ -62,10 +78,10 @@ impl EffectRunner {
 
     pub(super) async fn reach_task(&self, id: TaskId) -> Result<(), Trouble> {
         let task = self.store.task(id).await?;
-        let key = &self.configured(&task)?.key;
+        let key = &self.repositories.configured(&task)?.key;
         match &task.base {
             _ if !self.config.sandbox_of(key).networked() => self.cut_off(id).await,
-            Some(base) => self.reach(&task, &self.policy(&task, base).await?).await,
+            Some(base) => self.reach(&task, &self.repositories.policy(&task, base).await?).await,
             None if task.state == State::Preparing => {
                 let kept = self.store.grants(key).await?;
                 // It may just have got rules in which one stands that was taken back.
@@ -96,7 +112,7 @@ impl EffectRunner {
 
     /// What people allowed this task, without what the operator denies or what was taken back for the repository meanwhile.
     async fn granted_hosts(&self, task: &Task) -> Result<Vec<Rule>, Trouble> {
-        let kept = self.store.grants(&self.request(task)?.repository).await?;
+        let kept = self.store.grants(&request(task)?.repository).await?;
         let rule =
             |grant: &Grant| Some(Rule::parse(&grant.host).ok()?.because(format!("allowed by {}", grant.by.login)));
         let rules = task.hosts.iter().filter(|grant| stands(grant, &kept)).filter_map(rule);

@@ -3,7 +3,8 @@
 //! Owns what is read for the question: the base's file, the one in the sandbox, and people's words. What cannot be told is allowed: a
 //! command could do the same, and the review marks each changed test. Judged in `src/sandbox/kept.rs`. Tests: `tests/stories/kept.rs`.
 
-use super::EffectRunner;
+use super::act::Actions;
+use super::repository::{base, request};
 use crate::git::GitError;
 use crate::policy::plain;
 use crate::sandbox::kept::{asks_for_tests, is_test, lost};
@@ -21,7 +22,7 @@ enum Change<'a> {
     Edits(Vec<Edit>),
 }
 
-impl EffectRunner {
+impl Actions {
     /// Why the action may not run; none where it may.
     pub(super) async fn guarded(&self, task: &Task, action: &Action) -> Result<Option<String>, Trouble> {
         if let Some(path) = destroyed(action) {
@@ -58,8 +59,8 @@ impl EffectRunner {
     }
 
     async fn at_base(&self, task: &Task, path: &str) -> Result<Option<String>, Trouble> {
-        let base = self.base(task)?;
-        match self.repos.show(&self.request(task)?.repository, &base, path, LONGEST).await {
+        let base = base(task)?;
+        match self.repositories.repos.show(&request(task)?.repository, &base, path, LONGEST).await {
             Ok(bytes) => Ok(bytes.and_then(|bytes| String::from_utf8(bytes).ok())),
             Err(GitError::TooLarge { .. }) => Ok(None),
             Err(other) => Err(other.into()),
@@ -68,7 +69,7 @@ impl EffectRunner {
 
     /// The issue, the command's own words, and all that reviewers said.
     async fn asked(&self, task: &Task) -> Result<String, Trouble> {
-        let request = self.request(task)?;
+        let request = request(task)?;
         let mut words = vec![request.title.clone(), request.body.clone(), request.words.clone()];
         let said = |item: &Item| format!("{}\n{}", item.path.as_deref().unwrap_or_default(), item.text);
         for (_, event) in self.store.log(task.id).await? {

@@ -1,6 +1,6 @@
 //! Who else would run or read a push to a repository: asked before anything begins, and before each push.
 
-use super::Repository;
+use super::repository::Repository;
 use crate::config::Process;
 use crate::forge::{Forge, is_accepted};
 use crate::trouble::Trouble;

@@ -1,16 +1,26 @@
 //! What all tasks together may spend in a day: looked at before each model call, whose worst case counts.
 
-use super::EffectRunner;
+use super::repository::request;
 use crate::clock::now;
-use crate::store::day_began;
+use crate::config::Process;
+use crate::store::{Store, day_began};
 use crate::text::dollars;
 use crate::trouble::Trouble;
 use domain::{PauseReason, Task};
+use std::sync::Arc;
 
-impl EffectRunner {
+/// What may still be spent.
+pub(super) struct Purse {
+    pub config: Arc<Process>,
+    pub store: Store,
+    /// Held from the look at what a day may cost until the call is charged.
+    pub spending: tokio::sync::Mutex<()>,
+}
+
+impl Purse {
     /// Why a call that may cost so many millionths of a dollar is not made today; none when it may.
     pub(super) async fn day_spent(&self, task: &Task, worst_micro_usd: u64) -> Result<Option<PauseReason>, Trouble> {
-        let key = &self.request(task)?.repository;
+        let key = &request(task)?.repository;
         let (all, own) = (self.config.budget.day(), self.config.budget_of(key).day());
         let own = own.filter(|_| self.config.repository(key).is_some_and(|entry| entry.budget.is_some()));
         let since = day_began(now());

@@ -1,8 +1,10 @@
 //! Rules about single actions, for one task: the operator's, and those of the project file at its base.
 
-use super::EffectRunner;
+use super::repository::{Repositories, base, request};
+use crate::config::Process;
 use crate::config::project::{FILE, MAX_BYTES, Project};
 use crate::policy::{Rules, Ruling};
+use crate::store::Store;
 use crate::trouble::Trouble;
 use domain::{Action, ActionKind, Commit, Event, Task};
 use std::collections::HashMap;
@@ -11,11 +13,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Repositories at a commit whose rules are kept ready.
 const MOST: usize = 64;
 
-/// Rules that were read already: reading them for each action would cost more than the action.
-#[derive(Default)]
-pub struct Rulebook(Mutex<HashMap<(String, Commit), Arc<Rules>>>);
+/// Judges single actions by rules.
+pub(super) struct Rulebook {
+    pub config: Arc<Process>,
+    pub store: Store,
+    pub repositories: Arc<Repositories>,
+    /// Rules that were read already: reading them for each action would cost more than the action.
+    pub read: Mutex<HashMap<(String, Commit), Arc<Rules>>>,
+}
 
-impl EffectRunner {
+impl Rulebook {
     /// What becomes of an action.
     pub(super) async fn ruled(&self, task: &Task, action: &Action) -> Result<Ruling, Trouble> {
         let rules = self.rules_of(task).await?;
@@ -26,8 +33,8 @@ impl EffectRunner {
     }
 
     async fn rules_of(&self, task: &Task) -> Result<Arc<Rules>, Trouble> {
-        let key = (self.request(task)?.repository.clone(), self.base(task)?);
-        if let Some(known) = self.rulebook.0.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
+        let key = (request(task)?.repository.clone(), base(task)?);
+        if let Some(known) = self.read.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
             return Ok(known.clone());
         }
         let wrong = |file: &str, (at, key, why): (usize, &str, String)| {
@@ -36,7 +43,7 @@ impl EffectRunner {
                 at + 1
             ))
         };
-        let own = match self.repos.show(&key.0, &key.1, FILE, MAX_BYTES).await? {
+        let own = match self.repositories.repos.show(&key.0, &key.1, FILE, MAX_BYTES).await? {
             Some(bytes) => {
                 let project = Project::parse(FILE, &String::from_utf8_lossy(&bytes));
                 project.map_err(|e| Trouble::blocked(e.to_string()))?.policy
@@ -45,7 +52,7 @@ impl EffectRunner {
         };
         let operators = Rules::read(&self.config.policy).map_err(|e| wrong("caisson.toml", e))?;
         let rules = Arc::new(operators.and(Rules::read(&own).map_err(|e| wrong(FILE, e))?));
-        let mut known = self.rulebook.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.read.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= MOST {
             known.clear();
         }

@@ -1,7 +1,7 @@
 //! What holds in one step of a task: the operator's tables for its repository, narrowed by the project file at the task's base, widened
 //! where the operator accepted that very file. Resolved once; whatever the step does takes it. Tests: `tests/stories/policy.rs`.
 
-use super::{EffectRunner, Repository};
+use super::repository::{Repositories, Repository};
 use crate::config::Process;
 use crate::config::process::Sandbox;
 use crate::config::project::{Effective, FILE, Granted, MAX_BYTES, Project};
@@ -34,10 +34,10 @@ pub(crate) fn granted(config: &Process, key: &str) -> Granted {
     }
 }
 
-impl EffectRunner {
+impl Repositories {
     /// The policy of a task whose base this is.
     pub(super) async fn policy(&self, task: &Task, base: &Commit) -> Result<Policy<'_>, Trouble> {
-        let repository = self.repository(task)?;
+        let repository = self.of(task)?;
         let project = match self.repos.show(&repository.key, base, FILE, MAX_BYTES).await? {
             Some(bytes) => {
                 let text = String::from_utf8_lossy(&bytes);

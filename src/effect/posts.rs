@@ -9,9 +9,9 @@ use super::IssueLocks;
 use crate::checkpoint::mark;
 use crate::config::Secret;
 use crate::forge::{Comment, Forge, ForgeError, NewReview, RepoRef, Review, ReviewState};
-use crate::store::Store;
+use crate::store::{EffectRow, Store};
 use crate::trouble::Trouble;
-use domain::TaskId;
+use domain::{Again, TaskId};
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -26,6 +26,11 @@ pub struct Posts {
     locks: IssueLocks,
     /// Pull requests on which our last review of this life was seen whole: nothing of ours is left over there.
     tidy: Mutex<HashSet<(String, u64)>>,
+}
+
+/// Whether an earlier try may have posted it without our knowing.
+pub(super) fn ambiguous(row: &EffectRow) -> bool {
+    row.tries > 0 && row.effect.needs().again == Again::ReadBack
 }
 
 /// Which post of which task, and where.

@@ -1,13 +1,17 @@
 //! From the sandbox's tree to a branch and a pull request on the forge.
 
-use super::EffectRunner;
-use crate::forge::{ForgeError, NewPull, PullEdit, PullRequest};
+use super::lifecycle::Lifecycle;
+use super::listeners::Listeners;
+use super::repository::{Repositories, branch, request};
+use crate::forge::{Account, Forge, ForgeError, NewPull, PullEdit, PullRequest};
 use crate::git::{PushSpec, Pushed};
 use crate::message;
-use crate::sandbox::{CaptureSpec, Captured, SandboxError, Segment};
+use crate::sandbox::{CaptureSpec, Captured, SandboxError, Sandboxes};
+use crate::store::Store;
 use crate::text::redacted_diff;
 use crate::trouble::Trouble;
 use domain::{CapturedTree, Commit, Input, Task, Why};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A new branch is not there at once for the forge's API.
@@ -16,10 +20,23 @@ const PULL_WAIT: Duration = Duration::from_millis(200);
 /// What is kept of a sandbox that is put away takes numbers above every checkpoint's, from here on.
 const KEPT_FROM: u32 = 1_000_000;
 
-impl EffectRunner {
+/// Takes trees out of sandboxes, and brings them to the forge.
+pub(super) struct Publisher {
+    pub forge: Arc<dyn Forge>,
+    /// The bot's own account.
+    pub me: Account,
+    pub store: Store,
+    pub sandboxes: Arc<Sandboxes>,
+    pub repositories: Arc<Repositories>,
+    pub lifecycle: Arc<Lifecycle>,
+    /// Who else would get a push.
+    pub listeners: Arc<Listeners>,
+}
+
+impl Publisher {
     pub(super) async fn capture(&self, task: &Task, n: u32, why: Why) -> Result<Input, Trouble> {
-        let repository = self.repository(task)?;
-        let message = message::commit(self.request(task)?.issue, n, why == Why::Done);
+        let repository = self.repositories.of(task)?;
+        let message = message::commit(request(task)?.issue, n, why == Why::Done);
         let spec = self.capture_spec(task, n, message, self.started_at(task, n).await?).await?;
         let parent = spec.segment.parent.clone();
         let (captured, ()) =
@@ -27,14 +44,14 @@ impl EffectRunner {
         let captured = match captured {
             // Put away with everything that was done in a commit.
             Err(SandboxError::Gone(_)) if task.kept.is_some() && !task.uncommitted => {
-                self.make_anew(task).await?;
+                self.lifecycle.make_anew(task).await?;
                 self.sandboxes.captures.capture(&spec).await
             }
             captured => captured,
         };
         Ok(match captured? {
             Captured::Commit { commit, files, diff, diff_cut, steering, left_out } => {
-                self.lend(task, &commit).await?;
+                self.repositories.lend(task, &commit).await?;
                 let diff = redacted_diff(&diff).into_owned();
                 Input::TreeCaptured { n, tree: CapturedTree { commit, files, diff, diff_cut, steering, left_out } }
             }
@@ -51,13 +68,13 @@ impl EffectRunner {
         // The event that wanted this has the serial's place in the log: a repeated try makes the same commit.
         let log = self.store.log(task.id).await?;
         let at = log.get((serial as usize).saturating_sub(1)).map_or(0, |(at, _)| *at);
-        let message = message::kept(self.request(task)?.issue);
+        let message = message::kept(request(task)?.issue);
         let spec = self.capture_spec(task, KEPT_FROM.saturating_add(serial), message, at).await?;
         let parent = spec.segment.parent.clone();
         self.sandboxes.of_tasks.wake_to_capture(task.id.0).await?;
         Ok(match self.sandboxes.captures.capture(&spec).await? {
             Captured::Commit { commit, .. } => {
-                self.lend(task, &commit).await?;
+                self.repositories.lend(task, &commit).await?;
                 Input::WorkKept { commit }
             }
             Captured::Unchanged { .. } => Input::WorkKept { commit: parent },
@@ -66,15 +83,9 @@ impl EffectRunner {
     }
 
     async fn capture_spec(&self, task: &Task, n: u32, message: String, date_ms: i64) -> Result<CaptureSpec, Trouble> {
-        let segment = self.segment(task, n)?;
-        let policy = self.policy(task, &segment.base).await?;
+        let segment = self.lifecycle.segment(task, n)?;
+        let policy = self.repositories.policy(task, &segment.base).await?;
         Ok(CaptureSpec { segment, message, date_ms, protected: policy.effective.protected })
-    }
-
-    pub(super) fn segment(&self, task: &Task, n: u32) -> Result<Segment, Trouble> {
-        let base = self.base(task)?;
-        let parent = task.head.clone().unwrap_or_else(|| base.clone());
-        Ok(Segment { task: task.id.0, n, repo_key: self.repository(task)?.key, parent, base })
     }
 
     /// When publishing began, from the log: a repeated capture makes the same commit.
@@ -86,11 +97,17 @@ impl EffectRunner {
     }
 
     pub(super) async fn push(&self, task: &Task, n: u32, new: &Commit, old: Option<&Commit>) -> Result<Input, Trouble> {
-        let repository = self.repository(task)?;
+        let repository = self.repositories.of(task)?;
         self.listeners.nobody_now(&repository).await?;
-        let branch = self.branch(task)?;
-        let spec = PushSpec { url: &repository.url, auth: Some(&self.auth), branch: &branch, new, expected_old: old };
-        match self.repos.push(&repository.key, spec).await? {
+        let branch = branch(task)?;
+        let spec = PushSpec {
+            url: &repository.url,
+            auth: Some(&self.repositories.auth),
+            branch: &branch,
+            new,
+            expected_old: old,
+        };
+        match self.repositories.repos.push(&repository.key, spec).await? {
             Pushed::Done => Ok(Input::Pushed { n, commit: new.clone() }),
             Pushed::Moved { found } => {
                 Err(Trouble::blocked(message::branch_moved(branch.as_str(), found.as_ref(), old)))
@@ -100,8 +117,8 @@ impl EffectRunner {
 
     /// Opens the draft pull request, or finds the one an earlier try opened.
     pub(super) async fn open_pull(&self, task: &Task, ambiguous: bool) -> Result<Input, Trouble> {
-        let repository = self.repository(task)?;
-        let request = self.request(task)?;
+        let repository = self.repositories.of(task)?;
+        let request = request(task)?;
         if ambiguous && let Some(found) = self.own_pull(&repository.at, task).await? {
             return opened(&found);
         }
@@ -131,7 +148,7 @@ impl EffectRunner {
 
     /// Our pull request is one of our account's from this very repository; a fork's of the same name is not.
     async fn own_pull(&self, at: &crate::forge::RepoRef, task: &Task) -> Result<Option<PullRequest>, Trouble> {
-        let branch = &self.request(task)?.branch;
+        let branch = &request(task)?.branch;
         let ours = |pull: &PullRequest| {
             pull.author.id == self.me.id && pull.head_repo.as_deref().is_none_or(|name| name == at.to_string())
         };
@@ -146,7 +163,7 @@ impl EffectRunner {
     }
 
     pub(super) async fn close_pull(&self, task: &Task) -> Result<Input, Trouble> {
-        let repository = self.repository(task)?;
+        let repository = self.repositories.of(task)?;
         if let Some(number) = task.pull {
             let pull = self.forge.pull(&repository.at, number).await?;
             if pull.open {
@@ -160,7 +177,7 @@ impl EffectRunner {
 
     /// A title that somebody wrote anew stays as it is.
     pub(super) async fn ready_pull(&self, task: &Task) -> Result<Input, Trouble> {
-        let repository = self.repository(task)?;
+        let repository = self.repositories.of(task)?;
         if let Some(number) = task.pull {
             let pull = self.forge.pull(&repository.at, number).await?;
             if let Some(title) = pull.title.strip_prefix(message::DRAFT).filter(|_| pull.open) {
@@ -170,12 +187,10 @@ impl EffectRunner {
         }
         Ok(Input::Settled)
     }
-}
 
-impl EffectRunner {
     /// The rest of the text is people's: it stays as it is, and where the list's marks are gone nothing is written.
     pub(super) async fn show_plan(&self, task: &Task) -> Result<Input, Trouble> {
-        let repository = self.repository(task)?;
+        let repository = self.repositories.of(task)?;
         if let Some(number) = task.pull {
             let pull = self.forge.pull(&repository.at, number).await?;
             if let Some(body) = message::with_plan(&pull.body, &task.steps).filter(|_| pull.open) {

@@ -1,9 +1,11 @@
-//! A task's repository: its place on the forge now.
+//! A task's repository: its place on the forge now, and what is known of its commits.
 
-use super::EffectRunner;
+use super::here::Here;
 use crate::config::process::Repository as Entry;
-use crate::forge::RepoRef;
-use crate::git::{Branch, RemoteUrl};
+use crate::config::{Process, Secret};
+use crate::forge::{RepoRef, Whereabouts};
+use crate::git::{Auth, Branch, RemoteUrl, Repos};
+use crate::store::Store;
 use crate::trouble::Trouble;
 use domain::{Commit, Request, Task};
 use std::sync::Arc;
@@ -23,20 +25,35 @@ pub struct Repository {
     pub accepted_foreign: Vec<String>,
 }
 
-impl EffectRunner {
-    pub(super) fn request<'a>(&self, task: &'a Task) -> Result<&'a Request, Trouble> {
-        task.request.as_ref().ok_or_else(|| Trouble::blocked("the task has no request in its log"))
-    }
+/// The configured repositories: where each is on the forge, its commits on this host, and what holds for work in it.
+pub struct Repositories {
+    /// The configuration of this process.
+    pub config: Arc<Process>,
+    /// Where grants, and commits that wait for another host, are kept.
+    pub store: Store,
+    /// Where each configured repository is on the forge now.
+    pub whereabouts: Arc<Whereabouts>,
+    /// The bot's bare repositories in the state directory.
+    pub repos: Repos,
+    /// The credential with which git fetches from and pushes to the forge.
+    pub auth: Auth,
+    /// Tags commits that wait in the store for another host; the key of marks, which all hosts share.
+    pub pack_key: Secret,
+    /// Which commits are known to be in `repos`.
+    pub here: Here,
+}
 
+impl Repositories {
     /// What is configured for a task's repository; nothing goes on where that was taken out.
     pub(super) fn configured(&self, task: &Task) -> Result<Arc<Entry>, Trouble> {
-        let key = &self.request(task)?.repository;
+        let key = &request(task)?.repository;
         self.config.repository(key).ok_or_else(|| {
             Trouble::blocked(format!("the repository {key} is not configured any more; add it with `caisson repo add`"))
         })
     }
 
-    pub(super) fn repository(&self, task: &Task) -> Result<Repository, Trouble> {
+    /// The task's repository as it is now.
+    pub(super) fn of(&self, task: &Task) -> Result<Repository, Trouble> {
         let entry = self.configured(task)?;
         let at = self.whereabouts.at(&entry)?;
         let base = self.config.forge.url.as_ref().ok_or_else(|| Trouble::blocked("forge.url is not configured"))?;
@@ -49,12 +66,24 @@ impl EffectRunner {
             accepted_foreign: entry.accepted_foreign.clone(),
         })
     }
+}
 
-    pub(super) fn branch(&self, task: &Task) -> Result<Branch, Trouble> {
-        Ok(Branch::parse(&self.request(task)?.branch)?)
-    }
+/// What was asked for.
+pub(super) fn request(task: &Task) -> Result<&Request, Trouble> {
+    task.request.as_ref().ok_or_else(|| Trouble::blocked("the task has no request in its log"))
+}
 
-    pub(super) fn base(&self, task: &Task) -> Result<Commit, Trouble> {
-        task.base.clone().ok_or_else(|| Trouble::blocked("the task has no base yet"))
-    }
+/// The agent's branch.
+pub(super) fn branch(task: &Task) -> Result<Branch, Trouble> {
+    Ok(Branch::parse(&request(task)?.branch)?)
+}
+
+/// The commit that the work began from.
+pub(super) fn base(task: &Task) -> Result<Commit, Trouble> {
+    task.base.clone().ok_or_else(|| Trouble::blocked("the task has no base yet"))
+}
+
+/// The newest commit of its work, also one that no branch has; the base before the first.
+pub(super) fn head(task: &Task) -> Result<Commit, Trouble> {
+    task.kept.clone().or_else(|| task.head.clone()).map_or_else(|| base(task), Ok)
 }

@@ -1,16 +1,33 @@
 //! What the review of a checkpoint shows, posted by `posts`; where there is no pull request, the answer on the issue.
 
-use super::posts::Post;
-use super::{EffectRunner, Repository};
+use super::posts::{Post, Posts, ambiguous};
+use super::repository::{Repositories, Repository, base, request};
+use super::second_look::SecondLook;
+use super::speaker::Speakers;
 use crate::checkpoint;
-use crate::forge::{NewReview, Note};
+use crate::config::Process;
+use crate::forge::{Forge, NewReview, Note};
 use crate::message;
-use crate::store::EffectRow;
-use crate::thread::Feed;
+use crate::store::{EffectRow, Store};
+use crate::thread::{Feed, Threads};
 use crate::trouble::Trouble;
 use domain::{Asked, Commit, Input, State, Task, TaskKind};
+use std::sync::Arc;
 
-impl EffectRunner {
+/// Says on the forge what is to be said.
+pub(super) struct Talk {
+    pub config: Arc<Process>,
+    pub store: Store,
+    pub forge: Arc<dyn Forge>,
+    /// Reads what people say to tasks.
+    pub threads: Arc<Threads>,
+    pub repositories: Arc<Repositories>,
+    pub speakers: Arc<Speakers>,
+    pub second_look: SecondLook,
+    pub posts: Posts,
+}
+
+impl Talk {
     pub(super) async fn review(
         &self,
         task: &Task,
@@ -18,9 +35,9 @@ impl EffectRunner {
         (n, commit, last): (u32, Option<&Commit>, bool),
         feed: &dyn Feed,
     ) -> Result<Input, Trouble> {
-        let repository = self.repository(task)?;
+        let repository = self.repositories.of(task)?;
         let mut view = self.view(task, n, last).await?;
-        if commit.is_some() && self.look_again(task, row, n, &view, feed).await? {
+        if commit.is_some() && self.second_look.look_again(task, row, n, &view, feed).await? {
             view = self.view(task, n, last).await?;
         }
         let Some(pull) = task.pull else { return self.answer(task, row, repository, n).await };
@@ -29,7 +46,7 @@ impl EffectRunner {
         let notes: Vec<Note> = notes.into_iter().map(|(path, line, body)| Note { path, line, body }).collect();
         let head = match commit.or(task.pushed.as_ref()) {
             Some(commit) => commit.to_string(),
-            None => self.base(task)?.to_string(),
+            None => base(task)?.to_string(),
         };
         let post = self.post(task, row, &repository, pull);
         let review = self.posts.review(&post, NewReview { commit: head, body, notes }).await?;
@@ -42,7 +59,7 @@ impl EffectRunner {
         if !matches!(task.underneath(), State::Asking { about: now, number: None } if *now == about) {
             return Ok(Input::Settled);
         }
-        let scripted = self.speaker(task).model.scripted();
+        let scripted = self.speakers.of(task).model.scripted();
         let text = match (about, &task.question, &task.permission, &task.action) {
             (Asked::Question { .. }, Some(question), _, _) => message::question(question, task, scripted),
             (Asked::Permission { number }, _, Some(reason), Some(action)) => {
@@ -53,8 +70,8 @@ impl EffectRunner {
             // Answered or given up meanwhile.
             _ => return Ok(Input::Settled),
         };
-        let repository = self.repository(task)?;
-        let number = task.pull.unwrap_or(self.request(task)?.issue);
+        let repository = self.repositories.of(task)?;
+        let number = task.pull.unwrap_or(request(task)?.issue);
         let comment = self.posts.comment(&self.post(task, row, &repository, number), &text).await?;
         Ok(Input::QuestionPosted { about, number: comment.id })
     }
@@ -68,16 +85,16 @@ impl EffectRunner {
         number: u64,
     ) -> Post<'a> {
         let repository = (repository.key.as_str(), &repository.at);
-        Post { task: task.id, effect: &row.key, ambiguous: self.ambiguous(row), repository, number }
+        Post { task: task.id, effect: &row.key, ambiguous: ambiguous(row), repository, number }
     }
 
     /// Where there is no pull request, words go to the issue: a read-only task's answer, or a checkpoint without a change.
     async fn answer(&self, task: &Task, row: &EffectRow, repository: Repository, n: u32) -> Result<Input, Trouble> {
         let text = match task.kind {
-            TaskKind::Plan => message::plan_answer(task, n, self.speaker(task).model.scripted()),
+            TaskKind::Plan => message::plan_answer(task, n, self.speakers.of(task).model.scripted()),
             TaskKind::Fix => checkpoint::render_checkpoint(&self.view(task, n, false).await?),
         };
-        let request = self.request(task)?;
+        let request = request(task)?;
         let post = self.post(task, row, &repository, request.issue);
         let comment = self.posts.comment(&post, &text).await?;
         Ok(Input::AnswerPosted { n, number: comment.id })

@@ -3,7 +3,7 @@
 //! Owns: which files these are, how much of each is kept, and the sentence about them for the first review. They are pinned: what the agent's branch says
 //! changes nothing. Must not: say how the model is told (`engine`). Tests: below and `tests/stories/rules.rs`.
 
-use super::EffectRunner;
+use super::repository::Repositories;
 use crate::git::GitError;
 use crate::text::code;
 use crate::trouble::Trouble;
@@ -21,7 +21,7 @@ const MOST_NESTED: usize = 20;
 const NAMES_READ: u64 = 8 << 20;
 const MOST_PATH: usize = 200;
 
-impl EffectRunner {
+impl Repositories {
     /// The rules at a commit, and what a person should know about them.
     pub(super) async fn rules(&self, key: &str, base: &Commit) -> Result<(Rules, Option<String>), Trouble> {
         let mut rules = Rules::default();

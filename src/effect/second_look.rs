@@ -1,16 +1,18 @@
 //! A second model reads a checkpoint's changes before its review is posted, where the configuration names a reviewer. Asked at most twice for
 //! a checkpoint; whatever keeps it from answering keeps no review back. Its worst case is charged as every call's is.
 
-use super::EffectRunner;
+use super::money::Purse;
+use super::speaker::Speaker;
 use crate::checkpoint::view::CheckpointView;
 use crate::engine::{self, Change, TurnError};
 use crate::llm::Silent;
 use crate::llm::retry::Patience;
-use crate::store::EffectRow;
+use crate::store::{EffectRow, Store};
 use crate::text::redacted;
 use crate::thread::Feed;
 use crate::trouble::Trouble;
 use domain::{Event, Input, Task, Usage};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
@@ -21,7 +23,17 @@ const MOST_CALLS: usize = 2;
 /// The most of an answer that is kept, in characters.
 const LONGEST: usize = 6_000;
 
-impl EffectRunner {
+/// Asks the reviewer.
+pub(super) struct SecondLook {
+    /// None where the configuration names no reviewer.
+    pub reviewer: Option<Speaker>,
+    pub store: Store,
+    pub purse: Arc<Purse>,
+    /// The number of this process's life.
+    pub epoch: i64,
+}
+
+impl SecondLook {
     /// Has the changes of checkpoint `n` looked at, if that is due; the answer is in the log then.
     pub(super) async fn look_again(
         &self,
@@ -50,8 +62,8 @@ impl EffectRunner {
         };
         let key = |what: &str| format!("look:{what}:{}:{n}:{}:{}", task.id, self.epoch, row.tries);
         {
-            let _one = self.spending.lock().await;
-            if self.day_spent(task, ready.worst_micro_usd).await?.is_some() {
+            let _one = self.purse.spending.lock().await;
+            if self.purse.day_spent(task, ready.worst_micro_usd).await?.is_some() {
                 return Ok(false);
             }
             let starting = Input::SecondLookStarting { n, worst_micro_usd: ready.worst_micro_usd };

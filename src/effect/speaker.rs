@@ -5,8 +5,27 @@ use crate::config::{Process, Secret};
 use crate::engine::EngineConfig;
 use crate::engine::style::Style;
 use crate::llm::{Model, Models};
+use domain::{Task, TaskKind};
 use std::sync::Arc;
 use tokio::sync::OnceCell;
+
+/// The models that work, by what they are asked for.
+pub struct Speakers {
+    /// The model that works on `/fix`.
+    pub worker: Speaker,
+    /// The model that answers `/plan`.
+    pub planner: Speaker,
+}
+
+impl Speakers {
+    /// Who answers in this task as it is now: a plan that is carried out is the worker's.
+    pub(super) fn of(&self, task: &Task) -> &Speaker {
+        match task.kind {
+            TaskKind::Fix => &self.worker,
+            TaskKind::Plan => &self.planner,
+        }
+    }
+}
 
 /// A model, and what every conversation with it is made from.
 pub struct Speaker {

@@ -1,6 +1,7 @@
 //! How the model is talked to: as configured, or as three tries showed. They are made once for a model and kept beside the store.
 
-use super::{EffectRunner, Speaker};
+use super::converse::Conversations;
+use super::speaker::Speaker;
 use crate::config::process::{Model, ModelStyle};
 use crate::engine::probe::{self, Tries};
 use crate::engine::style::{Style, files};
@@ -20,7 +21,7 @@ struct Kept {
     check: bool,
 }
 
-impl EffectRunner {
+impl Conversations {
     /// How the task's models are talked to: as the first of them is, or where that can't be tried out now, as the first that can be.
     pub(super) async fn style(&self, task: &Task, speakers: &[&Speaker]) -> Result<Style, Trouble> {
         if !files::fits(task.kind) {

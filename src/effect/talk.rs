@@ -1,6 +1,7 @@
 //! Comments, labels and commit statuses.
 
-use super::EffectRunner;
+use super::repository::request;
+use super::review::Talk;
 use crate::checkpoint::label;
 use crate::forge::{ForgeError, NewStatus, StatusState};
 use crate::message::{self, About};
@@ -14,17 +15,17 @@ const LASTING: Duration = Duration::from_secs(1);
 /// How often is looked whether it is over.
 const LOOK: Duration = Duration::from_millis(50);
 
-impl EffectRunner {
+impl Talk {
     pub(super) async fn comment(&self, task: &Task, row: &EffectRow, notice: &Notice) -> Result<Input, Trouble> {
-        let request = self.request(task)?;
+        let request = request(task)?;
         let url = self.pull_url(task);
-        let about = About { task, pull_url: url.as_deref(), scripted: self.speaker(task).model.scripted() };
+        let about = About { task, pull_url: url.as_deref(), scripted: self.speakers.of(task).model.scripted() };
         let text = message::notice(notice, &about);
         let asked = match &row.effect {
             Effect::Comment { to: To::Asked { thread: Some(thread), .. }, .. } => Some(*thread),
             // Stored by a version that did not keep where it was asked.
             Effect::Comment { to: To::Asked { number, thread: None }, .. } => {
-                self.forge.comment(&self.repository(task)?.at, *number).await?.map(|question| question.issue)
+                self.forge.comment(&self.repositories.of(task)?.at, *number).await?.map(|question| question.issue)
             }
             _ => None,
         };
@@ -33,7 +34,7 @@ impl EffectRunner {
             (Some(pull), None) if !matches!(notice, Notice::Accepted) => pull,
             _ => request.issue,
         };
-        let repository = self.repository(task)?;
+        let repository = self.repositories.of(task)?;
         let post = |number| self.post(task, row, &repository, number);
         match self.posts.comment(&post(number), &text).await {
             Err(Trouble::Doubtful { no: No::Missing, .. }) if self.threads.forge_answers().await => {
@@ -47,13 +48,13 @@ impl EffectRunner {
 
     /// One exclusive label says the state; the forge takes the others of its scope away.
     pub(super) async fn label(&self, task: &Task, state: &str) -> Result<Input, Trouble> {
-        let repository = self.repository(task)?;
+        let repository = self.repositories.of(task)?;
         // Otherwise a newer label is already in line.
         if task.state.name() != state || !self.lasts(task, state).await? {
             return Ok(Input::Settled);
         }
         let Some(label) = label::of_state(state) else { return Ok(Input::Settled) };
-        let request = self.request(task)?;
+        let request = request(task)?;
         for number in [Some(request.issue), task.pull].into_iter().flatten() {
             match self.forge.add_label(&repository.at, number, label.name).await {
                 // The label itself is gone, or is one that an older version did not make: no reason to hold a task up.
@@ -89,7 +90,7 @@ impl EffectRunner {
         commit: &Commit,
         state: &str,
     ) -> Result<Input, Trouble> {
-        let repository = self.repository(task)?;
+        let repository = self.repositories.of(task)?;
         let description = message::status_line(state, n, task.verdict.as_ref());
         let state = match state {
             "success" => StatusState::Success,
@@ -109,7 +110,7 @@ impl EffectRunner {
 
     /// The pull request's address for people.
     pub(super) fn pull_url(&self, task: &Task) -> Option<String> {
-        let repository = self.repository(task).ok()?;
+        let repository = self.repositories.of(task).ok()?;
         let base = self.config.people_url()?;
         task.pull.map(|pull| format!("{}/{}/pulls/{pull}", base.as_str().trim_end_matches('/'), repository.at))
     }

@@ -1,13 +1,13 @@
 //! What stands outside a task's log and belongs into its review: addresses for people, what the router saw, what the model is.
 
-use super::EffectRunner;
+use super::review::Talk;
 use crate::checkpoint::gather::{Around, gather, start};
 use crate::checkpoint::reached::reached;
 use crate::checkpoint::view::CheckpointView;
 use crate::trouble::Trouble;
 use domain::{Event, Task};
 
-impl EffectRunner {
+impl Talk {
     /// Everything the review of checkpoint `n` says; `last` marks the final one.
     pub(super) async fn view(&self, task: &Task, n: u32, last: bool) -> Result<CheckpointView, Trouble> {
         let log = self.store.log(task.id).await?;
@@ -19,8 +19,8 @@ impl EffectRunner {
             compare_url: self.compare_url(task),
             blocked: reached.blocked,
             uploads: reached.uploads,
-            priced: self.speaker(task).each().iter().any(|it| it.model.price() != crate::llm::Price::default()),
-            scripted: self.speaker(task).each().iter().any(|it| it.model.scripted()),
+            priced: self.speakers.of(task).each().iter().any(|it| it.model.price() != crate::llm::Price::default()),
+            scripted: self.speakers.of(task).each().iter().any(|it| it.model.scripted()),
             last,
         };
         Ok(gather(task, &log, n, around))
@@ -28,7 +28,7 @@ impl EffectRunner {
 
     fn compare_url(&self, task: &Task) -> Option<String> {
         let request = task.request.as_ref()?;
-        let repository = self.repository(task).ok()?;
+        let repository = self.repositories.of(task).ok()?;
         let base = self.config.people_url()?;
         let base = base.as_str().trim_end_matches('/');
         Some(format!("{base}/{}/compare/{}...{}", repository.at, request.base_branch, request.branch))

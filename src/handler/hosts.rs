@@ -45,7 +45,7 @@ impl Reader {
         let wish = TakeBack { input_key: key.to_owned(), repository: entry.key.clone(), hosts, now: now() };
         let Some(taken) = self.store.take_back(wish).await? else {
             // A try that was cut off, or another host, took them back: those that stand here follow.
-            self.effects.reach_repository(&entry.key, None).await?;
+            self.egress.reach_repository(&entry.key, None).await?;
             return Ok(true);
         };
         tracing::info!(repository = entry.key, number, source = %text.source, login, ?taken, "hosts, without a task");
@@ -65,15 +65,15 @@ impl Reader {
     /// Brings the repository's running sandboxes to what is allowed now, then answers. Nobody waits for it: the router may be away
     /// for long. A life that is cut off before brings them there when the next one begins.
     fn answer_once_obeyed(&self, entry: &Repository, number: u64, answer: String, changed: bool) {
-        let (effects, forge, key) = (self.effects.clone(), self.forge.clone(), entry.key.clone());
+        let (egress, forge, key) = (self.egress.clone(), self.forge.clone(), entry.key.clone());
         let entry = entry.clone();
         tokio::spawn(caught("hosts taken back", async move {
-            while changed && let Err(trouble) = effects.reach_repository(&key, None).await {
+            while changed && let Err(trouble) = egress.reach_repository(&key, None).await {
                 tracing::warn!(?trouble, key, "running sandboxes still have hosts that were taken back; tried again");
                 tokio::time::sleep(AGAIN).await;
             }
             loop {
-                let posted = match effects.whereabouts.at(&entry) {
+                let posted = match egress.repositories.whereabouts.at(&entry) {
                     Ok(at) => forge.post_comment(&at, number, &answer).await,
                     Err(error) => Err(error),
                 };

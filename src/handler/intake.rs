@@ -172,7 +172,7 @@ impl Intake {
                 return None;
             }
         };
-        about(&wake, entry.id, self.reader.effects.me.id)
+        about(&wake, entry.id, self.reader.me)
     }
 
     /// Reads everything again every `every`, at once at the start.

@@ -3,7 +3,7 @@
 use super::hidden::{Unread, apart};
 use crate::config::Process;
 use crate::config::process::Repository;
-use crate::effect::{EffectRunner, IssueLocks, Refusals};
+use crate::effect::{Egress, IssueLocks, Refusals};
 use crate::forge::{Forge, RepoRef};
 use crate::store::Store;
 use crate::task::Machine;
@@ -18,7 +18,9 @@ pub struct Reader {
     pub(super) store: Store,
     pub(super) forge: Arc<dyn Forge>,
     pub(super) machine: Arc<Machine>,
-    pub(super) effects: Arc<EffectRunner>,
+    pub(super) egress: Arc<Egress>,
+    /// Id of the bot's own account.
+    pub(super) me: i64,
     pub(super) threads: Arc<Threads>,
     locks: IssueLocks,
     pub(super) unread: Unread,
@@ -29,16 +31,24 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Reads with the effects' own forge and threads.
-    pub fn new(config: Arc<Process>, machine: Arc<Machine>, effects: Arc<EffectRunner>) -> Self {
-        let (store, forge, threads) = (machine.store().clone(), effects.forge.clone(), effects.threads.clone());
+    /// `threads` and `egress` are those of the effects; `me` is the bot's own account.
+    pub fn new(
+        config: Arc<Process>,
+        machine: Arc<Machine>,
+        forge: Arc<dyn Forge>,
+        threads: Arc<Threads>,
+        egress: Arc<Egress>,
+        me: i64,
+    ) -> Self {
+        let store = machine.store().clone();
         let apart = apart(config.forge.poll_s);
         Self {
             config,
             store,
             forge,
             machine,
-            effects,
+            egress,
+            me,
             threads,
             locks: IssueLocks::default(),
             unread: Unread::default(),

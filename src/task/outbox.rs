@@ -312,7 +312,7 @@ impl Outbox {
 
     /// At once only where the repository has another name: a redirect that stays (to https, to a login) would be tried without end.
     async fn redirected(&self, task: &Task, row: &EffectRow, sentence: String) -> Result<(), StoreError> {
-        match self.effects.find_again(task).await {
+        match self.effects.repositories.find_again(task).await {
             Ok(true) => self.later(row, &sentence, Some(0)).await,
             Ok(false) | Err(Trouble::Moved { .. }) => {
                 let stays = "the repository was not renamed; set `forge.url` to the address at which the forge answers without a redirect";

@@ -66,7 +66,7 @@ impl Hosts {
                 tracing::warn!(%error, "whether tasks are left over is not known");
             }
             self.look.notify_one();
-            let away = self.effects.sandboxes.hello().await.is_err();
+            let away = self.sandboxes.hello().await.is_err();
             self.held().engine_away = away;
             self.remove_useless().await;
             // What was told to nobody.

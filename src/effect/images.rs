@@ -3,8 +3,9 @@
 //! What a project asks for, or its files tell of, it gets or the task does not start: a person then reads what to type. The files
 //! choose among the images that the operator listed and can name no other. Tests: below and `tests/stories/toolchains.rs`.
 
-use super::EffectRunner;
 use super::policy::Policy;
+use super::repository::{Repositories, request};
+use crate::config::Process;
 use crate::config::process::Sandbox;
 use crate::config::project::Pick;
 use crate::git::Repos;
@@ -12,8 +13,9 @@ use crate::sandbox::need::{self, MAX_BYTES, Need, WANTED};
 use crate::sandbox::{SandboxError, Sandboxes};
 use crate::trouble::Trouble;
 use broker::toolchain::{BASE, REPOSITORY, profiles};
-use domain::Commit;
+use domain::{Commit, Task};
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// An image, and what a person should know about the choice.
 pub(crate) struct Chosen {
@@ -23,10 +25,35 @@ pub(crate) struct Chosen {
     pub told: Option<(String, &'static str)>,
 }
 
-impl EffectRunner {
-    pub(super) async fn image(&self, policy: &Policy<'_>) -> Result<Chosen, Trouble> {
-        let choice = Choice { sandboxes: &self.sandboxes, repos: &self.repos, sandbox: policy.sandbox };
+/// Chooses the images of tasks.
+pub(super) struct Images {
+    pub config: Arc<Process>,
+    pub sandboxes: Arc<Sandboxes>,
+    pub repositories: Arc<Repositories>,
+}
+
+impl Images {
+    pub(super) async fn choose(&self, policy: &Policy<'_>) -> Result<Chosen, Trouble> {
+        let choice = Choice { sandboxes: &self.sandboxes, repos: &self.repositories.repos, sandbox: policy.sandbox };
         choice.of(&policy.repository.key, &policy.base, &policy.effective.image).await
+    }
+
+    /// The image the task was begun in; one that was begun by an older version chooses again.
+    pub(super) async fn of_task(&self, task: &Task, policy: &Policy<'_>) -> Result<String, Trouble> {
+        let Some(image) = &task.image else { return Ok(self.choose(policy).await?.image) };
+        self.listed(task)?;
+        Ok(image.clone())
+    }
+
+    /// Nothing goes on in an image that the operator has taken off the list since the task was begun in it.
+    pub(super) fn listed(&self, task: &Task) -> Result<(), Trouble> {
+        let key = &request(task)?.repository;
+        match &task.image {
+            Some(image) if !self.config.sandbox_of(key).all_images().contains(image) => Err(Trouble::blocked(format!(
+                "the task was begun in the image {image}, which is not listed for {key} any more: list it again, or end the task"
+            ))),
+            _ => Ok(()),
+        }
     }
 }
 

@@ -1,30 +1,52 @@
 //! The sandbox: made with the repository in it, opened for work, let rest, removed.
 
-use super::EffectRunner;
+use super::checks::Checks;
+use super::egress::Egress;
+use super::images::Images;
+use super::listeners::Listeners;
 use super::policy::Policy;
+use super::repository::{Repositories, base, request};
+use crate::barrier::Inspector;
 use crate::git::Branch;
-use crate::sandbox::{Anew, PrepareSpec, SandboxError, SetupSpec};
-use crate::store::EffectRow;
+use crate::sandbox::{Anew, PrepareSpec, SandboxError, Sandboxes, Segment, SetupSpec};
+use crate::store::{EffectRow, Store};
 use crate::trouble::Trouble;
-use domain::{Commit, Input, State, Suspension, Task};
+use domain::{Commit, Input, State, Suspension, Task, TaskKind};
+use std::sync::Arc;
 
-impl EffectRunner {
+/// Makes, opens and puts away the sandboxes of tasks.
+pub(super) struct Lifecycle {
+    pub store: Store,
+    pub sandboxes: Arc<Sandboxes>,
+    pub repositories: Arc<Repositories>,
+    pub egress: Arc<Egress>,
+    pub images: Arc<Images>,
+    pub checks: Arc<Checks>,
+    /// Who else would get a push.
+    pub listeners: Arc<Listeners>,
+    /// Asked before anything of an agent runs in a sandbox.
+    pub inspector: Arc<dyn Inspector>,
+}
+
+impl Lifecycle {
     pub(super) async fn prepare(&self, task: &Task) -> Result<Input, Trouble> {
-        let repository = self.repository(task)?;
+        let repository = self.repositories.of(task)?;
         self.listeners.nobody(&repository).await?;
-        self.repos.fetch(&repository.key, &repository.url, Some(&self.auth)).await?;
+        self.repositories.repos.fetch(&repository.key, &repository.url, Some(&self.repositories.auth)).await?;
         let base = match &task.base {
             Some(base) => base.clone(),
-            None => self.repos.resolve(&repository.key, &Branch::parse(&self.request(task)?.base_branch)?).await?,
+            None => {
+                self.repositories.repos.resolve(&repository.key, &Branch::parse(&request(task)?.base_branch)?).await?
+            }
         };
         // Whatever happens to its branch: nothing else refers to it until the first checkpoint.
-        self.repos.keep_base(&repository.key, task.id.0, &base).await?;
-        let policy = self.policy(task, &base).await?;
-        let chosen = self.image(&policy).await?;
+        self.repositories.repos.keep_base(&repository.key, task.id.0, &base).await?;
+        let policy = self.repositories.policy(task, &base).await?;
+        let chosen = self.images.choose(&policy).await?;
         let boot = self.make(task, &policy, &base, &chosen.image, None).await?;
-        let elsewhere = self.repos.elsewhere(&repository.key, &base).await?.sentence();
-        let checks = self.base_note(task, &policy, &chosen.image).await;
-        let (rules, given) = self.rules(&repository.key, &base).await?;
+        let elsewhere = self.repositories.repos.elsewhere(&repository.key, &base).await?.sentence();
+        let checks = self.checks.base_note(task, &policy, &chosen.image).await;
+        let (rules, given) = self.repositories.rules(&repository.key, &base).await?;
         let notes: Vec<String> = chosen.note.into_iter().chain(elsewhere).chain(checks).chain(given).collect();
         let note = Some(notes.join(" ")).filter(|note| !note.is_empty());
         let (every, budget) = (policy.effective.every, Some(policy.effective.budget));
@@ -42,8 +64,8 @@ impl EffectRunner {
     ) -> Result<String, Trouble> {
         let key = &policy.repository.key;
         // As it was fetched last. Gone from the forge: then there is no mirror of it either.
-        let branch = Branch::parse(&self.request(task)?.base_branch)?;
-        let trunk = self.repos.resolve(key, &branch).await.ok();
+        let branch = Branch::parse(&request(task)?.base_branch)?;
+        let trunk = self.repositories.repos.resolve(key, &branch).await.ok();
         let spec = PrepareSpec {
             task: task.id.0,
             attempt: 1,
@@ -59,7 +81,7 @@ impl EffectRunner {
         };
         let boot = self.sandboxes.of_tasks.prepare(&spec).await?.boot;
         // The subnet is opened with all its rules at once.
-        self.reach(task, policy).await?;
+        self.egress.reach(task, policy).await?;
         self.sandboxes.of_tasks.open(task.id.0).await?;
         if let Some(wrong) = self.mismatch(task).await? {
             // Nothing of an agent was in it yet.
@@ -83,10 +105,10 @@ impl EffectRunner {
 
     /// Work goes on. A sandbox that is gone is made anew from the last commit; what was not committed is lost, and said.
     pub(super) async fn open(&self, task: &Task, row: &EffectRow) -> Result<Input, Trouble> {
-        self.listed_image(task)?;
-        let policy = self.policy(task, &self.base(task)?).await?;
+        self.images.listed(task)?;
+        let policy = self.repositories.policy(task, &base(task)?).await?;
         self.warm(task)?;
-        self.reach(task, &policy).await?;
+        self.egress.reach(task, &policy).await?;
         let loss = match self.sandboxes.of_tasks.open(task.id.0).await {
             Ok(false) => match self.sandboxes.of_tasks.made_anew(task.id.0, &row.key) {
                 // An earlier try of this was cut: nobody was told yet, and the new one may not have been looked at.
@@ -104,14 +126,14 @@ impl EffectRunner {
 
     /// A sandbox in place of the task's, from its last commit.
     pub(super) async fn make_anew(&self, task: &Task) -> Result<(), Trouble> {
-        let policy = self.policy(task, &self.base(task)?).await?;
+        let policy = self.repositories.policy(task, &base(task)?).await?;
         self.make_from_last(task, &policy, None).await
     }
 
     /// From the last commit, also one that no branch has.
     async fn make_from_last(&self, task: &Task, policy: &Policy<'_>, anew: Option<Anew>) -> Result<(), Trouble> {
         let tip = task.kept.as_ref().or(task.head.as_ref()).unwrap_or(&policy.base);
-        let image = self.image_of(task, policy).await?;
+        let image = self.images.of_task(task, policy).await?;
         self.make(task, policy, tip, &image, anew).await.map(drop)
     }
 
@@ -127,24 +149,6 @@ impl EffectRunner {
                 self.sandboxes.of_tasks.confirm_awake(task.id.0)?;
                 Ok(Input::Opened { fresh: None })
             }
-        }
-    }
-
-    /// The image the task was begun in; one that was begun by an older version chooses again.
-    pub(super) async fn image_of(&self, task: &Task, policy: &Policy<'_>) -> Result<String, Trouble> {
-        let Some(image) = &task.image else { return Ok(self.image(policy).await?.image) };
-        self.listed_image(task)?;
-        Ok(image.clone())
-    }
-
-    /// Nothing goes on in an image that the operator has taken off the list since the task was begun in it.
-    pub(super) fn listed_image(&self, task: &Task) -> Result<(), Trouble> {
-        let key = &self.request(task)?.repository;
-        match &task.image {
-            Some(image) if !self.config.sandbox_of(key).all_images().contains(image) => Err(Trouble::blocked(format!(
-                "the task was begun in the image {image}, which is not listed for {key} any more: list it again, or end the task"
-            ))),
-            _ => Ok(()),
         }
     }
 
@@ -169,8 +173,22 @@ impl EffectRunner {
     }
 
     pub(super) async fn teardown(&self, task: &Task) -> Result<Input, Trouble> {
-        self.here.forget(task.id);
+        self.repositories.here.forget(task.id);
         self.sandboxes.of_tasks.remove(task.id.0).await?;
         Ok(Input::Settled)
+    }
+
+    /// The container that will judge what comes out is made while the work goes on.
+    pub(super) fn warm(&self, task: &Task) -> Result<(), Trouble> {
+        if task.kind == TaskKind::Fix {
+            self.sandboxes.quarantines.warm(&self.segment(task, task.next_n())?);
+        }
+        Ok(())
+    }
+
+    pub(super) fn segment(&self, task: &Task, n: u32) -> Result<Segment, Trouble> {
+        let base = base(task)?;
+        let parent = task.head.clone().unwrap_or_else(|| base.clone());
+        Ok(Segment { task: task.id.0, n, repo_key: self.repositories.of(task)?.key, parent, base })
     }
 }

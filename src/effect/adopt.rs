@@ -1,0 +1,37 @@
+//! A repository that another host worked for until now. Tests: `tests/stories/several.rs`.
+
+use super::lifecycle::Lifecycle;
+use crate::trouble::Trouble;
+use domain::TaskId;
+
+impl Lifecycle {
+    /// Before anything of a repository is done here that another host worked for: sandboxes that are older than the task's log, and those of
+    /// tasks that ended elsewhere, go; those that stand follow what was allowed and taken back meanwhile.
+    ///
+    /// # Errors
+    /// When store, engine or router is away: nothing may be done before this succeeds.
+    pub async fn adopt(&self, repository: &str, host: &str) -> Result<(), Trouble> {
+        for id in self.sandboxes.of_tasks.tasks() {
+            let row = self.store.task_row(TaskId(id)).await?;
+            if row.is_some_and(|row| row.repository == repository && !row.live)
+                && let Err(error) = self.sandboxes.of_tasks.remove(id).await
+            {
+                // No live task waits for it.
+                tracing::warn!(%error, task = id, "the sandbox of a task that has ended could not be removed");
+            }
+        }
+        for row in self.store.live_tasks().await?.iter().filter(|row| row.repository == repository) {
+            self.repositories.here.forget(TaskId(row.id));
+            if !row.owner.is_empty() && row.owner != host {
+                tracing::info!(task = row.id, "goes on here: another host had it");
+                self.sandboxes.of_tasks.moved_here(row.id).await?;
+            }
+            if self.sandboxes.of_tasks.tasks().contains(&row.id)
+                && self.egress.reach_task(TaskId(row.id)).await.is_err()
+            {
+                self.egress.cut_off(TaskId(row.id)).await?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,65 @@
+//! The bot's own run of the project's checks, on the exact commit, in a fresh sandbox. Rerun freely: the stored verdict wins.
+
+use super::images::Images;
+use super::repository::{Repositories, base};
+use crate::sandbox::{SandboxError, Sandboxes, VerifySpec};
+use crate::text::redacted;
+use crate::trouble::Trouble;
+use domain::{BaseRun, Commit, Input, Task};
+use std::sync::Arc;
+
+/// Runs of the project's checks, in sandboxes of their own.
+pub(super) struct Checks {
+    pub sandboxes: Arc<Sandboxes>,
+    pub repositories: Arc<Repositories>,
+    pub images: Arc<Images>,
+}
+
+impl Checks {
+    pub(super) async fn verify(&self, task: &Task, n: u32, commit: &Commit, tries: i64) -> Result<Input, Trouble> {
+        let spec = self.spec(task, commit, tries).await?;
+        match self.sandboxes.verification.verify(&spec).await {
+            Ok(mut verdict) => {
+                verdict.tail = redacted(&verdict.tail).0.into_owned();
+                Ok(Input::Verified { n, verdict })
+            }
+            // Not the task's own: it is made once more.
+            Err(SandboxError::Gone(loss)) => Err(Trouble::later(format!("the checks were cut off: {loss}"))),
+            Err(other) => Err(other.into()),
+        }
+    }
+    /// The checks on the base, in a fresh sandbox.
+    pub(super) async fn base_run(&self, task: &Task, tries: i64) -> Result<Option<BaseRun>, Trouble> {
+        let base = base(task)?;
+        let spec = self.spec(task, &base, tries).await?;
+        let verdict = self.sandboxes.verification.verify(&spec).await.map_err(apart)?;
+        let run =
+            |command| BaseRun { command, exit_code: verdict.exit_code, tail: redacted(&verdict.tail).0.into_owned() };
+        Ok(verdict.command.map(run))
+    }
+
+    /// What verifying `commit` takes.
+    pub(super) async fn spec(&self, task: &Task, commit: &Commit, tries: i64) -> Result<VerifySpec, Trouble> {
+        let policy = self.repositories.policy(task, &base(task)?).await?;
+        let image = self.images.of_task(task, &policy).await?;
+        Ok(VerifySpec {
+            task: task.id.0,
+            commit: commit.clone(),
+            base: policy.base,
+            tries: u32::try_from(tries).unwrap_or(u32::MAX),
+            repo_key: policy.repository.key,
+            image,
+            command: policy.effective.test,
+            limits: policy.sandbox.limits(),
+            wall_ms: policy.sandbox.verify_wall_s * 1000,
+        })
+    }
+}
+
+/// What a sandbox of its own that went away says nothing about: the task's.
+pub(super) fn apart(error: SandboxError) -> Trouble {
+    match error {
+        SandboxError::Gone(loss) => Trouble::later(format!("a run in a sandbox of its own was cut off: {loss}")),
+        other @ (SandboxError::Unavailable(_) | SandboxError::Refused(_) | SandboxError::Limit(_)) => other.into(),
+    }
+}

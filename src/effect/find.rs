@@ -1,0 +1,33 @@
+//! Where repositories are on the forge now, asked again.
+
+use super::repository::{Repositories, request};
+use crate::trouble::Trouble;
+use domain::Task;
+use std::time::Duration;
+
+/// How long the start waits for a forge.
+const FIND: Duration = Duration::from_secs(5);
+
+impl Repositories {
+    /// Asks the forge where a task's repository is now; whether that is elsewhere than it was seen last.
+    pub async fn find_again(&self, task: &Task) -> Result<bool, Trouble> {
+        let key = &request(task)?.repository;
+        let Some(entry) = self.config.repository(key) else { return Ok(false) };
+        let before = self.whereabouts.at(&entry).ok();
+        let now = self.whereabouts.look(&entry).await?;
+        Ok(before.is_some_and(|before| before != now))
+    }
+
+    /// Looks every repository up by its id, for what begins before the first round of reading; bounded in time.
+    pub async fn find_all(&self) {
+        let entries = self.config.repositories();
+        let looks = entries.iter().map(|entry| async move {
+            match tokio::time::timeout(FIND, self.whereabouts.look(entry)).await {
+                Ok(Ok(_)) => {}
+                Ok(Err(error)) => tracing::warn!(%error, key = entry.key, "the repository was not found by its id"),
+                Err(_) => tracing::warn!(key = entry.key, "the forge does not say where the repository is"),
+            }
+        });
+        futures_util::future::join_all(looks).await;
+    }
+}

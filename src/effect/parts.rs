@@ -1,0 +1,206 @@
+//! The parts that carry effects out, put together.
+
+use super::act::Actions;
+use super::checks::Checks;
+use super::converse::Conversations;
+use super::here::Here;
+use super::images::Images;
+use super::lifecycle::Lifecycle;
+use super::listeners::Listeners;
+use super::money::Purse;
+use super::permission::Rulebook;
+use super::posts::Posts;
+use super::publish::Publisher;
+use super::review::Talk;
+use super::second_look::SecondLook;
+use super::speaker::{Speaker, Speakers};
+use super::{EffectRunner, Egress, Repositories};
+use crate::barrier::Inspector;
+use crate::config::process::Role;
+use crate::config::{Process, Secret};
+use crate::forge::{Account, Forge, Whereabouts};
+use crate::git::{Auth, Repos};
+use crate::llm::Models;
+use crate::sandbox::Sandboxes;
+use crate::store::Store;
+use crate::thread::Threads;
+use std::sync::Arc;
+
+/// What effects are carried out with.
+pub struct Given<'a> {
+    /// The configuration of this process.
+    pub config: Arc<Process>,
+    /// Where tasks, their logs and effects are kept.
+    pub store: Store,
+    /// The forge, as the bot's own account sees it.
+    pub forge: Arc<dyn Forge>,
+    /// Where each configured repository is on the forge now.
+    pub whereabouts: Arc<Whereabouts>,
+    /// Reads what people say to tasks.
+    pub threads: Arc<Threads>,
+    /// The bot's own account.
+    pub me: Account,
+    /// The credential with which git fetches from and pushes to the forge.
+    pub auth: Auth,
+    /// The sandboxes of all tasks.
+    pub sandboxes: Arc<Sandboxes>,
+    /// Asked before anything of an agent runs in a sandbox.
+    pub inspector: Arc<dyn Inspector>,
+    /// The configured models, by role.
+    pub models: &'a Models,
+    /// The bot's bare repositories in the state directory.
+    pub repos: Repos,
+    /// Key of the marks in the bot's own posts, of each conversation's fence, and of commits that wait in the store.
+    pub mark_key: Secret,
+    /// The number of this process's life, from [`Store::begin_epoch`].
+    pub epoch: i64,
+}
+
+/// What all that happens in sandboxes goes by.
+struct Ground {
+    repositories: Arc<Repositories>,
+    egress: Arc<Egress>,
+    images: Arc<Images>,
+    checks: Arc<Checks>,
+    lifecycle: Arc<Lifecycle>,
+    listeners: Arc<Listeners>,
+}
+
+impl EffectRunner {
+    /// The parts, put together.
+    pub fn new(given: Given<'_>) -> Self {
+        let ground = given.ground();
+        let speakers =
+            Arc::new(Speakers { worker: given.speaker(Role::Worker), planner: given.speaker(Role::Planner) });
+        let purse = Arc::new(Purse {
+            config: given.config.clone(),
+            store: given.store.clone(),
+            spending: tokio::sync::Mutex::default(),
+        });
+        Self {
+            settle_ms: given.config.forge.settle_ms,
+            actions: given.actions(&ground),
+            conversations: given.conversations(&ground, &speakers, &purse),
+            publisher: given.publisher(&ground),
+            talk: given.talk(&ground, speakers, purse),
+            egress: ground.egress,
+            repositories: ground.repositories,
+            checks: ground.checks,
+            lifecycle: ground.lifecycle,
+            threads: given.threads,
+        }
+    }
+}
+
+impl Given<'_> {
+    fn ground(&self) -> Ground {
+        let (config, store, sandboxes) = (&self.config, &self.store, &self.sandboxes);
+        let repositories = Arc::new(Repositories {
+            config: config.clone(),
+            store: store.clone(),
+            whereabouts: self.whereabouts.clone(),
+            repos: self.repos.clone(),
+            auth: self.auth.clone(),
+            pack_key: self.mark_key.clone(),
+            here: Here::default(),
+        });
+        let egress = Arc::new(Egress {
+            config: config.clone(),
+            store: store.clone(),
+            sandboxes: sandboxes.clone(),
+            repositories: repositories.clone(),
+            reaching: tokio::sync::Mutex::default(),
+        });
+        let images = Arc::new(Images {
+            config: config.clone(),
+            sandboxes: sandboxes.clone(),
+            repositories: repositories.clone(),
+        });
+        let checks = Arc::new(Checks {
+            sandboxes: sandboxes.clone(),
+            repositories: repositories.clone(),
+            images: images.clone(),
+        });
+        let listeners = Arc::new(Listeners::new(config.clone(), self.forge.clone()));
+        let lifecycle = Arc::new(Lifecycle {
+            store: store.clone(),
+            sandboxes: sandboxes.clone(),
+            repositories: repositories.clone(),
+            egress: egress.clone(),
+            images: images.clone(),
+            checks: checks.clone(),
+            listeners: listeners.clone(),
+            inspector: self.inspector.clone(),
+        });
+        Ground { repositories, egress, images, checks, lifecycle, listeners }
+    }
+
+    fn actions(&self, ground: &Ground) -> Actions {
+        let rulebook = Rulebook {
+            config: self.config.clone(),
+            store: self.store.clone(),
+            repositories: ground.repositories.clone(),
+            read: std::sync::Mutex::default(),
+        };
+        Actions {
+            config: self.config.clone(),
+            store: self.store.clone(),
+            sandboxes: self.sandboxes.clone(),
+            repositories: ground.repositories.clone(),
+            egress: ground.egress.clone(),
+            images: ground.images.clone(),
+            checks: ground.checks.clone(),
+            lifecycle: ground.lifecycle.clone(),
+            rulebook,
+        }
+    }
+
+    fn publisher(&self, ground: &Ground) -> Publisher {
+        Publisher {
+            forge: self.forge.clone(),
+            me: self.me.clone(),
+            store: self.store.clone(),
+            sandboxes: self.sandboxes.clone(),
+            repositories: ground.repositories.clone(),
+            lifecycle: ground.lifecycle.clone(),
+            listeners: ground.listeners.clone(),
+        }
+    }
+
+    fn speaker(&self, role: Role) -> Speaker {
+        Speaker::of(&self.config, self.models, role, &self.mark_key)
+    }
+
+    fn conversations(&self, ground: &Ground, speakers: &Arc<Speakers>, purse: &Arc<Purse>) -> Conversations {
+        Conversations {
+            config: self.config.clone(),
+            store: self.store.clone(),
+            sandboxes: self.sandboxes.clone(),
+            repositories: ground.repositories.clone(),
+            checks: ground.checks.clone(),
+            speakers: speakers.clone(),
+            purse: purse.clone(),
+            epoch: self.epoch,
+        }
+    }
+
+    fn talk(&self, ground: &Ground, speakers: Arc<Speakers>, purse: Arc<Purse>) -> Talk {
+        let names = self.config.models.names(Role::Reviewer);
+        let second_look = SecondLook {
+            reviewer: names.then(|| self.speaker(Role::Reviewer)),
+            store: self.store.clone(),
+            purse,
+            epoch: self.epoch,
+        };
+        Talk {
+            config: self.config.clone(),
+            store: self.store.clone(),
+            forge: self.forge.clone(),
+            threads: self.threads.clone(),
+            repositories: ground.repositories.clone(),
+            speakers,
+            second_look,
+            posts: Posts::new(self.forge.clone(), self.store.clone(), self.me.id, self.mark_key.clone()),
+        }
+    }
+}
