@@ -6,6 +6,9 @@ use std::borrow::Cow;
 /// The most files that one action writes.
 pub const MOST_FILES: usize = 8;
 
+/// The largest action as JSON, in bytes: it fits into one frame to the runner (`protocol::runner::MAX_PAYLOAD`), with its envelope.
+pub const MOST_ACTION: usize = 900 << 10;
+
 /// A file as a whole.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NewFile {
@@ -189,9 +192,23 @@ pub enum ActionKind {
     Try,
 }
 
+/// What the text of a result is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ResultText {
+    /// What a command printed.
+    Output,
+    /// A file of the workspace.
+    File,
+    /// A page of the web.
+    Page,
+    /// What the action of that name says.
+    Named,
+}
+
 /// What is true of every action of a kind.
 struct Facts {
     name: &'static str,
+    result: ResultText,
     writes: bool,
     writes_texts: bool,
     is_apart: bool,
@@ -199,7 +216,7 @@ struct Facts {
 
 /// It leaves everything as it is.
 const fn reads(name: &'static str) -> Facts {
-    Facts { name, writes: false, writes_texts: false, is_apart: false }
+    Facts { name, result: ResultText::Named, writes: false, writes_texts: false, is_apart: false }
 }
 
 /// It changes the tree, or runs the project's code.
@@ -216,8 +233,8 @@ impl ActionKind {
     /// All of it in one place: a new kind does not compile before each is said.
     const fn facts(self) -> Facts {
         match self {
-            ActionKind::Bash => changes("bash"),
-            ActionKind::ReadFile => reads("read_file"),
+            ActionKind::Bash => Facts { result: ResultText::Output, ..changes("bash") },
+            ActionKind::ReadFile => Facts { result: ResultText::File, ..reads("read_file") },
             ActionKind::WriteFile => writes("write_file"),
             ActionKind::WriteFiles => writes("write_files"),
             ActionKind::EditFile => writes("edit_file"),
@@ -225,7 +242,7 @@ impl ActionKind {
             ActionKind::DeleteFile => changes("delete_file"),
             ActionKind::ListFiles => reads("list_files"),
             ActionKind::Search => reads("search"),
-            ActionKind::WebFetch => reads("web_fetch"),
+            ActionKind::WebFetch => Facts { result: ResultText::Page, ..reads("web_fetch") },
             ActionKind::Try => Facts { is_apart: true, ..writes("try") },
         }
     }
@@ -233,6 +250,11 @@ impl ActionKind {
     /// The tool's name, as the model and the review know it.
     pub const fn name(self) -> &'static str {
         self.facts().name
+    }
+
+    /// What the text of its result is.
+    pub const fn result(self) -> ResultText {
+        self.facts().result
     }
 
     /// Whether it can change the tree or runs the project's code; a read-only task takes none that does.

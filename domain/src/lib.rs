@@ -31,7 +31,8 @@ pub mod transition;
 pub mod verdict;
 
 pub use action::{
-    Action, ActionKind, IssueCheck, LineRange, MOST_EDITS, MOST_FILES, MOST_RANGES, NewFile, Shown, TextEdit,
+    Action, ActionKind, IssueCheck, LineRange, MOST_ACTION, MOST_EDITS, MOST_FILES, MOST_RANGES, NewFile, ResultText,
+    Shown, TextEdit,
 };
 pub use advance::{Advance, Ending, Risk};
 pub use budget::{Budget, BudgetBar, Spent};

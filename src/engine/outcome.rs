@@ -4,7 +4,7 @@
 //! sent of both. Must not: judge it.
 //! Tests: below and in `history_tests.rs`.
 
-use domain::{Action, Call, CallRequest, Outcome, OutcomeStatus};
+use domain::{Action, Call, CallRequest, Outcome, OutcomeStatus, ResultText};
 
 use super::failing::{self, Ran};
 use super::fence::{Fence, Trust};
@@ -126,22 +126,11 @@ fn source(call: &CallRequest) -> String {
     let object = action.object();
     let (object, missing) = text::cut(&object, 80);
     let more = if missing > 0 { "…" } else { "" };
-    match action {
-        Action::Bash { .. } => "output of bash".to_owned(),
-        Action::ReadFile { .. } | Action::ReadRanges { .. } => format!("file {object}{more}"),
-        Action::WebFetch { .. } => format!("page {object}{more}"),
-        Action::Background { .. }
-        | Action::WriteFile { .. }
-        | Action::WriteFiles { .. }
-        | Action::EditFile { .. }
-        | Action::EditPlaces { .. }
-        | Action::MoveFile { .. }
-        | Action::DeleteFile { .. }
-        | Action::ListFiles { .. }
-        | Action::Search { .. }
-        | Action::Try { .. } => {
-            format!("{} {object}{more}", action.kind())
-        }
+    match action.what().result() {
+        ResultText::Output => format!("output of {}", action.kind()),
+        ResultText::File => format!("file {object}{more}"),
+        ResultText::Page => format!("page {object}{more}"),
+        ResultText::Named => format!("{} {object}{more}", action.kind()),
     }
 }
 

@@ -18,7 +18,7 @@ mod update_plan;
 mod web_fetch;
 mod write_file;
 
-use domain::{ActionKind, Call, CallRequest, TaskKind};
+use domain::{ActionKind, Call, CallRequest, MOST_ACTION, TaskKind};
 use serde_json::{Map, Value, json};
 
 use self::tool::Tool;
@@ -41,8 +41,6 @@ const TOOLS: [&Tool; 13] = [
     &ask::TOOL,
     &done::TOOL,
 ];
-/// The largest action, as JSON: it must fit into one frame to the runner (`protocol::runner::MAX_PAYLOAD`), with its envelope.
-const MAX_ACTION: usize = 900 << 10;
 /// How much of arguments that are no JSON the model is shown again, in characters.
 const SHOWN: usize = 200;
 
@@ -96,11 +94,11 @@ pub fn parse(call: &ToolCall) -> Result<Call, String> {
     let read = (tool.read)(&Arguments::new(name, call.arguments.as_object().unwrap_or(&empty)))?;
     if let Call::Action { action } = &read {
         let size = serde_json::to_string(action).map_or(usize::MAX, |json| json.len());
-        if size > MAX_ACTION {
+        if size > MOST_ACTION {
             return Err(format!(
                 "{name}: {} KiB are too much for one call; {} KiB fit. Do it in parts",
                 size >> 10,
-                MAX_ACTION >> 10
+                MOST_ACTION >> 10
             ));
         }
     }
