@@ -25,7 +25,7 @@ use crate::handler::{Intake, Reader};
 use crate::llm::Models;
 use crate::sandbox::broker::Broker;
 use crate::sandbox::{SandboxEgress, Sandboxes};
-use crate::server::{Door, EntryWish, Hooks, Limits, Ops, Peer, Reload, Visitors, hook_router, ops_router};
+use crate::server::{Dashboard, Door, EntryWish, Hooks, Limits, Ops, Peer, Reload, Visitors, hook_router, ops_router};
 use crate::store::{Store, TaskRow};
 use crate::supervise::Works;
 pub use crate::task::Patience;
@@ -172,6 +172,7 @@ impl Bot {
             works: works.clone(),
             reloads: wishes,
             entries,
+            dashboard: Dashboard::new(stopping.clone()),
         };
         let (door, hooks) = serve_hooks(&config, hooks, &stopping).await?;
         let (listener, ops) = serve_ops(&config, ops, &stopping).await?;

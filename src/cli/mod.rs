@@ -6,6 +6,7 @@ pub mod broker;
 mod broker_child;
 mod config;
 mod cost;
+mod dashboard;
 mod doctor;
 mod entries;
 pub mod eval;
@@ -83,6 +84,8 @@ enum Command {
     Store(store::StoreCommand),
     /// What model calls cost: by day, repository, model or task.
     Cost(cost::CostCommand),
+    /// Look at tasks in a browser, as they work: a code for the page of the running bot.
+    Dashboard,
     /// Look at tasks; stop one or let it go on.
     #[command(subcommand)]
     Task(task::TaskCommand),
@@ -122,6 +125,7 @@ impl Cli {
             Command::Eval(args) => args.run(&config).await,
             Command::Store(store) => store.run(&config).await,
             Command::Cost(args) => args.run(&config).await,
+            Command::Dashboard => dashboard::run(&config).await,
             Command::Task(task) => task.run(&config).await,
         }
     }

@@ -1,9 +1,21 @@
-//! The HTTP listeners: hooks in, and beside them, on loopback, health and metrics.
+//! The HTTP listeners: hooks in, and beside them, on loopback, health, metrics, orders and the dashboard.
 
+mod dashboard;
 mod door;
 mod ops;
+mod sessions;
 mod webhook;
 
+pub use dashboard::CodeReport;
 pub use door::{Door, Limits, Peer, Visitors};
-pub use ops::{EntryWish, FetchedReport, Ops, Reload, ops_router};
+pub use ops::{EntryWish, FetchedReport, Ops, Reload};
+pub use sessions::Dashboard;
 pub use webhook::{HookSecrets, Hooks, Keep, hook_router};
+
+use axum::Router;
+use std::sync::Arc;
+
+/// The routes of the operations listener, which is meant for loopback.
+pub fn ops_router(ops: Arc<Ops>) -> Router {
+    ops::routes().merge(dashboard::routes()).with_state(ops)
+}

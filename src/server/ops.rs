@@ -1,5 +1,6 @@
 //! `/healthz`, `/readyz`, `/metrics`, and what `caisson fetch` and `caisson task` say to a running bot. On loopback, on a port of its own.
 
+use super::sessions::Dashboard;
 use crate::barrier::Standing;
 use crate::config::Secret;
 use crate::forge::Forge;
@@ -53,6 +54,8 @@ pub struct Ops {
     pub reloads: mpsc::Sender<Reload>,
     /// To whoever follows the store's entries.
     pub entries: mpsc::Sender<EntryWish>,
+    /// Who may look at the dashboard.
+    pub dashboard: Dashboard,
 }
 
 /// What `caisson fetch` reports.
@@ -64,8 +67,8 @@ pub struct FetchedReport {
     pub commit: Commit,
 }
 
-/// The routes of the operations listener, which is meant for loopback: reading needs no token, orders and reports do.
-pub fn ops_router(ops: Arc<Ops>) -> Router {
+/// Health and metrics need no token; orders and reports do.
+pub(super) fn routes() -> Router<Arc<Ops>> {
     Router::new()
         .route("/healthz", get(async || "ok"))
         .route("/readyz", get(ready))
@@ -75,7 +78,6 @@ pub fn ops_router(ops: Arc<Ops>) -> Router {
         .route("/repositories", post(entry))
         .route("/tasks/{id}/delete", post(deleted))
         .route("/tasks/{id}/{order}", post(ordered))
-        .with_state(ops)
 }
 
 /// Ready = the store takes a row, forge and broker answer, the barrier is proven, and every work is at work; what is missing is named.
@@ -99,7 +101,7 @@ async fn ready(State(ops): State<Arc<Ops>>) -> Response {
 }
 
 /// Whether the caller holds the token; the answer for who doesn't.
-fn proven(ops: &Ops, headers: &HeaderMap) -> Result<(), (StatusCode, &'static str)> {
+pub(super) fn proven(ops: &Ops, headers: &HeaderMap) -> Result<(), (StatusCode, &'static str)> {
     let given = headers.get(header::AUTHORIZATION).and_then(|v| v.to_str().ok()).unwrap_or_default();
     let given = given.strip_prefix("Bearer ").unwrap_or_default();
     if bool::from(given.as_bytes().ct_eq(ops.token.bytes())) {

@@ -1,0 +1,35 @@
+//! `caisson dashboard`: a code for the page that shows tasks as they work.
+
+use super::lock;
+use super::printer::{Complaint, Printer};
+use super::running::tell;
+use crate::config::Process;
+use crate::server::CodeReport;
+use anyhow::{Context, Result};
+use std::path::Path;
+
+/// Says where the page is, and with what code it opens.
+pub async fn run(config: &Path) -> Result<()> {
+    let config = Process::load(config)?;
+    if lock::take(&config.state_dir).is_ok() {
+        return Err(Complaint::new("no `caisson serve` runs with this configuration, so there is nothing to look at")
+            .attempt("start it, then say this again; `caisson task list` works without it")
+            .into());
+    }
+    let (status, said) = tell(&config, "/dashboard/code", &()).await?;
+    if status != 200 {
+        let complaint = match status {
+            404 => Complaint::new("the running bot is an older version without a dashboard").attempt("start it anew"),
+            _ => Complaint::new(format!("the running bot answered {status}")).because(said),
+        };
+        return Err(complaint.into());
+    }
+    let report: CodeReport = serde_json::from_str(&said).context("the running bot's answer cannot be read")?;
+    let printer = Printer::terminal();
+    printer.fields(&[("page", format!("http://{}/dashboard", config.listen.ops)), ("code", report.code)]);
+    printer.hint(&format!(
+        "the code is good once, for {} s; the page then shows tasks and orders nothing",
+        report.lasts_s
+    ));
+    Ok(())
+}

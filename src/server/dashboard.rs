@@ -1,0 +1,188 @@
+//! `/dashboard`: a page that shows tasks, their actions, and their events as they happen. It reads; orders go by the forge or `caisson task`.
+//!
+//! Owns the routes below `/dashboard`. The page is in `dashboard/`; nothing is loaded from elsewhere, and what it shows is put there as text.
+//! Tests: `tests/dashboard.rs`.
+
+use super::ops::{Ops, proven};
+use super::sessions::{CODE_LASTS, MOST_STREAMS};
+use crate::store::{ActionRow, Store, StoreError, TaskRow};
+use axum::body::Body;
+use axum::extract::{Path, Query, State};
+use axum::http::{HeaderMap, HeaderName, StatusCode, header};
+use axum::response::sse::{Event as Message, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use domain::{Event, TaskId};
+use futures_util::{Stream, StreamExt, stream};
+use serde::{Deserialize, Serialize};
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::OwnedSemaphorePermit;
+
+/// Tasks of the list.
+const MOST_TASKS: u32 = 200;
+/// How often a stream looks for what is new.
+const LOOK: Duration = Duration::from_millis(300);
+
+type Refused = (StatusCode, String);
+
+pub(super) fn routes() -> Router<Arc<Ops>> {
+    Router::new()
+        .route("/dashboard", get(async || page("text/html; charset=utf-8", include_str!("../../dashboard/index.html"))))
+        .route("/dashboard/app.js", get(async || page("text/javascript", include_str!("../../dashboard/app.js"))))
+        .route("/dashboard/style.css", get(async || page("text/css", include_str!("../../dashboard/style.css"))))
+        .route("/dashboard/code", post(code))
+        .route("/dashboard/session", post(session))
+        .route("/dashboard/api/tasks", get(tasks))
+        .route("/dashboard/api/tasks/{id}", get(task))
+        .route("/dashboard/api/tasks/{id}/events", get(events))
+}
+
+/// Nothing from elsewhere, nowhere else to, and in no other page.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
+                      base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+fn page(kind: &'static str, text: &'static str) -> Response {
+    let headers: [(HeaderName, &str); 5] = [
+        (header::CONTENT_TYPE, kind),
+        (header::CONTENT_SECURITY_POLICY, POLICY),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (header::CACHE_CONTROL, "no-store"),
+    ];
+    (headers, Body::from(text)).into_response()
+}
+
+/// What `caisson dashboard` is told.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct CodeReport {
+    /// To be typed into the page, once.
+    pub code: String,
+    /// How long it may be, in seconds.
+    pub lasts_s: u64,
+}
+
+async fn code(State(ops): State<Arc<Ops>>, headers: HeaderMap) -> Result<Response, Refused> {
+    proven(&ops, &headers).map_err(|(status, why)| (status, why.to_owned()))?;
+    let code = ops.dashboard.sessions.code().map_err(|why| (StatusCode::SERVICE_UNAVAILABLE, why))?;
+    Ok(kept_nowhere(Json(CodeReport { code: code.expose().to_owned(), lasts_s: CODE_LASTS.as_secs() })))
+}
+
+#[derive(Deserialize)]
+struct Typed {
+    code: String,
+}
+
+#[derive(Serialize)]
+struct Opened {
+    session: String,
+}
+
+async fn session(State(ops): State<Arc<Ops>>, Json(typed): Json<Typed>) -> Result<Response, Refused> {
+    match ops.dashboard.sessions.open(&typed.code).map_err(|why| (StatusCode::SERVICE_UNAVAILABLE, why))? {
+        Some(session) => Ok(kept_nowhere(Json(Opened { session: session.expose().to_owned() }))),
+        None => {
+            let why = "this code is wrong, used, or too old: ask for another one with `caisson dashboard`";
+            Err((StatusCode::UNAUTHORIZED, why.to_owned()))
+        }
+    }
+}
+
+fn may_look(ops: &Ops, headers: &HeaderMap) -> Result<(), Refused> {
+    let given = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    match given.strip_prefix("Bearer ").is_some_and(|given| ops.dashboard.sessions.holds(given)) {
+        true => Ok(()),
+        false => Err((StatusCode::UNAUTHORIZED, "this session is over".to_owned())),
+    }
+}
+
+fn failed(error: StoreError) -> Refused {
+    (StatusCode::SERVICE_UNAVAILABLE, error.to_string())
+}
+
+fn kept_nowhere(answer: impl IntoResponse) -> Response {
+    ([(header::CACHE_CONTROL, "no-store"), (header::X_CONTENT_TYPE_OPTIONS, "nosniff")], answer).into_response()
+}
+
+async fn tasks(State(ops): State<Arc<Ops>>, headers: HeaderMap) -> Result<Response, Refused> {
+    may_look(&ops, &headers)?;
+    Ok(kept_nowhere(Json(ops.machine.store().tasks(MOST_TASKS).await.map_err(failed)?)))
+}
+
+/// One task as it is now.
+#[derive(Serialize)]
+struct Shown {
+    task: TaskRow,
+    actions: Vec<ActionRow>,
+}
+
+async fn task(State(ops): State<Arc<Ops>>, Path(id): Path<i64>, headers: HeaderMap) -> Result<Response, Refused> {
+    may_look(&ops, &headers)?;
+    let (store, id) = (ops.machine.store(), TaskId(id));
+    let task = store.task_row(id).await.map_err(failed)?;
+    let task = task.ok_or_else(|| (StatusCode::NOT_FOUND, format!("there is no task {id}")))?;
+    let actions = store.actions(id).await.map_err(failed)?;
+    Ok(kept_nowhere(Json(Shown { task, actions })))
+}
+
+#[derive(Deserialize)]
+struct After {
+    /// Number of the last event that is known already; 0 for none.
+    #[serde(default)]
+    after: i64,
+}
+
+/// One event of a stream.
+#[derive(Serialize)]
+struct Line<'a> {
+    seq: i64,
+    at_ms: i64,
+    event: &'a Event,
+}
+
+/// The events of a task behind the one that is named, and each further one once it is stored, until the reader goes or the bot ends.
+async fn events(
+    State(ops): State<Arc<Ops>>,
+    Path(id): Path<i64>,
+    Query(After { after }): Query<After>,
+    headers: HeaderMap,
+) -> Result<Response, Refused> {
+    may_look(&ops, &headers)?;
+    let (store, id) = (ops.machine.store().clone(), TaskId(id));
+    if store.task_row(id).await.map_err(failed)?.is_none() {
+        return Err((StatusCode::NOT_FOUND, format!("there is no task {id}")));
+    }
+    let permit = ops.dashboard.streams.clone().try_acquire_owned();
+    let permit = permit.map_err(|_| {
+        (StatusCode::TOO_MANY_REQUESTS, format!("{MOST_STREAMS} pages follow tasks already; close one"))
+    })?;
+    let told = follow(store, id, after.max(0), permit).take_until(ops.dashboard.stopping.clone().cancelled_owned());
+    Ok(kept_nowhere(Sse::new(told).keep_alive(KeepAlive::default())))
+}
+
+/// Ends where the store can't be read or the task was deleted: the page asks again.
+fn follow(
+    store: Store,
+    id: TaskId,
+    after: i64,
+    permit: OwnedSemaphorePermit,
+) -> impl Stream<Item = Result<Message, Infallible>> {
+    stream::unfold((store, after, permit), move |(store, after, permit)| async move {
+        loop {
+            if store.task_row(id).await.ok()??.seq > after {
+                break;
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+        let (mut last, mut messages) = (after, Vec::new());
+        for (seq, at_ms, event) in store.log_after(id, after).await.ok()? {
+            let line = Line { seq, at_ms, event: &event };
+            messages.push(Ok(Message::default().id(seq.to_string()).json_data(line).ok()?));
+            last = seq;
+        }
+        Some((stream::iter(messages), (store, last, permit)))
+    })
+    .flatten()
+}
