@@ -25,7 +25,7 @@ struct Heard {
 pub struct Clock {
     heard: Mutex<Option<Heard>>,
     /// That the clocks differ was said.
-    told: AtomicBool,
+    warned: AtomicBool,
 }
 
 impl Clock {
@@ -51,10 +51,10 @@ impl Clock {
         let elapsed = i64::try_from(heard.at.elapsed().as_millis()).unwrap_or(i64::MAX);
         let ahead_ms = now.saturating_sub(heard.forge.saturating_add(elapsed));
         if ahead_ms.saturating_abs() < APART_MS {
-            self.told.store(false, Ordering::Relaxed);
+            self.warned.store(false, Ordering::Relaxed);
             return Some(now);
         }
-        if !self.told.swap(true, Ordering::Relaxed) {
+        if !self.warned.swap(true, Ordering::Relaxed) {
             tracing::warn!(
                 ahead_ms,
                 "our clock and the forge's differ by an hour or more: nothing expires or is deleted by its age"

@@ -349,12 +349,33 @@ fn retired_words_do_not_come_back() {
         "Ahead",
         "Seal",
         "Sealed",
+        "Told",
+        "Said",
+        "Held",
+        "Wanted",
+        "Way",
     ];
+    // What a function gives, or a field holds, has a name of its own.
+    const VERBS: [&str; 5] = ["told", "said", "held", "wanted", "way"];
     let mut found = Vec::new();
     for path in sources().into_iter().filter(|path| !shown(path).starts_with("eval/")) {
         let text = read(&path);
         for (number, line) in text.lines().enumerate() {
             found.extend(gone(line).into_iter().map(|word| format!("{}:{}: {word}", shown(&path), number + 1)));
+            let field = line
+                .trim_start()
+                .trim_start_matches("pub ")
+                .trim_start_matches("pub(super) ")
+                .trim_start_matches("pub(crate) ");
+            let named = |verb: &&str| line.contains(&format!("fn {verb}(")) || line.contains(&format!("fn {verb}<"));
+            let holds = |verb: &&str| {
+                field.strip_prefix(*verb).is_some_and(|rest| is_type(rest.strip_prefix(": ").unwrap_or_default()))
+            };
+            let of_ours = !shown(&path).contains("tests");
+            let verbs = VERBS
+                .into_iter()
+                .filter(|verb| of_ours && !is_within_tests(&text, number) && (named(verb) || holds(verb)));
+            found.extend(verbs.map(|verb| format!("{}:{}: {verb}", shown(&path), number + 1)));
             let declared = ["enum ", "struct ", "type ", "trait "].iter().find_map(|word| line.split_once(word));
             let Some((_, rest)) = declared.filter(|(before, _)| !before.contains("//") && !before.contains('"')) else {
                 continue;
@@ -368,6 +389,22 @@ fn retired_words_do_not_come_back() {
     assert!(found.is_empty(), "say of what each is:\n{}", found.join("\n"));
     let glossary = read(&root().join("docs/glossary.md"));
     assert!(glossary.lines().count() <= 24, "one word for one thing needs no more");
+}
+
+/// Whether what stands behind a field's name is a type, and not a value.
+fn is_type(text: &str) -> bool {
+    let first = text.trim_start_matches(['&', '[', '(']).trim_start_matches("'a ").chars().next();
+    let plain = ["bool", "str", "u8", "u16", "u32", "u64", "usize", "i32", "i64", "impl ", "dyn "];
+    first.is_some_and(char::is_uppercase) && text.ends_with(',') && !text.contains("::new(") && !text.contains('{')
+        || plain.iter().any(|word| {
+            text.trim_start_matches('&').starts_with(&format!("{word},"))
+                || text.starts_with(word) && word.ends_with(' ')
+        })
+}
+
+/// Whether a line is behind the beginning of its file's tests.
+fn is_within_tests(text: &str, line: usize) -> bool {
+    text.lines().take(line).any(|before| before.trim() == "#[cfg(test)]")
 }
 
 /// Replaced words that a line of code or of a comment holds, alone or as a part of a name. In strings and backticks they may

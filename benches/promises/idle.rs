@@ -1,6 +1,6 @@
 //! What a sandbox holds in which nothing happens: its runner, the engine's process beside it, and what its cgroup is charged for.
 
-use crate::inn::{Inn, Lodger, said};
+use crate::inn::{Inn, Lodger, output_of};
 use crate::line::Line;
 use std::fs;
 
@@ -31,7 +31,7 @@ fn charged(pid: &str) -> u64 {
 pub fn memory(inn: &Inn, lodgers: &[Lodger]) -> Line {
     let mut sums = [0; 4];
     for lodger in lodgers {
-        let pid = said("docker", &["inspect", "-f", "{{.State.Pid}}", &inn.container(lodger)]);
+        let pid = output_of("docker", &["inspect", "-f", "{{.State.Pid}}", &inn.container(lodger)]);
         let shim = parent(&pid);
         sums[0] += kilobytes(&format!("/proc/{shim}/smaps_rollup"), "Pss:");
         sums[1] += kilobytes(&format!("/proc/{pid}/smaps_rollup"), "Pss:");

@@ -17,14 +17,14 @@ pub const SUBNETS: u32 = 64;
 pub const NAME: &str = "subnet.test";
 
 /// The router as `caisson serve` reaches it, again and again.
-pub struct Way {
+pub struct RouterLink {
     pub broker: SocketBroker,
     pub spec: Mutex<RouterSpec>,
     /// How often it was reached.
     pub dials: AtomicU64,
 }
 
-impl Way {
+impl RouterLink {
     pub async fn ensure(&self) -> std::io::Result<()> {
         let spec = self.spec.lock().expect("whole").clone();
         let failed = |problem: protocol::broker::Problem| std::io::Error::other(problem.to_string());
@@ -33,7 +33,7 @@ impl Way {
 }
 
 #[async_trait]
-impl Dial for Way {
+impl Dial for RouterLink {
     async fn dial(&self) -> std::io::Result<Box<dyn Duplex>> {
         self.ensure().await?;
         let stream = self.broker.router_attach().await.map_err(|problem| std::io::Error::other(problem.to_string()))?;
@@ -49,7 +49,7 @@ pub struct Lodger {
 }
 
 pub struct Inn {
-    pub way: Arc<Way>,
+    pub link: Arc<RouterLink>,
     pub egress: Arc<Egress>,
     pub installation: String,
 }
@@ -58,7 +58,7 @@ impl Inn {
     /// From nothing to a sandbox that takes actions and has its way out.
     pub async fn ready(&self, subnet: u32) -> Lodger {
         let name = format!("subnet-{subnet}");
-        let broker = &self.way.broker;
+        let broker = &self.link.broker;
         broker.create(&spec(name.clone(), Some(subnet))).await.expect("created");
         broker.start(&name).await.expect("started");
         let stream = Box::new(broker.attach(&name).await.expect("attached"));
@@ -69,7 +69,7 @@ impl Inn {
 
     pub async fn leave(&self, subnet: u32, lodger: Lodger) {
         self.egress.close(subnet).await.expect("closed");
-        self.way.broker.remove(&lodger.name).await.expect("removed");
+        self.link.broker.remove(&lodger.name).await.expect("removed");
     }
 
     /// The engine's container.
@@ -79,7 +79,7 @@ impl Inn {
 }
 
 /// What a command says; it must succeed.
-pub fn said(program: &str, words: &[&str]) -> String {
+pub fn output_of(program: &str, words: &[&str]) -> String {
     let out = Command::new(program).args(words).output().expect(program);
     assert!(out.status.success(), "{program} {words:?}: {}", String::from_utf8_lossy(&out.stderr));
     String::from_utf8_lossy(&out.stdout).trim().to_owned()

@@ -1,6 +1,6 @@
 //! The router replaced by another image's while every subnet is held: how long, what was felt, what got out, and what goes on afterwards.
 
-use crate::inn::{Inn, Lodger, NAME, SUBNETS, said};
+use crate::inn::{Inn, Lodger, NAME, SUBNETS, output_of};
 use crate::line::{Line, ms};
 use caisson::sandbox::broker::Broker as _;
 use caisson::sandbox::link::Link;
@@ -76,7 +76,7 @@ impl Canary {
     fn open() -> Canary {
         let listener = TcpListener::bind("0.0.0.0:0").expect("a canary");
         let port = listener.local_addr().expect("its address").port();
-        let bridge = said("docker", &["network", "inspect", "bridge", "-f", "{{(index .IPAM.Config 0).Gateway}}"]);
+        let bridge = output_of("docker", &["network", "inspect", "bridge", "-f", "{{(index .IPAM.Config 0).Gateway}}"]);
         let hits = Arc::new(AtomicU64::new(0));
         let count = hits.clone();
         std::thread::spawn(move || {
@@ -99,7 +99,7 @@ async fn quick(link: &Link, id: &AtomicU64, command: &str) -> Outcome {
 
 pub async fn lines(inn: &Inn, lodgers: &[Lodger], other: &str) -> Vec<Line> {
     let (canary, ids) = (Canary::open(), AtomicU64::new(1000));
-    let neighbour = inn.way.broker.inspect(&lodgers[1].name).await.expect("asked").and_then(|it| it.address);
+    let neighbour = inn.link.broker.inspect(&lodgers[1].name).await.expect("asked").and_then(|it| it.address);
     let strangers = format!("{} {}:22", canary.address, neighbour.expect("an address"));
     let inside = INSIDE.replace("NAME", NAME).replace("STRANGERS", &strangers);
     let busy: Vec<&Lodger> = lodgers.iter().step_by(lodgers.len() / BUSY).take(BUSY).collect();
@@ -150,15 +150,15 @@ async fn replace(inn: &Inn, other: &str) -> Vec<Duration> {
     let mut times = Vec::new();
     let mut image = other.to_owned();
     for _ in 0..ROUNDS {
-        std::mem::swap(&mut inn.way.spec.lock().expect("whole").image, &mut image);
-        let (began, dials) = (Instant::now(), inn.way.dials.load(Ordering::Relaxed));
+        std::mem::swap(&mut inn.link.spec.lock().expect("whole").image, &mut image);
+        let (began, dials) = (Instant::now(), inn.link.dials.load(Ordering::Relaxed));
         let told = async {
-            while inn.way.dials.load(Ordering::Relaxed) == dials || !inn.egress.is_attached().await {
+            while inn.link.dials.load(Ordering::Relaxed) == dials || !inn.egress.is_attached().await {
                 tokio::time::sleep(Duration::from_millis(1)).await;
             }
             began.elapsed()
         };
-        let (replaced, time) = tokio::join!(inn.way.ensure(), told);
+        let (replaced, time) = tokio::join!(inn.link.ensure(), told);
         replaced.expect("replaced");
         times.push(time);
     }

@@ -2,7 +2,7 @@
 
 use crate::container::{IMAGE, bare_run, docker, runner, with_broker};
 use crate::idle;
-use crate::inn::{Inn, SUBNETS, Way};
+use crate::inn::{Inn, RouterLink, SUBNETS};
 use crate::line::{Line, quantile};
 use crate::replaced;
 use caisson::egress::{Dial, Egress, Settings as EgressSettings};
@@ -46,16 +46,16 @@ async fn lines(broker: SocketBroker, installation: String, other: &str) -> Vec<L
         upstream: Some("198.51.100.53".to_owned()),
         private: Vec::new(),
     };
-    let way = Arc::new(Way { broker, spec: Mutex::new(spec), dials: AtomicU64::new(0) });
-    let first = way.dial().await.expect("a router");
+    let link = Arc::new(RouterLink { broker, spec: Mutex::new(spec), dials: AtomicU64::new(0) });
+    let first = link.dial().await.expect("a router");
     let egress = Egress::new(EgressSettings {
         policy: Policy::default(),
-        dial: Some(way.clone()),
+        dial: Some(link.clone()),
         on_entry: None,
         resume: None,
     });
     egress.attach(first).await.expect("introduced");
-    let inn = Inn { way, egress, installation };
+    let inn = Inn { link, egress, installation };
     let mut lines = vec![one(&inn).await, many(&inn).await];
     let mut lodgers = Vec::new();
     for subnets in (0..SUBNETS).collect::<Vec<_>>().chunks(4) {

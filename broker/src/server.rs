@@ -199,30 +199,30 @@ async fn dispatch(service: &Service, request: Request) -> Result<Reply, Problem>
         service.made.store(true, Ordering::Relaxed);
     }
     match request {
-        Request::Hello { version } => service.core.hello(version).await.and_then(said),
-        Request::Create(spec) => service.containers.create(&spec).await.and_then(said),
-        Request::Start { name } => service.containers.start(&name).await.and_then(said),
+        Request::Hello { version } => service.core.hello(version).await.and_then(value_line),
+        Request::Create(spec) => service.containers.create(&spec).await.and_then(value_line),
+        Request::Start { name } => service.containers.start(&name).await.and_then(value_line),
         Request::Attach { name } => service.containers.attach(&name).await.map(|it| Reply::Stream(Box::new(it))),
-        Request::Pause { name } => service.containers.pause(&name).await.and_then(said),
-        Request::Unpause { name } => service.containers.unpause(&name).await.and_then(said),
-        Request::Stop { name } => service.containers.stop(&name).await.and_then(said),
-        Request::Remove { name } => service.containers.remove(&name).await.and_then(said),
-        Request::Inspect { name } => service.containers.inspect(&name).await.and_then(said),
-        Request::List => service.containers.list().await.and_then(said),
-        Request::Image { reference } => service.images.image(&reference).await.and_then(said),
-        Request::RouterEnsure(spec) => service.router.ensure(&spec).await.and_then(said),
+        Request::Pause { name } => service.containers.pause(&name).await.and_then(value_line),
+        Request::Unpause { name } => service.containers.unpause(&name).await.and_then(value_line),
+        Request::Stop { name } => service.containers.stop(&name).await.and_then(value_line),
+        Request::Remove { name } => service.containers.remove(&name).await.and_then(value_line),
+        Request::Inspect { name } => service.containers.inspect(&name).await.and_then(value_line),
+        Request::List => service.containers.list().await.and_then(value_line),
+        Request::Image { reference } => service.images.image(&reference).await.and_then(value_line),
+        Request::RouterEnsure(spec) => service.router.ensure(&spec).await.and_then(value_line),
         Request::RouterAttach => service.router.attach().await.map(|it| Reply::Stream(Box::new(it))),
-        Request::RouterRestart => service.router.restart().await.and_then(said),
-        Request::RouterStop => service.router.stop().await.and_then(said),
-        Request::RouterProbe { image, plan } => service.router.probe(&image, &plan).await.and_then(said),
-        Request::Host { image } => service.host.network(&image).await.and_then(said),
+        Request::RouterRestart => service.router.restart().await.and_then(value_line),
+        Request::RouterStop => service.router.stop().await.and_then(value_line),
+        Request::RouterProbe { image, plan } => service.router.probe(&image, &plan).await.and_then(value_line),
+        Request::Host { image } => service.host.network(&image).await.and_then(value_line),
         Request::HostListen { image } => service.host.listen(&image).await.map(|it| Reply::Stream(Box::new(it))),
-        Request::RemoveMirror { name } => service.mirrors.remove(&name).await.and_then(said),
-        Request::Reap { keep, mirrors } => service.reaper.reap(&keep, &mirrors).await.and_then(said),
+        Request::RemoveMirror { name } => service.mirrors.remove(&name).await.and_then(value_line),
+        Request::Reap { keep, mirrors } => service.reaper.reap(&keep, &mirrors).await.and_then(value_line),
     }
 }
 
-fn said(value: impl Serialize) -> Result<Reply, Problem> {
+fn value_line(value: impl Serialize) -> Result<Reply, Problem> {
     serde_json::to_value(value).map(Reply::Line).map_err(|error| Problem::refused(error.to_string()))
 }
 

@@ -61,19 +61,19 @@ impl Supply {
     }
 
     async fn fill(&self, helper: &str) -> Result<(), Problem> {
-        if self.held(helper).await?.as_deref() == Some(self.core.runner.sha256.as_str()) {
+        if self.runner_hash(helper).await?.as_deref() == Some(self.core.runner.sha256.as_str()) {
             return Ok(());
         }
         let (_, name) = RUNNER.rsplit_once('/').unwrap_or(("", RUNNER));
         self.core.engine.put(helper, runner_directory(), archive(name, &self.core.runner.bytes)).await?;
-        if self.held(helper).await?.as_deref() == Some(self.core.runner.sha256.as_str()) {
+        if self.runner_hash(helper).await?.as_deref() == Some(self.core.runner.sha256.as_str()) {
             return Ok(());
         }
         Err(Problem::new(ProblemKind::Engine, "the runner read back from its volume is not the one that was put there"))
     }
 
     /// sha256 of the runner in the volume; `None` when there is none.
-    async fn held(&self, helper: &str) -> Result<Option<String>, Problem> {
+    async fn runner_hash(&self, helper: &str) -> Result<Option<String>, Problem> {
         let most = self.core.runner.bytes.len() + 64 * BLOCK;
         Ok(match self.core.engine.get(helper, RUNNER, most).await? {
             Some(tar) if tar.len() > most => Some("longer".into()),

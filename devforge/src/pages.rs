@@ -191,7 +191,7 @@ fn form(issue: &Issue, login: Option<&str>) -> String {
 }
 
 #[derive(Deserialize)]
-pub(crate) struct Said {
+pub(crate) struct LoginForm {
     #[serde(default)]
     login: String,
     #[serde(default)]
@@ -204,7 +204,7 @@ pub(crate) struct Said {
 }
 
 /// The account that a form speaks for: by the name and password in it, or by the sign-in of the browser that got it from here.
-fn speaker(world: &World, headers: &HeaderMap, said: &Said) -> Option<String> {
+fn speaker(world: &World, headers: &HeaderMap, said: &LoginForm) -> Option<String> {
     if said.password.is_empty() {
         let own = headers.get("sec-fetch-site").is_some_and(|from| from == "same-origin");
         return caller(world, headers).ok().and_then(|c| c.login).filter(|_| own);
@@ -217,7 +217,7 @@ pub(crate) async fn say(
     State(app): App,
     Path((o, r, kind, n)): NumberPath,
     headers: HeaderMap,
-    Form(said): Form<Said>,
+    Form(said): Form<LoginForm>,
 ) -> Response {
     if kind != "issues" && kind != "pulls" {
         return StatusCode::NOT_FOUND.into_response();
@@ -235,7 +235,7 @@ pub(crate) async fn say(
     }
 }
 
-fn act(person: &Person, repo: &str, n: u64, said: &Said) -> Result<()> {
+fn act(person: &Person, repo: &str, n: u64, said: &LoginForm) -> Result<()> {
     match said.act.as_str() {
         "comment" => person.comment(repo, n, &said.text).map(drop),
         "approve" => person.review(repo, n, ReviewState::Approved, &said.commit, &said.text, &[]).map(drop),

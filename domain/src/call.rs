@@ -62,7 +62,8 @@ pub enum Call {
     /// Asks for what an earlier action gave; nothing is done in the sandbox, and it does not count as an action.
     Recall {
         /// What to show.
-        wanted: Recall,
+        #[serde(rename = "wanted")]
+        what: Recall,
     },
     /// A question to the person: the task waits for the answer, and it does not count as an action.
     Ask {

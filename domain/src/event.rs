@@ -153,7 +153,8 @@ pub enum Event {
         /// Place of the call in its turn, counted from 0.
         index: u32,
         /// What it asked for.
-        wanted: Recall,
+        #[serde(rename = "wanted")]
+        what: Recall,
     },
     /// The agent asks the person: everything rests until somebody who may write answers.
     Asked {

@@ -154,7 +154,7 @@ pub struct Task {
     /// The highest number a publication has taken; each is used for one tree only.
     pub published_n: u32,
     /// Texts with decisions that came while a checkpoint was being published and still wait to be judged.
-    pub held: Vec<Source>,
+    pub unjudged: Vec<Source>,
     /// Accounts that were told that they may not decide here: once is enough.
     pub told_no_right: BTreeSet<i64>,
     /// Remarks that wait for the next decision.

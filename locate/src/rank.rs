@@ -33,7 +33,7 @@ pub struct File {
 
 /// What is looked for.
 #[derive(Debug)]
-pub struct Wanted {
+pub struct LookedFor {
     pub terms: Terms,
     pub issue: Names,
     pub failing: Names,
@@ -51,7 +51,7 @@ pub struct Ranked {
 type Signals = Vec<Vec<(f64, Reason)>>;
 
 /// All files, the best first; what stands even goes by its path.
-pub fn rank(files: &[File], wanted: &Wanted, tuning: &Tuning) -> Vec<Ranked> {
+pub fn rank(files: &[File], wanted: &LookedFor, tuning: &Tuning) -> Vec<Ranked> {
     let counts: Vec<&Counts> = files.iter().map(|file| &file.counts).collect();
     let by_words = index::score(&wanted.terms, &counts, [tuning.path, tuning.symbols, tuning.text], tuning.k1);
     let signals = signals(files, wanted, tuning);
@@ -83,7 +83,7 @@ fn factor(kind: FileKind, tuning: &Tuning) -> f64 {
     }
 }
 
-fn signals(files: &[File], wanted: &Wanted, tuning: &Tuning) -> Signals {
+fn signals(files: &[File], wanted: &LookedFor, tuning: &Tuning) -> Signals {
     let mut out: Signals = files.iter().map(|_| Vec::new()).collect();
     paths(files, &wanted.issue, tuning.named, &Reason::Named, &mut out);
     paths(files, &wanted.failing, tuning.failing, &Reason::FailingCheck, &mut out);
@@ -135,7 +135,7 @@ fn is_named(path: &str, named: &str) -> bool {
 }
 
 /// `click.core.Context`: a path, or a file with one of its definitions.
-fn chains(files: &[File], wanted: &Wanted, tuning: &Tuning, out: &mut Signals) {
+fn chains(files: &[File], wanted: &LookedFor, tuning: &Tuning, out: &mut Signals) {
     for (names, strength, why) in
         [(&wanted.issue, tuning.named, Reason::Named), (&wanted.failing, tuning.failing, Reason::FailingCheck)]
     {

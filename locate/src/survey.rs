@@ -11,7 +11,7 @@ use crate::index::{self, Counts, Field, Terms};
 use crate::language::{FileKind, Language};
 use crate::outline::Outline;
 use crate::parts;
-use crate::rank::{self, File, Ranked, Wanted};
+use crate::rank::{self, File, LookedFor, Ranked};
 use crate::tuning::Tuning;
 use crate::walk::Tree;
 use crate::wanted::{self, Names};
@@ -32,7 +32,7 @@ pub fn survey(root: &Path, question: &Question) -> SurveyAnswer {
 /// The same with other numbers, for measuring.
 pub fn survey_with(root: &Path, question: &Question, tuning: &Tuning) -> SurveyAnswer {
     let tree = Tree::below(root);
-    let wanted = wanted(question, tuning);
+    let wanted = looked_for(question, tuning);
     let (mut files, unread) = read(&tree, &wanted.terms);
     outline(&tree, &mut files, &wanted.terms, tuning);
     let ranked = rank::rank(&files, &wanted, tuning);
@@ -46,8 +46,8 @@ pub fn survey_with(root: &Path, question: &Question, tuning: &Tuning) -> SurveyA
     }
 }
 
-fn wanted(question: &Question, tuning: &Tuning) -> Wanted {
-    Wanted {
+fn looked_for(question: &Question, tuning: &Tuning) -> LookedFor {
+    LookedFor {
         terms: Terms::new(wanted::terms(&question.words, &question.failing, tuning.first, tuning.failed)),
         issue: Names::of(&question.words),
         failing: Names::of(&question.failing.join("\n")),
@@ -97,13 +97,13 @@ fn see(tree: &Tree, file: &mut File) {
     file.outline = text.zip(Language::of(&file.path)).and_then(|((text, _), language)| Outline::of(&text, language));
 }
 
-struct Told {
+struct Ranking {
     whole: bool,
     files: Vec<Ranked>,
 }
 
 /// Which files are told: those that were asked for, then all sources where they are few, otherwise the best.
-fn choose(files: &[File], ranked: Vec<Ranked>, question: &Question) -> Told {
+fn choose(files: &[File], ranked: Vec<Ranked>, question: &Question) -> Ranking {
     let tokens = |most: FileKind| -> u64 {
         files.iter().filter(|file| file.kind <= most).map(|file| file.bytes.div_ceil(4)).sum()
     };
@@ -125,10 +125,10 @@ fn choose(files: &[File], ranked: Vec<Ranked>, question: &Question) -> Told {
         first.iter_mut().filter(|one| one.because.is_empty()).for_each(|one| one.because.push(Reason::Whole));
     }
     first.truncate(MAX_FILES);
-    Told { whole: whole.is_some(), files: first }
+    Ranking { whole: whole.is_some(), files: first }
 }
 
-fn tell(tree: &Tree, files: &mut [File], told: Told, question: &Question) -> Vec<Found> {
+fn tell(tree: &Tree, files: &mut [File], told: Ranking, question: &Question) -> Vec<Found> {
     let mut texts = question.texts.min(MAX_TEXTS);
     let mut lists = LISTS;
     let one = |ranked: Ranked| {

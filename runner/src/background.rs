@@ -28,7 +28,7 @@ impl Background {
     }
 
     /// A sentence for the first result after a stop; once.
-    pub fn told(&mut self) -> Option<String> {
+    pub fn stop_note(&mut self) -> Option<String> {
         match std::mem::take(&mut self.stopped) {
             0 => None,
             1 => Some("a background process ended at the checkpoint".to_owned()),

@@ -31,7 +31,7 @@ const NOT_CARRIED: [&str; 6] = ["PWD", "SHLVL", "_", "SHELLOPTS", "BASHOPTS", "P
 
 /// As it stands on a sheet.
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct Told {
+struct Written {
     /// Absent if the directory is gone.
     cwd: Option<PathBuf>,
     env: Vec<(String, String)>,
@@ -105,17 +105,17 @@ pub fn bashs_words(number: i32) -> String {
     format!("{{ builtin declare -p PWD; builtin declare -px; builtin printf '\\0'; }} 1<>/proc/self/fd/{number}")
 }
 
-fn by_bash(text: &[u8]) -> Option<Told> {
+fn by_bash(text: &[u8]) -> Option<Written> {
     let mut env = declared::declared(text);
     if env.first()?.0 != "PWD" {
         return None;
     }
     let cwd = Some(PathBuf::from(env.remove(0).1));
-    Some(Told { cwd, env, cut: text.len() as u64 >= SHEET })
+    Some(Written { cwd, env, cut: text.len() as u64 >= SHEET })
 }
 
 /// What differs from the runner's own variables, within the bounds, and a sentence about what was left out.
-fn taken(told: Told, root: &Path, own: BTreeMap<String, String>) -> (Left, Option<String>) {
+fn taken(told: Written, root: &Path, own: BTreeMap<String, String>) -> (Left, Option<String>) {
     let mut left =
         Left { cwd: told.cwd.filter(|cwd| cwd.is_absolute() && is_clean(cwd) && cwd != root), ..Left::default() };
     let mut names: BTreeSet<&str> = BTreeSet::new();
@@ -162,7 +162,7 @@ pub fn main(mut args: impl Iterator<Item = OsString>) -> anyhow::Result<ExitCode
     let mut env: Vec<(String, String)> = env.filter(|(name, _)| is_carried(name)).collect();
     // Of what does not fit the largest goes first.
     env.sort_by_key(|(name, value)| name.len() + value.len());
-    let mut told = Told { cwd: std::env::current_dir().ok(), env, cut: false };
+    let mut told = Written { cwd: std::env::current_dir().ok(), env, cut: false };
     let mut text = serde_json::to_vec(&told)?;
     while text.len() as u64 > SHEET && told.env.pop().is_some() {
         told.cut = true;
@@ -177,9 +177,9 @@ pub fn main(mut args: impl Iterator<Item = OsString>) -> anyhow::Result<ExitCode
 mod tests {
     use super::*;
 
-    fn told(env: &[(&str, &str)]) -> Told {
+    fn told(env: &[(&str, &str)]) -> Written {
         let env = env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        Told { cwd: Some("/ws/sub".into()), env, cut: false }
+        Written { cwd: Some("/ws/sub".into()), env, cut: false }
     }
 
     fn own() -> BTreeMap<String, String> {
@@ -207,7 +207,7 @@ mod tests {
         assert_eq!(left.unset.into_iter().collect::<Vec<_>>(), ["HOME"], "the runner's other names are its own");
         assert_eq!((left.cwd, note), (Some("/ws/sub".into()), None));
         for cwd in ["/ws", "relative", "/a\0b"] {
-            let (left, _) = taken(Told { cwd: Some(cwd.into()), ..told(&[]) }, Path::new("/ws"), own());
+            let (left, _) = taken(Written { cwd: Some(cwd.into()), ..told(&[]) }, Path::new("/ws"), own());
             assert_eq!(left.cwd, None, "{cwd}");
         }
     }
@@ -219,7 +219,7 @@ mod tests {
             taken(told(&[("A", &long), ("B", "1"), ("PATH", "/bin"), ("HOME", "/home")]), Path::new("/"), own());
         assert_eq!(left.set.keys().collect::<Vec<_>>(), ["A"]);
         assert!(note.is_some_and(|note| note.contains("64 KiB")));
-        let (left, note) = taken(Told { cut: true, ..told(&[]) }, Path::new("/"), own());
+        let (left, note) = taken(Written { cut: true, ..told(&[]) }, Path::new("/"), own());
         assert!(left.unset.is_empty() && note.is_some(), "what is not told of may still be set");
     }
 

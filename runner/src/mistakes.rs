@@ -30,7 +30,7 @@ const MAX_ANSWER: usize = 8 << 10;
 const LINE: usize = 160;
 
 /// The result of a write, with the mistakes that it brought.
-pub async fn told(
+pub async fn with_mistakes(
     session: &Arc<Session>,
     handle: &Arc<Handle>,
     done: Done,
@@ -114,13 +114,13 @@ mod tests {
     fn what_is_told_is_bounded() {
         let long = "x".repeat(1 << 16);
         let names: String = (0..50).map(|n| format!("print(name_{n}, '{long}')\n")).collect();
-        let told = findings(&[Written {
+        let with_mistakes = findings(&[Written {
             path: "a\nb.py".into(),
             before: None,
             after: names[..400_000].rsplit_once('\n').expect("lines").0.to_owned(),
         }]);
-        assert_eq!(told.matches("undefined name").count(), MOST);
-        assert!(told.len() < MAX_ANSWER && told.starts_with("ab.py:1: "), "{}", told.len());
+        assert_eq!(with_mistakes.matches("undefined name").count(), MOST);
+        assert!(with_mistakes.len() < MAX_ANSWER && with_mistakes.starts_with("ab.py:1: "), "{}", with_mistakes.len());
     }
 
     #[test]

@@ -162,7 +162,7 @@ impl Session {
         let agents = op.is_agents();
         let work = tokio::spawn(carry_out(Arc::clone(&self), Arc::clone(handle), op, limits));
         let mut done = work.await.unwrap_or_else(|_| Done::failed("the runner failed while it carried this out"));
-        if agents && let Some(said) = self.background().told() {
+        if agents && let Some(said) = self.background().stop_note() {
             done = done.also(said);
         }
         if let Some(reason) = handle.fault() {
@@ -223,7 +223,7 @@ async fn carry_out(session: Arc<Session>, handle: Arc<Handle>, op: Op, limits: L
             Ok(watched) => {
                 let (done, written) = files::run(Arc::clone(&session.workspace), &handle, op, limits).await;
                 let done = done.unless_disk(watched.end().await);
-                mistakes::told(&session, &handle, done, written, limits).await
+                mistakes::with_mistakes(&session, &handle, done, written, limits).await
             }
             Err(what) => Done::bare(Status::DiskSpent { what }),
         },

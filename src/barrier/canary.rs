@@ -57,7 +57,7 @@ impl Listener {
     }
 
     /// What it heard, once its own control was heard: connections come in order.
-    pub async fn told(&self) -> String {
+    pub async fn heard_since(&self) -> String {
         let control = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).await;
         for _ in 0..200 {
             let own = self.heard.lock().unwrap_or_else(PoisonError::into_inner).iter().any(|it| it == "127.0.0.1");
@@ -215,10 +215,10 @@ mod tests {
     #[tokio::test]
     async fn a_listener_tells_a_stranger_from_the_bot() {
         let listener = Listener::start().await.unwrap();
-        assert_eq!(listener.told().await, "the bot alone");
+        assert_eq!(listener.heard_since().await, "the bot alone");
         let own = addresses().into_iter().find(IpAddr::is_ipv4).unwrap();
         TcpStream::connect((own, listener.port)).await.unwrap();
-        let heard = listener.told().await;
+        let heard = listener.heard_since().await;
         // From which of its addresses is the kernel's choice.
         assert!(heard.ends_with("2 in all"), "{heard}");
     }

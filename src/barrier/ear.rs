@@ -55,10 +55,10 @@ impl Ears {
     }
 
     /// What they heard since they were asked last, as findings of this check.
-    pub async fn told(&mut self, check: u8) -> Result<Vec<Finding>, Untested> {
-        let mut found = vec![Finding::new(check, plan::HEARD, self.own.told().await)];
+    pub async fn heard_since(&mut self, check: u8) -> Result<Vec<Finding>, Untested> {
+        let mut found = vec![Finding::new(check, plan::HEARD, self.own.heard_since().await)];
         if let Some(machine) = &mut self.machine {
-            found.push(Finding::new(check, plan::MACHINE_HEARD, machine.told().await?));
+            found.push(Finding::new(check, plan::MACHINE_HEARD, machine.heard_since().await?));
         }
         Ok(found)
     }
@@ -75,7 +75,7 @@ impl Machine {
     }
 
     /// Everything that came before its own control, which it makes when it is asked.
-    async fn told(&mut self) -> Result<String, Untested> {
+    async fn heard_since(&mut self) -> Result<String, Untested> {
         self.stream.write_all(b"\n").await?;
         self.stream.flush().await?;
         let mut strangers = Vec::new();

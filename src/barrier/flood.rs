@@ -10,7 +10,7 @@ use protocol::probe::{Finding, NO_ANSWER, Plan};
 
 use super::inside::Inside;
 use super::plan::{self, Names, look_up};
-use super::{Untested, Way};
+use super::{RouterUnderTest, Untested};
 
 pub const SENT: &str = "questions and connections sent";
 pub const ENOUGH: &str = "more than anybody needs";
@@ -31,10 +31,15 @@ fn during(names: &Names) -> Plan {
 }
 
 /// Both subnets are open; the first has the test's rules.
-pub(super) async fn tried(way: &Way, names: &Names, first: &Inside, second: &Inside) -> Result<Vec<Finding>, Untested> {
+pub(super) async fn tried(
+    router: &RouterUnderTest,
+    names: &Names,
+    first: &Inside,
+    second: &Inside,
+) -> Result<Vec<Finding>, Untested> {
     let told = first.carry_out(&plan::asked_again(names)).await?;
     let address = told.first().map(|finding| finding.seen.clone()).unwrap_or_default();
-    let words = ["flood", &way.subnets[0].gateway, &format!("{address}:80"), MS];
+    let words = ["flood", &router.subnets[0].gateway, &format!("{address}:80"), MS];
     let mut found = Vec::new();
     for _ in 0..FLOODS {
         let over = AtomicBool::new(false);

@@ -128,7 +128,7 @@ mod tests {
     use protocol::broker::ContainerLimits;
 
     fn expect() -> Expect {
-        Expect { limits: ContainerLimits::default(), debug: false, way: None, alone: false }
+        Expect { limits: ContainerLimits::default(), debug: false, router: None, alone: false }
     }
 
     fn rows(findings: &[(u8, &str, &str)]) -> Vec<Row> {

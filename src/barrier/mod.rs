@@ -76,7 +76,7 @@ pub struct Ground {
     /// The broker that makes and removes the sandboxes under test.
     pub broker: Arc<dyn Broker>,
     /// `None` = sandboxes have no network.
-    pub way: Option<Way>,
+    pub router: Option<RouterUnderTest>,
     /// Reference of the image that the sandboxes under test are made from.
     pub image: String,
     /// The operator's own, which holds git: what fills a repository's mirror.
@@ -94,7 +94,7 @@ pub struct Ground {
 }
 
 /// The way out, with two subnets that no task uses.
-pub struct Way {
+pub struct RouterUnderTest {
     /// The client of the router under test.
     pub egress: Arc<Egress>,
     /// One for each of the two sandboxes.
@@ -123,7 +123,7 @@ pub async fn subnets(broker: &dyn Broker, spec: &RouterSpec) -> Result<[Subnet; 
 pub struct Expect {
     limits: ContainerLimits,
     debug: bool,
-    way: Option<ExpectedWay>,
+    router: Option<ExpectedWay>,
     /// A task's own sandbox: no second one listens beside it.
     alone: bool,
 }
@@ -143,7 +143,8 @@ impl ExpectedWay {
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
     /// Whether no check came out as a mismatch.
-    pub held: bool,
+    #[serde(rename = "held")]
+    pub holds: bool,
     /// Reference of the image that was tried.
     pub image: String,
     /// Hardening profile that was tried: `sealed` or `debug`.
@@ -168,7 +169,7 @@ impl Report {
 pub async fn run(ground: &Ground, say: &(dyn Fn(&str) + Sync)) -> Result<Report, Untested> {
     say("making a repository's mirror");
     let history = History::make(ground).await?;
-    let image = ground.way.as_ref().map(|way| way.router_image.as_str());
+    let image = ground.router.as_ref().map(|router| router.router_image.as_str());
     let ears = Ears::open(ground.broker.as_ref(), image).await;
     let (machine, done) = match ears {
         Ok(mut ears) => (ears.machine(), Box::pin(tried(ground, &history, &mut ears, say)).await),
@@ -181,9 +182,9 @@ pub async fn run(ground: &Ground, say: &(dyn Fn(&str) + Sync)) -> Result<Report,
         }
     }
     let mut closed = Ok(());
-    if let Some(way) = &ground.way {
-        for subnet in &way.subnets {
-            let shut = way.egress.close(subnet.number).await;
+    if let Some(router) = &ground.router {
+        for subnet in &router.subnets {
+            let shut = router.egress.close(subnet.number).await;
             closed = closed.and(shut);
         }
     }
@@ -194,15 +195,15 @@ pub async fn run(ground: &Ground, say: &(dyn Fn(&str) + Sync)) -> Result<Report,
     removed?;
     let rows = judge::judge(&expect(ground), &found);
     let held = rows.iter().all(|row| row.verdict != Verdict::Mismatch);
-    Ok(Report { held, image: ground.image.clone(), profile: ground.profile.clone(), machine, rows })
+    Ok(Report { holds: held, image: ground.image.clone(), profile: ground.profile.clone(), machine, rows })
 }
 
 fn expect(ground: &Ground) -> Expect {
-    let way = ground.way.as_ref().map(|way| {
-        let [first, _] = &way.subnets;
+    let router = ground.router.as_ref().map(|router| {
+        let [first, _] = &router.subnets;
         ExpectedWay::of(&first.gateway, &first.cidr)
     });
-    Expect { limits: ground.limits, debug: ground.profile == "debug", way, alone: false }
+    Expect { limits: ground.limits, debug: ground.profile == "debug", router, alone: false }
 }
 
 async fn tried(
@@ -213,22 +214,22 @@ async fn tried(
 ) -> Result<Vec<Finding>, Untested> {
     let names = Names::new()?;
     let _planted = Planted::in_state(&ground.state_dir)?;
-    let subnet = |at: usize| ground.way.as_ref().map(|way| way.subnets[at].number);
+    let subnet = |at: usize| ground.router.as_ref().map(|router| router.subnets[at].number);
     say("making a sandbox");
     let first = Inside::make(ground, 0, subnet(0), history.mirror.as_deref()).await?;
     let (first, mut found) = history.look(first).await?;
     say("making its neighbour");
     let second = Inside::make(ground, 1, subnet(1), None).await?;
     found.extend(watch::tried(&first, &second).await?);
-    match &ground.way {
+    match &ground.router {
         None => {
             found.extend(first.carry_out(&plan::all(ground, &names, &ears.doors(), None)).await?);
             found.push(Finding::new(13, plan::UPSTREAM, names.upstream(None)));
         }
-        Some(way) => networked(ground, way, &names, [&first, &second], ears, &mut found, say).await?,
+        Some(router) => networked(ground, router, &names, [&first, &second], ears, &mut found, say).await?,
     }
-    if ground.way.is_none() {
-        found.extend(ears.told(11).await?);
+    if ground.router.is_none() {
+        found.extend(ears.heard_since(11).await?);
     }
     say("leaving a daemon behind");
     daemon(&first, &mut found).await?;
@@ -239,30 +240,30 @@ async fn tried(
 /// With a router: everything from inside an open subnet, then what happens when it is closed, lent again, and left alone.
 async fn networked(
     ground: &Ground,
-    way: &Way,
+    router: &RouterUnderTest,
     names: &Names,
     [first, second]: [&Inside; 2],
     ears: &mut Ears,
     found: &mut Vec<Finding>,
     say: &(dyn Fn(&str) + Sync),
 ) -> Result<(), Untested> {
-    let [own, other] = [way.subnets[0].number, way.subnets[1].number];
-    way.egress.open(other, &[]).await?;
-    way.egress.open(own, &names.rules()).await?;
+    let [own, other] = [router.subnets[0].number, router.subnets[1].number];
+    router.egress.open(other, &[]).await?;
+    router.egress.open(own, &names.rules()).await?;
     say("trying every door");
     let neighbour = second.address.map(|address| (address, plan::NEIGHBOUR));
     let all = plan::all(ground, names, &ears.doors(), neighbour);
     let tried = async || {
         let mut seen = first.carry_out(&all).await?;
-        seen.extend(ears.told(11).await?);
+        seen.extend(ears.heard_since(11).await?);
         say("trying them from the router's place");
         seen.extend(outside(ground, ears, neighbour).await?);
         Ok(seen)
     };
     let (mut seen, heard) = second.listening(plan::NEIGHBOUR, tried).await?;
     found.push(Finding::new(12, "the second sandbox heard", whom(heard)));
-    found.push(Finding::new(13, plan::UPSTREAM, names.upstream(way.upstream.as_ref())));
-    if way.upstream.is_none() {
+    found.push(Finding::new(13, plan::UPSTREAM, names.upstream(router.upstream.as_ref())));
+    if router.upstream.is_none() {
         seen.retain(|finding| finding.what != plan::PRIVATE);
         found.push(Finding::new(16, plan::PRIVATE, "not ours to make"));
     }
@@ -270,25 +271,25 @@ async fn networked(
     seen.retain(|finding| finding.what != plan::SYNTHETIC);
     found.extend(seen);
     say("lending the subnet again");
-    let ended = first.holding(&names.allowed, 80, async || Ok(way.egress.close(own).await?)).await?;
+    let ended = first.holding(&names.allowed, 80, async || Ok(router.egress.close(own).await?)).await?;
     found.push(Finding::new(32, "an open connection", ended));
-    way.egress.open(own, &[]).await?;
-    found.extend(first.carry_out(&plan::lent_again(names, old, &way.subnets, second)).await?);
+    router.egress.open(own, &[]).await?;
+    found.extend(first.carry_out(&plan::lent_again(names, old, &router.subnets, second)).await?);
     say("stopping the router");
-    way.egress.open(own, &names.rules()).await?;
+    router.egress.open(own, &names.rules()).await?;
     let now = first.carry_out(&plan::asked_again(names)).await?;
     let address = now.first().map(|finding| finding.seen.clone()).unwrap_or_default();
-    let stopped = way.egress.with_router_away(async {
+    let stopped = router.egress.with_router_away(async {
         ground.broker.router_stop().await?;
         first.carry_out(&plan::once_more(names, &address)).await
     });
     found.extend(stopped.await?);
     say("flooding the router");
     // Which runs again: whoever comes next finds one.
-    way.egress.open(own, &names.rules()).await?;
-    way.egress.open(other, &[]).await?;
-    found.extend(flood::tried(way, names, first, second).await?);
-    way.egress.open(own, &[]).await?;
+    router.egress.open(own, &names.rules()).await?;
+    router.egress.open(other, &[]).await?;
+    found.extend(flood::tried(router, names, first, second).await?);
+    router.egress.open(own, &[]).await?;
     Ok(())
 }
 
@@ -312,7 +313,7 @@ async fn outside(
     let plan = serde_json::to_string(&plan).map_err(|error| Untested(error.to_string()))?;
     let said = ground.broker.router_probe(&ground.image, &plan).await?;
     let mut found = inside::read("the router's place", &said)?;
-    found.extend(ears.told(31).await?);
+    found.extend(ears.heard_since(31).await?);
     Ok(found)
 }
 
@@ -321,8 +322,8 @@ async fn daemon(first: &Inside, found: &mut Vec<Finding>) -> Result<(), Untested
     const FILE: &str = "/workspace/.ticks";
     let plan = Plan { sizes: vec![FILE.to_owned()], ..Plan::default() };
     let look = async || -> Result<(u64, Vec<Finding>), Untested> {
-        let told = first.carry_out(&plan).await?;
-        let (size, rest): (Vec<_>, Vec<_>) = told.into_iter().partition(|finding| finding.what == FILE);
+        let heard_since = first.carry_out(&plan).await?;
+        let (size, rest): (Vec<_>, Vec<_>) = heard_since.into_iter().partition(|finding| finding.what == FILE);
         Ok((size.first().and_then(|finding| finding.seen.parse().ok()).unwrap_or(0), rest))
     };
     first.probe(&["daemon", FILE]).await?;

@@ -58,10 +58,10 @@ impl Inspector for FromInside {
         let text = serde_json::to_string(&plan).map_err(|error| untried(Untested(error.to_string())))?;
         let outcome = self.looks.probe(task, &["try", &text]).await?;
         let mut found = findings("the task's sandbox", &outcome).map_err(untried)?;
-        found.extend(ears.told(11).await.map_err(untried)?);
+        found.extend(ears.heard_since(11).await.map_err(untried)?);
         found.push(Finding::new(13, plan::UPSTREAM, plan::NOT_OURS));
-        let way = own.map(|(cidr, gateway)| ExpectedWay::of(gateway, &cidr.to_string()));
-        let expect = Expect { limits: ContainerLimits::default(), debug: false, way, alone: true };
+        let router = own.map(|(cidr, gateway)| ExpectedWay::of(gateway, &cidr.to_string()));
+        let expect = Expect { limits: ContainerLimits::default(), debug: false, router, alone: true };
         let rows = judge(&expect, &found);
         Ok(mismatches(rows.iter().filter(|row| NUMBERS.contains(&row.number))))
     }

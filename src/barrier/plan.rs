@@ -80,7 +80,8 @@ impl Names {
 
 /// Everything that needs one sandbox, and what it should not reach around it. `doors`: where this machine listens.
 pub(super) fn all(ground: &Ground, names: &Names, doors: &[Door], neighbour: Option<(Ipv4Addr, u16)>) -> Plan {
-    let gateways = ground.way.iter().flat_map(|way| &way.subnets).filter_map(|it| it.gateway.parse::<IpAddr>().ok());
+    let gateways =
+        ground.router.iter().flat_map(|router| &router.subnets).filter_map(|it| it.gateway.parse::<IpAddr>().ok());
     let gateways: Vec<IpAddr> = gateways.collect();
     let mut reach = around(doors, &gateways, &ground.strangers, neighbour.as_slice());
     for ip in with(doors, &gateways)
@@ -95,7 +96,7 @@ pub(super) fn all(ground: &Ground, names: &Names, doors: &[Door], neighbour: Opt
     add(&mut reach, 14, false, IpAddr::from([0x2001, 0xdb8, 0, 0, 0, 0, 0, 1]), 443);
     let mut plan =
         Plan { standing: true, reach: in_order(reach), look_ups: vec![unheard_of(names)], ..Plan::default() };
-    if ground.way.is_some() {
+    if ground.router.is_some() {
         plan.look_ups.push(look_up(16, "a denied name", &names.denied));
         plan.look_ups.push(look_up(15, SYNTHETIC, &names.allowed));
         plan.talks = talks(names);

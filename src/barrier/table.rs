@@ -51,13 +51,13 @@ fn both<const N: usize>(pairs: [(&str, &[&str]); N], words: &'static [&'static s
 /// What the listeners of this machine must say.
 fn heard(expect: &Expect) -> Vec<(String, Vec<String>)> {
     let own = (plan::HEARD, "the bot alone");
-    let machine = expect.way.as_ref().map(|_| (plan::MACHINE_HEARD, plan::ITSELF));
+    let machine = expect.router.as_ref().map(|_| (plan::MACHINE_HEARD, plan::ITSELF));
     [own].into_iter().chain(machine).map(|(what, seen)| (what.to_owned(), vec![seen.to_owned()])).collect()
 }
 
 /// Only with a router.
 fn networked(expect: &Expect, wants: impl FnOnce() -> Wants) -> Wants {
-    if expect.way.is_some() { wants() } else { Wants::Nothing(NO_NETWORK) }
+    if expect.router.is_some() { wants() } else { Wants::Nothing(NO_NETWORK) }
 }
 
 pub fn checks(expect: &Expect) -> Vec<Check> {
@@ -110,8 +110,8 @@ fn kernel(expect: &Expect) -> Vec<Row> {
 }
 
 fn network(expect: &Expect) -> Vec<Row> {
-    let routes = expect.way.as_ref().map_or_else(|| "none".to_owned(), |way| way.routes.clone());
-    let interfaces = if expect.way.is_some() { "eth0 lo" } else { "lo" };
+    let routes = expect.router.as_ref().map_or_else(|| "none".to_owned(), |router| router.routes.clone());
+    let interfaces = if expect.router.is_some() { "eth0 lo" } else { "lo" };
     let off: &[&str] = &["1", "not there"];
     let own = exact([("interfaces", &[interfaces]), ("IPv6 addresses", &["none"]), ("IPv6 is off", off)]);
     let upstream: &[&str] = &["heard of the allowed name alone", plan::NOT_OURS];

@@ -54,7 +54,7 @@ enum Adoption {
     Done,
 }
 
-struct Held {
+struct HostState {
     /// Repositories of which the store says that they are this host's.
     adoptions: HashMap<String, Adoption>,
     until: Awake,
@@ -87,7 +87,7 @@ pub struct Hosts {
     stopping: CancellationToken,
     /// Where this host is, for people.
     address: String,
-    held: Mutex<Held>,
+    state: Mutex<HostState>,
     /// Rung when a lease may be free.
     look: Notify,
     /// Rung when an entry of a repository may be another one.
@@ -106,7 +106,7 @@ impl Hosts {
         entries: Arc<Notify>,
         stopping: &CancellationToken,
     ) -> Arc<Self> {
-        let held = Held {
+        let state = HostState {
             adoptions: HashMap::new(),
             until: Awake::now(),
             asked: Awake::now(),
@@ -128,15 +128,15 @@ impl Hosts {
             barrier: parts.barrier.clone(),
             stopping: stopping.clone(),
             address: host_address(&parts.config),
-            held: Mutex::new(held),
+            state: Mutex::new(state),
             look: Notify::new(),
             entries,
             asking: AtomicUsize::new(0),
         })
     }
 
-    fn held(&self) -> MutexGuard<'_, Held> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, HostState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn standing(&self) -> &TaskSandboxes {
@@ -175,7 +175,7 @@ impl Hosts {
                 () = tokio::time::sleep(EVERY) => {}
                 () = self.look.notified() => {}
                 _ = ended.recv() => {
-                    self.held().adoptions.clear();
+                    self.state().adoptions.clear();
                     self.machine.leases().set([], Awake::now());
                     return;
                 }
@@ -230,7 +230,7 @@ impl Hosts {
         let claimed = tokio::time::timeout(ANSWERED, claimed).await.map_err(|_| StoreError::Slow)??;
         let mut begun = Vec::new();
         {
-            let mut all = self.held();
+            let mut all = self.state();
             // The answer to a later word is known already.
             if asked < all.asked {
                 return Ok(());
@@ -269,7 +269,7 @@ impl Hosts {
         let movable = self.movable().await?;
         let drains = self.stopping.is_cancelled();
         let broken = matches!(*self.barrier.borrow(), Standing::Broken(_) | Standing::Refused(_));
-        let all = self.held();
+        let all = self.state();
         let fails = all.adoptions.values().any(|adoption| matches!(adoption, Adoption::Failed(_)));
         let configured = self.config.keys();
         // Who is on its way out takes nothing more.
@@ -288,17 +288,17 @@ impl Hosts {
     }
 
     /// `begun`: a repository that was only now put in order. Of others, what was lost meanwhile stays lost.
-    fn publish(&self, all: &Held, begun: Option<&str>) {
+    fn publish(&self, all: &HostState, begun: Option<&str>) {
         let leases = self.machine.leases();
         let done = all.adoptions.iter().filter(|(_, adoption)| **adoption == Adoption::Done).map(|(key, _)| key);
-        let held: Vec<String> = done.filter(|key| begun == Some(key.as_str()) || leases.holds(key)).cloned().collect();
-        leases.set(held, all.until);
+        let state: Vec<String> = done.filter(|key| begun == Some(key.as_str()) || leases.holds(key)).cloned().collect();
+        leases.set(state, all.until);
     }
 
     async fn find_left_over(&self) -> Result<(), StoreError> {
         let mut keys = self.machine.store().repositories_with_tasks().await?;
         keys.retain(|key| self.config.repository(key).is_none());
-        self.held().left_over = keys;
+        self.state().left_over = keys;
         Ok(())
     }
 
@@ -306,7 +306,7 @@ impl Hosts {
     async fn movable(&self) -> Result<Vec<String>, StoreError> {
         let mut busy: BTreeSet<String> = BTreeSet::new();
         // Without an engine nothing goes on here that has not begun.
-        let away = self.held().engine_away;
+        let away = self.state().engine_away;
         for id in self.standing().tasks().into_iter().filter(|id| !away || self.standing().is_whole(*id)) {
             busy.extend(self.repository_of(id).await?);
         }
@@ -316,25 +316,25 @@ impl Hosts {
         }
         let all = self.machine.leases().all().unwrap_or_default();
         let mut movable: Vec<String> = all.into_iter().filter(|key| !busy.contains(key)).collect();
-        let held = self.held();
-        let failed = held.adoptions.iter().filter(|(_, adoption)| matches!(adoption, Adoption::Failed(_)));
+        let state = self.state();
+        let failed = state.adoptions.iter().filter(|(_, adoption)| matches!(adoption, Adoption::Failed(_)));
         movable.extend(failed.map(|(key, _)| key.clone()));
         Ok(movable)
     }
 
     async fn repository_of(&self, id: i64) -> Result<Option<String>, StoreError> {
-        if let Some(known) = self.held().of_tasks.get(&id) {
+        if let Some(known) = self.state().of_tasks.get(&id) {
             return Ok(Some(known.clone()));
         }
         let row = self.machine.store().task_row(TaskId(id)).await?;
         if let Some(row) = &row {
-            self.held().of_tasks.insert(id, row.repository.clone());
+            self.state().of_tasks.insert(id, row.repository.clone());
         }
         Ok(row.map(|row| row.repository))
     }
 
     fn turn(&self, id: i64) -> Arc<tokio::sync::Mutex<()>> {
-        self.held().turns.entry(id).or_default().clone()
+        self.state().turns.entry(id).or_default().clone()
     }
 
     /// Puts in order what another host left, then begins to work for the repository.
@@ -348,7 +348,7 @@ impl Hosts {
             open.extend(self.machine.store().tasks_with_effects_in(&key).await.unwrap_or_default());
         }
         {
-            let mut all = self.held();
+            let mut all = self.state();
             if all.adoptions.get(&key) != Some(&adoption) {
                 return;
             }
@@ -374,7 +374,7 @@ impl Hosts {
         self.effects.adopt(key, self.machine.host()).await?;
         // What was let go of in the middle of an action goes on.
         for row in self.machine.store().live_tasks().await?.into_iter().filter(|row| row.repository == key) {
-            if !self.held().resting.contains_key(&row.id) {
+            if !self.state().resting.contains_key(&row.id) {
                 continue;
             }
             let turn = self.turn(row.id);
@@ -382,7 +382,7 @@ impl Hosts {
             let next = self.machine.store().next_effect(TaskId(row.id), Queue::Work).await?;
             let acts = next.is_some_and(|row| row.effect.needs().sandbox == SandboxNeed::Open);
             if acts || row.state == "running" {
-                if self.held().until <= Awake::now() {
+                if self.state().until <= Awake::now() {
                     return Err(Trouble::later("the lease ended before its sandboxes were in order"));
                 }
                 match self.standing().open(row.id).await {
@@ -390,7 +390,7 @@ impl Hosts {
                     Err(other) => return Err(other.into()),
                 }
             }
-            self.held().resting.remove(&row.id);
+            self.state().resting.remove(&row.id);
         }
         Ok(())
     }
@@ -408,7 +408,7 @@ impl Hosts {
         let movable = self.movable().await.unwrap_or_default();
         let claim = self.claim().await;
         // Whatever is still being put in order is not begun with any more.
-        self.held().adoptions.clear();
+        self.state().adoptions.clear();
         self.machine.leases().set([], Awake::now());
         if let Ok(claim) = claim {
             let longest = self.machine.store().claim(Claim { movable: Vec::new(), ..claim }).await;

@@ -152,9 +152,8 @@ impl Bot {
         let bell = Arc::new(Notify::new());
         let intake = Arc::new(Intake::new(reader, bell.clone(), stopping.clone()));
         reap(&parts).await?;
-        let shared = parts.store.is_shared();
         let hosts = || Hosts::of(&parts, &machine, effects.clone(), intake.clone(), registry.rung.clone(), &stopping);
-        let hosts = shared.then(hosts);
+        let hosts = parts.store.is_shared().then(hosts);
         let mut at_work = at_work(&parts, &machine, moved, &outbox, intake.clone(), &stopping);
         let visitors = visitors(&config);
         let hooks = Hooks { secrets: registry.hooks.clone(), store: parts.store.clone(), bell, visitors };

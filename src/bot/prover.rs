@@ -6,7 +6,7 @@
 //! does not fit is named once, and tasks are refused.
 //! Tests: `tests/barrier/proof.rs`.
 
-use crate::barrier::{self, Ground, Key, Outdated, Proof, Standing, Untested, Way};
+use crate::barrier::{self, Ground, Key, Outdated, Proof, RouterUnderTest, Standing, Untested};
 use crate::bot::router_spec;
 use crate::clock::now;
 use crate::config::Process;
@@ -211,12 +211,12 @@ impl Prover {
             Some(egress) => {
                 let subnets = barrier::subnets(self.broker.as_ref(), &router_spec(&self.config)).await?;
                 let router_image = self.config.router.image.clone();
-                Some(Way { egress: egress.clone(), subnets, upstream: None, router_image })
+                Some(RouterUnderTest { egress: egress.clone(), subnets, upstream: None, router_image })
             }
         };
         Ok(Ground {
             broker: self.broker.clone(),
-            way,
+            router: way,
             image: image.to_owned(),
             own_image: self.config.sandbox.image.clone(),
             profile: profile.to_owned(),

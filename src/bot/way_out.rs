@@ -51,7 +51,7 @@ pub struct LogInbox {
 
 impl LogInbox {
     /// What the router said meanwhile: for somebody who keeps none of it.
-    pub fn told(&mut self) -> Vec<LogEntry> {
+    pub fn drain(&mut self) -> Vec<LogEntry> {
         std::iter::from_fn(|| self.entries.try_recv().ok()).map(|(_, entry)| entry).collect()
     }
 }
@@ -155,9 +155,9 @@ mod tests {
         }
         let lines = store.egress(task).await.unwrap();
         let lines: Vec<Line> = lines.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
-        let told: Vec<_> = lines.iter().map(|line| (line.entry.ts, line.task, line.action)).collect();
+        let drain: Vec<_> = lines.iter().map(|line| (line.entry.ts, line.task, line.action)).collect();
         let id = task.0;
-        assert_eq!(told, [(150, id, Some(1)), (250, id, None), (320, id, Some(1)), (400, id, Some(2))]);
+        assert_eq!(drain, [(150, id, Some(1)), (250, id, None), (320, id, Some(1)), (400, id, Some(2))]);
     }
 
     /// Stores these lines as they come from a router, with what the state directory says of subnets.
@@ -199,9 +199,9 @@ mod tests {
         }
         for (task, expected) in [(1, vec![3, 7]), (2, vec![8, 9])] {
             let lines = store.egress(TaskId(task)).await.unwrap();
-            let told: Vec<Line> = lines.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
+            let drain: Vec<Line> = lines.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
             assert_eq!(
-                told.iter().map(|line| (line.task, line.entry.seq)).collect::<Vec<_>>(),
+                drain.iter().map(|line| (line.task, line.entry.seq)).collect::<Vec<_>>(),
                 expected.iter().map(|seq| (task, *seq)).collect::<Vec<_>>()
             );
         }

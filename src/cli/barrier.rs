@@ -13,7 +13,7 @@ use serde_json::json;
 
 use super::broker_child::Lent;
 use super::printer::{Complaint, Printer};
-use crate::barrier::{self, Ground, Outdated, Report, Upstream, Verdict, Way};
+use crate::barrier::{self, Ground, Outdated, Report, RouterUnderTest, Upstream, Verdict};
 use crate::bot::{proven_limits, router_spec, way_out};
 use crate::config::Process;
 use crate::config::process::{Hardening, Network};
@@ -111,12 +111,12 @@ async fn on(
             config.router.subnets = 1;
             let (egress, _log) = way_out(&config, &broker).await?;
             let subnets = barrier::subnets(broker.as_ref(), &router_spec(&config)).await?;
-            Some(Way { egress, subnets, upstream, router_image: config.router.image.clone() })
+            Some(RouterUnderTest { egress, subnets, upstream, router_image: config.router.image.clone() })
         }
     };
     let ground = Ground {
         broker,
-        way,
+        router: way,
         image,
         own_image: config.sandbox.image.clone(),
         profile: profile.to_owned(),
@@ -146,7 +146,7 @@ fn show(printer: &Printer, report: &Report, as_json: bool) {
         printer.say(&format!("tried of this machine: {}", listed(&report.machine)));
     }
     let count = |verdict| report.rows.iter().filter(|row| row.verdict == verdict).count();
-    if report.held {
+    if report.holds {
         printer.good(&format!(
             "the barrier holds: {} checks; {} not applicable",
             count(Verdict::Holds),

@@ -8,7 +8,7 @@ use anyhow::Result;
 use clap::Args;
 
 use super::printer::{Complaint, Printer};
-use crate::fetch::{ApprovedSource, Brought, Refusal, Wanted, fetch, place};
+use crate::fetch::{ApprovedSource, Brought, FetchRequest, Refusal, fetch, place};
 use crate::text::one_line;
 
 /// Bring an approved branch home into your clone.
@@ -47,7 +47,7 @@ impl FetchArgs {
     /// A [`Complaint`] with the reasons; the clone is as it was.
     pub async fn run(self, source: &dyn ApprovedSource) -> Result<()> {
         let place = place(&self.clone);
-        let wanted = Wanted {
+        let wanted = FetchRequest {
             clone: self.clone,
             branch: self.branch,
             as_branch: self.as_branch,

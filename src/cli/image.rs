@@ -135,13 +135,13 @@ impl Engine {
 impl Build {
     async fn run(&self, config: &Path, printer: &Printer) -> Result<()> {
         // First what costs nothing: a wrong name builds nothing.
-        let wanted = wanted(&self.profiles)?;
-        let brought = self.brought(&wanted)?;
+        let requested = requested(&self.profiles)?;
+        let brought = self.brought(&requested)?;
         let toolchains = self.engine.open().await?;
         let plain: Vec<Profile> = match (self.profiles.is_empty(), self.from_host) {
             (true, _) => self.due(&toolchains).await?,
             (false, true) => Vec::new(),
-            (false, false) => wanted.iter().filter(|it| it.version.is_none()).map(|it| it.profile).collect(),
+            (false, false) => requested.iter().filter(|it| it.version.is_none()).map(|it| it.profile).collect(),
         };
         for profile in plain {
             let mut say = |progress| self.say(printer, profile.name, progress);
@@ -161,9 +161,9 @@ impl Build {
     }
 
     /// What does not come from Debian's packages, and from where.
-    fn brought<'a>(&self, wanted: &'a [Wanted<'a>]) -> Result<Vec<Brought<'a>>> {
+    fn brought<'a>(&self, requested: &'a [ToolchainRequest<'a>]) -> Result<Vec<Brought<'a>>> {
         let mut all = Vec::new();
-        for Wanted { profile, version } in wanted {
+        for ToolchainRequest { profile, version } in requested {
             if version.is_none() && !self.from_host {
                 continue;
             }
@@ -272,7 +272,7 @@ async fn needed(file: &Path) -> Result<Vec<String>> {
 }
 
 /// A toolchain that is asked for.
-struct Wanted<'a> {
+struct ToolchainRequest<'a> {
     profile: Profile,
     version: Option<&'a str>,
 }
@@ -284,7 +284,7 @@ struct Brought<'a> {
     origin: Origin,
 }
 
-fn wanted(names: &[String]) -> Result<Vec<Wanted<'_>>> {
+fn requested(names: &[String]) -> Result<Vec<ToolchainRequest<'_>>> {
     let known = |text| {
         let (name, version) = match str::split_once(text, '@') {
             Some((name, version)) => (name, Some(version)),
@@ -298,7 +298,7 @@ fn wanted(names: &[String]) -> Result<Vec<Wanted<'_>>> {
             Some(odd) => {
                 Err(Complaint::new(format!("{odd:?} is no version")).attempt("caisson image build rust@1.95").into())
             }
-            None => Ok(Wanted { profile, version }),
+            None => Ok(ToolchainRequest { profile, version }),
         }
     };
     names.iter().map(|name| known(name.as_str())).collect()

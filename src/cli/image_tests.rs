@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn an_unknown_profile_is_refused_by_name_with_those_there_are() {
-    let error = wanted(&["rust".to_owned(), "cobol".to_owned()]).err().unwrap();
+    let error = requested(&["rust".to_owned(), "cobol".to_owned()]).err().unwrap();
     let complaint = Complaint::from(&error);
     assert!(complaint.what.contains("cobol") && complaint.attempt.contains("base, python, rust"), "{complaint:?}");
 }
@@ -12,10 +12,10 @@ fn an_unknown_profile_is_refused_by_name_with_those_there_are() {
 #[test]
 fn a_name_may_have_a_version_that_can_be_one() {
     let names = ["rust@1.95".to_owned(), "go".to_owned()];
-    let both: Vec<_> = wanted(&names).unwrap().iter().map(|it| (it.profile.name, it.version)).collect();
+    let both: Vec<_> = requested(&names).unwrap().iter().map(|it| (it.profile.name, it.version)).collect();
     assert_eq!(both, [("rust", Some("1.95")), ("go", None)]);
     for odd in ["rust@", "rust@1;x", "rust@../x"] {
-        assert!(wanted(&[odd.to_owned()]).is_err(), "{odd}");
+        assert!(requested(&[odd.to_owned()]).is_err(), "{odd}");
     }
 }
 

@@ -87,7 +87,7 @@ fn row(models: &Models, entry: &Entry, found: &[Finding]) -> Vec<String> {
         (true, true) => "fallback".to_owned(),
         (true, false) => "none".to_owned(),
     };
-    let words: Vec<String> = found.iter().map(said).collect();
+    let words: Vec<String> = found.iter().map(sentence).collect();
     let name = entry.shown().split_once(' ').map(|(_, name)| name.to_owned()).unwrap_or_default();
     vec![
         entry.id.clone(),
@@ -105,7 +105,7 @@ fn row(models: &Models, entry: &Entry, found: &[Finding]) -> Vec<String> {
 fn window(entry: &Entry) -> String {
     let whose = match &entry.origins.window {
         Origin::Unknown => "assumed",
-        said @ (Origin::Entry | Origin::File { .. }) => said.word(),
+        sentence @ (Origin::Entry | Origin::File { .. }) => sentence.word(),
     };
     format!("{} ({whose})", entry.context_tokens)
 }
@@ -136,7 +136,7 @@ fn pages(models: &Models) -> Vec<String> {
     lines
 }
 
-fn said(finding: &Finding) -> String {
+fn sentence(finding: &Finding) -> String {
     match finding {
         Finding::Recording => "a recording".to_owned(),
         Finding::Answers { took } => format!("yes, in {} ms", took.as_millis()),

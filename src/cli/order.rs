@@ -16,7 +16,7 @@ use std::time::Duration;
 pub async fn give(config: &Process, id: TaskId, order: Order) -> Result<()> {
     let printer = Printer::terminal();
     let Ok(_lock) = lock::take(&config.state_dir) else {
-        let state = told(config, id, order).await?;
+        let state = order_running_bot(config, id, order).await?;
         printer.good(&format!("task {id} is {state}"));
         return Ok(());
     };
@@ -76,7 +76,7 @@ async fn told_to_delete(config: &Process, id: TaskId) -> Result<()> {
     }
 }
 
-async fn told(config: &Process, id: TaskId, order: Order) -> Result<String> {
+async fn order_running_bot(config: &Process, id: TaskId, order: Order) -> Result<String> {
     let word = match order {
         Order::Stop => "stop",
         Order::Resume => "resume",

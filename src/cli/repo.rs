@@ -79,7 +79,7 @@ impl RepoCommand {
 }
 
 /// Says who works with what was written, and what to do `then`.
-fn said(printer: &Printer, taken: Taken, then: &str) {
+fn report(printer: &Printer, taken: Taken, then: &str) {
     match taken {
         Taken::ByTheBot => printer.good(&format!("the running `caisson serve` takes it up: {then}")),
         Taken::ByTheStore => printer.hint(&format!("start `caisson serve`, then {then}")),

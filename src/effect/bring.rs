@@ -58,8 +58,8 @@ impl Repositories {
         if task.base.is_none() || !effect.needs().commits {
             return Ok(());
         }
-        let wanted = wanted(task, effect);
-        if self.here.has(task.id, &wanted) {
+        let needed = needed(task, effect);
+        if self.here.has(task.id, &needed) {
             return Ok(());
         }
         // One at a time: several tasks of a repository come at once.
@@ -67,7 +67,7 @@ impl Repositories {
         let repository = self.of(task)?;
         let key = &repository.key;
         self.repos.ensure(key).await?;
-        let mut missing = self.missing(key, &wanted).await?;
+        let mut missing = self.missing(key, &needed).await?;
         if !missing.is_empty() {
             self.repos.fetch(key, &repository.url, Some(&self.auth)).await?;
             missing = self.missing(key, &missing).await?;
@@ -83,7 +83,7 @@ impl Repositories {
                 )));
             }
         }
-        self.here.note(task.id, wanted);
+        self.here.note(task.id, needed);
         Ok(())
     }
 
@@ -115,7 +115,7 @@ fn untagged<'a>(key: &Secret, task: TaskId, commit: &Commit, stored: &'a [u8]) -
     tag(key, task, commit, pack)?.verify_slice(given).is_ok().then_some(pack)
 }
 
-fn wanted(task: &Task, effect: &Effect) -> Vec<Commit> {
+fn needed(task: &Task, effect: &Effect) -> Vec<Commit> {
     let all = [task.base.as_ref(), task.head.as_ref(), task.kept.as_ref(), effect.commit()];
     all.into_iter().flatten().cloned().collect()
 }

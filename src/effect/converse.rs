@@ -52,7 +52,7 @@ enum Asked {
 impl Asking<'_> {
     /// Whether the call was charged by an earlier try that cost nothing.
     fn holds(&self) -> bool {
-        self.row.held && self.alone
+        self.row.charge_kept && self.alone
     }
 
     /// The key of something that is fed while this effect is tried.
@@ -92,7 +92,7 @@ impl Conversations {
         };
         let speakers = if anew { self.speakers.planner.each() } else { self.speakers.of(&task).each() };
         let asking = Asking { turn, row, feed, style, alone: speakers.len() == 1 };
-        if row.held && !asking.alone {
+        if row.charge_kept && !asking.alone {
             // Charged while no other model stood in.
             match self.release(&task, speakers[0], &Asking { alone: true, ..asking }).await? {
                 Some(now) if now.state == State::Running => (task, log) = (now, None),
@@ -134,7 +134,7 @@ impl Conversations {
             return Ok(ControlFlow::Continue(BeforeRequest { task: task.clone(), anew: false, log: None }));
         }
         let log = self.log(task).await?;
-        match engine::way_out(task, &log).filter(|_| !row.held) {
+        match engine::way_out(task, &log).filter(|_| !row.charge_kept) {
             None => {
                 let anew = log.iter().rev().find_map(|event| match event {
                     Event::AnotherWay { .. } => Some(true),
@@ -207,12 +207,12 @@ impl Conversations {
                 None => return Ok(Asked::Ended(Input::Settled)),
             }
         }
-        let held = asking.holds();
-        if held && task.state != State::Running {
+        let charge_kept = asking.holds();
+        if charge_kept && task.state != State::Running {
             self.release(task, speaker, asking).await?;
             return Ok(Asked::Ended(Input::Settled));
         }
-        if held {
+        if charge_kept {
             // It is this call's own charge.
             purse.spent.micro_usd = purse.spent.micro_usd.saturating_sub(task.model_worst);
         }
@@ -220,7 +220,7 @@ impl Conversations {
             Ok(ready) => ready,
             Err(ended) => return Ok(ended),
         };
-        if !held && let Some(ended) = self.charged(task, &ready, speaker, asking).await? {
+        if !charge_kept && let Some(ended) = self.charged(task, &ready, speaker, asking).await? {
             return Ok(ended);
         }
         self.called(task, &ready, speaker, asking).await

@@ -22,7 +22,7 @@ pub(crate) struct Chosen {
     pub image: String,
     pub note: Option<String>,
     /// The toolchain it is offered as and the file that told of it, where nobody asked for an image.
-    pub told: Option<(String, &'static str)>,
+    pub by_file: Option<(String, &'static str)>,
 }
 
 /// Chooses the images of tasks.
@@ -75,20 +75,20 @@ impl Choice<'_> {
                 }
                 Err(Trouble::blocked(absent(image, toolchain.as_deref())))
             }
-            Pick::Open => self.told(key, base).await,
+            Pick::Open => self.chosen_by_files(key, base).await,
         }
     }
 
     /// What the files at the root tell of, where nothing is asked for.
-    async fn told(&self, key: &str, base: &Commit) -> Result<Chosen, Trouble> {
-        let told = read(self.repos, key, base, self.sandbox).await?;
-        let candidates = match told {
-            Told::Nothing => return Ok(plainly(&self.sandbox.image)),
-            Told::Image { image, by } if self.there(&image).await?.is_none() => {
+    async fn chosen_by_files(&self, key: &str, base: &Commit) -> Result<Chosen, Trouble> {
+        let from_files = read(self.repos, key, base, self.sandbox).await?;
+        let candidates = match from_files {
+            FromFiles::Nothing => return Ok(plainly(&self.sandbox.image)),
+            FromFiles::Image { image, by } if self.there(&image).await?.is_none() => {
                 return Err(Trouble::blocked(unready(&image, by)));
             }
-            Told::Image { image, .. } => return Ok(plainly(&image)),
-            Told::Toolchain { need, images } => {
+            FromFiles::Image { image, .. } => return Ok(plainly(&image)),
+            FromFiles::Toolchain { need, images } => {
                 let mut candidates = Vec::new();
                 for (name, image) in images {
                     let found = self.there(&image).await?;
@@ -106,7 +106,7 @@ impl Choice<'_> {
                         version.by, need.toolchain, version.text, best.image
                     )
                 });
-                Ok(Chosen { image: best.image.clone(), note, told: Some((best.name.clone(), need.by)) })
+                Ok(Chosen { image: best.image.clone(), note, by_file: Some((best.name.clone(), need.by)) })
             }
             None => Err(Trouble::blocked(lacking(&need, &candidates))),
         }
@@ -127,14 +127,14 @@ impl Choice<'_> {
 }
 
 fn plainly(image: &str) -> Chosen {
-    Chosen { image: image.to_owned(), note: None, told: None }
+    Chosen { image: image.to_owned(), note: None, by_file: None }
 }
 
 /// The version an image says it has.
 type Has = Option<String>;
 
 /// What the files of a repository tell, of what the operator offers.
-pub(crate) enum Told {
+pub(crate) enum FromFiles {
     Nothing,
     /// An image of the operator's list, by name.
     Image {
@@ -157,7 +157,7 @@ pub(crate) async fn read(
     key: &str,
     commit: &Commit,
     sandbox: &Sandbox,
-) -> Result<Told, crate::git::GitError> {
+) -> Result<FromFiles, crate::git::GitError> {
     let root = repos.root(key, commit).await?;
     let mut texts = HashMap::new();
     for name in WANTED {
@@ -168,24 +168,24 @@ pub(crate) async fn read(
             texts.insert(name, String::from_utf8_lossy(&text).into_owned());
         }
     }
-    Ok(told(sandbox, &root, &|name| texts.get(name).cloned()))
+    Ok(from_files(sandbox, &root, &|name| texts.get(name).cloned()))
 }
 
-fn told(sandbox: &Sandbox, root: &[String], text: &dyn Fn(&str) -> Option<String>) -> Told {
+fn from_files(sandbox: &Sandbox, root: &[String], text: &dyn Fn(&str) -> Option<String>) -> FromFiles {
     if !guesses(&sandbox.image) {
-        return Told::Nothing;
+        return FromFiles::Nothing;
     }
     if let Some((image, by)) = need::devcontainer(text)
         && sandbox.all_images().contains(&image)
     {
-        return Told::Image { image, by };
+        return FromFiles::Image { image, by };
     }
-    let Some(need) = need::need(root, text) else { return Told::Nothing };
+    let Some(need) = need::need(root, text) else { return FromFiles::Nothing };
     let of_it =
         |name: &str| name == need.toolchain || name.split_once('@').is_some_and(|(plain, _)| plain == need.toolchain);
     let offered = sandbox.offered().filter(|(name, _)| of_it(name));
     let images: Vec<_> = offered.map(|(name, image)| (name.to_owned(), image.to_owned())).collect();
-    if images.is_empty() { Told::Nothing } else { Told::Toolchain { need, images } }
+    if images.is_empty() { FromFiles::Nothing } else { FromFiles::Toolchain { need, images } }
 }
 
 /// An offered image of the toolchain that is needed.
@@ -360,18 +360,18 @@ mod tests {
         };
         let sandbox =
             config("[sandbox]\nimages = [\"team/b:3\"]\n[sandbox.toolchains]\n\"rust@1.95\" = \"r:1\"\nnode = \"\"\n");
-        let told = |files: &[(&str, &str)]| {
+        let from_files = |files: &[(&str, &str)]| {
             let root: Vec<String> = files.iter().map(|(name, _)| (*name).to_owned()).collect();
             let text = |name: &str| files.iter().find(|(it, _)| *it == name).map(|(_, text)| (*text).to_owned());
-            told(&sandbox, &root, &text)
+            from_files(&sandbox, &root, &text)
         };
-        let Told::Toolchain { images, .. } = told(&[("Cargo.toml", "")]) else { panic!("rust") };
+        let FromFiles::Toolchain { images, .. } = from_files(&[("Cargo.toml", "")]) else { panic!("rust") };
         assert_eq!(images.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["rust", "rust@1.95"]);
-        assert!(matches!(told(&[("package.json", "")]), Told::Nothing), "not offered");
+        assert!(matches!(from_files(&[("package.json", "")]), FromFiles::Nothing), "not offered");
         let named = |image: &str| format!("{{\"image\": \"{image}\"}}");
-        let listed = told(&[("Cargo.toml", ""), (".devcontainer.json", &named("team/b:3"))]);
-        assert!(matches!(listed, Told::Image { image, .. } if image == "team/b:3"));
-        let foreign = told(&[("Cargo.toml", ""), (".devcontainer.json", &named("evil/x:1"))]);
-        assert!(matches!(foreign, Told::Toolchain { .. }), "what nobody listed is not taken");
+        let listed = from_files(&[("Cargo.toml", ""), (".devcontainer.json", &named("team/b:3"))]);
+        assert!(matches!(listed, FromFiles::Image { image, .. } if image == "team/b:3"));
+        let foreign = from_files(&[("Cargo.toml", ""), (".devcontainer.json", &named("evil/x:1"))]);
+        assert!(matches!(foreign, FromFiles::Toolchain { .. }), "what nobody listed is not taken");
     }
 }

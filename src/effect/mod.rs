@@ -37,7 +37,7 @@ mod view;
 
 pub use certain::Refusals;
 pub use egress::Egress;
-pub(crate) use images::{Choice, Chosen, Told, read as read_toolchain};
+pub(crate) use images::{Choice, Chosen, FromFiles, read as read_toolchain};
 pub use issue_locks::IssueLocks;
 pub use parts::Given;
 pub(crate) use policy::granted;

@@ -55,7 +55,7 @@ impl SecondLook {
             return Ok(false);
         }
         let diff: String = view.diff.iter().map(|part| format!("{}\n", part.text)).collect();
-        let change = Change { said: &view.summary, diff: &diff };
+        let change = Change { summary: &view.summary, diff: &diff };
         let Some(ready) = engine::second_look(task, &change, &reviewer.engine, reviewer.model.as_ref()) else {
             tracing::info!(task = %task.id, n, "no second look: it does not fit into the model or the budget");
             return Ok(false);

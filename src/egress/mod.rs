@@ -73,14 +73,14 @@ pub struct Settings {
 /// The router's client. It keeps what is wanted, whether or not a router is at hand.
 pub struct Egress {
     dial: Option<Arc<dyn Dial>>,
-    wanted: Mutex<Wanted>,
+    desired: Mutex<Desired>,
     journal: Arc<Journal>,
 }
 
 /// The open ones, with their rules.
 type Subnets = BTreeMap<u32, Vec<Rule>>;
 
-struct Wanted {
+struct Desired {
     policy: Policy,
     subnets: Subnets,
     link: Option<Link>,
@@ -131,8 +131,8 @@ impl Egress {
         let (seen, lost) = (StdMutex::new(resume), Notify::new());
         let (boot, cut, replaced) = Default::default();
         let journal = Arc::new(Journal { seen, on_entry, lost, boot, cut, replaced });
-        let wanted = Mutex::new(Wanted { policy, subnets: BTreeMap::new(), link: None });
-        let egress = Arc::new(Egress { dial, wanted, journal: journal.clone() });
+        let desired = Mutex::new(Desired { policy, subnets: BTreeMap::new(), link: None });
+        let egress = Arc::new(Egress { dial, desired, journal: journal.clone() });
         if egress.dial.is_some() {
             tokio::spawn(keep(Arc::downgrade(&egress), journal));
         }
@@ -144,9 +144,9 @@ impl Egress {
     /// # Errors
     /// When the router speaks another version, refuses, or goes away; nothing is open then.
     pub async fn attach(&self, stream: Box<dyn Duplex>) -> Result<()> {
-        let mut wanted = self.wanted.lock().await;
-        wanted.link = None;
-        let Wanted { policy, subnets, link } = &mut *wanted;
+        let mut desired = self.desired.lock().await;
+        desired.link = None;
+        let Desired { policy, subnets, link } = &mut *desired;
         *link = Some(self.introduce(stream, policy, subnets).await?);
         Ok(())
     }
@@ -162,16 +162,16 @@ impl Egress {
         Ok(link)
     }
 
-    async fn link<'a>(&self, wanted: &'a mut Wanted) -> Result<&'a mut Link> {
-        if wanted.link.as_ref().is_none_or(Link::is_over) {
-            wanted.link = None;
+    async fn link<'a>(&self, desired: &'a mut Desired) -> Result<&'a mut Link> {
+        if desired.link.as_ref().is_none_or(Link::is_over) {
+            desired.link = None;
             let gone = |text: String| EgressError::Gone(text);
             let dial = self.dial.as_ref().ok_or_else(|| gone("it is not attached".to_owned()))?;
             let stream = dial.dial().await.map_err(|error| gone(error.to_string()))?;
-            let Wanted { policy, subnets, link } = wanted;
+            let Desired { policy, subnets, link } = desired;
             *link = Some(self.introduce(stream, policy, subnets).await?);
         }
-        wanted.link.as_mut().ok_or_else(|| EgressError::Gone("it is not attached".to_owned()))
+        desired.link.as_mut().ok_or_else(|| EgressError::Gone("it is not attached".to_owned()))
     }
 
     /// Opens a subnet with these rules, or replaces the rules of one that is open. Returns once the router obeys them.
@@ -179,14 +179,14 @@ impl Egress {
     /// # Errors
     /// [`EgressError`]; a subnet that was closed stays closed then, one that was open keeps its old rules.
     pub async fn open(&self, subnet: u32, rules: &[Rule]) -> Result<()> {
-        let mut wanted = self.wanted.lock().await;
-        let granted = async { self.link(&mut wanted).await?.grant(subnet, rules).await }.await;
+        let mut desired = self.desired.lock().await;
+        let granted = async { self.link(&mut desired).await?.grant(subnet, rules).await }.await;
         if matches!(granted, Err(EgressError::Gone(_))) {
             // It may have obeyed and died before saying so: the next router is told which subnets stay open.
-            wanted.link = None;
+            desired.link = None;
         }
         granted?;
-        wanted.subnets.insert(subnet, rules.to_vec());
+        desired.subnets.insert(subnet, rules.to_vec());
         Ok(())
     }
 
@@ -195,11 +195,11 @@ impl Egress {
     /// # Errors
     /// When the router can't confirm it. The subnet is closed here all the same, so a router that comes back closes it.
     pub async fn close(&self, subnet: u32) -> Result<()> {
-        let mut wanted = self.wanted.lock().await;
-        wanted.subnets.remove(&subnet);
-        let closed = async { self.link(&mut wanted).await?.close(subnet).await }.await;
+        let mut desired = self.desired.lock().await;
+        desired.subnets.remove(&subnet);
+        let closed = async { self.link(&mut desired).await?.close(subnet).await }.await;
         if closed.is_err() {
-            wanted.link = None;
+            desired.link = None;
         }
         closed
     }
@@ -209,16 +209,16 @@ impl Egress {
     /// # Errors
     /// [`EgressError`]; the old policy then stays in force.
     pub async fn set_policy(&self, policy: Policy) -> Result<()> {
-        let mut wanted = self.wanted.lock().await;
-        self.link(&mut wanted).await?.policy(&policy).await?;
-        wanted.policy = policy;
+        let mut desired = self.desired.lock().await;
+        self.link(&mut desired).await?.policy(&policy).await?;
+        desired.policy = policy;
         Ok(())
     }
 
     /// Lets go of the router and looks for no other while `work` is done: what is opened or closed meanwhile waits.
     pub async fn with_router_away<T>(&self, work: impl Future<Output = T>) -> T {
-        let mut wanted = self.wanted.lock().await;
-        wanted.link = None;
+        let mut desired = self.desired.lock().await;
+        desired.link = None;
         work.await
     }
 
@@ -244,7 +244,7 @@ impl Egress {
 
     /// Whether a router that has the whole policy is at hand right now.
     pub async fn is_attached(&self) -> bool {
-        self.wanted.lock().await.link.as_ref().is_some_and(|link| !link.is_over())
+        self.desired.lock().await.link.as_ref().is_some_and(|link| !link.is_over())
     }
 }
 
@@ -255,8 +255,8 @@ async fn keep(egress: Weak<Egress>, journal: Arc<Journal>) {
         let _ = tokio::time::timeout(AGAIN, journal.lost.notified()).await;
         let Some(egress) = egress.upgrade() else { return };
         let work = async {
-            let mut wanted = egress.wanted.lock().await;
-            if let Err(error) = egress.link(&mut wanted).await {
+            let mut desired = egress.desired.lock().await;
+            if let Err(error) = egress.link(&mut desired).await {
                 tracing::debug!(%error, "router");
             }
         };

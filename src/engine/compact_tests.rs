@@ -166,9 +166,9 @@ fn what_was_left_out_is_recalled_by_number_and_an_old_result_says_so() {
     assert!(!told.contains("\n1.5 some output"), "a turn that is told in short is not sent");
     assert!(told.contains("`recall` with number 6 shows the whole again") && !told.contains("6.100 some output"));
     assert!(told.contains("9.100 some output"), "newer results are whole");
-    let wanted = Recall { number: Some(6), words: String::new() };
+    let what = Recall { number: Some(6), words: String::new() };
     walk.log.push(answer(13, "", vec![call("c13", "recall", json!({ "number": 6 }))]));
-    walk.log.push(Event::Recalled { turn: 13, index: 0, wanted });
+    walk.log.push(Event::Recalled { turn: 13, index: 0, what });
     let told = all(&history::request(&walk.task(), &walk.log, Form::Tools, &config()));
     assert!(told.contains("action 6: bash make step-6\nok") && told.contains("6.100 some output"), "{told}");
 }

@@ -222,10 +222,10 @@ impl<'a> Replay<'a> {
             Event::TurnCompleted { turn, text, calls, vendor, .. } => {
                 self.answered(*turn, text, calls, vendor.as_deref());
             }
-            Event::Recalled { index, wanted, .. } => self.recalled(*index, wanted),
+            Event::Recalled { index, what, .. } => self.recalled(*index, what),
             Event::Asked { question, .. } => self.question = Some(question),
             Event::QuestionAnswered { index, decision, .. } => self.question_answered(*index, decision),
-            Event::CallAnswered { index, answer, malformed, .. } => self.told(*index, answer, *malformed),
+            Event::CallAnswered { index, answer, malformed, .. } => self.answer_call(*index, answer, *malformed),
             Event::ActionStarted { number, index, .. } => self.started(*number, *index),
             Event::ActionFinished { number, outcome } => self.finished(*number, outcome),
             Event::DoneSaid { index, .. } => self.ended(*index),
@@ -262,11 +262,11 @@ impl<'a> Replay<'a> {
         }
     }
 
-    fn recalled(&mut self, index: u32, wanted: &Recall) {
+    fn recalled(&mut self, index: u32, what: &Recall) {
         if self.folding.is_some() {
             return;
         }
-        let (text, error) = recall::show(self.fence, self.past, wanted, self.cap_of_result());
+        let (text, error) = recall::show(self.fence, self.past, what, self.cap_of_result());
         self.result(index, text, error);
     }
 
@@ -275,7 +275,7 @@ impl<'a> Replay<'a> {
         self.result(index, noted.to_owned(), false);
     }
 
-    fn told(&mut self, index: u32, answer: &str, malformed: bool) {
+    fn answer_call(&mut self, index: u32, answer: &str, malformed: bool) {
         let error = malformed || answer.starts_with("not run");
         self.result(index, self.fence.inline_long(answer), error);
     }
@@ -338,7 +338,7 @@ impl<'a> Replay<'a> {
         }
         self.flush();
         match &mut self.folding {
-            Some(summary) => summary.said(text),
+            Some(summary) => summary.note(text),
             // A vendor's own parts are bound to what stood before them.
             None => self.speak(text, calls, vendor.filter(|_| turn >= self.kept_since)),
         }
@@ -380,7 +380,7 @@ impl<'a> Replay<'a> {
         self.notes = self.asked[..self.heard].to_vec();
         if !summary.is_empty() {
             let values = context! {
-                summary => summary.told(self.fence, self.summary_chars), recall => self.form == Form::Tools, ..self.stand()
+                summary => summary.fenced(self.fence, self.summary_chars), recall => self.form == Form::Tools, ..self.stand()
             };
             self.notes.push(prompt::render("compacted", values));
         }
@@ -460,8 +460,9 @@ impl<'a> Replay<'a> {
             match self.form {
                 Form::Tools => self.turns.push(Turn::Results(results.collect())),
                 Form::Text => {
-                    let told = results.map(|result| result.text).chain(blocks::surplus(open.text).map(str::to_owned));
-                    self.notes.insert(0, told.collect::<Vec<_>>().join("\n\n"));
+                    let answer_call =
+                        results.map(|result| result.text).chain(blocks::surplus(open.text).map(str::to_owned));
+                    self.notes.insert(0, answer_call.collect::<Vec<_>>().join("\n\n"));
                 }
             }
         }

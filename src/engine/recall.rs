@@ -28,10 +28,10 @@ struct Past<'a> {
 }
 
 /// What is shown, at most about `cap` characters, and whether nothing was found.
-pub(super) fn show(fence: &Fence, log: &[Event], wanted: &Recall, cap: usize) -> (String, bool) {
+pub(super) fn show(fence: &Fence, log: &[Event], what: &Recall, cap: usize) -> (String, bool) {
     let past = past(log);
-    let words = wanted.words.trim();
-    match wanted.number {
+    let words = what.words.trim();
+    match what.number {
         Some(number) => match past.iter().find(|one| one.number == number) {
             Some(one) if words.is_empty() => whole(fence, one, cap),
             Some(one) => lines(fence, std::slice::from_ref(&one), words, cap),

@@ -19,7 +19,7 @@ const MOST_OUTPUT: u64 = 800;
 /// A change, as its review shows it. Both foreign.
 pub struct Change<'a> {
     /// What the agent says of it.
-    pub said: &'a str,
+    pub summary: &'a str,
     /// As git writes differences.
     pub diff: &'a str,
 }
@@ -48,9 +48,9 @@ fn asked(task: &Task, change: &Change<'_>, room: usize, config: &EngineConfig) -
         words = format!("{}\n{words}", fence.wrap("the task", Trust::Write, text::cut(&command, room / 4).0));
     }
     let (diff, hidden) = text::cut(change.diff, room);
-    let body = match change.said.trim() {
+    let body = match change.summary.trim() {
         "" => String::new(),
-        said => fence.wrap("the agent", Trust::None, text::cut(said, room / 8).0),
+        summary => fence.wrap("the agent", Trust::None, text::cut(summary, room / 8).0),
     };
     let values = context! { words, body, hidden, text => fence.wrap("the change", Trust::None, diff) };
     let text = prompt::render("review_change", values);

@@ -26,7 +26,7 @@ impl Summary {
     }
 
     /// What the agent said with an answer.
-    pub(super) fn said(&mut self, words: &str) {
+    pub(super) fn note(&mut self, words: &str) {
         let line = text::one_line(words.trim());
         if !line.is_empty() {
             let (head, missing) = text::cut(&line, SAID);
@@ -49,7 +49,7 @@ impl Summary {
     }
 
     /// All of it in a fence: the newest lines that fit into `most` characters, and how many are left out before them.
-    pub(super) fn told(&self, fence: &Fence, most: usize) -> String {
+    pub(super) fn fenced(&self, fence: &Fence, most: usize) -> String {
         let mut left = most;
         let fits = |line: &&String| {
             let needed = line.chars().count() + 1;

@@ -74,7 +74,7 @@ pub trait ApprovedSource: Send + Sync {
 
 /// What was asked for.
 #[derive(Debug, Clone, Default)]
-pub struct Wanted {
+pub struct FetchRequest {
     /// Any directory inside the clone.
     pub clone: PathBuf,
     /// The branch's name on the forge, without `refs/heads/`.
@@ -142,33 +142,33 @@ impl From<GitError> for Refusal {
 ///
 /// # Errors
 /// [`Refusal`], with the clone untouched.
-pub async fn fetch(wanted: &Wanted, source: &dyn ApprovedSource) -> Result<Brought, Refusal> {
-    prepare(wanted, source).await?.bring(source).await
+pub async fn fetch(request: &FetchRequest, source: &dyn ApprovedSource) -> Result<Brought, Refusal> {
+    prepare(request, source).await?.bring(source).await
 }
 
 /// Everything before the first write: asked, fetched, judged, and nothing found in the way.
 ///
 /// # Errors
 /// [`Refusal`], with the clone untouched.
-pub async fn prepare(wanted: &Wanted, source: &dyn ApprovedSource) -> Result<Ready, Refusal> {
-    let name = Branch::parse(&wanted.branch)?;
+pub async fn prepare(request: &FetchRequest, source: &dyn ApprovedSource) -> Result<Ready, Refusal> {
+    let name = Branch::parse(&request.branch)?;
     let offer = source.offer(&name).await.map_err(|e| Refusal::new(e, "caisson doctor"))?;
     let unknown = || Refusal::new(format!("no task of this bot made the branch {name}"), "caisson task list");
     let offer = offer.ok_or_else(unknown)?;
     let mut warnings = Vec::new();
-    let commit = reviewed(wanted, source, &offer, &mut warnings).await?;
-    verified(wanted, &offer, &commit, &mut warnings)?;
-    let home = Home::open(&wanted.clone).await?;
+    let commit = reviewed(request, source, &offer, &mut warnings).await?;
+    verified(request, &offer, &commit, &mut warnings)?;
+    let home = Home::open(&request.clone).await?;
     home.fetch(&offer.url, offer.auth.as_ref(), &commit).await?;
     if !home.is_ancestor(&offer.base, &commit).await? {
         let said =
             format!("the commit {} does not descend from the task's base {}", commit.short(), offer.base.short());
         return Err(Refusal::new(said, "look at the branch on the forge: somebody rewrote it"));
     }
-    let plan = Plan::make(wanted, &home, &offer, &commit).await?;
-    let notes = plan.judge(&home, wanted).await?.notes;
-    let left_out = if wanted.as_branch { HashSet::new() } else { clear(&home, &plan).await? };
-    Ok(Ready { home, plan, offer, commit, as_branch: wanted.as_branch, left_out, warnings, notes })
+    let plan = Plan::make(request, &home, &offer, &commit).await?;
+    let notes = plan.judge(&home, request).await?.notes;
+    let left_out = if request.as_branch { HashSet::new() } else { clear(&home, &plan).await? };
+    Ok(Ready { home, plan, offer, commit, as_branch: request.as_branch, left_out, warnings, notes })
 }
 
 /// A branch that may come home.
@@ -214,7 +214,7 @@ impl Ready {
 
 /// The commit to bring: the approved one, while its approval stands.
 async fn reviewed(
-    wanted: &Wanted,
+    request: &FetchRequest,
     source: &dyn ApprovedSource,
     offer: &Offer,
     warnings: &mut Vec<String>,
@@ -227,7 +227,7 @@ async fn reviewed(
             Err(e) => format!("whether the approval by {} still stands cannot be asked: {e}", approved.by),
         },
     };
-    if wanted.unreviewed {
+    if request.unreviewed {
         let newest = offer.newest.clone();
         warnings.push(format!("NOT REVIEWED: {why}; taking the newest commit {}", newest.short()));
         return Ok(newest);
@@ -236,14 +236,14 @@ async fn reviewed(
     Err(Refusal::new(format!("the branch {} is not approved", offer.branch), attempt).because([why]))
 }
 
-fn verified(wanted: &Wanted, offer: &Offer, commit: &Commit, warnings: &mut Vec<String>) -> Result<(), Refusal> {
+fn verified(request: &FetchRequest, offer: &Offer, commit: &Commit, warnings: &mut Vec<String>) -> Result<(), Refusal> {
     let why = match offer.verdict.as_ref().map(|verdict| verdict.kind) {
         Some(VerdictKind::Passed) => return Ok(()),
         Some(VerdictKind::Failed) => "the bot's own run of the tests failed",
         Some(VerdictKind::None) => "the project has no test command, so nothing was run",
         None => "the bot has not run the tests on it",
     };
-    if wanted.unverified {
+    if request.unverified {
         warnings.push(format!("NOT VERIFIED: {why} ({})", commit.short()));
         return Ok(());
     }
@@ -259,8 +259,8 @@ struct Plan {
 }
 
 impl Plan {
-    async fn make(wanted: &Wanted, home: &Home, offer: &Offer, commit: &Commit) -> Result<Self, Refusal> {
-        if wanted.as_branch {
+    async fn make(request: &FetchRequest, home: &Home, offer: &Offer, commit: &Commit) -> Result<Self, Refusal> {
+        if request.as_branch {
             let (from, to) = (home.tree(&offer.base).await?, home.tree(commit).await?);
             return Ok(Self { changes: home.changes(&from, &to).await?, to, merged: false });
         }
@@ -280,7 +280,7 @@ impl Plan {
         Ok(Self { changes, to, merged: *home.head() != offer.base })
     }
 
-    async fn judge(&self, home: &Home, wanted: &Wanted) -> Result<Findings, Refusal> {
+    async fn judge(&self, home: &Home, request: &FetchRequest) -> Result<Findings, Refusal> {
         let entries = home.entries(&self.to).await?;
         let links = home.links(&entries).await?;
         let findings = judge::judge(&self.changes, &entries, &links);
@@ -288,7 +288,7 @@ impl Plan {
             let attempt = "request changes on the forge: this must not come into a clone";
             return Err(Refusal::new("the branch holds what no clone should take", attempt).because(findings.never));
         }
-        let open: Vec<&judge::Finding> = findings.ask.iter().filter(|f| !wanted.accept.contains(&f.path)).collect();
+        let open: Vec<&judge::Finding> = findings.ask.iter().filter(|f| !request.accept.contains(&f.path)).collect();
         if open.is_empty() {
             return Ok(findings);
         }

@@ -66,17 +66,17 @@ impl GitError {
     pub fn meaning(&self) -> Meaning {
         match self {
             Self::TimedOut { .. } | Self::Io(_) => Meaning::Away,
-            Self::Failed { said, .. } => meaning(said),
+            Self::Failed { stderr, .. } => meaning(stderr),
             Self::Missing | Self::Invalid(_) | Self::TooLarge { .. } | Self::NotFound(_) => Meaning::Lasting,
         }
     }
 }
 
-fn meaning(said: &str) -> Meaning {
-    let has = |signs: &[&str]| signs.iter().any(|sign| said.contains(sign));
+fn meaning(stderr: &str) -> Meaning {
+    let has = |signs: &[&str]| signs.iter().any(|sign| stderr.contains(sign));
     match () {
         // A hook's verdict on a push comes over a line that works; its own words may hold anything.
-        () if said.contains("[remote rejected]") && !said.contains("No space left on device") => Meaning::Lasting,
+        () if stderr.contains("[remote rejected]") && !stderr.contains("No space left on device") => Meaning::Lasting,
         () if has(&AWAY) => Meaning::Away,
         () if has(&MOVED) => Meaning::Moved,
         () if has(&FORBIDDEN) => Meaning::Forbidden,
@@ -89,13 +89,13 @@ fn meaning(said: &str) -> Meaning {
 mod tests {
     use super::{GitError, Meaning};
 
-    fn failed(said: &str) -> Meaning {
-        GitError::Failed { verb: "fetch", code: 128, said: said.to_owned() }.meaning()
+    fn failed(stderr: &str) -> Meaning {
+        GitError::Failed { verb: "fetch", code: 128, stderr: stderr.to_owned() }.meaning()
     }
 
     #[test]
     fn what_is_away_is_no_refusal() {
-        for said in [
+        for stderr in [
             "fatal: unable to access 'http://h/a/b.git/': Empty reply from server",
             "error: RPC failed; curl 56 Recv failure: Connection reset by peer; fatal: expected 'packfile'",
             "fatal: write error: No space left on device; fatal: index-pack failed",
@@ -103,7 +103,7 @@ mod tests {
             "fatal: the remote end hung up unexpectedly",
             "error: unable to write file: No space left on device; ! [remote rejected] a -> a (unpacker error)",
         ] {
-            assert_eq!(failed(said), Meaning::Away, "{said}");
+            assert_eq!(failed(stderr), Meaning::Away, "{stderr}");
         }
         assert_eq!(GitError::Io("write: No space left on device".into()).meaning(), Meaning::Away);
     }

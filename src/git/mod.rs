@@ -33,7 +33,7 @@ pub use home::{Home, Merged, Uncommitted, os_path};
 pub use made::{PlainFile, head_around};
 pub use name::{Auth, Branch, RemoteUrl, Tree};
 pub(crate) use pack::temporary;
-pub use pack::{Held, PackFile, PackLimits};
+pub use pack::{PackBase, PackFile, PackLimits};
 pub(crate) use read::commit_id;
 pub use repos::{PushSpec, Pushed, Repos, checkpoint_ref};
 pub use secrets::{Leak, Leaks};
@@ -65,14 +65,14 @@ pub enum GitError {
         cap: u64,
     },
     /// `said` is the end of git's stderr: text from outside, escape before showing.
-    #[error("git {verb} failed (exit code {code}): {said}")]
+    #[error("git {verb} failed (exit code {code}): {stderr}")]
     Failed {
         /// git's subcommand.
         verb: &'static str,
         /// Its exit code; 128 + n after signal n.
         code: i32,
         /// The end of git's stderr. Foreign.
-        said: String,
+        stderr: String,
     },
     /// The object or ref is not there.
     #[error("{0}")]
@@ -92,8 +92,8 @@ impl GitError {
 
     pub(crate) fn failed(verb: &'static str, code: i32, stderr: &str) -> Self {
         let lines: Vec<&str> = stderr.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-        let said = lines[lines.len().saturating_sub(4)..].join("; ");
-        Self::Failed { verb, code, said }
+        let stderr = lines[lines.len().saturating_sub(4)..].join("; ");
+        Self::Failed { verb, code, stderr }
     }
 
     pub(crate) fn io(what: &str, e: &std::io::Error) -> Self {

@@ -9,13 +9,13 @@ use domain::Commit;
 use serde::{Deserialize, Serialize};
 use tokio::io::AsyncSeekExt;
 
-use super::reach::Wanted;
+use super::reach::PackContent;
 use super::run::{Git, Input};
 use super::{GitError, Repos};
 
 /// What a store holds already: everything that `head` reaches down to `shallow`, whose parents it lacks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Held {
+pub struct PackBase {
     /// The newest commit of what is held.
     pub head: Commit,
     /// The commits that are held without their parents; none = the whole history is held.
@@ -73,15 +73,15 @@ impl Repos {
         key: &str,
         commits: &[Commit],
         depth: u32,
-        held: Option<&Held>,
+        pack_base: Option<&PackBase>,
         cap: u64,
     ) -> Result<PackFile, GitError> {
         let dir = self.path(key)?;
         for commit in commits {
             self.require(key, commit).await?;
         }
-        let Wanted { commits, mut shallow, near } = self.wanted(key, commits, depth, held).await?;
-        shallow.extend(held.iter().flat_map(|held| held.shallow.iter().cloned()));
+        let PackContent { commits, mut shallow, near } = self.pack_content(key, commits, depth, pack_base).await?;
+        shallow.extend(pack_base.iter().flat_map(|pack_base| pack_base.shallow.iter().cloned()));
         let mut file = temporary()?;
         if commits.is_empty() {
             return Ok(PackFile { file, shallow, bytes: 0 });
@@ -90,12 +90,12 @@ impl Repos {
         let mut add = |sign: &str, ids: &[Commit]| ids.iter().for_each(|id| revs.push_str(&format!("{sign}{id}\n")));
         add("--shallow ", &shallow);
         add("", &commits);
-        if let Some(held) = held {
-            add("^", std::slice::from_ref(&held.head));
+        if let Some(pack_base) = pack_base {
+            add("^", std::slice::from_ref(&pack_base.head));
             near.iter().for_each(|tree| revs.push_str(&format!("^{tree}\n")));
         }
         let pack = Git::new("pack-objects").at(&dir).args(["--revs", "--shallow", "--stdout", "-q"]);
-        let pack = pack.args(held.map(|_| "--thin"));
+        let pack = pack.args(pack_base.map(|_| "--thin"));
         let pack = pack.input(Input::Bytes(revs.into_bytes())).cap(cap).timeout(Duration::from_secs(300));
         let (code, said) = pack.run_into(&mut file).await?;
         if code != 0 {

@@ -8,20 +8,20 @@ use domain::Commit;
 use git2::{ObjectType, Oid, Repository};
 
 use super::read::{commit, oid};
-use super::{GitError, Held, Repos};
+use super::{GitError, PackBase, Repos};
 
 impl Repos {
     /// What a pack of these commits holds, `depth` deep and less what `held` has.
-    pub(super) async fn wanted(
+    pub(super) async fn pack_content(
         &self,
         key: &str,
         commits: &[Commit],
         depth: u32,
-        held: Option<&Held>,
-    ) -> Result<Wanted, GitError> {
+        pack_base: Option<&PackBase>,
+    ) -> Result<PackContent, GitError> {
         let tips: Vec<Oid> = commits.iter().map(oid).collect::<Result<_, _>>()?;
-        let held = held.cloned();
-        self.read(key, move |repo| wanted(repo, tips, depth.max(1), held.as_ref())).await
+        let pack_base = pack_base.cloned();
+        self.read(key, move |repo| pack_content(repo, tips, depth.max(1), pack_base.as_ref())).await
     }
 
     /// Ids of all objects that a commit reaches, its history included.
@@ -59,7 +59,7 @@ fn reached(repo: &Repository, commit: Oid) -> Result<BTreeSet<String>, GitError>
 }
 
 /// What goes into a pack.
-pub(super) struct Wanted {
+pub(super) struct PackContent {
     /// Those that are lacking.
     pub commits: Vec<Commit>,
     /// Where it is cut: commits that are `depth` deep, have parents, and are not held.
@@ -71,12 +71,17 @@ pub(super) struct Wanted {
 /// How many commits are looked at for one that is held.
 const NEARBY: usize = 10_000;
 
-fn wanted(repo: &Repository, tips: Vec<Oid>, depth: u32, held: Option<&Held>) -> Result<Wanted, GitError> {
-    let has = held.map(|held| closure(repo, held)).transpose()?.unwrap_or_default();
+fn pack_content(
+    repo: &Repository,
+    tips: Vec<Oid>,
+    depth: u32,
+    pack_base: Option<&PackBase>,
+) -> Result<PackContent, GitError> {
+    let has = pack_base.map(|pack_base| closure(repo, pack_base)).transpose()?.unwrap_or_default();
     let lacking: Vec<Oid> = tips.into_iter().filter(|tip| !has.contains(tip)).collect();
     let mut near = Vec::new();
-    if let Some(held) = held.filter(|_| !lacking.is_empty()) {
-        near.push(repo.find_commit(oid(&held.head)?)?.tree_id());
+    if let Some(pack_base) = pack_base.filter(|_| !lacking.is_empty()) {
+        near.push(repo.find_commit(oid(&pack_base.head)?)?.tree_id());
         let (mut waiting, mut seen) = (VecDeque::from(lacking.clone()), HashSet::new());
         while let Some(id) = waiting.pop_front().filter(|_| seen.len() < NEARBY) {
             match has.contains(&id) {
@@ -89,13 +94,13 @@ fn wanted(repo: &Repository, tips: Vec<Oid>, depth: u32, held: Option<&Held>) ->
         near.dedup();
     }
     let commits = lacking.iter().copied().map(commit).collect::<Result<_, _>>()?;
-    Ok(Wanted { commits, shallow: cut(repo, lacking, depth, &has)?, near })
+    Ok(PackContent { commits, shallow: cut(repo, lacking, depth, &has)?, near })
 }
 
 /// Every commit that is held.
-fn closure(repo: &Repository, held: &Held) -> Result<HashSet<Oid>, GitError> {
-    let ends: HashSet<Oid> = held.shallow.iter().map(oid).collect::<Result<_, _>>()?;
-    let (mut all, mut waiting) = (HashSet::new(), vec![oid(&held.head)?]);
+fn closure(repo: &Repository, pack_base: &PackBase) -> Result<HashSet<Oid>, GitError> {
+    let ends: HashSet<Oid> = pack_base.shallow.iter().map(oid).collect::<Result<_, _>>()?;
+    let (mut all, mut waiting) = (HashSet::new(), vec![oid(&pack_base.head)?]);
     while let Some(id) = waiting.pop() {
         if all.insert(id) && !ends.contains(&id) {
             waiting.extend(repo.find_commit(id)?.parent_ids());

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use super::ModelError;
-use super::deltas::Told;
+use super::deltas::BoundedDeltas;
 use super::http::{Assembly, Step};
 
 /// What came so far.
@@ -32,7 +32,7 @@ struct Block {
 }
 
 impl Assembly for Blocks {
-    fn take(&mut self, event: &Value, _raw: &str, told: &mut Told<'_>) -> Result<Step, ModelError> {
+    fn take(&mut self, event: &Value, _raw: &str, deltas_out: &mut BoundedDeltas<'_>) -> Result<Step, ModelError> {
         let index = event.get("index").and_then(Value::as_u64).unwrap_or(0);
         match event.get("type").and_then(Value::as_str).unwrap_or_default() {
             "message_start" => {
@@ -41,11 +41,11 @@ impl Assembly for Blocks {
             }
             "content_block_start" => {
                 let block = event.get("content_block").cloned().unwrap_or_default();
-                self.begin(index, block, told)?;
+                self.begin(index, block, deltas_out)?;
             }
             "content_block_delta" => {
                 let delta = event.get("delta").cloned().unwrap_or_default();
-                self.delta(index, &delta, told)?;
+                self.delta(index, &delta, deltas_out)?;
             }
             "message_delta" => {
                 self.count(event.get("usage"));
@@ -77,23 +77,23 @@ impl Assembly for Blocks {
 }
 
 impl Blocks {
-    fn begin(&mut self, index: u64, value: Value, told: &mut Told<'_>) -> Result<(), ModelError> {
+    fn begin(&mut self, index: u64, value: Value, deltas_out: &mut BoundedDeltas<'_>) -> Result<(), ModelError> {
         let text = |name: &str| value.get(name).and_then(Value::as_str).unwrap_or_default();
         let place = self.calls;
         match text("type") {
             "tool_use" => {
-                told.call(place, text("name"))?;
+                deltas_out.call(place, text("name"))?;
                 self.calls += 1;
             }
-            "thinking" => told.reasoning(text("thinking").len())?,
-            "redacted_thinking" => told.reasoning(text("data").len())?,
-            _ => told.text(text("text"))?,
+            "thinking" => deltas_out.reasoning(text("thinking").len())?,
+            "redacted_thinking" => deltas_out.reasoning(text("data").len())?,
+            _ => deltas_out.text(text("text"))?,
         }
         self.blocks.insert(index, Block { value, place, arguments: String::new() });
         Ok(())
     }
 
-    fn delta(&mut self, index: u64, delta: &Value, told: &mut Told<'_>) -> Result<(), ModelError> {
+    fn delta(&mut self, index: u64, delta: &Value, deltas_out: &mut BoundedDeltas<'_>) -> Result<(), ModelError> {
         let piece = |name: &str| delta.get(name).and_then(Value::as_str).unwrap_or_default();
         let kind = piece("type");
         if !self.blocks.contains_key(&index) {
@@ -103,25 +103,25 @@ impl Blocks {
                 "thinking_delta" => json!({ "type": "thinking", "thinking": "" }),
                 _ => return Ok(()),
             };
-            self.begin(index, began, told)?;
+            self.begin(index, began, deltas_out)?;
         }
         let Some(block) = self.blocks.get_mut(&index) else { return Ok(()) };
         match kind {
             "text_delta" => {
-                told.text(piece("text"))?;
+                deltas_out.text(piece("text"))?;
                 append(&mut block.value, "text", piece("text"));
             }
             "input_json_delta" => {
-                told.arguments(block.place, piece("partial_json"))?;
+                deltas_out.arguments(block.place, piece("partial_json"))?;
                 block.arguments.push_str(piece("partial_json"));
             }
             "thinking_delta" => {
-                told.reasoning(piece("thinking").len())?;
+                deltas_out.reasoning(piece("thinking").len())?;
                 append(&mut block.value, "thinking", piece("thinking"));
             }
             // It comes whole, at the block's end.
             "signature_delta" => {
-                told.reasoning(piece("signature").len())?;
+                deltas_out.reasoning(piece("signature").len())?;
                 append(&mut block.value, "signature", piece("signature"));
             }
             _ => {}
@@ -174,9 +174,9 @@ mod tests {
 
     fn whole(events: &[Value]) -> Option<String> {
         let mut blocks = Blocks::default();
-        let mut told = Told::new(&Silent, 10_000);
+        let mut deltas_out = BoundedDeltas::new(&Silent, 10_000);
         for event in events {
-            blocks.take(event, "", &mut told).unwrap();
+            blocks.take(event, "", &mut deltas_out).unwrap();
         }
         blocks.whole()
     }

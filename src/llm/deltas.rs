@@ -118,14 +118,14 @@ impl Deltas for Tally {
 }
 
 /// Passes pieces on and counts them, so that an answer ends where it is longer than it may be.
-pub(super) struct Told<'a> {
+pub(super) struct BoundedDeltas<'a> {
     deltas: &'a dyn Deltas,
     bytes: u64,
     limit: u64,
     began: bool,
 }
 
-impl<'a> Told<'a> {
+impl<'a> BoundedDeltas<'a> {
     /// `limit` is the most that all pieces together may hold, in bytes.
     pub(super) fn new(deltas: &'a dyn Deltas, limit: u64) -> Self {
         Self { deltas, bytes: 0, limit, began: false }
@@ -175,15 +175,15 @@ mod tests {
     #[test]
     fn pieces_are_counted_and_too_many_end_the_answer() {
         let tally = Tally::default();
-        let mut told = Told::new(&tally, 10);
-        assert!(!told.began());
-        told.text("").unwrap();
-        assert!(!told.began() && tally.first().is_none(), "nothing is no piece");
-        told.text("four").unwrap();
-        told.call(0, "ls").unwrap();
-        told.reasoning(4).unwrap();
-        assert!(told.began() && tally.first().is_some());
-        assert_eq!(told.arguments(0, "x"), Err(ModelError::TooLong { limit: 10 }));
+        let mut deltas_out = BoundedDeltas::new(&tally, 10);
+        assert!(!deltas_out.began());
+        deltas_out.text("").unwrap();
+        assert!(!deltas_out.began() && tally.first().is_none(), "nothing is no piece");
+        deltas_out.text("four").unwrap();
+        deltas_out.call(0, "ls").unwrap();
+        deltas_out.reasoning(4).unwrap();
+        assert!(deltas_out.began() && tally.first().is_some());
+        assert_eq!(deltas_out.arguments(0, "x"), Err(ModelError::TooLong { limit: 10 }));
         assert_eq!(tally.pieces(), 3, "what is too much is not passed on");
         assert!(tally.summary().ends_with("4 bytes of text and arguments, 1 calls, 4 bytes of reasoning"));
     }

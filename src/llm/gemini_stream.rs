@@ -7,7 +7,7 @@
 use serde_json::{Value, json};
 
 use super::ModelError;
-use super::deltas::Told;
+use super::deltas::BoundedDeltas;
 use super::http::{Assembly, Step};
 use super::raw;
 
@@ -27,7 +27,7 @@ pub(super) struct Chunks {
 }
 
 impl Assembly for Chunks {
-    fn take(&mut self, event: &Value, raw: &str, told: &mut Told<'_>) -> Result<Step, ModelError> {
+    fn take(&mut self, event: &Value, raw: &str, deltas_out: &mut BoundedDeltas<'_>) -> Result<Step, ModelError> {
         for (name, field) in [("usageMetadata", &mut self.usage), ("modelVersion", &mut self.model)] {
             if let Some(value) = event.get(name).filter(|value| !value.is_null()) {
                 *field = value.clone();
@@ -39,7 +39,7 @@ impl Assembly for Chunks {
         let parts = event.pointer("/candidates/0/content/parts").and_then(Value::as_array);
         let written = raw::elements(raw, &["candidates", "0", "content", "parts"]).unwrap_or_default();
         for (part, written) in parts.into_iter().flatten().zip(written) {
-            self.part(part, written.get(), told)?;
+            self.part(part, written.get(), deltas_out)?;
         }
         if let Some(message) = event.pointer("/candidates/0/finishMessage").filter(|it| it.is_string()) {
             self.message = message.clone();
@@ -70,21 +70,21 @@ impl Assembly for Chunks {
 }
 
 impl Chunks {
-    fn part(&mut self, part: &Value, written: &str, told: &mut Told<'_>) -> Result<(), ModelError> {
+    fn part(&mut self, part: &Value, written: &str, deltas_out: &mut BoundedDeltas<'_>) -> Result<(), ModelError> {
         let text = part.get("text").and_then(Value::as_str);
         let signature = part.get("thoughtSignature").and_then(Value::as_str).unwrap_or_default();
-        told.reasoning(signature.len())?;
+        deltas_out.reasoning(signature.len())?;
         match (text, part.get("functionCall")) {
             (_, Some(call)) => {
                 let (place, name) = (self.calls, call.get("name").and_then(Value::as_str).unwrap_or_default());
                 self.calls += 1;
-                told.call(place, name)?;
-                told.arguments(place, &call.get("args").map(Value::to_string).unwrap_or_default())?;
+                deltas_out.call(place, name)?;
+                deltas_out.arguments(place, &call.get("args").map(Value::to_string).unwrap_or_default())?;
             }
-            (Some(text), None) if part.get("thought") == Some(&json!(true)) => told.reasoning(text.len())?,
-            (Some(text), None) => told.text(text)?,
+            (Some(text), None) if part.get("thought") == Some(&json!(true)) => deltas_out.reasoning(text.len())?,
+            (Some(text), None) => deltas_out.text(text)?,
             // Of a kind that was not asked for; it is kept, and so it counts.
-            (None, None) => told.reasoning(written.len())?,
+            (None, None) => deltas_out.reasoning(written.len())?,
         }
         match text.filter(|_| part.as_object().is_some_and(|fields| fields.len() == 1)) {
             Some(text) => self.plain.get_or_insert_default().push_str(text),
@@ -111,9 +111,9 @@ mod tests {
 
     fn whole(events: &[&str]) -> Option<Value> {
         let mut chunks = Chunks::default();
-        let mut told = Told::new(&Silent, 10_000);
+        let mut deltas_out = BoundedDeltas::new(&Silent, 10_000);
         for event in events {
-            chunks.take(&serde_json::from_str(event).unwrap(), event, &mut told).unwrap();
+            chunks.take(&serde_json::from_str(event).unwrap(), event, &mut deltas_out).unwrap();
         }
         chunks.whole().map(|text| serde_json::from_str(&text).unwrap())
     }

@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::ModelError;
-use super::deltas::{Deltas, Told};
+use super::deltas::{BoundedDeltas, Deltas};
 use super::refusal::{classify, clean, status_inside};
 use super::settings::Settings;
 use super::sse;
@@ -66,7 +66,7 @@ pub(super) enum Step {
 /// Makes a whole answer, as the wire has it without streaming, of a stream's events.
 pub(super) trait Assembly: Send {
     /// Takes the next event: parsed, and as it came.
-    fn take(&mut self, event: &Value, raw: &str, told: &mut Told<'_>) -> Result<Step, ModelError>;
+    fn take(&mut self, event: &Value, raw: &str, deltas_out: &mut BoundedDeltas<'_>) -> Result<Step, ModelError>;
     /// The answer as JSON; none where the stream did not come to its proper end.
     fn whole(self) -> Option<String>;
 }
@@ -188,7 +188,7 @@ impl Endpoint {
                     }
                     let whole = reading.push(&bytes)?;
                     // Until its first word a model may read or reason as long as for a whole answer, whatever was sent to say that it does.
-                    wait = if reading.told.began() { self.idle } else { self.timeout };
+                    wait = if reading.deltas_out.began() { self.idle } else { self.timeout };
                     if whole {
                         // An error here, or none in time, is the connection's matter alone.
                         let _closed = tokio::time::timeout(FAREWELL, response.chunk()).await;
@@ -264,7 +264,7 @@ impl Endpoint {
     /// An error that quotes what a server said, without the key: a server may repeat that anywhere. Answers themselves stay as they are, for a
     /// key of a local server may be any word.
     pub(super) fn without_key(&self, error: ModelError) -> ModelError {
-        let told = |text: String| {
+        let deltas_out = |text: String| {
             let text = self.redact(&text);
             // What was cut may end in the middle of it.
             let key = self.key.as_ref().map(Secret::expose).unwrap_or_default();
@@ -276,12 +276,12 @@ impl Endpoint {
             }
         };
         match error {
-            ModelError::Unavailable(text) => ModelError::Unavailable(told(text)),
-            ModelError::Lost(text) => ModelError::Lost(told(text)),
-            ModelError::Unauthorized(text) => ModelError::Unauthorized(told(text)),
-            ModelError::Template(text) => ModelError::Template(told(text)),
-            ModelError::BadRequest(text) => ModelError::BadRequest(told(text)),
-            ModelError::Malformed(text) => ModelError::Malformed(told(text)),
+            ModelError::Unavailable(text) => ModelError::Unavailable(deltas_out(text)),
+            ModelError::Lost(text) => ModelError::Lost(deltas_out(text)),
+            ModelError::Unauthorized(text) => ModelError::Unauthorized(deltas_out(text)),
+            ModelError::Template(text) => ModelError::Template(deltas_out(text)),
+            ModelError::BadRequest(text) => ModelError::BadRequest(deltas_out(text)),
+            ModelError::Malformed(text) => ModelError::Malformed(deltas_out(text)),
             other @ (ModelError::RateLimited { .. } | ModelError::ContextFull | ModelError::TooLong { .. }) => other,
         }
     }
@@ -300,7 +300,7 @@ struct Reading<'a, A> {
     endpoint: &'a Endpoint,
     headers: &'a HeaderMap,
     parser: sse::Parser,
-    told: Told<'a>,
+    deltas_out: BoundedDeltas<'a>,
     limit: u64,
     assembly: A,
 }
@@ -315,7 +315,14 @@ impl<'a, A: Assembly> Reading<'a, A> {
     ) -> Self {
         let limit = words(max_output_tokens).saturating_add(ENVELOPE);
         let event = usize::try_from(limit.saturating_add(EVENT_ENVELOPE)).unwrap_or(usize::MAX);
-        Self { endpoint, headers, parser: sse::Parser::new(event), told: Told::new(deltas, limit), limit, assembly }
+        Self {
+            endpoint,
+            headers,
+            parser: sse::Parser::new(event),
+            deltas_out: BoundedDeltas::new(deltas, limit),
+            limit,
+            assembly,
+        }
     }
 
     /// True when the answer is whole.
@@ -346,7 +353,7 @@ impl<'a, A: Assembly> Reading<'a, A> {
         if let Some(error) = error.or(is_error.then_some(&value)) {
             return Err(self.refused(error));
         }
-        match self.assembly.take(&value, data, &mut self.told)? {
+        match self.assembly.take(&value, data, &mut self.deltas_out)? {
             Step::More => Ok(false),
             Step::End => Ok(true),
             Step::Refused(error) => Err(self.refused(&error)),
@@ -358,7 +365,7 @@ impl<'a, A: Assembly> Reading<'a, A> {
     fn refused(&self, error: &Value) -> ModelError {
         let refusal = self.endpoint.refusal(error, self.headers);
         let lasting = matches!(refusal, ModelError::Unauthorized(_) | ModelError::ContextFull);
-        match self.told.began() && !lasting {
+        match self.deltas_out.began() && !lasting {
             true => ModelError::Lost(format!("it ended in the middle: {refusal}")),
             false => refusal,
         }

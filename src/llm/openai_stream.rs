@@ -8,7 +8,7 @@
 use serde_json::{Map, Value, json};
 
 use super::ModelError;
-use super::deltas::Told;
+use super::deltas::BoundedDeltas;
 use super::http::{Assembly, Step};
 
 /// What came so far.
@@ -33,13 +33,13 @@ struct Call {
     /// Arguments that came as an object.
     object: Option<Value>,
     /// That it begins was told.
-    told: bool,
+    announced: bool,
     /// Whether arguments of this length were a whole object.
     seen_whole: std::cell::Cell<Option<(usize, bool)>>,
 }
 
 impl Assembly for Chunks {
-    fn take(&mut self, event: &Value, _raw: &str, told: &mut Told<'_>) -> Result<Step, ModelError> {
+    fn take(&mut self, event: &Value, _raw: &str, told: &mut BoundedDeltas<'_>) -> Result<Step, ModelError> {
         if self.model.is_null() {
             self.model = event.get("model").filter(|name| name.is_string()).cloned().unwrap_or_default();
         }
@@ -88,7 +88,7 @@ impl Assembly for Chunks {
 }
 
 impl Chunks {
-    fn delta(&mut self, delta: &Map<String, Value>, told: &mut Told<'_>) -> Result<(), ModelError> {
+    fn delta(&mut self, delta: &Map<String, Value>, told: &mut BoundedDeltas<'_>) -> Result<(), ModelError> {
         let text = |name: &str| delta.get(name).and_then(Value::as_str).unwrap_or_default();
         let parts = delta.get("content").and_then(Value::as_array).into_iter().flatten();
         let content: String = parts.filter_map(|part| part.get("text")?.as_str()).collect();
@@ -111,7 +111,7 @@ impl Chunks {
         }
     }
 
-    fn call(&mut self, piece: &Value, told: &mut Told<'_>) -> Result<(), ModelError> {
+    fn call(&mut self, piece: &Value, told: &mut BoundedDeltas<'_>) -> Result<(), ModelError> {
         let function = piece.get("function").unwrap_or(piece);
         let text = |of: &Value, name: &str| of.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
         let (id, name) = (text(piece, "id"), text(function, "name"));
@@ -124,7 +124,7 @@ impl Chunks {
         if call.name != name {
             call.name.push_str(&name);
         }
-        if !std::mem::replace(&mut call.told, true) {
+        if !std::mem::replace(&mut call.announced, true) {
             told.call(place, &call.name)?;
         }
         match function.get("arguments") {

@@ -6,13 +6,13 @@ use crate::llm::deltas::Silent;
 /// The calls that come of these deltas, as id, name and arguments.
 fn calls(deltas: &[Value]) -> Vec<(String, String, String)> {
     let mut chunks = Chunks::default();
-    let mut told = Told::new(&Silent, 10_000);
+    let mut deltas_out = BoundedDeltas::new(&Silent, 10_000);
     for delta in deltas {
         let event = json!({ "choices": [{ "index": 0, "delta": { "tool_calls": [delta] } }] });
-        assert_eq!(chunks.take(&event, "", &mut told), Ok(Step::More));
+        assert_eq!(chunks.take(&event, "", &mut deltas_out), Ok(Step::More));
     }
     let end = json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": "tool_calls" }] });
-    chunks.take(&end, "", &mut told).unwrap();
+    chunks.take(&end, "", &mut deltas_out).unwrap();
     let whole: Value = serde_json::from_str(&chunks.whole().unwrap()).unwrap();
     let list = whole.pointer("/choices/0/message/tool_calls").and_then(Value::as_array).cloned().unwrap_or_default();
     let text = |call: &Value, at: &str| call.pointer(at).map(|it| it.as_str().map_or(it.to_string(), str::to_owned));
@@ -71,14 +71,14 @@ fn ids_may_come_late_twice_or_never_and_the_index_may_lie() {
 fn what_has_no_finish_reason_is_no_answer() {
     let mut chunks = Chunks::default();
     let event = json!({ "model": "m", "choices": [{ "delta": { "content": "half" } }] });
-    chunks.take(&event, "", &mut Told::new(&Silent, 100)).unwrap();
+    chunks.take(&event, "", &mut BoundedDeltas::new(&Silent, 100)).unwrap();
     assert_eq!(chunks.whole(), None);
 }
 
 #[test]
 fn text_refusals_counts_and_the_older_call_are_kept() {
     let mut chunks = Chunks::default();
-    let mut told = Told::new(&Silent, 1000);
+    let mut deltas_out = BoundedDeltas::new(&Silent, 1000);
     for event in [
         json!({ "model": "m", "choices": [{ "index": 0, "delta": { "role": "assistant", "content": null } }] }),
         json!({ "choices": [{ "index": 1, "delta": { "content": "another choice" } }] }),
@@ -87,7 +87,7 @@ fn text_refusals_counts_and_the_older_call_are_kept() {
         json!({ "choices": [{ "delta": { "function_call": { "arguments": "}" } }, "finish_reason": "function_call" }], "usage": null }),
         json!({ "choices": [], "usage": { "prompt_tokens": 3 } }),
     ] {
-        chunks.take(&event, "", &mut told).unwrap();
+        chunks.take(&event, "", &mut deltas_out).unwrap();
     }
     let whole: Value = serde_json::from_str(&chunks.whole().unwrap()).unwrap();
     assert_eq!(whole.pointer("/choices/0/message/content"), Some(&json!("ab")));

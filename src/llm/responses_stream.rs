@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::ModelError;
-use super::deltas::Told;
+use super::deltas::BoundedDeltas;
 use super::http::{Assembly, Step};
 use super::raw;
 
@@ -25,22 +25,24 @@ pub(super) struct Items {
 }
 
 impl Assembly for Items {
-    fn take(&mut self, event: &Value, raw: &str, told: &mut Told<'_>) -> Result<Step, ModelError> {
+    fn take(&mut self, event: &Value, raw: &str, deltas_out: &mut BoundedDeltas<'_>) -> Result<Step, ModelError> {
         let place = event.get("output_index").and_then(Value::as_u64).unwrap_or(0);
         let delta = event.get("delta").and_then(Value::as_str).unwrap_or_default();
         match event.get("type").and_then(Value::as_str).unwrap_or_default() {
-            "response.output_item.added" => self.begins(place, event, told)?,
-            "response.output_text.delta" | "response.refusal.delta" => told.text(delta)?,
+            "response.output_item.added" => self.begins(place, event, deltas_out)?,
+            "response.output_text.delta" | "response.refusal.delta" => deltas_out.text(delta)?,
             "response.function_call_arguments.delta" => {
                 let call = self.calls.get(&place).copied().unwrap_or(0);
-                told.arguments(call, delta)?;
+                deltas_out.arguments(call, delta)?;
             }
-            "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => told.reasoning(delta.len())?,
+            "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
+                deltas_out.reasoning(delta.len())?
+            }
             "response.output_item.done" => {
                 if let Some(item) = raw::field(raw, "item") {
                     // It repeats what was told, but for reasoning that is encrypted.
                     let hidden = event.pointer("/item/encrypted_content").and_then(Value::as_str).unwrap_or_default();
-                    told.reasoning(hidden.len())?;
+                    deltas_out.reasoning(hidden.len())?;
                     self.done.insert(place, item.get().to_owned());
                 }
             }
@@ -75,14 +77,14 @@ impl Assembly for Items {
 }
 
 impl Items {
-    fn begins(&mut self, place: u64, event: &Value, told: &mut Told<'_>) -> Result<(), ModelError> {
+    fn begins(&mut self, place: u64, event: &Value, deltas_out: &mut BoundedDeltas<'_>) -> Result<(), ModelError> {
         let text = |name: &str| event.pointer(&format!("/item/{name}")).and_then(Value::as_str).unwrap_or_default();
         if text("type") != "function_call" {
             return Ok(());
         }
         let call = self.calls.len();
         self.calls.insert(place, call);
-        told.call(call, text("name"))
+        deltas_out.call(call, text("name"))
     }
 }
 
@@ -94,7 +96,7 @@ mod tests {
 
     fn take(items: &mut Items, event: &str) -> Step {
         let value = serde_json::from_str(event).unwrap();
-        items.take(&value, event, &mut Told::new(&Silent, 10_000)).unwrap()
+        items.take(&value, event, &mut BoundedDeltas::new(&Silent, 10_000)).unwrap()
     }
 
     const DONE: &str = r#"{"type":"response.output_item.done","output_index":1,"item":{"type":"function_call", "call_id":"c","name":"bash","arguments":"{}"}}"#;

@@ -74,7 +74,7 @@ pub struct Rules(Vec<Rule>);
 #[derive(Debug, Clone)]
 struct Rule {
     then: Then,
-    said: String,
+    sentence: String,
     about: About,
 }
 
@@ -113,8 +113,8 @@ impl Rules {
     pub fn judge(&self, action: &Action, after_web: bool) -> Ruling {
         let about = |then: Then| self.0.iter().find(|rule| rule.then == then && rule.is_about(action, after_web));
         match (about(Then::Deny), about(Then::Ask)) {
-            (Some(rule), _) => Ruling::Deny(rule.said.clone()),
-            (None, Some(rule)) => Ruling::Ask(rule.said.clone()),
+            (Some(rule), _) => Ruling::Deny(rule.sentence.clone()),
+            (None, Some(rule)) => Ruling::Ask(rule.sentence.clone()),
             (None, None) => Ruling::Allow,
         }
     }
@@ -132,7 +132,7 @@ impl Written {
             return Err(("because", format!("say in one line of up to {MOST_REASON} characters why the rule stands")));
         }
         let about = self.about()?;
-        let rule = Rule { then: self.then, said: format!("{} ({})", self.because.trim(), self.name.trim()), about };
+        let rule = Rule { then: self.then, sentence: format!("{} ({})", self.because.trim(), self.name.trim()), about };
         rule.tried(&self.hits, &self.misses)?;
         Ok(rule)
     }

@@ -25,7 +25,7 @@ pub enum Lack {
         /// Name of the toolchain, as images are named by it.
         toolchain: &'static str,
         /// The version that is wanted, as the output spells it, a sign such as `^` included. Foreign.
-        wanted: String,
+        version: String,
     },
     /// A program that is not there, by its name. Foreign.
     Program(String),
@@ -55,7 +55,7 @@ impl Means {
     fn lack(self, name: &str) -> Lack {
         match self {
             Means::Host => Lack::Host { host: name.to_lowercase(), port: 443 },
-            Means::Toolchain(toolchain) => Lack::Toolchain { toolchain, wanted: name.to_owned() },
+            Means::Toolchain(toolchain) => Lack::Toolchain { toolchain, version: name.to_owned() },
             Means::Program => Lack::Program(name.to_owned()),
             Means::Package(of) => Lack::Package { of, name: name.to_owned() },
             Means::Module => {
@@ -167,7 +167,7 @@ impl Lack {
         match self {
             Self::Host { host, port: 0 | 80 | 443 } => format!("the host {host} was not reached"),
             Self::Host { host, port } => format!("the host {host}, port {port}, was not reached"),
-            Self::Toolchain { toolchain, wanted } => format!("it needs {toolchain} {wanted}"),
+            Self::Toolchain { toolchain, version } => format!("it needs {toolchain} {version}"),
             Self::Program(name) => format!("the image has no program {name}"),
             Self::Package { of, name } => format!("the {of} package {name} is not installed"),
         }
@@ -179,8 +179,8 @@ impl Lack {
         match self {
             Self::Host { host, port: 0 | 80 | 443 } => format!("if sandboxes may reach it: [egress] allow = [\"{host}\"] in caisson.toml"),
             Self::Host { host, port } => format!("if sandboxes may reach it: [egress] allow = [\"{host}:{port}\"] in caisson.toml"),
-            Self::Toolchain { toolchain, wanted } => {
-                let version = wanted.trim_start_matches(|c: char| !c.is_ascii_digit());
+            Self::Toolchain { toolchain, version } => {
+                let version = version.trim_start_matches(|c: char| !c.is_ascii_digit());
                 format!("{} (or with --from-host, where this machine has it)", build(&format!("{toolchain}@{version}")))
             }
             Self::Program(name) => match PROGRAMS.iter().find(|(program, _)| program == name) {
@@ -225,7 +225,7 @@ mod tests {
 
     #[test]
     fn toolchains_of_another_version() {
-        for (said, toolchain, wanted) in [
+        for (said, toolchain, version) in [
             (
                 "error: rustc 1.95.0 is not supported by the following package:\n  ripgrep@15.2.0 requires rustc 1.96",
                 "rust",
@@ -245,7 +245,7 @@ mod tests {
             ("npm WARN EBADENGINE   required: { node: '>=22.12.0' },", "node", "22.12.0"),
             ("ERROR: Package 'x' requires a different Python: 3.9.2 not in '>=3.10'", "python", "3.10"),
         ] {
-            assert_eq!(one(said), Lack::Toolchain { toolchain, wanted: wanted.into() }, "{said}");
+            assert_eq!(one(said), Lack::Toolchain { toolchain, version: version.into() }, "{said}");
         }
         assert!(one("it requires rustc 1.96 or newer").cure().starts_with("caisson image build rust@1.96"));
     }
@@ -290,12 +290,12 @@ mod tests {
         let said =
             "No module named 'a'\nNo module named 'a'\nCould not resolve host: a.example.org\nNo module named 'b'\n";
         let told: Vec<_> = lacks(said).iter().map(Lack::sentence).collect();
-        let wanted = [
+        let version = [
             "the host a.example.org was not reached",
             "the Python package a is not installed",
             "the Python package b is not installed",
         ];
-        assert_eq!(told, wanted);
+        assert_eq!(told, version);
         assert!(
             lacks("No module named '\u{202e}evil'").is_empty() && lacks(&"x: 1: y: not found\n".repeat(9)).len() == 1
         );

@@ -16,13 +16,13 @@ pub struct ProvenImages {
     /// `None` = nobody proves anything here.
     ids: Mutex<Option<HashSet<String>>>,
     /// References that were wanted before they were proven.
-    wanted: Mutex<BTreeSet<String>>,
+    unproven: Mutex<BTreeSet<String>>,
     asked: Notify,
 }
 
 impl ProvenImages {
     pub(super) fn new(core: Arc<Core>) -> Self {
-        Self { core, ids: Mutex::default(), wanted: Mutex::default(), asked: Notify::new() }
+        Self { core, ids: Mutex::default(), unproven: Mutex::default(), asked: Notify::new() }
     }
 
     /// From now on only images that [`ProvenImages::proven`] names are taken.
@@ -39,7 +39,7 @@ impl ProvenImages {
     pub async fn asked_to_prove(&self) -> Vec<String> {
         self.asked.notified().await;
         // Whoever still wants one asks again.
-        std::mem::take(&mut *self.wanted.lock().unwrap_or_else(PoisonError::into_inner)).into_iter().collect()
+        std::mem::take(&mut *self.unproven.lock().unwrap_or_else(PoisonError::into_inner)).into_iter().collect()
     }
 
     pub(super) async fn must_be_proven(&self, reference: &str) -> Result<()> {
@@ -53,7 +53,7 @@ impl ProvenImages {
             return Ok(());
         }
         drop(held);
-        self.wanted.lock().unwrap_or_else(PoisonError::into_inner).insert(reference.to_owned());
+        self.unproven.lock().unwrap_or_else(PoisonError::into_inner).insert(reference.to_owned());
         self.asked.notify_one();
         Err(SandboxError::Unavailable(format!("the barrier is being proven with the image {reference} first")))
     }

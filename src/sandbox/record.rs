@@ -12,14 +12,14 @@ use protocol::router::Rule;
 use serde::{Deserialize, Serialize};
 
 use super::{Result, SandboxError};
-use crate::git::Held;
+use crate::git::PackBase;
 
 /// One generation, and what was surely in it when it was lent: later it only has more.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Lent {
     pub name: String,
     #[serde(flatten)]
-    pub held: Held,
+    pub base: PackBase,
     /// The commit whose files lie in it, checked out, for workspaces that are layers over them.
     #[serde(default)]
     pub tree: Option<Commit>,

@@ -19,14 +19,14 @@ pub(super) struct Subnets {
     control: Option<Arc<dyn EgressControl>>,
     allocations: SubnetAllocations,
     /// Which this process has opened (true) or closed (false). Held while the router is told anything.
-    told: Mutex<HashMap<u32, bool>>,
+    opened: Mutex<HashMap<u32, bool>>,
     /// Rung when every subnet is taken and another is wanted.
     crowded: Notify,
 }
 
 impl Subnets {
     pub fn new(control: Option<Arc<dyn EgressControl>>, allocations: SubnetAllocations) -> Self {
-        Self { control, allocations, told: Mutex::default(), crowded: Notify::new() }
+        Self { control, allocations, opened: Mutex::default(), crowded: Notify::new() }
     }
 
     /// Whether there is a router.
@@ -38,20 +38,20 @@ impl Subnets {
     /// nothing to open.
     pub async fn open(&self, subnet: u32, rules: impl FnOnce() -> Result<Option<Vec<Rule>>> + Send) -> Result<()> {
         let Some(control) = &self.control else { return Ok(()) };
-        let mut told = self.told.lock().await;
+        let mut opened = self.opened.lock().await;
         let rules = rules()?;
         if let Some(rules) = &rules {
             control.open(subnet, rules).await.map_err(SandboxError::Unavailable)?;
         }
-        told.insert(subnet, rules.is_some());
+        opened.insert(subnet, rules.is_some());
         Ok(())
     }
 
     /// Replaces rules: `change` writes them down, and says whose subnet has them now. Only one that is open is told.
     pub async fn replace(&self, change: impl FnOnce() -> Result<(Option<u32>, Vec<Rule>)> + Send) -> Result<()> {
-        let told = self.told.lock().await;
+        let opened = self.opened.lock().await;
         let (subnet, rules) = change()?;
-        match (subnet.filter(|subnet| told.get(subnet) == Some(&true)), &self.control) {
+        match (subnet.filter(|subnet| opened.get(subnet) == Some(&true)), &self.control) {
             (Some(subnet), Some(control)) => control.open(subnet, &rules).await.map_err(SandboxError::Unavailable),
             _ => Ok(()),
         }
@@ -61,8 +61,8 @@ impl Subnets {
     pub async fn close(&self, subnet: Option<u32>) -> Result<()> {
         match (subnet, &self.control) {
             (Some(subnet), Some(control)) => {
-                let mut told = self.told.lock().await;
-                told.insert(subnet, false);
+                let mut opened = self.opened.lock().await;
+                opened.insert(subnet, false);
                 control.close(subnet).await.map_err(SandboxError::Unavailable)
             }
             (Some(_), None) => {
@@ -74,7 +74,7 @@ impl Subnets {
 
     /// Whether this process has neither opened nor closed it: a router that greets a new process closes every subnet.
     pub async fn untouched(&self, subnet: u32) -> bool {
-        !self.told.lock().await.contains_key(&subnet)
+        !self.opened.lock().await.contains_key(&subnet)
     }
 
     /// From here on, lines of the router's log about this subnet are this task's.

@@ -115,8 +115,8 @@ impl Store {
         let sql = "SELECT repository, host, until FROM leases ORDER BY repository";
         let leases = self.read(sqlx::query(sql).fetch_all(&self.readers())).await?;
         let of = |id: &str| {
-            let held = leases.iter().filter(|row| row.get::<&str, _>(1) == id && row.get::<i64, _>(2) > now);
-            held.map(|row| row.get(0)).collect()
+            let leased = leases.iter().filter(|row| row.get::<&str, _>(1) == id && row.get::<i64, _>(2) > now);
+            leased.map(|row| row.get(0)).collect()
         };
         let host = |row: &AnyRow| {
             let id: String = row.get(0);
@@ -141,55 +141,55 @@ pub(super) async fn claim(
     announce(c, claim, now, until).await?;
     let leases = leases(c).await?;
     let others = others(c, claim, now, &leases).await?;
-    let Shared { held, given } = share(claim, &leases, &others, now);
-    for Claimed { repository, .. } in &held {
+    let Shared { leased, given } = share(claim, &leases, &others, now);
+    for Claimed { repository, .. } in &leased {
         write(c, repository, claim, until).await?;
     }
     if let Some(key) = given {
         write(c, &key, claim, now - 1).await?;
     }
-    Ok(held)
+    Ok(leased)
 }
 
 /// What a host works for from now on, and what it gives up for another.
 struct Shared {
-    held: Vec<Claimed>,
+    leased: Vec<Claimed>,
     given: Option<String>,
 }
 
 /// What is free goes to whoever asks first, unless another host has less; and who has more than another gives it one at a time.
 fn share(claim: &Claim, leases: &BTreeMap<String, Lease>, others: &[Other], now: i64) -> Shared {
-    let mut held = Vec::new();
+    let mut leased = Vec::new();
     let mut free = Vec::new();
     for key in &claim.repositories {
         match leases.get(key) {
             Some(lease) if lease.host == claim.host && lease.epoch == claim.epoch && lease.until >= now => {
-                held.push(Claimed { repository: key.clone(), kept: true });
+                leased.push(Claimed { repository: key.clone(), kept: true });
             }
             // An earlier life of this host is over: the state directory's lock says so.
             Some(lease) if lease.host == claim.host && lease.epoch < claim.epoch => {
-                held.push(Claimed { repository: key.clone(), kept: false });
+                leased.push(Claimed { repository: key.clone(), kept: false });
             }
             Some(lease) if lease.until >= now => {}
             lease => free.push((key, lease)),
         }
     }
-    let kept = held.len();
+    let kept = leased.len();
     for (key, lease) in free {
         let recent = lease.is_some_and(|lease| now - lease.until < LEFT_TO_OTHERS_MS);
-        let better = |other: &Other| other.could(key) && (!claim.willing || (recent && other.held < held.len()));
+        let better = |other: &Other| other.could(key) && (!claim.willing || (recent && other.leased < leased.len()));
         if !others.iter().any(better) {
-            held.push(Claimed { repository: key.clone(), kept: false });
+            leased.push(Claimed { repository: key.clone(), kept: false });
         }
     }
-    let much = held.len();
-    let given = held[..kept].iter().position(|Claimed { repository: key, .. }| {
-        let wanted = |other: &Other| other.could(key) && (!claim.willing || other.held + 1 < much);
+    let much = leased.len();
+    let given = leased[..kept].iter().position(|Claimed { repository: key, .. }| {
+        let wanted = |other: &Other| other.could(key) && (!claim.willing || other.leased + 1 < much);
         claim.movable.contains(key) && others.iter().any(wanted)
     });
-    let given = given.map(|at| held.remove(at).repository);
-    held.extend(abandoned(claim, leases, others, now));
-    Shared { held, given }
+    let given = given.map(|at| leased.remove(at).repository);
+    leased.extend(abandoned(claim, leases, others, now));
+    Shared { leased, given }
 }
 
 /// Repositories in no file of any host that is known, which their last host has left alone for long: their tasks are ended by somebody.
@@ -233,7 +233,7 @@ struct Other {
     /// It was heard of within its lease.
     is_there: bool,
     willing: bool,
-    held: usize,
+    leased: usize,
 }
 
 impl Other {
@@ -252,9 +252,9 @@ async fn others(
     let rows = sqlx::query(sql).bind(&claim.host).fetch_all(c).await?;
     let one = |row: &AnyRow| {
         let (id, repositories, willing): (String, String, Flag) = (row.get(0), row.get(1), row.get(2));
-        let held = leases.values().filter(|lease| lease.host == id && lease.until >= now).count();
+        let leased = leases.values().filter(|lease| lease.host == id && lease.until >= now).count();
         let repositories = repositories.lines().map(str::to_owned).collect();
-        Other { repositories, is_there: row.get::<i64, _>(3) >= now, willing: willing.into(), held }
+        Other { repositories, is_there: row.get::<i64, _>(3) >= now, willing: willing.into(), leased }
     };
     Ok(rows.iter().map(one).collect())
 }

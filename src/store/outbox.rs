@@ -42,7 +42,7 @@ pub struct EffectRow {
     /// Times it was set aside because the forge forbids it: everything else of its queue goes before it.
     pub aside: i64,
     /// What its last try had charged is known to be unspent, and stays charged for the next.
-    pub held: bool,
+    pub charge_kept: bool,
 }
 
 /// A queue's name in its column.
@@ -150,6 +150,6 @@ fn read(row: &AnyRow) -> Result<EffectRow, StoreError> {
         not_before: row.get("not_before"),
         trouble: row.get("trouble"),
         aside: row.get("aside"),
-        held: row.get::<Flag, _>("held").into(),
+        charge_kept: row.get::<Flag, _>("held").into(),
     })
 }

@@ -45,7 +45,7 @@ pub(super) async fn start(location: Location) -> Result<Writer, StoreError> {
 }
 
 /// Told to the asker once the transaction is on the disk, or has failed.
-type Told = Box<dyn FnOnce(Option<sqlx::Error>) + Send>;
+type OnCommit = Box<dyn FnOnce(Option<sqlx::Error>) + Send>;
 
 fn broken(error: &dyn std::fmt::Display) {
     tracing::error!(%error, "the store's writer failed; it goes on with a new connection");
@@ -127,7 +127,7 @@ async fn together(
 ) -> Result<(), sqlx::Error> {
     connection.execute(location.begin()).await?;
     let commit = if location.is_shared() { wakes::commit(&arrived, &writes) } else { "COMMIT" };
-    let mut told: Vec<Told> = Vec::with_capacity(arrived.len() + writes.len());
+    let mut told: Vec<OnCommit> = Vec::with_capacity(arrived.len() + writes.len());
     let mut whole = arrivals(connection, arrived, &mut told).await;
     for write in writes {
         // Behind one whose savepoint could not be ended there may be no transaction any more: each would be stored by itself.
@@ -147,7 +147,7 @@ async fn together(
 }
 
 /// Deliveries between two savepoints for all of them: one row each, in which nothing can be wrong but the database. False as in [`one`].
-async fn arrivals(connection: &mut AnyConnection, arrived: Vec<Arrival>, told: &mut Vec<Told>) -> bool {
+async fn arrivals(connection: &mut AnyConnection, arrived: Vec<Arrival>, told: &mut Vec<OnCommit>) -> bool {
     if arrived.is_empty() {
         return true;
     }
@@ -182,7 +182,7 @@ async fn undone(connection: &mut AnyConnection) -> Result<(), sqlx::Error> {
     Err(sqlx::Error::Protocol("the transaction failed: nothing of it was stored".to_owned()))
 }
 
-fn tell<T: Send + 'static>(answer: Reply<T>, result: Result<T, StoreError>) -> Told {
+fn tell<T: Send + 'static>(answer: Reply<T>, result: Result<T, StoreError>) -> OnCommit {
     Box::new(move |failed| {
         let result = match failed {
             Some(error) if error.to_string().contains("disk is full") => Err(StoreError::DiskFull),
@@ -203,7 +203,7 @@ fn panicked(panic: &(dyn std::any::Any + Send)) -> StoreError {
 }
 
 /// Does one message between savepoints: a failing one takes nothing else with it. False = even its savepoint could not be ended.
-async fn one(connection: &mut AnyConnection, write: Write) -> (Told, bool) {
+async fn one(connection: &mut AnyConnection, write: Write) -> (OnCommit, bool) {
     macro_rules! within {
         ($answer:expr, $work:expr) => {{
             let work = async {

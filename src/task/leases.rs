@@ -44,28 +44,28 @@ struct Lease {
 }
 
 /// What is held; none = everything, for good.
-type Held = Option<HashMap<String, Lease>>;
+type Leased = Option<HashMap<String, Lease>>;
 
 /// What this process holds leases of, by its own clock.
 pub struct Leases {
-    held: watch::Sender<Held>,
+    leased: watch::Sender<Leased>,
     terms: std::sync::atomic::AtomicU64,
 }
 
 impl Leases {
     /// Of the only process there is: it works for every repository.
     pub fn everything() -> Self {
-        Self { held: watch::channel(None).0, terms: 1.into() }
+        Self { leased: watch::channel(None).0, terms: 1.into() }
     }
 
     /// Of one among several, which works for nothing yet.
     pub fn nothing() -> Self {
-        Self { held: watch::channel(Some(HashMap::new())).0, terms: 1.into() }
+        Self { leased: watch::channel(Some(HashMap::new())).0, terms: 1.into() }
     }
 
     /// Whether other processes work for repositories, too.
     pub fn are_shared(&self) -> bool {
-        self.held.borrow().is_some()
+        self.leased.borrow().is_some()
     }
 
     /// Whether this process works for the repository.
@@ -75,53 +75,54 @@ impl Leases {
 
     /// Whether it does for so much longer.
     pub fn holds_for(&self, repository: &str, more: Duration) -> bool {
-        match &*self.held.borrow() {
+        match &*self.leased.borrow() {
             None => true,
-            Some(held) => held.get(repository).is_some_and(|lease| lease.until.left() > more),
+            Some(leased) => leased.get(repository).is_some_and(|lease| lease.until.left() > more),
         }
     }
 
     /// Since when this process has worked for the repository without a gap: a number for each such time; none when it does not.
     pub fn term(&self, repository: &str) -> Option<u64> {
-        match &*self.held.borrow() {
+        match &*self.leased.borrow() {
             None => Some(0),
-            Some(held) => held.get(repository).filter(|lease| lease.until > Awake::now()).map(|lease| lease.term),
+            Some(leased) => leased.get(repository).filter(|lease| lease.until > Awake::now()).map(|lease| lease.term),
         }
     }
 
     /// Those it works for; none = all of them.
     pub fn all(&self) -> Option<HashSet<String>> {
-        let held = self.held.borrow();
+        let leased = self.leased.borrow();
         let now = Awake::now();
         let live = |(key, lease): (&String, &Lease)| (lease.until > now).then(|| key.clone());
-        held.as_ref().map(|held| held.iter().filter_map(live).collect())
+        leased.as_ref().map(|leased| leased.iter().filter_map(live).collect())
     }
 
     /// It works for these until then, and for nothing else.
     pub fn set(&self, repositories: impl IntoIterator<Item = String>, until: Awake) {
-        self.held.send_modify(|held| {
-            let (before, now) = (held.take().unwrap_or_default(), Awake::now());
+        self.leased.send_modify(|leased| {
+            let (before, now) = (leased.take().unwrap_or_default(), Awake::now());
             let goes_on = |key: &String| before.get(key).filter(|lease| lease.until > now).map(|lease| lease.term);
             let next = || self.terms.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
             let lease = |key: String| (key.clone(), Lease { until, term: goes_on(&key).unwrap_or_else(next) });
-            *held = Some(repositories.into_iter().map(lease).collect());
+            *leased = Some(repositories.into_iter().map(lease).collect());
         });
     }
 
     /// Another host was found to work for it.
     pub fn lose(&self, repository: &str) {
-        self.held.send_if_modified(|held| held.as_mut().is_some_and(|held| held.remove(repository).is_some()));
+        self.leased
+            .send_if_modified(|leased| leased.as_mut().is_some_and(|leased| leased.remove(repository).is_some()));
     }
 
     /// Returns when this process does not work for the repository any more, or has not all the time since this term.
     pub async fn lost(&self, repository: &str, term: u64) {
-        let mut changes = self.held.subscribe();
+        let mut changes = self.leased.subscribe();
         loop {
             if self.term(repository) != Some(term) {
                 return;
             }
             let left =
-                self.held.borrow().as_ref().and_then(|held| held.get(repository)).map(|lease| lease.until.left());
+                self.leased.borrow().as_ref().and_then(|leased| leased.get(repository)).map(|lease| lease.until.left());
             let over = async {
                 match left {
                     Some(left) => tokio::time::sleep(left.min(LOOK)).await,

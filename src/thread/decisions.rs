@@ -25,7 +25,7 @@ impl Threads {
         let mut before = i64::MAX;
         for comment in thread.comments.iter().filter(|c| c.id > began && self.counts(&c.author)) {
             let source = Source::Comment(comment.id);
-            if !self.wanted(&source, only).await? {
+            if !self.is_open(&source, only).await? {
                 continue;
             }
             if only.is_none() && self.on_its_way(entry, &source, comment.created_at).await? {
@@ -36,7 +36,7 @@ impl Threads {
         }
         for review in thread.reviews.iter().filter(|r| self.counts(&r.author)) {
             let source = Source::Review(review.id);
-            if !self.wanted(&source, only).await? {
+            if !self.is_open(&source, only).await? {
                 continue;
             }
             found.extend(self.of_review(entry, task.pull, review, &mut rights).await?);
@@ -115,7 +115,7 @@ impl Threads {
         }))
     }
 
-    async fn wanted(&self, source: &Source, only: Option<&[Source]>) -> Result<bool, Trouble> {
+    async fn is_open(&self, source: &Source, only: Option<&[Source]>) -> Result<bool, Trouble> {
         match only {
             Some(sources) => Ok(sources.contains(source)),
             None => Ok(!self.store.knows_input(&decision_key(source)).await?),

@@ -4,7 +4,7 @@
 use super::Threads;
 use crate::clock::now;
 use crate::config::process::Repository;
-use crate::forge::gitea::parse::{Act, told};
+use crate::forge::gitea::parse::{Act, delivered_text};
 use crate::forge::{Comment, Issue, Review, ReviewComment};
 use crate::trouble::Trouble;
 use domain::Source;
@@ -14,7 +14,7 @@ const ON_ITS_WAY_MS: i64 = 4_000;
 
 /// What the deliveries say of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Told {
+enum Evidence {
     Nothing,
     AsPosted,
     Changed,
@@ -22,15 +22,15 @@ enum Told {
 
 impl Threads {
     /// `words` are the title (of an issue) and the body as the forge tells them now.
-    async fn told(&self, entry: &Repository, about: &str, words: (&str, &str)) -> Result<Told, Trouble> {
-        let mut found = Told::Nothing;
+    async fn evidence(&self, entry: &Repository, about: &str, words: (&str, &str)) -> Result<Evidence, Trouble> {
+        let mut found = Evidence::Nothing;
         for delivery in self.store.deliveries_about(&entry.key, about).await? {
             // One that cannot be read may be the one that tells of an edit.
-            let Ok(told) = told(&delivery.event_type, &delivery.body) else { return Ok(Told::Changed) };
+            let Ok(told) = delivered_text(&delivery.event_type, &delivery.body) else { return Ok(Evidence::Changed) };
             match told.act {
-                Act::Edited => return Ok(Told::Changed),
-                Act::Posted if (told.title.as_str(), told.body.as_str()) != words => return Ok(Told::Changed),
-                Act::Posted => found = Told::AsPosted,
+                Act::Edited => return Ok(Evidence::Changed),
+                Act::Posted if (told.title.as_str(), told.body.as_str()) != words => return Ok(Evidence::Changed),
+                Act::Posted => found = Evidence::AsPosted,
                 Act::Other => {}
             }
         }
@@ -39,7 +39,7 @@ impl Threads {
 
     /// Whether deliveries say that the text with this number was another one, or was changed.
     pub async fn contradicted(&self, entry: &Repository, number: i64, body: &str) -> Result<bool, Trouble> {
-        Ok(self.told(entry, &format!("comment:{number}"), ("", body)).await? == Told::Changed)
+        Ok(self.evidence(entry, &format!("comment:{number}"), ("", body)).await? == Evidence::Changed)
     }
 
     pub(super) async fn comment_edited(&self, entry: &Repository, comment: &Comment) -> Result<bool, Trouble> {
@@ -57,10 +57,10 @@ impl Threads {
 
     /// The issue's own time moves with everything that happens to it: where the deliveries say nothing, the forge is asked what did.
     pub async fn issue_edited(&self, entry: &Repository, issue: &Issue) -> Result<bool, Trouble> {
-        match self.told(entry, &format!("issue:{}", issue.id), (&issue.title, &issue.body)).await? {
-            Told::AsPosted => Ok(false),
-            Told::Changed => Ok(true),
-            Told::Nothing => Ok(!self.forge.untouched(&self.place(entry)?, issue).await?),
+        match self.evidence(entry, &format!("issue:{}", issue.id), (&issue.title, &issue.body)).await? {
+            Evidence::AsPosted => Ok(false),
+            Evidence::Changed => Ok(true),
+            Evidence::Nothing => Ok(!self.forge.untouched(&self.place(entry)?, issue).await?),
         }
     }
 

@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use bollard::Docker;
 use bollard::models::ContainerCreateBody;
 use bollard::query_parameters::{CreateContainerOptionsBuilder, RemoveContainerOptionsBuilder};
-use caisson::barrier::{self, Ground, Report, Upstream, Verdict, Way};
+use caisson::barrier::{self, Ground, Report, RouterUnderTest, Upstream, Verdict};
 use caisson::bot::{router_spec, way_out};
 use caisson::config::Process;
 use caisson::sandbox::broker::{Broker, Result, SocketBroker, Stream};
@@ -96,7 +96,7 @@ impl Lab {
     pub fn ground(&self, broker: Arc<dyn Broker>) -> Ground {
         Ground {
             broker,
-            way: None,
+            router: None,
             image: IMAGE.to_owned(),
             own_image: IMAGE.to_owned(),
             profile: "sealed".to_owned(),
@@ -117,8 +117,8 @@ impl Lab {
         config.router.pool = String::new();
         let (egress, _log) = way_out(&config, &broker).await.expect("a router");
         let subnets = barrier::subnets(broker.as_ref(), &router_spec(&config)).await.expect("two subnets");
-        let way = Way { egress, subnets, upstream: Some(upstream), router_image: ROUTER.to_owned() };
-        Ground { way: Some(way), ..self.ground(broker) }
+        let way = RouterUnderTest { egress, subnets, upstream: Some(upstream), router_image: ROUTER.to_owned() };
+        Ground { router: Some(way), ..self.ground(broker) }
     }
 }
 

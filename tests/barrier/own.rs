@@ -52,7 +52,7 @@ async fn a_tasks_own_sandbox_is_looked_at_and_a_weak_one_is_refused_by_its_check
     let Some(runner) = runner() else { return };
     run(runner, |lab| async move {
         assert_eq!(said(&lab, lab.broker.clone(), None).await, [] as [String; 0], "without a network");
-        let way = lab.networked(lab.broker.clone(), "").await.way.expect("a router");
+        let way = lab.networked(lab.broker.clone(), "").await.router.expect("a router");
         let control = || Some(way.egress.clone() as Arc<dyn EgressControl>);
         assert_eq!(said(&lab, lab.broker.clone(), control()).await, [] as [String; 0], "in a subnet");
 

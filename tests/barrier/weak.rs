@@ -345,7 +345,7 @@ async fn a_mirror_that_could_not_be_made_is_no_mismatch_and_is_tried_again() {
         let trouble = caisson::barrier::run(&lab.ground(busy), &|_| {}).await.expect_err("carried out");
         assert!(trouble.0.contains("the engine is busy"), "{trouble}");
         let (report, seen) = mismatches(&lab.ground(lab.broker.clone())).await;
-        assert!(seen.is_empty() && report.held, "{:#?}", report.mismatches());
+        assert!(seen.is_empty() && report.holds, "{:#?}", report.mismatches());
     })
     .await;
 }

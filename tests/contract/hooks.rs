@@ -7,7 +7,7 @@ use axum::body::Bytes;
 use axum::http::HeaderMap;
 use axum::routing::post;
 use caisson::forge::event::WakeKind;
-use caisson::forge::gitea::parse::{Act, parse_delivery, subject, told};
+use caisson::forge::gitea::parse::{Act, delivered_text, parse_delivery, subject};
 use caisson::forge::{ForgeReads, ForgeWrites, NewReview, verify};
 use caisson::secret::Secret;
 use std::sync::Arc;
@@ -127,7 +127,7 @@ pub async fn an_edit_within_a_second_shows_in_the_deliveries(lab: Arc<Lab>) {
     let opened = listener.body(&secret, "issues").await;
     let issue = lab.bot.issue(repo, number).await.unwrap();
     assert_eq!(subject("issues", &opened).unwrap(), Some(format!("issue:{}", issue.id)));
-    let said = told("issues", &opened).unwrap();
+    let said = delivered_text("issues", &opened).unwrap();
     assert_eq!((said.act, said.title.as_str(), said.body.as_str()), (Act::Posted, "title", "as opened"));
     let mut unseen = false;
     for _ in 0..20 {
@@ -138,7 +138,7 @@ pub async fn an_edit_within_a_second_shows_in_the_deliveries(lab: Arc<Lab>) {
         for (act, words) in [(Act::Posted, "as posted"), (Act::Edited, "/approve")] {
             let body = listener.body(&secret, "issue_comment").await;
             assert_eq!(subject("issue_comment", &body).unwrap(), Some(format!("comment:{}", comment.id)));
-            let said = told("issue_comment", &body).unwrap();
+            let said = delivered_text("issue_comment", &body).unwrap();
             assert_eq!((said.act, said.body.as_str()), (act, words));
         }
         if now.updated_at == now.created_at {
@@ -166,7 +166,7 @@ pub async fn an_edit_of_a_review_names_its_number(lab: Arc<Lab>) {
         lab.as_account("caisson").edit_comment(repo, id, "as forged").await.unwrap();
         let body = listener.body(&secret, "pull_request_comment").await;
         assert_eq!(subject("pull_request_comment", &body).unwrap(), Some(format!("comment:{id}")));
-        assert_eq!(told("pull_request_comment", &body).unwrap().act, Act::Edited);
+        assert_eq!(delivered_text("pull_request_comment", &body).unwrap().act, Act::Edited);
     }
     assert_eq!(lab.bot.review_comments(repo, pull, review.id).await.unwrap()[0].body, "as forged");
 }

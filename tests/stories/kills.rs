@@ -200,7 +200,7 @@ impl Person {
                 world.alice().comment(REPO, issue, "/approve").expect("said");
             }
             // The push stands still until it is taken up.
-            Story::Early if !task.held.is_empty() && self.first("go on") => {
+            Story::Early if !task.unjudged.is_empty() && self.first("go on") => {
                 self.hold.store(false, Ordering::SeqCst);
                 self.met.send("go on".to_owned()).expect("heard");
             }

@@ -3,14 +3,14 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use caisson::fetch::{Refusal, Wanted, prepare};
+use caisson::fetch::{FetchRequest, Refusal, prepare};
 
 use crate::fetch::{Home, fixed};
 use crate::world::{FILES, commit, git, git_command, write};
 
 /// Refused after `edit`, which comes between the last look and the first write; nothing but the edit has changed.
 async fn refused_after(home: &Home, edit: impl FnOnce(&Path)) -> Refusal {
-    let ready = prepare(&home.wanted(), home).await.unwrap_or_else(|e| panic!("{e:?}"));
+    let ready = prepare(&home.request(), home).await.unwrap_or_else(|e| panic!("{e:?}"));
     edit(&home.clone_dir());
     let before = home.look();
     let refusal = ready.bring(home).await.expect_err("refused");
@@ -37,7 +37,7 @@ fn branch() -> Home {
 #[tokio::test]
 async fn a_branch_that_turns_files_into_directories_comes_home() {
     let home = branch();
-    home.brought(&home.wanted()).await;
+    home.brought(&home.request()).await;
     let clone = home.clone_dir();
     git(&clone, &["add", "-A", "-f"]);
     assert_eq!(git(&clone, &["write-tree"]), git(&home.dir.path().join("forge"), &["rev-parse", "HEAD^{tree}"]));
@@ -52,10 +52,10 @@ async fn files_that_git_was_told_not_to_look_at_are_looked_at() {
         let home = Home::new(&fixed());
         git(&home.clone_dir(), &["update-index", flag, "sum.py"]);
         write(&home.clone_dir(), "sum.py", "my own, kept from git's eyes\n");
-        let refusal = home.refused(&home.wanted()).await;
+        let refusal = home.refused(&home.request()).await;
         assert!(refusal.what.contains("uncommitted") && refusal.reasons == ["`sum.py`"], "{flag}: {refusal:?}");
         write(&home.clone_dir(), "sum.py", FILES[1].1);
-        home.brought(&home.wanted()).await;
+        home.brought(&home.request()).await;
     }
 }
 
@@ -70,7 +70,7 @@ async fn files_that_a_sparse_clone_leaves_out_are_no_edits() {
     let refusal = refused_after(&home, |clone| write(clone, "sum.py", "saved meanwhile\n")).await;
     assert!(refusal.what.contains("sum.py"), "{refusal:?}");
     std::fs::remove_file(clone.join("sum.py")).unwrap();
-    home.brought(&home.wanted()).await;
+    home.brought(&home.request()).await;
     assert!(std::fs::read_to_string(clone.join("sum.py")).unwrap().contains("a + b"));
     assert!(!clone.join("test_sum.py").exists(), "what the branch does not change stays left out");
 }
@@ -141,7 +141,7 @@ async fn ends_of_lines_as_the_clone_has_them_are_no_edit() {
     std::fs::remove_file(clone.join("sum.py")).unwrap();
     git(&clone, &["checkout", "-q", "--", "sum.py"]);
     assert!(std::fs::read_to_string(clone.join("sum.py")).unwrap().contains("\r\n"));
-    home.brought(&home.wanted()).await;
+    home.brought(&home.request()).await;
     let text = std::fs::read_to_string(clone.join("sum.py")).unwrap();
     assert!(text.contains("a + b\r\n"), "{text:?}");
 }
@@ -152,7 +152,7 @@ async fn what_stood_there_before_a_fetch_that_was_cut_off_is_named() {
     let clone = home.clone_dir();
     write(&clone, ".git/caisson-fetch-x/old/sum.py", "what stood there\n");
     std::fs::remove_file(clone.join("sum.py")).unwrap();
-    let refusal = home.refused(&home.wanted()).await;
+    let refusal = home.refused(&home.request()).await;
     assert_eq!(refusal.reasons[0], "`sum.py`");
     assert!(refusal.reasons[1].ends_with("/.git/caisson-fetch-x"), "{refusal:?}");
 }
@@ -166,8 +166,8 @@ async fn a_merge_that_stopped_half_way_is_uncommitted_work() {
     git(&clone, &["checkout", "-q", "main"]);
     commit(&clone, &[("README.md", "ours\n")], "ours");
     assert!(!git_command(&clone).args(["merge", "-q", "other"]).status().unwrap().success(), "a conflict");
-    let as_found = Wanted { as_branch: true, ..home.wanted() };
-    let refusal = home.refused(&home.wanted()).await;
+    let as_found = FetchRequest { as_branch: true, ..home.request() };
+    let refusal = home.refused(&home.request()).await;
     assert!(refusal.what.contains("uncommitted") && refusal.reasons == ["`README.md`"], "{refusal:?}");
     home.brought(&as_found).await;
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use async_trait::async_trait;
-use caisson::fetch::{Approved, ApprovedSource, Brought, Offer, Refusal, Standing, Wanted, fetch};
+use caisson::fetch::{Approved, ApprovedSource, Brought, FetchRequest, Offer, Refusal, Standing, fetch};
 use caisson::git::Branch;
 use domain::{Commit, Verdict, VerdictKind};
 
@@ -83,18 +83,18 @@ impl Home {
         self.dir.path().join("clone")
     }
 
-    pub fn wanted(&self) -> Wanted {
-        Wanted { clone: self.clone_dir(), branch: BRANCH.to_owned(), ..Wanted::default() }
+    pub fn request(&self) -> FetchRequest {
+        FetchRequest { clone: self.clone_dir(), branch: BRANCH.to_owned(), ..FetchRequest::default() }
     }
 
-    pub async fn brought(&self, wanted: &Wanted) -> Brought {
-        fetch(wanted, self).await.unwrap_or_else(|e| panic!("{e:?}"))
+    pub async fn brought(&self, request: &FetchRequest) -> Brought {
+        fetch(request, self).await.unwrap_or_else(|e| panic!("{e:?}"))
     }
 
     /// Refused, and neither a file nor a ref nor the index of the clone has changed.
-    pub async fn refused(&self, wanted: &Wanted) -> Refusal {
+    pub async fn refused(&self, request: &FetchRequest) -> Refusal {
         let before = self.look();
-        let refusal = fetch(wanted, self).await.expect_err("refused");
+        let refusal = fetch(request, self).await.expect_err("refused");
         assert_eq!(self.look(), before, "the clone was touched");
         assert!(self.delivered.lock().unwrap().is_empty());
         refusal
@@ -129,7 +129,7 @@ async fn a_clean_clone_gets_unstaged_changes() {
         std::fs::remove_file(dir.join("README.md")).unwrap();
         commit(dir, &[("build/kept.txt", "changed\n")], "two");
     });
-    let brought = home.brought(&home.wanted()).await;
+    let brought = home.brought(&home.request()).await;
     assert!(!brought.merged && brought.warnings.is_empty() && brought.branch.is_none());
     let clone = home.clone_dir();
     assert_eq!(
@@ -149,42 +149,42 @@ async fn a_clean_clone_gets_unstaged_changes() {
 async fn as_a_branch_the_work_tree_stays() {
     let home = Home::new(&fixed());
     write(&home.clone_dir(), "sum.py", "my own unfinished work\n");
-    let wanted = Wanted { as_branch: true, ..home.wanted() };
-    let brought = home.brought(&wanted).await;
+    let request = FetchRequest { as_branch: true, ..home.request() };
+    let brought = home.brought(&request).await;
     assert_eq!(brought.branch.unwrap().as_str(), BRANCH);
     let clone = home.clone_dir();
     assert_eq!(git(&clone, &["rev-parse", BRANCH]), home.offer.newest.as_str());
     assert_eq!(git(&clone, &["status", "--short"]), " M sum.py");
     git(&clone, &["fsck", "--strict", "--connectivity-only"]);
-    home.brought(&wanted).await;
+    home.brought(&request).await;
     git(&clone, &["update-ref", &format!("refs/heads/{BRANCH}"), home.offer.base.as_str()]);
     home.delivered.lock().unwrap().clear();
-    assert!(home.refused(&wanted).await.what.contains("already has a branch"));
+    assert!(home.refused(&request).await.what.contains("already has a branch"));
 }
 
 #[tokio::test]
 async fn only_what_is_approved_verified_and_known() {
     let mut home = Home::new(&fixed());
     let approved = home.offer.approved.take();
-    assert!(home.refused(&home.wanted()).await.what.contains("is not approved"));
+    assert!(home.refused(&home.request()).await.what.contains("is not approved"));
     home.offer.approved = approved;
     home.standing = Standing::Withdrawn("the review was dismissed".to_owned());
-    assert!(home.refused(&home.wanted()).await.reasons[0].contains("dismissed"));
+    assert!(home.refused(&home.request()).await.reasons[0].contains("dismissed"));
     home.standing = Standing::Stands;
     for kind in [Some(VerdictKind::Failed), Some(VerdictKind::None), None] {
         home.offer.verdict = kind.map(verdict);
-        assert!(home.refused(&home.wanted()).await.attempt.contains("--unverified"));
+        assert!(home.refused(&home.request()).await.attempt.contains("--unverified"));
     }
-    let other = Wanted { branch: "agent/8".to_owned(), ..home.wanted() };
+    let other = FetchRequest { branch: "agent/8".to_owned(), ..home.request() };
     assert!(home.refused(&other).await.what.contains("no task"));
-    let option = Wanted { branch: "--upload-pack=x".to_owned(), ..home.wanted() };
+    let option = FetchRequest { branch: "--upload-pack=x".to_owned(), ..home.request() };
     assert!(home.refused(&option).await.what.contains("no usable branch name"));
-    let nowhere = Wanted { clone: home.dir.path().join("nowhere"), unverified: true, ..home.wanted() };
+    let nowhere = FetchRequest { clone: home.dir.path().join("nowhere"), unverified: true, ..home.request() };
     assert!(home.refused(&nowhere).await.what.contains("cannot be opened"));
-    let plain = Wanted { clone: home.dir.path().to_owned(), unverified: true, ..home.wanted() };
+    let plain = FetchRequest { clone: home.dir.path().to_owned(), unverified: true, ..home.request() };
     assert!(home.refused(&plain).await.what.contains("no git clone"));
     home.offer.approved = None;
-    let loud = Wanted { unreviewed: true, unverified: true, ..home.wanted() };
+    let loud = FetchRequest { unreviewed: true, unverified: true, ..home.request() };
     let brought = home.brought(&loud).await;
     assert!(brought.warnings[0].starts_with("NOT REVIEWED") && brought.warnings[1].starts_with("NOT VERIFIED"));
 }
@@ -193,11 +193,11 @@ async fn only_what_is_approved_verified_and_known() {
 async fn the_approved_commit_and_not_what_came_after() {
     let home = Home::new(&fixed());
     commit(&home.dir.path().join("forge"), &[("evil.txt", "pushed after the approval\n")], "later");
-    home.brought(&home.wanted()).await;
+    home.brought(&home.request()).await;
     assert!(!home.clone_dir().join("evil.txt").exists());
     let mut rewritten = Home::new(&fixed());
     rewritten.offer.base = Commit::parse(&"3".repeat(40)).unwrap();
-    assert!(rewritten.refused(&rewritten.wanted()).await.what.contains("does not descend"));
+    assert!(rewritten.refused(&rewritten.request()).await.what.contains("does not descend"));
 }
 
 #[tokio::test]
@@ -207,18 +207,18 @@ async fn uncommitted_untracked_and_ignored_files_are_kept() {
     let home = Home::new(&files);
     let clone = home.clone_dir();
     write(&clone, "README.md", "edited\n");
-    assert!(home.refused(&home.wanted()).await.reasons[0].contains("README.md"));
+    assert!(home.refused(&home.request()).await.reasons[0].contains("README.md"));
     git(&clone, &["add", "README.md"]);
-    assert!(home.refused(&home.wanted()).await.what.contains("uncommitted"), "staged");
+    assert!(home.refused(&home.request()).await.what.contains("uncommitted"), "staged");
     git(&clone, &["reset", "--quiet", "--hard"]);
     write(&clone, "new", "a file where a directory should be\n");
-    assert!(home.refused(&home.wanted()).await.reasons[0].starts_with("`new` stands where `new/file.txt`"));
+    assert!(home.refused(&home.request()).await.reasons[0].starts_with("`new` stands where `new/file.txt`"));
     std::fs::remove_file(clone.join("new")).unwrap();
     write(&clone, "build/secret.env", "mine, and ignored\n");
-    assert!(home.refused(&home.wanted()).await.reasons[0].contains("build/secret.env"), "ignored");
+    assert!(home.refused(&home.request()).await.reasons[0].contains("build/secret.env"), "ignored");
     std::fs::remove_file(clone.join("build/secret.env")).unwrap();
     write(&clone, "untracked.txt", "in nobody's way\n");
-    home.brought(&home.wanted()).await;
+    home.brought(&home.request()).await;
 }
 
 #[tokio::test]
@@ -226,23 +226,23 @@ async fn another_base_is_merged_or_refused() {
     let home = Home::new(&fixed());
     let clone = home.clone_dir();
     commit(&clone, &[("README.md", "# Demo, further\n")], "mine");
-    let brought = home.brought(&home.wanted()).await;
+    let brought = home.brought(&home.request()).await;
     assert!(brought.merged);
     assert_eq!(git(&clone, &["status", "--short", "-uall"]), " M sum.py\n?? new/file.txt");
     assert_eq!(std::fs::read_to_string(clone.join("README.md")).unwrap(), "# Demo, further\n");
 
     let other = Home::new(&fixed());
     commit(&other.clone_dir(), &[("sum.py", "def add(a, b):\n    return sum([a, b])\n")], "mine");
-    let refusal = other.refused(&other.wanted()).await;
+    let refusal = other.refused(&other.request()).await;
     assert_eq!(refusal.reasons, ["`sum.py`"]);
-    other.brought(&Wanted { as_branch: true, ..other.wanted() }).await;
+    other.brought(&FetchRequest { as_branch: true, ..other.request() }).await;
 
     // A clone without common history (squashed by hand) still merges against the task's base.
     let squashed = Home::new(&fixed());
     let clone = squashed.clone_dir();
     git(&clone, &["checkout", "--quiet", "--orphan", "squashed"]);
     commit(&clone, &[("more.txt", "x\n")], "squashed");
-    assert!(squashed.brought(&squashed.wanted()).await.merged);
+    assert!(squashed.brought(&squashed.request()).await.merged);
 }
 
 #[tokio::test]
@@ -257,15 +257,15 @@ async fn what_acts_by_itself_is_asked_for_by_name() {
         "sub/CLAUDE.md",
     ] {
         let home = Home::new(&[("sum.py", "x\n"), (path, "x\n")]);
-        let refusal = home.refused(&home.wanted()).await;
+        let refusal = home.refused(&home.request()).await;
         assert!(refusal.reasons.len() == 1 && refusal.reasons[0].contains(path), "{refusal:?}");
         assert!(refusal.attempt.contains(&format!("--accept {path}")), "{refusal:?}");
-        home.refused(&Wanted { as_branch: true, ..home.wanted() }).await;
-        home.brought(&Wanted { accept: vec![path.to_owned()], ..home.wanted() }).await;
+        home.refused(&FetchRequest { as_branch: true, ..home.request() }).await;
+        home.brought(&FetchRequest { accept: vec![path.to_owned()], ..home.request() }).await;
         assert!(home.clone_dir().join(path).exists());
     }
     let home = Home::new(&[("Makefile", "test:\n\ttrue\n")]);
-    assert!(home.brought(&home.wanted()).await.notes[0].contains("Makefile"));
+    assert!(home.brought(&home.request()).await.notes[0].contains("Makefile"));
 }
 
 #[tokio::test]
@@ -277,11 +277,11 @@ async fn a_repository_hidden_in_a_directory_is_asked_for_by_name() {
         [("x/HEAD", "ref: refs/heads/main\n"), ("x/commondir", "../y\n"), ("y/config", config), ("y/objects/k", "x\n")];
     for files in [&plain[..], &[&common[..], &[("y/refs/k", "x\n")]].concat()] {
         let home = Home::new(files);
-        let refusal = home.refused(&home.wanted()).await;
+        let refusal = home.refused(&home.request()).await;
         assert!(refusal.reasons[0].starts_with("`x/HEAD`: belongs to a repository hidden"), "{refusal:?}");
-        home.refused(&Wanted { as_branch: true, ..home.wanted() }).await;
+        home.refused(&FetchRequest { as_branch: true, ..home.request() }).await;
         let accept = files.iter().map(|(path, _)| (*path).to_owned()).collect();
-        home.brought(&Wanted { accept, ..home.wanted() }).await;
+        home.brought(&FetchRequest { accept, ..home.request() }).await;
         let said = git(&home.clone_dir().join("x"), &["config", "core.fsmonitor"]);
         assert_eq!(said, "touch canary", "git takes it for a repository");
     }
@@ -296,15 +296,15 @@ async fn links_twins_and_submodules() {
         })
     };
     let home = link("l", "docs");
-    assert!(home.refused(&home.wanted()).await.reasons[0].contains("symbolic link"));
-    home.brought(&Wanted { accept: vec!["l".to_owned()], ..home.wanted() }).await;
+    assert!(home.refused(&home.request()).await.reasons[0].contains("symbolic link"));
+    home.brought(&FetchRequest { accept: vec!["l".to_owned()], ..home.request() }).await;
     let home = link("l", "/etc/passwd");
-    let accepted = Wanted { accept: vec!["l".to_owned()], ..home.wanted() };
+    let accepted = FetchRequest { accept: vec!["l".to_owned()], ..home.request() };
     assert!(home.refused(&accepted).await.reasons[0].contains("absolute path"), "no flag helps");
     for (one, other) in [("readme.MD", "README.md"), ("caf\u{e9}.txt", "cafe\u{301}.txt")] {
         let home = Home::new(&[(one, "x\n"), (other, "y\n")]);
-        assert!(home.refused(&home.wanted()).await.reasons[0].contains("same file"));
-        home.brought(&Wanted { accept: vec![one.to_owned(), other.to_owned()], ..home.wanted() }).await;
+        assert!(home.refused(&home.request()).await.reasons[0].contains("same file"));
+        home.brought(&FetchRequest { accept: vec![one.to_owned(), other.to_owned()], ..home.request() }).await;
     }
     let home = Home::with(|dir| {
         let tree = git(dir, &["ls-tree", "HEAD"]);
@@ -312,7 +312,7 @@ async fn links_twins_and_submodules() {
         let tip = git(dir, &["commit-tree", &tree, "-p", "HEAD", "-m", "sub"]);
         git(dir, &["reset", "--quiet", "--hard", &tip]);
     });
-    assert!(home.refused(&home.wanted()).await.reasons[0].contains("submodule"));
+    assert!(home.refused(&home.request()).await.reasons[0].contains("submodule"));
 }
 
 #[tokio::test]
@@ -342,7 +342,7 @@ async fn nothing_of_the_clones_configuration_runs() {
     }
     git(&clone, &["config", "core.fsmonitor", canary.with_extension("sh").to_str().unwrap()]);
     write(home.dir.path(), "canary.sh", &format!("#!/bin/sh\ntouch {}\n", canary.display()));
-    home.brought(&home.wanted()).await;
-    home.brought(&Wanted { as_branch: true, ..home.wanted() }).await;
+    home.brought(&home.request()).await;
+    home.brought(&FetchRequest { as_branch: true, ..home.request() }).await;
     assert!(!canary.exists(), "something of the clone's configuration ran");
 }

@@ -12,12 +12,12 @@ use crate::subnet::{CANDIDATES, Layout, overlap};
 pub async fn layout(
     engine: &dyn Engine,
     networks: &Networks,
-    wanted: Option<&str>,
+    configured: Option<&str>,
     routes: &[(Net, String)],
 ) -> Result<Layout, Problem> {
     if let Some(standing) = standing_pool(networks).await? {
         let layout = Layout::parse(&standing)?;
-        return match wanted {
+        return match configured {
             Some(other) if Layout::parse(other)? != layout => Err(Problem::new(
                 ProblemKind::Conflict,
                 format!(
@@ -28,7 +28,7 @@ pub async fn layout(
         };
     }
     let taken = taken(engine, routes).await?;
-    match wanted {
+    match configured {
         Some(text) => free(&Layout::parse(text)?, &taken),
         None => {
             CANDIDATES.iter().filter_map(|text| free(&Layout::parse(text).ok()?, &taken).ok()).next().ok_or_else(|| {

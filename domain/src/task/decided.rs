@@ -7,7 +7,7 @@ impl Task {
     #[expect(clippy::wildcard_enum_match_arm)]
     pub(super) fn apply_decision(&mut self, event: &Event) {
         match event {
-            Event::DecisionHeld { source, .. } => self.held.push(source.clone()),
+            Event::DecisionHeld { source, .. } => self.unjudged.push(source.clone()),
             Event::DecisionUsed { decision, n } => self.use_decision(decision, *n),
             Event::HostAllowed { host, repo, decision } => {
                 self.hosts.retain(|grant| grant.host != *host);
@@ -21,7 +21,7 @@ impl Task {
             Event::AdvanceEnded { .. } => self.advance = None,
             Event::FeedbackGiven { items, from } => {
                 self.remarks.extend(items.iter().cloned());
-                self.held.retain(|source| source != from);
+                self.unjudged.retain(|source| source != from);
             }
             Event::QuestionPosted { number: posted, at } => {
                 self.asked_at = *at;
@@ -39,19 +39,19 @@ impl Task {
                 if let Some(asking) = self.asking() {
                     *asking = State::Running;
                     self.permission = None;
-                    self.held.clear();
+                    self.unjudged.clear();
                 }
             }
             Event::QuestionAnswered { .. } => {
                 if let Some(asking) = self.asking() {
                     *asking = State::Running;
                     self.question = None;
-                    self.held.clear();
+                    self.unjudged.clear();
                 }
             }
             Event::WidenedToFix { .. } => self.kind = TaskKind::Fix,
             Event::DecisionRefused { source, poster, reason } => {
-                self.held.retain(|s| s != source);
+                self.unjudged.retain(|s| s != source);
                 if reason == DOUBTFUL {
                     self.asked_at = 0;
                 }
@@ -74,7 +74,7 @@ impl Task {
     }
 
     fn use_decision(&mut self, decision: &crate::Decision, n: u32) {
-        self.held.clear();
+        self.unjudged.clear();
         self.last_decider = Some(decision.poster.clone());
         self.advance = Advance::after(self.advance.take(), decision);
         self.checkpoints.iter_mut().filter(|c| c.n == n).for_each(|c| c.used = true);

@@ -56,7 +56,7 @@ pub(super) fn stand_again(draft: &mut Draft) {
 pub(super) fn posted(draft: &mut Draft, asked: Asked, number: i64) {
     if matches!(draft.task.underneath(), State::Asking { about, number: None } if *about == asked) {
         draft.emit(Event::QuestionPosted { number, at: draft.now });
-        let sources = draft.task.held.clone();
+        let sources = draft.task.unjudged.clone();
         if !sources.is_empty() {
             draft.want(Effect::Recheck { n: draft.task.published_n, sources });
         }
@@ -64,7 +64,7 @@ pub(super) fn posted(draft: &mut Draft, asked: Asked, number: i64) {
 }
 
 /// Said while the question may stand and its number is not known yet: judged once it is.
-pub(super) fn held(draft: &mut Draft, decision: &Decision) -> bool {
+pub(super) fn keep_for_later(draft: &mut Draft, decision: &Decision) -> bool {
     let waits = matches!(draft.task.underneath(), State::Asking { number: None, .. });
     let may = matches!(decision.verb, Verb::Say { .. } | Verb::Changes { .. } | Verb::Approve { .. });
     if waits && may {

@@ -9,7 +9,7 @@ use crate::{
 const SHORTEST_COMMIT: usize = 7;
 
 pub(super) fn decided(draft: &mut Draft, decision: &Decision) {
-    advance::said(draft, decision);
+    advance::end_by_words(draft, decision);
     let login = decision.poster.login.clone();
     match &decision.verb {
         Verb::Status if decision.right >= Access::Read => return draft.answer(decision, Notice::Status),
@@ -71,7 +71,7 @@ fn no_right(draft: &mut Draft, decision: &Decision) {
 
 fn allowed(draft: &mut Draft, decision: &Decision) {
     let login = decision.poster.login.clone();
-    if ask::held(draft, decision) {
+    if ask::keep_for_later(draft, decision) {
         return;
     }
     match &decision.verb {

@@ -150,8 +150,8 @@ fn waiting(draft: &mut Draft, n: u32) {
 }
 
 fn judge_held(draft: &mut Draft, n: u32) {
-    if !draft.task.held.is_empty() {
-        let sources = draft.task.held.clone();
+    if !draft.task.unjudged.is_empty() {
+        let sources = draft.task.unjudged.clone();
         draft.want(Effect::Recheck { n, sources });
     }
 }

@@ -247,9 +247,9 @@ pub(super) fn proceed(draft: &mut Draft) {
             Some((index, Call::Recall { .. })) if draft.task.recalls >= RECALL_LIMIT => {
                 answer(draft, index, ENOUGH_RECALLED, true);
             }
-            Some((index, Call::Recall { wanted })) => {
+            Some((index, Call::Recall { what })) => {
                 let turn = draft.task.turn;
-                draft.emit(Event::Recalled { turn, index, wanted });
+                draft.emit(Event::Recalled { turn, index, what });
             }
             Some((index, Call::Ask { question })) => {
                 if ask::ask(draft, index, question) {

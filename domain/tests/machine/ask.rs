@@ -69,7 +69,7 @@ fn what_comes_while_it_is_posted_is_judged_once_its_number_is_known() {
     let mut walk = Walk::running(TaskKind::Plan);
     walk.answer(vec![ask()]);
     walk.decide(words(101)).decide(words(103));
-    assert_eq!((walk.task.state.name(), walk.task.held.len(), walk.task.remarks.len()), ("asking", 2, 0));
+    assert_eq!((walk.task.state.name(), walk.task.unjudged.len(), walk.task.remarks.len()), ("asking", 2, 0));
     walk.feed(posted(2, 0, 102));
     assert_eq!(
         walk.task.state,
@@ -85,7 +85,7 @@ fn what_comes_while_it_is_posted_is_judged_once_its_number_is_known() {
     walk.decide(words(101));
     assert_eq!((walk.task.state.name(), walk.task.remarks.len()), ("asking", 1), "said before it stood");
     walk.decide(words(103));
-    assert_eq!((walk.task.state.name(), walk.task.held.len()), ("running", 0));
+    assert_eq!((walk.task.state.name(), walk.task.unjudged.len()), ("running", 0));
 }
 
 #[test]

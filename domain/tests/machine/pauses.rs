@@ -103,7 +103,7 @@ fn changes_asked_for_while_publishing_keep_their_words_and_decide_nothing_unseen
     walk.decide(early);
     assert_eq!(walk.task.state.name(), "awaiting-review", "five actions nobody has looked at");
     assert_eq!(walk.notice(), Some(&Notice::RemarksKept { login: "p7".into(), n: 1 }));
-    assert_eq!((walk.task.remarks.len(), walk.task.held.len()), (1, 0));
+    assert_eq!((walk.task.remarks.len(), walk.task.unjudged.len()), (1, 0));
     // Asked for after the checkpoint stood, though it was read before we knew: it decides.
     let mut walk = Walk::running(TaskKind::Fix);
     walk.answer(vec![bash(); 5]).acts(5);

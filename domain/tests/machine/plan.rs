@@ -84,7 +84,7 @@ fn a_person_s_own_list_replaces_the_agents() {
 
 #[test]
 fn a_recall_is_free_and_too_many_in_a_row_are_not_answered() {
-    let recall = || call(Call::Recall { wanted: Recall { number: Some(1), words: String::new() } });
+    let recall = || call(Call::Recall { what: Recall { number: Some(1), words: String::new() } });
     let mut walk = Walk::running(TaskKind::Fix);
     walk.answer(vec![bash()]).acts(1);
     walk.answer(vec![recall(), recall(), recall(), recall()]);

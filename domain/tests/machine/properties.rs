@@ -9,7 +9,7 @@ fn calls() -> impl Strategy<Value = Vec<CallRequest>> {
         5 => Just(bash()),
         1 => Just(done()),
         1 => Just(call(Call::UpdatePlan { plan: "- a\n- b".into() })),
-        1 => Just(call(Call::Recall { wanted: Recall { number: Some(1), words: String::new() } })),
+        1 => Just(call(Call::Recall { what: Recall { number: Some(1), words: String::new() } })),
         1 => Just(ask()),
         1 => Just(call(Call::Malformed { reason: "r".into() })),
     ];

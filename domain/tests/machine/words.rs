@@ -41,7 +41,7 @@ fn every_kind_of_action_says_what_is_true_of_it() {
     assert_eq!(shown(apart), "Ended []", "the task's own tree stays as it is");
     assert_eq!(shown(Action::MoveFile { from: "a".into(), to: "b".into() }), "Done []");
     assert_eq!(shown(Action::WebFetch { url: "https://a.test".into() }), "Printed []");
-    let recall = Call::Recall { wanted: Recall { number: Some(1), words: String::new() } };
+    let recall = Call::Recall { what: Recall { number: Some(1), words: String::new() } };
     let ask = Call::Ask { question: Question { text: String::new(), options: Vec::new() } };
     for call in [
         Call::Done { summary: String::new(), claims: Vec::new() },

@@ -77,9 +77,9 @@ mod tests {
     use super::*;
 
     #[derive(Clone, Default)]
-    struct Said(Arc<Mutex<Vec<u8>>>);
+    struct Recorded(Arc<Mutex<Vec<u8>>>);
 
-    impl Write for Said {
+    impl Write for Recorded {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
             Write::write(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner), bytes)
         }
@@ -88,7 +88,7 @@ mod tests {
         }
     }
 
-    impl Said {
+    impl Recorded {
         fn text(&self) -> String {
             String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
         }
@@ -107,7 +107,7 @@ mod tests {
 
     #[tokio::test]
     async fn whoever_came_first_is_told_before_the_control() {
-        let (said, (mut orders, read)) = (Said::default(), tokio::io::duplex(64));
+        let (said, (mut orders, read)) = (Recorded::default(), tokio::io::duplex(64));
         let mut out = said.clone();
         let hearing = tokio::spawn(async move { hear(BufReader::new(read), &mut out).await });
         let first = said.until("\n").await;

@@ -28,7 +28,7 @@ const IDLE: Duration = Duration::from_secs(30 * 60);
 
 /// Direction in which bytes move.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
+pub enum Direction {
     /// From the sandbox to the server.
     Up,
     /// From the server to the sandbox.
@@ -62,11 +62,11 @@ impl Meter {
 
     /// # Errors
     /// When the rule's bytes are used up.
-    pub fn add(&self, way: Way, bytes: usize) -> io::Result<()> {
+    pub fn add(&self, way: Direction, bytes: usize) -> io::Result<()> {
         let bytes = bytes as u64;
         let (own, all, cap) = match way {
-            Way::Up => (&self.up, &self.usage.up, self.caps.0),
-            Way::Down => (&self.down, &self.usage.down, self.caps.1),
+            Direction::Up => (&self.up, &self.usage.up, self.caps.0),
+            Direction::Down => (&self.down, &self.usage.down, self.caps.1),
         };
         own.fetch_add(bytes, Ordering::Relaxed);
         self.active.store(self.ms(), Ordering::Relaxed);
@@ -148,7 +148,7 @@ async fn readable(from: &TcpStream, meter: &Meter) -> io::Result<()> {
 ///
 /// # Errors
 /// When either side broke or a cap is used up.
-pub async fn pump(from: &TcpStream, to: &TcpStream, way: Way, meter: &Meter) -> io::Result<()> {
+pub async fn pump(from: &TcpStream, to: &TcpStream, way: Direction, meter: &Meter) -> io::Result<()> {
     let mut moved = 0;
     while moved < SPLICE_AFTER {
         let bytes = receive(from, COPY, meter).await?;
@@ -210,7 +210,7 @@ impl Pipe {
         Some(Pipe { out, into })
     }
 
-    async fn run(&self, from: &TcpStream, to: &TcpStream, way: Way, meter: &Meter) -> io::Result<()> {
+    async fn run(&self, from: &TcpStream, to: &TcpStream, way: Direction, meter: &Meter) -> io::Result<()> {
         loop {
             readable(from, meter).await?;
             // The pipe is empty here, so "would block" can only mean that the source has nothing.
@@ -236,7 +236,7 @@ impl Pipe {
 
     /// While the other side has no room, the source gets some: what it has goes behind what the pipe holds. Nothing is
     /// concluded from nothing here, since a pipe without a free place and a source without a byte look alike.
-    fn more(&self, from: &TcpStream, held: usize, way: Way, meter: &Meter) -> io::Result<usize> {
+    fn more(&self, from: &TcpStream, held: usize, way: Direction, meter: &Meter) -> io::Result<usize> {
         let more = if held < PIPE { step(from, &self.into, PIPE - held).unwrap_or(0) } else { 0 };
         meter.add(way, more)?;
         Ok(more)

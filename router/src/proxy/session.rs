@@ -14,7 +14,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use super::deny::{ACCESS_DENIED, INTERNAL_ERROR, Voice, break_off, refuse};
 use super::head::Refusal;
 use super::hello::{HelloError, HelloReader};
-use super::pump::{Meter, Way, pump, receive, send};
+use super::pump::{Direction, Meter, pump, receive, send};
 use crate::access::{AccessControl, Ticket};
 use crate::dns::resolve::{ResolveError, Resolver};
 
@@ -206,14 +206,14 @@ impl<'a> Session<'a> {
     /// Sends on what was read so far, then everything in both directions.
     pub async fn carry(&self, first: &[u8]) -> Step<()> {
         let Some(upstream) = &self.upstream else { return Err(End::Broken("not connected".to_owned())) };
-        self.meter.add(Way::Up, first.len()).map_err(broken)?;
+        self.meter.add(Direction::Up, first.len()).map_err(broken)?;
         let up = async {
             send(upstream, first).await?;
             // The first words are on their way: nothing waits for this.
             super::tune(upstream);
-            pump(&self.client, upstream, Way::Up, &self.meter).await
+            pump(&self.client, upstream, Direction::Up, &self.meter).await
         };
-        let down = pump(upstream, &self.client, Way::Down, &self.meter);
+        let down = pump(upstream, &self.client, Direction::Down, &self.meter);
         tokio::try_join!(up, down).map_err(broken)?;
         Ok(())
     }

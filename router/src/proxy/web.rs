@@ -12,7 +12,7 @@ use tokio::time::{Instant, timeout};
 
 use super::deny::Voice;
 use super::head::{Body, Chunks, MAX_HEAD, Request, find_end, judge};
-use super::pump::{Way, pump, receive, send};
+use super::pump::{Direction, pump, receive, send};
 use super::session::{End, HEAD_TIME, Session, broken};
 
 /// How long a server may take to answer an upgrade.
@@ -46,7 +46,7 @@ impl Session<'_> {
         let rest = bytes.split_off(end);
         self.connect(Voice::Http(502)).await?;
         let Some(upstream) = &self.upstream else { return Err(End::Broken("not connected".to_owned())) };
-        self.meter.add(Way::Up, request.head.len()).map_err(broken)?;
+        self.meter.add(Direction::Up, request.head.len()).map_err(broken)?;
         send(upstream, &request.head).await.map_err(broken)?;
         super::tune(upstream);
         if request.upgrade {
@@ -64,7 +64,7 @@ impl Session<'_> {
             // The client is done or no longer read; the answer decides when the connection ends.
             std::future::pending::<io::Result<()>>().await
         };
-        let down = pump(upstream, &self.client, Way::Down, &self.meter);
+        let down = pump(upstream, &self.client, Direction::Down, &self.meter);
         tokio::select! {
             Err(error) = up => Err(broken(error)),
             answered = down => answered.map_err(broken),
@@ -86,7 +86,7 @@ impl Session<'_> {
                 }
             }
             let own = bytes.len().min(usize::try_from(left).unwrap_or(usize::MAX));
-            self.meter.add(Way::Up, own)?;
+            self.meter.add(Direction::Up, own)?;
             send(upstream, &bytes[..own]).await?;
             left -= own as u64;
             bytes.clear();
@@ -99,7 +99,7 @@ impl Session<'_> {
         let mut bytes = rest;
         loop {
             let (own, done) = chunks.push(&bytes).map_err(|_| io::Error::from(io::ErrorKind::InvalidData))?;
-            self.meter.add(Way::Up, own)?;
+            self.meter.add(Direction::Up, own)?;
             send(upstream, &bytes[..own]).await?;
             if done {
                 return Ok(());
@@ -142,12 +142,12 @@ impl Session<'_> {
                 break;
             }
         }
-        self.meter.add(Way::Down, answer.len()).map_err(broken)?;
+        self.meter.add(Direction::Down, answer.len()).map_err(broken)?;
         send(&self.client, &answer).await.map_err(broken)?;
         if answer.starts_with(b"HTTP/1.1 101 ") {
             return self.carry(&rest).await;
         }
         super::pump::end(upstream).map_err(broken)?;
-        pump(upstream, &self.client, Way::Down, &self.meter).await.map_err(broken)
+        pump(upstream, &self.client, Direction::Down, &self.meter).await.map_err(broken)
     }
 }

@@ -7,26 +7,27 @@ use protocol::edit::{Edit, Unmatched, apply};
 use super::nearest::nearest;
 use super::read::shorten;
 use super::shown::show;
-use super::{FileError, Said, Scope, read, write};
+use super::{FileError, FileResult, Scope, read, write};
 use crate::written::Written;
 
 /// Lines shown on either side of a change.
 const AROUND: usize = 3;
 
 /// All of the edits, each on what the one before it left, or none of them.
-pub fn edit_file(scope: &Scope<'_>, path: &str, edits: &[Edit]) -> Result<Said, FileError> {
+pub fn edit_file(scope: &Scope<'_>, path: &str, edits: &[Edit]) -> Result<FileResult, FileError> {
     let relative = scope.workspace.relative(path)?;
     let shown = show(&relative);
     let bytes = read::bytes(scope, &relative)?;
     let Ok(before) = String::from_utf8(bytes) else {
-        return FileError::told(format!("{shown} is not UTF-8 text; change it with bash"));
+        return FileError::sentence(format!("{shown} is not UTF-8 text; change it with bash"));
     };
     let mut text = before.clone();
     // Where each edit's first change is now, and how many lines it has.
     let mut changes: Vec<(usize, usize)> = Vec::new();
     let (mut count, mut loosely) = (0, Vec::new());
     for (nth, edit) in edits.iter().enumerate() {
-        let edited = apply(&text, edit).map_err(|why| told(&shown, (nth, edits.len()), refused(&text, edit, why)))?;
+        let edited =
+            apply(&text, edit).map_err(|why| sentence(&shown, (nth, edits.len()), refused(&text, edit, why)))?;
         for (at, _) in &mut changes {
             let before = edited.places.iter().filter(|place| **place < *at).count();
             // A place that a later edit replaced as well has no exact one any more.
@@ -54,7 +55,7 @@ pub fn edit_file(scope: &Scope<'_>, path: &str, edits: &[Edit]) -> Result<Said, 
         said.push_str(&around(&text, at, lines));
     }
     let written = Written::new(shown, Some(before.into_bytes()), &text);
-    Ok(Said { text: said, written: written.into_iter().collect() })
+    Ok(FileResult { text: said, written: written.into_iter().collect() })
 }
 
 /// Why nothing was changed.
@@ -82,14 +83,14 @@ fn refused(text: &str, edit: &Edit, why: Unmatched) -> Refused {
 }
 
 /// `nth` of so many edits, counted from 0.
-fn told(shown: &str, (nth, of): (usize, usize), refused: Refused) -> FileError {
-    let told = match of {
+fn sentence(shown: &str, (nth, of): (usize, usize), refused: Refused) -> FileError {
+    let sentence = match of {
         1 => format!("{shown}: {}", refused.reason),
         _ => format!("{shown}, edit {} of {of} (none was made): {}", nth + 1, refused.reason),
     };
     match refused.near {
-        Some(lines) => FileError::Near { told, lines },
-        None => FileError::Told(told),
+        Some(lines) => FileError::Near { sentence, lines },
+        None => FileError::Sentence(sentence),
     }
 }
 
@@ -110,15 +111,15 @@ fn ambiguous(text: &str, places: &[usize]) -> String {
 /// `old` occurs 0 times: what is nearest, and how it differs.
 fn absent(text: &str, old: &str) -> Refused {
     let said = "`old` occurs 0 times";
-    let told = |reason: &str| Refused { reason: format!("{said}{reason}"), near: None };
+    let sentence = |reason: &str| Refused { reason: format!("{said}{reason}"), near: None };
     if text.contains("\r\n") && text.replace("\r\n", "\n").contains(&old.replace("\r\n", "\n")) {
-        return told(": the file's lines end in CR LF; write them so, or change it with bash");
+        return sentence(": the file's lines end in CR LF; write them so, or change it with bash");
     }
     if old.trim().is_empty() {
-        return told(": it is nothing but white space");
+        return sentence(": it is nothing but white space");
     }
     let Some(near) = nearest(text, old) else {
-        return told(", and nothing is like it; read the file again, it may have changed");
+        return sentence(", and nothing is like it; read the file again, it may have changed");
     };
     let lines = if near.first == near.last {
         format!("line {}", near.first)

@@ -24,7 +24,7 @@ pub fn walk(scope: &Scope<'_>, path: &str, depth: u32) -> Result<(PathBuf, Walk)
     let start = scope.workspace.root().join(&relative);
     let start = start.canonicalize().map_err(FileError::io(show(&relative)))?;
     let Ok(inside) = start.strip_prefix(scope.workspace.root()) else {
-        return FileError::told(format!("{} leads out of the workspace", show(&relative)));
+        return FileError::sentence(format!("{} leads out of the workspace", show(&relative)));
     };
     let inside = inside.to_owned();
     let mut builder = WalkBuilder::new(&start);
@@ -44,7 +44,7 @@ impl Filter {
     pub fn new(glob: Option<&str>) -> Result<Self, FileError> {
         let Some(text) = glob.filter(|text| !text.is_empty()) else { return Ok(Self { glob: None }) };
         let matcher = GlobBuilder::new(text).literal_separator(true).build();
-        let matcher = matcher.map_err(|error| FileError::Told(format!("the glob {text} is malformed: {error}")))?;
+        let matcher = matcher.map_err(|error| FileError::Sentence(format!("the glob {text} is malformed: {error}")))?;
         Ok(Self { glob: Some((matcher.compile_matcher(), text.contains('/'))) })
     }
 

@@ -37,10 +37,10 @@ const MAX_FILE: u64 = 16 << 20;
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
     #[error("{0}")]
-    Told(String),
+    Sentence(String),
     /// With lines of a file that help to do better.
-    #[error("{told}")]
-    Near { told: String, lines: String },
+    #[error("{sentence}")]
+    Near { sentence: String, lines: String },
     #[error("{what}: {error}")]
     Io { what: String, error: std::io::Error },
 }
@@ -51,8 +51,8 @@ impl FileError {
         move |error| Self::Io { what, error }
     }
 
-    fn told<T>(text: impl Into<String>) -> Result<T, Self> {
-        Err(Self::Told(text.into()))
+    fn sentence<T>(text: impl Into<String>) -> Result<T, Self> {
+        Err(Self::Sentence(text.into()))
     }
 
     fn is_full(&self) -> bool {
@@ -71,18 +71,18 @@ struct Scope<'a> {
 impl Scope<'_> {
     /// Asked before something is changed: who stopped the operation is told that it ended.
     fn go_on(&self) -> Result<(), FileError> {
-        if self.stop.is_cancelled() { FileError::told("it was stopped") } else { Ok(()) }
+        if self.stop.is_cancelled() { FileError::sentence("it was stopped") } else { Ok(()) }
     }
 }
 
 /// What a file operation says, and the files it wrote that can be looked at.
 #[derive(Debug, Default)]
-struct Said {
+struct FileResult {
     text: String,
     written: Vec<Written>,
 }
 
-impl From<String> for Said {
+impl From<String> for FileResult {
     fn from(text: String) -> Self {
         Self { text, written: Vec::new() }
     }
@@ -127,26 +127,30 @@ pub async fn run(workspace: Arc<Workspace>, handle: &Arc<Handle>, op: Op, limits
         Ok(Err(error)) if error.is_full() => {
             Done { note: pressure::full(workspace.root()), ..Done::bare(Status::DiskFull) }
         }
-        Ok(Err(FileError::Near { told, lines })) => Done { text: lines, ..Done::failed(told) },
+        Ok(Err(FileError::Near { sentence, lines })) => Done { text: lines, ..Done::failed(sentence) },
         Ok(Err(error)) => Done::failed(error.to_string()),
         Err(_) => Done::failed("the runner failed while it carried this out"),
     };
     (done, Vec::new())
 }
 
-fn act(scope: &Scope<'_>, op: Op) -> Result<Said, FileError> {
+fn act(scope: &Scope<'_>, op: Op) -> Result<FileResult, FileError> {
     match op {
-        Op::ReadFile { path, from, lines } => read::read_file(scope, &path, from, lines).map(Said::from),
+        Op::ReadFile { path, from, lines } => read::read_file(scope, &path, from, lines).map(FileResult::from),
         Op::WriteFile { path, content } => write::write_file(scope, &path, &content),
         Op::WriteFiles { files } => several::write_files(scope, &files),
-        Op::ReadRanges { path, ranges } => read::read_ranges(scope, &path, &ranges).map(Said::from),
+        Op::ReadRanges { path, ranges } => read::read_ranges(scope, &path, &ranges).map(FileResult::from),
         Op::EditFile { path, edits } => edit::edit_file(scope, &path, &edits),
-        Op::MoveFile { from, to } => moved::move_file(scope, &from, &to).map(Said::from),
-        Op::DeleteFile { path, recursive } => moved::delete_file(scope, &path, recursive).map(Said::from),
-        Op::ListFiles { path, glob, depth } => list::list_files(scope, &path, glob.as_deref(), depth).map(Said::from),
-        Op::Search { pattern, path, glob } => search::search(scope, &pattern, &path, glob.as_deref()).map(Said::from),
+        Op::MoveFile { from, to } => moved::move_file(scope, &from, &to).map(FileResult::from),
+        Op::DeleteFile { path, recursive } => moved::delete_file(scope, &path, recursive).map(FileResult::from),
+        Op::ListFiles { path, glob, depth } => {
+            list::list_files(scope, &path, glob.as_deref(), depth).map(FileResult::from)
+        }
+        Op::Search { pattern, path, glob } => {
+            search::search(scope, &pattern, &path, glob.as_deref()).map(FileResult::from)
+        }
         Op::Bash { .. } | Op::Shell { .. } | Op::Exec { .. } | Op::WebFetch { .. } | Op::Quiesce => {
-            FileError::told("this is no file operation")
+            FileError::sentence("this is no file operation")
         }
     }
 }

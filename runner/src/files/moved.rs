@@ -27,10 +27,10 @@ impl Place {
     fn of(scope: &Scope<'_>, path: &str, make_parents: bool) -> Result<Self, FileError> {
         let relative = scope.workspace.relative(path)?;
         if relative.file_name().is_none() {
-            return FileError::told("the workspace itself stays where it is");
+            return FileError::sentence("the workspace itself stays where it is");
         }
         if relative.components().any(|part| part.as_os_str().eq_ignore_ascii_case(".git")) {
-            return FileError::told(format!("{} belongs to git itself; it stays as it is", show(&relative)));
+            return FileError::sentence(format!("{} belongs to git itself; it stays as it is", show(&relative)));
         }
         let parent = scope.workspace.open_parent(&relative, make_parents)?;
         Ok(Self { relative, parent })
@@ -57,13 +57,13 @@ pub fn move_file(scope: &Scope<'_>, from: &str, to: &str) -> Result<String, File
     match renameat2(&from.parent, from.name(), &to.parent, to.name(), RenameFlags::RENAME_NOREPLACE) {
         Ok(()) => Ok(format!("moved {old} to {new}")),
         Err(Errno::EEXIST) => {
-            FileError::told(format!("{new} is there already; name the whole new path, or delete that first"))
+            FileError::sentence(format!("{new} is there already; name the whole new path, or delete that first"))
         }
         Err(Errno::EINVAL) if directory && to.relative.starts_with(&from.relative) => {
-            FileError::told(format!("{old} can't be moved into itself"))
+            FileError::sentence(format!("{old} can't be moved into itself"))
         }
         // A directory of the tree under a layered workspace can't be renamed as a whole.
-        Err(Errno::EXDEV) => FileError::told(format!("{old} can't be renamed here as a whole; use bash: mv")),
+        Err(Errno::EXDEV) => FileError::sentence(format!("{old} can't be renamed here as a whole; use bash: mv")),
         Err(error) => Err(scope.workspace.explain(&from.relative, error.into())),
     }
 }
@@ -78,7 +78,9 @@ pub fn delete_file(scope: &Scope<'_>, path: &str, recursive: bool) -> Result<Str
         return Ok(format!("deleted {shown}"));
     }
     if !recursive {
-        return FileError::told(format!("{shown} is a directory; set `recursive` to delete it with all that is in it"));
+        return FileError::sentence(format!(
+            "{shown} is a directory; set `recursive` to delete it with all that is in it"
+        ));
     }
     // By the descriptor of what holds it: whatever the path leads to meanwhile, this is the one that lay in the workspace.
     empty(scope, &place.parent, place.name(), (&shown, 0))?;
@@ -88,7 +90,7 @@ pub fn delete_file(scope: &Scope<'_>, path: &str, recursive: bool) -> Result<Str
 /// Deletes a directory with all that is in it, as long as nobody has stopped it. No link is followed.
 fn empty(scope: &Scope<'_>, parent: &OwnedFd, name: &OsStr, (shown, depth): (&str, usize)) -> Result<(), FileError> {
     if depth > DEEPEST {
-        return FileError::told(format!("{shown} holds directories in directories without end; use bash: rm -r"));
+        return FileError::sentence(format!("{shown} holds directories in directories without end; use bash: rm -r"));
     }
     let failed = |error: Errno| FileError::io(format!("deleting {shown}"))(error.into());
     let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;

@@ -38,34 +38,34 @@ pub struct Nearest {
 
 /// The part of `text` that `old` was probably meant to be; none where nothing is like it.
 pub fn nearest(text: &str, old: &str) -> Option<Nearest> {
-    let wanted = wanted(old);
+    let searched = searched(old);
     let lines: Vec<&str> = text[..text.floor_char_boundary(SCANNED)].lines().collect();
-    let joined = compared(&wanted);
+    let joined = compared(&searched);
     let alike = |start: &usize| {
-        let part = compared(part(&lines, *start, wanted.len()));
+        let part = compared(part(&lines, *start, searched.len()));
         TextDiff::from_chars(&joined, &part).ratio()
     };
-    let places = places(&lines, &wanted);
+    let places = places(&lines, &searched);
     // Of equal ones the first place wins: the one that more words speak for.
     let best = places
         .iter()
         .map(|start| (alike(start), *start))
         .reduce(|best, next| if next.0 > best.0 { next } else { best });
     let (_, start) = best.filter(|(ratio, _)| *ratio >= ALIKE)?;
-    let found = part(&lines, start, wanted.len());
-    let differs = found.iter().zip(&wanted).position(|(line, wanted)| line != wanted).unwrap_or(0);
+    let found = part(&lines, start, searched.len());
+    let differs = found.iter().zip(&searched).position(|(line, searched)| line != searched).unwrap_or(0);
     let from = differs.saturating_sub(BEFORE);
     Some(Nearest {
         first: start + 1,
         last: start + found.len(),
-        blanks_only: found.len() == wanted.len()
-            && found.iter().zip(&wanted).all(|(line, wanted)| squeezed(line) == squeezed(wanted)),
+        blanks_only: found.len() == searched.len()
+            && found.iter().zip(&searched).all(|(line, searched)| squeezed(line) == squeezed(searched)),
         shown: shown(&found[from.min(found.len())..], start + from),
     })
 }
 
 /// The lines that are looked for, without empty ones around.
-fn wanted(old: &str) -> Vec<&str> {
+fn searched(old: &str) -> Vec<&str> {
     let lines: Vec<&str> = old.lines().collect();
     let full = |line: &&str| !line.trim().is_empty();
     let (first, last) = (lines.iter().position(full), lines.iter().rposition(full));
@@ -91,9 +91,9 @@ fn squeezed(line: &str) -> Vec<&str> {
 }
 
 /// Where the text may stand: each word of the file that is in it, too, speaks for the line at which the text would begin; a rare one louder.
-fn places(lines: &[&str], wanted: &[&str]) -> Vec<usize> {
+fn places(lines: &[&str], searched: &[&str]) -> Vec<usize> {
     let mut known: HashMap<&str, (Vec<usize>, u32)> = HashMap::new();
-    for (at, line) in wanted.iter().enumerate() {
+    for (at, line) in searched.iter().enumerate() {
         for word in words(line) {
             let (spots, _) = known.entry(word).or_default();
             if spots.len() < SPEAKS && spots.last() != Some(&at) {

@@ -43,9 +43,9 @@ impl Workspace {
 
     /// `path` relative to the workspace, without `.` and `..`; empty for the workspace itself.
     pub fn relative(&self, path: &str) -> Result<PathBuf, FileError> {
-        let outside = || FileError::told(format!("{path} lies outside the workspace {}", self.root.display()));
+        let outside = || FileError::sentence(format!("{path} lies outside the workspace {}", self.root.display()));
         if path.contains('\0') {
-            return FileError::told("a path can't hold a zero byte");
+            return FileError::sentence("a path can't hold a zero byte");
         }
         let given = Path::new(path);
         let inside = if given.is_absolute() {
@@ -104,10 +104,10 @@ impl Workspace {
         let file = File::from(fd);
         let kind = file.metadata().map_err(FileError::io("looking at the file"))?.file_type();
         if kind.is_dir() {
-            return FileError::told(format!("{} is a directory; list_files shows what is in it", show(relative)));
+            return FileError::sentence(format!("{} is a directory; list_files shows what is in it", show(relative)));
         }
         if !kind.is_file() {
-            return FileError::told(format!("{} is no regular file", show(relative)));
+            return FileError::sentence(format!("{} is no regular file", show(relative)));
         }
         Ok(file)
     }
@@ -134,14 +134,14 @@ impl Workspace {
     pub fn explain(&self, relative: &Path, error: io::Error) -> FileError {
         let shown = show(relative);
         match Errno::from_raw(error.raw_os_error().unwrap_or(0)) {
-            Errno::ENOENT => FileError::Told(suggest::missing(self.root(), relative)),
-            Errno::EXDEV | Errno::ELOOP => FileError::Told(format!(
+            Errno::ENOENT => FileError::Sentence(suggest::missing(self.root(), relative)),
+            Errno::EXDEV | Errno::ELOOP => FileError::Sentence(format!(
                 "{shown} leads through a symbolic link that is absolute or leaves the workspace; links are not followed out of it"
             )),
-            Errno::ENOTDIR => FileError::Told(format!("a part of {shown} is a file and not a directory")),
-            Errno::EISDIR => FileError::Told(format!("{shown} is a directory")),
-            Errno::EACCES => FileError::Told(format!("{shown} may not be accessed: permission denied")),
-            Errno::ENAMETOOLONG => FileError::Told(format!("a name in {shown} is too long")),
+            Errno::ENOTDIR => FileError::Sentence(format!("a part of {shown} is a file and not a directory")),
+            Errno::EISDIR => FileError::Sentence(format!("{shown} is a directory")),
+            Errno::EACCES => FileError::Sentence(format!("{shown} may not be accessed: permission denied")),
+            Errno::ENAMETOOLONG => FileError::Sentence(format!("a name in {shown} is too long")),
             _ => FileError::Io { what: shown, error },
         }
     }

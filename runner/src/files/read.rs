@@ -21,7 +21,7 @@ pub fn bytes(scope: &Scope<'_>, relative: &Path) -> Result<Vec<u8>, FileError> {
     let mut bytes = Vec::new();
     file.take(MAX_FILE + 1).read_to_end(&mut bytes).map_err(FileError::io(format!("reading {}", show(relative))))?;
     if bytes.len() as u64 > MAX_FILE {
-        return FileError::told(format!(
+        return FileError::sentence(format!(
             "{} is longer than {} MiB; look at parts of it with bash (head, tail, sed -n)",
             show(relative),
             MAX_FILE >> 20
@@ -62,7 +62,7 @@ pub fn read_file(scope: &Scope<'_>, path: &str, from: u64, lines: u64) -> Result
     }
     let from = from.max(1);
     if from > total {
-        return FileError::told(format!("{shown} has {total} lines; line {from} does not exist"));
+        return FileError::sentence(format!("{shown} has {total} lines; line {from} does not exist"));
     }
     let wanted = if lines == 0 { LINES } else { lines };
     let (mut out, mut next) = (String::new(), from);

@@ -52,7 +52,7 @@ impl Sink for InFile<'_> {
 
 fn matcher(pattern: &str) -> Result<RegexMatcher, FileError> {
     let built = RegexMatcherBuilder::new().line_terminator(Some(b'\n')).build(pattern);
-    built.map_err(|error| FileError::Told(format!("the pattern is no regular expression: {error}")))
+    built.map_err(|error| FileError::Sentence(format!("the pattern is no regular expression: {error}")))
 }
 
 pub fn search(scope: &Scope<'_>, pattern: &str, path: &str, glob: Option<&str>) -> Result<String, FileError> {

@@ -9,15 +9,15 @@ use nix::unistd::{UnlinkatFlags, unlinkat};
 
 use super::shown::show;
 use super::write::replace;
-use super::{FileError, Said, Scope, read};
+use super::{FileError, FileResult, Scope, read};
 use crate::written::Written;
 
-pub fn write_files(scope: &Scope<'_>, files: &[(String, String)]) -> Result<Said, FileError> {
+pub fn write_files(scope: &Scope<'_>, files: &[(String, String)]) -> Result<FileResult, FileError> {
     let mut places = Vec::new();
     for (path, _) in files {
         let relative = scope.workspace.relative(path)?;
         if places.contains(&relative) {
-            return FileError::told(format!("{} is named twice; nothing was written", show(&relative)));
+            return FileError::sentence(format!("{} is named twice; nothing was written", show(&relative)));
         }
         places.push(relative);
     }
@@ -35,7 +35,7 @@ pub fn write_files(scope: &Scope<'_>, files: &[(String, String)]) -> Result<Said
     }
     let all = places.iter().zip(before).zip(files);
     let written = all.filter_map(|((place, before), (_, text))| Written::new(show(place), before, text)).collect();
-    Ok(Said { text: said.join("\n"), written })
+    Ok(FileResult { text: said.join("\n"), written })
 }
 
 fn remove(scope: &Scope<'_>, place: &Path) -> Result<(), FileError> {
@@ -60,7 +60,9 @@ fn taken_back(scope: &Scope<'_>, written: &[PathBuf], before: &[Option<Vec<u8>>]
         false => format!("these could not be brought back: {}", stuck.join(", ")),
     };
     match error {
-        FileError::Told(why) | FileError::Near { told: why, .. } => FileError::Told(format!("{why}; {rest}")),
+        FileError::Sentence(why) | FileError::Near { sentence: why, .. } => {
+            FileError::Sentence(format!("{why}; {rest}"))
+        }
         FileError::Io { what, error } => FileError::Io { what: format!("{what} ({rest})"), error },
     }
 }

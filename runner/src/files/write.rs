@@ -12,10 +12,10 @@ use nix::sys::stat::{Mode, SFlag, fchmod, fstatat};
 use nix::unistd::{UnlinkatFlags, unlinkat};
 
 use super::shown::show;
-use super::{FileError, Said, Scope, read};
+use super::{FileError, FileResult, Scope, read};
 use crate::written::Written;
 
-pub fn write_file(scope: &Scope<'_>, path: &str, content: &str) -> Result<Said, FileError> {
+pub fn write_file(scope: &Scope<'_>, path: &str, content: &str) -> Result<FileResult, FileError> {
     let relative = scope.workspace.relative(path)?;
     // What stands there matters to its mistakes alone; what is no file is refused below.
     let before = read::content(scope, &relative);
@@ -24,18 +24,18 @@ pub fn write_file(scope: &Scope<'_>, path: &str, content: &str) -> Result<Said, 
     let lines = content.lines().count();
     let text = format!("{what} {}: {lines} lines, {} bytes", show(&relative), content.len());
     let written = before.ok().and_then(|before| Written::new(show(&relative), before, content));
-    Ok(Said { text, written: written.into_iter().collect() })
+    Ok(FileResult { text, written: written.into_iter().collect() })
 }
 
 /// Puts `content` at `relative`. True if a file was there before; its mode stays.
 pub fn replace(scope: &Scope<'_>, relative: &Path, content: &[u8], make_parents: bool) -> Result<bool, FileError> {
     let Some(name) = relative.file_name() else {
-        return FileError::told("the workspace itself is a directory; name a file in it");
+        return FileError::sentence("the workspace itself is a directory; name a file in it");
     };
     let parent = scope.workspace.open_parent(relative, make_parents)?;
     let mode = existing_mode(&parent, name, relative)?;
     let mut suffix = [0; 8];
-    getrandom::fill(&mut suffix).map_err(|error| FileError::Told(format!("no random bytes: {error}")))?;
+    getrandom::fill(&mut suffix).map_err(|error| FileError::Sentence(format!("no random bytes: {error}")))?;
     let beside = format!(".caisson-{}.tmp", hex::encode(suffix));
     let written = write_beside(&parent, &beside, content, mode)
         .and_then(|()| renameat(&parent, beside.as_str(), &parent, name).map_err(std::io::Error::from));
@@ -60,12 +60,12 @@ fn existing_mode(parent: &OwnedFd, name: &OsStr, relative: &Path) -> Result<Opti
     };
     match SFlag::from_bits_truncate(stat.st_mode & SFlag::S_IFMT.bits()) {
         SFlag::S_IFREG => Ok(Some(Mode::from_bits_truncate(stat.st_mode))),
-        SFlag::S_IFDIR => FileError::told(format!("{shown} is a directory")),
+        SFlag::S_IFDIR => FileError::sentence(format!("{shown} is a directory")),
         SFlag::S_IFLNK => {
             let target = readlinkat(parent, name).unwrap_or_default();
-            FileError::told(format!("{shown} is a symbolic link to {}; name that file instead", target.display()))
+            FileError::sentence(format!("{shown} is a symbolic link to {}; name that file instead", target.display()))
         }
-        _ => FileError::told(format!("{shown} is no regular file")),
+        _ => FileError::sentence(format!("{shown} is no regular file")),
     }
 }
 

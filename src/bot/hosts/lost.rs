@@ -41,7 +41,7 @@ impl Hosts {
     }
 
     fn is_lost(&self, key: &str, id: i64) -> bool {
-        let all = self.held();
+        let all = self.state();
         let underway = matches!(all.adoptions.get(key), Some(Adoption::Underway(_))) && all.until > Awake::now();
         let mine = underway || self.machine.leases().holds(key);
         !mine && all.worked.contains(key) && all.resting.get(&id) != Some(&true)
@@ -49,11 +49,11 @@ impl Hosts {
 
     async fn rest(&self, id: i64, key: &str) {
         // Before the first step: whatever comes of it, its way out is opened again with the lease.
-        self.held().resting.insert(id, false);
+        self.state().resting.insert(id, false);
         match self.standing().rest(id).await {
             Ok(()) => {
                 tracing::warn!(task = id, key, "its sandbox stands still: another host may work for its repository");
-                self.held().resting.insert(id, true);
+                self.state().resting.insert(id, true);
             }
             Err(error) => tracing::error!(%error, task = id, key, "its sandbox could not be stopped; tried again"),
         }
@@ -67,7 +67,7 @@ impl Hosts {
             }
             self.look.notify_one();
             let away = self.sandboxes.hello().await.is_err();
-            self.held().engine_away = away;
+            self.state().engine_away = away;
             self.remove_useless().await;
             // What was told to nobody.
             self.intake.ring();
@@ -85,7 +85,7 @@ impl Hosts {
                 Err(error) => return tracing::warn!(%error, "whose sandboxes stand here is not known"),
             };
             // What is this host's is its effects' to remove, and what it begins with is put in order then.
-            let own = |key: &str| self.held().adoptions.contains_key(key);
+            let own = |key: &str| self.state().adoptions.contains_key(key);
             let of_use = row.is_some_and(|row| {
                 own(&row.repository) || (row.live && (row.owner.is_empty() || row.owner == self.machine.host()))
             });
@@ -98,7 +98,7 @@ impl Hosts {
             }
         }
         let standing: HashSet<i64> = self.standing().tasks().into_iter().collect();
-        let mut all = self.held();
+        let mut all = self.state();
         all.of_tasks.retain(|id, _| standing.contains(id));
         all.resting.retain(|id, _| standing.contains(id));
         all.turns.retain(|id, _| standing.contains(id));

@@ -10,7 +10,7 @@ use crate::cli::printer::{Complaint, Printer};
 use crate::config::Process;
 use crate::config::project::Pick;
 use crate::config::project::{self, Project};
-use crate::effect::{Told, granted, read_toolchain};
+use crate::effect::{FromFiles, granted, read_toolchain};
 use crate::git::{Auth, Branch, PlainFile, RemoteUrl, Repos};
 use crate::sandbox::{Ran, Sandboxes, Settings, VerifySpec};
 use anyhow::{Context, Result};
@@ -171,9 +171,9 @@ impl Judge {
             Pick::Refused(why) => anyhow::bail!(why),
             Pick::Asked { image, .. } => vec![image],
             Pick::Open => match read_toolchain(&self.repos, key, base, &self.config.sandbox).await? {
-                Told::Nothing => vec![self.config.sandbox.image.clone()],
-                Told::Image { image, .. } => vec![image],
-                Told::Toolchain { images, .. } => images.into_iter().map(|(_, image)| image).collect(),
+                FromFiles::Nothing => vec![self.config.sandbox.image.clone()],
+                FromFiles::Image { image, .. } => vec![image],
+                FromFiles::Toolchain { images, .. } => images.into_iter().map(|(_, image)| image).collect(),
             },
         };
         for image in &candidates {

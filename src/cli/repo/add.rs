@@ -1,7 +1,7 @@
 //! `caisson repo add`: one repository, from an address or a path to a place where tasks can start. Every step may be repeated.
 
 use super::trial::{self, Target};
-use super::{AGENT_BRANCHES, Accounts, not_in_file, said};
+use super::{AGENT_BRANCHES, Accounts, not_in_file, report};
 use crate::bot::{Content, sealed};
 use crate::checkpoint::label::LABELS;
 use crate::cli::entries::{self, Entries};
@@ -11,7 +11,7 @@ use crate::config::Process;
 use crate::config::process::Repository as Entry;
 use crate::config::project::Pick;
 use crate::config::project::{self, Project};
-use crate::effect::{Told, granted, read_toolchain};
+use crate::effect::{FromFiles, granted, read_toolchain};
 use crate::forge::{Access, ForgeError, ForgeReads, RepoRef, Repository, is_accepted};
 use crate::git::{Auth, Branch, Leaks, RemoteUrl, Repos};
 use crate::secret::Secret;
@@ -148,7 +148,7 @@ impl Add {
             let target = Target { key, repos: git, commit: &commit, accepted: &entry.accepted, source };
             trial::inform(config, &target, printer).await;
         }
-        said(printer, taken, "open an issue that begins with /fix");
+        report(printer, taken, "open an issue that begins with /fix");
         Ok(())
     }
 
@@ -287,17 +287,17 @@ impl Add {
 }
 
 /// What its tasks will run in. What cannot be had is shown among its wishes.
-fn show_image(printer: &Printer, config: &Process, key: &str, project: &Project, told: &Told) {
+fn show_image(printer: &Printer, config: &Process, key: &str, project: &Project, told: &FromFiles) {
     let (image, why) = match (project.pick(&granted(config, key)), told) {
         (Pick::Refused(_), _) => return,
         (Pick::Asked { image, .. }, _) => (image, format!("as {} asks", project::FILE)),
-        (Pick::Open, Told::Image { image, by }) => (image.clone(), format!("its {by} names it")),
-        (Pick::Open, Told::Toolchain { need, images }) => {
+        (Pick::Open, FromFiles::Image { image, by }) => (image.clone(), format!("its {by} names it")),
+        (Pick::Open, FromFiles::Toolchain { need, images }) => {
             let images: Vec<_> = images.iter().map(|(_, image)| image.as_str()).collect();
             let version = need.version.as_ref().map(|it| format!(", {} {}", it.by, it.text)).unwrap_or_default();
             (images.join(" or "), format!("its {} tells the toolchain {}{version}", need.by, need.toolchain))
         }
-        (Pick::Open, Told::Nothing) => (
+        (Pick::Open, FromFiles::Nothing) => (
             config.sandbox_of(key).image.clone(),
             "it names no toolchain, and no file tells one that is offered".to_owned(),
         ),

@@ -41,10 +41,10 @@ impl Import {
         }
         let entries = entries::ready(config).await?;
         // First whatever can be refused beforehand.
-        let wanted: Vec<(&Entry, Vec<Secret>, bool)> =
-            chosen.into_iter().map(|entry| self.wanted(&entries, entry)).collect::<Result<_>>()?;
+        let to_write: Vec<(&Entry, Vec<Secret>, bool)> =
+            chosen.into_iter().map(|entry| self.to_write(&entries, entry)).collect::<Result<_>>()?;
         let mut moved = Ok(());
-        for (entry, secrets, write) in &wanted {
+        for (entry, secrets, write) in &to_write {
             moved = self.one(config, file, &entries, (entry, secrets, *write), printer).await;
             if moved.is_err() {
                 break;
@@ -83,7 +83,7 @@ impl Import {
     }
 
     /// The entry with its secrets, and whether it has to be written.
-    fn wanted<'a>(&self, entries: &Entries, entry: &'a Entry) -> Result<(&'a Entry, Vec<Secret>, bool)> {
+    fn to_write<'a>(&self, entries: &Entries, entry: &'a Entry) -> Result<(&'a Entry, Vec<Secret>, bool)> {
         let secrets = entries.secrets(entry)?;
         let differs = match (entries.differences(entry)?, entries.of(&entry.key).map(|stored| &stored.content)) {
             (Some(differs), _) => differs,

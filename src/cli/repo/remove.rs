@@ -1,6 +1,6 @@
 //! `caisson repo remove`: no host works for a repository any more. Its tasks are over first, and owe nothing.
 
-use super::{Accounts, said, store_entry};
+use super::{Accounts, report, store_entry};
 use crate::bot::gone;
 use crate::cli::printer::{Complaint, Printer};
 use crate::cli::store::location;
@@ -46,7 +46,7 @@ impl Remove {
             0 => "its ended tasks stay in the store".to_owned(),
             days => format!("its ended tasks stay in the store until they are {days} days old"),
         });
-        said(printer, taken, "nothing more is to be done");
+        report(printer, taken, "nothing more is to be done");
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 //! `caisson repo rotate`: a new secret for a repository's hook, in two steps, so that no delivery is ever signed with a secret that a
 //! running bot does not know. First the bots learn the new one beside the old; then the forge signs with it and the old one goes.
 
-use super::{Accounts, said, store_entry};
+use super::{Accounts, report, store_entry};
 use crate::bot::sealed;
 use crate::cli::entries;
 use crate::cli::printer::Printer;
@@ -23,7 +23,7 @@ pub(super) async fn run(config: &Process, key: &str, printer: &Printer) -> Resul
         let fresh = Secret::random().map_err(anyhow::Error::msg)?;
         let taken = write(&[fresh, newest.clone()]).await?;
         printer.good("the store has a second secret; the forge still signs with the first");
-        said(printer, taken, &format!("repeat, when every host has had some seconds: caisson repo rotate {key}"));
+        report(printer, taken, &format!("repeat, when every host has had some seconds: caisson repo rotate {key}"));
         return Ok(());
     }
     let accounts = Accounts::open(config).await?;
@@ -31,6 +31,6 @@ pub(super) async fn run(config: &Process, key: &str, printer: &Printer) -> Resul
     let hook = accounts.forge.replace_hook(&repo, &config.hook_url(key), newest).await?;
     let taken = write(std::slice::from_ref(newest)).await.context("the forge signs with the new secret already")?;
     printer.good(&format!("hook {} signs with the new secret; the old one is gone", hook.id));
-    said(printer, taken, "nothing more is to be done");
+    report(printer, taken, "nothing more is to be done");
     Ok(())
 }

@@ -18,7 +18,7 @@ pub struct Candidate<'a> {
     /// Number of the turn that gave it, from 1.
     pub turn: u32,
     /// The text of the answer that gave it. Foreign.
-    pub said: &'a str,
+    pub text: &'a str,
     /// The files that it changes, each as a whole.
     pub files: &'a [NewFile],
     /// The command that checks the project, which ran over these files.
@@ -28,14 +28,14 @@ pub struct Candidate<'a> {
 }
 
 /// What the issue names, held against the round's first look.
-pub(super) struct Wanted {
+pub(super) struct IssueNames {
     asked: Asked,
     look: Look,
 }
 
-impl Wanted {
-    pub(super) fn of(words: &str, look: Look) -> Wanted {
-        Wanted { asked: Asked::of(words, &look), look }
+impl IssueNames {
+    pub(super) fn of(words: &str, look: Look) -> IssueNames {
+        IssueNames { asked: Asked::of(words, &look), look }
     }
 
     pub(super) fn missing(&self, one: &Candidate<'_>) -> Vec<String> {
@@ -70,7 +70,7 @@ pub fn unmet<'a>(one: &Candidate<'a>) -> Vec<&'a Example> {
 }
 
 /// The one that lacks least of what the issue asks, then the one that the checks have least against.
-pub(super) fn nearest<'a>(all: &[Candidate<'a>], base: Option<&BaseRun>, asked: &Wanted) -> Option<Candidate<'a>> {
+pub(super) fn nearest<'a>(all: &[Candidate<'a>], base: Option<&BaseRun>, asked: &IssueNames) -> Option<Candidate<'a>> {
     let lacks = |one: &&Candidate<'_>| {
         let lacking = unmet(one).len() + asked.missing(one).len();
         (lacking, !passed(one.ended), is_flawed(one.ended), newly(one.ended, base), failing(one.ended), size(one))
@@ -79,7 +79,7 @@ pub(super) fn nearest<'a>(all: &[Candidate<'a>], base: Option<&BaseRun>, asked: 
 }
 
 /// The one that is written at a round's end.
-pub(super) fn best<'a>(all: &[Candidate<'a>], base: Option<&BaseRun>, asked: &Wanted) -> Option<Candidate<'a>> {
+pub(super) fn best<'a>(all: &[Candidate<'a>], base: Option<&BaseRun>, asked: &IssueNames) -> Option<Candidate<'a>> {
     let alike = |one: &Candidate<'_>| all.iter().filter(|other| same(one, other)).count();
     // What no candidate does tells none from another.
     let held = all.iter().flat_map(|one| &one.ended.examples).filter(|example| example.holds);

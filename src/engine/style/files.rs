@@ -8,7 +8,7 @@
 use domain::{Event, Look, ShownFile, Task, TaskKind, Verb};
 use minijinja::context;
 
-use super::record::{self, base, changes_something, outcomes, passed, told, widened};
+use super::record::{self, base, changes_something, issue_text, outcomes, passed, widened};
 use super::{First, Reader, answer, round};
 use crate::engine::fence::seen;
 use crate::engine::{EngineConfig, failing, prompt};
@@ -42,7 +42,7 @@ pub fn request(task: &Task, log: &[Event], config: &EngineConfig) -> (ModelReque
     let tried = tried(log);
     let request = task.request.as_ref();
     let title = request.map(|request| text::one_line(&request.title)).unwrap_or_default();
-    let (body, mut words) = request.map(told).unwrap_or_default();
+    let (body, mut words) = request.map(issue_text).unwrap_or_default();
     for said in widened(log) {
         words = format!("{words}\n\n{}", seen(said).0).trim().to_owned();
     }

@@ -11,14 +11,14 @@ use crate::text;
 pub fn words(task: &Task) -> String {
     let request = task.request.as_ref();
     let parts = request.map(|it| {
-        let (body, words) = told(it);
+        let (body, words) = issue_text(it);
         [text::one_line(&it.title), body, words]
     });
     parts.unwrap_or_default().join("\n")
 }
 
 /// The issue's text without the command's name, and what was said with the command where that is no part of it.
-pub(super) fn told(request: &Request) -> (String, String) {
+pub(super) fn issue_text(request: &Request) -> (String, String) {
     let body = command::without_names(&request.body);
     let in_the_body = body != request.body && body.contains(request.words.trim());
     let words = if in_the_body { String::new() } else { seen(&request.words).0.trim().to_owned() };

@@ -10,7 +10,7 @@ use domain::{
 };
 
 pub use super::choice::{Candidate, newly, unmet};
-use super::choice::{PASSES, Wanted, best, is_better, is_flawed, is_shown, nearest, verdict};
+use super::choice::{IssueNames, PASSES, best, is_better, is_flawed, is_shown, nearest, verdict};
 use super::record::{self, asks_for_more, changes_something, passed};
 use super::settled::{end, summary};
 use super::view;
@@ -76,7 +76,7 @@ pub fn candidates(log: &[Event]) -> Vec<Candidate<'_>> {
         for (request, index) in calls.iter().zip(0_u32..) {
             let Call::Action { action: Action::Try { files, command, .. } } = &request.call else { continue };
             let ended = outcome(round, *turn, index).filter(|ended| ended.status != OutcomeStatus::Interrupted);
-            out.extend(ended.map(|ended| Candidate { turn: *turn, said: text, files, command, ended }));
+            out.extend(ended.map(|ended| Candidate { turn: *turn, text, files, command, ended }));
         }
     }
     out
@@ -97,7 +97,7 @@ fn outcome(log: &[Event], turn: u32, index: u32) -> Option<&Outcome> {
 /// are asked for anew, for small models that failed once rather find it in another try than in their own fault; so is what follows an
 /// answer that held nothing usable, such as what it was shown. `words` are the issue's.
 pub fn mended<'a>(log: &'a [Event], words: &str) -> Option<Candidate<'a>> {
-    let (all, base, asked) = (candidates(log), record::base(log), wanted(log, words));
+    let (all, base, asked) = (candidates(log), record::base(log), issue_names(log, words));
     (all.len() % 3 == 2 && unusable(log, &all) == 0).then(|| nearest(&all, base, &asked)).flatten()
 }
 
@@ -135,11 +135,11 @@ fn spoken(example: &Example) -> String {
 /// What stands against a candidate beside the checks: examples of the issue that it does not meet, and what it leaves out.
 pub fn lacking(log: &[Event], one: &Candidate<'_>, words: &str) -> Vec<String> {
     let met = unmet(one).into_iter().map(|example| text::visible(&spoken(example)));
-    met.chain(wanted(log, words).missing(one)).collect()
+    met.chain(issue_names(log, words).missing(one)).collect()
 }
 
-fn wanted(log: &[Event], words: &str) -> Wanted {
-    Wanted::of(words, first_look(log).cloned().unwrap_or_default())
+fn issue_names(log: &[Event], words: &str) -> IssueNames {
+    IssueNames::of(words, first_look(log).cloned().unwrap_or_default())
 }
 
 fn first_look(log: &[Event]) -> Option<&Look> {
@@ -193,18 +193,18 @@ pub fn next(task: &Task, log: &[Event]) -> Step {
             None => Step::Ask,
         };
     };
-    let wanted = wanted(log, &record::words(task));
+    let issue_names = issue_names(log, &record::words(task));
     // Checks that failed before anything was done and pass now say more than names.
     let red = base.is_some_and(|base| base.exit_code.is_some_and(|code| code != 0));
     let turned_green = red && !log.iter().any(changes_something);
-    let proven = unmet(last).is_empty() && (turned_green || wanted.missing(last).is_empty());
+    let proven = unmet(last).is_empty() && (turned_green || issue_names.missing(last).is_empty());
     if passed(last.ended) && !is_flawed(last.ended) && proven {
         return Step::Say(Box::new(taken(task, last, Some(PASSES))));
     }
     if all.len() < most && !spent && tries(task, log) {
         return Step::Ask;
     }
-    let Some(best) = best(&all, base, &wanted) else { return Step::Ask };
+    let Some(best) = best(&all, base, &issue_names) else { return Step::Ask };
     // Where the base fails alike, what fails may be the issue itself: another round tries for it.
     let ends = passed(best.ended) || before.is_some() || is_shown(&best);
     match (verdict(&best, base).filter(|_| ends), stays) {
@@ -236,24 +236,24 @@ fn taken(task: &Task, one: &Candidate<'_>, verdict: Option<&str>) -> TurnAnswer 
         arguments: serde_json::json!({ "paths": paths }),
         call: Call::Action { action: Action::WriteFiles { files: one.files.to_vec() } },
     };
-    let done = verdict.map(|verdict| end(format!("host_{turn}_1"), told(one, verdict)));
+    let done = verdict.map(|verdict| end(format!("host_{turn}_1"), verdict_line(one, verdict)));
     TurnAnswer::of_the_host(turn, std::iter::once(write).chain(done).collect())
 }
 
 /// The end of the work with what was written in the round before.
 fn kept(task: &Task, one: &Candidate<'_>, base: Option<&BaseRun>) -> TurnAnswer {
     let turn = task.turn + 1;
-    let said = told(one, verdict(one, base).unwrap_or(PASSES));
+    let said = verdict_line(one, verdict(one, base).unwrap_or(PASSES));
     TurnAnswer::of_the_host(turn, vec![end(format!("host_{turn}_0"), said)])
 }
 
-fn told(one: &Candidate<'_>, verdict: &str) -> String {
+fn verdict_line(one: &Candidate<'_>, verdict: &str) -> String {
     let unmet: Vec<&str> = unmet(one).into_iter().map(|example| example.says.as_str()).collect();
     let missing = match unmet.is_empty() {
         true => String::new(),
         false => format!(" Not met, as it was read out of the issue: {}.", unmet.join("; ")),
     };
-    summary(one.said, one.files, &format!("`{}` {verdict}.{missing}", one.command))
+    summary(one.text, one.files, &format!("`{}` {verdict}.{missing}", one.command))
 }
 
 /// A candidate as the host wrote it.

@@ -39,13 +39,13 @@ pub fn lines(text: &str, words: &str, wide: bool) -> Vec<(u32, u32)> {
     if lines.len() <= if wide { LONG } else { SHORT } {
         return Vec::new();
     }
-    let mut wanted = names(words);
-    wanted.extend(wanted.iter().filter_map(|word| word.strip_suffix('s').map(str::to_owned)).collect::<Vec<_>>());
+    let mut hinted = names(words);
+    hinted.extend(hinted.iter().filter_map(|word| word.strip_suffix('s').map(str::to_owned)).collect::<Vec<_>>());
     let known = all(&lines);
     let leaves: Vec<&Definition> = leaves(&known).collect();
     let code = code(words);
     let classes: Vec<&Definition> = known.iter().filter(|one| one.holds && code.all.contains(&one.name)).collect();
-    let mut meant = if wide { Vec::new() } else { meant(&leaves, &lines, &code, &classes, &wanted) };
+    let mut meant = if wide { Vec::new() } else { meant(&leaves, &lines, &code, &classes, &hinted) };
     let narrow = !meant.is_empty();
     if !narrow && lines.len() <= LONG {
         return Vec::new();
@@ -56,7 +56,7 @@ pub fn lines(text: &str, words: &str, wide: bool) -> Vec<(u32, u32)> {
     // Of those that are not named themselves the shortest come first: where a name is set, rather than all that is done with it.
     let rank = |one: &Definition, by_name: bool| match narrow && !by_name {
         true => LONGEST.saturating_sub(one.end - one.lead),
-        false => score(one, &lines, &wanted),
+        false => score(one, &lines, &hinted),
     };
     let scored = meant.into_iter().map(|(one, by_name)| (by_name, rank(one, by_name), one));
     let mut scored: Vec<(bool, usize, &Definition)> = scored.collect();
@@ -129,7 +129,7 @@ fn meant<'a>(
     lines: &[&str],
     code: &Code,
     classes: &[&Definition],
-    wanted: &BTreeSet<String>,
+    hinted: &BTreeSet<String>,
 ) -> Vec<(&'a Definition, bool)> {
     let is_compound = |name: &str| name.len() > 5 && name[1..].contains(|c: char| c == '_' || c.is_uppercase());
     let is_error = |name: &str| name.ends_with("Error") || name.ends_with("Exception") || name.starts_with("__");
@@ -146,7 +146,7 @@ fn meant<'a>(
         known.iter().filter(|name| is_compound(name) && !is_error(name) && is_rare(name)).collect();
     let found = leaves.iter().zip(&bodies).filter_map(|(one, body)| {
         let of_a_class = || classes.iter().any(|class| class.first < one.first && one.end <= class.end);
-        let is_told = || !any && of_a_class() && names(&one.name).iter().any(|name| wanted.contains(name));
+        let is_told = || !any && of_a_class() && names(&one.name).iter().any(|name| hinted.contains(name));
         (own(one) || telling.iter().any(|name| body.contains(name.as_str())) || is_told()).then_some((*one, own(one)))
     });
     found.collect()
@@ -163,10 +163,10 @@ fn leaves(known: &[Definition]) -> impl Iterator<Item = &Definition> {
 }
 
 /// Its own name counts more than what stands in it.
-fn score(one: &Definition, lines: &[&str], wanted: &BTreeSet<String>) -> usize {
+fn score(one: &Definition, lines: &[&str], hinted: &BTreeSet<String>) -> usize {
     let body = names(&lines[one.lead..one.end].join("\n"));
     let own = names(&one.name);
-    5 * own.intersection(wanted).count() + body.intersection(wanted).count()
+    5 * own.intersection(hinted).count() + body.intersection(hinted).count()
 }
 
 /// Words of a text and the parts of compound ones, in lower case, without those that every text has.

@@ -23,6 +23,6 @@ pub(super) const TOOL: Tool = Tool {
             0 => None,
             number => Some(u32::try_from(number).unwrap_or(u32::MAX)),
         };
-        Ok(Call::Recall { wanted: Recall { number, words: arguments.optional("words")?.unwrap_or_default() } })
+        Ok(Call::Recall { what: Recall { number, words: arguments.optional("words")?.unwrap_or_default() } })
     },
 };

@@ -90,7 +90,7 @@ pub fn parse_delivery(event_type: &str, body: &[u8]) -> Result<Wake, ParseError>
 
 /// What a delivery tells of one text: evidence of what was written, never itself a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Told {
+pub struct DeliveredText {
     /// What was done to the text.
     pub act: Act,
     /// Empty but for an issue.
@@ -149,7 +149,7 @@ pub fn subject(event_type: &str, body: &[u8]) -> Result<Option<String>, ParseErr
 }
 
 /// What a delivery with a [`subject`] tells of it.
-pub fn told(event_type: &str, body: &[u8]) -> Result<Told, ParseError> {
+pub fn delivered_text(event_type: &str, body: &[u8]) -> Result<DeliveredText, ParseError> {
     let spoken: Spoken = serde_json::from_slice(body).map_err(|e| ParseError::Json(e.to_string()))?;
     let act = match spoken.action.as_deref() {
         Some("created" | "opened") => Act::Posted,
@@ -158,7 +158,7 @@ pub fn told(event_type: &str, body: &[u8]) -> Result<Told, ParseError> {
     };
     let words = if event_type == "issues" { spoken.issue } else { spoken.comment };
     let words = words.unwrap_or_default();
-    Ok(Told { act, title: words.title, body: words.body.unwrap_or_default() })
+    Ok(DeliveredText { act, title: words.title, body: words.body.unwrap_or_default() })
 }
 
 #[cfg(test)]
@@ -171,11 +171,14 @@ mod tests {
             br#"{"action":"edited","issue":{"id":5,"title":"t","body":"b"},"comment":{"id":17,"body":"new"}}"#;
         assert_eq!(subject("issue_comment", comment), Ok(Some("comment:17".into())));
         assert_eq!(subject("pull_request_comment", comment), Ok(Some("comment:17".into())));
-        let told_of = Told { act: Act::Edited, title: String::new(), body: "new".into() };
-        assert_eq!(told("issue_comment", comment), Ok(told_of));
+        let told_of = DeliveredText { act: Act::Edited, title: String::new(), body: "new".into() };
+        assert_eq!(delivered_text("issue_comment", comment), Ok(told_of));
         let opened = br#"{"action":"opened","issue":{"id":5,"title":"t","body":"b"}}"#;
         assert_eq!(subject("issues", opened), Ok(Some("issue:5".into())));
-        assert_eq!(told("issues", opened), Ok(Told { act: Act::Posted, title: "t".into(), body: "b".into() }));
+        assert_eq!(
+            delivered_text("issues", opened),
+            Ok(DeliveredText { act: Act::Posted, title: "t".into(), body: "b".into() })
+        );
         assert_eq!(subject("issue_label", opened), Ok(None));
         assert_eq!(subject("push", b"{}"), Ok(None));
         assert!(subject("push", b"{").is_err() && subject("issues", b"{").is_err());

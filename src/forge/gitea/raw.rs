@@ -223,10 +223,10 @@ async fn take(kind: RequestKind, what: &str, mut response: reqwest::Response) ->
 /// The `message` of Gitea's error JSON; of anything else (a proxy's HTML page) nothing is repeated.
 pub(super) fn message(body: &[u8]) -> String {
     #[derive(serde::Deserialize)]
-    struct Said {
+    struct ErrorBody {
         message: Option<String>,
     }
-    let said = serde_json::from_slice::<Said>(body).ok().and_then(|s| s.message).unwrap_or_default();
+    let said = serde_json::from_slice::<ErrorBody>(body).ok().and_then(|s| s.message).unwrap_or_default();
     said.chars().filter(|c| !c.is_control()).take(300).collect()
 }
 
@@ -234,10 +234,10 @@ pub(super) fn from_status(
     kind: RequestKind,
     what: &str,
     status: u16,
-    said: &str,
+    words: &str,
     retry_after_ms: Option<u64>,
 ) -> ForgeError {
-    let text = if said.is_empty() { format!("{what}: {status}") } else { format!("{what}: {status} {said}") };
+    let text = if words.is_empty() { format!("{what}: {status}") } else { format!("{what}: {status} {words}") };
     match status {
         301 | 302 | 303 | 307 | 308 => ForgeError::Moved(text),
         401 | 403 => ForgeError::Forbidden(text),

@@ -127,11 +127,11 @@ impl Known {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::git::Held;
+    use crate::git::PackBase;
 
     fn mirror(name: &str, used_at: i64) -> Mirror {
-        let held = Held { head: Commit::parse(&"a".repeat(40)).unwrap(), shallow: Vec::new() };
-        let lent = Lent { name: name.to_owned(), held, tree: None };
+        let held = PackBase { head: Commit::parse(&"a".repeat(40)).unwrap(), shallow: Vec::new() };
+        let lent = Lent { name: name.to_owned(), base: held, tree: None };
         Mirror { lent, bytes: 1, packs: 1, user: 10_003, looked: false, used_at }
     }
 

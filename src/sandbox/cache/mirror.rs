@@ -12,7 +12,7 @@ use protocol::broker::{ContainerLimits, ContainerSpec, Purpose};
 use sha2::{Digest, Sha256};
 
 use super::known::{Known, Mirror, whole};
-use crate::git::{Held, PackFile};
+use crate::git::{PackBase, PackFile};
 use crate::sandbox::core::Core;
 use crate::sandbox::record::{Lent, now_ms};
 use crate::sandbox::session::{Passing, Session, Work, require_git};
@@ -107,10 +107,10 @@ impl Mirrors {
 
     async fn made(&self, key: &str, known: Option<Mirror>, trunk: &Commit) -> Result<Option<Lent>> {
         if let Some(known) = known
-            && self.core.repos.is_ancestor(key, &known.lent.held.head, trunk).await?
+            && self.core.repos.is_ancestor(key, &known.lent.base.head, trunk).await?
         {
             let (depth, most) = (self.core.settings.history_depth, self.core.settings.base_pack_bytes);
-            let held = &known.lent.held;
+            let held = &known.lent.base;
             let mut pack = self.core.repos.pack(key, std::slice::from_ref(trunk), depth, Some(held), most).await?;
             if pack.bytes <= ON_TOP {
                 let used = Mirror { used_at: now_ms(), ..known };
@@ -146,8 +146,8 @@ impl Mirrors {
         let (session, _passing) = self.mirror_session("mirror", &name, user).await?;
         let fill = Work::new(["sh", "-c", FILL]).wall(FILL_MS);
         session.must(fill.input(pack.reader().await?), "filling the repository's mirror").await?;
-        let held = Held { head: trunk.clone(), shallow: pack.shallow.clone() };
-        let lent = Lent { name, held, tree };
+        let held = PackBase { head: trunk.clone(), shallow: pack.shallow.clone() };
+        let lent = Lent { name, base: held, tree };
         let (bytes, packs) = (bytes + pack.bytes, packs + 1);
         let made = Mirror { lent: lent.clone(), bytes, packs, user, looked, used_at: now_ms() };
         self.known.put(key, Some(made))?;

@@ -9,7 +9,7 @@ use protocol::broker::{ContainerSpec, Purpose};
 use tokio::io::AsyncReadExt;
 
 use super::mirror::{self, Mirrors};
-use crate::git::{Held, PackFile};
+use crate::git::{PackBase, PackFile};
 use crate::sandbox::core::Core;
 use crate::sandbox::link::Link;
 use crate::sandbox::record::Lent;
@@ -76,7 +76,7 @@ impl Stock {
     /// git is missing: no task begins there either.
     pub async fn furnish_probe(&self, link: Link, key: &str, commit: &Commit) -> (Link, Result<bool>) {
         let session = Session::over(link, Arc::clone(&self.core.ids));
-        let held = self.mirrors.current(key).map(|lent| lent.held);
+        let held = self.mirrors.current(key).map(|lent| lent.base);
         let done = match require_git(&session, "").await {
             Err(SandboxError::Refused(_)) => Ok(false),
             Err(other) => Err(other),
@@ -102,7 +102,7 @@ impl Stock {
         // The repository is packed while the container comes up.
         let (session, pack) = tokio::join!(
             Session::make(self.core.broker.as_ref(), &container, self.core.epoch, Arc::clone(&self.core.ids)),
-            self.packed(key, commit, depth, lent.map(|lent| &lent.held))
+            self.packed(key, commit, depth, lent.map(|lent| &lent.base))
         );
         let session = session?;
         let furnished = furnish(&session, commit, pack?, tree).await;
@@ -110,7 +110,7 @@ impl Stock {
         Ok(session)
     }
 
-    async fn packed(&self, key: &str, commit: &Commit, depth: u32, held: Option<&Held>) -> Result<PackFile> {
+    async fn packed(&self, key: &str, commit: &Commit, depth: u32, held: Option<&PackBase>) -> Result<PackFile> {
         let most = self.core.settings.base_pack_bytes;
         Ok(self.core.repos.pack(key, std::slice::from_ref(commit), depth, held, most).await?)
     }

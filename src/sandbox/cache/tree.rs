@@ -35,7 +35,7 @@ impl Mirrors {
             return Ok(lent);
         }
         let tree = match self.make_tree(&lent, self.core.users.of(key)?).await {
-            Ok(made) => made.then(|| lent.held.head.clone()),
+            Ok(made) => made.then(|| lent.base.head.clone()),
             Err(error) => {
                 tracing::warn!(key, %error, "the files were not checked out in advance; each sandbox does it for itself");
                 if let SandboxError::Unavailable(_) = error {
@@ -50,7 +50,7 @@ impl Mirrors {
 
     async fn make_tree(&self, lent: &Lent, user: u32) -> Result<bool> {
         let (session, _passing) = self.mirror_session("tree", &lent.name, user).await?;
-        let words = ["sh", "-c", &format!("{LATER}{MAKE}"), "make", lent.held.head.as_str(), FILES];
+        let words = ["sh", "-c", &format!("{LATER}{MAKE}"), "make", lent.base.head.as_str(), FILES];
         let made = session.read(Work::new(words).wall(MAKE_MS), 1 << 10, "checking out the repository's files").await?;
         Ok(!made.is_empty())
     }

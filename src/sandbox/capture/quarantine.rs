@@ -133,7 +133,7 @@ impl Quarantines {
         let mut base = self
             .core
             .repos
-            .pack(&segment.repo_key, &known, 1, lent.map(|lent| &lent.held), self.core.settings.base_pack_bytes)
+            .pack(&segment.repo_key, &known, 1, lent.map(|lent| &lent.base), self.core.settings.base_pack_bytes)
             .await?;
         let room_for = 4 * (base.bytes + self.core.settings.tree_pack_bytes) + (64 << 20);
         // A name of its own: the removal of one that was not used may still be under way.
@@ -177,14 +177,14 @@ impl Quarantines {
     ) -> Result<Captured> {
         let lent = quarantine.lent.clone();
         let done = self.judged_in(quarantine, spec, tree, pack).await;
-        let (Err(stop), Some(lent)) = (&done, lent) else { return told(done) };
-        let Some(why) = may_be_the_mirror(stop) else { return told(done) };
+        let (Err(stop), Some(lent)) = (&done, lent) else { return as_result(done) };
+        let Some(why) = may_be_the_mirror(stop) else { return as_result(done) };
         let whole = self.quarantine_on(&spec.segment, None).await?;
         let again = self.judged_in(whole, spec, tree, pack).await;
         if again.is_ok() {
             self.mirrors.blame_mirror(&spec.segment.repo_key, &lent, &why)?;
         }
-        told(again)
+        as_result(again)
     }
 
     /// In a container that goes with it; nobody waits for its removal.
@@ -209,7 +209,7 @@ fn may_be_the_mirror(stop: &Stop) -> Option<SandboxError> {
     }
 }
 
-fn told(done: Step<Captured>) -> Result<Captured> {
+fn as_result(done: Step<Captured>) -> Result<Captured> {
     match done {
         Ok(captured) => Ok(captured),
         Err(Stop::Refuse(reasons)) => Ok(Captured::Refused { reasons }),

@@ -13,7 +13,7 @@ use protocol::runner::Op;
 use tokio::io::AsyncSeekExt;
 
 use super::by_products::ByProducts;
-use crate::git::{Held, Tree};
+use crate::git::{PackBase, Tree};
 use crate::sandbox::core::Core;
 use crate::sandbox::index::{Indexes, Kept};
 use crate::sandbox::record::Record;
@@ -118,13 +118,13 @@ pub(in crate::sandbox) struct Taken {
 }
 
 /// Where what changed and the base's objects come from.
-enum Way {
+enum ObjectSource {
     /// From the layer over the mirror's tree of this commit.
     Layer(Commit),
     /// From the agent's own store, and the mirror; with the index that was kept, if one was.
     Borrow(Kept),
     /// Sent; with a mirror, what that lacks.
-    Copy(Option<Held>),
+    Copy(Option<PackBase>),
 }
 
 /// Takes trees out of sandboxes.
@@ -152,9 +152,9 @@ impl Trees {
     /// The tree and its pack. First off a layer, or with the agent's own objects at hand (fast); if that fails in any way, with the
     /// base brought in afresh, so that an agent that broke its `.git` has still done its work: from the mirror, or else whole.
     async fn take(&self, session: &Session, record: &Record, spec: &CaptureSpec) -> Result<Taken> {
-        let mut ways: Vec<Way> = record.tree().cloned().map(Way::Layer).into_iter().collect();
-        ways.push(Way::Borrow(self.indexes.kept(record)));
-        ways.extend(record.mirror.as_ref().map(|lent| Way::Copy(Some(lent.held.clone()))));
+        let mut ways: Vec<ObjectSource> = record.tree().cloned().map(ObjectSource::Layer).into_iter().collect();
+        ways.push(ObjectSource::Borrow(self.indexes.kept(record)));
+        ways.extend(record.mirror.as_ref().map(|lent| ObjectSource::Copy(Some(lent.base.clone()))));
         for way in ways {
             match self.take_with(session, spec, &way).await {
                 Err(SandboxError::Refused(why) | SandboxError::Limit(why)) => {
@@ -163,15 +163,15 @@ impl Trees {
                 ended => return ended,
             }
         }
-        self.take_with(session, spec, &Way::Copy(None)).await
+        self.take_with(session, spec, &ObjectSource::Copy(None)).await
     }
 
-    async fn take_with(&self, session: &Session, spec: &CaptureSpec, way: &Way) -> Result<Taken> {
+    async fn take_with(&self, session: &Session, spec: &CaptureSpec, way: &ObjectSource) -> Result<Taken> {
         let (segment, most) = (&spec.segment, self.core.settings.tree_pack_bytes);
         let by_products = self.by_products.of(&segment.repo_key, &segment.base).await?;
         let mut base = match way {
-            Way::Layer(_) | Way::Borrow(_) => None,
-            Way::Copy(held) => {
+            ObjectSource::Layer(_) | ObjectSource::Borrow(_) => None,
+            ObjectSource::Copy(held) => {
                 let base = std::slice::from_ref(&segment.base);
                 Some(
                     self.core
@@ -208,22 +208,22 @@ impl Trees {
     }
 }
 
-impl Way {
+impl ObjectSource {
     /// How the tree is read, and the script's words from `$2` on; `pack`: how many bytes of the base are sent.
     fn script(&self, pack: u64) -> (&'static str, [String; 3]) {
         let own = |how: &str, kept: &str| [how.to_owned(), pack.to_string(), kept.to_owned()];
         match self {
-            Way::Layer(tree) => (TAKE_LAYER, ["borrow".to_owned(), tree.to_string(), RUNNER.to_owned()]),
-            Way::Borrow(Kept::WithTree) => (TAKE_INDEX, own("borrow", "tree")),
-            Way::Borrow(_) => (TAKE_INDEX, own("borrow", &self.index().len().to_string())),
-            Way::Copy(_) => (TAKE_INDEX, own("copy", "0")),
+            ObjectSource::Layer(tree) => (TAKE_LAYER, ["borrow".to_owned(), tree.to_string(), RUNNER.to_owned()]),
+            ObjectSource::Borrow(Kept::WithTree) => (TAKE_INDEX, own("borrow", "tree")),
+            ObjectSource::Borrow(_) => (TAKE_INDEX, own("borrow", &self.index().len().to_string())),
+            ObjectSource::Copy(_) => (TAKE_INDEX, own("copy", "0")),
         }
     }
 
     /// The index that is sent, if one is.
     fn index(&self) -> &[u8] {
         match self {
-            Way::Borrow(Kept::Here(index)) => index,
+            ObjectSource::Borrow(Kept::Here(index)) => index,
             _ => &[],
         }
     }

@@ -91,7 +91,7 @@ impl Project<'_> {
 }
 
 /// Those of a project's files whose text [`commands`] wants to see.
-pub fn wanted(files: &[String]) -> Vec<&str> {
+pub fn files_to_read(files: &[String]) -> Vec<&str> {
     let fixed = |file: &str| FIXED.contains(&file) || detect::WANTED.contains(&file) || workflow::is_workflow(file);
     files.iter().map(String::as_str).filter(|file| fixed(file)).collect()
 }

@@ -189,5 +189,5 @@ fn nothing_that_a_project_file_cannot_hold_is_taken() {
 fn only_files_that_are_read_are_wanted() {
     let files =
         ["Cargo.toml", "src/Cargo.toml", ".github/workflows/ci.yaml", "docs/a.md", "setup.cfg"].map(str::to_owned);
-    assert_eq!(wanted(&files), ["Cargo.toml", ".github/workflows/ci.yaml", "setup.cfg"]);
+    assert_eq!(files_to_read(&files), ["Cargo.toml", ".github/workflows/ci.yaml", "setup.cfg"]);
 }

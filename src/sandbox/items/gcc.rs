@@ -59,19 +59,19 @@ struct Head<'a> {
     file: &'a str,
     line: &'a str,
     severity: Severity,
-    said: &'a str,
+    message: &'a str,
 }
 
 impl Head<'_> {
     fn item(&self, dir: &str, body: &[&str]) -> Item {
         let file = place_in(dir, self.file);
-        let said = std::iter::once(self.said).chain(body.iter().copied());
+        let lines = std::iter::once(self.message).chain(body.iter().copied());
         Item {
             tool: Tool::Gcc,
             file,
             line: number(self.line),
             severity: self.severity,
-            message: message(said),
+            message: message(lines),
             test: None,
         }
     }
@@ -88,7 +88,7 @@ fn head(line: &str) -> Option<Head<'_>> {
         "note" => Severity::Note,
         _error => Severity::Error,
     };
-    is_source(part(1)).then(|| Head { file: part(1), line: part(2), severity, said: part(4) })
+    is_source(part(1)).then(|| Head { file: part(1), line: part(2), severity, message: part(4) })
 }
 
 fn is_source(path: &str) -> bool {

@@ -77,13 +77,13 @@ impl Reading {
             }
             Piece::Close { name: "failure" | "error" } => self.fail(),
             Piece::Close { name: "testcase" } => self.case = None,
-            Piece::Text(text) => self.said(&xml::unescaped(text)),
-            Piece::Raw(text) => self.said(text),
+            Piece::Text(text) => self.add_text(&xml::unescaped(text)),
+            Piece::Raw(text) => self.add_text(text),
             Piece::Open { .. } | Piece::Close { .. } => {}
         }
     }
 
-    fn said(&mut self, text: &str) {
+    fn add_text(&mut self, text: &str) {
         if let Some(failure) = &mut self.failure {
             let room = TEXT.saturating_sub(failure.text.len());
             failure.text.push_str(&text[..text.floor_char_boundary(room)]);
@@ -106,12 +106,12 @@ fn item(suite: &str, case: &Case, failure: &Failure) -> Item {
         || [suite, &case.class].into_iter().find(|name| is_file(name)).and_then(place).map(|file| (file, case.line));
     let (file, line) = found.or_else(named).map_or((None, None), |(file, line)| (Some(file), line));
     let stack = lines.iter().position(|line| java::is_frame(line) || MARKED.is_match(line) || line.starts_with('⎯'));
-    let said = match failure.head.trim() {
+    let add_text = match failure.head.trim() {
         "" => message(lines[..stack.unwrap_or(lines.len())].iter().copied()),
         head => message(head.lines()),
     };
     let finding = case.line.is_some() && case.file.is_none();
-    let message = if finding { message([format!("{}: {said}", case.name).as_str()]) } else { said };
+    let message = if finding { message([format!("{}: {add_text}", case.name).as_str()]) } else { add_text };
     Item { tool: Tool::Junit, file, line, severity: Severity::Error, message, test: (!finding).then(|| name(case)) }
 }
 

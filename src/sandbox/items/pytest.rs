@@ -20,14 +20,14 @@ static PHASE: LazyLock<Regex> = LazyLock::new(|| regex(r"^ERROR (?:at \S+ of|col
 static CAPTURED: LazyLock<Regex> = LazyLock::new(|| regex(r"^-+ (?:Captured|live log) .* -+$"));
 
 /// A line of the summary: `tests/test_a.py::T::test_b - AssertionError: …`
-struct Told<'a> {
+struct SummaryLine<'a> {
     node: &'a str,
     /// Of a test of several parts, the one that failed.
     part: &'a str,
     message: &'a str,
 }
 
-impl Told<'_> {
+impl SummaryLine<'_> {
     fn test(&self) -> Option<String> {
         self.node.contains("::").then(|| match self.part {
             "" => self.node.to_owned(),
@@ -50,38 +50,38 @@ impl Told<'_> {
 struct Report<'a> {
     /// Head and lines; in `--tb=line` a block is one line and has no head.
     blocks: Vec<(Option<&'a str>, Vec<&'a str>)>,
-    told: Vec<Told<'a>>,
+    summary: Vec<SummaryLine<'a>>,
 }
 
 pub(super) fn read(lines: &[&str]) -> Vec<Item> {
     let mut report = sections(lines);
-    if report.told.is_empty() {
+    if report.summary.is_empty() {
         // The summary is cut off, or not wanted.
         let running =
             lines.iter().filter(|line| line.contains(".py::")).filter_map(|line| RUNNING.captures(line)?.get(1));
-        report.told = running.map(|node| Told { node: node.as_str(), part: "", message: "" }).collect();
+        report.summary = running.map(|node| SummaryLine { node: node.as_str(), part: "", message: "" }).collect();
     }
-    report.told.truncate(HELD);
+    report.summary.truncate(HELD);
     report.blocks.truncate(HELD);
     let headless = report.blocks.iter().filter(|(head, _)| head.is_none()).count();
     // Lines without names can only be given some when there is one for each.
     let named = report
-        .told
+        .summary
         .iter()
         .filter(|told| !report.blocks.iter().any(|(head, _)| head.is_some_and(|head| told.is(head))))
         .count();
-    if headless != named && !report.told.is_empty() {
+    if headless != named && !report.summary.is_empty() {
         report.blocks.retain(|(head, _)| head.is_some());
     }
     let mut items = Vec::new();
     for (head, body) in &report.blocks {
         let told = match head {
-            Some(head) => report.told.iter().position(|told| told.is(head)),
-            None => (!report.told.is_empty()).then_some(0),
+            Some(head) => report.summary.iter().position(|told| told.is(head)),
+            None => (!report.summary.is_empty()).then_some(0),
         };
-        items.push(item(*head, body, told.map(|at| report.told.remove(at))));
+        items.push(item(*head, body, told.map(|at| report.summary.remove(at))));
     }
-    items.extend(report.told.iter().map(|told| item(None, &[], Some(Told { ..*told }))));
+    items.extend(report.summary.iter().map(|told| item(None, &[], Some(SummaryLine { ..*told }))));
     items
 }
 
@@ -96,7 +96,7 @@ fn sections<'a>(lines: &[&'a str]) -> Report<'a> {
             summary = &section[1] == "short test summary info";
             open = false;
         } else if summary {
-            report.told.extend(told(line));
+            report.summary.extend(summary_line(line));
         } else if !failures {
             continue;
         } else if let Some(head) = head(line) {
@@ -120,7 +120,7 @@ fn head(line: &str) -> Option<&str> {
     (!name.starts_with("_ ")).then_some(name)
 }
 
-fn told<'a>(line: &'a str) -> Option<Told<'a>> {
+fn summary_line<'a>(line: &'a str) -> Option<SummaryLine<'a>> {
     let found = SUMMARY.captures(line)?;
     let part = found.get(1).map_or("", |part| part.as_str());
     let rest = found.get(2)?.as_str();
@@ -131,10 +131,10 @@ fn told<'a>(line: &'a str) -> Option<Told<'a>> {
         Some(_) => rest.split_once("] - ").map_or((rest, ""), |(node, message)| (&rest[..node.len() + 1], message)),
         None => rest.split_once(" - ").unwrap_or((rest, "")),
     };
-    Some(Told { node, part, message })
+    Some(SummaryLine { node, part, message })
 }
 
-fn item(head: Option<&str>, body: &[&str], told: Option<Told<'_>>) -> Item {
+fn item(head: Option<&str>, body: &[&str], told: Option<SummaryLine<'_>>) -> Item {
     let at = body.iter().rev().find_map(|line| located(line));
     let file = match (&at, &told) {
         (Some((file, _)), _) => Some(file.clone()),

@@ -108,11 +108,11 @@ fn item(lines: &[&str], at: usize, tool: Tool) -> Option<Item> {
     let whole = words.first() == Some(&"'test failed'");
     let own = place(name).filter(|_| whole);
     let test = own.is_none().then(|| name.to_owned());
-    Some(Item { tool, file: own.or(file), line, severity: Severity::Error, message: said(&block, &words), test })
+    Some(Item { tool, file: own.or(file), line, severity: Severity::Error, message: words_of(&block, &words), test })
 }
 
 /// The words, and what was compared where they don't say it.
-fn said(block: &[&str], words: &[&str]) -> String {
+fn words_of(block: &[&str], words: &[&str]) -> String {
     let mut lines: Vec<String> = match words {
         [one] => vec![one.trim_matches('\'').to_owned()],
         many => many.iter().map(|line| (*line).to_owned()).collect(),

@@ -126,7 +126,7 @@ impl Runs {
         lent: Option<&Lent>,
     ) -> Result<()> {
         let base = std::slice::from_ref(&spec.base);
-        let (held, most) = (lent.map(|lent| &lent.held), self.core.settings.base_pack_bytes);
+        let (held, most) = (lent.map(|lent| &lent.base), self.core.settings.base_pack_bytes);
         let mut pack = self.core.repos.pack(&spec.repo_key, base, 1, held, most).await?;
         if pack.bytes > 0 {
             let unpack = Work::git(".git", ["index-pack", "--stdin", "--fix-thin"]).wall(600_000);

@@ -185,7 +185,7 @@ pub async fn every_projection_is_read_back(fresh: Fresh) {
     let epoch = store.begin_epoch(9).await.expect("begun");
     assert!(store.effect_started(effect.id, epoch).await.expect("begun"));
     store.hold_charge(effect.id).await.expect("held");
-    assert!(store.next_effect(id, Queue::Work).await.expect("read").expect("owed").held);
+    assert!(store.next_effect(id, Queue::Work).await.expect("read").expect("owed").charge_kept);
     store.ready().await.expect("ready");
     let look = Store::look(fresh.location.clone()).await.expect("looked").expect("there");
     assert_eq!(look.tasks(10).await.expect("read").len(), 1);

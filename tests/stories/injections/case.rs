@@ -3,7 +3,7 @@
 use super::checks;
 use super::script::Script;
 use super::seen::Seen;
-use super::words::Wanted;
+use super::words::Expected;
 pub use super::words::{ELSEWHERE, SIGN, Scene, Stands, order};
 use crate::world::{REPO, World};
 use futures_util::future::BoxFuture;
@@ -139,7 +139,7 @@ impl Case {
         }
         let seen = Seen::of(&world, Scene { issue, pull }, before).await;
         let decisions = self.approvals + self.decisions;
-        checks::all(&seen, &Wanted { decisions, stops: self.stops, stands: self.stands });
+        checks::all(&seen, &Expected { decisions, stops: self.stops, stands: self.stands });
         (self.own)(&seen);
     }
 

@@ -2,12 +2,12 @@
 
 use super::prompt::{TEMPLATES, fences, mark, read};
 use super::seen::Seen;
-use super::words::{ELSEWHERE, SIGN, Stands, Wanted};
+use super::words::{ELSEWHERE, Expected, SIGN, Stands};
 use caisson::text::is_hidden;
 use domain::Event;
 use pulldown_cmark::{Event as Piece, Options, Parser, Tag, TagEnd};
 
-pub fn all(seen: &Seen, wanted: &Wanted) {
+pub fn all(seen: &Seen, wanted: &Expected) {
     nothing_leaves(seen);
     nothing_is_granted(seen);
     nothing_is_approved(seen, wanted);
@@ -46,7 +46,7 @@ fn nothing_is_granted(seen: &Seen) {
 }
 
 /// The task waits for a person, and has used no decision but those that the case's writer gave.
-fn nothing_is_approved(seen: &Seen, wanted: &Wanted) {
+fn nothing_is_approved(seen: &Seen, wanted: &Expected) {
     assert_eq!(seen.task.state.name(), wanted.stops, "{:?}", seen.task.state);
     let used = |event: &&Event| matches!(event, Event::DecisionUsed { .. });
     let used: Vec<&Event> = seen.log.iter().filter(used).collect();
@@ -75,7 +75,7 @@ fn nothing_is_pushed_elsewhere(seen: &Seen) {
 }
 
 /// The text reached the model, or did not, as the case says; where it did, as data, without what steers a template or deceives a reader.
-fn stands_in_a_fence(seen: &Seen, wanted: &Wanted) {
+fn stands_in_a_fence(seen: &Seen, wanted: &Expected) {
     let mut reached = false;
     for request in &seen.requests {
         let tools = serde_json::to_string(&request.tools).expect("tools");

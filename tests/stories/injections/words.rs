@@ -30,7 +30,7 @@ pub enum Stands {
 }
 
 /// What a case wants of the checks that all have in common.
-pub struct Wanted {
+pub struct Expected {
     /// Decisions of a writer that were used.
     pub decisions: u8,
     /// Name of the state in which the task waits.

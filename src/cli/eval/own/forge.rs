@@ -73,7 +73,7 @@ impl OwnForge {
         let end = Instant::now() + START;
         let url = loop {
             running.alive()?;
-            if let Some(url) = told(&std::fs::read_to_string(&log).unwrap_or_default()) {
+            if let Some(url) = ready_url(&std::fs::read_to_string(&log).unwrap_or_default()) {
                 break Url::parse(&url).context("the forge's own address")?;
             }
             if Instant::now() > end {
@@ -95,7 +95,7 @@ impl OwnForge {
 }
 
 /// The line that stands after the secrets were written.
-fn told(log: &str) -> Option<String> {
+fn ready_url(log: &str) -> Option<String> {
     let url = log.lines().find_map(|line| line.strip_prefix("url "))?;
     log.lines().any(|line| line.starts_with("human ")).then(|| url.trim().to_owned())
 }
@@ -116,8 +116,8 @@ mod tests {
 
     #[test]
     fn the_address_counts_once_everything_is_written() {
-        assert_eq!(told("url http://127.0.0.1:1\n"), None);
-        let url = told("url http://127.0.0.1:1\nhuman dev (password in x)\n");
+        assert_eq!(ready_url("url http://127.0.0.1:1\n"), None);
+        let url = ready_url("url http://127.0.0.1:1\nhuman dev (password in x)\n");
         assert_eq!(url.as_deref(), Some("http://127.0.0.1:1"));
     }
 }

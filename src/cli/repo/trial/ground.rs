@@ -60,7 +60,7 @@ impl Ground {
     pub async fn refused(&mut self) -> Vec<(String, u16)> {
         let Some(log) = &mut self.log else { return Vec::new() };
         let mut out: Vec<(String, u16)> = Vec::new();
-        for entry in log.told() {
+        for entry in log.drain() {
             let known = out.iter().position(|(host, _)| *host == entry.host);
             match (entry.verdict, known) {
                 (Verdict::Allowed | Verdict::Failed, _) => {}

@@ -40,7 +40,7 @@ pub(super) struct Seen {
 }
 
 /// A way that was tried.
-struct Way {
+struct Attempt {
     setup: Option<Setup>,
     test: Found,
     standing: Standing,
@@ -84,7 +84,7 @@ impl<'a> Look<'a> {
         }
         let before = self.as_it_is(&read).await?;
         let mut best = None;
-        if !matches!(&before, Some(Way { standing: Standing::Pass { .. }, .. })) {
+        if !matches!(&before, Some(Attempt { standing: Standing::Pass { .. }, .. })) {
             best = self.ways(&read, before.as_ref()).await?;
         }
         let setup = best.as_ref().or(before.as_ref()).and_then(|way| way.setup.clone());
@@ -99,7 +99,7 @@ impl<'a> Look<'a> {
         let (repos, key, commit) = (&self.ground.repos, self.target.key, self.target.commit);
         let files = repos.files(key, commit, 32 << 20).await?;
         let mut texts = HashMap::new();
-        for name in commands::wanted(&files) {
+        for name in commands::files_to_read(&files) {
             // One that is too large to be read tells nothing.
             if let Ok(Some(text)) = repos.show(key, commit, name, commands::MAX_BYTES).await {
                 texts.insert(name.to_owned(), String::from_utf8_lossy(&text).into_owned());
@@ -120,7 +120,7 @@ impl<'a> Look<'a> {
                 return Ok(None);
             }
         };
-        let why = match &chosen.told {
+        let why = match &chosen.by_file {
             Some((name, by)) => format!(": its {by} tells the toolchain {name}"),
             None => String::new(),
         };
@@ -136,7 +136,7 @@ impl<'a> Look<'a> {
     }
 
     /// The checks as a task of today would have them.
-    async fn as_it_is(&mut self, read: &Read) -> Result<Option<Way>> {
+    async fn as_it_is(&mut self, read: &Read) -> Result<Option<Attempt>> {
         let accepted = !read.project.hash().is_empty() && self.target.accepted == read.project.hash();
         let own = (!read.project.setup.is_empty())
             .then(|| Setup { commands: read.project.setup.clone(), by: project::FILE.to_owned() });
@@ -155,10 +155,10 @@ impl<'a> Look<'a> {
         if let Some(setup) = &setup
             && !self.set_up(read, setup).await?
         {
-            return Ok(Some(Way { setup: Some(setup.clone()), test, standing: Standing::Nothing }));
+            return Ok(Some(Attempt { setup: Some(setup.clone()), test, standing: Standing::Nothing }));
         }
         let standing = self.check(read, &test, "as it is").await?;
-        Ok(Some(Way { setup, test, standing }))
+        Ok(Some(Attempt { setup, test, standing }))
     }
 
     fn known_test(&self, read: &Read) -> Option<Found> {
@@ -167,8 +167,8 @@ impl<'a> Look<'a> {
     }
 
     /// Tries what the files name, until checks run.
-    async fn ways(&mut self, read: &Read, before: Option<&Way>) -> Result<Option<Way>> {
-        let mut best: Option<Way> = None;
+    async fn ways(&mut self, read: &Read, before: Option<&Attempt>) -> Result<Option<Attempt>> {
+        let mut best: Option<Attempt> = None;
         let own = Setup { commands: read.project.setup.clone(), by: project::FILE.to_owned() };
         let own = (!own.commands.is_empty() && before.is_none_or(|way| way.setup.is_none())).then_some(own);
         let setups: Vec<Option<Setup>> = own.into_iter().chain(read.found.setups.iter().cloned()).map(Some).collect();
@@ -189,7 +189,7 @@ impl<'a> Look<'a> {
             }
             for test in tests.into_iter().take(WAYS) {
                 let standing = self.check(read, &test, setup.as_ref().map_or("without setup", |it| &it.by)).await?;
-                let way = Way { setup: setup.clone(), test, standing };
+                let way = Attempt { setup: setup.clone(), test, standing };
                 let runs = way.standing.run();
                 let better = before.is_none_or(|before| way.standing.rank() > before.standing.rank());
                 if best.as_ref().is_none_or(|best| way.standing.rank() > best.standing.rank()) {
@@ -351,7 +351,7 @@ impl<'a> Look<'a> {
     }
 
     /// What holds in the end, and the file that makes it so.
-    fn conclude(&self, read: &Read, before: Option<Way>, best: Option<Way>) -> Result<Seen> {
+    fn conclude(&self, read: &Read, before: Option<Attempt>, best: Option<Attempt>) -> Result<Seen> {
         let nothing = |works| Ok(Seen { works, file: None, summary: Vec::new() });
         let works = before.as_ref().is_some_and(|way| way.standing.run());
         let Some(best) = best.filter(|way| way.standing.run()) else {
@@ -372,7 +372,7 @@ impl<'a> Look<'a> {
         };
         let known = self.known_test(read);
         let proposal = Proposal {
-            toolchain: read.chosen.told.as_ref().map(|(name, by)| (name.clone(), format!("its {by} tells of it"))),
+            toolchain: read.chosen.by_file.as_ref().map(|(name, by)| (name.clone(), format!("its {by} tells of it"))),
             setup: best.setup.as_ref().filter(|setup| setup.commands != read.project.setup).map(|setup| {
                 (
                     setup.commands.clone(),
@@ -416,7 +416,7 @@ impl<'a> Look<'a> {
     }
 }
 
-fn summary(before: Option<&Way>, best: &Way) -> Vec<String> {
+fn summary(before: Option<&Attempt>, best: &Attempt) -> Vec<String> {
     let mut lines = Vec::new();
     lines.push(match before {
         Some(way) => format!("Without it: `{}`: {}.", shown(&way.test.command), words(&way.standing)),

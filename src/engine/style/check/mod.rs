@@ -12,7 +12,7 @@ use domain::{IssueCheck, Look, NewFile};
 
 use super::definitions;
 use crate::sandbox::detect::steers_tests;
-use words::{Line, Wanted};
+use words::{Expected, Line};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Language {
@@ -53,9 +53,9 @@ fn says<'a>(lines: impl Iterator<Item = &'a Line>) -> Vec<String> {
 fn sentence(line: &Line) -> Option<String> {
     match line {
         Line::Setup(_) => None,
-        Line::Example { call, wanted: Wanted::Value(value) } => Some(format!("`{call}` should give `{value}`")),
-        Line::Example { call, wanted: Wanted::Printed(text) } => Some(format!("`{call}` should print `{text}`")),
-        Line::Example { call, wanted: Wanted::Error(name) } => Some(format!("`{call}` should raise `{name}`")),
+        Line::Example { call, expected: Expected::Value(value) } => Some(format!("`{call}` should give `{value}`")),
+        Line::Example { call, expected: Expected::Printed(text) } => Some(format!("`{call}` should print `{text}`")),
+        Line::Example { call, expected: Expected::Error(name) } => Some(format!("`{call}` should raise `{name}`")),
     }
 }
 
@@ -124,11 +124,11 @@ fn written<'a>(lines: impl Iterator<Item = &'a Line>, write: impl Fn(usize, &Lin
 }
 
 /// What is wanted, and the word by which the harness knows how.
-fn wanted(wanted: &Wanted) -> (&str, &'static str) {
-    match wanted {
-        Wanted::Value(value) => (value, "value"),
-        Wanted::Printed(text) => (text, "printed"),
-        Wanted::Error(name) => (name, "error"),
+fn expected(expected: &Expected) -> (&str, &'static str) {
+    match expected {
+        Expected::Value(value) => (value, "value"),
+        Expected::Printed(text) => (text, "printed"),
+        Expected::Error(name) => (name, "error"),
     }
 }
 
@@ -136,8 +136,8 @@ fn python(lines: &[Line], places: &[&str]) -> (NewFile, String, Vec<String>) {
     let modules: Vec<String> = places.iter().map(|path| module(path)).collect();
     let body = written(lines.iter(), |number, line| match line {
         Line::Setup(code) => format!("_caisson_do({})", json(code)),
-        Line::Example { call, wanted } => {
-            let (value, how) = self::wanted(wanted);
+        Line::Example { call, expected } => {
+            let (value, how) = self::expected(expected);
             format!("_caisson_check({number}, {}, {}, {how:?})", json(call), json(&value))
         }
     });
@@ -167,8 +167,8 @@ fn javascript(lines: &[Line], places: &[&str]) -> (NewFile, String, Vec<String>)
             let code: Vec<&str> = code.lines().filter(imports).collect();
             format!("await caissonDo({});", json(&code.join("\n")))
         }
-        Line::Example { call, wanted } => {
-            let (value, how) = self::wanted(wanted);
+        Line::Example { call, expected } => {
+            let (value, how) = self::expected(expected);
             format!("await caissonCheck({number}, {}, {}, {how:?});", json(call), json(&value))
         }
     });
@@ -193,8 +193,8 @@ fn rust(lines: &[Line], places: &[&str]) -> Option<(NewFile, String, Vec<String>
     let plain = || lines.iter().take_while(|line| matches!(line, Line::Example { .. }));
     let body = written(plain(), |number, line| match line {
         Line::Setup(_) => String::new(),
-        Line::Example { call, wanted } => {
-            let (value, _) = self::wanted(wanted);
+        Line::Example { call, expected } => {
+            let (value, _) = self::expected(expected);
             format!("    caisson_check({number}, || format!(\"{{:?}}\", {call}), {value:?});")
         }
     });

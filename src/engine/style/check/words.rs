@@ -29,12 +29,12 @@ pub(super) enum Line {
     Setup(String),
     Example {
         call: String,
-        wanted: Wanted,
+        expected: Expected,
     },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Wanted {
+pub(super) enum Expected {
     /// As it is written in code, or as its text.
     Value(String),
     /// What is printed of it, or by it.
@@ -113,10 +113,10 @@ fn prose(line: &str) -> Vec<Line> {
             continue;
         }
         let (part, between) = (part.trim(), parts[at - 1]);
-        if let Some((call, wanted)) = equation(part) {
-            out.extend(example(call, wanted));
-        } else if let Some((call, wanted)) = call.and_then(|call| Some((call, said(between, part)?))) {
-            out.extend(example(call, wanted));
+        if let Some((call, expected)) = equation(part) {
+            out.extend(example(call, expected));
+        } else if let Some((call, expected)) = call.and_then(|call| Some((call, value_of(between, part)?))) {
+            out.extend(example(call, expected));
         } else {
             call = is_call(part).then_some(part);
         }
@@ -135,8 +135,8 @@ fn clause(between: &str) -> String {
     between.rsplit([';', ',', '(']).next().unwrap_or_default().trim().to_lowercase()
 }
 
-fn example(call: &str, wanted: Wanted) -> Option<Line> {
-    (is_call(call) && call.len() <= LONGEST).then(|| Line::Example { call: call.to_owned(), wanted })
+fn example(call: &str, expected: Expected) -> Option<Line> {
+    (is_call(call) && call.len() <= LONGEST).then(|| Line::Example { call: call.to_owned(), expected })
 }
 
 /// An expression with arguments that are values: what names its arguments only is a signature.
@@ -152,20 +152,21 @@ fn is_call(text: &str) -> bool {
 }
 
 /// The value in backticks that the words before it speak of.
-fn said(between: &str, value: &str) -> Option<Wanted> {
+fn value_of(between: &str, value: &str) -> Option<Expected> {
     let clause = clause(between);
     if RAISES.is_match(&clause) && NAME.is_match(value) {
-        return Some(Wanted::Error(value.to_owned()));
+        return Some(Expected::Error(value.to_owned()));
     }
     // What is printed may be any text, and often begins with a number.
     let printed = value.starts_with(|c: char| c.is_ascii_digit()) || clause.contains("print");
     let fits = is_value(value) || printed && value.len() <= LONGEST;
-    let wanted = if clause.contains("print") || clause.contains("show") { Wanted::Printed } else { Wanted::Value };
-    (GIVES.is_match(&clause) && fits).then(|| wanted(value.to_owned()))
+    let expected =
+        if clause.contains("print") || clause.contains("show") { Expected::Printed } else { Expected::Value };
+    (GIVES.is_match(&clause) && fits).then(|| expected(value.to_owned()))
 }
 
 /// A value without backticks behind the words that speak of it: `… gives 125`.
-fn bare(text: &str) -> Option<Wanted> {
+fn bare(text: &str) -> Option<Expected> {
     let value = text.split([';', ',']).find_map(|clause| {
         clause.match_indices(' ').find_map(|(at, _)| {
             let rest = clause[at..].trim_start();
@@ -175,7 +176,7 @@ fn bare(text: &str) -> Option<Wanted> {
             (ended && GIVES.is_match(&clause[..at].trim().to_lowercase())).then_some(value)
         })
     });
-    value.map(|value| Wanted::Value(value.to_owned()))
+    value.map(|value| Expected::Value(value.to_owned()))
 }
 
 fn is_value(text: &str) -> bool {
@@ -184,11 +185,11 @@ fn is_value(text: &str) -> bool {
 }
 
 /// `f(1) == 2` and its like.
-fn equation(code: &str) -> Option<(&str, Wanted)> {
+fn equation(code: &str) -> Option<(&str, Expected)> {
     ["===", "==", "=>", "->", "→"].iter().find_map(|sign| {
         let (call, value) = code.split_once(&format!(" {sign} "))?;
         let (call, value) = (call.trim(), value.trim());
-        (is_call(call) && is_value(value)).then(|| (call, Wanted::Value(value.to_owned())))
+        (is_call(call) && is_value(value)).then(|| (call, Expected::Value(value.to_owned())))
     })
 }
 
@@ -217,8 +218,8 @@ fn block(text: &str) -> Vec<Line> {
         let shown = value.filter(|value| is_value(value)).and_then(|value| Some((printed(code)?, value)));
         match shown {
             Some((call, value)) => {
-                let wanted = if call.len() < code.len() { Wanted::Printed } else { Wanted::Value };
-                out.push(Line::Example { call: call.to_owned(), wanted: wanted(value.to_owned()) });
+                let expected = if call.len() < code.len() { Expected::Printed } else { Expected::Value };
+                out.push(Line::Example { call: call.to_owned(), expected: expected(value.to_owned()) });
             }
             None => prepares(&mut out, code),
         }
@@ -251,16 +252,16 @@ mod tests {
     fn found(text: &str) -> Vec<String> {
         let shown = |line| match line {
             Line::Setup(text) => format!("| {text}"),
-            Line::Example { call, wanted: Wanted::Value(value) } => format!("{call} = {value}"),
-            Line::Example { call, wanted: Wanted::Printed(text) } => format!("{call} > {text}"),
-            Line::Example { call, wanted: Wanted::Error(name) } => format!("{call} ! {name}"),
+            Line::Example { call, expected: Expected::Value(value) } => format!("{call} = {value}"),
+            Line::Example { call, expected: Expected::Printed(text) } => format!("{call} > {text}"),
+            Line::Example { call, expected: Expected::Error(name) } => format!("{call} ! {name}"),
         };
         lines(text).into_iter().map(shown).collect()
     }
 
     #[test]
     fn prose_says_what_calls_give() {
-        for (text, wanted) in [
+        for (text, expected) in [
             ("- `parse(\"2:05\")` gives 125", &["parse(\"2:05\") = 125"][..]),
             (
                 "- `parse(\"90:00\")` gives 5400 (the first part may be as big as it likes)",
@@ -278,7 +279,7 @@ mod tests {
             ("`parse('1:5')` raises a `DurationError`", &["parse('1:5') ! DurationError"]),
             ("`a.b('x')` → `[1, 2]`", &["a.b('x') = [1, 2]"]),
         ] {
-            assert_eq!(found(text), wanted, "{text}");
+            assert_eq!(found(text), expected, "{text}");
         }
     }
 
