@@ -27,6 +27,11 @@ pub enum PauseReason {
         /// How much of what, and from when on there is more.
         sentence: String,
     },
+    /// As [`PauseReason::DaySpent`], in one calendar month.
+    MonthSpent {
+        /// How much of what, and from when on there is more.
+        sentence: String,
+    },
     /// It makes no progress: no usable tool calls, no answer that could be stored, or a sandbox that is lost too often.
     Stuck {
         /// What happened, without a full stop.

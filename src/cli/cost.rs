@@ -4,7 +4,7 @@ use super::printer::Printer;
 use super::store::location;
 use crate::clock::now;
 use crate::config::Process;
-use crate::store::{Cost, CostBy, DAY_MS, Store, day_began};
+use crate::store::{Cost, CostBy, DAY_MS, Store, day_began, month_began};
 use crate::text::{dollars, grouped};
 use anyhow::Result;
 use clap::{Args, ValueEnum};
@@ -19,7 +19,7 @@ enum By {
     Task,
 }
 
-/// A call whose answer was lost, or is awaited, counts with its worst case. Deleted tasks are not counted any more.
+/// A call whose answer was lost, or is awaited, counts with its worst case. Deleted tasks are counted until their month ends.
 #[derive(Debug, Args)]
 pub struct CostCommand {
     /// What each line is of.
@@ -80,15 +80,17 @@ impl CostCommand {
     }
 }
 
-/// What a day may still cost, where that is limited.
+/// What a day and a month may still cost, where that is limited.
 async fn limits(store: &Store, config: &Process, printer: &Printer) -> Result<()> {
-    let since = day_began(now());
-    let own = config.own_budgets().map(|(key, budget)| (Some(key), budget.day()));
-    for (key, most) in std::iter::once((None, config.budget.day())).chain(own) {
-        let Some(most) = most else { continue };
-        let spent = store.spent_since(since, key).await?;
-        let whose = key.unwrap_or("all repositories");
-        printer.say(&format!("today: {} of {} for {whose}", dollars(spent), dollars(most)));
+    let own = config.own_budgets().map(|(key, budget)| (Some(key), budget));
+    for (key, budget) in std::iter::once((None, &config.budget)).chain(own) {
+        let limits = [("today", day_began(now()), budget.day()), ("this month", month_began(now()), budget.month())];
+        for (when, since, most) in limits {
+            let Some(most) = most else { continue };
+            let spent = store.spent_since(since, key).await?;
+            let whose = key.unwrap_or("all repositories");
+            printer.say(&format!("{when}: {} of {} for {whose}", dollars(spent), dollars(most)));
+        }
     }
     Ok(())
 }

@@ -164,6 +164,8 @@ impl Found {
         self.when(!(most.is_finite() && most >= 0.0), &key("most_dollars"), "set 0 (no ceiling) or more");
         let day = budget.day_dollars;
         self.when(!(day.is_finite() && day >= 0.0), &key("day_dollars"), "set 0 (no limit) or more");
+        let month = budget.month_dollars;
+        self.when(!(month.is_finite() && month >= 0.0), &key("month_dollars"), "set 0 (no limit) or more");
         self.when(budget.tokens == 0, &key("tokens"), "set a number above 0");
         self.when(budget.actions == 0, &key("actions"), "set a number above 0");
         self.when(budget.minutes == 0, &key("minutes"), "set a number above 0");

@@ -259,6 +259,8 @@ pub struct Budget {
     pub minutes: u32,
     /// US dollars that all tasks may use in a day (UTC): those of the repository, or, in `[budget]`, of all repositories; 0 = no limit.
     pub day_dollars: f64,
+    /// As `day_dollars`, in a calendar month (UTC).
+    pub month_dollars: f64,
     /// Who may grant more.
     pub granted_by: GrantedBy,
     /// Most US dollars that one task may be granted in all, `dollars` included; 0 = no ceiling.
@@ -297,6 +299,11 @@ impl Budget {
     /// Millionths of a US dollar for a day; none = no limit.
     pub fn day(&self) -> Option<u64> {
         Some(amounts(self.day_dollars, 0, 0, 0).micro_usd).filter(|&most| most > 0)
+    }
+
+    /// Millionths of a US dollar for a calendar month; none = no limit.
+    pub fn month(&self) -> Option<u64> {
+        Some(amounts(self.month_dollars, 0, 0, 0).micro_usd).filter(|&most| most > 0)
     }
 
     /// `granted_by` as the task machine takes it.

@@ -260,7 +260,7 @@ impl Conversations {
         asking: &Asking<'_>,
     ) -> Result<Option<Asked>, Trouble> {
         let _one = self.purse.spending.lock().await;
-        if let Some(reason) = self.purse.day_spent(task, ready.worst_micro_usd).await? {
+        if let Some(reason) = self.purse.spent(task, ready.worst_micro_usd).await? {
             return Ok(Some(pause(reason)));
         }
         let starting = Input::ModelCallStarting { turn: asking.turn, worst_micro_usd: ready.worst_micro_usd };

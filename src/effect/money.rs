@@ -1,9 +1,10 @@
-//! What all tasks together may spend in a day: looked at before each model call, whose worst case counts.
+//! What all tasks together may spend in a day and in a month: looked at before each model call, whose worst case counts.
 
 use super::repository::request;
 use crate::clock::now;
 use crate::config::Process;
-use crate::store::{Store, day_began};
+use crate::config::process::Budget;
+use crate::store::{Store, day_began, month_began};
 use crate::text::dollars;
 use crate::trouble::Trouble;
 use domain::{PauseReason, Task};
@@ -17,35 +18,85 @@ pub(super) struct Purse {
     pub spending: tokio::sync::Mutex<()>,
 }
 
+/// A stretch of time whose money is limited.
+#[derive(Clone, Copy)]
+enum Period {
+    Day,
+    Month,
+}
+
+impl Period {
+    const ALL: [Self; 2] = [Self::Day, Self::Month];
+
+    fn began(self, now: i64) -> i64 {
+        match self {
+            Self::Day => day_began(now),
+            Self::Month => month_began(now),
+        }
+    }
+
+    /// Millionths of a dollar; none = no limit.
+    fn most(self, budget: &Budget) -> Option<u64> {
+        match self {
+            Self::Day => budget.day(),
+            Self::Month => budget.month(),
+        }
+    }
+
+    /// The key of the configuration.
+    fn key(self) -> &'static str {
+        match self {
+            Self::Day => "day_dollars",
+            Self::Month => "month_dollars",
+        }
+    }
+
+    /// Which one is meant, what one is called, and when there is more.
+    fn words(self) -> (&'static str, &'static str, &'static str) {
+        match self {
+            Self::Day => ("today", "a whole day", "the next day begins at midnight UTC"),
+            Self::Month => ("this month", "a whole month", "the next month begins on its first day at midnight UTC"),
+        }
+    }
+
+    fn spent(self, sentence: String) -> PauseReason {
+        match self {
+            Self::Day => PauseReason::DaySpent { sentence },
+            Self::Month => PauseReason::MonthSpent { sentence },
+        }
+    }
+}
+
 impl Purse {
-    /// Why a call that may cost so many millionths of a dollar is not made today; none when it may.
-    pub(super) async fn day_spent(&self, task: &Task, worst_micro_usd: u64) -> Result<Option<PauseReason>, Trouble> {
+    /// Why a call that may cost so many millionths of a dollar is not made now; none when it may.
+    pub(super) async fn spent(&self, task: &Task, worst_micro_usd: u64) -> Result<Option<PauseReason>, Trouble> {
         let key = &request(task)?.repository;
-        let (all, own) = (self.config.budget.day(), self.config.budget_of(key).day());
-        let own = own.filter(|_| self.config.repository(key).is_some_and(|entry| entry.budget.is_some()));
-        let since = day_began(now());
-        let days = [(all, None, "budget.day_dollars"), (own, Some(key.as_str()), "repositories.budget.day_dollars")];
-        for (most, of, name) in days {
-            let Some(most) = most else { continue };
-            if worst_micro_usd > most {
-                let (worst, most) = (dollars(worst_micro_usd), dollars(most));
-                return Ok(Some(PauseReason::DaySpent {
-                    sentence: format!(
-                        "one call may cost {worst}, and a whole day only {most} (`{name}`): the operator has to raise it, or lower `max_output_tokens` of the model"
-                    ),
-                }));
-            }
-            let spent = self.store.spent_since(since, of).await?;
-            if spent.saturating_add(worst_micro_usd) > most {
-                let whose = of.map_or_else(|| "all repositories".to_owned(), |key| format!("the repository {key}"));
-                return Ok(Some(PauseReason::DaySpent {
-                    sentence: format!(
-                        "{} of {} that {whose} may use today is spent, and the next call may cost {} (`{name}`); the next day begins at midnight UTC",
+        let own = self.config.repository(key).is_some_and(|entry| entry.budget.is_some());
+        let tables = [(None, "budget", &self.config.budget)]
+            .into_iter()
+            .chain(own.then(|| (Some(key.as_str()), "repositories.budget", self.config.budget_of(key))));
+        let now = now();
+        for (of, table, budget) in tables {
+            for period in Period::ALL {
+                let Some(most) = period.most(budget) else { continue };
+                let name = format!("{table}.{}", period.key());
+                let (this, whole, next) = period.words();
+                if worst_micro_usd > most {
+                    let (worst, most) = (dollars(worst_micro_usd), dollars(most));
+                    return Ok(Some(period.spent(format!(
+                        "one call may cost {worst}, and {whole} only {most} (`{name}`): the operator has to raise it, or lower `max_output_tokens` of the model"
+                    ))));
+                }
+                let spent = self.store.spent_since(period.began(now), of).await?;
+                if spent.saturating_add(worst_micro_usd) > most {
+                    let whose = of.map_or_else(|| "all repositories".to_owned(), |key| format!("the repository {key}"));
+                    return Ok(Some(period.spent(format!(
+                        "{} of {} that {whose} may use {this} is spent, and the next call may cost {} (`{name}`); {next}",
                         dollars(spent),
                         dollars(most),
                         dollars(worst_micro_usd)
-                    ),
-                }));
+                    ))));
+                }
             }
         }
         Ok(None)

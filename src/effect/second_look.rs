@@ -63,7 +63,7 @@ impl SecondLook {
         let key = |what: &str| format!("look:{what}:{}:{n}:{}:{}", task.id, self.epoch, row.tries);
         {
             let _one = self.purse.spending.lock().await;
-            if self.purse.day_spent(task, ready.worst_micro_usd).await?.is_some() {
+            if self.purse.spent(task, ready.worst_micro_usd).await?.is_some() {
                 return Ok(false);
             }
             let starting = Input::SecondLookStarting { n, worst_micro_usd: ready.worst_micro_usd };

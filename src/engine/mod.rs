@@ -43,6 +43,8 @@ pub use turn::{Ready, Refusal, TurnError, converse, prepare, prompt_tokens};
 
 /// The longest summary of older turns, and the most of a repository's rules, in characters.
 const SUMMARY: usize = 16_000;
+/// The most of one action's output that is sent, in characters, however large the window.
+const RESULT: usize = 24_000;
 
 /// What the operator sets for every conversation.
 #[derive(Debug, Clone)]
@@ -73,7 +75,7 @@ impl EngineConfig {
         Self {
             secret,
             max_output_tokens,
-            result_chars: 24_000,
+            result_chars: RESULT,
             summary_chars: SUMMARY,
             rules_chars: SUMMARY,
             spoken: false,
@@ -90,7 +92,9 @@ impl EngineConfig {
         let summary_chars = usize::try_from(entry.context_tokens * 4 / 10).map_or(SUMMARY, |tenth| tenth.min(SUMMARY));
         // An eighth.
         let rules_chars = usize::try_from(entry.context_tokens / 2).map_or(SUMMARY, |eighth| eighth.min(SUMMARY));
+        // A twentieth.
+        let result_chars = usize::try_from(entry.context_tokens / 5).map_or(RESULT, |twentieth| twentieth.min(RESULT));
         let (spoken, brief, must_call) = (entry.is_own_server(), entry.is_told_briefly(), entry.force_tools);
-        Self { summary_chars, rules_chars, spoken, brief, must_call, cache_key: !spoken, ..new }
+        Self { result_chars, summary_chars, rules_chars, spoken, brief, must_call, cache_key: !spoken, ..new }
     }
 }

@@ -71,7 +71,10 @@ pub fn paused(reason: &PauseReason) -> String {
 /// As [`paused`], with what is left to do where it is money that is wanted.
 pub(super) fn paused_now(reason: &PauseReason, about: &About<'_>) -> String {
     let mut text = paused(reason);
-    let of_money = matches!(reason, PauseReason::Budget { .. } | PauseReason::DaySpent { .. });
+    let of_money = matches!(
+        reason,
+        PauseReason::Budget { .. } | PauseReason::DaySpent { .. } | PauseReason::MonthSpent { .. }
+    );
     if let Some(plan) = about.task.plan.as_deref().filter(|_| of_money) {
         text.push_str("\n\nWhat it planned, as it noted last:\n\n");
         text.push_str(&document(plan, MAX_PLAN));
@@ -85,10 +88,8 @@ pub(super) fn pause_reason(reason: &PauseReason) -> String {
             "It has used what it was granted: {}. What it did so far is kept. `/budget 2 usd` (or `30 actions`, `20 min`, `100k tokens`) grants more and lets it go on; `/stop` ends it.",
             prose(what, MAX_REASON)
         ),
-        PauseReason::DaySpent { sentence } => format!(
-            "The day's money is used up: {}. What it did so far is kept. Write `/resume` when there is more; `/stop` ends it.",
-            prose(sentence, MAX_REASON).trim_end_matches('.')
-        ),
+        PauseReason::DaySpent { sentence } => money_spent("day", sentence),
+        PauseReason::MonthSpent { sentence } => money_spent("month", sentence),
         PauseReason::Stuck { sentence } => format!(
             "It got stuck: {}. Tell it how to go on with `/revise …` once a checkpoint stands, try again with `/resume`, or end it with `/stop`.",
             prose(sentence, MAX_REASON)
@@ -110,6 +111,13 @@ pub(super) fn pause_reason(reason: &PauseReason) -> String {
             prose(sentence, MAX_REASON).trim_end_matches('.')
         ),
     }
+}
+
+fn money_spent(period: &str, sentence: &str) -> String {
+    format!(
+        "The {period}'s money is used up: {}. What it did so far is kept. Write `/resume` when there is more; `/stop` ends it.",
+        prose(sentence, MAX_REASON).trim_end_matches('.')
+    )
 }
 
 /// `/resume` was followed.

@@ -47,6 +47,16 @@ pub fn day_began(now: i64) -> i64 {
     now - now.rem_euclid(DAY_MS)
 }
 
+/// When the calendar month of this instant began (UTC), both in Unix milliseconds.
+pub fn month_began(now: i64) -> i64 {
+    let first = jiff::Timestamp::from_millisecond(now).ok().and_then(|at| {
+        let day = at.to_zoned(jiff::tz::TimeZone::UTC).date().first_of_month();
+        day.to_zoned(jiff::tz::TimeZone::UTC).ok()
+    });
+    // An instant that no calendar has: nothing of it is forgotten.
+    first.map_or(0, |at| at.timestamp().as_millisecond())
+}
+
 const SPENT: &str = "SELECT CAST(COALESCE(SUM(micro_usd), 0) AS BIGINT) FROM charges WHERE at >= $1";
 const SPENT_OF: &str =
     "SELECT CAST(COALESCE(SUM(micro_usd), 0) AS BIGINT) FROM charges WHERE at >= $1 AND repository = $2";
@@ -138,4 +148,20 @@ pub(super) async fn project(
         _ => {}
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{DAY_MS, month_began};
+
+    #[test]
+    fn a_month_begins_on_its_first_day_at_midnight() {
+        // 1970, a leap year's February and March, and the last millisecond of a year.
+        let days = [(0, 0), (30, 0), (31, 31), (11_016, 10_988), (11_017, 11_017)];
+        for (day, first) in days {
+            assert_eq!(month_began(day * DAY_MS + 5), first * DAY_MS, "day {day}");
+            assert_eq!(month_began((day + 1) * DAY_MS - 1), first * DAY_MS, "day {day}");
+        }
+        assert_eq!(month_began(i64::MAX), 0);
+    }
 }

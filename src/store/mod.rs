@@ -32,7 +32,7 @@ mod writer;
 
 pub use addresses::Address;
 pub use append::{Append, Appended, Close, NewTask};
-pub use charges::{Cost, CostBy, DAY_MS, day_began};
+pub use charges::{Cost, CostBy, DAY_MS, day_began, month_began};
 pub use copy::{Copied, TABLES};
 pub use grants::TakeBack;
 pub use leases::{Claim, Claimed, Host};

@@ -5,7 +5,8 @@
 //! the texts it took up. Tests: `contract/retention.rs`.
 
 use super::body::Flag;
-use super::{Store, StoreError, queue};
+use super::{Store, StoreError, month_began, queue};
+use crate::clock::now;
 use domain::TaskId;
 use sqlx::AnyConnection;
 use sqlx::Row;
@@ -75,7 +76,6 @@ pub(super) async fn delete_task(c: &mut AnyConnection, id: TaskId) -> Result<Del
         "DELETE FROM task_events WHERE task = $1",
         "DELETE FROM actions WHERE task = $1",
         "DELETE FROM checkpoints WHERE task = $1",
-        "DELETE FROM charges WHERE task = $1",
         "DELETE FROM decisions WHERE task = $1",
         "DELETE FROM posts WHERE task = $1",
         "DELETE FROM tasks WHERE id = $1",
@@ -83,6 +83,9 @@ pub(super) async fn delete_task(c: &mut AnyConnection, id: TaskId) -> Result<Del
     for sql in rest {
         sqlx::query(sql).bind(id.0).execute(&mut *c).await?;
     }
+    // What it cost this month still counts towards the month's money.
+    let sql = "DELETE FROM charges WHERE task = $1 AND at < $2";
+    sqlx::query(sql).bind(id.0).bind(month_began(now())).execute(&mut *c).await?;
     raise_floor(c, "task", id.0).await?;
     let sql = "INSERT INTO retired (repository, issue, tasks) VALUES ($1, $2, 1) \
                ON CONFLICT (repository, issue) DO UPDATE SET tasks = retired.tasks + 1";
@@ -111,6 +114,10 @@ pub(super) const OVERDUE: &str =
 pub(super) const OLD_INPUTS: &str = "SELECT key FROM inputs WHERE at < $1 AND (task IS NULL OR NOT EXISTS \
      (SELECT 1 FROM tasks WHERE tasks.id = inputs.task AND live)) ORDER BY at LIMIT $2";
 
+/// Charges of months that are over, of tasks that were deleted while theirs was not.
+const ORPHANED: &str =
+    "DELETE FROM charges WHERE at < $1 AND NOT EXISTS (SELECT 1 FROM tasks WHERE tasks.id = charges.task)";
+
 /// One slice of what is old enough; true when there may be more.
 pub(super) async fn prune(c: &mut AnyConnection, before: &Before) -> Result<bool, StoreError> {
     let mut more = false;
@@ -127,6 +134,7 @@ pub(super) async fn prune(c: &mut AnyConnection, before: &Before) -> Result<bool
         more |= ids.len() == TASKS as usize;
     }
     if let Some(at) = before.tasks {
+        sqlx::query(ORPHANED).bind(month_began(now())).execute(&mut *c).await?;
         more |= prune_inputs(c, at).await?;
     }
     Ok(more)

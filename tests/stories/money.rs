@@ -1,4 +1,4 @@
-//! What a day may cost, for all repositories and for one.
+//! What a day and a month may cost, for all repositories and for one.
 
 use crate::orders::{caisson, said};
 use crate::world::{FIX, REPO, World};
@@ -36,6 +36,29 @@ async fn a_day_that_is_spent_pauses_before_the_next_call_and_more_lets_it_go_on(
     let paused = world.until("a pause", waits_for_money).await;
     world.until_said(paused.pull.expect("a pull request"), "repositories.budget.day_dollars").await;
     assert_eq!(world.task().await.spent.micro_usd, task.spent.micro_usd);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_month_that_is_spent_pauses_with_what_is_left_to_do() {
+    let mut world = World::new(FIX).await;
+    world.model.set_price(DOLLAR, DOLLAR);
+    world.reconfigure(|text| text).await;
+    let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    let task = world.until_state("awaiting-review").await;
+    assert!(task.spent.micro_usd > 0);
+    world.reconfigure(|text| format!("{text}\n[repositories.budget]\nmonth_dollars = 0.000001\n")).await;
+    let table = said(&caisson(&world, &["cost"]).await).to_owned();
+    assert!(table.contains("this month: ") && table.contains(" for shop") && !table.contains("today: "), "{table}");
+    world.approve().await;
+    let paused = |task: &Task| matches!(&task.state, State::Paused { reason: PauseReason::MonthSpent { .. }, .. });
+    let task = world.until("a pause", paused).await;
+    let text = world.until_said(task.pull.unwrap_or(issue), "The month's money is used up").await;
+    assert!(text.contains("repositories.budget.month_dollars"), "{text}");
+    assert!(text.contains("What it planned") && text.contains("run the tests"), "{text}");
+    // More than enough.
+    world.reconfigure(|text| text.replace("month_dollars = 0.000001", "month_dollars = 50.0")).await;
+    world.alice().comment(REPO, task.pull.unwrap_or(issue), "/resume").expect("said");
+    world.until("work", |now| now.turn > task.turn).await;
 }
 
 /// Every call is charged where the log says so: what the tables sum up is what the tasks' logs say.

@@ -180,6 +180,7 @@ fn over(state: &State) -> Option<String> {
 fn paused(reason: &PauseReason) -> String {
     match reason {
         PauseReason::DaySpent { sentence } => format!("the day's money is used up: {sentence}"),
+        PauseReason::MonthSpent { sentence } => format!("the month's money is used up: {sentence}"),
         PauseReason::Budget { what } => format!("its budget is used up: {what}"),
         PauseReason::ContextFull => "the conversation no longer fits into the model's window".to_owned(),
         PauseReason::Stuck { sentence }

@@ -44,16 +44,20 @@ pub fn price(entry: &Entry) -> Option<Finding> {
 pub fn unlimited(config: &Process) -> Option<String> {
     let repositories = config.repositories();
     let budgets = repositories.iter().filter_map(|entry| entry.budget.as_ref()).chain([&config.budget]);
-    let (mut task, mut day) = (false, false);
+    let mut names: Vec<&str> = Vec::new();
     for budget in budgets {
-        task |= budget.dollars > 0.0;
-        day |= budget.day_dollars > 0.0;
+        let limits = [
+            ("budget.dollars", budget.dollars),
+            ("budget.day_dollars", budget.day_dollars),
+            ("budget.month_dollars", budget.month_dollars),
+        ];
+        let new = limits.into_iter().filter(|(name, most)| *most > 0.0 && !names.contains(name)).map(|(name, _)| name);
+        names.extend(new.collect::<Vec<_>>());
     }
-    let limits = match (task, day) {
-        (true, true) => "budget.dollars and budget.day_dollars limit",
-        (true, false) => "budget.dollars limits",
-        (false, true) => "budget.day_dollars limits",
-        (false, false) => return None,
+    let limits = match names.as_slice() {
+        [] => return None,
+        [one] => format!("{one} limits"),
+        several => format!("{} limit", several.join(" and ")),
     };
     let asked = config.models.used();
     let unpriced: Vec<String> = asked.iter().filter(|entry| entry.is_unpriced()).map(|entry| entry.shown()).collect();

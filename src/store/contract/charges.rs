@@ -61,3 +61,23 @@ pub async fn what_was_charged_is_what_the_log_says_was_spent(fresh: Fresh) {
     assert_eq!(costs(CostBy::Repository).await, [("shop".into(), 2, 10, 2, 1, 170)]);
     assert_eq!(costs(CostBy::Task).await, [(id.to_string(), 2, 10, 2, 1, 170)]);
 }
+
+/// A month is a calendar's; what a deleted task cost counts until its month ends, and is gone after it.
+pub async fn a_deleted_task_is_charged_until_its_month_ends(fresh: Fresh) {
+    let store = fresh.open().await;
+    let began = month_began(crate::clock::now());
+    let id = running(&store, "opened:3").await;
+    for (turn, (at, worst)) in [(began - 1, 100), (began, 30)].into_iter().enumerate() {
+        let starting = Input::ModelCallStarting { turn: 1, worst_micro_usd: worst };
+        say(&store, id, at, &format!("start:{turn}"), starting).await;
+    }
+    let spent = async |since| store.spent_since(since, Some("shop")).await.expect("read");
+    assert_eq!((spent(0).await, spent(began).await), (130, 30));
+    say(&store, id, began + 1, "closed", Input::IssueClosed).await;
+    assert_eq!(store.delete_task(id).await.expect("deleted"), Deleted::Gone { repository: "shop".into() });
+    assert_eq!((spent(0).await, spent(began).await), (30, 30));
+    let sql = "UPDATE charges SET at = $1";
+    sqlx::query(sql).bind(began - 1).execute(&fresh.by_hand().await).await.expect("written");
+    while store.prune(Before { tasks: Some(1), ..Before::default() }).await.expect("pruned") {}
+    assert_eq!(spent(0).await, 0);
+}
