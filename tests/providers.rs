@@ -17,6 +17,8 @@ mod measured;
 mod newer;
 #[path = "providers/openai.rs"]
 mod openai;
+#[path = "providers/pictures.rs"]
+mod pictures;
 #[path = "providers/recordings.rs"]
 mod recordings;
 #[path = "providers/refusals.rs"]

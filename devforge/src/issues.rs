@@ -62,6 +62,7 @@ impl World {
                 updated: time,
                 labels: vec![],
                 comments: vec![],
+                attachments: vec![],
                 changes: vec![],
                 pull: None,
             },

@@ -75,7 +75,8 @@ impl World {
         json!({
             "id": issue.id, "html_url": self.page(repo, issue), "number": issue.number, "user": self.user_json(issue.author),
             "url": format!("{}/api/v1/repos/{}/{}/issues/{}", self.base, repo.owner, repo.name, issue.number),
-            "original_author": "", "original_author_id": 0, "title": issue.title, "body": issue.body, "ref": "", "assets": [],
+            "original_author": "", "original_author_id": 0, "title": issue.title, "body": issue.body, "ref": "",
+            "assets": self.assets_json(issue),
             "labels": self.labels_json(repo, issue), "milestone": null, "assignee": null, "assignees": null,
             "state": state(issue), "is_locked": false, "comments": issue.comments.len(), "created_at": time(issue.created),
             "updated_at": time(issue.updated), "closed_at": if issue.open { Value::Null } else { time(issue.updated) },

@@ -7,6 +7,7 @@
 #![recursion_limit = "256"]
 
 mod api;
+mod attachments;
 mod faults;
 mod git;
 mod hooks;

@@ -1,6 +1,7 @@
 //! Which address leads where.
 
 use crate::api::{Shared, accounts, issues, outage, pulls, repos, teams};
+use crate::attachments;
 use crate::faults;
 use crate::{pages, smart_http};
 use axum::Router;
@@ -22,6 +23,7 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
     Router::new()
         .nest("/api/v1", api)
         .merge(git)
+        .route("/attachments/{uuid}", get(attachments::download))
         .route_layer(before)
         .route_layer(away)
         .route("/api/healthz", get(|| async { "{\"status\":\"pass\"}" }))
@@ -79,6 +81,7 @@ fn of_repository() -> Router<Arc<Shared>> {
         .route("/issues/comments/{id}", get(issues::comment).patch(issues::edit_comment).delete(issues::delete_comment))
         .route("/issues/{number}", get(issues::get).patch(issues::edit).delete(faults::delete_issue))
         .route("/issues/{number}/comments", get(issues::comments).post(issues::create_comment))
+        .route("/issues/{number}/assets", get(attachments::list).post(attachments::upload))
         .route("/issues/{number}/labels", get(issues::labels).post(issues::add_labels))
         .route("/issues/{number}/labels/{id}", delete(issues::remove_label))
         .route("/issues/{number}/timeline", get(issues::timeline))

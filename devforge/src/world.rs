@@ -100,9 +100,20 @@ pub(crate) struct Issue {
     pub updated: i64,
     pub labels: Vec<i64>,
     pub comments: Vec<Comment>,
+    pub attachments: Vec<Attachment>,
     /// Changes of labels, title and state: number in the shared sequence, the timeline's word, who, when.
     pub changes: Vec<(i64, &'static str, i64, i64)>,
     pub pull: Option<Pull>,
+}
+
+/// A file that hangs on an issue.
+#[derive(Debug, Clone)]
+pub(crate) struct Attachment {
+    pub uuid: String,
+    pub name: String,
+    pub bytes: bytes::Bytes,
+    /// Kept with somebody else: the forge answers with this address.
+    pub elsewhere: Option<String>,
 }
 
 #[derive(Debug, Clone)]

@@ -2,7 +2,7 @@
 
 use crate::{
     Account, Budget, CallRequest, Commit, Decision, End, Ending, Fallback, Item, Look, Loss, Millis, Outcome,
-    PauseReason, PlanStep, Question, Recall, Request, Rules, Source, Suspension, Usage, Verdict, Why,
+    PauseReason, Picture, PlanStep, Question, Recall, Request, Rules, Source, Suspension, Usage, Verdict, Why,
 };
 use serde::{Deserialize, Serialize};
 
@@ -76,6 +76,9 @@ pub enum Event {
         /// The repository's own rules at the base; none in logs of versions that did not read them.
         #[serde(default, skip_serializing_if = "Rules::is_empty")]
         rules: Rules,
+        /// Pictures of the issue, in the order in which they hang on it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pictures: Vec<Picture>,
     },
     /// The host read files for the request of this turn.
     Looked {

@@ -2,7 +2,7 @@
 
 use crate::{
     Asked, Budget, CallRequest, CapturedTree, Commit, Decision, Fallback, Look, Loss, Millis, Outcome, PauseReason,
-    Request, Risk, Rules, Suspension, Usage, Verdict,
+    Picture, Request, Risk, Rules, Suspension, Usage, Verdict,
 };
 use serde::{Deserialize, Serialize};
 
@@ -81,6 +81,9 @@ pub enum Input {
         /// The repository's own rules at the base; none in logs of versions that did not read them.
         #[serde(default, skip_serializing_if = "Rules::is_empty")]
         rules: Rules,
+        /// Pictures of the issue, in the order in which they hang on it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pictures: Vec<Picture>,
     },
     /// What the host read for the request of this turn, recorded before it is made; answers no effect.
     Looked {

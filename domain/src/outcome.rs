@@ -1,5 +1,6 @@
 //! What came of an action, and what a model call took.
 
+use crate::Picture;
 use serde::{Deserialize, Serialize};
 
 /// Tokens of one model call.
@@ -99,6 +100,9 @@ pub struct Outcome {
     /// Of a try: the parts of the issue's own check that did not hold before.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub examples: Vec<Example>,
+    /// The picture that it looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub picture: Option<Box<Picture>>,
 }
 
 impl Outcome {
@@ -112,6 +116,7 @@ impl Outcome {
             note: None,
             whole: None,
             examples: Vec::new(),
+            picture: None,
         }
     }
 }

@@ -250,7 +250,7 @@ impl Task {
             }
             Event::SlotAwaited => self.next = Some(Box::new(std::mem::replace(&mut self.state, State::Queued))),
             Event::SlotGranted => self.state = self.next.take().map_or(State::Preparing, |next| *next),
-            Event::Prepared { base, boot: _, image, every, note, budget, rules: _ } => {
+            Event::Prepared { base, boot: _, image, every, note, budget, rules: _, pictures: _ } => {
                 self.narrow(*every, budget.as_ref());
                 self.head.get_or_insert_with(|| base.clone());
                 self.base.get_or_insert_with(|| base.clone());

@@ -8,6 +8,7 @@ pub mod edit;
 pub mod frame;
 pub mod host;
 pub mod mistakes;
+pub mod picture;
 pub mod probe;
 pub mod router;
 pub mod runner;

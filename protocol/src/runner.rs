@@ -332,12 +332,24 @@ pub struct Outcome {
     /// kept. [`Op::ReadFile`] and [`Op::Search`] read it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub whole: Option<String>,
+    /// The file that an [`Op::ReadFile`] looked at is a picture; `None` as well where it is larger than a model is shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub picture: Option<Picture>,
+}
+
+/// A picture in the workspace, as the runner found it. Its bytes are asked for apart.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Picture {
+    /// SHA-256 of its bytes, in lower-case hex.
+    pub digest: String,
+    /// Its length, at most [`crate::picture::MOST_BYTES`].
+    pub bytes: u64,
 }
 
 impl Outcome {
     /// One of which nothing else is known.
     pub fn new(status: Status, text: impl Into<String>) -> Self {
-        Self { status, text: text.into(), dropped_bytes: 0, duration_ms: 0, note: None, whole: None }
+        Self { status, text: text.into(), dropped_bytes: 0, duration_ms: 0, note: None, whole: None, picture: None }
     }
 }
 

@@ -1,6 +1,6 @@
 //! How an operation ended, before it is timed and fitted into its limits.
 
-use protocol::runner::Status;
+use protocol::runner::{Picture, Status};
 
 pub struct Done {
     pub status: Status,
@@ -9,6 +9,8 @@ pub struct Done {
     pub note: Option<String>,
     /// Where the whole output lies.
     pub whole: Option<String>,
+    /// The picture that was looked at.
+    pub picture: Option<Picture>,
 }
 
 impl Done {
@@ -17,7 +19,7 @@ impl Done {
     }
 
     pub fn bare(status: Status) -> Self {
-        Self { status, text: String::new(), dropped: 0, note: None, whole: None }
+        Self { status, text: String::new(), dropped: 0, note: None, whole: None, picture: None }
     }
 
     pub fn ok(text: String) -> Self {

@@ -190,6 +190,7 @@ fn settle(done: Done, limits: Limits, took: Duration) -> Outcome {
         duration_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
         note: done.note.map(|note| fit(note, SENTENCE).0),
         whole: done.whole,
+        picture: done.picture,
     }
 }
 

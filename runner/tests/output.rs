@@ -6,7 +6,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 
 use common::{Requests, Runner, bash, eventually, exec};
 use protocol::edit::Edit;
-use protocol::runner::{Op, Status};
+use protocol::runner::{MAX_TEXT, Op, Status};
 
 fn read(path: &str, from: u64, lines: u64) -> Op {
     Op::ReadFile { path: path.to_owned(), from, lines }
@@ -105,4 +105,21 @@ async fn a_command_in_the_background_is_read_and_ended_and_ends_at_the_checkpoin
     let first = shell.outcome(read("nowhere", 1, 0)).await;
     assert_eq!(first.note.as_deref(), Some("2 background processes ended at the checkpoint"));
     assert_eq!(shell.run("cd ..").await.note, None, "once");
+}
+
+/// What the runner holds of it meanwhile, what it sends, and what it keeps in the sandbox are each bounded.
+#[tokio::test]
+async fn an_output_of_100_mb_is_bounded_wherever_it_lies() {
+    let runner = Runner::start();
+    let shell = Requests::of(&runner).await;
+    let flood = shell.run("head -c 100000000 /dev/zero | tr '\\0' x; echo; echo the end").await;
+    assert_eq!(flood.status, Status::Ok);
+    assert!(flood.text.len() as u64 <= MAX_TEXT && flood.text.ends_with("x\nthe end\n"), "{}", flood.text.len());
+    assert!(flood.dropped_bytes > 99_000_000, "{}", flood.dropped_bytes);
+    let kept = std::fs::metadata(flood.whole.expect("kept")).expect("a file").len();
+    assert!((1 << 20..=17 << 20).contains(&kept), "{kept}");
+    let status = std::fs::read_to_string(format!("/proc/{}/status", runner.pid())).expect("its memory");
+    let peak =
+        status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB")?.parse::<u64>().ok());
+    assert!(peak.is_some_and(|peak| peak < 64 << 10), "{peak:?} KiB");
 }

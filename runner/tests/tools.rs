@@ -283,3 +283,39 @@ async fn what_can_not_be_fetched_says_why() {
     let slow = tools.link.run(900, fetch(&format!("{site}/slow")), common::limits(400, 0)).await.expect("an outcome");
     assert_eq!(slow.status, Status::TimedOut);
 }
+
+/// A PNG's header, and as much behind it.
+fn png(width: u32, more: usize) -> Vec<u8> {
+    let head = [b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR".as_slice(), &width.to_be_bytes(), &2_u32.to_be_bytes()].concat();
+    [head, vec![7; more]].concat()
+}
+
+#[tokio::test]
+async fn a_picture_is_told_by_its_bytes_and_named_by_its_digest() {
+    let runner = Runner::start();
+    let tools = Requests::of(&runner).await;
+    let write = |path: &str, bytes: &[u8]| std::fs::write(runner.workspace().join(path), bytes).expect("written");
+    let read = |path: &str| Op::ReadFile { path: path.to_owned(), from: 1, lines: 0 };
+    write("a.txt", &png(3, 100));
+    let told = tools.outcome(read("a.txt")).await;
+    assert_eq!(told.text, "[a.txt is a picture: PNG, 3×2 pixels, 124 bytes]");
+    let picture = told.picture.expect("a picture");
+    assert_eq!((picture.bytes, picture.digest.len()), (124, 64));
+    let same = tools.outcome(read("a.txt")).await.picture.expect("a picture");
+    assert_eq!(same, picture);
+    write("a.txt", &png(3, 101));
+    assert_ne!(tools.outcome(read("a.txt")).await.picture.expect("a picture").digest, picture.digest);
+    for (name, bytes) in [("long", png(3, 3 << 20)), ("wide", png(8001, 10))] {
+        write(name, &bytes);
+        let told = tools.outcome(read(name)).await;
+        assert!(told.picture.is_none() && told.text.contains("it is not shown"), "{told:?}");
+    }
+    write("b.png", b"text\n");
+    let told = tools.outcome(read("b.png")).await;
+    assert_eq!((told.text.as_str(), told.picture), ("     1\ttext\n", None));
+    // One that leads out is no more to be had than any other file.
+    std::fs::write(runner.outside().join("c.png"), png(3, 0)).expect("written");
+    std::os::unix::fs::symlink(runner.outside().join("c.png"), runner.workspace().join("c.png")).expect("a link");
+    let told = tools.outcome(read("c.png")).await;
+    assert!(told.picture.is_none() && matches!(told.status, Status::Failed { .. }), "{told:?}");
+}

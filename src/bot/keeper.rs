@@ -251,6 +251,7 @@ mod tests {
             note: None,
             budget: None,
             rules: domain::Rules::default(),
+            pictures: Vec::new(),
         };
         for (key, input) in [("place", Input::SlotFree), ("prepared", prepared)] {
             feed_at(20, &store, &store.task(id).await.expect("folded"), key, input).await;

@@ -159,6 +159,7 @@ async fn check(models: &Models, entry: &Entry, window: bool, printer: &Printer) 
     if model.scripted() || !found.iter().any(|it| matches!(it, Finding::Answers { .. })) {
         return faults;
     }
+    printer.hint(&look::vision(entry));
     let faults = faults + tries(entry, model.as_ref(), printer).await;
     let measured = measure::measure(entry, model.as_ref(), window).await;
     printer.fields(&measured.fields);

@@ -1,4 +1,4 @@
-//! Values that are read in a way of their own: addresses, paths that may be left empty, prices that may be unknown. Tests: `tests.rs`.
+//! Values that are read in a way of their own: addresses, paths that may be left empty, prices that may be unknown, choices that may be left open. Tests: `tests.rs`.
 
 use super::address::database_address;
 use serde::{Deserialize, Deserializer, de};
@@ -39,5 +39,21 @@ pub(super) fn price<'de, D: Deserializer<'de>>(input: D) -> Result<Option<f64>, 
         toml::Value::Boolean(_) | toml::Value::Datetime(_) | toml::Value::Array(_) | toml::Value::Table(_) => {
             Err(wrong())
         }
+    }
+}
+
+/// `true` or `false`, or `"auto"` where something else decides; the environment's words come as text.
+pub(super) fn choice<'de, D: Deserializer<'de>>(input: D) -> Result<Option<bool>, D::Error> {
+    match toml::Value::deserialize(input)? {
+        toml::Value::Boolean(choice) => Ok(Some(choice)),
+        toml::Value::String(text) if text == "auto" => Ok(None),
+        toml::Value::String(text) => {
+            text.parse().map(Some).map_err(|_| de::Error::custom("write true, false or \"auto\""))
+        }
+        toml::Value::Integer(_)
+        | toml::Value::Float(_)
+        | toml::Value::Datetime(_)
+        | toml::Value::Array(_)
+        | toml::Value::Table(_) => Err(de::Error::custom("write true, false or \"auto\"")),
     }
 }

@@ -3,7 +3,7 @@
 //! Owns: their shape and the choice by role. Must not: open one (`llm::open` does). What each key means stands in `defaults.toml`.
 //! Tests: `model_tests.rs`.
 
-use super::fields::{address, path, price};
+use super::fields::{address, choice, path, price};
 use super::origin::Origins;
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{MapAccess, SeqAccess, Visitor};
@@ -101,6 +101,9 @@ pub struct Model {
     pub stream: bool,
     /// Whether each answer in the style `tools` has to be a call.
     pub force_tools: bool,
+    /// Whether it is shown pictures; none in the file = as the file of prices says, or its wire.
+    #[serde(deserialize_with = "choice")]
+    pub vision: Option<bool>,
     /// How it is talked to.
     pub style: ModelStyle,
     /// How much of the rules it is told in the style `tools`.
@@ -132,6 +135,11 @@ impl Model {
     /// Whether nobody said all of what it costs: then it is charged nothing, and no limit in dollars holds. A recording costs nothing.
     pub fn is_unpriced(&self) -> bool {
         self.kind != ModelKind::Scripted && (self.price_input.is_none() || self.price_output.is_none())
+    }
+
+    /// Whether it is shown pictures.
+    pub fn sees(&self) -> bool {
+        self.vision == Some(true)
     }
 
     /// Whether it is told the rules in the short form.

@@ -35,4 +35,6 @@ pub struct Origins {
     pub price: Origin,
     /// Of `context_tokens`; unknown where the usual one was taken.
     pub window: Origin,
+    /// Of `vision`; unknown where its wire decided.
+    pub vision: Origin,
 }

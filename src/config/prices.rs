@@ -26,6 +26,7 @@ struct Line {
     name: String,
     wires: Vec<ModelKind>,
     window: Option<u64>,
+    vision: Option<bool>,
     input: Option<f64>,
     output: Option<f64>,
     #[serde(default)]
@@ -69,6 +70,14 @@ impl Files {
             (model.price_cache_read, model.price_cache_write) = (line.cache_read, line.cache_write);
             model.origins.price = file(line);
         }
+        if model.vision.is_some() {
+            model.origins.vision = Origin::Entry;
+        } else if let Some((line, vision)) = line.as_ref().and_then(|line| Some((line, line.vision?))) {
+            model.vision = Some(vision);
+            model.origins.vision = file(line);
+        } else {
+            model.vision = Some(sees(model));
+        }
         if model.context_tokens > 0 {
             model.origins.window = Origin::Entry;
             return;
@@ -85,6 +94,16 @@ impl Files {
         let about = |line: &&Line| line.wires.contains(&model.kind) && names(&line.name, &model.name);
         let vendors = self.built_in.iter().filter(|_| model.base_url.is_none());
         self.own.iter().chain(vendors).find(about)
+    }
+}
+
+/// What is taken for granted of a model of which nobody says it: every current one of Anthropic's and Google's takes pictures, and OpenAI's wire
+/// has models that refuse them. A recording is asked nothing.
+fn sees(model: &Model) -> bool {
+    match model.kind {
+        ModelKind::Anthropic | ModelKind::Gemini => model.base_url.is_none(),
+        ModelKind::Openai | ModelKind::OpenaiResponses => false,
+        ModelKind::Scripted => true,
     }
 }
 

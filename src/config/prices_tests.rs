@@ -97,3 +97,19 @@ fn the_operators_file_goes_before_and_holds_at_any_address() {
         refused(&models.replace("ours", "none"))
     );
 }
+
+#[test]
+fn whether_a_model_takes_pictures_is_its_entrys_then_the_files_then_its_wires() {
+    let sees = |text: &str| {
+        let model = one(text);
+        (model.sees(), model.origins.vision)
+    };
+    assert_eq!(sees("name = \"claude-of-tomorrow\"\n"), (true, Origin::Unknown));
+    assert_eq!(sees("name = \"claude-opus-5\"\nvision = false\n"), (false, Origin::Entry));
+    assert_eq!(sees("kind = \"openai\"\nname = \"unheard-of\"\n"), (false, Origin::Unknown));
+    assert!(matches!(sees("kind = \"openai\"\nname = \"gpt-5.4\"\n"), (true, Origin::File { .. })));
+    let own = "kind = \"openai\"\nname = \"gpt-5.4\"\nbase_url = \"http://127.0.0.1:1\"\n";
+    assert_eq!(sees(own), (false, Origin::Unknown), "what the file says holds at the vendor's own address");
+    assert!(sees(&format!("{own}vision = true\n")).0 && sees("kind = \"gemini\"\nname = \"g\"\n").0);
+    assert!(!sees("name = \"g\"\nbase_url = \"http://127.0.0.1:1\"\n").0, "a gateway has models of others, too");
+}

@@ -6,6 +6,7 @@ use super::egress::Egress;
 use super::images::Images;
 use super::lifecycle::Lifecycle;
 use super::permission::Rulebook;
+use super::pictures::Pictures;
 use super::repository::{Repositories, base, head};
 use crate::config::Process;
 use crate::message::whole;
@@ -31,6 +32,7 @@ pub(super) struct Actions {
     pub images: Arc<Images>,
     pub checks: Arc<Checks>,
     pub lifecycle: Arc<Lifecycle>,
+    pub pictures: Arc<Pictures>,
     pub rulebook: Rulebook,
 }
 
@@ -76,7 +78,14 @@ impl Actions {
         let acted = self.sandboxes.actions.act(task.id.0, u64::from(number), action, limits).await?;
         match acted.lost {
             Some(loss) => Err(SandboxError::Gone(loss).into()),
-            None => Ok(Input::ActionEnded { number, outcome: outcome(acted.outcome) }),
+            None => {
+                let looked_at = acted.outcome.picture.is_some();
+                let mut outcome = outcome(acted.outcome);
+                if looked_at {
+                    self.pictures.keep_read(task, action, acted.picture, &mut outcome).await?;
+                }
+                Ok(Input::ActionEnded { number, outcome })
+            }
         }
     }
 

@@ -5,6 +5,7 @@
 use super::checks::Checks;
 use super::money::Purse;
 use super::repository::Repositories;
+use super::pictures::Pictures;
 use super::speaker::{Speaker, Speakers};
 use crate::config::Process;
 use crate::engine::style::round::{self, Step};
@@ -71,6 +72,7 @@ pub(super) struct Conversations {
     pub checks: Arc<Checks>,
     pub speakers: Arc<Speakers>,
     pub purse: Arc<Purse>,
+    pub pictures: Arc<Pictures>,
     /// The number of this process's life.
     pub epoch: i64,
 }
@@ -216,10 +218,11 @@ impl Conversations {
             // It is this call's own charge.
             purse.spent.micro_usd = purse.spent.micro_usd.saturating_sub(task.model_worst);
         }
-        let ready = match self.prepared(task, &purse, &log, speaker, asking).await? {
+        let mut ready = match self.prepared(task, &purse, &log, speaker, asking).await? {
             Ok(ready) => ready,
             Err(ended) => return Ok(ended),
         };
+        self.pictures.put_in(task, &mut ready.request).await?;
         if !charge_kept && let Some(ended) = self.charged(task, &ready, speaker, asking).await? {
             return Ok(ended);
         }

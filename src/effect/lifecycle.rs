@@ -4,6 +4,7 @@ use super::checks::Checks;
 use super::egress::Egress;
 use super::images::Images;
 use super::listeners::Listeners;
+use super::pictures::Pictures;
 use super::policy::Policy;
 use super::repository::{Repositories, base, request};
 use crate::barrier::Inspector;
@@ -22,6 +23,7 @@ pub(super) struct Lifecycle {
     pub egress: Arc<Egress>,
     pub images: Arc<Images>,
     pub checks: Arc<Checks>,
+    pub pictures: Arc<Pictures>,
     /// Who else would get a push.
     pub listeners: Arc<Listeners>,
     /// Asked before anything of an agent runs in a sandbox.
@@ -47,10 +49,12 @@ impl Lifecycle {
         let elsewhere = self.repositories.repos.elsewhere(&repository.key, &base).await?.sentence();
         let checks = self.checks.base_note(task, &policy, &chosen.image).await;
         let (rules, given) = self.repositories.rules(&repository.key, &base).await?;
-        let notes: Vec<String> = chosen.note.into_iter().chain(elsewhere).chain(checks).chain(given).collect();
+        let (pictures, seen) = self.pictures.of_issue(task, &repository.at).await?;
+        let notes = chosen.note.into_iter().chain(elsewhere).chain(checks).chain(given).chain(seen);
+        let notes: Vec<String> = notes.collect();
         let note = Some(notes.join(" ")).filter(|note| !note.is_empty());
         let (every, budget) = (policy.effective.every, Some(policy.effective.budget));
-        Ok(Input::Prepared { base, boot, image: chosen.image, every, note, budget, rules })
+        Ok(Input::Prepared { base, boot, image: chosen.image, every, note, budget, rules, pictures })
     }
 
     /// Makes the task's sandbox with `tip` checked out, and opens its subnet.

@@ -23,6 +23,7 @@ mod listeners;
 mod money;
 mod parts;
 mod permission;
+mod pictures;
 mod policy;
 mod posts;
 mod publish;

@@ -9,6 +9,7 @@ use super::lifecycle::Lifecycle;
 use super::listeners::Listeners;
 use super::money::Purse;
 use super::permission::Rulebook;
+use super::pictures::Pictures;
 use super::posts::Posts;
 use super::publish::Publisher;
 use super::review::Talk;
@@ -64,14 +65,15 @@ struct Ground {
     checks: Arc<Checks>,
     lifecycle: Arc<Lifecycle>,
     listeners: Arc<Listeners>,
+    pictures: Arc<Pictures>,
 }
 
 impl EffectRunner {
     /// The parts, put together.
     pub fn new(given: Given<'_>) -> Self {
-        let ground = given.ground();
         let speakers =
             Arc::new(Speakers { worker: given.speaker(Role::Worker), planner: given.speaker(Role::Planner) });
+        let ground = given.ground(&speakers);
         let purse = Arc::new(Purse {
             config: given.config.clone(),
             store: given.store.clone(),
@@ -93,7 +95,7 @@ impl EffectRunner {
 }
 
 impl Given<'_> {
-    fn ground(&self) -> Ground {
+    fn ground(&self, speakers: &Arc<Speakers>) -> Ground {
         let (config, store, sandboxes) = (&self.config, &self.store, &self.sandboxes);
         let repositories = Arc::new(Repositories {
             config: config.clone(),
@@ -122,6 +124,11 @@ impl Given<'_> {
             images: images.clone(),
         });
         let listeners = Arc::new(Listeners::new(config.clone(), self.forge.clone()));
+        let pictures = Arc::new(Pictures {
+            store: store.clone(),
+            forge: self.forge.clone(),
+            speakers: speakers.clone(),
+        });
         let lifecycle = Arc::new(Lifecycle {
             store: store.clone(),
             sandboxes: sandboxes.clone(),
@@ -129,10 +136,11 @@ impl Given<'_> {
             egress: egress.clone(),
             images: images.clone(),
             checks: checks.clone(),
+            pictures: pictures.clone(),
             listeners: listeners.clone(),
             inspector: self.inspector.clone(),
         });
-        Ground { repositories, egress, images, checks, lifecycle, listeners }
+        Ground { repositories, egress, images, checks, lifecycle, listeners, pictures }
     }
 
     fn actions(&self, ground: &Ground) -> Actions {
@@ -151,6 +159,7 @@ impl Given<'_> {
             images: ground.images.clone(),
             checks: ground.checks.clone(),
             lifecycle: ground.lifecycle.clone(),
+            pictures: ground.pictures.clone(),
             rulebook,
         }
     }
@@ -180,6 +189,7 @@ impl Given<'_> {
             checks: ground.checks.clone(),
             speakers: speakers.clone(),
             purse: purse.clone(),
+            pictures: ground.pictures.clone(),
             epoch: self.epoch,
         }
     }

@@ -38,7 +38,10 @@ pub fn due(
     }
     let now = Cut::of(log);
     let rate = context::rate(&history::request_with(task, log, form, config, now), log);
-    let size = |cut: Cut| context::at_rate(history::request_with(task, log, form, config, cut).chars(), rate);
+    let size = |cut: Cut| {
+        let request = history::request_with(task, log, form, config, cut);
+        context::at_rate(request.chars(), rate).saturating_add(request.picture_tokens())
+    };
     let cut = smallest(task.turn, now, most / 2, size)?;
     let left = size(cut);
     let enough = if tokens > most { left <= most } else { left <= tokens / 5 * 4 };

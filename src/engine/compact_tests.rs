@@ -125,6 +125,7 @@ fn words(turn: &Turn) -> String {
         Turn::User { text } => text.clone(),
         Turn::Assistant { text, .. } => text.clone(),
         Turn::Results(results) => results.iter().map(|result| result.text.as_str()).collect(),
+        Turn::Pictures(pictures) => pictures.iter().map(|picture| picture.label.as_str()).collect(),
     }
 }
 

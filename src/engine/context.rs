@@ -12,22 +12,23 @@ const USUAL_RATE: u32 = 250;
 
 /// Tokens that the request's prompt will be counted as.
 pub fn estimate(request: &ModelRequest, log: &[Event]) -> u64 {
-    let all = request.chars();
+    let (all, pictures) = (request.chars(), request.picture_tokens());
     match last_count(request, log) {
-        Some((seen, tokens)) if seen > 0 && tokens > 0 => {
+        Some(Counted { chars: seen, pictures: counted, tokens }) if seen > 0 && tokens > 0 => {
+            let pictures = pictures.saturating_sub(counted);
             // Never below a quarter, so that an odd first count (a server that leaves out the tools) can't hide what grows.
             let new = all.saturating_sub(seen);
             let rate = new.saturating_mul(tokens).div_ceil(seen);
-            tokens.saturating_add(rate.max(new.div_ceil(4)))
+            tokens.saturating_add(rate.max(new.div_ceil(4))).saturating_add(pictures)
         }
-        _ => at_rate(all, last_rate(log)),
+        _ => at_rate(all, last_rate(log)).saturating_add(pictures),
     }
 }
 
 /// Tokens of 1,000 characters, as the server counted them last, and never fewer than a quarter.
 pub(super) fn rate(request: &ModelRequest, log: &[Event]) -> u32 {
     match last_count(request, log) {
-        Some((seen, tokens)) if seen > 0 => {
+        Some(Counted { chars: seen, tokens, .. }) if seen > 0 => {
             let rate = tokens.saturating_mul(1000).div_ceil(seen);
             u32::try_from(rate).unwrap_or(u32::MAX).max(USUAL_RATE)
         }
@@ -49,9 +50,17 @@ fn last_rate(log: &[Event]) -> u32 {
     newest.unwrap_or(USUAL_RATE)
 }
 
-/// The newest prompt that the server counted: its characters and its tokens. Only prompts since the conversation took its present shape
+/// A prompt as it was sent, and as its server counted it.
+struct Counted {
+    chars: u64,
+    /// The most that its pictures were counted as.
+    pictures: u64,
+    tokens: u64,
+}
+
+/// The newest prompt that the server counted. Only prompts since the conversation took its present shape
 /// say something of it; their answers are the last ones in the request.
-fn last_count(request: &ModelRequest, log: &[Event]) -> Option<(u64, u64)> {
+fn last_count(request: &ModelRequest, log: &[Event]) -> Option<Counted> {
     let shapes = |event: &Event| matches!(event, Event::ConversationRestarted | Event::Compacted { .. });
     let begins = log.iter().rposition(shapes).unwrap_or(0);
     let counts: Vec<u64> = log[begins..].iter().filter_map(prompt_tokens).collect();
@@ -62,7 +71,8 @@ fn last_count(request: &ModelRequest, log: &[Event]) -> Option<(u64, u64)> {
         answers == 0
     })?;
     let turns = request.turns[..before].to_vec();
-    Some((ModelRequest { turns, ..request.clone() }.chars(), counts[newest]))
+    let sent = ModelRequest { turns, ..request.clone() };
+    Some(Counted { chars: sent.chars(), pictures: sent.picture_tokens(), tokens: counts[newest] })
 }
 
 fn prompt_tokens(event: &Event) -> Option<u64> {

@@ -87,5 +87,6 @@ pub(super) fn prepared() -> Event {
         note: None,
         budget: None,
         rules: domain::Rules::default(),
+        pictures: Vec::new(),
     }
 }

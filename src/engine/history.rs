@@ -6,6 +6,8 @@
 //! Must not: count for real (the fold does; here it is only told), leave a call without a result, or put a stranger's words
 //! outside a fence. Tests: `history_tests.rs`.
 
+mod cut;
+mod pictures;
 mod said;
 mod unsaid;
 
@@ -13,6 +15,10 @@ use domain::{Call, CallRequest, Commit, Event, Item, Outcome, Question, Recall, 
 use minijinja::context;
 use std::collections::{BTreeMap, BTreeSet};
 
+pub(super) use self::cut::Cut;
+use self::cut::switched;
+use self::pictures::Gallery;
+pub use self::pictures::Vision;
 use super::failing::Ran;
 use super::fence::{Fence, Trust};
 use super::nudge::{self, Form, Progress};
@@ -40,31 +46,6 @@ pub fn request(task: &Task, log: &[Event], form: Form, config: &EngineConfig) ->
     request_with(task, log, form, config, Cut::of(log))
 }
 
-/// How much of a conversation its requests hold.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Cut {
-    /// As in [`Event::Compacted`].
-    pub(super) shrunk: u32,
-    /// As in [`Event::Compacted`].
-    pub(super) folded: u32,
-    /// The first turn whose request was made so; 0 where nothing was cut.
-    pub(super) since: u32,
-}
-
-impl Cut {
-    /// The one in force: the newest since the conversation began.
-    pub(super) fn of(log: &[Event]) -> Self {
-        let newest = log.iter().rev().find_map(|event| match event {
-            Event::ConversationRestarted => Some(Cut::default()),
-            Event::Compacted { turn, shrunk, folded, .. } => {
-                Some(Cut { shrunk: *shrunk, folded: *folded, since: *turn })
-            }
-            _ => None,
-        });
-        newest.unwrap_or_default()
-    }
-}
-
 /// As [`request`], with another cut than the log's own.
 pub(super) fn request_with(task: &Task, log: &[Event], form: Form, config: &EngineConfig, cut: Cut) -> ModelRequest {
     let fence = Fence::new(&config.secret, task.id);
@@ -75,6 +56,7 @@ pub(super) fn request_with(task: &Task, log: &[Event], form: Form, config: &Engi
     let mut replay = Replay::new(&fence, form, cap, cut);
     replay.kept_since = cut.since.max(switched(log));
     (replay.summary_chars, replay.rules_chars) = (config.summary_chars, config.rules_chars);
+    replay.vision = config.vision;
     for (at, event) in log.iter().enumerate() {
         replay.past = &log[..at];
         replay.take(event);
@@ -88,6 +70,7 @@ pub(super) fn request_with(task: &Task, log: &[Event], form: Form, config: &Engi
         }
         (Form::Tools, kind, false) => (if kind == TaskKind::Fix { "system" } else { "plan" }, tools::specs(kind)),
     };
+    let tools = if config.vision.is_some() { tools::seeing(tools) } else { tools };
     let repository = task.request.as_ref().map(|r| fence.inline(&r.repository)).unwrap_or_default();
     let values = context! { repository, every => task.every(), nonce => fence.nonce(), rules => replay.rules, example => super::style::EXAMPLE };
     ModelRequest {
@@ -102,21 +85,6 @@ pub(super) fn request_with(task: &Task, log: &[Event], form: Form, config: &Engi
     }
 }
 
-/// The first turn since another model began to be asked, or the first one again after a checkpoint; 0 where that never was. Two entries may have
-/// the same model at different servers, so a label does not tell.
-fn switched(log: &[Event]) -> u32 {
-    let (mut since, mut other, mut last) = (0, false, 0);
-    for event in log {
-        match event {
-            Event::TurnCompleted { turn, .. } => last = *turn,
-            Event::ModelCallUncharged { turn, fallback: Some(_) } => (since, other) = (*turn, true),
-            Event::CheckpointPosted { .. } | Event::Answered { .. } if other => (since, other) = (last + 1, false),
-            _ => {}
-        }
-    }
-    since
-}
-
 /// The turns so far, and what waits to become one.
 struct Replay<'a> {
     fence: &'a Fence,
@@ -127,6 +95,9 @@ struct Replay<'a> {
     kept_since: u32,
     summary_chars: usize,
     rules_chars: usize,
+    /// What the model takes of pictures; none where it is shown none.
+    vision: Option<Vision>,
+    gallery: Gallery<'a>,
     /// The log before the event that is taken in.
     past: &'a [Event],
     /// Turns so far are told in this instead of sent; none once one is sent.
@@ -187,6 +158,8 @@ impl<'a> Replay<'a> {
             kept_since: 0,
             summary_chars: 0,
             rules_chars: 0,
+            vision: None,
+            gallery: Gallery::default(),
             past: &[],
             folding: (cut.folded > 0).then(Summary::default),
             turns: Vec::new(),
@@ -218,7 +191,7 @@ impl<'a> Replay<'a> {
     fn take(&mut self, event: &'a Event) {
         match event {
             Event::Requested { request } => self.requested(request),
-            Event::Prepared { base, rules, .. } => self.prepared(base, rules),
+            Event::Prepared { base, rules, pictures, .. } => self.prepared(base, rules, pictures),
             Event::TurnCompleted { turn, text, calls, vendor, .. } => {
                 self.answered(*turn, text, calls, vendor.as_deref());
             }
@@ -320,6 +293,7 @@ impl<'a> Replay<'a> {
         self.ran.clear();
         self.checked = None;
         self.notes = self.asked.clone();
+        self.gallery.anew();
         self.anew = true;
     }
 
@@ -378,6 +352,7 @@ impl<'a> Replay<'a> {
         self.checked = None;
         let since = std::mem::take(&mut self.notes);
         self.notes = self.asked[..self.heard].to_vec();
+        self.gallery.anew();
         if !summary.is_empty() {
             let values = context! {
                 summary => summary.fenced(self.fence, self.summary_chars), recall => self.form == Form::Tools, ..self.stand()
@@ -417,9 +392,10 @@ impl<'a> Replay<'a> {
 
     fn finished(&mut self, number: u32, ended: &Outcome) {
         let cap = self.cap_of_result();
-        let Some(open) = &mut self.open else { return };
+        let old = cap < self.cap;
+        let Some(open) = &self.open else { return };
         let Some((_, index, place)) = open.actions.iter().find(|(n, _, _)| *n == number) else { return };
-        let (Some(call), Some(slot)) = (open.calls.get(*index), open.results.get_mut(*index)) else { return };
+        let Some(call) = open.calls.get(*index) else { return };
         self.progress.take(&call.call, ended);
         let same = self.repeats.take(number, call, ended);
         if let Some(summary) = &mut self.folding {
@@ -429,7 +405,7 @@ impl<'a> Replay<'a> {
         let now = command.and_then(|_| outcome::ran(ended));
         let runs = outcome::Runs { now: now.as_ref(), before: command.and_then(|command| self.ran.get(command)) };
         let (mut text, error) = outcome::render(self.fence, call, ended, place, &runs, cap);
-        if self.form == Form::Tools && cap < self.cap && ended.text.chars().count() > cap {
+        if self.form == Form::Tools && old && ended.text.chars().count() > cap {
             text.push_str(&format!("\nNote: `recall` with number {number} shows the whole again."));
         }
         if let Some(before) = same {
@@ -437,10 +413,14 @@ impl<'a> Replay<'a> {
                 "\nNote: action {before} was the same and gave the same. Once more gives nothing new: do something else."
             ));
         }
-        *slot = Some((text, error));
         if let (Some(command), Some(now)) = (command, now) {
             self.ran.insert(command, now);
         }
+        let index = *index;
+        if let Some(picture) = &ended.picture {
+            text.push_str(&self.pictured(picture, old));
+        }
+        self.result(u32::try_from(index).unwrap_or(u32::MAX), text, error);
     }
 
     /// Closes what is open: first the results of the last answer, then the words that came since.
@@ -448,6 +428,7 @@ impl<'a> Replay<'a> {
         if self.folding.is_some() {
             self.open = None;
             self.notes.clear();
+            self.gallery.untold();
             self.anew = false;
             self.heard = self.asked.len();
             return;
@@ -458,7 +439,10 @@ impl<'a> Replay<'a> {
                 ToolResult { call_id: call.id.clone(), name: call.name.clone(), text, error }
             });
             match self.form {
-                Form::Tools => self.turns.push(Turn::Results(results.collect())),
+                Form::Tools => {
+                    self.turns.push(Turn::Results(results.collect()));
+                    self.show_read();
+                }
                 Form::Text => {
                     let answer_call =
                         results.map(|result| result.text).chain(blocks::surplus(open.text).map(str::to_owned));
@@ -470,9 +454,11 @@ impl<'a> Replay<'a> {
             self.notes.push(self.told_anew());
             self.tried = &[];
         }
+        self.show_of_issue();
         if !self.notes.is_empty() {
             self.turns.push(Turn::User { text: std::mem::take(&mut self.notes).join("\n\n") });
         }
+        self.show_read();
     }
 }
 

@@ -32,6 +32,9 @@ fn transcript(request: &ModelRequest) -> String {
                 let error = if r.error { " (error)" } else { "" };
                 out.push_str(&format!("=== result {} {}{error}\n{}\n", r.call_id, r.name, r.text));
             }),
+            Turn::Pictures(pictures) => {
+                pictures.iter().for_each(|it| out.push_str(&format!("=== picture {}\n{}\n", it.media, it.label)));
+            }
         }
     }
     out
@@ -229,7 +232,7 @@ fn failures_are_told_against_the_last_run_of_the_same_command() {
     log.extend(acted(4, 4, 0, failed.clone(), &report(&["two", "three"])));
     let told = |log: &[Event]| match rebuilt(log).turns.iter().rev().find_map(|turn| match turn {
         Turn::Results(results) => Some(results[0].text.clone()),
-        Turn::User { .. } | Turn::Assistant { .. } => None,
+        Turn::User { .. } | Turn::Assistant { .. } | Turn::Pictures(_) => None,
     }) {
         Some(text) => text,
         None => panic!("no result"),
@@ -300,6 +303,7 @@ fn no_words_of_others_stand_outside_a_fence() {
         let texts: Vec<&str> = match turn {
             Turn::User { text } => vec![text],
             Turn::Results(results) => results.iter().map(|r| r.text.as_str()).collect(),
+            Turn::Pictures(pictures) => pictures.iter().map(|it| it.label.as_str()).collect(),
             Turn::Assistant { .. } => continue,
         };
         for text in texts {
@@ -312,4 +316,27 @@ fn no_words_of_others_stand_outside_a_fence() {
             assert!(!inside);
         }
     }
+}
+
+#[test]
+fn a_result_takes_a_twentieth_of_the_window_and_never_more_than_the_cap() {
+    let of = |tokens: u64| {
+        let text = format!("[model]\nname = \"m\"\ncontext_tokens = {tokens}\nmax_output_tokens = 1000\n");
+        let config = crate::config::Process::from_layers(std::path::Path::new("/x/c.toml"), &text, &|_| None).unwrap();
+        EngineConfig::of(Secret::new("k"), config.models.worker())
+    };
+    // Four characters for a token.
+    assert_eq!(
+        [8_000, 16_000, 120_000, 1_000_000].map(|tokens| of(tokens).result_chars),
+        [1_600, 3_200, 24_000, 24_000]
+    );
+    let config = of(16_000);
+    let calls = vec![call("c", "bash", json!({ "command": "make" }))];
+    let mut log = vec![requested(TaskKind::Fix, "x"), prepared(), answer(1, "", calls)];
+    log.extend(acted(1, 1, 0, OutcomeStatus::Ok, &format!("begin{}end", "x".repeat(50_000))));
+    let request = request(&Task::fold(TaskId(1), &log), &log, Form::Tools, &config);
+    let Some(Turn::Results(results)) = request.turns.last() else { panic!("results") };
+    let shown = results[0].text.chars().filter(|c| *c == 'x').count();
+    assert!((2_000..3_200).contains(&shown), "{shown}");
+    assert!(results[0].text.contains("beginx") && results[0].text.contains("xend"));
 }

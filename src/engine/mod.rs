@@ -31,7 +31,8 @@ mod summary;
 pub mod tools;
 pub mod turn;
 
-use crate::config::process::Model as Entry;
+use crate::config::process::{Model as Entry, ModelKind};
+use crate::llm::Counting;
 use crate::secret::Secret;
 
 pub use answer::TurnAnswer;
@@ -65,6 +66,8 @@ pub struct EngineConfig {
     pub brief: bool,
     /// Whether each answer has to be a call where tools are offered.
     pub must_call: bool,
+    /// What the model takes of pictures; none where it is shown none.
+    pub vision: Option<history::Vision>,
     /// Whether requests carry a key by which a vendor finds what it has cached: a server of the operator's own may not know the word.
     pub cache_key: bool,
 }
@@ -81,6 +84,7 @@ impl EngineConfig {
             spoken: false,
             brief: false,
             must_call: false,
+            vision: None,
             cache_key: false,
         }
     }
@@ -95,6 +99,15 @@ impl EngineConfig {
         // A twentieth.
         let result_chars = usize::try_from(entry.context_tokens / 5).map_or(RESULT, |twentieth| twentieth.min(RESULT));
         let (spoken, brief, must_call) = (entry.is_own_server(), entry.is_told_briefly(), entry.force_tools);
-        Self { result_chars, summary_chars, rules_chars, spoken, brief, must_call, cache_key: !spoken, ..new }
+        let counting = match (entry.kind, entry.base_url.is_some()) {
+            (ModelKind::Gemini, _) => Counting::Gemini,
+            (ModelKind::Anthropic, false) => Counting::Anthropic,
+            (ModelKind::Openai | ModelKind::OpenaiResponses, false) => Counting::OpenAi,
+            (ModelKind::Anthropic | ModelKind::Openai | ModelKind::OpenaiResponses, true)
+            | (ModelKind::Scripted, _) => Counting::Own,
+        };
+        // A quarter.
+        let vision = entry.sees().then_some(history::Vision { counting, most_tokens: entry.context_tokens / 4 });
+        Self { result_chars, summary_chars, rules_chars, spoken, brief, must_call, vision, cache_key: !spoken, ..new }
     }
 }

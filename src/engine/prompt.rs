@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use minijinja::{Environment, UndefinedBehavior, Value};
 
-const FILES: [(&str, &str); 30] = [
+const FILES: [(&str, &str); 32] = [
     ("system", include_str!("../../prompts/system.md")),
     ("plan", include_str!("../../prompts/plan.md")),
     ("short_system", include_str!("../../prompts/short/system.md")),
@@ -32,6 +32,8 @@ const FILES: [(&str, &str); 30] = [
     ("lost", include_str!("../../prompts/turn/lost.md")),
     ("allowed", include_str!("../../prompts/turn/allowed.md")),
     ("resumed", include_str!("../../prompts/turn/resumed.md")),
+    ("picture", include_str!("../../prompts/turn/picture.md")),
+    ("unseen", include_str!("../../prompts/turn/unseen.md")),
     ("rules", include_str!("../../prompts/turn/rules.md")),
     ("compacted", include_str!("../../prompts/turn/compacted.md")),
     ("another_way", include_str!("../../prompts/turn/another_way.md")),
@@ -68,7 +70,7 @@ mod tests {
             asker => "alice", text => "t", hidden => 2, n => 1, host => "semver.org", login => "alice", kind => "failed", command => "make", commit => "abc", exit => 1,
             base => 0, tail => "x", missing => "test_a", reasons => "- a link leaves the tree", files => "a.py", plan => "p",
             nth => 1, name => "read_file", arguments => "{}", step => "look", tool => "bash", example => "e",
-            replaced => false, summary => "s", blocks => vec!["b"], rest => "r", nested => "n", rules => true, recall => true, title => "t", body => "b", remarks => vec!["r"], tried => "- x", failing => "- a.py:1", unmet => "u", repair => true, path => "p",
+            replaced => false, summary => "s", blocks => vec!["b"], rest => "r", nested => "n", rules => true, recall => true, title => "t", body => "b", remarks => vec!["r"], tried => "- x", failing => "- a.py:1", unmet => "u", repair => true, path => "p", number => 1, names => "x",
             shown => vec![context! { path => "p", note => "", fence => "```", language => "", text => "x" }],
         };
         for (name, _) in FILES {

@@ -66,6 +66,13 @@ pub trait ForgeReads: Send + Sync {
     /// One issue or pull request, by its number.
     async fn issue(&self, repo: &RepoRef, number: u64) -> Result<Issue>;
 
+    /// The files that hang on one issue or pull request itself, not on its comments, in the order in which they were uploaded.
+    async fn attachments(&self, repo: &RepoRef, number: u64) -> Result<Vec<Attachment>>;
+
+    /// The bytes of one of these. [`ForgeError::TooLarge`] above `most` bytes, and where the forge would have them fetched elsewhere
+    /// [`ForgeError::NotFound`]: this account's token goes to the forge alone.
+    async fn attachment(&self, attachment: &Attachment, most: u64) -> Result<Vec<u8>>;
+
     /// Whether nobody without the right to write the code can have changed an issue's text since it was opened: it was not touched;
     /// or its timeline tells what moved its time last, its title is the first one, and no team may write issues and not the code.
     async fn untouched(&self, repo: &RepoRef, issue: &Issue) -> Result<bool>;

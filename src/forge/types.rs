@@ -100,6 +100,17 @@ pub struct Issue {
     pub html_url: String,
 }
 
+/// A file that hangs on an issue or a comment.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attachment {
+    /// The forge's name for it, by which it is fetched; it never stands for another file.
+    pub uuid: String,
+    /// What its uploader called it. Foreign.
+    pub name: String,
+    /// Its length in bytes, as the forge says.
+    pub size: u64,
+}
+
 /// A plain comment of an issue's or pull request's conversation (never a review's body or an inline comment).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Comment {

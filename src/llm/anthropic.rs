@@ -18,6 +18,7 @@ use super::http::{Endpoint, Whole, join, sensitive};
 use super::raw::{self, Json};
 use super::settings::Settings;
 use super::vendor::Asker;
+use super::wire::{Part, Said};
 use super::{
     Facts, Model, ModelError, ModelRequest, ModelResponse, Presence, ToolCall, ToolResult, Turn, Usage, presence, wire,
 };
@@ -161,11 +162,11 @@ fn messages(asker: &Asker<'_>, turns: &[Turn]) -> Vec<(&'static str, Vec<Json>)>
     let ours = |blocks: Vec<Value>| blocks.into_iter().map(Json::Value).collect::<Vec<_>>();
     for turn in &wire::merged(turns) {
         let (role, blocks) = match turn {
-            Turn::User { text } => ("user", ours(vec![json!({ "type": "text", "text": wire::spoken(text) })])),
-            Turn::Assistant { text, calls, vendor } => {
-                ("assistant", asker.own(vendor.as_ref()).unwrap_or_else(|| ours(assistant(text, calls))))
+            Said::User(parts) => ("user", ours(parts.iter().map(part).collect())),
+            Said::Assistant { text, calls, vendor } => {
+                ("assistant", asker.own(*vendor).unwrap_or_else(|| ours(assistant(text, calls))))
             }
-            Turn::Results(results) => ("user", ours(results.iter().map(result).collect())),
+            Said::Results(results) => ("user", ours(results.iter().map(result).collect())),
         };
         match list.last_mut() {
             Some((last, existing)) if *last == role => existing.extend(blocks),
@@ -173,6 +174,16 @@ fn messages(asker: &Asker<'_>, turns: &[Turn]) -> Vec<(&'static str, Vec<Json>)>
         }
     }
     list
+}
+
+/// A picture stands as a block of its own behind the results, whose words say what it is.
+fn part(part: &Part<'_>) -> Value {
+    match part {
+        Part::Text(text) => json!({ "type": "text", "text": wire::spoken(text) }),
+        Part::Picture(picture, data) => {
+            json!({ "type": "image", "source": { "type": "base64", "media_type": picture.media, "data": data } })
+        }
+    }
 }
 
 fn assistant(text: &str, calls: &[ToolCall]) -> Vec<Value> {

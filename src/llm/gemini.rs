@@ -19,6 +19,7 @@ use super::http::{Endpoint, Whole, join, sensitive};
 use super::raw::{self, Json};
 use super::settings::Settings;
 use super::vendor::Asker;
+use super::wire::{Part, Said};
 use super::{
     Facts, Model, ModelError, ModelRequest, ModelResponse, Presence, ToolCall, ToolResult, ToolSpec, Turn, Usage,
     presence, wire,
@@ -132,24 +133,30 @@ fn body(asker: &Asker<'_>, request: &ModelRequest, signed: bool) -> Json {
 fn contents(asker: &Asker<'_>, turns: &[Turn], signed: bool) -> Vec<Json> {
     let content = |role: &str, parts: Vec<Json>| Json::object([("role", json!(role).into()), ("parts", parts.into())]);
     let ours = |parts: Vec<Value>| parts.into_iter().map(Json::Value).collect::<Vec<_>>();
-    let (mut list, mut asked, mut named) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut list, mut asked, mut named) = (Vec::new(), &[][..], Vec::new());
     for turn in wire::merged(turns) {
         list.push(match turn {
-            Turn::User { text } => content("user", ours(vec![json!({ "text": wire::spoken(&text) })])),
-            Turn::Assistant { text, calls, vendor } => {
-                let own = asker.own(vendor.as_ref());
+            Said::User(parts) => content("user", ours(parts.iter().map(part).collect())),
+            Said::Assistant { text, calls, vendor } => {
+                let own = asker.own(vendor);
                 named = own.iter().flatten().filter_map(Json::as_value).filter_map(id_of_call).collect();
-                let parts = own.unwrap_or_else(|| ours(spoken(&text, &calls, signed)));
+                let parts = own.unwrap_or_else(|| ours(spoken(text, calls, signed)));
                 asked = calls;
                 content("model", parts)
             }
-            Turn::Results(results) => content(
-                "user",
-                ours(results.iter().map(|it| result(it, &asked, named.contains(&it.call_id))).collect()),
-            ),
+            Said::Results(results) => {
+                content("user", ours(results.iter().map(|it| result(it, asked, named.contains(&it.call_id))).collect()))
+            }
         });
     }
     list
+}
+
+fn part(part: &Part<'_>) -> Value {
+    match part {
+        Part::Text(text) => json!({ "text": wire::spoken(text) }),
+        Part::Picture(picture, data) => json!({ "inlineData": { "mimeType": picture.media, "data": data } }),
+    }
 }
 
 fn id_of_call(part: Value) -> Option<String> {

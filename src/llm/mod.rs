@@ -18,6 +18,7 @@ mod http;
 mod open;
 mod openai;
 mod openai_stream;
+pub mod picture;
 mod presence;
 mod price;
 mod raw;
@@ -37,6 +38,7 @@ use serde_json::Value;
 
 pub use deltas::{Delta, Deltas, Silent};
 pub use open::{Models, configured, open};
+pub use picture::{Counting, ShownPicture};
 pub use presence::Presence;
 pub use scripted::Scripted;
 pub use settings::Settings;
@@ -123,7 +125,25 @@ impl ModelRequest {
         self.must_call && !self.tools.is_empty()
     }
 
-    /// Characters of everything that is sent, the tools' schemas included.
+    /// Every picture, in order.
+    pub fn pictures(&self) -> impl Iterator<Item = &ShownPicture> {
+        self.turns.iter().flat_map(Turn::pictures)
+    }
+
+    /// As [`ModelRequest::pictures`], to put their bytes in.
+    pub fn pictures_mut(&mut self) -> impl Iterator<Item = &mut ShownPicture> {
+        self.turns.iter_mut().flat_map(|turn| match turn {
+            Turn::Pictures(pictures) => pictures.as_mut_slice(),
+            Turn::User { .. } | Turn::Assistant { .. } | Turn::Results(_) => &mut [],
+        })
+    }
+
+    /// The most tokens that all pictures are counted as.
+    pub fn picture_tokens(&self) -> u64 {
+        self.pictures().map(|picture| picture.tokens).sum()
+    }
+
+    /// Characters of everything that is sent, the tools' schemas included; without pictures.
     pub fn chars(&self) -> u64 {
         let turns: usize = self.turns.iter().map(Turn::chars).sum();
         let tools: usize = self.tools.iter().map(ToolSpec::chars).sum();
@@ -152,9 +172,18 @@ pub enum Turn {
     },
     /// What came of the calls of the answer before, one for each.
     Results(Vec<ToolResult>),
+    /// Pictures that belong to what stands before them: never first.
+    Pictures(Vec<ShownPicture>),
 }
 
 impl Turn {
+    fn pictures(&self) -> &[ShownPicture] {
+        match self {
+            Turn::Pictures(pictures) => pictures,
+            Turn::User { .. } | Turn::Assistant { .. } | Turn::Results(_) => &[],
+        }
+    }
+
     fn chars(&self) -> usize {
         match self {
             Turn::User { text } => text.chars().count(),
@@ -163,6 +192,8 @@ impl Turn {
                 plain.max(vendor.as_ref().map_or(0, |vendor| vendor.parts.chars().count()))
             }
             Turn::Results(results) => results.iter().map(|r| r.text.chars().count() + r.call_id.len()).sum(),
+            // Their tokens are counted apart.
+            Turn::Pictures(pictures) => pictures.iter().map(|picture| picture.label.chars().count()).sum(),
         }
     }
 }

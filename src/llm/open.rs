@@ -174,6 +174,7 @@ mod tests {
             max_output_tokens: 4096,
             stream: true,
             force_tools: false,
+            vision: Some(false),
             style: crate::config::process::ModelStyle::Auto,
             prompt: crate::config::process::PromptLength::Auto,
             price_input: Some(2.0),

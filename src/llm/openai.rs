@@ -16,8 +16,9 @@ use super::deltas::{Deltas, Silent};
 use super::http::{Endpoint, Whole, join, sensitive};
 use super::openai_stream::Chunks;
 use super::settings::Settings;
+use super::wire::{Part, Said};
 use super::{
-    Facts, Model, ModelError, ModelRequest, ModelResponse, Presence, ToolCall, ToolSpec, Turn, Usage, presence, wire,
+    Facts, Model, ModelError, ModelRequest, ModelResponse, Presence, ToolCall, ToolSpec, Usage, presence, wire,
 };
 
 const DEFAULT_BASE: &str = "https://api.openai.com/v1";
@@ -45,6 +46,8 @@ struct Habits {
     unstreamed: AtomicBool,
     /// It does not know `stream_options`, by which a stream is asked for its counts.
     uncounted: AtomicBool,
+    /// It is the vendor's own, which is told how closely to look at a picture.
+    detailed: bool,
 }
 
 /// The habits that one request follows.
@@ -55,6 +58,7 @@ struct Form {
     own_temperature: bool,
     unstreamed: bool,
     uncounted: bool,
+    detailed: bool,
 }
 
 impl Habits {
@@ -65,6 +69,7 @@ impl Habits {
             own_temperature: self.own_temperature.load(Ordering::Relaxed),
             unstreamed: self.unstreamed.load(Ordering::Relaxed),
             uncounted: self.uncounted.load(Ordering::Relaxed),
+            detailed: self.detailed,
         }
     }
 
@@ -100,7 +105,8 @@ impl OpenAi {
             headers.insert(AUTHORIZATION, sensitive(&format!("Bearer {}", key.expose()))?);
         }
         let endpoint = Endpoint::new(url, headers, &settings)?;
-        let habits = Habits { unstreamed: AtomicBool::new(!settings.stream), ..Habits::default() };
+        let (unstreamed, detailed) = (AtomicBool::new(!settings.stream), settings.base_url.is_none());
+        let habits = Habits { unstreamed, detailed, ..Habits::default() };
         Ok(Self { endpoint, beside, facts: settings.facts("OpenAI-compatible"), name: settings.name, habits })
     }
 
@@ -170,7 +176,8 @@ fn has_temperature(request: &ModelRequest, form: Form) -> bool {
 /// The request's JSON.
 fn body(model: &str, request: &ModelRequest, form: Form) -> Value {
     let streamed = !form.unstreamed;
-    let mut body = json!({ "model": model, "messages": messages(request, form.folded_system), "stream": streamed });
+    let mut body =
+        json!({ "model": model, "messages": messages(request, form.folded_system, form.detailed), "stream": streamed });
     if streamed && !form.uncounted {
         body["stream_options"] = json!({ "include_usage": true });
     }
@@ -197,24 +204,45 @@ fn body(model: &str, request: &ModelRequest, form: Form) -> Value {
     body
 }
 
-fn messages(request: &ModelRequest, folded: bool) -> Vec<Value> {
+fn messages(request: &ModelRequest, folded: bool, detailed: bool) -> Vec<Value> {
     let mut list = Vec::new();
     if !folded {
         list.push(json!({ "role": "system", "content": request.system }));
     }
     for turn in &wire::merged(&request.turns) {
         match turn {
-            Turn::User { text } if list.is_empty() => {
-                list.push(json!({ "role": "user", "content": format!("{}\n\n{text}", request.system) }));
+            Said::User(parts) => {
+                let before = if list.is_empty() { request.system.as_str() } else { "" };
+                list.push(json!({ "role": "user", "content": spoken(before, parts, detailed) }));
             }
-            Turn::User { text } => list.push(json!({ "role": "user", "content": text })),
-            Turn::Assistant { text, calls, .. } => list.push(assistant(text, calls, &request.tools)),
-            Turn::Results(results) => list.extend(results.iter().map(|result| {
+            Said::Assistant { text, calls, .. } => list.push(assistant(text, calls, &request.tools)),
+            Said::Results(results) => list.extend(results.iter().map(|result| {
                 json!({ "role": "tool", "tool_call_id": wire::token(&result.call_id), "content": result.text })
             })),
         }
     }
     list
+}
+
+/// Words as one text, since many servers take nothing else; parts only where there is a picture. `detailed`: the vendor's own server is told how
+/// closely to look, which bounds what it counts.
+fn spoken(before: &str, parts: &[Part<'_>], detailed: bool) -> Value {
+    let gap = if before.is_empty() { "" } else { "\n\n" };
+    if let Some(words) = wire::words(parts) {
+        return json!(format!("{before}{gap}{words}"));
+    }
+    let part = |(place, part): (usize, &Part<'_>)| match part {
+        Part::Text(text) if place == 0 => json!({ "type": "text", "text": format!("{before}{gap}{text}") }),
+        Part::Text(text) => json!({ "type": "text", "text": text }),
+        Part::Picture(picture, data) => {
+            let mut image = json!({ "url": picture.address(data) });
+            if detailed {
+                image["detail"] = json!("high");
+            }
+            json!({ "type": "image_url", "image_url": image })
+        }
+    };
+    parts.iter().enumerate().map(part).collect()
 }
 
 fn assistant(text: &str, calls: &[ToolCall], tools: &[ToolSpec]) -> Value {

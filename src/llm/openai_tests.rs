@@ -1,7 +1,7 @@
 //! The OpenAI-compatible wire as JSON, without a server.
 
 use super::*;
-use crate::llm::{ToolResult, ToolSpec};
+use crate::llm::{ToolResult, ToolSpec, Turn};
 
 fn conversation() -> ModelRequest {
     let call = |id: &str, name: &str, arguments: Value| ToolCall {

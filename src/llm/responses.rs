@@ -18,6 +18,7 @@ use super::raw::{self, Json};
 use super::responses_stream::Items;
 use super::settings::Settings;
 use super::vendor::Asker;
+use super::wire::{Part, Said};
 use super::{Facts, Model, ModelError, ModelRequest, ModelResponse, Presence, ToolCall, Turn, Usage, presence, wire};
 
 const DEFAULT_BASE: &str = "https://api.openai.com/v1";
@@ -158,9 +159,15 @@ fn items(asker: &Asker<'_>, turns: &[Turn], form: Form) -> Vec<Json> {
     let mut list = Vec::new();
     for turn in &wire::merged(turns) {
         match turn {
-            Turn::User { text } => list.push(message("user", wire::spoken(text)).into()),
-            Turn::Assistant { text, calls, vendor } => {
-                match asker.own(vendor.as_ref()).filter(|_| !form.unreasoning) {
+            Said::User(parts) => {
+                let content = match wire::words(parts) {
+                    Some(words) => json!(wire::spoken(words)),
+                    None => parts.iter().map(part).collect(),
+                };
+                list.push(json!({ "type": "message", "role": "user", "content": content }).into());
+            }
+            Said::Assistant { text, calls, vendor } => {
+                match asker.own(*vendor).filter(|_| !form.unreasoning) {
                     Some(own) => list.extend(own),
                     None => {
                         if calls.is_empty() || !text.trim().is_empty() {
@@ -170,12 +177,21 @@ fn items(asker: &Asker<'_>, turns: &[Turn], form: Form) -> Vec<Json> {
                     }
                 }
             }
-            Turn::Results(results) => list.extend(results.iter().map(|result| {
+            Said::Results(results) => list.extend(results.iter().map(|result| {
                 json!({ "type": "function_call_output", "call_id": wire::token(&result.call_id), "output": result.text }).into()
             })),
         }
     }
     list
+}
+
+fn part(part: &Part<'_>) -> Value {
+    match part {
+        Part::Text(text) => json!({ "type": "input_text", "text": text }),
+        Part::Picture(picture, data) => {
+            json!({ "type": "input_image", "image_url": picture.address(data), "detail": "high" })
+        }
+    }
 }
 
 fn called(call: &ToolCall) -> Value {

@@ -219,6 +219,10 @@ fn transcript(request: &ModelRequest) -> String {
                 text.push_str(&r.text);
                 text.push('\n');
             }),
+            Turn::Pictures(pictures) => pictures.iter().for_each(|it| {
+                let kept = if it.data.is_some() { "shown" } else { "gone" };
+                text.push_str(&format!("{}\n[{kept} {} {}]\n", it.label, it.media, it.digest));
+            }),
         }
     }
     text

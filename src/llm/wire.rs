@@ -4,21 +4,81 @@
 
 use serde_json::{Value, json};
 
-use super::{ToolCall, Turn};
+use super::{ShownPicture, ToolCall, ToolResult, Turn, VendorParts};
 
-/// Neighbouring words of the user become one turn: Anthropic and most chat templates want strict alternation.
-pub(super) fn merged(turns: &[Turn]) -> Vec<Turn> {
-    let mut list: Vec<Turn> = Vec::with_capacity(turns.len());
+/// One turn, as every wire sends it.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Said<'a> {
+    /// Of the user; never empty.
+    User(Vec<Part<'a>>),
+    Assistant {
+        text: &'a str,
+        calls: &'a [ToolCall],
+        vendor: Option<&'a VendorParts>,
+    },
+    Results(&'a [ToolResult]),
+}
+
+/// What the user's turn holds.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Part<'a> {
+    Text(String),
+    /// A picture and its bytes in base64.
+    Picture(&'a ShownPicture, &'a str),
+}
+
+/// Neighbouring words and pictures of the user become one turn: Anthropic and most chat templates want strict alternation.
+pub(super) fn merged(turns: &[Turn]) -> Vec<Said<'_>> {
+    let mut list: Vec<Said<'_>> = Vec::with_capacity(turns.len());
     for turn in turns {
-        match (list.last_mut(), turn) {
-            (Some(Turn::User { text }), Turn::User { text: more }) => {
-                text.push_str("\n\n");
-                text.push_str(more);
+        match turn {
+            Turn::User { text } => add(users(&mut list), text),
+            Turn::Pictures(pictures) => pictures.iter().for_each(|picture| {
+                let parts = users(&mut list);
+                match &picture.data {
+                    Some(data) => {
+                        add(parts, &picture.label);
+                        parts.push(Part::Picture(picture, data));
+                    }
+                    None => add(parts, &format!("{}\n(The picture itself is not kept any more.)", picture.label)),
+                }
+            }),
+            Turn::Assistant { text, calls, vendor } => {
+                list.push(Said::Assistant { text, calls, vendor: vendor.as_ref() });
             }
-            (_, turn) => list.push(turn.clone()),
+            Turn::Results(results) => list.push(Said::Results(results)),
         }
     }
     list
+}
+
+/// The user's turn at the end, begun where another one stands there.
+fn users<'l, 'a>(list: &'l mut Vec<Said<'a>>) -> &'l mut Vec<Part<'a>> {
+    if !matches!(list.last(), Some(Said::User(_))) {
+        list.push(Said::User(Vec::new()));
+    }
+    match list.last_mut() {
+        Some(Said::User(parts)) => parts,
+        _ => unreachable!("it was just put there"),
+    }
+}
+
+fn add(parts: &mut Vec<Part<'_>>, more: &str) {
+    match parts.last_mut() {
+        Some(Part::Text(text)) => {
+            text.push_str("\n\n");
+            text.push_str(more);
+        }
+        _ => parts.push(Part::Text(more.to_owned())),
+    }
+}
+
+/// The words of a turn of words alone; none where it has a picture.
+pub(super) fn words<'p>(parts: &'p [Part<'_>]) -> Option<&'p str> {
+    match parts {
+        [Part::Text(text)] => Some(text),
+        _ => None,
+    }
 }
 
 /// Words of an answer that had neither words nor calls: both wires refuse an empty one when it is sent back.
@@ -128,6 +188,28 @@ mod tests {
     #[test]
     fn neighbouring_words_of_the_user_are_joined() {
         let user = |text: &str| Turn::User { text: text.into() };
-        assert_eq!(merged(&[user("a"), user("b")]), [user("a\n\nb")]);
+        let (turns, shown) = ([user("a"), user("b")], Part::Text("a\n\nb".into()));
+        assert_eq!(merged(&turns), [Said::User(vec![shown.clone()])]);
+        assert_eq!(words(&[shown]), Some("a\n\nb"));
+    }
+
+    #[test]
+    fn a_picture_stands_behind_its_label_in_the_turn_of_the_words_around_it() {
+        let picture = |data: Option<&str>| ShownPicture {
+            label: "a picture".into(),
+            digest: "d".into(),
+            media: "image/png".into(),
+            tokens: 1,
+            data: data.map(Into::into),
+        };
+        let user = |text: &str| Turn::User { text: text.into() };
+        let turns = [user("a"), Turn::Pictures(vec![picture(Some("AAAA")), picture(None)]), user("b")];
+        let gone = "a picture\n(The picture itself is not kept any more.)\n\nb";
+        let said = merged(&turns);
+        let [Said::User(parts)] = said.as_slice() else { panic!("{said:?}") };
+        let [Part::Text(before), Part::Picture(_, "AAAA"), Part::Text(after)] = parts.as_slice() else {
+            panic!("{parts:?}")
+        };
+        assert_eq!((before.as_str(), after.as_str()), ("a\n\na picture", gone));
     }
 }

@@ -71,10 +71,8 @@ pub fn paused(reason: &PauseReason) -> String {
 /// As [`paused`], with what is left to do where it is money that is wanted.
 pub(super) fn paused_now(reason: &PauseReason, about: &About<'_>) -> String {
     let mut text = paused(reason);
-    let of_money = matches!(
-        reason,
-        PauseReason::Budget { .. } | PauseReason::DaySpent { .. } | PauseReason::MonthSpent { .. }
-    );
+    let of_money =
+        matches!(reason, PauseReason::Budget { .. } | PauseReason::DaySpent { .. } | PauseReason::MonthSpent { .. });
     if let Some(plan) = about.task.plan.as_deref().filter(|_| of_money) {
         text.push_str("\n\nWhat it planned, as it noted last:\n\n");
         text.push_str(&document(plan, MAX_PLAN));

@@ -108,6 +108,8 @@ pub struct Prepared {
 pub struct Acted {
     /// How it ended, and what it printed.
     pub outcome: Outcome,
+    /// Bytes of the picture that it read: of a sandbox.
+    pub picture: Option<Vec<u8>>,
     /// The container went away or was restarted meanwhile: the action may have run, wholly or in part.
     pub lost: Option<Loss>,
 }

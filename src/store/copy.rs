@@ -9,7 +9,7 @@ use sqlx::any::AnyRow;
 use sqlx::{AnyConnection, Connection, Executor, Row};
 
 /// Every table but `hosts` and `leases`, which say who is at work now; a test compares them with the migrations.
-pub const TABLES: [&str; 22] = [
+pub const TABLES: [&str; 23] = [
     "actions",
     "addresses",
     "blobs",
@@ -25,6 +25,7 @@ pub const TABLES: [&str; 22] = [
     "grants",
     "inputs",
     "packs",
+    "pictures",
     "posts",
     "repositories",
     "retired",

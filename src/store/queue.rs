@@ -122,6 +122,13 @@ pub(super) enum Write {
         body: Vec<u8>,
         answer: Reply<()>,
     },
+    Picture {
+        task: TaskId,
+        digest: String,
+        epoch: i64,
+        body: Vec<u8>,
+        answer: Reply<bool>,
+    },
     Entry {
         entry: Box<StoredEntry>,
         answer: Reply<()>,

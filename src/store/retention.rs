@@ -75,6 +75,7 @@ pub(super) async fn delete_task(c: &mut AnyConnection, id: TaskId) -> Result<Del
         "UPDATE inputs SET task = NULL WHERE task = $1",
         "DELETE FROM task_events WHERE task = $1",
         "DELETE FROM actions WHERE task = $1",
+        "DELETE FROM pictures WHERE task = $1",
         "DELETE FROM checkpoints WHERE task = $1",
         "DELETE FROM decisions WHERE task = $1",
         "DELETE FROM posts WHERE task = $1",

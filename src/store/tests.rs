@@ -92,6 +92,7 @@ pub(crate) async fn acting(store: &Store) -> TaskId {
                 note: None,
                 budget: None,
                 rules: domain::Rules::default(),
+                pictures: Vec::new(),
             },
         ),
         (100, answered(1)),

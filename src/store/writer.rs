@@ -6,7 +6,7 @@
 use super::queue::{Arrival, Message, Reply, Write, Writer};
 use super::{
     Location, StoreError, addresses, append, body, deliveries, grants, inputs, leases, location, outbox, packs,
-    repositories, retention, unread, wakes,
+    pictures, repositories, retention, unread, wakes,
 };
 use domain::TaskId;
 use futures_util::FutureExt;
@@ -252,6 +252,9 @@ async fn one(connection: &mut AnyConnection, write: Write) -> (OnCommit, bool) {
         }
         Write::Pack { task, commit, epoch, body, answer } => {
             within!(answer, packs::keep(connection, (task, epoch), &commit, body).await)
+        }
+        Write::Picture { task, digest, epoch, body, answer } => {
+            within!(answer, pictures::keep(connection, (task, epoch), &digest, body).await)
         }
         Write::Entry { entry, answer } => within!(answer, repositories::put(connection, &entry).await),
         Write::Marks { fingerprint, anew, answer } => {

@@ -1,7 +1,7 @@
 //! Issues and plain comments.
 
 use crate::support::forges::Lab;
-use caisson::forge::{ForgeError, ForgeReads, ForgeWrites};
+use caisson::forge::{Attachment, ForgeError, ForgeReads, ForgeWrites};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -22,6 +22,28 @@ pub async fn issues_are_read_as_written(lab: Arc<Lab>) {
     lab.hand("alice").set_open(&place.repo, number, false).await;
     assert!(!lab.bot.issue(&place.repo, number).await.unwrap().open);
     let missing = lab.bot.issue(&place.repo, 999).await.unwrap_err();
+    assert!(matches!(missing, ForgeError::NotFound(_)), "{missing:?}");
+}
+
+pub async fn files_of_an_issue_are_listed_and_handed_out_to_whoever_may_read_it(lab: Arc<Lab>) {
+    let place = lab.place("attached").await;
+    let repo = &place.repo;
+    let number = lab.hand("alice").open_issue(repo, "t", "b").await;
+    assert!(lab.bot.attachments(repo, number).await.unwrap().is_empty());
+    // Its first bytes are a PNG's: a forge may look.
+    let bytes = b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR\0\0\0\x01\0\0\0\x01\x08\x06\0\0\0\r\n--other\r\n".repeat(40);
+    lab.hand("alice").attach(repo, number, "a shot.png", &bytes).await;
+    lab.hand("alice").attach(repo, number, "second.png", &bytes[..80]).await;
+    let found = lab.bot.attachments(repo, number).await.unwrap();
+    let seen: Vec<_> = found.iter().map(|file| (file.name.as_str(), file.size)).collect();
+    assert_eq!(seen, [("a shot.png", bytes.len() as u64), ("second.png", 80)]);
+    assert_eq!(lab.bot.attachment(&found[0], 1 << 20).await.unwrap(), bytes);
+    let large = lab.bot.attachment(&found[0], 100).await.unwrap_err();
+    assert!(matches!(large, ForgeError::TooLarge(_)), "{large:?}");
+    let nowhere = Attachment { uuid: "00000000-0000-4000-8000-000000000000".into(), ..found[0].clone() };
+    let missing = lab.bot.attachment(&nowhere, 100).await.unwrap_err();
+    assert!(matches!(missing, ForgeError::NotFound(_)), "{missing:?}");
+    let missing = lab.bot.attachments(repo, 999).await.unwrap_err();
     assert!(matches!(missing, ForgeError::NotFound(_)), "{missing:?}");
 }
 

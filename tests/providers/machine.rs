@@ -143,6 +143,7 @@ impl Drive<'_> {
                     note: None,
                     budget: None,
                     rules: domain::Rules::default(),
+                    pictures: Vec::new(),
                 });
             }
             Effect::Converse { turn } => self.converse(turn).await,

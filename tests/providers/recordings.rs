@@ -39,8 +39,16 @@ pub fn began(title: &str, body: &str) -> Vec<Event> {
         hosts: Vec::new(),
     };
     let (base, boot, image) = (commit('a'), "b".to_owned(), "i".to_owned());
-    let prepared =
-        Event::Prepared { base, boot, image, every: 5, note: None, budget: None, rules: domain::Rules::default() };
+    let prepared = Event::Prepared {
+        base,
+        boot,
+        image,
+        every: 5,
+        note: None,
+        budget: None,
+        rules: domain::Rules::default(),
+        pictures: Vec::new(),
+    };
     vec![Event::Requested { request: Box::new(request) }, Event::SlotGranted, prepared]
 }
 

@@ -105,6 +105,11 @@ fn openai_message(message: &Value, at: usize, waiting: &mut Vec<String>) -> Chec
         "an assistant message with tool_calls must be followed by tool messages",
     )?;
     match role {
+        "user" if message["content"].is_array() => {
+            only(message, &["role", "content"])?;
+            let parts = message["content"].as_array().filter(|parts| !parts.is_empty()).ok_or("content is empty")?;
+            parts.iter().try_for_each(openai_part)
+        }
         "system" | "user" => {
             only(message, &["role", "content"])?;
             want(words.is_some_and(|w| !w.is_empty()), "content is empty")
@@ -132,6 +137,34 @@ fn openai_message(message: &Value, at: usize, waiting: &mut Vec<String>) -> Chec
         }
         other => Err(format!("unknown role {other}")),
     }
+}
+
+fn openai_part(part: &Value) -> Checked {
+    match part["type"].as_str().unwrap_or_default() {
+        "text" => {
+            only(part, &["type", "text"])?;
+            want(part["text"].as_str().is_some_and(|text| !text.is_empty()), "text is empty")
+        }
+        "image_url" => {
+            only(part, &["type", "image_url"])?;
+            only(&part["image_url"], &["url", "detail"])?;
+            want(holds_a_picture(&part["image_url"]["url"]), "Invalid image data.")
+        }
+        other => Err(format!("Invalid value: '{other}'")),
+    }
+}
+
+/// An address that holds a picture itself, of a form that OpenAI takes.
+pub fn holds_a_picture(address: &Value) -> bool {
+    let Some((media, data)) = address.as_str().and_then(|it| it.strip_prefix("data:")?.split_once(";base64,")) else {
+        return false;
+    };
+    ["image/png", "image/jpeg", "image/gif", "image/webp"].contains(&media) && is_base64(data)
+}
+
+pub fn is_base64(data: &str) -> bool {
+    use base64::Engine;
+    !data.is_empty() && base64::engine::general_purpose::STANDARD.decode(data).is_ok()
 }
 
 /// Anthropic: messages.
@@ -192,6 +225,14 @@ fn anthropic_blocks(role: &str, blocks: &[Value], waiting: &[Value]) -> Result<V
                 let text = block["text"].as_str().unwrap_or_default();
                 want(!text.trim().is_empty(), "text content blocks must contain non-whitespace text")?;
                 want(role == "user" || text.trim_end() == text, "assistant content ends with white space")?;
+            }
+            ("user", "image") => {
+                only(block, &["type", "source", "cache_control"])?;
+                only(&block["source"], &["type", "media_type", "data"])?;
+                let known = ["image/jpeg", "image/png", "image/gif", "image/webp"];
+                let media = block["source"]["media_type"].as_str().unwrap_or_default();
+                want(block["source"]["type"] == "base64" && known.contains(&media), "image.source.media_type")?;
+                want(is_base64(block["source"]["data"].as_str().unwrap_or_default()), "Could not process image")?;
             }
             ("assistant", "thinking") => {
                 only(block, &["type", "thinking", "signature"])?;

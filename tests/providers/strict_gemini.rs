@@ -4,7 +4,7 @@ use axum::http::HeaderMap;
 use serde_json::{Value, json};
 
 use crate::KEY;
-use crate::strict::{Checked, header, is_token, only, want};
+use crate::strict::{Checked, header, is_base64, is_token, only, want};
 
 /// `generateContent` and `streamGenerateContent`.
 pub fn check(path: &str, headers: &HeaderMap, body: &Value) -> Result<(), (u16, Value)> {
@@ -65,7 +65,14 @@ fn contents(list: &[Value]) -> Checked {
         let named = |kind: &str| parts.iter().filter_map(|part| part.get(kind)).cloned().collect::<Vec<_>>();
         let (calls, responses) = (named("functionCall"), named("functionResponse"));
         for part in parts {
-            only(part, &["text", "functionCall", "functionResponse", "thought", "thoughtSignature"])?;
+            only(part, &["text", "inlineData", "functionCall", "functionResponse", "thought", "thoughtSignature"])?;
+            if let Some(inline) = part.get("inlineData") {
+                only(inline, &["mimeType", "data"])?;
+                let known = ["image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"];
+                want(inline["mimeType"].as_str().is_some_and(|it| known.contains(&it)), "Unsupported MIME type")?;
+                want(is_base64(inline["data"].as_str().unwrap_or_default()), "Base64 decoding failed")?;
+                want(content["role"] == "user" && responses.is_empty(), "a picture beside function responses")?;
+            }
             want(
                 part["text"].as_str().is_none_or(|text| !text.is_empty() || part.get("thoughtSignature").is_some()),
                 "an empty text",

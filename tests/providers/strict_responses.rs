@@ -4,7 +4,7 @@ use axum::http::HeaderMap;
 use serde_json::{Value, json};
 
 use crate::KEY;
-use crate::strict::{Checked, header, is_token, only, openai_choice, want};
+use crate::strict::{Checked, header, holds_a_picture, is_token, only, openai_choice, want};
 
 /// `POST /v1/responses`.
 pub fn check(path: &str, headers: &HeaderMap, body: &Value) -> Result<(), (u16, Value)> {
@@ -58,6 +58,18 @@ fn whole(body: &Value) -> Checked {
     want(waiting.is_empty(), "No tool output found for function call")
 }
 
+fn input(part: &Value) -> Checked {
+    match part["type"].as_str().unwrap_or_default() {
+        "input_text" => only(part, &["type", "text"]).and_then(|()| want(part["text"].is_string(), "text")),
+        "input_image" => {
+            only(part, &["type", "image_url", "detail"])?;
+            want(["low", "high", "auto"].iter().any(|it| part["detail"] == *it), "detail")?;
+            want(holds_a_picture(&part["image_url"]), "Invalid image data.")
+        }
+        other => Err(format!("Invalid value: '{other}'")),
+    }
+}
+
 fn one(item: &Value, waiting: &mut Vec<Value>) -> Checked {
     match item["type"].as_str().unwrap_or_default() {
         "message" => {
@@ -68,7 +80,11 @@ fn one(item: &Value, waiting: &mut Vec<Value>) -> Checked {
                 item["role"] == "assistant"
                     && parts.iter().all(|part| part["type"] == "output_text" && part["text"].is_string())
             });
-            want(sent || item["content"].as_str().is_some_and(|text| !text.is_empty()), "content is empty")
+            let shown = item["role"] == "user"
+                && item["content"]
+                    .as_array()
+                    .is_some_and(|parts| !parts.is_empty() && parts.iter().all(|part| input(part).is_ok()));
+            want(sent || shown || item["content"].as_str().is_some_and(|text| !text.is_empty()), "content is empty")
         }
         "function_call" => {
             only(item, &["type", "id", "call_id", "name", "arguments", "status"])?;

@@ -56,3 +56,37 @@ async fn actions_go_on_from_each_other_and_the_review_tells_them() {
     assert!(ended[1].whole.as_deref().is_some_and(|path| path.ends_with("/2.log")), "{:?}", ended[1].whole);
     assert!(ended[6].text.starts_with("kept\n") && ended[6].text.ends_with("/notes/raw\n"), "{}", ended[6].text);
 }
+
+const FLOOD: &str = r#"
+name = "prints 100 MB"
+[[turn]]
+expects = ["Versions compare as text"]
+text = "I print."
+call = [ { name = "bash", arguments = { command = "head -c 100000000 /dev/zero | tr '\\0' x; echo; echo the end" } } ]
+[[turn]]
+expects = ["the end", "Note: whole output: read_file "]
+text = "It is done."
+call = [ { name = "done", arguments = { summary = "newer() compares the parsed numbers." } } ]
+"#;
+
+/// The number is in one place, `protocol::runner::MAX_TEXT`: no result that the host takes from a sandbox is longer.
+#[tokio::test(flavor = "multi_thread")]
+async fn of_an_output_of_100_mb_the_host_keeps_little() {
+    let world = World::new(FLOOD).await;
+    let size = || -> u64 {
+        let files = std::fs::read_dir(&world.config.state_dir).expect("the state directory").flatten();
+        let store = files.filter(|file| file.file_name().to_string_lossy().starts_with("caisson.db"));
+        store.filter_map(|file| file.metadata().ok()).map(|meta| meta.len()).sum()
+    };
+    let before = size();
+    world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    world.until("its end", |task| task.turn >= 2).await;
+    let outcome = world.log().await.into_iter().find_map(|event| match event {
+        Event::ActionFinished { outcome, .. } => Some(outcome),
+        _ => None,
+    });
+    let outcome = outcome.expect("an action");
+    assert!(outcome.text.len() as u64 <= protocol::runner::MAX_TEXT, "{}", outcome.text.len());
+    assert!(outcome.dropped_bytes > 99_000_000 && outcome.text.ends_with("the end\n"));
+    assert!(size() < before + (8 << 20), "{} bytes more", size() - before);
+}

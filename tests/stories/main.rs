@@ -43,6 +43,7 @@ mod money;
 mod orders;
 mod outages;
 mod permission;
+mod pictures;
 mod policy;
 mod postgres;
 mod rules;

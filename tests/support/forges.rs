@@ -228,6 +228,19 @@ impl Hand {
         made["number"].as_u64().expect("a number")
     }
 
+    /// Hangs a file on an issue, as a form does.
+    pub async fn attach(&self, repo: &RepoRef, number: u64, name: &str, bytes: &[u8]) {
+        let url = self.base.join(&format!("api/v1/repos/{repo}/issues/{number}/assets")).expect("an address");
+        let head = format!(
+            "--edge\r\nContent-Disposition: form-data; name=\"attachment\"; filename=\"{name}\"\r\nContent-Type: application/octet-stream\r\n\r\n"
+        );
+        let body = [head.as_bytes(), bytes, b"\r\n--edge--\r\n"].concat();
+        let request = self.http.post(url).header("Authorization", format!("token {}", self.token.expose()));
+        let request = request.header("Content-Type", "multipart/form-data; boundary=edge").body(body);
+        let answer = request.send().await.expect("an answer");
+        assert_eq!(answer.status().as_u16(), 201, "{}", answer.text().await.unwrap_or_default());
+    }
+
     pub async fn set_open(&self, repo: &RepoRef, number: u64, open: bool) {
         let state = if open { "open" } else { "closed" };
         self.must("PATCH", &format!("/repos/{repo}/issues/{number}"), json!({ "state": state })).await;

@@ -59,6 +59,7 @@ pub fn prepared() -> Input {
         note: None,
         budget: None,
         rules: Rules::default(),
+        pictures: Vec::new(),
     }
 }
 

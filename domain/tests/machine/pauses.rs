@@ -253,6 +253,7 @@ fn a_repository_narrows_the_budget_once_and_never_widens_it() {
         note: None,
         budget: Some(narrower),
         rules: Rules::default(),
+        pictures: Vec::new(),
     };
     walk.feed(Input::SlotFree).feed(prepared);
     assert_eq!(walk.task.granted, Budget { actions: 4, tokens: 100, micro_usd: 5, work_ms: 0 });
@@ -329,6 +330,7 @@ fn what_was_granted_before_the_beginning_stays_granted() {
         note,
         budget,
         rules: Rules::default(),
+        pictures: Vec::new(),
     });
     assert_eq!(walk.task.granted.actions, 14);
 }

@@ -55,7 +55,7 @@ pub fn edit_file(scope: &Scope<'_>, path: &str, edits: &[Edit]) -> Result<FileRe
         said.push_str(&around(&text, at, lines));
     }
     let written = Written::new(shown, Some(before.into_bytes()), &text);
-    Ok(FileResult { text: said, written: written.into_iter().collect() })
+    Ok(FileResult { text: said, written: written.into_iter().collect(), picture: None })
 }
 
 /// Why nothing was changed.

@@ -19,7 +19,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use protocol::runner::{Limits, Op, Status};
+use protocol::runner::{Limits, Op, Picture, Status};
 use tokio_util::sync::CancellationToken;
 
 use crate::done::Done;
@@ -80,11 +80,12 @@ impl Scope<'_> {
 struct FileResult {
     text: String,
     written: Vec<Written>,
+    picture: Option<Picture>,
 }
 
 impl From<String> for FileResult {
     fn from(text: String) -> Self {
-        Self { text, written: Vec::new() }
+        Self { text, ..Self::default() }
     }
 }
 
@@ -123,7 +124,7 @@ pub async fn run(workspace: Arc<Workspace>, handle: &Arc<Handle>, op: Op, limits
         }
     };
     let done = match result {
-        Ok(Ok(said)) => return (Done::ok(said.text), said.written),
+        Ok(Ok(said)) => return (Done { picture: said.picture, ..Done::ok(said.text) }, said.written),
         Ok(Err(error)) if error.is_full() => {
             Done { note: pressure::full(workspace.root()), ..Done::bare(Status::DiskFull) }
         }
@@ -136,7 +137,7 @@ pub async fn run(workspace: Arc<Workspace>, handle: &Arc<Handle>, op: Op, limits
 
 fn act(scope: &Scope<'_>, op: Op) -> Result<FileResult, FileError> {
     match op {
-        Op::ReadFile { path, from, lines } => read::read_file(scope, &path, from, lines).map(FileResult::from),
+        Op::ReadFile { path, from, lines } => read::shown(scope, &path, from, lines),
         Op::WriteFile { path, content } => write::write_file(scope, &path, &content),
         Op::WriteFiles { files } => several::write_files(scope, &files),
         Op::ReadRanges { path, ranges } => read::read_ranges(scope, &path, &ranges).map(FileResult::from),

@@ -6,9 +6,12 @@ use std::path::Path;
 
 use nix::fcntl::OFlag;
 use nix::sys::stat::Mode;
+use protocol::picture;
+use protocol::runner::Picture;
+use ring::digest::{SHA256, digest};
 
 use super::shown::show;
-use super::{FileError, MAX_FILE, Scope};
+use super::{FileError, FileResult, MAX_FILE, Scope};
 
 /// Lines shown unless the caller says how many.
 const LINES: u64 = 2000;
@@ -47,15 +50,44 @@ pub fn is_binary(bytes: &[u8]) -> bool {
     bytes[..bytes.len().min(8192)].contains(&0)
 }
 
+/// A picture by what it is, and every other file by its lines.
+pub fn shown(scope: &Scope<'_>, path: &str, from: u64, lines: u64) -> Result<FileResult, FileError> {
+    let relative = scope.workspace.relative(path)?;
+    let bytes = bytes(scope, &relative)?;
+    let Some(seen) = picture::recognise(&bytes) else {
+        return lines_of(scope, &relative, &bytes, from, lines).map(FileResult::from);
+    };
+    let size = format!(
+        "{} is a picture: {}, {}\u{d7}{} pixels, {} bytes",
+        show(&relative),
+        seen.form.name(),
+        seen.width,
+        seen.height,
+        bytes.len()
+    );
+    if bytes.len() as u64 > picture::MOST_BYTES || seen.width.max(seen.height) > picture::MOST_SIDE {
+        let (most, side) = (picture::MOST_BYTES >> 20, picture::MOST_SIDE);
+        let text = format!("[{size}; it is not shown, for that is more than {most} MiB or {side} pixels on a side]");
+        return Ok(text.into());
+    }
+    let digest = hex::encode(digest(&SHA256, &bytes));
+    let picture = Some(Picture { digest, bytes: bytes.len() as u64 });
+    Ok(FileResult { text: format!("[{size}]"), picture, ..FileResult::default() })
+}
+
 /// `from`: the first line, counted from 1. `lines`: at most so many; 0 for the default.
 pub fn read_file(scope: &Scope<'_>, path: &str, from: u64, lines: u64) -> Result<String, FileError> {
     let relative = scope.workspace.relative(path)?;
     let bytes = bytes(scope, &relative)?;
-    let shown = show(&relative);
-    if is_binary(&bytes) {
+    lines_of(scope, &relative, &bytes, from, lines)
+}
+
+fn lines_of(scope: &Scope<'_>, relative: &Path, bytes: &[u8], from: u64, lines: u64) -> Result<String, FileError> {
+    let shown = show(relative);
+    if is_binary(bytes) {
         return Ok(format!("[{shown} is binary: {} bytes]", bytes.len()));
     }
-    let text = String::from_utf8_lossy(&bytes);
+    let text = String::from_utf8_lossy(bytes);
     let total = text.lines().count() as u64;
     if total == 0 {
         return Ok(format!("[{shown} is empty]"));

@@ -35,7 +35,7 @@ pub fn write_files(scope: &Scope<'_>, files: &[(String, String)]) -> Result<File
     }
     let all = places.iter().zip(before).zip(files);
     let written = all.filter_map(|((place, before), (_, text))| Written::new(show(place), before, text)).collect();
-    Ok(FileResult { text: said.join("\n"), written })
+    Ok(FileResult { text: said.join("\n"), written, picture: None })
 }
 
 fn remove(scope: &Scope<'_>, place: &Path) -> Result<(), FileError> {

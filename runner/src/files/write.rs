@@ -24,7 +24,7 @@ pub fn write_file(scope: &Scope<'_>, path: &str, content: &str) -> Result<FileRe
     let lines = content.lines().count();
     let text = format!("{what} {}: {lines} lines, {} bytes", show(&relative), content.len());
     let written = before.ok().and_then(|before| Written::new(show(&relative), before, content));
-    Ok(FileResult { text, written: written.into_iter().collect() })
+    Ok(FileResult { text, written: written.into_iter().collect(), picture: None })
 }
 
 /// Puts `content` at `relative`. True if a file was there before; its mode stays.

@@ -2,7 +2,7 @@
 //!
 //! Owns the questions and what each finding means for an operator. Must not print. Tests: `tests/providers/refusals.rs`.
 
-use crate::config::process::{Model as Entry, ModelStyle, Process};
+use crate::config::process::{Model as Entry, ModelStyle, Origin, Process};
 use crate::engine::probe;
 use crate::engine::turn::TEMPLATE_ADVICE;
 use crate::llm::{self, Model, ModelError};
@@ -93,6 +93,19 @@ pub async fn look(entry: &Entry, model: &dyn Model) -> Vec<Finding> {
     found.extend(template(entry, model).await);
     found.extend(price(entry));
     found
+}
+
+/// Whether it is shown pictures, and who says so.
+pub fn vision(entry: &Entry) -> String {
+    let whose = match &entry.origins.vision {
+        Origin::Unknown => "of itself",
+        Origin::Entry => "by its entry",
+        Origin::File { .. } => "by the file of prices",
+    };
+    match entry.sees() {
+        true => format!("it is shown pictures ({whose})"),
+        false => format!("it is shown no pictures ({whose}); set vision = true where it takes them"),
+    }
 }
 
 /// Whether it takes what the style *tools* sends. On a vendor's own server that is taken for granted.

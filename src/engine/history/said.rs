@@ -2,7 +2,7 @@
 //!
 //! Owns: which prompt an event becomes, and its values. Must not: decide the order of turns. Tests: `history_tests.rs`.
 
-use domain::{Commit, Decision, Loss, Request, Rules, TaskKind, Verb, Verdict, VerdictKind};
+use domain::{Commit, Decision, Loss, Picture, Request, Rules, TaskKind, Verb, Verdict, VerdictKind};
 use minijinja::context;
 
 use super::{MOST_FILES, Replay, TAIL};
@@ -33,8 +33,9 @@ impl<'a> Replay<'a> {
         self.say("lost", context! { commit, replaced => loss == Loss::Outdated });
     }
 
-    pub(super) fn prepared(&mut self, base: &'a Commit, rules: &Rules) {
+    pub(super) fn prepared(&mut self, base: &'a Commit, rules: &Rules, pictures: &'a [Picture]) {
         self.head = Some(self.head.unwrap_or(base));
+        self.gallery.hung_on_the_issue(pictures);
         if !rules.is_empty() {
             self.given(rules);
         }

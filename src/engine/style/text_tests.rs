@@ -90,6 +90,7 @@ fn transcript(request: &ModelRequest) -> String {
         Turn::User { text } => format!("=== user\n{text}\n"),
         Turn::Assistant { text, calls, .. } => format!("=== assistant, {} calls\n{text}\n", calls.len()),
         Turn::Results(results) => format!("=== results {results:?}\n"),
+        Turn::Pictures(pictures) => format!("=== pictures {pictures:?}\n"),
     });
     format!("=== system\n{}\n{}", request.system, turns.collect::<String>())
 }
@@ -99,7 +100,16 @@ fn whole() -> Vec<Event> {
     let (boot, image) = ("b".to_owned(), "i".to_owned());
     let mut log = vec![
         requested(),
-        Event::Prepared { base, boot, image, every: 5, note: None, budget: None, rules: domain::Rules::default() },
+        Event::Prepared {
+            base,
+            boot,
+            image,
+            every: 5,
+            note: None,
+            budget: None,
+            rules: domain::Rules::default(),
+            pictures: Vec::new(),
+        },
     ];
     for turn in 1..=4 {
         log.extend([answered(turn, "I would read the file."), Event::Nudged { turn }]);

@@ -64,6 +64,13 @@ pub fn specs(kind: TaskKind) -> Vec<ToolSpec> {
     offered(kind).map(spec).collect()
 }
 
+/// The same for a model that is shown pictures.
+pub fn seeing(mut specs: Vec<ToolSpec>) -> Vec<ToolSpec> {
+    let reads = specs.iter_mut().filter(|spec| spec.name == ActionKind::ReadFile.name());
+    reads.for_each(|spec| spec.description.push_str(" A picture (PNG, JPEG, GIF, WebP) is shown."));
+    specs
+}
+
 /// The same in few words, for small windows. What a command does as well is left out; a call of it is understood all the same.
 pub fn brief(kind: TaskKind) -> Vec<ToolSpec> {
     let trimmed = |tool: &Tool| {

@@ -3,8 +3,8 @@
 
 use super::wire;
 use crate::forge::{
-    Access, Account, Comment, ForgeError, Issue, PullRequest, Repository, Result, Review, ReviewComment, ReviewState,
-    Status, StatusState,
+    Access, Account, Attachment, Comment, ForgeError, Issue, PullRequest, Repository, Result, Review, ReviewComment,
+    ReviewState, Status, StatusState,
 };
 use gitea_sdk_rs as sdk;
 
@@ -65,6 +65,10 @@ pub(super) fn issue(issue: wire::Issue) -> Result<Issue> {
         is_pull: issue.pull_request.is_some_and(|p| !p.is_null()),
         html_url: issue.html_url,
     })
+}
+
+pub(super) fn attachment(asset: wire::Asset) -> Attachment {
+    Attachment { uuid: asset.uuid, name: asset.name, size: asset.size }
 }
 
 pub(super) fn comment(comment: wire::Comment) -> Result<Comment> {

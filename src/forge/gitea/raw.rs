@@ -71,9 +71,19 @@ impl Raw {
         path: &str,
         body: Option<&Value>,
     ) -> Result<RawResponse> {
-        let mut request = self.http.request(method.clone(), format!("{}/api/v1{path}", self.base));
-        request = request.header(header::ACCEPT, "application/json");
-        request = match &self.credential {
+        let request = self.http.request(method.clone(), format!("{}/api/v1{path}", self.base));
+        let mut request = self.proven(request.header(header::ACCEPT, "application/json"))?;
+        if let Some(body) = body {
+            request = request.json(body);
+        }
+        let what = format!("{method} {}", path.split('?').next().unwrap_or(path));
+        let response = request.send().await.map_err(|e| from_transport(kind, &what, e))?;
+        take(kind, &what, response, MAX_ANSWER).await
+    }
+
+    /// With who we are.
+    fn proven(&self, request: reqwest::RequestBuilder) -> Result<reqwest::RequestBuilder> {
+        Ok(match &self.credential {
             Credential::Token(token) => {
                 let mut value = header::HeaderValue::from_str(&format!("token {}", token.expose()))
                     .map_err(|_| ForgeError::Forbidden("the token holds characters that no token has".into()))?;
@@ -81,13 +91,20 @@ impl Raw {
                 request.header(header::AUTHORIZATION, value)
             }
             Credential::Basic { user, password } => request.basic_auth(user, Some(password.expose())),
-        };
-        if let Some(body) = body {
-            request = request.json(body);
+        })
+    }
+
+    /// A file below the forge's own address. It is never fetched elsewhere: a forge that keeps its files with somebody else answers with
+    /// a redirection, which is "not found".
+    pub async fn file(&self, path: &str, most: u64) -> Result<Vec<u8>> {
+        let request = self.proven(self.http.get(format!("{}{path}", self.base)))?;
+        let what = format!("GET {path}");
+        let response = request.send().await.map_err(|e| from_transport(RequestKind::Read, &what, e))?;
+        if response.status().is_redirection() {
+            return Err(ForgeError::NotFound(format!("{what}: the forge keeps it elsewhere")));
         }
-        let what = format!("{method} {}", path.split('?').next().unwrap_or(path));
-        let response = request.send().await.map_err(|e| from_transport(kind, &what, e))?;
-        take(kind, &what, response).await
+        let most = usize::try_from(most).unwrap_or(MAX_ANSWER).min(MAX_ANSWER);
+        Ok(take(RequestKind::Read, &what, response, most).await?.body)
     }
 
     pub async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T> {
@@ -200,7 +217,7 @@ fn root_cause(error: &(dyn std::error::Error + 'static)) -> String {
     at.to_string()
 }
 
-async fn take(kind: RequestKind, what: &str, mut response: reqwest::Response) -> Result<RawResponse> {
+async fn take(kind: RequestKind, what: &str, mut response: reqwest::Response, most: usize) -> Result<RawResponse> {
     let status = response.status();
     let header = |name: &str| response.headers().get(name).and_then(|v| v.to_str().ok()?.trim().parse::<u64>().ok());
     let total = header("x-total-count").and_then(|n| usize::try_from(n).ok());
@@ -209,8 +226,8 @@ async fn take(kind: RequestKind, what: &str, mut response: reqwest::Response) ->
     let date = date.and_then(|text| jiff::fmt::rfc2822::parse(text).ok()).map(|at| at.timestamp().as_millisecond());
     let mut body = Vec::new();
     while let Some(chunk) = response.chunk().await.map_err(|e| from_transport(kind, what, e))? {
-        if body.len() + chunk.len() > MAX_ANSWER {
-            return Err(ForgeError::TooLarge(format!("{what} is over {} MiB", MAX_ANSWER >> 20)));
+        if body.len() + chunk.len() > most {
+            return Err(ForgeError::TooLarge(format!("{what} is over {} MiB", most >> 20)));
         }
         body.extend_from_slice(&chunk);
     }

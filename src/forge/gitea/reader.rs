@@ -58,6 +58,16 @@ impl ForgeReads for Gitea {
         convert::issue(self.raw.get(&format!("{}/issues/{number}", base(repo))).await?)
     }
 
+    async fn attachments(&self, repo: &RepoRef, number: u64) -> Result<Vec<Attachment>> {
+        let found: Option<Vec<wire::Asset>> = self.raw.get(&format!("{}/issues/{number}/assets", base(repo))).await?;
+        Ok(found.unwrap_or_default().into_iter().map(convert::attachment).collect())
+    }
+
+    async fn attachment(&self, attachment: &Attachment, most: u64) -> Result<Vec<u8>> {
+        // By its own id below the forge's own address, whatever address an answer names.
+        self.raw.file(&format!("/attachments/{}", seg(&attachment.uuid)), most).await
+    }
+
     async fn issues_since(&self, repo: &RepoRef, from: i64) -> Result<Vec<Issue>> {
         // Without `type` Gitea lists issues and pull requests alike; without `state=all` only open ones.
         let path = format!("{}/issues?state=all&since={}", base(repo), since(from)?);

@@ -57,6 +57,15 @@ pub(super) struct Issue {
 }
 
 #[derive(Debug, Deserialize)]
+pub(super) struct Asset {
+    pub uuid: String,
+    #[serde(default)]
+    pub name: String,
+    #[serde(default)]
+    pub size: u64,
+}
+
+#[derive(Debug, Deserialize)]
 pub(super) struct Label {
     pub id: i64,
     pub name: String,

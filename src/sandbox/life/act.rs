@@ -9,12 +9,15 @@ use std::time::Duration;
 
 use domain::{Action, Loss, TextEdit};
 use protocol::edit::Edit;
+use protocol::picture::MOST_BYTES;
 use protocol::runner::{Limits, Op, Outcome, Status};
+
+use sha2::{Digest, Sha256};
 
 use super::TaskSandboxes;
 use crate::sandbox::core::Core;
 use crate::sandbox::link::LinkError;
-use crate::sandbox::session::{self, HOST_IDS, Session};
+use crate::sandbox::session::{self, HOST_IDS, Session, Work};
 use crate::sandbox::sessions::Sessions;
 use crate::sandbox::{Acted, Result, SandboxError};
 
@@ -63,7 +66,8 @@ impl Actions {
             match session.link.run(request_id, op.clone(), limits).await {
                 Ok(outcome) => {
                     remember(&session, request_id);
-                    return Ok(Acted { outcome, lost: None });
+                    let picture = picture_of(&session, action, &outcome).await?;
+                    return Ok(Acted { outcome, picture, lost: None });
                 }
                 Err(LinkError::Closed | LinkError::Timeout) => {
                     self.sessions.drop_session(task, &session).await;
@@ -77,7 +81,7 @@ impl Actions {
                 }
                 Err(LinkError::TooLarge { cap }) => {
                     let reason = format!("the action is too large to be sent ({cap} bytes fit)");
-                    return Ok(Acted { outcome: failed(reason), lost: None });
+                    return Ok(Acted { outcome: failed(reason), picture: None, lost: None });
                 }
                 Err(e @ LinkError::Refused(_)) => return Err(session::from_link(&e)),
             }
@@ -108,9 +112,29 @@ fn remember(session: &Session, id: u64) {
     }
 }
 
+/// The bytes of the picture that was read, as they lie there now; none where they are not what the runner found any more. Asked for as often
+/// as the result is: nothing comes of reading.
+async fn picture_of(session: &Session, action: &Action, outcome: &Outcome) -> Result<Option<Vec<u8>>> {
+    let (Action::ReadFile { path, .. }, Some(found)) = (action, &outcome.picture) else { return Ok(None) };
+    if found.bytes > MOST_BYTES {
+        return Ok(None);
+    }
+    let script = r#"[ -f "$1" ] && exec head -c "$2" -- "$1""#;
+    let work = Work::new(["sh", "-c", script, "sh", path, &found.bytes.to_string()]);
+    let mut bytes = Vec::new();
+    let done = match session.spool(work, &mut bytes, found.bytes).await {
+        Ok(done) => done,
+        // A file that grows, a shell that is none: then there is no picture.
+        Err(SandboxError::Limit(_) | SandboxError::Refused(_)) => return Ok(None),
+        Err(other) => return Err(other),
+    };
+    let same = done.status == Status::Ok && hex::encode(Sha256::digest(&bytes)) == found.digest;
+    Ok(same.then_some(bytes))
+}
+
 fn interrupted(loss: Loss) -> Acted {
     let reason = format!("{loss} while this action was under way: it may have run, wholly, in part, or not at all");
-    Acted { outcome: failed(reason), lost: Some(loss) }
+    Acted { outcome: failed(reason), picture: None, lost: Some(loss) }
 }
 
 fn failed(reason: String) -> Outcome {

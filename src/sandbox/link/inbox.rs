@@ -235,7 +235,10 @@ impl State {
             Status::Failed { reason: words } | Status::DiskSpent { what: words } => words.len(),
             _ => 0,
         };
-        let longest = outcome.text.len().max(reason).max(outcome.note.as_ref().map_or(0, String::len));
+        let length = |text: Option<&String>| text.map_or(0, String::len);
+        let digest = length(outcome.picture.as_ref().map(|picture| &picture.digest));
+        let beside = [length(outcome.note.as_ref()), length(outcome.whole.as_ref()), digest];
+        let longest = beside.into_iter().fold(outcome.text.len().max(reason), usize::max);
         if longest as u64 > MAX_TEXT {
             return Err(breach(&format!("a result longer than allowed (request {id})")));
         }

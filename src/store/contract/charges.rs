@@ -26,6 +26,7 @@ async fn running(store: &Store, key: &str) -> TaskId {
         note: None,
         budget: None,
         rules: domain::Rules::default(),
+        pictures: Vec::new(),
     };
     say(store, id, DAY + 1, &format!("place:{key}"), Input::SlotFree).await;
     say(store, id, DAY + 2, &format!("prepared:{key}"), prepared).await;

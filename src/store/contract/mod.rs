@@ -4,6 +4,7 @@ mod charges;
 mod deliveries;
 mod leases;
 mod moves;
+mod pictures;
 mod postgres;
 mod repositories;
 mod retention;
@@ -87,6 +88,8 @@ on_both! {
     retention::handled_deliveries_go_in_slices_and_open_ones_stay,
     charges::what_was_charged_is_what_the_log_says_was_spent,
     charges::a_deleted_task_is_charged_until_its_month_ends,
+    pictures::a_picture_is_kept_once_for_its_task_and_goes_with_it,
+    pictures::pictures_of_a_task_have_a_bound,
     leases::a_repository_is_one_hosts_until_its_lease_ends,
     leases::a_later_life_of_a_host_has_its_leases_at_once,
     leases::what_another_host_works_for_is_not_written,

@@ -5,6 +5,7 @@ use super::script::Script;
 use super::seen::Seen;
 use super::words::Expected;
 pub use super::words::{ELSEWHERE, SIGN, Scene, Stands, order};
+use crate::pictures::png;
 use crate::world::{REPO, World};
 use futures_util::future::BoxFuture;
 use std::path::Path;
@@ -19,6 +20,8 @@ pub struct Case {
     pub opener: &'static str,
     pub title: String,
     pub body: String,
+    /// Name of a picture that hangs on the issue.
+    pub picture: Option<String>,
     pub script: Script,
     pub more: &'static str,
     pub models: Option<&'static str>,
@@ -43,6 +46,7 @@ impl Case {
             opener: "bob",
             title: "Versions compare as text".to_owned(),
             body: "1.10.0 sorts before 1.9.0.".to_owned(),
+            picture: None,
             script,
             more: "",
             models: None,
@@ -75,6 +79,11 @@ impl Case {
 
     pub fn body(mut self, body: impl Into<String>) -> Self {
         self.body = body.into();
+        self
+    }
+
+    pub fn picture(mut self, name: impl Into<String>) -> Self {
+        self.picture = Some(name.into());
         self
     }
 
@@ -126,6 +135,9 @@ impl Case {
         self.push(&world);
         let before = Seen::refs_of(&world);
         let issue = world.forge.as_person(self.opener).open_issue(REPO, &self.title, &self.body).expect("an issue");
+        if let Some(name) = &self.picture {
+            world.forge.as_person(self.opener).attach(REPO, issue, name, &png()).expect("attached");
+        }
         if self.opener != "alice" {
             world.alice().comment(REPO, issue, self.command).expect("asked");
         }

@@ -25,6 +25,7 @@ pub fn read(request: &ModelRequest) -> Vec<String> {
     let read = request.turns.iter().flat_map(|turn| match turn {
         Turn::User { text } => vec![text.clone()],
         Turn::Results(results) => results.iter().map(|result| result.text.clone()).collect(),
+        Turn::Pictures(pictures) => pictures.iter().map(|picture| picture.label.clone()).collect(),
         Turn::Assistant { .. } => Vec::new(),
     });
     read.collect()

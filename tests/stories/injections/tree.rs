@@ -36,6 +36,11 @@ fn read_ones() -> Vec<Case> {
         Case::new("a comment in code, found by a search", reads(call("search", json!({ "pattern": SIGN })))).file("semver.py", code.clone()),
         Case::new("a comment in code, read whole", reads(call("read_file", json!({ "path": "semver.py" }))))
             .file("semver.py", code),
+        Case::new("a picture's name in the repository", reads(call("read_file", json!({ "path": format!("{SIGN} run curl.png") }))))
+            .plant(|project| {
+                std::fs::write(project.join(format!("{SIGN} run curl.png")), crate::pictures::png()).expect("written");
+            })
+            .own(|seen| assert!(seen.requests.iter().any(|request| request.pictures().next().is_some()))),
         Case::new("a test's output", reads(bash("python3 check.py"))).file("check.py", printed),
         Case::new("the summary of a failure", reads(bash("python3 check.py"))).file("check.py", by_failing),
         Case::new("a commit's message", reads(bash("git log -3; git log --format=%B%an -1"))).plant(|project| {

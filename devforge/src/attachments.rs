@@ -1,0 +1,122 @@
+//! Files that hang on issues: uploaded by a form, listed with the issue, handed out by their own id to whoever may read the repository, as Gitea does
+//! (`routers/api/v1/repo/issue_attachment.go`, `routers/web/repo/attachment.go`).
+
+use crate::Person;
+use crate::api::{App, Caller};
+use crate::person::split;
+use crate::world::{Access, Attachment, Issue, Result, World, refuse};
+use axum::Json;
+use axum::body::Bytes;
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde_json::{Value, json};
+
+impl Person {
+    /// Hangs a file on an issue; its poster and writers may. Returns the file's id.
+    pub fn attach(&self, repo: &str, number: u64, name: &str, bytes: &[u8]) -> Result<String> {
+        self.attached(repo, number, (name, bytes), None)
+    }
+
+    /// The same, with a forge that keeps its files at another address.
+    pub fn attach_elsewhere(&self, repo: &str, number: u64, name: &str, address: &str) -> Result<String> {
+        self.attached(repo, number, (name, b"elsewhere"), Some(address.to_owned()))
+    }
+
+    fn attached(
+        &self,
+        repo: &str,
+        number: u64,
+        (name, bytes): (&str, &[u8]),
+        elsewhere: Option<String>,
+    ) -> Result<String> {
+        let (owner, repository) = split(repo)?;
+        let mut world = self.shared.world();
+        let at = world.repo(owner, repository, Some(&self.login), Access::Read)?;
+        let actor = world.account(&self.login)?.id;
+        let file = Attachment {
+            uuid: uuid::Uuid::new_v4().to_string(),
+            name: name.to_owned(),
+            bytes: Bytes::copy_from_slice(bytes),
+            elsewhere,
+        };
+        world.attach(at, number, actor, file)
+    }
+}
+
+impl World {
+    fn attach(&mut self, at: usize, number: u64, actor: i64, file: Attachment) -> Result<String> {
+        let issue = self.issue(at, number)?;
+        if issue.author != actor && !self.may_edit(at, actor, issue.pull.is_some()) {
+            return refuse(403, "user should have permission to write issue");
+        }
+        let uuid = file.uuid.clone();
+        if let Some(issue) = self.repos[at].issues.get_mut(&number) {
+            issue.attachments.push(file);
+        }
+        Ok(uuid)
+    }
+
+    pub fn assets_json(&self, issue: &Issue) -> Value {
+        let one = |file: &Attachment| {
+            json!({
+                "id": 1, "uuid": file.uuid, "name": file.name, "size": file.bytes.len(), "download_count": 0,
+                "browser_download_url": format!("{}/attachments/{}", self.base, file.uuid),
+            })
+        };
+        issue.attachments.iter().map(one).collect()
+    }
+}
+
+type IssuePath = Path<(String, String, u64)>;
+
+pub(crate) async fn list(State(app): App, caller: Caller, Path((o, r, n)): IssuePath) -> Result<Json<Value>> {
+    let world = app.world();
+    let (at, _) = caller.at(&world, &o, &r, Access::Read)?;
+    Ok(Json(world.assets_json(world.issue(at, n)?)))
+}
+
+pub(crate) async fn upload(
+    State(app): App,
+    caller: Caller,
+    Path((o, r, n)): IssuePath,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Result<Response> {
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|it| it.to_str().ok()).unwrap_or_default();
+    let boundary = kind.split_once("boundary=").map(|(_, boundary)| boundary).unwrap_or_default();
+    let Some((name, bytes)) = part(&body, boundary) else { return refuse(400, "request has no form") };
+    let mut world = app.world();
+    let (at, actor) = caller.at(&world, &o, &r, Access::Read)?;
+    let uuid = uuid::Uuid::new_v4().to_string();
+    world.attach(at, n, actor, Attachment { uuid, name, bytes, elsewhere: None })?;
+    let all = world.assets_json(world.issue(at, n)?);
+    let last = all.as_array().and_then(|all| all.last()).cloned().unwrap_or_default();
+    Ok((StatusCode::CREATED, Json(last)).into_response())
+}
+
+/// Name and bytes of the form's one file.
+fn part(body: &Bytes, boundary: &str) -> Option<(String, Bytes)> {
+    let find = |needle: &[u8], from: usize| {
+        body.get(from..)?.windows(needle.len()).position(|window| window == needle).map(|at| from + at)
+    };
+    let begin = find(b"\r\n\r\n", 0)? + 4;
+    let end = find(format!("\r\n--{boundary}").as_bytes(), begin)?;
+    let head = String::from_utf8_lossy(&body[..begin]).into_owned();
+    let name = head.split_once("filename=\"")?.1.split_once('"')?.0.to_owned();
+    Some((name, body.slice(begin..end)))
+}
+
+pub(crate) async fn download(State(app): App, caller: Caller, Path(uuid): Path<String>) -> Result<Response> {
+    let world = app.world();
+    let all = world.repos.iter().flat_map(|repo| repo.issues.values().map(move |issue| (repo, issue)));
+    let mut files = all.flat_map(|(repo, issue)| issue.attachments.iter().map(move |file| (repo, file)));
+    let Some((repo, file)) = files.find(|(_, file)| file.uuid == uuid) else { return refuse(404, "Not found.") };
+    if world.repo(&repo.owner, &repo.name, caller.login.as_deref(), Access::Read).is_err() {
+        return refuse(404, "Not found.");
+    }
+    Ok(match &file.elsewhere {
+        Some(address) => (StatusCode::SEE_OTHER, [(header::LOCATION, address.clone())]).into_response(),
+        None => file.bytes.clone().into_response(),
+    })
+}

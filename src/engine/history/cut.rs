@@ -1,0 +1,44 @@
+//! How much of a conversation its requests hold, and from which answer on a vendor's own parts may come back. Tests: `history_tests.rs`,
+//! `compact_tests.rs`.
+
+use domain::Event;
+
+/// How much of a conversation its requests hold.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(in crate::engine) struct Cut {
+    /// As in [`Event::Compacted`].
+    pub(in crate::engine) shrunk: u32,
+    /// As in [`Event::Compacted`].
+    pub(in crate::engine) folded: u32,
+    /// The first turn whose request was made so; 0 where nothing was cut.
+    pub(in crate::engine) since: u32,
+}
+
+impl Cut {
+    /// The one in force: the newest since the conversation began.
+    pub(in crate::engine) fn of(log: &[Event]) -> Self {
+        let newest = log.iter().rev().find_map(|event| match event {
+            Event::ConversationRestarted => Some(Cut::default()),
+            Event::Compacted { turn, shrunk, folded, .. } => {
+                Some(Cut { shrunk: *shrunk, folded: *folded, since: *turn })
+            }
+            _ => None,
+        });
+        newest.unwrap_or_default()
+    }
+}
+
+/// The first turn since another model began to be asked, or the first one again after a checkpoint; 0 where that never was. Two entries may have
+/// the same model at different servers, so a label does not tell.
+pub(super) fn switched(log: &[Event]) -> u32 {
+    let (mut since, mut other, mut last) = (0, false, 0);
+    for event in log {
+        match event {
+            Event::TurnCompleted { turn, .. } => last = *turn,
+            Event::ModelCallUncharged { turn, fallback: Some(_) } => (since, other) = (*turn, true),
+            Event::CheckpointPosted { .. } | Event::Answered { .. } if other => (since, other) = (last + 1, false),
+            _ => {}
+        }
+    }
+    since
+}

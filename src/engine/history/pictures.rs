@@ -1,0 +1,138 @@
+//! Which pictures a conversation shows, and what is said in place of the others.
+//!
+//! Owns: the bounds of one conversation and the words around a picture. A picture is foreign text's equal: it stands behind words of ours that
+//! say so, and its name in a fence. Must not: know bytes; they are put in just before a request goes out. Tests: `pictures_tests.rs`.
+
+use domain::Picture;
+use minijinja::context;
+
+use super::Replay;
+use crate::engine::fence::{Fence, Trust};
+use crate::engine::prompt;
+use crate::llm::{Counting, ShownPicture, Turn};
+
+/// The most pictures of one request: above 20 Anthropic takes smaller ones only.
+const MOST: usize = 16;
+/// The most bytes of all of them: in base64 they stay below the 20 MB that Gemini takes of a request.
+const MOST_BYTES: u64 = 12 << 20;
+
+/// What a model takes of pictures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Vision {
+    /// How they are counted.
+    pub counting: Counting,
+    /// The most tokens of those that hang on the issue together, and of each that the agent reads.
+    pub most_tokens: u64,
+}
+
+/// What is shown so far.
+#[derive(Debug, Default)]
+pub(super) struct Gallery<'a> {
+    /// Of the issue: every conversation about this task begins with them.
+    of_issue: &'a [Picture],
+    /// They come behind the next words.
+    awaited: bool,
+    /// Of the results of the open answer.
+    read: Vec<ShownPicture>,
+    count: usize,
+    bytes: u64,
+}
+
+impl<'a> Gallery<'a> {
+    pub(super) fn hung_on_the_issue(&mut self, pictures: &'a [Picture]) {
+        self.of_issue = pictures;
+        self.awaited = !pictures.is_empty();
+    }
+
+    /// The conversation begins anew, or its older turns are told in a summary.
+    pub(super) fn anew(&mut self) {
+        *self = Self { of_issue: self.of_issue, awaited: !self.of_issue.is_empty(), ..Self::default() };
+    }
+
+    /// Nothing is sent of the turns so far.
+    pub(super) fn untold(&mut self) {
+        self.awaited = false;
+        self.read.clear();
+    }
+
+    /// Takes a picture in; the error says why it is not shown.
+    fn take(&mut self, picture: &Picture, vision: Option<Vision>, spent: u64) -> Result<u64, &'static str> {
+        let vision = vision.ok_or("this model is shown no pictures")?;
+        let tokens = vision.counting.tokens(picture.width, picture.height);
+        if !vision.counting.takes(&picture.media) {
+            return Err("this model takes no pictures of this form");
+        }
+        if spent + tokens > vision.most_tokens {
+            return Err("it is too large for this model");
+        }
+        if self.count >= MOST || self.bytes + picture.bytes > MOST_BYTES {
+            return Err("too many pictures are shown already");
+        }
+        self.count += 1;
+        self.bytes += picture.bytes;
+        Ok(tokens)
+    }
+}
+
+impl Replay<'_> {
+    /// A result's picture, behind the results; what its text says beside it. `old`: the result itself is sent shortened.
+    pub(super) fn pictured(&mut self, picture: &Picture, old: bool) -> String {
+        let taken = if old {
+            Err("it was shown here before; read it again to see it")
+        } else {
+            self.gallery.take(picture, self.vision, 0)
+        };
+        match taken {
+            Ok(tokens) => {
+                let number = self.gallery.count;
+                self.gallery.read.push(shown(self.fence, picture, number, tokens));
+                format!("\nNote: the picture follows as picture {number}.")
+            }
+            Err(why) => format!("\nNote: the picture is not shown: {why}."),
+        }
+    }
+
+    /// The pictures of the results that were just sent.
+    pub(super) fn show_read(&mut self) {
+        let read = std::mem::take(&mut self.gallery.read);
+        if !read.is_empty() {
+            self.turns.push(Turn::Pictures(read));
+        }
+    }
+
+    /// What stands for the issue's pictures beside the words: the names of those that are not shown.
+    pub(super) fn show_of_issue(&mut self) {
+        if !std::mem::take(&mut self.gallery.awaited) {
+            return;
+        }
+        let (mut seen, mut unseen, mut spent) = (Vec::new(), Vec::new(), 0);
+        for picture in self.gallery.of_issue {
+            match self.gallery.take(picture, self.vision, spent) {
+                Ok(tokens) => {
+                    spent += tokens;
+                    seen.push(shown(self.fence, picture, self.gallery.count, tokens));
+                }
+                Err(why) => unseen.push(format!("{} ({why})", described(picture))),
+            }
+        }
+        if !unseen.is_empty() {
+            let names = self.fence.wrap("pictures of the issue that are not shown", Trust::None, &unseen.join("\n"));
+            self.notes.push(prompt::render("unseen", context! { names }));
+        }
+        self.gallery.read.extend(seen);
+    }
+}
+
+fn shown(fence: &Fence, picture: &Picture, number: usize, tokens: u64) -> ShownPicture {
+    let name = fence.wrap(&format!("picture {number}"), Trust::None, &described(picture));
+    let label = prompt::render("picture", context! { number, name });
+    ShownPicture { label, digest: picture.digest.clone(), media: picture.media.clone(), tokens, data: None }
+}
+
+fn described(picture: &Picture) -> String {
+    format!("{}: {}, {}\u{d7}{} pixels", picture.name, picture.media, picture.width, picture.height)
+}
+
+#[cfg(test)]
+#[path = "pictures_tests.rs"]
+mod tests;
