@@ -4,8 +4,8 @@
 
 use super::checks::Checks;
 use super::money::Purse;
-use super::repository::Repositories;
 use super::pictures::Pictures;
+use super::repository::Repositories;
 use super::speaker::{Speaker, Speakers};
 use crate::config::Process;
 use crate::engine::style::round::{self, Step};

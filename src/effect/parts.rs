@@ -124,11 +124,8 @@ impl Given<'_> {
             images: images.clone(),
         });
         let listeners = Arc::new(Listeners::new(config.clone(), self.forge.clone()));
-        let pictures = Arc::new(Pictures {
-            store: store.clone(),
-            forge: self.forge.clone(),
-            speakers: speakers.clone(),
-        });
+        let pictures =
+            Arc::new(Pictures { store: store.clone(), forge: self.forge.clone(), speakers: speakers.clone() });
         let lifecycle = Arc::new(Lifecycle {
             store: store.clone(),
             sandboxes: sandboxes.clone(),

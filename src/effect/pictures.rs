@@ -57,11 +57,7 @@ pub(super) struct Pictures {
 
 impl Pictures {
     /// The pictures that hang on the task's issue, kept; and what a person should know about them. Repeated freely: the same bytes are kept once.
-    pub(super) async fn of_issue(
-        &self,
-        task: &Task,
-        at: &RepoRef,
-    ) -> Result<(Vec<Picture>, Option<String>), Trouble> {
+    pub(super) async fn of_issue(&self, task: &Task, at: &RepoRef) -> Result<(Vec<Picture>, Option<String>), Trouble> {
         let number = request(task)?.issue;
         let (mut pictures, mut unfit) = (Vec::new(), Vec::new());
         let files = match self.forge.attachments(at, number).await {
