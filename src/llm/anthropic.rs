@@ -18,7 +18,7 @@ use super::http::{Endpoint, Whole, join, sensitive};
 use super::raw::{self, Json};
 use super::settings::Settings;
 use super::vendor::Asker;
-use super::wire::{Part, Said};
+use super::wire::{Part, WireTurn};
 use super::{
     Facts, Model, ModelError, ModelRequest, ModelResponse, Presence, ToolCall, ToolResult, Turn, Usage, presence, wire,
 };
@@ -162,11 +162,11 @@ fn messages(asker: &Asker<'_>, turns: &[Turn]) -> Vec<(&'static str, Vec<Json>)>
     let ours = |blocks: Vec<Value>| blocks.into_iter().map(Json::Value).collect::<Vec<_>>();
     for turn in &wire::merged(turns) {
         let (role, blocks) = match turn {
-            Said::User(parts) => ("user", ours(parts.iter().map(part).collect())),
-            Said::Assistant { text, calls, vendor } => {
+            WireTurn::User(parts) => ("user", ours(parts.iter().map(part).collect())),
+            WireTurn::Assistant { text, calls, vendor } => {
                 ("assistant", asker.own(*vendor).unwrap_or_else(|| ours(assistant(text, calls))))
             }
-            Said::Results(results) => ("user", ours(results.iter().map(result).collect())),
+            WireTurn::Results(results) => ("user", ours(results.iter().map(result).collect())),
         };
         match list.last_mut() {
             Some((last, existing)) if *last == role => existing.extend(blocks),

@@ -19,7 +19,7 @@ use super::http::{Endpoint, Whole, join, sensitive};
 use super::raw::{self, Json};
 use super::settings::Settings;
 use super::vendor::Asker;
-use super::wire::{Part, Said};
+use super::wire::{Part, WireTurn};
 use super::{
     Facts, Model, ModelError, ModelRequest, ModelResponse, Presence, ToolCall, ToolResult, ToolSpec, Turn, Usage,
     presence, wire,
@@ -136,15 +136,15 @@ fn contents(asker: &Asker<'_>, turns: &[Turn], signed: bool) -> Vec<Json> {
     let (mut list, mut asked, mut named) = (Vec::new(), &[][..], Vec::new());
     for turn in wire::merged(turns) {
         list.push(match turn {
-            Said::User(parts) => content("user", ours(parts.iter().map(part).collect())),
-            Said::Assistant { text, calls, vendor } => {
+            WireTurn::User(parts) => content("user", ours(parts.iter().map(part).collect())),
+            WireTurn::Assistant { text, calls, vendor } => {
                 let own = asker.own(vendor);
                 named = own.iter().flatten().filter_map(Json::as_value).filter_map(id_of_call).collect();
                 let parts = own.unwrap_or_else(|| ours(spoken(text, calls, signed)));
                 asked = calls;
                 content("model", parts)
             }
-            Said::Results(results) => {
+            WireTurn::Results(results) => {
                 content("user", ours(results.iter().map(|it| result(it, asked, named.contains(&it.call_id))).collect()))
             }
         });

@@ -16,7 +16,7 @@ use super::deltas::{Deltas, Silent};
 use super::http::{Endpoint, Whole, join, sensitive};
 use super::openai_stream::Chunks;
 use super::settings::Settings;
-use super::wire::{Part, Said};
+use super::wire::{Part, WireTurn};
 use super::{
     Facts, Model, ModelError, ModelRequest, ModelResponse, Presence, ToolCall, ToolSpec, Usage, presence, wire,
 };
@@ -211,12 +211,12 @@ fn messages(request: &ModelRequest, folded: bool, detailed: bool) -> Vec<Value> 
     }
     for turn in &wire::merged(&request.turns) {
         match turn {
-            Said::User(parts) => {
+            WireTurn::User(parts) => {
                 let before = if list.is_empty() { request.system.as_str() } else { "" };
                 list.push(json!({ "role": "user", "content": spoken(before, parts, detailed) }));
             }
-            Said::Assistant { text, calls, .. } => list.push(assistant(text, calls, &request.tools)),
-            Said::Results(results) => list.extend(results.iter().map(|result| {
+            WireTurn::Assistant { text, calls, .. } => list.push(assistant(text, calls, &request.tools)),
+            WireTurn::Results(results) => list.extend(results.iter().map(|result| {
                 json!({ "role": "tool", "tool_call_id": wire::token(&result.call_id), "content": result.text })
             })),
         }

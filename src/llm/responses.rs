@@ -18,7 +18,7 @@ use super::raw::{self, Json};
 use super::responses_stream::Items;
 use super::settings::Settings;
 use super::vendor::Asker;
-use super::wire::{Part, Said};
+use super::wire::{Part, WireTurn};
 use super::{Facts, Model, ModelError, ModelRequest, ModelResponse, Presence, ToolCall, Turn, Usage, presence, wire};
 
 const DEFAULT_BASE: &str = "https://api.openai.com/v1";
@@ -159,14 +159,14 @@ fn items(asker: &Asker<'_>, turns: &[Turn], form: Form) -> Vec<Json> {
     let mut list = Vec::new();
     for turn in &wire::merged(turns) {
         match turn {
-            Said::User(parts) => {
+            WireTurn::User(parts) => {
                 let content = match wire::words(parts) {
                     Some(words) => json!(wire::spoken(words)),
                     None => parts.iter().map(part).collect(),
                 };
                 list.push(json!({ "type": "message", "role": "user", "content": content }).into());
             }
-            Said::Assistant { text, calls, vendor } => {
+            WireTurn::Assistant { text, calls, vendor } => {
                 match asker.own(*vendor).filter(|_| !form.unreasoning) {
                     Some(own) => list.extend(own),
                     None => {
@@ -177,7 +177,7 @@ fn items(asker: &Asker<'_>, turns: &[Turn], form: Form) -> Vec<Json> {
                     }
                 }
             }
-            Said::Results(results) => list.extend(results.iter().map(|result| {
+            WireTurn::Results(results) => list.extend(results.iter().map(|result| {
                 json!({ "type": "function_call_output", "call_id": wire::token(&result.call_id), "output": result.text }).into()
             })),
         }

@@ -8,7 +8,7 @@ use super::{ShownPicture, ToolCall, ToolResult, Turn, VendorParts};
 
 /// One turn, as every wire sends it.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Said<'a> {
+pub(super) enum WireTurn<'a> {
     /// Of the user; never empty.
     User(Vec<Part<'a>>),
     Assistant {
@@ -28,8 +28,8 @@ pub(super) enum Part<'a> {
 }
 
 /// Neighbouring words and pictures of the user become one turn: Anthropic and most chat templates want strict alternation.
-pub(super) fn merged(turns: &[Turn]) -> Vec<Said<'_>> {
-    let mut list: Vec<Said<'_>> = Vec::with_capacity(turns.len());
+pub(super) fn merged(turns: &[Turn]) -> Vec<WireTurn<'_>> {
+    let mut list: Vec<WireTurn<'_>> = Vec::with_capacity(turns.len());
     for turn in turns {
         match turn {
             Turn::User { text } => add(users(&mut list), text),
@@ -44,21 +44,21 @@ pub(super) fn merged(turns: &[Turn]) -> Vec<Said<'_>> {
                 }
             }),
             Turn::Assistant { text, calls, vendor } => {
-                list.push(Said::Assistant { text, calls, vendor: vendor.as_ref() });
+                list.push(WireTurn::Assistant { text, calls, vendor: vendor.as_ref() });
             }
-            Turn::Results(results) => list.push(Said::Results(results)),
+            Turn::Results(results) => list.push(WireTurn::Results(results)),
         }
     }
     list
 }
 
 /// The user's turn at the end, begun where another one stands there.
-fn users<'l, 'a>(list: &'l mut Vec<Said<'a>>) -> &'l mut Vec<Part<'a>> {
-    if !matches!(list.last(), Some(Said::User(_))) {
-        list.push(Said::User(Vec::new()));
+fn users<'l, 'a>(list: &'l mut Vec<WireTurn<'a>>) -> &'l mut Vec<Part<'a>> {
+    if !matches!(list.last(), Some(WireTurn::User(_))) {
+        list.push(WireTurn::User(Vec::new()));
     }
     match list.last_mut() {
-        Some(Said::User(parts)) => parts,
+        Some(WireTurn::User(parts)) => parts,
         _ => unreachable!("it was just put there"),
     }
 }
@@ -189,7 +189,7 @@ mod tests {
     fn neighbouring_words_of_the_user_are_joined() {
         let user = |text: &str| Turn::User { text: text.into() };
         let (turns, shown) = ([user("a"), user("b")], Part::Text("a\n\nb".into()));
-        assert_eq!(merged(&turns), [Said::User(vec![shown.clone()])]);
+        assert_eq!(merged(&turns), [WireTurn::User(vec![shown.clone()])]);
         assert_eq!(words(&[shown]), Some("a\n\nb"));
     }
 
@@ -206,7 +206,7 @@ mod tests {
         let turns = [user("a"), Turn::Pictures(vec![picture(Some("AAAA")), picture(None)]), user("b")];
         let gone = "a picture\n(The picture itself is not kept any more.)\n\nb";
         let said = merged(&turns);
-        let [Said::User(parts)] = said.as_slice() else { panic!("{said:?}") };
+        let [WireTurn::User(parts)] = said.as_slice() else { panic!("{said:?}") };
         let [Part::Text(before), Part::Picture(_, "AAAA"), Part::Text(after)] = parts.as_slice() else {
             panic!("{parts:?}")
         };
