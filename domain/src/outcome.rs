@@ -1,5 +1,6 @@
 //! What came of an action, and what a model call took.
 
+use crate::Touched;
 use serde::{Deserialize, Serialize};
 
 /// Tokens of one model call.
@@ -99,6 +100,9 @@ pub struct Outcome {
     /// Of a try: the parts of the issue's own check that did not hold before.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub examples: Vec<Example>,
+    /// Which files it touched; none where that was not looked at, and in older logs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub touched: Option<Box<Touched>>,
 }
 
 impl Outcome {
@@ -112,6 +116,7 @@ impl Outcome {
             note: None,
             whole: None,
             examples: Vec::new(),
+            touched: None,
         }
     }
 }

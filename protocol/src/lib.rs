@@ -12,3 +12,4 @@ pub mod probe;
 pub mod router;
 pub mod runner;
 pub mod survey;
+pub mod touched;

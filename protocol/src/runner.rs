@@ -11,6 +11,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::edit::Edit;
+use crate::touched::Touched;
 
 macro_rules! version {
     () => {
@@ -332,12 +333,15 @@ pub struct Outcome {
     /// kept. [`Op::ReadFile`] and [`Op::Search`] read it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub whole: Option<String>,
+    /// What an agent's operation did to the workspace; `None` for the host's own, and from an older runner.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub touched: Option<Touched>,
 }
 
 impl Outcome {
     /// One of which nothing else is known.
     pub fn new(status: Status, text: impl Into<String>) -> Self {
-        Self { status, text: text.into(), dropped_bytes: 0, duration_ms: 0, note: None, whole: None }
+        Self { status, text: text.into(), dropped_bytes: 0, duration_ms: 0, note: None, whole: None, touched: None }
     }
 }
 

@@ -1,6 +1,7 @@
 //! How an operation ended, before it is timed and fitted into its limits.
 
 use protocol::runner::Status;
+use protocol::touched::Touched;
 
 pub struct Done {
     pub status: Status,
@@ -9,6 +10,8 @@ pub struct Done {
     pub note: Option<String>,
     /// Where the whole output lies.
     pub whole: Option<String>,
+    /// What it did to the workspace, where that was looked at.
+    pub touched: Option<Touched>,
 }
 
 impl Done {
@@ -17,7 +20,7 @@ impl Done {
     }
 
     pub fn bare(status: Status) -> Self {
-        Self { status, text: String::new(), dropped: 0, note: None, whole: None }
+        Self { status, text: String::new(), dropped: 0, note: None, whole: None, touched: None }
     }
 
     pub fn ok(text: String) -> Self {

@@ -162,7 +162,7 @@ impl Job {
             note = Some("it left processes in the background; they run until the next checkpoint".to_owned());
         }
         let note = note.or(self.note);
-        Done { status, text, dropped, note, whole }
+        Done { dropped, note, whole, text, ..Done::bare(status) }
     }
 
     /// Starts it as one that goes on by itself: its process's number, and where all of its output goes. `ended` is called at its end.

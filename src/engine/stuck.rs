@@ -100,7 +100,7 @@ impl<'a> Seen<'a> {
         }
         match outcome::command(call).zip(outcome::ran(ended)) {
             Some((command, ran)) => self.ran(number, command, ran),
-            None if call.call.may_change_the_tree() => {
+            None if may_have_changed(call, ended) => {
                 self.checks.values_mut().for_each(|(_, _, changed)| *changed = true);
             }
             None => {}
@@ -129,6 +129,11 @@ impl<'a> Seen<'a> {
         }
         self.checks.insert(command, (now, runs, false));
     }
+}
+
+/// Where the sandbox saw everything and nothing was changed, a command that might have changed something did not.
+fn may_have_changed(call: &CallRequest, ended: &Outcome) -> bool {
+    call.call.may_change_the_tree() && !ended.touched.as_ref().is_some_and(|touched| touched.changed_nothing())
 }
 
 fn short(words: &str) -> String {
@@ -187,6 +192,20 @@ mod tests {
             "action 7: pytest -q fails as it did 3 changes ago",
         ];
         assert_eq!(all, expected);
+    }
+
+    #[test]
+    fn a_command_that_touched_nothing_is_no_change() {
+        let done = [(run("pytest -q"), FAILS), (run("ls"), "a"), (run("pytest -q"), FAILS), (run("ls b"), "b")];
+        let again = [done[0].clone(), (run("ls c"), "c"), done[0].clone()];
+        let mut log = log(&[&done[..], &again[..]].concat());
+        assert!(!evidence(&log).is_empty(), "each may have changed something");
+        for event in &mut log {
+            if let Event::ActionFinished { outcome, .. } = event {
+                outcome.touched = Some(Box::default());
+            }
+        }
+        assert!(evidence(&log).is_empty(), "and none did");
     }
 
     #[test]
