@@ -42,8 +42,8 @@ impl Touched {
         (named as u64).saturating_add(self.unnamed).saturating_add(self.ignored)
     }
 
-    /// Whether everything was seen and no file is another one than before.
-    pub fn changed_nothing(&self) -> bool {
-        self.changes() == 0 && self.unseen.is_none()
+    /// Whether a file that git does not ignore is another one than before.
+    pub fn changed_work(&self) -> bool {
+        self.changes() > self.ignored
     }
 }

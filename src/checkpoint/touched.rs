@@ -72,7 +72,7 @@ mod tests {
             unnamed: 40,
             ..Touched::default()
         };
-        assert_eq!(row(many), " · files: + a, + b, ± c.py, 42 more");
+        assert_eq!(row(many), " · files: + `a`, + `b`, ± `c.py`, 42 more");
         let hostile = row(Touched { created: paths(&["a|b\n![x](http://e.example)<img>"]), ..Touched::default() });
         assert!(!hostile.contains('\n') && !hostile.contains("![x]") && !hostile.contains("<img"), "{hostile}");
     }

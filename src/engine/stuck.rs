@@ -99,8 +99,15 @@ impl<'a> Seen<'a> {
             self.edited(number, path, old, new);
         }
         match outcome::command(call).zip(outcome::ran(ended)) {
-            Some((command, ran)) => self.ran(number, command, ran),
-            None if may_have_changed(call, ended) => {
+            Some((command, ran)) => {
+                self.ran(number, command, ran);
+                // A command may edit as well as check: its sandbox told so.
+                if ended.touched.as_ref().is_some_and(|touched| touched.changed_work()) {
+                    let others = self.checks.iter_mut().filter(|(other, _)| **other != command);
+                    others.for_each(|(_, (_, _, changed))| *changed = true);
+                }
+            }
+            None if call.call.may_change_the_tree() => {
                 self.checks.values_mut().for_each(|(_, _, changed)| *changed = true);
             }
             None => {}
@@ -131,11 +138,6 @@ impl<'a> Seen<'a> {
     }
 }
 
-/// Where the sandbox saw everything and nothing was changed, a command that might have changed something did not.
-fn may_have_changed(call: &CallRequest, ended: &Outcome) -> bool {
-    call.call.may_change_the_tree() && !ended.touched.as_ref().is_some_and(|touched| touched.changed_nothing())
-}
-
 fn short(words: &str) -> String {
     let line = text::one_line(words);
     let (head, missing) = text::cut(&line, NAME);
@@ -146,7 +148,7 @@ fn short(words: &str) -> String {
 mod tests {
     use super::*;
     use crate::engine::fixtures::{acted, answer};
-    use domain::{OutcomeStatus, TaskId};
+    use domain::{OutcomeStatus, TaskId, Touched};
 
     fn log(done: &[(Action, &str)]) -> Vec<Event> {
         let mut log = Vec::new();
@@ -195,17 +197,17 @@ mod tests {
     }
 
     #[test]
-    fn a_command_that_touched_nothing_is_no_change() {
-        let done = [(run("pytest -q"), FAILS), (run("ls"), "a"), (run("pytest -q"), FAILS), (run("ls b"), "b")];
-        let again = [done[0].clone(), (run("ls c"), "c"), done[0].clone()];
-        let mut log = log(&[&done[..], &again[..]].concat());
-        assert!(!evidence(&log).is_empty(), "each may have changed something");
+    fn a_command_that_edits_is_a_change() {
+        let sed = |n: u32| (run(&format!("sed -i s/{n}/x/ a.py")), "");
+        let done = [(run("pytest -q"), FAILS), sed(1), (run("pytest -q"), FAILS), sed(2), (run("pytest -q"), FAILS)];
+        let mut log = log(&done);
+        assert!(evidence(&log).iter().all(|said| !said.contains("changes ago")), "nobody looked at what it did");
         for event in &mut log {
-            if let Event::ActionFinished { outcome, .. } = event {
-                outcome.touched = Some(Box::default());
+            if let Event::ActionFinished { number: 2 | 4, outcome } = event {
+                outcome.touched = Some(Box::new(Touched { changed: vec!["a.py".into()], ..Touched::default() }));
             }
         }
-        assert!(evidence(&log).is_empty(), "and none did");
+        assert!(evidence(&log).contains(&"action 5: pytest -q fails as it did 2 changes ago".to_owned()));
     }
 
     #[test]
