@@ -2,8 +2,8 @@
 
 use super::images::Images;
 use super::repository::{Repositories, base};
-use crate::sandbox::{SandboxError, Sandboxes, VerifySpec};
 use crate::redact;
+use crate::sandbox::{SandboxError, Sandboxes, VerifySpec};
 use crate::trouble::Trouble;
 use domain::{BaseRun, Commit, Input, Task};
 use std::sync::Arc;
@@ -33,8 +33,7 @@ impl Checks {
         let base = base(task)?;
         let spec = self.spec(task, &base, tries).await?;
         let verdict = self.sandboxes.verification.verify(&spec).await.map_err(apart)?;
-        let run =
-            |command| BaseRun { command, exit_code: verdict.exit_code, tail: redact::without(verdict.tail) };
+        let run = |command| BaseRun { command, exit_code: verdict.exit_code, tail: redact::without(verdict.tail) };
         Ok(verdict.command.map(run))
     }
 
