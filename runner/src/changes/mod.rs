@@ -77,64 +77,64 @@ impl Changes {
             && tree.hears_everything()
         {
             // Nothing has to be looked at: no thread is worth that.
-            return told(&self.root, &mut tree, heard, true);
+            return report(&self.root, &mut tree, heard, true);
         }
         let (tree, root) = (Arc::clone(&self.tree), self.root.clone());
         let look = move || {
             let mut tree = tree.lock().unwrap_or_else(PoisonError::into_inner);
             let hears = heard.is_some();
-            told(&root, &mut tree, &heard.unwrap_or_default(), hears)
+            report(&root, &mut tree, &heard.unwrap_or_default(), hears)
         };
         let failed = |_| Touched { unseen: Some("the look at the workspace failed".to_owned()), ..Touched::default() };
         tokio::task::spawn_blocking(look).await.unwrap_or_else(failed)
     }
 }
 
-fn told(root: &Path, tree: &mut Tree, heard: &Heard, hears: bool) -> Touched {
+fn report(root: &Path, tree: &mut Tree, heard: &Heard, hears: bool) -> Touched {
     let difference = tree.refresh(heard);
-    let mut told = Touched::default();
+    let mut report = Touched::default();
     if tree.is_spent() {
-        told.unseen = Some(format!("the workspace has more than {MOST} entries: what changes is not looked at"));
-        return told;
+        report.unseen = Some(format!("the workspace has more than {MOST} entries: what changes is not looked at"));
+        return report;
     }
     let (mut ignored, mut room) = (Ignored::new(root, tree), MOST_BYTES);
-    changes(&mut told, &difference, &mut ignored, &mut room);
+    changes(&mut report, &difference, &mut ignored, &mut room);
     let files = heard.read.iter().filter_map(|(watch, name)| tree.file(*watch, name));
     // The runner reads those of git itself.
     let mut read: Vec<PathBuf> =
         files.filter(|path| !difference.files.contains_key(path) && !path.ends_with(".gitignore")).collect();
     read.sort_unstable();
-    told.read_unnamed = heard.further;
+    report.read_unnamed = heard.further;
     for path in read {
         let name = path.to_string_lossy().into_owned();
-        if told.read.len() == MOST_READ || name.len() > room || ignored.holds(&path) {
-            told.read_unnamed += 1;
+        if report.read.len() == MOST_READ || name.len() > room || ignored.holds(&path) {
+            report.read_unnamed += 1;
             continue;
         }
         room -= name.len();
-        told.read.push(name);
+        report.read.push(name);
     }
-    told.unseen = unheard(tree, heard, hears).map(str::to_owned);
-    told
+    report.unseen = unheard(tree, heard, hears).map(str::to_owned);
+    report
 }
 
-fn changes(told: &mut Touched, difference: &Difference, ignored: &mut Ignored<'_>, room: &mut usize) {
+fn changes(report: &mut Touched, difference: &Difference, ignored: &mut Ignored<'_>, room: &mut usize) {
     let mut left = MOST_CHANGES;
     for (path, (was, is)) in &difference.files {
         if ignored.holds(path) {
-            told.ignored += 1;
+            report.ignored += 1;
             continue;
         }
         let name = path.to_string_lossy().into_owned();
         if left == 0 || name.len() > *room {
-            told.unnamed += 1;
+            report.unnamed += 1;
             continue;
         }
         (left, *room) = (left - 1, *room - name.len());
         match (was, is) {
-            (None, _) => told.created.push(name),
-            (Some(_), None) => told.deleted.push(name),
-            (Some(_), Some(_)) => told.changed.push(name),
+            (None, _) => report.created.push(name),
+            (Some(_), None) => report.deleted.push(name),
+            (Some(_), Some(_)) => report.changed.push(name),
         }
     }
 }
