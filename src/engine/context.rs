@@ -61,8 +61,7 @@ fn last_count(request: &ModelRequest, log: &[Event]) -> Option<(u64, u64)> {
         answers -= usize::from(matches!(turn, Turn::Assistant { .. }));
         answers == 0
     })?;
-    let turns = request.turns[..before].to_vec();
-    Some((ModelRequest { turns, ..request.clone() }.chars(), counts[newest]))
+    Some((request.chars_of_first(before), counts[newest]))
 }
 
 fn prompt_tokens(event: &Event) -> Option<u64> {

@@ -125,7 +125,12 @@ impl ModelRequest {
 
     /// Characters of everything that is sent, the tools' schemas included.
     pub fn chars(&self) -> u64 {
-        let turns: usize = self.turns.iter().map(Turn::chars).sum();
+        self.chars_of_first(self.turns.len())
+    }
+
+    /// As [`Self::chars`], with so many of its turns, counted from the first.
+    pub fn chars_of_first(&self, turns: usize) -> u64 {
+        let turns: usize = self.turns.iter().take(turns).map(Turn::chars).sum();
         let tools: usize = self.tools.iter().map(ToolSpec::chars).sum();
         (self.system.chars().count() + turns + tools) as u64
     }
