@@ -17,6 +17,7 @@ pub mod handler;
 pub mod llm;
 pub mod message;
 pub mod policy;
+pub mod redact;
 pub mod sandbox;
 pub mod secret;
 pub mod server;

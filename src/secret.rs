@@ -1,9 +1,12 @@
 //! A value that must not be seen: a token, a password, a hook's secret.
 //! Owns only the wrapper: `Debug` and `Display` never show the content, and it cannot be serialised.
-//! Must not know where secrets come from or go to. What is sealed with one: `secret/seal.rs`. Tests: below.
+//! Must not know where secrets come from or go to. What is sealed with one: `secret/seal.rs`; which ones
+//! this process holds, to leave them out of texts: `secret/known.rs`. Tests: below.
 
+mod known;
 mod seal;
 
+pub use known::{PLACE, SHORTEST, hidden, without};
 pub use seal::{SealError, SealingKey};
 
 use std::fmt;
@@ -29,7 +32,8 @@ impl Secret {
         self.0.is_empty()
     }
 
-    /// Reads a secret from a file, without the white space around it. An empty file is an error: an empty secret protects nothing.
+    /// Reads a secret from a file, without the white space around it; it is known from then on. An empty file is an error: an empty secret
+    /// protects nothing.
     pub fn from_file(path: &Path) -> Result<Self, String> {
         let text = std::fs::read_to_string(path)
             .map_err(|e| format!("cannot read the secret file {}: {e}", path.display()))?;
@@ -37,7 +41,7 @@ impl Secret {
         if text.is_empty() {
             return Err(format!("the secret file {} is empty; write the secret into it", path.display()));
         }
-        Ok(Self(text.to_owned()))
+        Ok(Self(text.to_owned()).known())
     }
 
     /// A fresh secret of 32 random bytes from the operating system, as 64 hexadecimal digits.

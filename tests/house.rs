@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 /// (`main.rs` stands on top of all.)
 const FLOORS: &[&[&str]] = &[
     &["text", "secret", "supervise", "clock", "policy"],
-    &["command", "config", "telemetry"],
+    &["command", "config", "telemetry", "redact"],
     &["store"],
     &["git", "egress", "forge", "llm"],
     &["sandbox"],

@@ -17,6 +17,7 @@ mod demo {
     pub use caisson::cli::eval::own::{person, process};
 }
 mod doorbell;
+mod engine;
 mod fold;
 mod idle;
 mod inn;
@@ -52,6 +53,7 @@ mod skipped;
 mod stage;
 mod stories;
 mod tools;
+mod touched;
 mod town;
 mod visitor;
 mod waits;
@@ -83,8 +85,14 @@ fn main() -> std::process::ExitCode {
         if chosen("items") {
             lines.extend(items::measure());
         }
+        if chosen("engine") {
+            lines.extend(engine::measure().await);
+        }
         if chosen("container") {
             lines.extend(container::measure().await);
+        }
+        if chosen("touched") {
+            lines.extend(touched::measure().await);
         }
         if chosen("router") || chosen("visits") {
             lines.extend(routed::measure(chosen("router")));

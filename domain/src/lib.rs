@@ -28,6 +28,7 @@ mod reported;
 pub mod rules;
 pub mod state;
 pub mod task;
+pub mod touched;
 pub mod transition;
 pub mod verdict;
 
@@ -56,6 +57,7 @@ pub use reported::{Against, Reported, Severity};
 pub use rules::{Rules, RulesFile};
 pub use state::{Asked, End, PauseReason, State, Suspension, Why};
 pub use task::{Request, Task, TaskKind};
+pub use touched::Touched;
 pub use transition::{Step, transition};
 pub use verdict::{BaseTests, Verdict, VerdictKind};
 

@@ -1,6 +1,6 @@
 //! What came of an action, and what a model call took.
 
-use crate::Picture;
+use crate::{Picture, Touched};
 use serde::{Deserialize, Serialize};
 
 /// Tokens of one model call.
@@ -103,6 +103,9 @@ pub struct Outcome {
     /// The picture that it looked at.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub picture: Option<Box<Picture>>,
+    /// Which files it touched; none where that was not looked at, and in older logs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub touched: Option<Box<Touched>>,
 }
 
 impl Outcome {
@@ -117,6 +120,7 @@ impl Outcome {
             whole: None,
             examples: Vec::new(),
             picture: None,
+            touched: None,
         }
     }
 }

@@ -13,3 +13,4 @@ pub mod probe;
 pub mod router;
 pub mod runner;
 pub mod survey;
+pub mod touched;

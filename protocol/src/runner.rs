@@ -11,6 +11,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::edit::Edit;
+use crate::touched::Touched;
 
 macro_rules! version {
     () => {
@@ -335,6 +336,9 @@ pub struct Outcome {
     /// The file that an [`Op::ReadFile`] looked at is a picture; `None` as well where it is larger than a model is shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub picture: Option<Picture>,
+    /// What an agent's operation did to the workspace; `None` for the host's own, and from an older runner.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub touched: Option<Touched>,
 }
 
 /// A picture in the workspace, as the runner found it. Its bytes are asked for apart.
@@ -349,7 +353,16 @@ pub struct Picture {
 impl Outcome {
     /// One of which nothing else is known.
     pub fn new(status: Status, text: impl Into<String>) -> Self {
-        Self { status, text: text.into(), dropped_bytes: 0, duration_ms: 0, note: None, whole: None, picture: None }
+        Self {
+            status,
+            text: text.into(),
+            dropped_bytes: 0,
+            duration_ms: 0,
+            note: None,
+            whole: None,
+            picture: None,
+            touched: None,
+        }
     }
 }
 

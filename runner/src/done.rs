@@ -1,6 +1,7 @@
 //! How an operation ended, before it is timed and fitted into its limits.
 
 use protocol::runner::{Picture, Status};
+use protocol::touched::Touched;
 
 pub struct Done {
     pub status: Status,
@@ -11,6 +12,8 @@ pub struct Done {
     pub whole: Option<String>,
     /// The picture that was looked at.
     pub picture: Option<Picture>,
+    /// What it did to the workspace, where that was looked at.
+    pub touched: Option<Touched>,
 }
 
 impl Done {
@@ -19,7 +22,7 @@ impl Done {
     }
 
     pub fn bare(status: Status) -> Self {
-        Self { status, text: String::new(), dropped: 0, note: None, whole: None, picture: None }
+        Self { status, text: String::new(), dropped: 0, note: None, whole: None, picture: None, touched: None }
     }
 
     pub fn ok(text: String) -> Self {

@@ -6,6 +6,7 @@
 //! Tests: beside each module, and `tests/` drive the built binary over pipes.
 
 mod background;
+mod changes;
 mod children;
 mod disk;
 mod done;

@@ -9,6 +9,7 @@ use protocol::runner::{FromRunner, Limits, MAX_PAYLOAD, Op, Order, Outcome, Stat
 use ring::digest::{Context, SHA256};
 use tokio::signal::unix::{SignalKind, signal};
 
+use crate::changes::Changes;
 use crate::children::Children;
 use crate::disk::Disk;
 use crate::done::Done;
@@ -29,6 +30,7 @@ pub async fn serve(mut host: Host, workspace: Workspace, disk: Disk, logs: Arc<L
     let children = Arc::new(Children::default());
     let session = Arc::new(Session {
         children: Arc::clone(&children),
+        changes: Changes::of(workspace.root()),
         workspace: Arc::new(workspace),
         disk,
         teller: Arc::clone(&host.teller),
@@ -57,6 +59,7 @@ pub async fn serve(mut host: Host, workspace: Workspace, disk: Disk, logs: Arc<L
         () = terminated => Ok(()),
         never = children.reap() => never,
         () = listen => Ok(()),
+        never = session.changes.listen() => match never {},
     }
 }
 
@@ -158,8 +161,11 @@ impl Session {
 
     /// Every request that was admitted finishes, even if carrying it out panics.
     async fn carry_through(self: Arc<Self>, handle: &Arc<Handle>, op: Op, limits: Limits) {
-        let start = Instant::now();
         let agents = op.is_agents();
+        if agents {
+            self.changes.begin().await;
+        }
+        let start = Instant::now();
         let work = tokio::spawn(carry_out(Arc::clone(&self), Arc::clone(handle), op, limits));
         let mut done = work.await.unwrap_or_else(|_| Done::failed("the runner failed while it carried this out"));
         if agents && let Some(said) = self.background().stop_note() {
@@ -168,7 +174,13 @@ impl Session {
         if let Some(reason) = handle.fault() {
             done.status = Status::Failed { reason };
         }
-        let outcome = settle(done, limits, start.elapsed());
+        let took = start.elapsed();
+        if agents {
+            done.touched = Some(self.changes.end().await);
+        } else {
+            self.changes.pass_over();
+        }
+        let outcome = settle(done, limits, took);
         self.table().finish(handle.id, outcome.clone());
         self.teller.tell(FromRunner::Finished { id: handle.id, outcome });
     }
@@ -191,6 +203,7 @@ fn settle(done: Done, limits: Limits, took: Duration) -> Outcome {
         note: done.note.map(|note| fit(note, SENTENCE).0),
         whole: done.whole,
         picture: done.picture,
+        touched: done.touched,
     }
 }
 

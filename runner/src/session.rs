@@ -4,6 +4,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::background::Background;
+use crate::changes::Changes;
 use crate::children::Children;
 use crate::disk::Disk;
 use crate::files::Workspace;
@@ -15,6 +16,8 @@ use crate::table::Table;
 pub struct Session {
     pub children: Arc<Children>,
     pub workspace: Arc<Workspace>,
+    /// What actions do to it.
+    pub changes: Changes,
     pub disk: Disk,
     pub teller: Arc<Teller>,
     /// Where the agent's next command begins.

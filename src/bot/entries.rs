@@ -129,7 +129,7 @@ fn read(key: &SealingKey, stored: &StoredEntry) -> Result<(Repository, Vec<Secre
     if !(1..=2).contains(&secrets.len()) || secrets.iter().any(String::is_empty) {
         return Err("it has no secret for its hook: `caisson repo add` gives it a new one".to_owned());
     }
-    Ok((entry, secrets.into_iter().map(Secret::new).collect()))
+    Ok((entry, secrets.into_iter().map(|secret| Secret::new(secret).known()).collect()))
 }
 
 /// Everything of an entry but what is sealed.

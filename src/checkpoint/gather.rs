@@ -1,5 +1,6 @@
 //! From a task's log to a view. Pure; what the log cannot know comes in as [`Around`].
 
+use super::touched;
 use super::view::{
     ActionLine, ActionResult, BlockedLine, CheckpointView, EvidenceLine, FileLine, HostChange, HostLine, Spent,
     UploadLine, VerdictKind, VerdictView,
@@ -166,8 +167,11 @@ fn lines<'a>(log: &'a [Event], window: &'a [Event], blocked: &[BlockedLine]) -> 
         let result = outcome.map_or(ActionResult::Interrupted, |outcome| result(action, outcome, blocked));
         let (kind, what) = (action.kind().to_owned(), action.object().into_owned());
         let mistake = outcome.and_then(|outcome| mistake(action, outcome));
-        let wrote = action.written().into_iter().map(str::to_owned).collect();
-        Some((ActionLine { n: *number, kind, what, wrote, result, mistake }, action))
+        let by_command = touched::of(action, outcome);
+        let mut wrote: Vec<String> = action.written().into_iter().map(str::to_owned).collect();
+        wrote.extend(by_command.into_iter().flat_map(touched::written).cloned());
+        let touched = by_command.and_then(touched::named);
+        Some((ActionLine { n: *number, kind, what, wrote, result, mistake, touched }, action))
     };
     window.iter().filter_map(line).collect()
 }

@@ -18,6 +18,7 @@ pub mod reached;
 pub mod render;
 #[cfg(test)]
 mod tests;
+mod touched;
 pub mod view;
 
 pub use render::{render_checkpoint, render_final, render_notes};

@@ -60,7 +60,7 @@ impl<'a> Notes<'a> {
     }
 }
 
-/// Which of this checkpoint's actions wrote the file, if one did so by name.
+/// Which of this checkpoint's actions wrote the file: by name, or a command as its sandbox told it.
 fn origin(view: &CheckpointView, path: &str) -> Option<String> {
     let wrote = |action: &ActionLine| action.wrote.iter().any(|one| one.trim_start_matches("./") == path);
     let numbers: Vec<_> = view

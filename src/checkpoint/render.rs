@@ -3,6 +3,7 @@
 //! Whatever is foreign goes through `text`; whatever is cut is named. The mark is added by the effect that posts.
 //! Tests: `src/checkpoint/tests.rs` (snapshots, and a hostile view through a Markdown parser).
 
+use super::touched;
 use super::view::{ActionLine, ActionResult, CheckpointView, EvidenceLine, VerdictKind, VerdictView};
 use crate::command::answer_line;
 use crate::text::{code, count, dollars, duration, grouped, plain_cell, prose, prose_cell};
@@ -130,9 +131,12 @@ fn actions(out: &mut String, view: &CheckpointView) {
         let what = plain_cell(format!("{} {}", action.kind, action.what).trim());
         let mistake =
             action.mistake.as_deref().map(|mistake| format!(" · ⚠️ {}", plain_cell(mistake))).unwrap_or_default();
-        let _ = writeln!(out, "| {} | {what} | {}{mistake} |", action.n, result(action));
+        let _ = writeln!(out, "| {} | {what} | {}{}{mistake} |", action.n, result(action), touched::cell(action));
     }
     out.push('\n');
+    if view.actions.iter().any(|action| action.touched.is_some()) {
+        out.push_str(touched::WHOSE_WORD);
+    }
 }
 
 fn result(action: &ActionLine) -> String {

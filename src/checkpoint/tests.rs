@@ -6,7 +6,7 @@ use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 fn line(n: u32, kind: &str, what: &str, result: ActionResult) -> ActionLine {
     let wrote = if ["write_file", "edit_file"].contains(&kind) { vec![what.to_owned()] } else { Vec::new() };
-    ActionLine { n, kind: kind.to_owned(), what: what.to_owned(), wrote, result, mistake: None }
+    ActionLine { n, kind: kind.to_owned(), what: what.to_owned(), wrote, result, mistake: None, touched: None }
 }
 
 fn part(path: &str, text: &str) -> DiffPart {

@@ -13,12 +13,25 @@ pub struct ActionLine {
     pub kind: String,
     /// Foreign: its main argument — the command, the path, the address.
     pub what: String,
-    /// Foreign: paths of the files that it gave new texts by name.
+    /// Foreign: paths of the files that it gave new texts, by name or, a command, as its sandbox told it.
     pub wrote: Vec<String>,
     /// How it ended; [`ActionResult::Interrupted`] also where the log has no end of it.
     pub result: ActionResult,
     /// Foreign: the first mistake in what it wrote, as the sandbox told it.
     pub mistake: Option<String>,
+    /// What a command did to files, as its sandbox told it; none where it did nothing to any, and for what names its files itself.
+    pub touched: Option<TouchedFiles>,
+}
+
+/// Files that a command touched.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TouchedFiles {
+    /// The first ones, each with a sign of ours: `+` new, `±` changed, `−` gone. The paths are foreign.
+    pub named: Vec<(char, String)>,
+    /// How many more.
+    pub more: u64,
+    /// How many that git ignores.
+    pub ignored: u64,
 }
 
 /// How an action ended, as the log has it.

@@ -10,10 +10,13 @@ use crate::egress::Line;
 use crate::store::{ActionRow, Store, TaskRow};
 use anyhow::Result;
 use clap::Subcommand;
-use domain::{Event, Order, TaskId};
+use domain::{Event, Order, TaskId, Touched};
 use protocol::router::Verdict;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+
+/// Characters of an action's files.
+const FILES: usize = 200;
 
 #[derive(Debug, Subcommand)]
 pub enum TaskCommand {
@@ -140,12 +143,15 @@ async fn show(store: Option<&Store>, id: TaskId, output: bool, json: bool) -> Re
     let actions = store.actions(id).await?;
     let lines =
         store.egress(id).await?.iter().filter_map(|line| serde_json::from_str(line).ok()).collect::<Vec<Line>>();
-    let happened = happened(&store.log(id).await?);
+    let log = store.log(id).await?;
+    let (happened, touched) = (happened(&log), touched(&log));
     if json {
         let printer = Printer::terminal();
         let happened: Vec<_> =
             happened.iter().map(|(at, what)| serde_json::json!({ "at_ms": at, "what": what })).collect();
-        printer.json(&serde_json::json!({ "task": row, "actions": actions, "egress": lines, "happened": happened }));
+        let touched: BTreeMap<_, _> = touched.into_iter().collect();
+        let shown = serde_json::json!({ "task": row, "actions": actions, "egress": lines, "happened": happened, "touched": touched });
+        printer.json(&shown);
         return Ok(());
     }
     let printer = Paged::terminal();
@@ -171,6 +177,21 @@ async fn show(store: Option<&Store>, id: TaskId, output: bool, json: bool) -> Re
     };
     let marks: Vec<Mark> = actions.iter().map(mark).collect();
     printer.marked_table(&["#", "action", "status", "exit", "time", "input"], &rows, &marks);
+    around(&printer, touched, happened, &lines);
+    for action in actions.iter().filter(|_| output) {
+        printer.heading(&format!("output of action {}", action.number));
+        printer.say(action.output.as_deref().unwrap_or_default());
+    }
+    Ok(())
+}
+
+/// What stands beside its actions.
+fn around(printer: &Paged, touched: Vec<(u32, &Touched)>, happened: Vec<(i64, String)>, lines: &[Line]) {
+    let rows: Vec<_> = touched.into_iter().filter_map(files).collect();
+    if !rows.is_empty() {
+        printer.heading("files that its actions touched, as its sandbox told it");
+        printer.table(&["#", "files"], &rows);
+    }
     if !happened.is_empty() {
         printer.heading("what happened to it");
         let rows: Vec<_> = happened.into_iter().map(|(at, what)| vec![moment(at), what]).collect();
@@ -178,13 +199,28 @@ async fn show(store: Option<&Store>, id: TaskId, output: bool, json: bool) -> Re
     }
     if !lines.is_empty() {
         printer.heading("what it reached");
-        printer.table(&["#", "verdict", "host", "times", "up", "down", "why"], &reached(&lines));
+        printer.table(&["#", "verdict", "host", "times", "up", "down", "why"], &reached(lines));
     }
-    for action in actions.iter().filter(|_| output) {
-        printer.heading(&format!("output of action {}", action.number));
-        printer.say(action.output.as_deref().unwrap_or_default());
-    }
-    Ok(())
+}
+
+/// Which files each action touched, by its number.
+fn touched(log: &[(i64, Event)]) -> Vec<(u32, &Touched)> {
+    let told = log.iter().filter_map(|(_, event)| match event {
+        Event::ActionFinished { number, outcome } => Some((*number, outcome.touched.as_deref()?)),
+        _ => None,
+    });
+    told.collect()
+}
+
+/// The row of an action that changed any.
+fn files((number, touched): (u32, &Touched)) -> Option<Vec<String>> {
+    let told = |how: &str, paths: &[String]| paths.iter().map(|path| format!("{how} {path}")).collect::<Vec<_>>();
+    let parts = [("new", &touched.created), ("changed", &touched.changed), ("gone", &touched.deleted)];
+    let mut words: Vec<String> = parts.into_iter().flat_map(|(how, paths)| told(how, paths)).collect();
+    let counted = |count: u64, what: &str| (count > 0).then(|| format!("{} {what}", crate::text::grouped(count)));
+    words.extend(counted(touched.unnamed, "more").into_iter().chain(counted(touched.ignored, "that git ignores")));
+    let row = vec![number.to_string(), crate::text::plain_line(&words.join(", "), FILES)];
+    (touched.changes() > 0).then_some(row)
 }
 
 /// What became of its sandbox and its way out, and why it stood still, each with its time.
@@ -233,6 +269,18 @@ fn reached(lines: &[Line]) -> Vec<Vec<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_action_that_changed_files_has_a_row() {
+        let touched =
+            Touched { created: vec!["a\u{1b}b".into()], deleted: vec!["c".into()], ignored: 3, ..Touched::default() };
+        let row = files((7, &touched)).expect("a row");
+        assert!(
+            row[0] == "7" && row[1].starts_with("new a") && row[1].ends_with("b, gone c, 3 that git ignores"),
+            "{row:?}"
+        );
+        assert!(!row[1].contains('\u{1b}') && files((8, &Touched::default())).is_none());
+    }
 
     #[test]
     fn what_was_reached_is_added_up_for_each_action() {

@@ -29,7 +29,7 @@ impl Secret {
         if text.chars().any(char::is_control) {
             return Err(SecretError::Lines { path: shown });
         }
-        Ok(Secret::new(text))
+        Ok(Secret::new(text).known())
     }
 
     /// Reads the file, or makes it with 32 random bytes in hexadecimal and mode 0600.
@@ -42,7 +42,7 @@ impl Secret {
             path: path.display().to_string(),
             source: io::Error::other(e.to_string()),
         })?;
-        let secret = Secret::new(hex::encode(bytes));
+        let secret = Secret::new(hex::encode(bytes)).known();
         secret.write(path)?;
         Ok(secret)
     }

@@ -11,16 +11,20 @@ use super::repository::{Repositories, base, head};
 use crate::config::Process;
 use crate::message::whole;
 use crate::policy::Ruling;
+use crate::redact::{redacted, without};
 use crate::sandbox::{SandboxError, Sandboxes};
 use crate::store::Store;
-use crate::text::redacted;
+use crate::text;
 use crate::trouble::Trouble;
-use domain::{Action, Input, IssueCheck, NewFile, Outcome, OutcomeStatus, Task};
+use domain::{Action, Input, IssueCheck, NewFile, Outcome, OutcomeStatus, Task, Touched};
 use protocol::runner::{Limits, Status};
+use protocol::touched::{MOST_BYTES, MOST_CHANGES, MOST_READ};
 use std::sync::Arc;
 
 /// How often a try that was cut off is made again.
 const MOST_TRIES: i64 = 5;
+/// The most of a sentence of the runner about what it could not see, in characters.
+const SENTENCE: usize = 300;
 
 /// Judges and carries out single actions.
 pub(super) struct Actions {
@@ -126,8 +130,8 @@ pub(super) fn outcome(from: protocol::runner::Outcome) -> Outcome {
         Status::OutOfMemory => OutcomeStatus::OutOfMemory,
         Status::OutOfPids => OutcomeStatus::OutOfPids,
         Status::DiskFull => OutcomeStatus::DiskFull,
-        Status::DiskSpent { what } => OutcomeStatus::DiskSpent { what },
-        Status::Failed { reason } => OutcomeStatus::Failed { reason },
+        Status::DiskSpent { what } => OutcomeStatus::DiskSpent { what: without(what) },
+        Status::Failed { reason } => OutcomeStatus::Failed { reason: without(reason) },
         Status::Cancelled => OutcomeStatus::Interrupted,
     };
     // Before it reaches log, model or forge.
@@ -135,12 +139,73 @@ pub(super) fn outcome(from: protocol::runner::Outcome) -> Outcome {
     let hidden = (left_out > 0).then(|| {
         format!("{} left out of this, for they look like credentials; the files hold them themselves", places(left_out))
     });
-    let notes: Vec<String> = from.note.into_iter().chain(hidden).collect();
+    let notes: Vec<String> = from.note.map(without).into_iter().chain(hidden).collect();
     Outcome {
         dropped_bytes: from.dropped_bytes,
         duration_ms: from.duration_ms,
         note: (!notes.is_empty()).then(|| notes.join("; ")),
-        whole: from.whole,
+        whole: from.whole.map(without),
+        touched: from.touched.map(|all| Box::new(touched(all))),
         ..Outcome::new(status, text.into_owned())
+    }
+}
+
+/// No more than a runner tells that keeps to its bounds: one in a sandbox that was broken into keeps to none.
+fn touched(all: protocol::touched::Touched) -> Touched {
+    let mut room = MOST_BYTES;
+    let mut names = |list: Vec<String>, most: usize| {
+        let fits = |name: &String| {
+            let fits = name.len() <= room;
+            room -= if fits { name.len() } else { 0 };
+            fits
+        };
+        let of = list.len();
+        let kept: Vec<String> = list.into_iter().take(most).filter(fits).map(without).collect();
+        let cut = (of - kept.len()) as u64;
+        (kept, cut)
+    };
+    let (created, cut) = names(all.created, MOST_CHANGES);
+    let mut unnamed = all.unnamed.saturating_add(cut);
+    let (changed, cut) = names(all.changed, MOST_CHANGES);
+    unnamed = unnamed.saturating_add(cut);
+    let (deleted, cut) = names(all.deleted, MOST_CHANGES);
+    unnamed = unnamed.saturating_add(cut);
+    let (read, cut) = names(all.read, MOST_READ);
+    let unseen = all.unseen.map(|said| without(text::cut(&said, SENTENCE).0.to_owned()));
+    let read_unnamed = all.read_unnamed.saturating_add(cut);
+    Touched { created, changed, deleted, unnamed, ignored: all.ignored, read, read_unnamed, unseen }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::secret::Secret;
+    use protocol::runner::Outcome as Ran;
+
+    #[test]
+    fn what_the_host_holds_is_left_out_of_everything_that_a_sandbox_says() {
+        let secret = Secret::random().unwrap().known();
+        let (word, hex) = (secret.expose(), hex::encode(secret.expose()));
+        let said = |what: &str| format!("{what} {word} {hex}");
+        let ran = Ran {
+            note: Some(said("note")),
+            whole: Some(said("whole")),
+            touched: Some(protocol::touched::Touched { created: vec![said("a")], ..Default::default() }),
+            ..Ran::new(Status::Failed { reason: said("reason") }, said("text"))
+        };
+        let stored = serde_json::to_string(&outcome(ran)).unwrap();
+        assert!(!stored.contains(word) && !stored.contains(&hex), "{stored}");
+        assert_eq!(stored.matches(crate::secret::PLACE).count(), 10, "{stored}");
+    }
+
+    #[test]
+    fn a_list_of_files_stays_within_its_bounds_whoever_made_it() {
+        let many: Vec<String> = (0..5_000).map(|n| format!("{n:0100}")).collect();
+        let all =
+            protocol::touched::Touched { created: many.clone(), read: many, unnamed: u64::MAX, ..Default::default() };
+        let kept = touched(all);
+        let bytes: usize = kept.created.iter().chain(&kept.read).map(String::len).sum();
+        assert!(bytes <= MOST_BYTES && kept.created.len() <= MOST_CHANGES, "{bytes}");
+        assert_eq!((kept.unnamed, kept.changes()), (u64::MAX, u64::MAX));
     }
 }

@@ -2,8 +2,8 @@
 
 use super::images::Images;
 use super::repository::{Repositories, base};
+use crate::redact;
 use crate::sandbox::{SandboxError, Sandboxes, VerifySpec};
-use crate::text::redacted;
 use crate::trouble::Trouble;
 use domain::{BaseRun, Commit, Input, Task};
 use std::sync::Arc;
@@ -20,7 +20,7 @@ impl Checks {
         let spec = self.spec(task, commit, tries).await?;
         match self.sandboxes.verification.verify(&spec).await {
             Ok(mut verdict) => {
-                verdict.tail = redacted(&verdict.tail).0.into_owned();
+                verdict.tail = redact::without(verdict.tail);
                 Ok(Input::Verified { n, verdict })
             }
             // Not the task's own: it is made once more.
@@ -33,8 +33,7 @@ impl Checks {
         let base = base(task)?;
         let spec = self.spec(task, &base, tries).await?;
         let verdict = self.sandboxes.verification.verify(&spec).await.map_err(apart)?;
-        let run =
-            |command| BaseRun { command, exit_code: verdict.exit_code, tail: redacted(&verdict.tail).0.into_owned() };
+        let run = |command| BaseRun { command, exit_code: verdict.exit_code, tail: redact::without(verdict.tail) };
         Ok(verdict.command.map(run))
     }
 

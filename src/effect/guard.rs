@@ -7,6 +7,7 @@ use super::act::Actions;
 use super::repository::{base, request};
 use crate::git::GitError;
 use crate::policy::plain;
+use crate::redact;
 use crate::sandbox::kept::{asks_for_tests, is_test, lost};
 use crate::text;
 use crate::trouble::Trouble;
@@ -95,8 +96,8 @@ fn edited(now: &str, edits: &[Edit]) -> Option<String> {
 /// The first path whose new text holds such a place.
 fn destroyed(action: &Action) -> Option<&str> {
     let holds = |change: &Change<'_>| match change {
-        Change::Whole(text) => text.contains(text::CREDENTIAL_PLACE),
-        Change::Edits(edits) => edits.iter().any(|edit| edit.new.contains(text::CREDENTIAL_PLACE)),
+        Change::Whole(text) => text.contains(redact::PLACE),
+        Change::Edits(edits) => edits.iter().any(|edit| edit.new.contains(redact::PLACE)),
     };
     changes(action).into_iter().find_map(|(path, change)| holds(&change).then_some(path))
 }
@@ -144,7 +145,7 @@ mod tests {
 
     #[test]
     fn no_place_of_a_credential_is_written_over_the_credential() {
-        let text = format!("TOKEN={}a GitHub token]\n", text::CREDENTIAL_PLACE);
+        let text = format!("TOKEN={}a GitHub token]\n", redact::PLACE);
         let write = Action::WriteFile { path: ".env".into(), content: text.clone() };
         let edit = |new: &str| Action::EditFile { path: "a".into(), old: "x".into(), new: new.into(), all: false };
         assert_eq!(destroyed(&write), Some(".env"));

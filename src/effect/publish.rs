@@ -6,9 +6,9 @@ use super::repository::{Repositories, branch, request};
 use crate::forge::{Account, Forge, ForgeError, NewPull, PullEdit, PullRequest};
 use crate::git::{PushSpec, Pushed};
 use crate::message;
+use crate::redact::{redacted_diff, without};
 use crate::sandbox::{CaptureSpec, Captured, SandboxError, Sandboxes};
 use crate::store::Store;
-use crate::text::redacted_diff;
 use crate::trouble::Trouble;
 use domain::{CapturedTree, Commit, Input, Task, Why};
 use std::sync::Arc;
@@ -52,11 +52,13 @@ impl Publisher {
         Ok(match captured? {
             Captured::Commit { commit, files, diff, diff_cut, steering, left_out } => {
                 self.repositories.lend(task, &commit).await?;
-                let diff = redacted_diff(&diff).into_owned();
+                let diff = redacted_diff(&diff);
                 Input::TreeCaptured { n, tree: CapturedTree { commit, files, diff, diff_cut, steering, left_out } }
             }
             Captured::Unchanged { left_out } => Input::TreeUnchanged { n, commit: parent, left_out },
-            Captured::Refused { reasons } => Input::TreeRefused { n, reasons },
+            Captured::Refused { reasons } => {
+                Input::TreeRefused { n, reasons: reasons.into_iter().map(without).collect() }
+            }
         })
     }
 

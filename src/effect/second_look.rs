@@ -7,8 +7,8 @@ use crate::checkpoint::view::CheckpointView;
 use crate::engine::{self, Change, TurnError};
 use crate::llm::Silent;
 use crate::llm::retry::Patience;
+use crate::redact;
 use crate::store::{EffectRow, Store};
-use crate::text::redacted;
 use crate::thread::Feed;
 use crate::trouble::Trouble;
 use domain::{Event, Input, Task, Usage};
@@ -78,7 +78,7 @@ impl SecondLook {
         let said = match answer {
             Ok(answer) => Input::SecondLooked {
                 n,
-                text: redacted(crate::text::cut(&answer.text, LONGEST).0).0.into_owned(),
+                text: redact::without(crate::text::cut(&answer.text, LONGEST).0.to_owned()),
                 usage: answer.usage,
                 micro_usd: answer.micro_usd,
                 duration_ms: answer.duration_ms,

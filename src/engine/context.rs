@@ -70,9 +70,8 @@ fn last_count(request: &ModelRequest, log: &[Event]) -> Option<Counted> {
         answers -= usize::from(matches!(turn, Turn::Assistant { .. }));
         answers == 0
     })?;
-    let turns = request.turns[..before].to_vec();
-    let sent = ModelRequest { turns, ..request.clone() };
-    Some(Counted { chars: sent.chars(), pictures: sent.picture_tokens(), tokens: counts[newest] })
+    let (chars, pictures) = (request.chars_of_first(before), request.picture_tokens_of_first(before));
+    Some(Counted { chars, pictures, tokens: counts[newest] })
 }
 
 fn prompt_tokens(event: &Event) -> Option<u64> {

@@ -6,6 +6,7 @@
 use domain::TaskId;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
+use std::borrow::Cow;
 
 use crate::secret::Secret;
 use crate::text;
@@ -87,7 +88,10 @@ impl Fence {
 }
 
 /// Terminal colours and cursor moves mean nothing to a model and cost tokens.
-fn without_colours(text: &str) -> String {
+fn without_colours(text: &str) -> Cow<'_, str> {
+    if !text.contains('\u{1b}') {
+        return Cow::Borrowed(text);
+    }
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
@@ -103,7 +107,7 @@ fn without_colours(text: &str) -> String {
             }
         }
     }
-    out
+    Cow::Owned(out)
 }
 
 /// Words of a person without HTML comments and hidden characters, and how many of both there were. (A reader of the issue

@@ -99,7 +99,14 @@ impl<'a> Seen<'a> {
             self.edited(number, path, old, new);
         }
         match outcome::command(call).zip(outcome::ran(ended)) {
-            Some((command, ran)) => self.ran(number, command, ran),
+            Some((command, ran)) => {
+                self.ran(number, command, ran);
+                // A command may edit as well as check: its sandbox told so.
+                if ended.touched.as_ref().is_some_and(|touched| touched.changed_work()) {
+                    let others = self.checks.iter_mut().filter(|(other, _)| **other != command);
+                    others.for_each(|(_, (_, _, changed))| *changed = true);
+                }
+            }
             None if call.call.may_change_the_tree() => {
                 self.checks.values_mut().for_each(|(_, _, changed)| *changed = true);
             }
@@ -141,7 +148,7 @@ fn short(words: &str) -> String {
 mod tests {
     use super::*;
     use crate::engine::fixtures::{acted, answer};
-    use domain::{OutcomeStatus, TaskId};
+    use domain::{OutcomeStatus, TaskId, Touched};
 
     fn log(done: &[(Action, &str)]) -> Vec<Event> {
         let mut log = Vec::new();
@@ -187,6 +194,20 @@ mod tests {
             "action 7: pytest -q fails as it did 3 changes ago",
         ];
         assert_eq!(all, expected);
+    }
+
+    #[test]
+    fn a_command_that_edits_is_a_change() {
+        let sed = |n: u32| (run(&format!("sed -i s/{n}/x/ a.py")), "");
+        let done = [(run("pytest -q"), FAILS), sed(1), (run("pytest -q"), FAILS), sed(2), (run("pytest -q"), FAILS)];
+        let mut log = log(&done);
+        assert!(evidence(&log).iter().all(|said| !said.contains("changes ago")), "nobody looked at what it did");
+        for event in &mut log {
+            if let Event::ActionFinished { number: 2 | 4, outcome } = event {
+                outcome.touched = Some(Box::new(Touched { changed: vec!["a.py".into()], ..Touched::default() }));
+            }
+        }
+        assert!(evidence(&log).contains(&"action 5: pytest -q fails as it did 2 changes ago".to_owned()));
     }
 
     #[test]

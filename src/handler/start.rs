@@ -6,6 +6,7 @@ use crate::clock::now;
 use crate::config::process::Repository;
 use crate::forge::{Account, Issue, RepoRef, Review, ReviewState, text_hash};
 use crate::message;
+use crate::secret;
 use crate::thread::decision_key;
 use crate::thread::words;
 use crate::trouble::Trouble;
@@ -171,9 +172,9 @@ impl Reader {
             kind,
             repository: entry.key.clone(),
             issue: issue.number,
-            title: issue.title.clone(),
-            body: issue.body.clone(),
-            words: asked,
+            title: secret::without(&issue.title),
+            body: secret::without(&issue.body),
+            words: secret::without(&asked),
             asker: words::account(&text.author),
             issue_author: words::account(&issue.author),
             source: text.source.clone(),

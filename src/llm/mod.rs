@@ -140,12 +140,22 @@ impl ModelRequest {
 
     /// The most tokens that all pictures are counted as.
     pub fn picture_tokens(&self) -> u64 {
-        self.pictures().map(|picture| picture.tokens).sum()
+        self.picture_tokens_of_first(self.turns.len())
+    }
+
+    /// As [`Self::picture_tokens`], of so many of its turns, counted from the first.
+    pub fn picture_tokens_of_first(&self, turns: usize) -> u64 {
+        self.turns.iter().take(turns).flat_map(Turn::pictures).map(|picture| picture.tokens).sum()
     }
 
     /// Characters of everything that is sent, the tools' schemas included; without pictures.
     pub fn chars(&self) -> u64 {
-        let turns: usize = self.turns.iter().map(Turn::chars).sum();
+        self.chars_of_first(self.turns.len())
+    }
+
+    /// As [`Self::chars`], with so many of its turns, counted from the first.
+    pub fn chars_of_first(&self, turns: usize) -> u64 {
+        let turns: usize = self.turns.iter().take(turns).map(Turn::chars).sum();
         let tools: usize = self.tools.iter().map(ToolSpec::chars).sum();
         (self.system.chars().count() + turns + tools) as u64
     }

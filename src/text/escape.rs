@@ -38,23 +38,29 @@ pub fn one_line(text: &str) -> String {
 }
 
 fn shown(text: &str, lines: bool) -> String {
+    let plain = |byte: u8| matches!(byte, b' '..=b'~') || lines && matches!(byte, b'\n' | b'\t');
     let mut out = String::with_capacity(text.len());
-    let mut before = ' ';
-    let mut chars = text.chars().peekable();
-    while let Some(c) = chars.next() {
-        let kept_break = lines && (c == '\n' || c == '\t');
-        let line_end = c == '\r' && chars.peek() == Some(&'\n');
+    let (mut before, mut rest) = (' ', text);
+    loop {
+        // Most of most texts, and copied at once: a long conversation is shown anew before each call.
+        let end = rest.bytes().position(|byte| !plain(byte)).unwrap_or(rest.len());
+        let (copied, other) = rest.split_at(end);
+        out.push_str(copied);
+        before = copied.chars().next_back().unwrap_or(before);
+        let mut chars = other.chars();
+        let Some(c) = chars.next() else { return out };
+        rest = chars.as_str();
+        let line_end = c == '\r' && rest.starts_with('\n');
         let emoji_style = c == '\u{fe0f}' && !before.is_ascii() && !is_hidden(before);
         if line_end && lines {
             // The line feed that follows says it all.
-        } else if kept_break || emoji_style || !is_hidden(c) {
+        } else if emoji_style || !is_hidden(c) {
             out.push(c);
         } else {
             push_escaped(&mut out, c);
         }
         before = c;
     }
-    out
 }
 
 /// Cuts after `max` characters: the head and how many characters are missing.

@@ -2,6 +2,7 @@
 
 use crate::command::{self, Command, Strength};
 use crate::forge::{Comment, Review, ReviewComment, ReviewState, own_remarks};
+use crate::secret;
 use domain::{Access, Account, Item, Verb};
 
 /// Hosts beyond the first that one text may name.
@@ -27,8 +28,10 @@ pub(crate) fn comment(comment: &Comment) -> Verb {
 }
 
 pub(crate) fn text(text: &str, author: &str) -> Verb {
-    asked(text, author)
-        .map_or_else(|| Verb::Say { items: vec![Item::on_the_whole(text, author)] }, |command| command.verb)
+    asked(text, author).map_or_else(
+        || Verb::Say { items: vec![Item::on_the_whole(&secret::without(text), author)] },
+        |command| command.verb,
+    )
 }
 
 /// The strongest command of a text; none when it holds none.
@@ -62,12 +65,12 @@ pub(crate) fn review(review: &Review, inline: &[ReviewComment]) -> Option<Verb> 
     let login = &review.author.login;
     let mut items: Vec<Item> = Vec::new();
     if !review.body.trim().is_empty() {
-        items.push(Item::on_the_whole(&review.body, login));
+        items.push(Item::on_the_whole(&secret::without(&review.body), login));
     }
     items.extend(own_remarks(review, inline).into_iter().map(|c| Item {
         path: Some(c.path.clone()),
         line: c.line,
-        text: c.body.clone(),
+        text: secret::without(&c.body),
         author: login.clone(),
     }));
     let said = asked(&review.body, login);

@@ -36,9 +36,13 @@ async fn actions_go_on_from_each_other_and_the_review_tells_them() {
     world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
     let pull = world.until_state("awaiting-review").await.pull.expect("a pull request");
     let review = world.until_said(pull, "### Checkpoint 1 ").await;
-    for told in
-        ["notes/raw/here.txt → docs/deep/there.txt", "started in the background", "⛔ refused: ", "docs/deep/there.txt"]
-    {
+    for told in [
+        "notes/raw/here.txt → docs/deep/there.txt",
+        "started in the background",
+        "⛔ refused: ",
+        "files: + ",
+        "sandbox's own word",
+    ] {
         assert!(review.contains(told), "{told}: {review}");
     }
     assert!(!review.contains(".caisson"), "what is kept beside the workspace is in no commit: {review}");
@@ -54,6 +58,19 @@ async fn actions_go_on_from_each_other_and_the_review_tells_them() {
     assert!(notes[0].starts_with("in ") && notes[0].ends_with("/notes/raw"), "{notes:?}");
     assert_eq!(notes[5], "a background process ended at the checkpoint");
     assert!(ended[1].whole.as_deref().is_some_and(|path| path.ends_with("/2.log")), "{:?}", ended[1].whole);
+    let touched = |at: usize| ended[at].touched.clone().expect("looked at");
+    assert_eq!(touched(1).created, ["notes/raw/here.txt"]);
+    assert_eq!(
+        (touched(2).created, touched(2).deleted),
+        (touched_names("docs/deep/there.txt"), touched_names("notes/raw/here.txt"))
+    );
+    assert_eq!(ended[3].touched, None, "it was refused before it ran");
+    assert_eq!((touched(5).changed, touched(5).unseen), (touched_names("semver.py"), None));
+    assert_eq!(
+        (touched(6).changes(), touched(6).read),
+        (0, touched_names("docs/deep/there.txt")),
+        "the checkpoint was the host's"
+    );
     assert!(ended[6].text.starts_with("kept\n") && ended[6].text.ends_with("/notes/raw\n"), "{}", ended[6].text);
 }
 
@@ -89,4 +106,8 @@ async fn of_an_output_of_100_mb_the_host_keeps_little() {
     assert!(outcome.text.len() as u64 <= protocol::runner::MAX_TEXT, "{}", outcome.text.len());
     assert!(outcome.dropped_bytes > 99_000_000 && outcome.text.ends_with("the end\n"));
     assert!(size() < before + (8 << 20), "{} bytes more", size() - before);
+}
+
+fn touched_names(one: &str) -> Vec<String> {
+    vec![one.to_owned()]
 }

@@ -34,6 +34,7 @@ mod injections;
 mod interruptions;
 mod kept;
 mod kills;
+mod known;
 mod leases;
 mod long;
 mod losses;

@@ -5,6 +5,7 @@ use super::raw::RequestKind;
 use super::reader::{base, commit_id, index};
 use super::{Gitea, convert, sdk, wire};
 use crate::forge::*;
+use crate::secret::without;
 use gitea_sdk_rs::options::issue::{CreateIssueCommentOption, EditIssueCommentOption, IssueLabelsOption};
 use gitea_sdk_rs::options::pull::PullReviewRequestOptions;
 use reqwest::Method;
@@ -13,7 +14,7 @@ use serde_json::{Value, json};
 #[async_trait::async_trait]
 impl ForgeWrites for Gitea {
     async fn post_comment(&self, repo: &RepoRef, issue: u64, body: &str) -> Result<Comment> {
-        let option = CreateIssueCommentOption { body: body.to_owned() };
+        let option = CreateIssueCommentOption { body: without(body) };
         let issues = self.sdk.issues();
         let posted = issues.create_issue_comment(&repo.owner, &repo.name, index(issue)?, option).await;
         let (c, _) = posted.map_err(|e| sdk::error(RequestKind::Write, "POST comment", e))?;
@@ -29,7 +30,7 @@ impl ForgeWrites for Gitea {
     }
 
     async fn edit_comment(&self, repo: &RepoRef, id: i64, body: &str) -> Result<()> {
-        let option = EditIssueCommentOption { body: body.to_owned() };
+        let option = EditIssueCommentOption { body: without(body) };
         let edited = self.sdk.issues().edit_issue_comment(&repo.owner, &repo.name, id, option).await;
         edited.map(drop).map_err(|e| sdk::error(RequestKind::Write, "PATCH comment", e))
     }
@@ -40,15 +41,16 @@ impl ForgeWrites for Gitea {
     }
 
     async fn open_pull(&self, repo: &RepoRef, new: &NewPull) -> Result<PullRequest> {
-        let body = json!({ "title": new.title, "body": new.body, "head": new.head, "base": new.base });
+        let body =
+            json!({ "title": without(&new.title), "body": without(&new.body), "head": new.head, "base": new.base });
         convert::pull(self.raw.write::<wire::Pull>(Method::POST, &format!("{}/pulls", base(repo)), &body).await?)
     }
 
     async fn edit_pull(&self, repo: &RepoRef, number: u64, edit: &PullEdit) -> Result<()> {
         let mut body = serde_json::Map::new();
         let mut set = |name: &str, value: Option<Value>| value.map(|v| body.insert(name.to_owned(), v));
-        set("title", edit.title.clone().map(Value::from));
-        set("body", edit.body.clone().map(Value::from));
+        set("title", edit.title.as_deref().map(without).map(Value::from));
+        set("body", edit.body.as_deref().map(without).map(Value::from));
         set("state", edit.open.map(|open| if open { "open" } else { "closed" }.into()));
         if body.is_empty() {
             return Ok(());
@@ -66,11 +68,10 @@ impl ForgeWrites for Gitea {
         let comments: Vec<Value> = new
             .notes
             .iter()
-            .map(|n| json!({ "path": n.path, "body": n.body, "new_position": n.line, "old_position": 0 }))
+            .map(|n| json!({ "path": n.path, "body": without(&n.body), "new_position": n.line, "old_position": 0 }))
             .collect();
         // "COMMENT", exactly: Gitea takes any other word as "keep it pending".
-        let body =
-            json!({ "event": "COMMENT", "body": new.body, "commit_id": commit_id(&new.commit)?, "comments": comments });
+        let body = json!({ "event": "COMMENT", "body": without(&new.body), "commit_id": commit_id(&new.commit)?, "comments": comments });
         let path = format!("{}/pulls/{number}/reviews", base(repo));
         convert::review(self.raw.write(Method::POST, &path, &body).await?)
     }

@@ -1,0 +1,89 @@
+//! What a command did to files, as its sandbox told it. Pure.
+//!
+//! The words are the sandbox's: they stand beside the action, and never in place of the difference that the bot made itself.
+
+use super::view::{ActionLine, TouchedFiles};
+use crate::text::{grouped, plain_cell};
+use domain::{Action, Outcome, Touched};
+
+/// Files of a command that are named; further ones are counted.
+const MOST: usize = 3;
+/// Characters of a path.
+const PATH: usize = 80;
+
+/// Stands below the actions where one of them has files.
+pub(super) const WHOSE_WORD: &str =
+    "Files beside a command (+ new, ± changed, − gone) are the sandbox's own word; the diff is the bot's.\n\n";
+
+/// What a command touched; none of an action that names its files itself.
+pub(super) fn of<'a>(action: &Action, outcome: Option<&'a Outcome>) -> Option<&'a Touched> {
+    outcome.and_then(|outcome| outcome.touched.as_deref()).filter(|_| action.command().is_some())
+}
+
+/// The paths that have new texts.
+pub(super) fn written(touched: &Touched) -> impl Iterator<Item = &String> {
+    touched.created.iter().chain(&touched.changed)
+}
+
+/// What a review names of it; none where nothing was done to any.
+pub(super) fn named(touched: &Touched) -> Option<TouchedFiles> {
+    let signed = |sign, paths: &[String]| paths.iter().map(|path| (sign, path.clone())).collect::<Vec<_>>();
+    let parts = [('+', &touched.created), ('±', &touched.changed), ('−', &touched.deleted)];
+    let mut named: Vec<(char, String)> = parts.into_iter().flat_map(|(sign, paths)| signed(sign, paths)).collect();
+    let more = named.len().saturating_sub(MOST) as u64 + touched.unnamed;
+    named.truncate(MOST);
+    (touched.changes() > 0).then_some(TouchedFiles { named, more, ignored: touched.ignored })
+}
+
+/// The end of an action's row.
+pub(super) fn cell(action: &ActionLine) -> String {
+    let Some(touched) = &action.touched else { return String::new() };
+    let name = |(sign, path): &(char, String)| format!("{sign} {}", plain_cell(crate::text::cut(path, PATH).0));
+    let mut words: Vec<String> = touched.named.iter().map(name).collect();
+    if touched.more > 0 {
+        words.push(format!("{} more", grouped(touched.more)));
+    }
+    if touched.ignored > 0 {
+        words.push(format!("{} that git ignores", grouped(touched.ignored)));
+    }
+    format!(" · files: {}", words.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use domain::OutcomeStatus;
+
+    fn row(touched: Touched) -> String {
+        let outcome = Outcome { touched: Some(Box::new(touched)), ..Outcome::new(OutcomeStatus::Ok, "") };
+        let bash = Action::Bash { command: "make".into() };
+        cell(&ActionLine { touched: of(&bash, Some(&outcome)).and_then(named), ..ActionLine::default() })
+    }
+
+    #[test]
+    fn a_few_files_are_named_and_the_others_counted() {
+        let paths = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        assert_eq!(row(Touched::default()), "");
+        assert_eq!(row(Touched { ignored: 10_000, ..Touched::default() }), " · files: 10 000 that git ignores");
+        let many = Touched {
+            created: paths(&["a", "b"]),
+            changed: paths(&["c.py", "d.py"]),
+            deleted: paths(&["e"]),
+            unnamed: 40,
+            ..Touched::default()
+        };
+        assert_eq!(row(many), " · files: + `a`, + `b`, ± `c.py`, 42 more");
+        let hostile = row(Touched { created: paths(&["a|b\n![x](http://e.example)<img>"]), ..Touched::default() });
+        assert!(!hostile.contains('\n') && !hostile.contains("![x]") && !hostile.contains("<img"), "{hostile}");
+    }
+
+    #[test]
+    fn what_names_its_files_itself_has_none_beside_it() {
+        let touched = Some(Box::new(Touched { changed: vec!["a.py".into()], ..Touched::default() }));
+        let outcome = Outcome { touched, ..Outcome::new(OutcomeStatus::Ok, "") };
+        let write = Action::WriteFile { path: "a.py".into(), content: String::new() };
+        assert!(of(&write, Some(&outcome)).is_none());
+        let background = Action::Background { command: "make".into() };
+        assert_eq!(of(&background, Some(&outcome)).map(|all| written(all).count()), Some(1));
+    }
+}

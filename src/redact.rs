@@ -1,0 +1,55 @@
+//! What is left out of a text that is not ours before it is stored, sent to a model or posted.
+//!
+//! Owns the order: first the secrets that this process holds (`secret`), then what looks like a credential of anybody (`text`). Must not decide
+//! which texts: a model's answer is kept as it was said, for a key of a local server may be any word. Tests: below.
+
+use crate::secret;
+use crate::text;
+use std::borrow::Cow;
+
+/// How a place begins where something was left out: a text that is written with it would destroy what stands there.
+pub const PLACE: &str = text::CREDENTIAL_PLACE;
+
+/// The text with a word in each place, and how many there were. What stands around it stays.
+pub fn redacted(text: &str) -> (Cow<'_, str>, usize) {
+    let (shown, ours) = secret::hidden(text);
+    let (all, theirs) = match &shown {
+        Cow::Borrowed(same) => text::redacted(same),
+        Cow::Owned(owned) => {
+            let (all, theirs) = text::redacted(owned);
+            (Cow::Owned(all.into_owned()), theirs)
+        }
+    };
+    (all, ours + theirs)
+}
+
+/// As [`redacted`], of a text that is taken over.
+pub fn without(text: String) -> String {
+    match redacted(&text) {
+        (Cow::Borrowed(_), _) => text,
+        (Cow::Owned(shown), _) => shown,
+    }
+}
+
+/// A difference with a word in each place. It has as many lines as before, each with its sign.
+pub fn redacted_diff(diff: &str) -> String {
+    text::redacted_diff(&secret::hidden(diff).0).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::secret::Secret;
+
+    #[test]
+    fn what_we_hold_and_what_anybody_s_looks_like_go_both() {
+        let ours = Secret::random().unwrap().known();
+        let theirs = format!("gh{}_{}", "p", "a1B2".repeat(10));
+        let text = format!("+A={}\n+B={theirs}\n", ours.expose());
+        let shown = "+A=[left out by caisson: a secret of this machine]\n+B=[left out by caisson: a GitHub token]\n";
+        assert_eq!(redacted(&text), (Cow::Borrowed(shown), 2));
+        assert_eq!((without(text.clone()).as_str(), redacted_diff(&text).as_str()), (shown, shown));
+        assert!(secret::PLACE.starts_with(PLACE), "the guard knows one by how it begins");
+        assert_eq!(secret::without(&theirs), theirs, "of a person's words only what is ours goes");
+    }
+}
