@@ -1,6 +1,6 @@
 //! What a person said about a task, already read from the forge and checked for who said it.
 
-use crate::{Bar, Budget, Commit, Millis};
+use crate::{Bar, Budget, Commit, Millis, Terms};
 use serde::{Deserialize, Serialize};
 
 /// Why a decision of somebody without write access was refused, as the log has it.
@@ -42,6 +42,17 @@ pub enum Granters {
     Admins,
     /// Accounts with at least [`Access::Write`].
     Writers,
+}
+
+impl Granters {
+    /// Whether an account with this right may.
+    pub fn include(self, right: Access) -> bool {
+        match self {
+            Granters::Nobody => false,
+            Granters::Admins => right >= Access::Admin,
+            Granters::Writers => right >= Access::Write,
+        }
+    }
 }
 
 /// The forge object that carries the words.
@@ -108,21 +119,33 @@ pub enum Verb {
     },
     /// `/stop`: ends the task.
     Stop,
+    /// `/pause`: everything stands still until a person lets it go on.
+    Pause,
+    /// `/retry`: ends the task for a new attempt at the same words.
+    Retry,
     /// `/resume`: ends a pause.
     Resume,
     /// `/status`: asks where the task stands.
     Status,
+    /// `/cost`: asks what was used and what is left.
+    Cost,
     /// `/help`: asks for the list of commands.
     Help,
     /// `/fix`: starts a task that may write, or lets a read-only task go on as one.
     Fix {
-        /// What stands behind the command; empty where nothing does. Data.
+        /// What stands behind the command and its options; empty where nothing does. Data.
         words: String,
+        /// What its options ask for.
+        #[serde(default, skip_serializing_if = "Terms::is_empty")]
+        terms: Terms,
     },
     /// `/plan`: starts a read-only task.
     Plan {
-        /// What stands behind the command; empty where nothing does. Data.
+        /// What stands behind the command and its options; empty where nothing does. Data.
         words: String,
+        /// What its options ask for.
+        #[serde(default, skip_serializing_if = "Terms::is_empty")]
+        terms: Terms,
     },
     /// A remark that decides nothing; it reaches the agent with the next decision.
     Say {
@@ -156,6 +179,14 @@ pub enum Verb {
         /// Who may grant.
         #[serde(default)]
         who: Granters,
+    },
+    /// `/model`: who answers from the next turn on.
+    Model {
+        /// Id of the model's entry in the configuration, as it was named.
+        id: String,
+        /// Ids of the entries that the operator lets commands name, looked up when this was read.
+        #[serde(default)]
+        among: Vec<String>,
     },
     /// No command, or one that can't be followed: then `why` says what is wrong with it.
     Unknown {

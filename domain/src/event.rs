@@ -433,6 +433,13 @@ pub enum Event {
         #[serde(default)]
         decision: Option<Box<Decision>>,
     },
+    /// Somebody named the model that answers from the next turn on.
+    ModelChosen {
+        /// Id of its entry in the configuration.
+        id: String,
+        /// The `/model` that named it.
+        decision: Box<Decision>,
+    },
     /// The task stands still until a person lets it go on.
     Paused {
         /// Why it stands still.

@@ -27,6 +27,7 @@ mod reported;
 pub mod rules;
 pub mod state;
 pub mod task;
+pub mod terms;
 pub mod transition;
 pub mod verdict;
 
@@ -54,6 +55,7 @@ pub use reported::{Against, Reported, Severity};
 pub use rules::{Rules, RulesFile};
 pub use state::{Asked, End, PauseReason, State, Suspension, Why};
 pub use task::{Request, Task, TaskKind};
+pub use terms::{Earlier, Terms};
 pub use transition::{Step, transition};
 pub use verdict::{BaseTests, Verdict, VerdictKind};
 

@@ -70,8 +70,11 @@ impl EffectRunner {
     /// The parts, put together.
     pub fn new(given: Given<'_>) -> Self {
         let ground = given.ground();
-        let speakers =
-            Arc::new(Speakers { worker: given.speaker(Role::Worker), planner: given.speaker(Role::Planner) });
+        let speakers = Arc::new(Speakers {
+            worker: given.speaker(Role::Worker),
+            planner: given.speaker(Role::Planner),
+            named: Speaker::nameable(&given.config, given.models, &given.mark_key),
+        });
         let purse = Arc::new(Purse {
             config: given.config.clone(),
             store: given.store.clone(),

@@ -7,7 +7,7 @@ use crate::forge::{ForgeError, NewStatus, StatusState};
 use crate::message::{self, About};
 use crate::store::EffectRow;
 use crate::trouble::{No, Trouble};
-use domain::{Commit, Effect, Input, Notice, Task, To};
+use domain::{Commit, Effect, Event, Input, Notice, Task, To};
 use std::time::{Duration, Instant};
 
 /// A passing state that lasts as long is labelled.
@@ -20,7 +20,13 @@ impl Talk {
         let request = request(task)?;
         let url = self.pull_url(task);
         let about = About { task, pull_url: url.as_deref(), scripted: self.speakers.of(task).model.scripted() };
-        let text = message::notice(notice, &about);
+        let text = match notice {
+            Notice::Cost => {
+                let log: Vec<Event> = self.store.log(task.id).await?.into_iter().map(|(_, event)| event).collect();
+                message::cost(&about, &message::sums(&log))
+            }
+            other => message::notice(other, &about),
+        };
         let asked = match &row.effect {
             Effect::Comment { to: To::Asked { thread: Some(thread), .. }, .. } => Some(*thread),
             // Stored by a version that did not keep where it was asked.

@@ -32,6 +32,8 @@ pub(super) fn requested(kind: TaskKind, body: &str) -> Event {
         every: 2,
         has_upstream: true,
         hosts: Vec::new(),
+        terms: Default::default(),
+        earlier: None,
     };
     Event::Requested { request: Box::new(request) }
 }

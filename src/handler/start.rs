@@ -2,6 +2,7 @@
 //! Effect: a task begins, once for each text; others get one polite refusal. Hosts in a text that starts nothing are `hosts`' part.
 
 use super::reader::Reader;
+use super::terms::agree;
 use crate::clock::now;
 use crate::config::process::Repository;
 use crate::forge::{Account, Issue, RepoRef, Review, ReviewState, text_hash};
@@ -9,13 +10,13 @@ use crate::message;
 use crate::thread::decision_key;
 use crate::thread::words;
 use crate::trouble::Trouble;
-use domain::{ACTIONS_PER_CHECKPOINT, Access, Decision, Request, Source, TaskKind, Verb};
+use domain::{ACTIONS_PER_CHECKPOINT, Access, Decision, Input, Request, Source, TaskKind, Terms, Verb};
 use std::collections::HashMap;
 
 /// A text where no task is at work: it may ask for one.
 pub(super) struct Text {
     pub source: Source,
-    number: i64,
+    pub number: i64,
     pub author: Account,
     pub body: String,
     verb: Verb,
@@ -53,6 +54,12 @@ impl Reader {
                     text.edited || self.threads.contradicted(entry, text.number, &text.body).await?
                 }
             };
+            if matches!(text.verb, Verb::Retry) {
+                if self.retry(entry, number, &text, &key).await? {
+                    return Ok(());
+                }
+                continue;
+            }
             let starter = matches!(text.verb, Verb::Fix { .. } | Verb::Plan { .. });
             if starter && !may_start {
                 let answer = message::starts_elsewhere(&text.author.login, issue.is_pull);
@@ -112,13 +119,21 @@ impl Reader {
 
     /// Takes a text up; true when a task began.
     async fn take_text(&self, entry: &Repository, issue: &Issue, text: Text, key: &str) -> Result<bool, Trouble> {
-        let (kind, asked) = match &text.verb {
-            Verb::Fix { words } => (TaskKind::Fix, words.clone()),
-            Verb::Plan { words } => (TaskKind::Plan, words.clone()),
+        let (kind, terms) = match &text.verb {
+            Verb::Fix { terms, .. } => (TaskKind::Fix, terms.clone()),
+            Verb::Plan { terms, .. } => (TaskKind::Plan, terms.clone()),
             Verb::Say { .. } => return Ok(false),
+            Verb::Unknown { word, why } => {
+                let answer = message::unknown_command(word, why.as_deref());
+                self.threads.answer_once(entry, issue.number, key, &answer).await?;
+                return Ok(false);
+            }
             other => {
                 let help = matches!(other, Verb::Help) || words::asks_for_help(&text.body);
-                let reply = message::no_task(&text.author.login, help);
+                let reply = match words::beside_a_start(&text.body) {
+                    Some(name) => message::begins_nothing(&text.author.login, &name),
+                    None => message::no_task(&text.author.login, help),
+                };
                 self.threads.answer_once(entry, issue.number, key, &reply).await?;
                 return Ok(false);
             }
@@ -133,12 +148,21 @@ impl Reader {
             self.refuse_once(entry, issue.number, key, &text.author, verb).await?;
             return Ok(false);
         }
+        let agreed = match agree(&self.config, entry, &terms, (&text.author.login, right)) {
+            Ok(agreed) => agreed,
+            Err(answer) => {
+                self.threads.answer_once(entry, issue.number, key, &answer).await?;
+                return Ok(false);
+            }
+        };
         let said = (text.author.login.as_str(), text.body.as_str(), &text.verb);
         self.threads.answer_beside(entry, issue.number, key, said, None).await?;
-        let request = self.request(entry, issue, &text, kind, asked).await?;
-        // Hosts that the same text allows are there when the task is: nothing reads the text again for them.
-        let hosts = self.threads.hosts(entry, &text.body, &asking(issue, &text, right)).await?;
-        Ok(self.machine.create(key, request, hosts).await?.is_some())
+        let request = Request { budget: agreed.budget, ..self.request(entry, issue, &text, kind, terms).await? };
+        // Hosts that the same text allows are there when the task is: nothing reads the text again for them. So is what it grants.
+        let asking = text.evidence(issue.number, right);
+        let mut more = self.threads.hosts(entry, &text.body, &asking).await?;
+        more.extend(agreed.more.map(|verb| Input::Decided { decision: Box::new(Decision { verb, ..asking.clone() }) }));
+        Ok(self.machine.create(key, request, more).await?.is_some())
     }
 
     /// Somebody who may not is told so once on an issue or pull request, whatever they ask for and however often.
@@ -157,33 +181,40 @@ impl Reader {
         Ok(())
     }
 
+    /// The branch of the next task of an issue.
+    pub(super) async fn branch(&self, entry: &Repository, issue: u64, title: &str) -> Result<String, Trouble> {
+        let earlier = self.store.tasks_of_issue(&entry.key, issue).await?;
+        let again = if earlier == 0 { String::new() } else { format!("-{}", earlier + 1) };
+        Ok(format!("agent/{issue}-{}{again}", slug(title)))
+    }
+
     async fn request(
         &self,
         entry: &Repository,
         issue: &Issue,
         text: &Text,
         kind: TaskKind,
-        asked: String,
+        terms: Terms,
     ) -> Result<Request, Trouble> {
-        let earlier = self.store.tasks_of_issue(&entry.key, issue.number).await?;
-        let again = if earlier == 0 { String::new() } else { format!("-{}", earlier + 1) };
         Ok(Request {
             kind,
             repository: entry.key.clone(),
             issue: issue.number,
             title: issue.title.clone(),
             body: issue.body.clone(),
-            words: asked,
+            words: asked_for(&text.verb),
             asker: words::account(&text.author),
             issue_author: words::account(&issue.author),
             source: text.source.clone(),
             number: text.number,
-            branch: format!("agent/{}-{}{again}", issue.number, slug(&issue.title)),
+            branch: self.branch(entry, issue.number, &issue.title).await?,
             base_branch: entry.default_branch.clone(),
             budget: self.config.budget_of(&entry.key).granted(),
             every: ACTIONS_PER_CHECKPOINT,
             has_upstream: !entry.upstream.is_empty(),
             hosts: self.store.grants(&entry.key).await?,
+            terms,
+            earlier: None,
         })
     }
 }
@@ -207,22 +238,32 @@ fn of_review(review: Review) -> Option<Text> {
     })
 }
 
-/// The text that began a task, as evidence for what else stands in it.
-fn asking(issue: &Issue, text: &Text, right: Access) -> Decision {
-    Decision {
-        source: text.source.clone(),
-        number: text.number,
-        thread: Some(issue.number),
-        at: text.created_at,
-        poster: words::account(&text.author),
-        right,
-        commit: None,
-        head: None,
-        base: None,
-        text_hash: text_hash(&text.body),
-        edited: text.edited,
-        in_advance: false,
-        verb: text.verb.clone(),
+impl Text {
+    /// A text that began a task, as evidence for what else stands in it; `thread` is where it stands.
+    pub(super) fn evidence(&self, thread: u64, right: Access) -> Decision {
+        Decision {
+            source: self.source.clone(),
+            number: self.number,
+            thread: Some(thread),
+            at: self.created_at,
+            poster: words::account(&self.author),
+            right,
+            commit: None,
+            head: None,
+            base: None,
+            text_hash: text_hash(&self.body),
+            edited: self.edited,
+            in_advance: false,
+            verb: self.verb.clone(),
+        }
+    }
+}
+
+/// The words of a command that begins a task.
+fn asked_for(verb: &Verb) -> String {
+    match verb {
+        Verb::Fix { words, .. } | Verb::Plan { words, .. } => words.clone(),
+        _ => String::new(),
     }
 }
 

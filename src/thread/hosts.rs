@@ -49,6 +49,9 @@ impl Threads {
                 let budget = self.config.budget_of(&entry.key);
                 (*ceiling, *who) = (budget.ceiling(), budget.granters());
             }
+            Verb::Model { among, .. } => {
+                *among = self.config.models.nameable().map(|entry| entry.id.clone()).collect();
+            }
             _ => {}
         }
         Ok(())

@@ -46,6 +46,13 @@ pub(crate) fn asks_for_help(text: &str) -> bool {
     command::parse(text, "").commands.iter().any(|command| command.verb == Verb::Help)
 }
 
+/// The command that counts in a text that would begin a task as well.
+pub(crate) fn beside_a_start(text: &str) -> Option<String> {
+    let parsed = command::parse(text, "");
+    let starts = parsed.commands.iter().any(|command| matches!(command.verb, Verb::Fix { .. } | Verb::Plan { .. }));
+    parsed.strongest().filter(|_| starts).map(|command| command.name.clone())
+}
+
 /// Every host that a text allows or denies, in its order.
 pub(crate) fn every_host(text: &str) -> Vec<Verb> {
     named(text).take(MOST_HOSTS).collect()

@@ -295,6 +295,8 @@ fn request(kind: TaskKind) -> Input {
         every: 3,
         has_upstream: true,
         hosts: Vec::new(),
+        terms: Default::default(),
+        earlier: None,
     };
     Input::Requested { request: Box::new(request) }
 }

@@ -37,6 +37,8 @@ pub fn began(title: &str, body: &str) -> Vec<Event> {
         every: 5,
         has_upstream: false,
         hosts: Vec::new(),
+        terms: Default::default(),
+        earlier: None,
     };
     let (base, boot, image) = (commit('a'), "b".to_owned(), "i".to_owned());
     let prepared =

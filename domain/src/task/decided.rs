@@ -49,6 +49,7 @@ impl Task {
                     self.unjudged.clear();
                 }
             }
+            Event::ModelChosen { id, .. } => (self.model, self.answering) = (Some(id.clone()), None),
             Event::WidenedToFix { .. } => self.kind = TaskKind::Fix,
             Event::DecisionRefused { source, poster, reason } => {
                 self.unjudged.retain(|s| s != source);
@@ -122,6 +123,7 @@ fn taken_before(event: &Event) {
         | Event::PermissionGiven { .. } | Event::PermissionRefused { .. } | Event::QuestionPosted { .. }
         | Event::QuestionAnswered { .. } | Event::DecisionHeld { .. } | Event::DecisionUsed { .. }
         | Event::DecisionRefused { .. } | Event::AdvanceEnded { .. } | Event::HostAllowed { .. }
-        | Event::HostDenied { .. } | Event::FeedbackGiven { .. } | Event::WidenedToFix { .. } => {}
+        | Event::HostDenied { .. } | Event::FeedbackGiven { .. } | Event::ModelChosen { .. }
+        | Event::WidenedToFix { .. } => {}
     }
 }

@@ -8,6 +8,7 @@ mod decide;
 mod go_on;
 mod host;
 mod publish;
+mod steer;
 mod suspend;
 mod unrun;
 mod work;

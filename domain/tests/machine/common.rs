@@ -31,6 +31,8 @@ pub fn request(kind: TaskKind) -> Request {
         every: 5,
         has_upstream: true,
         hosts: Vec::new(),
+        terms: Default::default(),
+        earlier: None,
     }
 }
 

@@ -34,6 +34,7 @@ pub(super) fn unsaid(event: &Event) {
         | Event::WorkNotKept { .. }
         | Event::RouterReplaced
         | Event::BudgetGranted { .. }
+        | Event::ModelChosen { .. }
         | Event::Paused { .. }
         | Event::Ended { .. } => {}
         // Told above.

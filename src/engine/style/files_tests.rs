@@ -36,6 +36,8 @@ pub fn asking(body: &str) -> Event {
             every: 5,
             has_upstream: false,
             hosts: Vec::new(),
+            terms: Default::default(),
+            earlier: None,
         }),
     }
 }
