@@ -129,6 +129,11 @@ pub enum Verb {
     Status,
     /// `/cost`: asks what was used and what is left.
     Cost,
+    /// `/ask`, or a remark that asks the bot by its name: wants an answer, and nothing else.
+    Ask {
+        /// What is asked. Data.
+        question: String,
+    },
     /// `/help`: asks for the list of commands.
     Help,
     /// `/fix`: starts a task that may write, or lets a read-only task go on as one.

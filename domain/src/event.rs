@@ -433,6 +433,30 @@ pub enum Event {
         #[serde(default)]
         decision: Option<Box<Decision>>,
     },
+    /// A model is about to be asked a person's question; its worst case is charged until the answer is stored.
+    ReplyStarted {
+        /// Number of the text that asks, in the forge's order.
+        number: i64,
+        /// Number of the call among those for questions, counted from 1 over the whole task.
+        call: u32,
+        /// The most that the call can cost, in millionths of a US dollar.
+        worst_micro_usd: u64,
+    },
+    /// What a model said to a person's question: posted, and no decision.
+    Replied {
+        /// As in [`Event::ReplyStarted`].
+        number: i64,
+        /// As in [`Event::ReplyStarted`].
+        call: u32,
+        /// What it said; empty where nothing was answered. Foreign.
+        text: String,
+        /// Tokens of the call.
+        usage: Usage,
+        /// What the call cost, in millionths of a US dollar.
+        micro_usd: u64,
+        /// The model's label as reviews show it.
+        model: String,
+    },
     /// Somebody named the model that answers from the next turn on.
     ModelChosen {
         /// Id of its entry in the configuration.

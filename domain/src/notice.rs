@@ -54,6 +54,15 @@ pub enum Notice {
     },
     /// Answers `/status`.
     Status,
+    /// Answers a question about the task: a model is asked when it is said.
+    Reply {
+        /// Login of whoever asks.
+        login: String,
+        /// Number of the text in the forge's order; what was answered is in the log under it.
+        number: i64,
+        /// What is asked. Data.
+        question: String,
+    },
     /// Answers `/cost`.
     Cost,
     /// Answers `/help` with the list of commands.

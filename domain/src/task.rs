@@ -123,6 +123,8 @@ pub struct Task {
     pub model_starts: u8,
     /// Millionths of a US dollar; 0 while no call is charged.
     pub model_worst: u64,
+    /// The worst case that the newest question of a person's is charged, in millionths of a US dollar; 0 while none is.
+    pub reply_worst: u64,
     /// Id of the model's entry that a person named; none = the one of its role.
     pub model: Option<String>,
     /// Id of the model that answers in place of the first one until the next checkpoint; none = the first.

@@ -7,6 +7,7 @@
 mod allow;
 mod amounts;
 mod approve;
+mod ask;
 mod budget;
 mod cost;
 mod deny;

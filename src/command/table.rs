@@ -1,10 +1,12 @@
 //! The commands that exist, a file for each. The parser, help, refusals and the "Answer" line of a review follow this list.
 
 use super::spec::Spec;
-use super::{allow, approve, budget, cost, deny, fix, help, model, pause, plan, resume, retry, revise, status, stop};
+use super::{
+    allow, approve, ask, budget, cost, deny, fix, help, model, pause, plan, resume, retry, revise, status, stop,
+};
 
 /// Every command, in the order of the help.
-pub const COMMANDS: [&Spec; 15] = [
+pub const COMMANDS: [&Spec; 16] = [
     &fix::SPEC,
     &plan::SPEC,
     &approve::SPEC,
@@ -19,6 +21,7 @@ pub const COMMANDS: [&Spec; 15] = [
     &stop::SPEC,
     &status::SPEC,
     &cost::SPEC,
+    &ask::SPEC,
     &help::SPEC,
 ];
 

@@ -11,6 +11,7 @@ use super::money::Purse;
 use super::permission::Rulebook;
 use super::posts::Posts;
 use super::publish::Publisher;
+use super::reply::Replies;
 use super::review::Talk;
 use super::second_look::SecondLook;
 use super::speaker::{Speaker, Speakers};
@@ -192,6 +193,13 @@ impl Given<'_> {
         let second_look = SecondLook {
             reviewer: names.then(|| self.speaker(Role::Reviewer)),
             store: self.store.clone(),
+            purse: purse.clone(),
+            epoch: self.epoch,
+        };
+        let replies = Replies {
+            store: self.store.clone(),
+            repositories: ground.repositories.clone(),
+            speakers: speakers.clone(),
             purse,
             epoch: self.epoch,
         };
@@ -203,6 +211,7 @@ impl Given<'_> {
             repositories: ground.repositories.clone(),
             speakers,
             second_look,
+            replies,
             posts: Posts::new(self.forge.clone(), self.store.clone(), self.me.id, self.mark_key.clone()),
         }
     }

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use minijinja::{Environment, UndefinedBehavior, Value};
 
-const FILES: [(&str, &str); 30] = [
+const FILES: [(&str, &str); 32] = [
     ("system", include_str!("../../prompts/system.md")),
     ("plan", include_str!("../../prompts/plan.md")),
     ("short_system", include_str!("../../prompts/short/system.md")),
@@ -37,6 +37,8 @@ const FILES: [(&str, &str); 30] = [
     ("another_way", include_str!("../../prompts/turn/another_way.md")),
     ("review_system", include_str!("../../prompts/review/system.md")),
     ("review_change", include_str!("../../prompts/review/change.md")),
+    ("reply_system", include_str!("../../prompts/reply/system.md")),
+    ("reply_question", include_str!("../../prompts/reply/question.md")),
     ("restarted", include_str!("../../prompts/turn/restarted.md")),
 ];
 
@@ -64,7 +66,7 @@ mod tests {
     #[test]
     fn every_file_renders() {
         let all = context! {
-            repository => "demo", every => 5, nonce => "n", issue => 1, base_branch => "main", read_only => false, words => "w", earlier => "e",
+            repository => "demo", every => 5, nonce => "n", issue => 1, base_branch => "main", read_only => false, words => "w", earlier => "e", task => "t", log => "l", diff => "d", question => "q",
             asker => "alice", text => "t", hidden => 2, n => 1, host => "semver.org", login => "alice", kind => "failed", command => "make", commit => "abc", exit => 1,
             base => 0, tail => "x", missing => "test_a", reasons => "- a link leaves the tree", files => "a.py", plan => "p",
             nth => 1, name => "read_file", arguments => "{}", step => "look", tool => "bash", example => "e",

@@ -24,7 +24,8 @@ pub fn sums(log: &[Event]) -> Vec<OfModel> {
     for event in log {
         let (model, usage, micro_usd): (&String, &Usage, u64) = match event {
             Event::TurnCompleted { model, usage, micro_usd, .. }
-            | Event::SecondLooked { model, usage, micro_usd, .. } => (model, usage, *micro_usd),
+            | Event::SecondLooked { model, usage, micro_usd, .. }
+            | Event::Replied { model, usage, micro_usd, .. } => (model, usage, *micro_usd),
             _ => continue,
         };
         if usage.total() == 0 && micro_usd == 0 {

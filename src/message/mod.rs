@@ -14,6 +14,7 @@ mod notice;
 mod permission;
 mod proposal;
 mod pull;
+mod reply;
 mod terms;
 #[cfg(test)]
 mod tests;
@@ -34,4 +35,5 @@ pub use notice::notice;
 pub use permission::{permission, whole};
 pub use proposal::{proposal_body, proposal_commit, proposal_title};
 pub use pull::{DRAFT, branch_moved, commit, kept, pull_body, pull_title, status_line, with_plan};
+pub use reply::{replied, unanswered};
 pub use terms::{budget_of_a_start, nameable, term_refused};

@@ -1,7 +1,7 @@
 //! From a notice of the task machine to its text.
 
 use super::about::About;
-use super::{answer, budget, cost, host, life, terms};
+use super::{answer, budget, cost, host, life, reply, terms};
 use crate::text::code;
 use domain::{Asked, Notice, PauseReason, State};
 
@@ -16,6 +16,8 @@ pub fn notice(notice: &Notice, about: &About<'_>) -> String {
         Notice::Doubtful { login, n } => answer::doubtful(login, *n),
         Notice::NameTheCommit { login, commit } => answer::name_the_commit(login, commit.as_str()),
         Notice::Status => answer::status(about),
+        // Said with a model's words, where one is asked.
+        Notice::Reply { login, .. } => reply::unanswered(login, "no model was asked"),
         Notice::Cost => cost::cost(about, &[]),
         Notice::Help => answer::help(),
         Notice::UnknownCommand { word, why } => answer::unknown_command(word, why.as_deref()),

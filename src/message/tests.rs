@@ -73,6 +73,7 @@ fn every_notice() {
         Notice::Doubtful { login: login(), n: 2 },
         Notice::NameTheCommit { login: login(), commit: commit() },
         Notice::Status,
+        Notice::Reply { login: login(), number: 7, question: "why?".into() },
         Notice::Cost,
         Notice::Help,
         Notice::UnknownCommand { word: "aprove".into(), why: None },

@@ -83,10 +83,11 @@ impl Store {
     }
 }
 
-/// The turn that a call is charged for; 0 for a second look, which belongs to none.
+/// The turn that a call is charged for; 0 for a second look, which belongs to none, and below that for a person's question.
 fn of_turn(event: &Event) -> i64 {
     match event {
         Event::ModelCallStarted { turn, .. } | Event::TurnCompleted { turn, .. } => i64::from(*turn),
+        Event::ReplyStarted { call, .. } | Event::Replied { call, .. } => -i64::from(*call),
         _ => 0,
     }
 }
@@ -110,6 +111,22 @@ pub(super) async fn project(
             let query = sqlx::query(sql).bind(id.0).bind(seq).bind(turn).bind(now).bind("");
             let query = query.bind(0_i64).bind(0_i64).bind(0_i64).bind(0_i64).bind(*worst_micro_usd as i64);
             query.bind(0_i64).execute(c).await?;
+        }
+        // Asked beside the work: its row is known by its number, and not by being open.
+        Event::ReplyStarted { worst_micro_usd, .. } => {
+            let sql = sqlx::AssertSqlSafe(format!("{insert} FALSE FROM tasks WHERE id = $1"));
+            let query = sqlx::query(sql).bind(id.0).bind(seq).bind(of_turn(event)).bind(now).bind("");
+            let query = query.bind(0_i64).bind(0_i64).bind(0_i64).bind(0_i64).bind(*worst_micro_usd as i64);
+            query.bind(0_i64).execute(c).await?;
+        }
+        Event::Replied { usage, micro_usd, model, .. } => {
+            let Usage { input, output, cache_read, cache_write, reasoning } = *usage;
+            let [input, output, cache_read, cache_write, reasoning, micro_usd] =
+                [input, output, cache_read, cache_write, reasoning, *micro_usd].map(|it| it as i64);
+            let sql = "UPDATE charges SET model = $2, input = $3, output = $4, cache_read = $5, cache_write = $6, \
+                       micro_usd = $7, reasoning = $8 WHERE task = $1 AND turn = $9";
+            let query = sqlx::query(sql).bind(id.0).bind(model).bind(input).bind(output).bind(cache_read);
+            query.bind(cache_write).bind(micro_usd).bind(reasoning).bind(of_turn(event)).execute(c).await?;
         }
         // A second look whose answer was lost stays charged.
         Event::CheckpointPosted { .. } | Event::Answered { .. } => {

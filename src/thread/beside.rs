@@ -91,6 +91,7 @@ fn beside(login: &str, text: &str, done: &Verb) -> Vec<Beside> {
             | Verb::Budget { .. }
             | Verb::Pause
             | Verb::Retry
+            | Verb::Ask { .. }
             | Verb::Model { .. } => Beside::Left { name: command.name.clone(), against: opposed(&command.verb, done) },
         };
         if found.len() == MOST {

@@ -53,6 +53,15 @@ pub(crate) fn beside_a_start(text: &str) -> Option<String> {
     parsed.strongest().filter(|_| starts).map(|command| command.name.clone())
 }
 
+/// What a remark asks that begins with the bot's name and holds a question mark; cut where it is longer than a question may be.
+pub(crate) fn by_name(text: &str, login: &str) -> Option<String> {
+    let rest = text.trim_start().strip_prefix('@')?;
+    let name = rest.get(..login.len()).filter(|name| name.eq_ignore_ascii_case(login))?;
+    let question = &rest[name.len()..];
+    let ends = !question.starts_with(|c: char| c.is_alphanumeric() || c == '-' || c == '_' || c == '.');
+    (ends && question.contains('?')).then(|| question.trim_matches([' ', ':', ',']).chars().take(2_000).collect())
+}
+
 /// Every host that a text allows or denies, in its order.
 pub(crate) fn every_host(text: &str) -> Vec<Verb> {
     named(text).take(MOST_HOSTS).collect()

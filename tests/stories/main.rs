@@ -45,6 +45,7 @@ mod outages;
 mod permission;
 mod policy;
 mod postgres;
+mod questions;
 mod retry;
 mod rules;
 mod scripts;

@@ -61,3 +61,21 @@ async fn a_retry_where_nothing_was_tried_is_answered() {
     world.until_said(issue, "no task belongs to this issue yet").await;
     assert!(world.store().tasks(5).await.expect("read").is_empty());
 }
+
+/// What a crash between the end of the one and the begin of the other leaves: a task that is over, and a text that nobody took up.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_retry_whose_task_ended_before_it_was_read_begins_the_attempt_once() {
+    let mut world = World::new(FIX).await;
+    world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    let pull = world.until_state("awaiting-review").await.pull.expect("a pull request");
+    world.alice().comment(REPO, pull, "/stop").expect("said");
+    world.until_state("cancelled").await;
+    world.stop().await;
+    world.alice().comment(REPO, pull, "/retry").expect("said");
+    world.start().await;
+    second(&world, "awaiting-review").await;
+    world.kill();
+    world.start().await;
+    world.heard(pull).await;
+    assert_eq!(world.store().tasks(5).await.expect("read").len(), 2);
+}

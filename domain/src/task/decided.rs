@@ -124,6 +124,6 @@ fn taken_before(event: &Event) {
         | Event::QuestionAnswered { .. } | Event::DecisionHeld { .. } | Event::DecisionUsed { .. }
         | Event::DecisionRefused { .. } | Event::AdvanceEnded { .. } | Event::HostAllowed { .. }
         | Event::HostDenied { .. } | Event::FeedbackGiven { .. } | Event::ModelChosen { .. }
-        | Event::WidenedToFix { .. } => {}
+        | Event::ReplyStarted { .. } | Event::Replied { .. } | Event::WidenedToFix { .. } => {}
     }
 }

@@ -35,6 +35,7 @@ pub(super) fn decided(draft: &mut Draft, decision: &Decision) {
         | Verb::Budget { .. }
         | Verb::Pause
         | Verb::Retry
+        | Verb::Ask { .. }
         | Verb::Model { .. } => {}
     }
     if decision.edited {
@@ -56,6 +57,7 @@ fn verb_name(verb: &Verb) -> &'static str {
         Verb::Resume => "resume",
         Verb::Status => "status",
         Verb::Cost => "cost",
+        Verb::Ask { .. } => "ask",
         Verb::Help => "help",
         Verb::Fix { .. } => "fix",
         Verb::Plan { .. } => "plan",
@@ -84,6 +86,10 @@ fn allowed(draft: &mut Draft, decision: &Decision) {
     }
     match &decision.verb {
         Verb::Stop => draft.end(End::Cancelled { by: login.clone() }, Notice::Cancelled { login }),
+        Verb::Ask { question } => {
+            let number = decision.number;
+            draft.answer(decision, Notice::Reply { login, number, question: question.clone() });
+        }
         Verb::Pause => steer::pause(draft, decision),
         Verb::Retry => draft.end(End::Cancelled { by: login.clone() }, Notice::Retried { login }),
         Verb::Resume => go_on::resume(draft, decision),

@@ -35,6 +35,8 @@ pub(super) fn unsaid(event: &Event) {
         | Event::RouterReplaced
         | Event::BudgetGranted { .. }
         | Event::ModelChosen { .. }
+        | Event::ReplyStarted { .. }
+        | Event::Replied { .. }
         | Event::Paused { .. }
         | Event::Ended { .. } => {}
         // Told above.

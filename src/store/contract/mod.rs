@@ -86,6 +86,7 @@ on_both! {
     retention::what_is_old_goes_step_by_step_and_what_a_live_task_needs_stays,
     retention::handled_deliveries_go_in_slices_and_open_ones_stay,
     charges::what_was_charged_is_what_the_log_says_was_spent,
+    charges::a_question_beside_a_call_is_charged_by_itself,
     leases::a_repository_is_one_hosts_until_its_lease_ends,
     leases::a_later_life_of_a_host_has_its_leases_at_once,
     leases::what_another_host_works_for_is_not_written,
