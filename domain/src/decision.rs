@@ -6,6 +6,9 @@ use serde::{Deserialize, Serialize};
 /// Why a decision of somebody without write access was refused, as the log has it.
 pub const NO_RIGHT: &str = "no write access";
 
+/// Why a decision was refused of somebody whom the operator does not let take it, as the log has it.
+pub const NOT_AMONG: &str = "not among those whom the operator lets say it";
+
 /// What an account may do with the repository's *code*.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -233,11 +236,58 @@ pub struct Decision {
     /// It was given for this checkpoint before that stood; right, head and base are those of the moment of use.
     #[serde(default)]
     pub in_advance: bool,
+    /// Whom the operator lets say this, where the poster is none of them; as the end of "it is for".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub barred: Option<String>,
     /// What was asked for.
     pub verb: Verb,
 }
 
 impl Verb {
+    /// Name of the command that asks for this; none for a remark, or for what is no command.
+    pub fn command(&self) -> Option<&'static str> {
+        Some(match self {
+            Verb::Approve { .. } => "approve",
+            Verb::Changes { .. } => "revise",
+            Verb::Stop => "stop",
+            Verb::Pause => "pause",
+            Verb::Retry => "retry",
+            Verb::Resume => "resume",
+            Verb::Status => "status",
+            Verb::Cost => "cost",
+            Verb::Ask { .. } => "ask",
+            Verb::Help => "help",
+            Verb::Fix { .. } => "fix",
+            Verb::Plan { .. } => "plan",
+            Verb::Allow { .. } => "allow",
+            Verb::Deny { .. } => "deny",
+            Verb::Budget { .. } => "budget",
+            Verb::Model { .. } => "model",
+            Verb::Say { .. } | Verb::Unknown { .. } => return None,
+        })
+    }
+
+    /// The least right to the code that it takes.
+    pub fn least(&self) -> Access {
+        match self {
+            Verb::Status | Verb::Cost | Verb::Help | Verb::Unknown { .. } => Access::Read,
+            Verb::Approve { .. }
+            | Verb::Changes { .. }
+            | Verb::Stop
+            | Verb::Pause
+            | Verb::Retry
+            | Verb::Resume
+            | Verb::Ask { .. }
+            | Verb::Fix { .. }
+            | Verb::Plan { .. }
+            | Verb::Say { .. }
+            | Verb::Allow { .. }
+            | Verb::Deny { .. }
+            | Verb::Budget { .. }
+            | Verb::Model { .. } => Access::Write,
+        }
+    }
+
     /// `/approve` and no more.
     pub fn approve() -> Verb {
         Verb::Approve { checkpoint: None, commit: None, next: 0 }

@@ -29,6 +29,7 @@ pub mod state;
 pub mod task;
 pub mod terms;
 pub mod transition;
+pub mod tree;
 pub mod verdict;
 
 pub use action::{
@@ -39,9 +40,9 @@ pub use advance::{Advance, Ending, Risk};
 pub use budget::{Budget, BudgetBar, Spent};
 pub use call::{Call, CallRequest, Claim, MOST_OPTIONS, Question, Recall};
 pub use checkpoint::Checkpoint;
-pub use decision::{Access, Account, Decision, Granters, Item, NO_RIGHT, Source, Verb};
+pub use decision::{Access, Account, Decision, Granters, Item, NO_RIGHT, NOT_AMONG, Source, Verb};
 pub use effect::{Again, Effect, Needs, Queue, SandboxNeed};
-pub use event::{CapturedTree, Event, FileChange};
+pub use event::Event;
 pub use fallback::{Fall, Fallback};
 pub use host::{Bar, Grant};
 pub use ids::{Commit, Millis, TaskId};
@@ -57,6 +58,7 @@ pub use state::{Asked, End, PauseReason, State, Suspension, Why};
 pub use task::{Request, Task, TaskKind};
 pub use terms::{Earlier, Terms};
 pub use transition::{Step, transition};
+pub use tree::{CapturedTree, FileChange};
 pub use verdict::{BaseTests, Verdict, VerdictKind};
 
 /// Actions between two approvals. An operator or a project can only lower it.

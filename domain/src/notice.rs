@@ -16,6 +16,15 @@ pub enum Notice {
         /// The command's name without its slash; `comment` for a remark, `request changes` for a change request.
         verb: String,
     },
+    /// Somebody gave a command that the operator lets others give; said to each account once in a task.
+    NotAmong {
+        /// Login of whoever asked.
+        login: String,
+        /// The command's name without its slash.
+        verb: String,
+        /// Whom it is for.
+        whom: String,
+    },
     /// `/fix` or `/plan` where a task is already at work.
     AlreadyLive,
     /// Nothing was taken of a text, because it was changed after it was posted.

@@ -23,7 +23,10 @@ impl Reader {
         }
         let right = self.threads.right(entry, &text.author, &mut HashMap::new()).await?;
         if right < Access::Write {
-            self.refuse_once(entry, number, key, &text.author, "retry").await?;
+            self.refuse_once(entry, number, key, &text.author, &message::refused(login, "retry")).await?;
+            return Ok(false);
+        }
+        if self.barred(entry, number, key, text, (&text.verb, right)).await? {
             return Ok(false);
         }
         let Some(row) = self.store.newest_task_of(&entry.key, number).await? else {

@@ -145,7 +145,11 @@ impl Reader {
         let right = self.threads.right(entry, &text.author, &mut HashMap::new()).await?;
         if right < Access::Write {
             let verb = if kind == TaskKind::Fix { "fix" } else { "plan" };
-            self.refuse_once(entry, issue.number, key, &text.author, verb).await?;
+            let refused = message::refused(&text.author.login, verb);
+            self.refuse_once(entry, issue.number, key, &text.author, &refused).await?;
+            return Ok(false);
+        }
+        if self.barred(entry, issue.number, key, &text, (&text.verb, right)).await? {
             return Ok(false);
         }
         let agreed = match agree(&self.config, entry, &terms, (&text.author.login, right)) {
@@ -172,13 +176,29 @@ impl Reader {
         number: u64,
         key: &str,
         who: &Account,
-        verb: &str,
+        answer: &str,
     ) -> Result<(), Trouble> {
         if self.store.note_input_of(&entry.key, key, now()).await? {
             let once = format!("refused:{}:{number}:{}", entry.key, who.id);
-            self.threads.answer_once(entry, number, &once, &message::refused(&who.login, verb)).await?;
+            self.threads.answer_once(entry, number, &once, answer).await?;
         }
         Ok(())
+    }
+
+    /// Whether the operator lets only others say this; they are told so then.
+    pub(super) async fn barred(
+        &self,
+        entry: &Repository,
+        number: u64,
+        key: &str,
+        text: &Text,
+        (verb, right): (&Verb, Access),
+    ) -> Result<bool, Trouble> {
+        let Some(whom) = self.threads.barred(verb, &text.author.login, right) else { return Ok(false) };
+        let answer = message::not_among(&text.author.login, verb.command().unwrap_or_default(), &whom);
+        tracing::info!(repository = entry.key, number, source = %text.source, login = text.author.login, "not among those who may");
+        self.refuse_once(entry, number, key, &text.author, &answer).await?;
+        Ok(true)
     }
 
     /// The branch of the next task of an issue.
@@ -254,6 +274,7 @@ impl Text {
             text_hash: text_hash(&self.body),
             edited: self.edited,
             in_advance: false,
+            barred: None,
             verb: self.verb.clone(),
         }
     }

@@ -20,6 +20,16 @@ pub fn refused(login: &str, verb: &str) -> String {
     )
 }
 
+/// Somebody asked for what the operator lets others ask for.
+pub fn not_among(login: &str, verb: &str, whom: &str) -> String {
+    format!(
+        "{}: {} is for {} here, as the operator of this bot set it (`who.{verb}`). Nothing was changed. Ask one of them to write it; their own comment counts, not yours edited.",
+        code(login),
+        code(&format!("/{verb}")),
+        prose(whom, MAX_WHY)
+    )
+}
+
 /// `/fix` or `/plan` on a task that is alive.
 pub fn already_live(about: &About<'_>) -> String {
     let task = about.task;

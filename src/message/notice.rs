@@ -10,6 +10,7 @@ pub fn notice(notice: &Notice, about: &About<'_>) -> String {
     match notice {
         Notice::Accepted => life::accepted(about),
         Notice::Refused { login, verb } => answer::refused(login, verb),
+        Notice::NotAmong { login, verb, whom } => answer::not_among(login, verb, whom),
         Notice::AlreadyLive => answer::already_live(about),
         Notice::Edited { login } => answer::edited(login),
         Notice::Stale { login, reason } => answer::stale(login, reason),

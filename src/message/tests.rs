@@ -67,6 +67,7 @@ fn every_notice() {
     let all = [
         Notice::Accepted,
         Notice::Refused { login: login(), verb: "fix".into() },
+        Notice::NotAmong { login: login(), verb: "fix".into(), whom: "administrators of the repository, alice".into() },
         Notice::AlreadyLive,
         Notice::Edited { login: login() },
         Notice::Stale { login: login(), reason: "the branch no longer ends at f26af04e7f".into() },

@@ -50,6 +50,7 @@ impl Threads {
             decision.at += self.clock.ahead();
             (decision.head, decision.base) = (head.clone(), base.clone());
             self.look_up(entry, &mut decision.verb).await?;
+            decision.barred = self.barred(&decision.verb, &decision.poster.login, decision.right);
         }
         Ok(found)
     }
@@ -75,6 +76,7 @@ impl Threads {
             text_hash: text_hash(&comment.body),
             edited: self.comment_edited(entry, comment).await?,
             in_advance: false,
+            barred: None,
             verb: self.asked(task, comment),
         })
     }
@@ -122,6 +124,7 @@ impl Threads {
             text_hash: review_hash(review, &inline),
             edited: self.review_edited(entry, review, &remarks).await?,
             in_advance: false,
+            barred: None,
             verb,
         }))
     }

@@ -39,7 +39,8 @@ impl Threads {
             // Hosts first: the text is taken up with its last word.
             self.feed_hosts(entry, id, &key, (text, &decision), feed).await?;
             // The text's own key is left for whoever begins the new attempt, once this task has ended.
-            let ends = matches!(decision.verb, Verb::Retry) && !decision.edited && decision.right >= Access::Write;
+            let may = decision.right >= Access::Write && decision.barred.is_none();
+            let ends = matches!(decision.verb, Verb::Retry) && !decision.edited && may;
             let key = if ends { format!("{key}~") } else { key };
             feed.feed(id, &key, Input::Decided { decision: Box::new(decision) }).await?;
         }

@@ -28,7 +28,8 @@ impl Threads {
         let mut inputs = Vec::new();
         for mut verb in words::hosts(text, &strongest.verb) {
             self.look_up(entry, &mut verb).await?;
-            inputs.push(Input::Decided { decision: Box::new(Decision { verb, ..strongest.clone() }) });
+            let barred = self.barred(&verb, &strongest.poster.login, strongest.right);
+            inputs.push(Input::Decided { decision: Box::new(Decision { barred, verb, ..strongest.clone() }) });
         }
         Ok(inputs)
     }

@@ -139,6 +139,20 @@ mod tests {
     }
 
     #[test]
+    fn the_operators_table_speaks_of_every_command() {
+        let config = crate::config::Process::from_layers(std::path::Path::new("/x/c.toml"), "", &|_| None).unwrap();
+        let mut named: Vec<&str> = config.who.commands().collect();
+        let mut all: Vec<&str> = command::COMMANDS.iter().map(|spec| spec.name).collect();
+        named.sort_unstable();
+        all.sort_unstable();
+        assert_eq!(named, all);
+        for spec in command::COMMANDS {
+            let reads = config.who.bar(spec.name, "bob", Access::Read).is_none();
+            assert_eq!(reads, spec.who == command::Who::Reader, "{}", spec.name);
+        }
+    }
+
+    #[test]
     fn stop_in_an_approving_review_stops() {
         assert_eq!(review(&given(ReviewState::Approved, "fine\n\n/stop"), &[]), Some(Verb::Stop));
     }

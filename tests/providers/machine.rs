@@ -226,6 +226,7 @@ impl Drive<'_> {
             text_hash: String::new(),
             edited: false,
             in_advance: false,
+            barred: None,
             verb,
         };
         self.inputs.push_back(Input::Decided { decision: Box::new(decision) });

@@ -90,6 +90,7 @@ fn approved(n: u32) -> Event {
         text_hash: String::new(),
         edited: false,
         in_advance: false,
+        barred: None,
         verb: Verb::approve(),
     };
     Event::DecisionUsed { decision: Box::new(decision), n }

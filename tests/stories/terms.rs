@@ -152,3 +152,27 @@ async fn another_model_goes_on_from_the_next_turn_and_its_cost_is_told() {
     assert!(said.contains("| `scripted: the named one` | 1 | 320 |"), "{said}");
     assert!(said.contains("| actions | ") && said.contains("| left |"), "{said}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_operator_says_who_may_give_a_command_and_the_rest_is_told_once() {
+    let who = "who.fix = [\"@alice\"]\nwho.approve = [\"admins\"]\nwho.stop = [\"nobody\"]\nwho.cost = [\"writers\"]";
+    let world = World::with(FIX, who).await;
+    world.forge.add_collaborator(REPO, "bob", devforge::Access::Write).expect("a right");
+    let issue = world.bob().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    world.until_said(issue, "`/fix` is for alice here").await;
+    world.bob().comment(REPO, issue, "/fix it all the same").expect("said");
+    world.alice().comment(REPO, issue, "/fix").expect("said");
+    let pull = world.until_state("awaiting-review").await.pull.expect("a pull request");
+    let told = world.said(issue).await.iter().filter(|text| text.contains("is for alice here")).count();
+    assert_eq!(told, 1, "once is enough");
+    // A review is an approval too.
+    world.approve().await;
+    world.until_said(pull, "`/approve` is for administrators of the repository here").await;
+    world.bob().comment(REPO, pull, "/stop").expect("said");
+    world.until_said(pull, "`/stop` is for nobody here").await;
+    world.heard(pull).await;
+    assert_eq!(world.task().await.state.name(), "awaiting-review");
+    let refused =
+        |event: &&Event| matches!(event, Event::DecisionRefused { reason, .. } if reason == domain::NOT_AMONG);
+    assert_eq!(world.log().await.iter().filter(refused).count(), 2, "both tries are in the log");
+}

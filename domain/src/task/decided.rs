@@ -1,7 +1,7 @@
 //! What people's decisions make of a task: the fold's part that is about them.
 
 use super::Task;
-use crate::{Advance, Asked, DOUBTFUL, Event, Grant, NO_RIGHT, State, TaskKind};
+use crate::{Advance, Asked, DOUBTFUL, Event, Grant, NO_RIGHT, NOT_AMONG, State, TaskKind};
 
 impl Task {
     #[expect(clippy::wildcard_enum_match_arm)]
@@ -56,7 +56,7 @@ impl Task {
                 if reason == DOUBTFUL {
                     self.asked_at = 0;
                 }
-                if reason == NO_RIGHT {
+                if reason == NO_RIGHT || reason == NOT_AMONG {
                     self.told_no_right.insert(poster.id);
                 }
             }

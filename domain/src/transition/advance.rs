@@ -34,7 +34,7 @@ fn judge(draft: &Draft, given: &Advance, fresh: Option<&Decision>, commit: &Comm
         in_advance && !d.edited && d.text_hash == given.text_hash && d.source == given.source
     };
     let decision = fresh.filter(same).filter(|d| d.poster.id == given.poster.id).ok_or(Ending::Withdrawn)?;
-    if decision.right < Access::Write {
+    if decision.right < Access::Write || decision.barred.is_some() {
         return Err(Ending::NoRight);
     }
     if decision.head.as_ref() != Some(commit) {

@@ -2,7 +2,8 @@
 
 use super::{DOUBT_MS, Draft, advance, ask, budget, go_on, host, steer, unrun};
 use crate::{
-    Access, Checkpoint, Commit, Decision, Effect, End, Event, NO_RIGHT, Notice, Source, State, TaskKind, Verb,
+    Access, Checkpoint, Commit, Decision, Effect, End, Event, NO_RIGHT, NOT_AMONG, Notice, Source, State, TaskKind,
+    Verb,
 };
 
 /// Fewer digits of a commit name nothing.
@@ -11,6 +12,11 @@ const SHORTEST_COMMIT: usize = 7;
 pub(super) fn decided(draft: &mut Draft, decision: &Decision) {
     advance::end_by_words(draft, decision);
     let login = decision.poster.login.clone();
+    if let (Some(whom), Some(verb)) = (&decision.barred, decision.verb.command())
+        && decision.right >= decision.verb.least()
+    {
+        return not_among(draft, decision, verb, whom);
+    }
     match &decision.verb {
         Verb::Status if decision.right >= Access::Read => return draft.answer(decision, Notice::Status),
         Verb::Cost if decision.right >= Access::Read => return draft.answer(decision, Notice::Cost),
@@ -77,6 +83,15 @@ fn no_right(draft: &mut Draft, decision: &Decision) {
         draft.answer(decision, Notice::Refused { login, verb });
     }
     draft.refused(decision, NO_RIGHT);
+}
+
+/// As [`no_right`], where the operator lets others say it.
+fn not_among(draft: &mut Draft, decision: &Decision, verb: &str, whom: &str) {
+    let (login, verb, whom) = (decision.poster.login.clone(), verb.to_owned(), whom.to_owned());
+    if !draft.task.told_no_right.contains(&decision.poster.id) {
+        draft.answer(decision, Notice::NotAmong { login, verb, whom });
+    }
+    draft.refused(decision, NOT_AMONG);
 }
 
 fn allowed(draft: &mut Draft, decision: &Decision) {

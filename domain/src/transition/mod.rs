@@ -143,18 +143,7 @@ fn take(draft: &mut Draft, input: &Input) {
             let to = To::Seen { seq: draft.task.seq };
             draft.want(Effect::Comment { to, notice: notice.clone() });
         }
-        Input::ReplyStarting { number, call, worst_micro_usd } => {
-            let (number, call, worst_micro_usd) = (*number, *call, *worst_micro_usd);
-            draft.emit(Event::ReplyStarted { number, call, worst_micro_usd });
-        }
-        Input::Replied { number, call, text, usage, micro_usd, model } => draft.emit(Event::Replied {
-            number: *number,
-            call: *call,
-            text: text.clone(),
-            usage: *usage,
-            micro_usd: *micro_usd,
-            model: model.clone(),
-        }),
+        Input::ReplyStarting { .. } | Input::Replied { .. } => steer::asked(draft, input),
         Input::Decided { decision } => decide::decided(draft, decision),
         Input::Ordered { order } => go_on::ordered(draft, *order),
         Input::EffectFailed { effect, failure } => failed(draft, effect, failure),

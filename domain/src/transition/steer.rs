@@ -1,7 +1,7 @@
-//! Commands that change how a task goes on: `/pause`, and `/model`.
+//! Commands that change how a task goes on, `/pause` and `/model`; and what questions about it cost.
 
 use super::Draft;
-use crate::{Decision, Event, Notice, PauseReason, State};
+use crate::{Decision, Event, Input, Notice, PauseReason, State};
 
 /// Everything stands still, whatever the task is in the middle of; `/resume` goes on there.
 pub(super) fn pause(draft: &mut Draft, decision: &Decision) {
@@ -31,4 +31,24 @@ pub(super) fn model(draft: &mut Draft, decision: &Decision, id: &str, among: &[S
     }
     draft.emit(Event::ModelChosen { id: id.clone(), decision: Box::new(decision.clone()) });
     draft.answer(decision, Notice::ModelChosen { login, id });
+}
+
+/// What a question of a person's costs and got, beside whatever the task is in the middle of. `take` names every input.
+#[expect(clippy::wildcard_enum_match_arm)]
+pub(super) fn asked(draft: &mut Draft, input: &Input) {
+    match input {
+        Input::ReplyStarting { number, call, worst_micro_usd } => {
+            let (number, call, worst_micro_usd) = (*number, *call, *worst_micro_usd);
+            draft.emit(Event::ReplyStarted { number, call, worst_micro_usd });
+        }
+        Input::Replied { number, call, text, usage, micro_usd, model } => draft.emit(Event::Replied {
+            number: *number,
+            call: *call,
+            text: text.clone(),
+            usage: *usage,
+            micro_usd: *micro_usd,
+            model: model.clone(),
+        }),
+        _ => {}
+    }
 }

@@ -82,6 +82,7 @@ pub fn approval(number: i64) -> Decision {
         text_hash: String::new(),
         edited: false,
         in_advance: false,
+        barred: None,
         verb: Verb::approve(),
     }
 }

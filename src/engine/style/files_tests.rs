@@ -140,6 +140,7 @@ pub fn changes() -> Event {
         text_hash: String::new(),
         edited: false,
         in_advance: false,
+        barred: None,
         verb: Verb::Changes { items },
     };
     Event::DecisionUsed { decision: Box::new(decision), n: 1 }
