@@ -53,7 +53,7 @@ impl Replies {
         feed: &dyn Feed,
     ) -> Result<String, Trouble> {
         let log: Vec<Event> = self.store.log(task.id).await?.into_iter().map(|(_, event)| event).collect();
-        if let Some(text) = log.iter().find_map(|event| said(event, number, login)) {
+        if let Some(text) = log.iter().find_map(|event| stored_answer(event, number, login)) {
             return Ok(text);
         }
         if let Some(why) = self.bar(task, &log, number) {
@@ -153,7 +153,7 @@ fn calls(log: &[Event], of: Option<i64>) -> usize {
     log.iter().filter(is_one).count()
 }
 
-fn said(event: &Event, of: i64, login: &str) -> Option<String> {
+fn stored_answer(event: &Event, of: i64, login: &str) -> Option<String> {
     match event {
         Event::Replied { number, text, model, .. } if *number == of => Some(worded(login, model, text)),
         _ => None,

@@ -59,7 +59,7 @@ fn asked(
     let fence = Fence::new(&config.secret, task.id);
     let foreign = |source: &str, text: &str, most: usize| fence.wrap(source, Trust::None, cut(text, most).0);
     let (words, _) = seen(&format!("Title: {}\n\n{}\n\n{}", request.title, request.body, request.words));
-    let lines = newest(&told(log), room / 3);
+    let lines = newest(&lines_of(log), room / 3);
     let diff: String = log.iter().rev().find_map(changes).unwrap_or_default();
     let files: Vec<String> =
         question.files.iter().map(|(path, text)| foreign(path, text, room / 6 / question.files.len())).collect();
@@ -111,7 +111,7 @@ fn newest(lines: &[String], room: usize) -> String {
 }
 
 /// The log in lines.
-fn told(log: &[Event]) -> Vec<String> {
+fn lines_of(log: &[Event]) -> Vec<String> {
     let mut lines = Vec::new();
     let mut calls = Vec::new();
     let mut put = |line: String| lines.push(cut(&one_line(&line), LINE).0.to_owned());
