@@ -68,7 +68,7 @@ fn asked(
         log => foreign("the log", &lines, room / 3),
         plan => task.plan.as_deref().map(|plan| foreign("the plan", plan, room / 12)).unwrap_or_default(),
         diff => if diff.is_empty() { String::new() } else { foreign("the changes", &diff, room / 4) },
-        files,
+        named => files,
         asker => fence.inline(question.login),
         question => fence.wrap("the question", Trust::Write, cut(&seen(question.words).0, room / 12).0),
     };

@@ -46,6 +46,9 @@ impl Reader {
                 return Ok(false);
             }
         };
+        if self.terms_barred(entry, number, key, text, (&first.terms, &agreed, right)).await? {
+            return Ok(false);
+        }
         let log: Vec<Event> = self.store.log(before.id).await?.into_iter().map(|(_, event)| event).collect();
         let request = Request {
             kind: before.kind,

@@ -2,7 +2,7 @@
 //! Effect: a task begins, once for each text; others get one polite refusal. Hosts in a text that starts nothing are `hosts`' part.
 
 use super::reader::Reader;
-use super::terms::agree;
+use super::terms::{Agreed, agree};
 use crate::clock::now;
 use crate::config::process::Repository;
 use crate::forge::{Account, Issue, RepoRef, Review, ReviewState, text_hash};
@@ -159,6 +159,9 @@ impl Reader {
                 return Ok(false);
             }
         };
+        if self.terms_barred(entry, issue.number, key, &text, (&terms, &agreed, right)).await? {
+            return Ok(false);
+        }
         let said = (text.author.login.as_str(), text.body.as_str(), &text.verb);
         self.threads.answer_beside(entry, issue.number, key, said, None).await?;
         let request = Request { budget: agreed.budget, ..self.request(entry, issue, &text, kind, terms).await? };
@@ -199,6 +202,24 @@ impl Reader {
         tracing::info!(repository = entry.key, number, source = %text.source, login = text.author.login, "not among those who may");
         self.refuse_once(entry, number, key, &text.author, &answer).await?;
         Ok(true)
+    }
+
+    /// As [`Reader::barred`], of options: they ask for what commands do, and are for the same people.
+    pub(super) async fn terms_barred(
+        &self,
+        entry: &Repository,
+        number: u64,
+        key: &str,
+        text: &Text,
+        (terms, agreed, right): (&Terms, &Agreed, Access),
+    ) -> Result<bool, Trouble> {
+        let model = terms.model.clone().map(|id| Verb::Model { id, among: Vec::new() });
+        for verb in agreed.more.iter().chain(&model) {
+            if self.barred(entry, number, key, text, (verb, right)).await? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// The branch of the next task of an issue.

@@ -155,12 +155,15 @@ async fn another_model_goes_on_from_the_next_turn_and_its_cost_is_told() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_operator_says_who_may_give_a_command_and_the_rest_is_told_once() {
-    let who = "who.fix = [\"@alice\"]\nwho.approve = [\"admins\"]\nwho.stop = [\"nobody\"]\nwho.cost = [\"writers\"]";
+    let who = "who.fix = [\"@alice\"]\nwho.approve = [\"admins\"]\nwho.stop = [\"nobody\"]\nwho.cost = [\"writers\"]\nwho.budget = [\"admins\"]";
     let world = World::with(FIX, who).await;
     world.forge.add_collaborator(REPO, "bob", devforge::Access::Write).expect("a right");
     let issue = world.bob().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
     world.until_said(issue, "`/fix` is for alice here").await;
     world.bob().comment(REPO, issue, "/fix it all the same").expect("said");
+    // An option asks for what a command does.
+    world.alice().comment(REPO, issue, "/fix --budget 7usd").expect("said");
+    world.until_said(issue, "`/budget` is for administrators of the repository here").await;
     world.alice().comment(REPO, issue, "/fix").expect("said");
     let pull = world.until_state("awaiting-review").await.pull.expect("a pull request");
     let told = world.said(issue).await.iter().filter(|text| text.contains("is for alice here")).count();
