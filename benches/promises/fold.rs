@@ -26,6 +26,8 @@ pub fn request() -> Request {
         every: 5,
         has_upstream: true,
         hosts: Vec::new(),
+        terms: Default::default(),
+        earlier: None,
     }
 }
 

@@ -1,10 +1,13 @@
 //! What a person said about a task, already read from the forge and checked for who said it.
 
-use crate::{Bar, Budget, Commit, Millis};
+use crate::{Bar, Budget, Commit, Millis, Terms};
 use serde::{Deserialize, Serialize};
 
 /// Why a decision of somebody without write access was refused, as the log has it.
 pub const NO_RIGHT: &str = "no write access";
+
+/// Why a decision was refused of somebody whom the operator does not let take it, as the log has it.
+pub const NOT_AMONG: &str = "not among those whom the operator lets say it";
 
 /// What an account may do with the repository's *code*.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -42,6 +45,17 @@ pub enum Granters {
     Admins,
     /// Accounts with at least [`Access::Write`].
     Writers,
+}
+
+impl Granters {
+    /// Whether an account with this right may.
+    pub fn include(self, right: Access) -> bool {
+        match self {
+            Granters::Nobody => false,
+            Granters::Admins => right >= Access::Admin,
+            Granters::Writers => right >= Access::Write,
+        }
+    }
 }
 
 /// The forge object that carries the words.
@@ -108,21 +122,38 @@ pub enum Verb {
     },
     /// `/stop`: ends the task.
     Stop,
+    /// `/pause`: everything stands still until a person lets it go on.
+    Pause,
+    /// `/retry`: ends the task for a new attempt at the same words.
+    Retry,
     /// `/resume`: ends a pause.
     Resume,
     /// `/status`: asks where the task stands.
     Status,
+    /// `/cost`: asks what was used and what is left.
+    Cost,
+    /// `/ask`, or a remark that asks the bot by its name: wants an answer, and nothing else.
+    Ask {
+        /// What is asked. Data.
+        question: String,
+    },
     /// `/help`: asks for the list of commands.
     Help,
     /// `/fix`: starts a task that may write, or lets a read-only task go on as one.
     Fix {
-        /// What stands behind the command; empty where nothing does. Data.
+        /// What stands behind the command and its options; empty where nothing does. Data.
         words: String,
+        /// What its options ask for.
+        #[serde(default, skip_serializing_if = "Terms::is_empty")]
+        terms: Terms,
     },
     /// `/plan`: starts a read-only task.
     Plan {
-        /// What stands behind the command; empty where nothing does. Data.
+        /// What stands behind the command and its options; empty where nothing does. Data.
         words: String,
+        /// What its options ask for.
+        #[serde(default, skip_serializing_if = "Terms::is_empty")]
+        terms: Terms,
     },
     /// A remark that decides nothing; it reaches the agent with the next decision.
     Say {
@@ -156,6 +187,14 @@ pub enum Verb {
         /// Who may grant.
         #[serde(default)]
         who: Granters,
+    },
+    /// `/model`: who answers from the next turn on.
+    Model {
+        /// Id of the model's entry in the configuration, as it was named.
+        id: String,
+        /// Ids of the entries that the operator lets commands name, looked up when this was read.
+        #[serde(default)]
+        among: Vec<String>,
     },
     /// No command, or one that can't be followed: then `why` says what is wrong with it.
     Unknown {
@@ -197,11 +236,58 @@ pub struct Decision {
     /// It was given for this checkpoint before that stood; right, head and base are those of the moment of use.
     #[serde(default)]
     pub in_advance: bool,
+    /// Whom the operator lets say this, where the poster is none of them; as the end of "it is for".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub barred: Option<String>,
     /// What was asked for.
     pub verb: Verb,
 }
 
 impl Verb {
+    /// Name of the command that asks for this; none for a remark, or for what is no command.
+    pub fn command(&self) -> Option<&'static str> {
+        Some(match self {
+            Verb::Approve { .. } => "approve",
+            Verb::Changes { .. } => "revise",
+            Verb::Stop => "stop",
+            Verb::Pause => "pause",
+            Verb::Retry => "retry",
+            Verb::Resume => "resume",
+            Verb::Status => "status",
+            Verb::Cost => "cost",
+            Verb::Ask { .. } => "ask",
+            Verb::Help => "help",
+            Verb::Fix { .. } => "fix",
+            Verb::Plan { .. } => "plan",
+            Verb::Allow { .. } => "allow",
+            Verb::Deny { .. } => "deny",
+            Verb::Budget { .. } => "budget",
+            Verb::Model { .. } => "model",
+            Verb::Say { .. } | Verb::Unknown { .. } => return None,
+        })
+    }
+
+    /// The least right to the code that it takes.
+    pub fn least(&self) -> Access {
+        match self {
+            Verb::Status | Verb::Cost | Verb::Help | Verb::Unknown { .. } => Access::Read,
+            Verb::Approve { .. }
+            | Verb::Changes { .. }
+            | Verb::Stop
+            | Verb::Pause
+            | Verb::Retry
+            | Verb::Resume
+            | Verb::Ask { .. }
+            | Verb::Fix { .. }
+            | Verb::Plan { .. }
+            | Verb::Say { .. }
+            | Verb::Allow { .. }
+            | Verb::Deny { .. }
+            | Verb::Budget { .. }
+            | Verb::Model { .. } => Access::Write,
+        }
+    }
+
     /// `/approve` and no more.
     pub fn approve() -> Verb {
         Verb::Approve { checkpoint: None, commit: None, next: 0 }

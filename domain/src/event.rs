@@ -1,45 +1,10 @@
 //! What happened to a task: the log whose fold is its state. Additive only: a stored event is read for ever.
 
 use crate::{
-    Account, Budget, CallRequest, Commit, Decision, End, Ending, Fallback, Item, Look, Loss, Millis, Outcome,
-    PauseReason, Picture, PlanStep, Question, Recall, Request, Rules, Source, Suspension, Usage, Verdict, Why,
+    Account, Budget, CallRequest, CapturedTree, Commit, Decision, End, Ending, Fallback, Item, Look, Loss, Millis,
+    Outcome, PauseReason, Picture, PlanStep, Question, Recall, Request, Rules, Source, Suspension, Usage, Verdict, Why,
 };
 use serde::{Deserialize, Serialize};
-
-/// One file that differs from the last checkpoint's commit.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FileChange {
-    /// Relative to the repository's root, as lossy UTF-8. Foreign.
-    pub path: String,
-    /// Lines added; 0 for a binary file.
-    pub added: u64,
-    /// Lines removed; 0 for a binary file.
-    pub removed: u64,
-    /// "added", "modified", "deleted", "renamed", "mode", "binary".
-    pub kind: String,
-    /// Its size now, in bytes; none when it was deleted, and in older logs.
-    #[serde(default)]
-    pub bytes: Option<u64>,
-}
-
-/// One checkpoint's tree after quarantine: a commit of ours.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CapturedTree {
-    /// The commit that was made of the tree.
-    pub commit: Commit,
-    /// Every file that differs from the commit's parent.
-    pub files: Vec<FileChange>,
-    /// Diff since the last checkpoint, capped.
-    pub diff: String,
-    /// Bytes that were cut off the diff's end.
-    #[serde(default)]
-    pub diff_cut: u64,
-    /// Changed files that define or steer tests.
-    pub steering: Vec<String>,
-    /// Paths that stayed out of the commit as by-products of known tools. The sandbox's own word.
-    #[serde(default)]
-    pub left_out: Vec<String>,
-}
 
 /// One entry of a task's log.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -435,6 +400,37 @@ pub enum Event {
         /// The `/budget` that granted it.
         #[serde(default)]
         decision: Option<Box<Decision>>,
+    },
+    /// A model is about to be asked a person's question; its worst case is charged until the answer is stored.
+    ReplyStarted {
+        /// Number of the text that asks, in the forge's order.
+        number: i64,
+        /// Number of the call among those for questions, counted from 1 over the whole task.
+        call: u32,
+        /// The most that the call can cost, in millionths of a US dollar.
+        worst_micro_usd: u64,
+    },
+    /// What a model said to a person's question: posted, and no decision.
+    Replied {
+        /// As in [`Event::ReplyStarted`].
+        number: i64,
+        /// As in [`Event::ReplyStarted`].
+        call: u32,
+        /// What it said; empty where nothing was answered. Foreign.
+        text: String,
+        /// Tokens of the call.
+        usage: Usage,
+        /// What the call cost, in millionths of a US dollar.
+        micro_usd: u64,
+        /// The model's label as reviews show it.
+        model: String,
+    },
+    /// Somebody named the model that answers from the next turn on.
+    ModelChosen {
+        /// Id of its entry in the configuration.
+        id: String,
+        /// The `/model` that named it.
+        decision: Box<Decision>,
     },
     /// The task stands still until a person lets it go on.
     Paused {

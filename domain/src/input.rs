@@ -219,6 +219,30 @@ pub enum Input {
         /// The model's label as reviews show it.
         model: String,
     },
+    /// Recorded before a model is asked a person's question; answers no effect.
+    ReplyStarting {
+        /// As in [`crate::Event::ReplyStarted`].
+        number: i64,
+        /// As in [`crate::Event::ReplyStarted`].
+        call: u32,
+        /// As in [`crate::Event::ReplyStarted`].
+        worst_micro_usd: u64,
+    },
+    /// It answered, or its call cost nothing; answers no effect.
+    Replied {
+        /// As in [`crate::Event::Replied`].
+        number: i64,
+        /// As in [`crate::Event::Replied`].
+        call: u32,
+        /// As in [`crate::Event::Replied`]. Foreign.
+        text: String,
+        /// As in [`crate::Event::Replied`].
+        usage: Usage,
+        /// As in [`crate::Event::Replied`].
+        micro_usd: u64,
+        /// As in [`crate::Event::Replied`].
+        model: String,
+    },
     /// `risk` is what the review shows beside the log.
     ReviewPosted {
         /// Number of the checkpoint.

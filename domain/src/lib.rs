@@ -28,8 +28,10 @@ mod reported;
 pub mod rules;
 pub mod state;
 pub mod task;
+pub mod terms;
 pub mod touched;
 pub mod transition;
+pub mod tree;
 pub mod verdict;
 
 pub use action::{
@@ -40,9 +42,9 @@ pub use advance::{Advance, Ending, Risk};
 pub use budget::{Budget, BudgetBar, Spent};
 pub use call::{Call, CallRequest, Claim, MOST_OPTIONS, Question, Recall};
 pub use checkpoint::Checkpoint;
-pub use decision::{Access, Account, Decision, Granters, Item, NO_RIGHT, Source, Verb};
+pub use decision::{Access, Account, Decision, Granters, Item, NO_RIGHT, NOT_AMONG, Source, Verb};
 pub use effect::{Again, Effect, Needs, Queue, SandboxNeed};
-pub use event::{CapturedTree, Event, FileChange};
+pub use event::Event;
 pub use fallback::{Fall, Fallback};
 pub use host::{Bar, Grant};
 pub use ids::{Commit, Millis, TaskId};
@@ -57,8 +59,10 @@ pub use reported::{Against, Reported, Severity};
 pub use rules::{Rules, RulesFile};
 pub use state::{Asked, End, PauseReason, State, Suspension, Why};
 pub use task::{Request, Task, TaskKind};
+pub use terms::{Earlier, Terms};
 pub use touched::Touched;
 pub use transition::{Step, transition};
+pub use tree::{CapturedTree, FileChange};
 pub use verdict::{BaseTests, Verdict, VerdictKind};
 
 /// Actions between two approvals. An operator or a project can only lower it.

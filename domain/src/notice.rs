@@ -16,6 +16,15 @@ pub enum Notice {
         /// The command's name without its slash; `comment` for a remark, `request changes` for a change request.
         verb: String,
     },
+    /// Somebody gave a command that the operator lets others give; said to each account once in a task.
+    NotAmong {
+        /// Login of whoever asked.
+        login: String,
+        /// The command's name without its slash.
+        verb: String,
+        /// Whom it is for.
+        whom: String,
+    },
     /// `/fix` or `/plan` where a task is already at work.
     AlreadyLive,
     /// Nothing was taken of a text, because it was changed after it was posted.
@@ -54,6 +63,17 @@ pub enum Notice {
     },
     /// Answers `/status`.
     Status,
+    /// Answers a question about the task: a model is asked when it is said.
+    Reply {
+        /// Login of whoever asks.
+        login: String,
+        /// Number of the text in the forge's order; what was answered is in the log under it.
+        number: i64,
+        /// What is asked. Data.
+        question: String,
+    },
+    /// Answers `/cost`.
+    Cost,
     /// Answers `/help` with the list of commands.
     Help,
     /// A slash and a word that is no command, or a command that can't be followed.
@@ -136,6 +156,32 @@ pub enum Notice {
         /// Login of whoever asked.
         login: String,
     },
+    /// `/pause` where nothing is left that could stand still, or where it does already.
+    NothingToPause {
+        /// Login of whoever asked.
+        login: String,
+    },
+    /// Options of a command that begins a task, where one is at work already.
+    TermsTooLate {
+        /// Login of whoever asked.
+        login: String,
+    },
+    /// Another model answers from the next turn on.
+    ModelChosen {
+        /// Login of whoever named it.
+        login: String,
+        /// Id of its entry in the configuration.
+        id: String,
+    },
+    /// A model was named that commands may not name.
+    NoSuchModel {
+        /// Login of whoever named it.
+        login: String,
+        /// What was named.
+        id: String,
+        /// Ids of the entries that commands may name.
+        among: Vec<String>,
+    },
     /// An approval was used that also covers later checkpoints.
     InAdvance {
         /// Login of whoever approved.
@@ -172,6 +218,11 @@ pub enum Notice {
     /// The task was ended by `/stop` or by the operator's order.
     Cancelled {
         /// Login of whoever ended it; `operator` for an order from the command line.
+        login: String,
+    },
+    /// The task was ended by `/retry`: a new attempt begins.
+    Retried {
+        /// Login of whoever asked for it.
         login: String,
     },
     /// The issue or the pull request was closed, which ended the task without a delivery.

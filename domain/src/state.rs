@@ -46,6 +46,11 @@ pub enum PauseReason {
         /// What happened.
         sentence: String,
     },
+    /// A person asked for it.
+    Asked {
+        /// Login of whoever did.
+        login: String,
+    },
     /// Something outside refused for good (a key, an image, a branch that moved): the sentence says what to do.
     Blocked {
         /// What has to be done or what is wrong.

@@ -4,8 +4,8 @@ mod decided;
 mod work;
 
 use crate::{
-    Account, Action, Advance, Budget, CallRequest, Checkpoint, Commit, End, Event, Grant, Item, Loss, Millis, PlanStep,
-    Question, Source, Spent, State, Suspension, TaskId, Verdict,
+    Account, Action, Advance, Budget, CallRequest, Checkpoint, Commit, Earlier, End, Event, Grant, Item, Loss, Millis,
+    PlanStep, Question, Source, Spent, State, Suspension, TaskId, Terms, Verdict,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -58,6 +58,12 @@ pub struct Request {
     /// What was allowed for the repository when the task began.
     #[serde(default)]
     pub hosts: Vec<Grant>,
+    /// What the command's options asked for; `budget` and `base_branch` hold what came of theirs.
+    #[serde(default, skip_serializing_if = "Terms::is_empty")]
+    pub terms: Terms,
+    /// The attempt that this one follows by `/retry`; none for a first one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub earlier: Option<Earlier>,
 }
 
 /// A task as its log tells it.
@@ -117,6 +123,10 @@ pub struct Task {
     pub model_starts: u8,
     /// Millionths of a US dollar; 0 while no call is charged.
     pub model_worst: u64,
+    /// The worst case that the newest question of a person's is charged, in millionths of a US dollar; 0 while none is.
+    pub reply_worst: u64,
+    /// Id of the model's entry that a person named; none = the one of its role.
+    pub model: Option<String>,
     /// Id of the model that answers in place of the first one until the next checkpoint; none = the first.
     pub answering: Option<String>,
     /// The newest plan that the agent noted, as Markdown. Foreign.
@@ -245,6 +255,7 @@ impl Task {
                 self.kind = request.kind;
                 self.granted = request.budget;
                 self.hosts = request.hosts.clone();
+                self.model.clone_from(&request.terms.model);
                 self.request = Some((**request).clone());
                 self.state = State::Queued;
             }

@@ -145,6 +145,7 @@ mod tests {
             text_hash: String::new(),
             edited: false,
             in_advance: false,
+            barred: None,
             verb: Verb::Changes { items },
         };
         Event::DecisionUsed { decision: Box::new(decision), n: 1 }

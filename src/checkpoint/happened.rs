@@ -35,6 +35,9 @@ pub fn sentence(event: &Event) -> Option<String> {
         Event::ModelCallUncharged { fallback: Some(Fallback { from, to, why }), .. } => {
             Some(format!("the model {from} {why}: {to} is asked from then on, until the next checkpoint"))
         }
+        Event::ModelChosen { id, decision } => {
+            Some(format!("{} named the model {id}: it is asked from then on", decision.poster.login))
+        }
         Event::Compacted { folded: 1.., .. } => Some(
             "the conversation with the model had become long: what it did at first is told to it in short from then on".to_owned(),
         ),

@@ -1,7 +1,7 @@
 //! What a checkpoint shows, and how the bot finds its own posts again.
 //!
 //! Owns the reviews' wording and layout (`render`), the data they are made from (`view`) and how it is gathered from a
-//! task's log (`gather`, `happened`) and the router's (`reached`), the inline notes (`notes`), the state labels and status texts (`label`), and the keyed mark
+//! task's log (`gather`, `happened`; for an attempt that follows it, `tried`) and the router's (`reached`), the inline notes (`notes`), the state labels and status texts (`label`), and the keyed mark
 //! (`mark`). Must not ask the forge or the store. Tests: `src/checkpoint/tests.rs`.
 
 mod against;
@@ -19,6 +19,8 @@ pub mod render;
 #[cfg(test)]
 mod tests;
 mod touched;
+mod tried;
 pub mod view;
 
 pub use render::{render_checkpoint, render_final, render_notes};
+pub use tried::tried;

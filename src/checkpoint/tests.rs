@@ -416,6 +416,8 @@ mod gathered {
             every: 5,
             has_upstream: false,
             hosts: Vec::new(),
+            terms: Default::default(),
+            earlier: None,
         };
         Event::Requested { request: Box::new(request) }
     }

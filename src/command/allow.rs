@@ -10,6 +10,7 @@ pub(super) const SPEC: Spec = Spec {
     who: Who::Writer,
     effect: "lets this task reach a host, at once; with `repo` every later task of the repository too",
     strength: Strength::Work,
+    options: &[],
     read,
 };
 

@@ -9,6 +9,7 @@ pub(super) const SPEC: Spec = Spec {
     who: Who::Writer,
     effect: "approves the newest checkpoint, or the one named; with `next 3` (at most 20) also the three after it, until somebody says anything else, and never the final or a risky one",
     strength: Strength::Approval,
+    options: &[],
     read,
 };
 

@@ -10,6 +10,7 @@ pub(super) const SPEC: Spec = Spec {
     who: Who::Writer,
     effect: "takes that back, and cuts open connections to it",
     strength: Strength::Work,
+    options: &[],
     read,
 };
 

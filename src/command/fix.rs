@@ -1,13 +1,18 @@
 //! `/fix`: starts a task that changes code.
 
+use super::options::OF_A_START;
 use super::spec::{Spec, Strength, Who};
 use domain::Verb;
 
 pub(super) const SPEC: Spec = Spec {
     name: "fix",
-    syntax: "/fix [what to do]",
+    syntax: "/fix [options] [what to do]",
     who: Who::Writer,
     effect: "starts work on this issue; after a `/plan` it continues from there",
     strength: Strength::Work,
-    read: |argument| Ok(Verb::Fix { words: argument.words() }),
+    options: &OF_A_START,
+    read: |argument| {
+        let (terms, words) = argument.terms(&OF_A_START)?;
+        Ok(Verb::Fix { words, terms })
+    },
 };

@@ -9,5 +9,6 @@ pub(super) const SPEC: Spec = Spec {
     who: Who::Reader,
     effect: "shows this table",
     strength: Strength::Question,
-    read: |_| Ok(Verb::Help),
+    options: &[],
+    read: |argument| argument.alone(Verb::Help),
 };

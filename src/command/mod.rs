@@ -5,15 +5,22 @@
 //! (`handler` does). Tests: `src/command/tests.rs`.
 
 mod allow;
+mod amounts;
 mod approve;
+mod ask;
 mod budget;
+mod cost;
 mod deny;
 mod fix;
 mod help;
 mod host;
+mod model;
+mod options;
 mod parse;
+mod pause;
 mod plan;
 mod resume;
+mod retry;
 mod revise;
 mod spec;
 mod status;
@@ -22,6 +29,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+pub use options::Opt;
 pub use parse::{Command, Parsed, parse, without_names};
 pub use spec::{Spec, Strength, Who};
 pub use table::{COMMANDS, answer_line, spec};

@@ -120,9 +120,9 @@ impl Lines {
 }
 
 fn starts_source_line(text: &str, at: usize) -> bool {
-    let before = &text[..at];
-    let line = before.rfind(['\n', '\r']).map_or(0, |end| end + 1);
-    before[line..].chars().all(|c| c == ' ')
+    // Looked at from its end: a line of a megabyte may hold many slashes.
+    let before = text[..at].trim_end_matches(' ');
+    before.is_empty() || before.ends_with(['\n', '\r'])
 }
 
 /// The word behind a slash that begins a line: ASCII letters up to white space or the line's end.

@@ -9,5 +9,6 @@ pub(super) const SPEC: Spec = Spec {
     who: Who::Writer,
     effect: "goes on after a pause",
     strength: Strength::Work,
-    read: |_| Ok(Verb::Resume),
+    options: &[],
+    read: |argument| argument.alone(Verb::Resume),
 };

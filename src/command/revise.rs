@@ -10,11 +10,12 @@ pub(super) const SPEC: Spec = Spec {
     who: Who::Writer,
     effect: "sends the work back with your words",
     strength: Strength::Changes,
+    options: &[],
     read,
 };
 
 fn read(argument: &Argument<'_>) -> Result<Verb, String> {
-    let text = argument.words();
+    let text = argument.words()?;
     if text.is_empty() {
         return Err("say what to change after it".to_owned());
     }

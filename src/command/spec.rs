@@ -1,8 +1,9 @@
 //! What a command is: how it is written, who may give it, what it asks for.
 
-use domain::Verb;
+use super::options::{Opt, split};
+use domain::{Terms, Verb};
 
-/// Longest argument kept, in characters; more is cut (an issue's body belongs to the issue, not to its command).
+/// Longest words that are taken, in characters: more reaches no agent whole.
 const MAX_WORDS: usize = 16_000;
 
 /// Who may give a command.
@@ -33,6 +34,8 @@ pub enum Strength {
     Work,
     /// Approves a checkpoint.
     Approval,
+    /// Lets everything stand still.
+    Pause,
     /// Asks for changes.
     Changes,
     /// Ends the task.
@@ -52,6 +55,8 @@ pub struct Spec {
     pub effect: &'static str,
     /// How it ranks among the commands of one text.
     pub strength: Strength,
+    /// What may stand directly behind its word.
+    pub options: &'static [Opt],
     /// What it asks for; otherwise why it cannot be followed, in half a sentence.
     pub read: fn(&Argument<'_>) -> Result<Verb, String>,
 }
@@ -71,8 +76,38 @@ impl Argument<'_> {
         self.text.lines().next().unwrap_or_default().trim()
     }
 
-    /// All of it, at most 16,000 characters.
-    pub fn words(&self) -> String {
-        self.text.trim().chars().take(MAX_WORDS).collect()
+    /// All of it.
+    ///
+    /// # Errors
+    /// Half a sentence where it is more than 16,000 characters.
+    pub fn words(&self) -> Result<String, String> {
+        within(self.text.trim().to_owned())
     }
+
+    /// What its options ask for, and the words behind them.
+    ///
+    /// # Errors
+    /// Half a sentence: what is wrong with an option, or that the words are more than 16,000 characters.
+    pub(super) fn terms(&self, options: &[Opt]) -> Result<(Terms, String), String> {
+        let (terms, words) = split(self.text, options)?;
+        Ok((terms, within(words)?))
+    }
+
+    /// For a command that nothing belongs behind: words are let pass, what looks like an option is not.
+    pub(super) fn alone(&self, verb: Verb) -> Result<Verb, String> {
+        if self.line().starts_with("--") {
+            return Err("it has no options".to_owned());
+        }
+        Ok(verb)
+    }
+}
+
+fn within(words: String) -> Result<String, String> {
+    if words.chars().nth(MAX_WORDS).is_some() {
+        return Err(
+            "behind it stand more than 16,000 characters; write what matters, and put the rest into a file of the repository"
+                .to_owned(),
+        );
+    }
+    Ok(words)
 }

@@ -9,5 +9,6 @@ pub(super) const SPEC: Spec = Spec {
     who: Who::Reader,
     effect: "says where the task stands",
     strength: Strength::Question,
-    read: |_| Ok(Verb::Status),
+    options: &[],
+    read: |argument| argument.alone(Verb::Status),
 };

@@ -9,5 +9,6 @@ pub(super) const SPEC: Spec = Spec {
     who: Who::Writer,
     effect: "ends the task and closes its pull request; its branch stays",
     strength: Strength::Stop,
+    options: &[],
     read: |_| Ok(Verb::Stop),
 };

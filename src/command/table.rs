@@ -1,10 +1,12 @@
 //! The commands that exist, a file for each. The parser, help, refusals and the "Answer" line of a review follow this list.
 
 use super::spec::Spec;
-use super::{allow, approve, budget, deny, fix, help, plan, resume, revise, status, stop};
+use super::{
+    allow, approve, ask, budget, cost, deny, fix, help, model, pause, plan, resume, retry, revise, status, stop,
+};
 
 /// Every command, in the order of the help.
-pub const COMMANDS: [&Spec; 11] = [
+pub const COMMANDS: [&Spec; 16] = [
     &fix::SPEC,
     &plan::SPEC,
     &approve::SPEC,
@@ -12,9 +14,14 @@ pub const COMMANDS: [&Spec; 11] = [
     &allow::SPEC,
     &deny::SPEC,
     &budget::SPEC,
-    &stop::SPEC,
+    &model::SPEC,
+    &pause::SPEC,
     &resume::SPEC,
+    &retry::SPEC,
+    &stop::SPEC,
     &status::SPEC,
+    &cost::SPEC,
+    &ask::SPEC,
     &help::SPEC,
 ];
 

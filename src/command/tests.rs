@@ -2,7 +2,7 @@ use super::*;
 use domain::transition::transition;
 use domain::{
     Access, Account, Budget, Decision, Effect, Envelope, Event, Input, Item, Notice, Request, Source, Task, TaskId,
-    TaskKind, Verb,
+    TaskKind, Terms, Verb,
 };
 use proptest::prelude::*;
 
@@ -25,6 +25,22 @@ fn changes(text: &str) -> Verb {
     Verb::Changes { items: vec![Item::on_the_whole(text, "u7")] }
 }
 
+fn fix(words: &str) -> Verb {
+    Verb::Fix { words: words.to_owned(), terms: Terms::default() }
+}
+
+fn plan(words: &str) -> Verb {
+    Verb::Plan { words: words.to_owned(), terms: Terms::default() }
+}
+
+/// Why a command can't be followed.
+fn why(text: &str) -> String {
+    match one(text) {
+        Verb::Unknown { why: Some(why), .. } => why,
+        other => panic!("{text:?}: {other:?}"),
+    }
+}
+
 fn none(text: &str) {
     let parsed = parse(text, "u7");
     assert!(parsed.commands.is_empty() && parsed.plain, "{text:?}: {parsed:?}");
@@ -44,6 +60,8 @@ fn a_budget_is_read_by_kind_and_nothing_doubtful_is_granted() {
         ("30 actions", [0, 0, 30, 0]),
         ("1 action, 20 min and 100k tokens", [0, 100_000, 1, 1_200_000]),
         ("1.5m tokens", [0, 1_500_000, 0, 0]),
+        ("2usd,30actions", [2_000_000, 0, 30, 0]),
+        ("20min 100ktokens", [0, 100_000, 0, 1_200_000]),
     ];
     for (text, amounts) in read {
         assert_eq!(budget(text), Some(amounts), "{text}");
@@ -54,7 +72,6 @@ fn a_budget_is_read_by_kind_and_nothing_doubtful_is_granted() {
         "usd",
         "two usd",
         "-2 usd",
-        "2usd",
         "1e3 usd",
         "1 usd 2 usd",
         "0 usd",
@@ -67,6 +84,8 @@ fn a_budget_is_read_by_kind_and_nothing_doubtful_is_granted() {
         "nan usd",
         "٣ actions",
         "1 usd usd",
+        "1e3usd",
+        "2usd usd",
     ];
     for text in doubtful {
         assert_eq!(budget(text), None, "{text}");
@@ -77,12 +96,12 @@ fn a_budget_is_read_by_kind_and_nothing_doubtful_is_granted() {
 fn each_command_is_read() {
     let approve =
         |checkpoint, commit: Option<&str>| Verb::Approve { checkpoint, commit: commit.map(str::to_owned), next: 0 };
-    assert_eq!(one("/fix"), Verb::Fix { words: String::new() });
+    assert_eq!(one("/fix"), fix(""));
     assert_eq!(
         one("/Fix the parser\nand its tests\r\n\r\n```\ncode\n```"),
-        Verb::Fix { words: "the parser\nand its tests\r\n\r\n```\ncode\n```".into() }
+        fix("the parser\nand its tests\r\n\r\n```\ncode\n```")
     );
-    assert_eq!(one("/plan where is it"), Verb::Plan { words: "where is it".into() });
+    assert_eq!(one("/plan where is it"), plan("where is it"));
     assert_eq!(one("  /approve  "), approve(None, None));
     assert_eq!(one("/approve c3"), approve(Some(3), None));
     assert_eq!(one("/approve 12"), approve(Some(12), None));
@@ -93,6 +112,7 @@ fn each_command_is_read() {
     assert_eq!(one("/revise use `parse`"), changes("use `parse`"));
     assert_eq!(one("/stop please"), Verb::Stop);
     assert_eq!(one("/resume"), Verb::Resume);
+    assert_eq!((one("/pause for lunch"), one("/cost")), (Verb::Pause, Verb::Cost));
     assert_eq!(one("/status"), Verb::Status);
     assert_eq!(one("/help"), Verb::Help);
     assert_eq!(one("/frobnicate now"), Verb::Unknown { word: "frobnicate".into(), why: None });
@@ -109,6 +129,56 @@ fn an_approval_in_advance_says_how_many() {
     {
         assert!(is_malformed(&format!("/approve {bad}"), "approve"), "{bad}");
     }
+}
+
+#[test]
+fn options_stand_directly_behind_the_command_and_nothing_of_a_doubtful_one_is_followed() {
+    let Verb::Fix { words, terms } = one(
+        "/fix --budget 2usd,30actions --toolchain=rust@1.95 --model `local` --branch release/1.x  the parser\nand tests",
+    ) else {
+        panic!("a command")
+    };
+    assert_eq!(words, "the parser\nand tests");
+    let budget = Some(Budget { micro_usd: 2_000_000, actions: 30, ..Budget::default() });
+    let (toolchain, model, branch) = (Some("rust@1.95".into()), Some("local".into()), Some("release/1.x".into()));
+    assert_eq!(terms, Terms { budget, toolchain, model, branch });
+    // As a phone writes two dashes.
+    assert!(
+        matches!(one("/plan —model local"), Verb::Plan { words, terms } if words.is_empty() && terms.model.is_some())
+    );
+    assert_eq!(one("/fix — the parser's -v flag"), fix("— the parser's -v flag"));
+    assert_eq!(one("/fix the `--budget` flag"), fix("the `--budget` flag"));
+    assert_eq!(one("/fix it\n\n--budget is documented wrong"), fix("it\n\n--budget is documented wrong"));
+    let refused = [
+        ("/fix --frob 1 it", "no option --frob; it has --budget, --toolchain, --model, --branch"),
+        ("/fix --budget 2 usd it", "without spaces"),
+        ("/fix --budget", "wants a value"),
+        ("/fix --budget --model x", "wants a value"),
+        ("/fix --model a --model b", "twice"),
+        ("/fix the parser --budget 2usd", "stands behind the words"),
+        ("/fix --branch ../../x;y", "no name"),
+        ("/fix --toolchain <img>", "no name"),
+        ("/resume --now", "no options"),
+        ("/cost --all", "no options"),
+    ];
+    for (text, words) in refused {
+        assert!(why(text).contains(words), "{text}: {}", why(text));
+    }
+    assert_eq!(one("/stop --now"), Verb::Stop, "whatever stands behind it");
+    assert_eq!(one("/model `big-2`"), Verb::Model { id: "big-2".into(), among: Vec::new() });
+    assert!(is_malformed("/model", "model") && is_malformed("/model a b", "model"));
+}
+
+#[test]
+fn a_text_of_a_megabyte_is_read_at_once_and_answered() {
+    let started = std::time::Instant::now();
+    for text in ["/fix ".to_owned() + &"x".repeat(1 << 20), "*/a*".repeat(1 << 18), "/status\n".repeat(1 << 17)] {
+        parse(&text, "u7");
+    }
+    assert!(started.elapsed() < std::time::Duration::from_secs(20), "{:?}", started.elapsed());
+    assert!(why(&("/fix ".to_owned() + &"x".repeat(1 << 20))).contains("more than 16,000 characters"));
+    assert!(why(&("/revise ".to_owned() + &"ü".repeat(16_001))).contains("more than 16,000 characters"));
+    assert_eq!(one(&("/fix ".to_owned() + &"ü".repeat(16_000))), fix(&"ü".repeat(16_000)));
 }
 
 #[test]
@@ -195,6 +265,7 @@ fn stop_beats_changes_beats_approval() {
     assert_eq!(strongest("/status\n/help"), Some(Verb::Status));
     assert_eq!(strongest("/status\n/approve"), Some(Verb::approve()));
     assert_eq!(strongest("/revise\n/approve"), Some(Verb::approve()), "one that can't be followed asks for nothing");
+    assert_eq!(strongest("/approve\n/pause"), Some(Verb::Pause));
     assert_eq!(strongest("words"), None);
     let first = Verb::Approve { checkpoint: Some(1), commit: None, next: 0 };
     assert_eq!(strongest("/approve c1\n/approve c2"), Some(first));
@@ -239,10 +310,17 @@ fn the_machine_lets_those_give_a_command_whom_the_table_names() {
         every: 5,
         has_upstream: false,
         hosts: Vec::new(),
+        terms: Default::default(),
+        earlier: None,
     };
     let task = Task::fold(TaskId(1), &[Event::Requested { request: Box::new(request) }]);
     for spec in COMMANDS {
-        let text = format!("/{} {}", spec.name, if spec.name == "budget" { "1 usd" } else { "a.test" });
+        let argument = match spec.name {
+            "budget" => "1 usd",
+            "model" => "local",
+            _ => "a.test",
+        };
+        let text = format!("/{} {argument}", spec.name);
         let verb = if spec.name == "approve" { Verb::approve() } else { one(&text) };
         let decision = Decision {
             source: Source::Comment(2),
@@ -257,6 +335,7 @@ fn the_machine_lets_those_give_a_command_whom_the_table_names() {
             text_hash: String::new(),
             edited: false,
             in_advance: false,
+            barred: None,
             verb,
         };
         let input = Input::Decided { decision: Box::new(decision) };

@@ -19,6 +19,9 @@ pub(super) fn problems(config: &Process) -> Vec<Problem> {
             &format!("there is no model `{id}`; name the id of one"),
         );
     }
+    for (command, why) in config.who.problems() {
+        found.when(true, &format!("who.{command}"), &why);
+    }
     if let Err((at, key, why)) = crate::policy::Rules::read(&config.policy) {
         found.when(true, &format!("policy.{at}.{key}"), &why);
     }

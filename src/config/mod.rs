@@ -25,6 +25,7 @@ mod secret;
 mod shared;
 #[cfg(test)]
 mod tests;
+mod who;
 
 pub use crate::secret::Secret;
 pub use address::{database_address, is_socket, unprotected};

@@ -80,6 +80,8 @@ pub struct Model {
     pub roles: Vec<Role>,
     /// Ids of the entries that are asked, in this order, where this one does not answer.
     pub fallback: Vec<String>,
+    /// Whether people may name it: `/model`, and `--model` of `/fix` and `/plan`.
+    pub by_name: bool,
     /// Protocol of its server, or a recording in place of one.
     pub kind: ModelKind,
     /// The server's address; none = the provider's own.
@@ -273,9 +275,14 @@ impl Models {
         entry.fallback.iter().filter_map(|id| self.by_id(id)).collect()
     }
 
-    /// Every entry that may be asked: those with a role, and those that stand in for one.
+    /// The entries that people may name.
+    pub fn nameable(&self) -> impl Iterator<Item = &Model> {
+        self.entries.iter().filter(|entry| entry.by_name)
+    }
+
+    /// Every entry that may be asked: those with a role, those that people may name, and those that stand in for one.
     pub fn used(&self) -> Vec<&Model> {
-        let first: Vec<&Model> = Role::ALL.into_iter().map(|role| self.of(role)).collect();
+        let first: Vec<&Model> = Role::ALL.into_iter().map(|role| self.of(role)).chain(self.nameable()).collect();
         let named = |entry: &Model| first.iter().any(|it| it.id == entry.id || it.fallback.contains(&entry.id));
         self.entries.iter().filter(|entry| named(entry)).collect()
     }

@@ -73,7 +73,8 @@ impl Granted {
         self.toolchains.iter().find(|(known, _)| known == name).map(|(_, image)| image.clone())
     }
 
-    fn offered(&self) -> String {
+    /// The names of the toolchains that there are, for a sentence.
+    pub fn offered(&self) -> String {
         let names = std::iter::once(BASE).chain(self.toolchains.iter().map(|(name, _)| name.as_str()));
         names.collect::<Vec<_>>().join(", ")
     }

@@ -5,6 +5,7 @@ pub use super::model::{Commands, Model, ModelKind, ModelStyle, Models, PromptLen
 pub use super::origin::{Origin, Origins};
 use super::rule::OperatorRule;
 use super::shared::Shared;
+pub use super::who::Who;
 use protocol::broker::ContainerLimits;
 use protocol::router::Caps;
 use serde::Deserialize;
@@ -36,6 +37,8 @@ pub struct Process {
     pub models: Models,
     /// `[commands.<name>]`: a model for one command.
     pub commands: Commands,
+    /// `[who]`: who may give which command.
+    pub who: Who,
     /// `[prices]`: what models cost where their entries do not say it.
     pub prices: Prices,
     /// `[sandbox]`: what sandboxes are made with where a repository has no table of its own.

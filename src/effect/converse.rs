@@ -87,11 +87,14 @@ impl Conversations {
     ) -> Result<Input, Trouble> {
         // Nothing is paid for where its repository is not configured any more.
         self.repositories.configured(task)?;
-        let style = self.style(task, &self.speakers.of(task).each()).await?;
+        self.speakers.there(task)?;
+        let style = self.style(task, &self.speakers.first(task).each()).await?;
         let BeforeRequest { mut task, anew, mut log } = match self.another_way(task, turn, style, row, feed).await? {
             ControlFlow::Continue(ahead) => ahead,
             ControlFlow::Break(input) => return Ok(input),
         };
+        // Whom a person named takes the first step of another way, too.
+        let anew = anew && task.model.is_none();
         let speakers = if anew { self.speakers.planner.each() } else { self.speakers.of(&task).each() };
         let asking = Asking { turn, row, feed, style, alone: speakers.len() == 1 };
         if row.charge_kept && !asking.alone {

@@ -3,11 +3,11 @@
 //! What a project asks for, or its files tell of, it gets or the task does not start: a person then reads what to type. The files
 //! choose among the images that the operator listed and can name no other. Tests: below and `tests/stories/toolchains.rs`.
 
-use super::policy::Policy;
+use super::policy::{Policy, granted};
 use super::repository::{Repositories, request};
 use crate::config::Process;
 use crate::config::process::Sandbox;
-use crate::config::project::Pick;
+use crate::config::project::{Granted, Pick};
 use crate::git::Repos;
 use crate::sandbox::need::{self, MAX_BYTES, Need, WANTED};
 use crate::sandbox::{SandboxError, Sandboxes};
@@ -33,14 +33,16 @@ pub(super) struct Images {
 }
 
 impl Images {
-    pub(super) async fn choose(&self, policy: &Policy<'_>) -> Result<Chosen, Trouble> {
+    pub(super) async fn choose(&self, task: &Task, policy: &Policy<'_>) -> Result<Chosen, Trouble> {
         let choice = Choice { sandboxes: &self.sandboxes, repos: &self.repositories.repos, sandbox: policy.sandbox };
-        choice.of(&policy.repository.key, &policy.base, &policy.effective.image).await
+        let key = &policy.repository.key;
+        let pick = request(task)?.terms.toolchain.as_ref().map(|name| named(&granted(&self.config, key), name));
+        choice.of(key, &policy.base, pick.as_ref().unwrap_or(&policy.effective.image)).await
     }
 
     /// The image the task was begun in; one that was begun by an older version chooses again.
     pub(super) async fn of_task(&self, task: &Task, policy: &Policy<'_>) -> Result<String, Trouble> {
-        let Some(image) = &task.image else { return Ok(self.choose(policy).await?.image) };
+        let Some(image) = &task.image else { return Ok(self.choose(task, policy).await?.image) };
         self.listed(task)?;
         Ok(image.clone())
     }
@@ -54,6 +56,17 @@ impl Images {
             ))),
             _ => Ok(()),
         }
+    }
+}
+
+/// The toolchain that somebody named at the task's start, of those that are offered now.
+fn named(granted: &Granted, name: &str) -> Pick {
+    match granted.toolchain(name) {
+        Some(image) => Pick::Asked { image, toolchain: Some(name.to_owned()) },
+        None => Pick::Refused(format!(
+            "this task was begun with `--toolchain {name}`, which is not offered any more ({}): end it, or list that again",
+            granted.offered()
+        )),
     }
 }
 
@@ -238,7 +251,7 @@ fn absent(image: &str, toolchain: Option<&str>) -> String {
         Some(name) => format!("the toolchain {name}, image {image}"),
     };
     format!(
-        "the repository asks for {asked}, and the engine has no such image, or the broker was started without it: {} \
+        "this task asks for {asked}, and the engine has no such image, or the broker was started without it: {} \
          (caisson doctor shows which)",
         cure(image)
     )

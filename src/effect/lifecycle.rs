@@ -44,7 +44,7 @@ impl Lifecycle {
         // Whatever happens to its branch: nothing else refers to it until the first checkpoint.
         self.repositories.repos.keep_base(&repository.key, task.id.0, &base).await?;
         let policy = self.repositories.policy(task, &base).await?;
-        let chosen = self.images.choose(&policy).await?;
+        let chosen = self.images.choose(task, &policy).await?;
         let boot = self.make(task, &policy, &base, &chosen.image, None).await?;
         let elsewhere = self.repositories.repos.elsewhere(&repository.key, &base).await?.sentence();
         let checks = self.checks.base_note(task, &policy, &chosen.image).await;

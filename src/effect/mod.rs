@@ -27,6 +27,7 @@ mod pictures;
 mod policy;
 mod posts;
 mod publish;
+mod reply;
 mod repository;
 mod review;
 mod rules;
@@ -96,7 +97,7 @@ impl EffectRunner {
             Effect::ReadyPull => publisher.ready_pull(task).await,
             Effect::ShowPlan { .. } => publisher.show_plan(task).await,
             Effect::Egress { serial, repo, notice } => self.egress.set(task, *repo, *serial, notice).await,
-            Effect::Comment { notice, .. } => talk.comment(task, row, notice).await,
+            Effect::Comment { notice, .. } => talk.comment(task, row, notice, feed).await,
             Effect::Label { name, .. } => talk.label(task, name).await,
             Effect::CommitStatus { n, commit, state } => talk.commit_status(task, *n, commit, state).await,
             Effect::Recheck { n, sources } => {

@@ -12,6 +12,7 @@ use super::permission::Rulebook;
 use super::pictures::Pictures;
 use super::posts::Posts;
 use super::publish::Publisher;
+use super::reply::Replies;
 use super::review::Talk;
 use super::second_look::SecondLook;
 use super::speaker::{Speaker, Speakers};
@@ -71,8 +72,11 @@ struct Ground {
 impl EffectRunner {
     /// The parts, put together.
     pub fn new(given: Given<'_>) -> Self {
-        let speakers =
-            Arc::new(Speakers { worker: given.speaker(Role::Worker), planner: given.speaker(Role::Planner) });
+        let speakers = Arc::new(Speakers {
+            worker: given.speaker(Role::Worker),
+            planner: given.speaker(Role::Planner),
+            named: Speaker::nameable(&given.config, given.models, &given.mark_key),
+        });
         let ground = given.ground(&speakers);
         let purse = Arc::new(Purse {
             config: given.config.clone(),
@@ -196,6 +200,13 @@ impl Given<'_> {
         let second_look = SecondLook {
             reviewer: names.then(|| self.speaker(Role::Reviewer)),
             store: self.store.clone(),
+            purse: purse.clone(),
+            epoch: self.epoch,
+        };
+        let replies = Replies {
+            store: self.store.clone(),
+            repositories: ground.repositories.clone(),
+            speakers: speakers.clone(),
             purse,
             epoch: self.epoch,
         };
@@ -207,6 +218,7 @@ impl Given<'_> {
             repositories: ground.repositories.clone(),
             speakers,
             second_look,
+            replies,
             posts: Posts::new(self.forge.clone(), self.store.clone(), self.me.id, self.mark_key.clone()),
         }
     }

@@ -1,6 +1,7 @@
 //! What the review of a checkpoint shows, posted by `posts`; where there is no pull request, the answer on the issue.
 
 use super::posts::{Post, Posts, ambiguous};
+use super::reply::Replies;
 use super::repository::{Repositories, Repository, base, request};
 use super::second_look::SecondLook;
 use super::speaker::Speakers;
@@ -24,6 +25,7 @@ pub(super) struct Talk {
     pub repositories: Arc<Repositories>,
     pub speakers: Arc<Speakers>,
     pub second_look: SecondLook,
+    pub replies: Replies,
     pub posts: Posts,
 }
 

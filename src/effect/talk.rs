@@ -6,8 +6,9 @@ use crate::checkpoint::label;
 use crate::forge::{ForgeError, NewStatus, StatusState};
 use crate::message::{self, About};
 use crate::store::EffectRow;
+use crate::thread::Feed;
 use crate::trouble::{No, Trouble};
-use domain::{Commit, Effect, Input, Notice, Task, To};
+use domain::{Commit, Effect, Event, Input, Notice, Task, To};
 use std::time::{Duration, Instant};
 
 /// A passing state that lasts as long is labelled.
@@ -16,11 +17,26 @@ const LASTING: Duration = Duration::from_secs(1);
 const LOOK: Duration = Duration::from_millis(50);
 
 impl Talk {
-    pub(super) async fn comment(&self, task: &Task, row: &EffectRow, notice: &Notice) -> Result<Input, Trouble> {
+    pub(super) async fn comment(
+        &self,
+        task: &Task,
+        row: &EffectRow,
+        notice: &Notice,
+        feed: &dyn Feed,
+    ) -> Result<Input, Trouble> {
         let request = request(task)?;
         let url = self.pull_url(task);
         let about = About { task, pull_url: url.as_deref(), scripted: self.speakers.of(task).model.scripted() };
-        let text = message::notice(notice, &about);
+        let text = match notice {
+            Notice::Cost => {
+                let log: Vec<Event> = self.store.log(task.id).await?.into_iter().map(|(_, event)| event).collect();
+                message::cost(&about, &message::sums(&log))
+            }
+            Notice::Reply { login, number, question } => {
+                self.replies.text(task, row, (*number, login, question), feed).await?
+            }
+            other => message::notice(other, &about),
+        };
         let asked = match &row.effect {
             Effect::Comment { to: To::Asked { thread: Some(thread), .. }, .. } => Some(*thread),
             // Stored by a version that did not keep where it was asked.

@@ -32,6 +32,8 @@ pub(super) fn requested(kind: TaskKind, body: &str) -> Event {
         every: 2,
         has_upstream: true,
         hosts: Vec::new(),
+        terms: Default::default(),
+        earlier: None,
     };
     Event::Requested { request: Box::new(request) }
 }
@@ -73,6 +75,7 @@ pub(super) fn decided(verb: Verb, n: u32) -> Event {
         text_hash: String::new(),
         edited: false,
         in_advance: false,
+        barred: None,
         verb,
     };
     Event::DecisionUsed { decision: Box::new(decision), n }

@@ -39,6 +39,8 @@ const FILES: [(&str, &str); 32] = [
     ("another_way", include_str!("../../prompts/turn/another_way.md")),
     ("review_system", include_str!("../../prompts/review/system.md")),
     ("review_change", include_str!("../../prompts/review/change.md")),
+    ("reply_system", include_str!("../../prompts/reply/system.md")),
+    ("reply_question", include_str!("../../prompts/reply/question.md")),
     ("restarted", include_str!("../../prompts/turn/restarted.md")),
 ];
 
@@ -66,7 +68,7 @@ mod tests {
     #[test]
     fn every_file_renders() {
         let all = context! {
-            repository => "demo", every => 5, nonce => "n", issue => 1, base_branch => "main", read_only => false, words => "w",
+            repository => "demo", every => 5, nonce => "n", issue => 1, base_branch => "main", read_only => false, words => "w", earlier => "e", task => "t", log => "l", diff => "d", question => "q", named => ["f"],
             asker => "alice", text => "t", hidden => 2, n => 1, host => "semver.org", login => "alice", kind => "failed", command => "make", commit => "abc", exit => 1,
             base => 0, tail => "x", missing => "test_a", reasons => "- a link leaves the tree", files => "a.py", plan => "p",
             nth => 1, name => "read_file", arguments => "{}", step => "look", tool => "bash", example => "e",

@@ -35,10 +35,16 @@ impl Reader {
             self.threads.answer_once(entry, number, key, &message::edited(login)).await?;
             return Ok(true);
         }
-        if self.threads.right(entry, &text.author, &mut HashMap::new()).await? < Access::Write {
+        let right = self.threads.right(entry, &text.author, &mut HashMap::new()).await?;
+        if right < Access::Write {
             let verb = if matches!(first, Verb::Allow { .. }) { "allow" } else { "deny" };
-            self.refuse_once(entry, number, key, &text.author, verb).await?;
+            self.refuse_once(entry, number, key, &text.author, &message::refused(login, verb)).await?;
             return Ok(true);
+        }
+        for verb in &verbs {
+            if self.barred(entry, number, key, text, (verb, right)).await? {
+                return Ok(true);
+            }
         }
         self.threads.answer_beside(entry, number, key, (login, &text.body, first), None).await?;
         let hosts: Vec<String> = verbs.iter().filter_map(denied).cloned().collect();

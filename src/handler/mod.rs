@@ -7,7 +7,9 @@ mod hidden;
 mod hosts;
 mod intake;
 mod reader;
+mod retry;
 mod start;
+mod terms;
 mod unread;
 
 pub use intake::Intake;

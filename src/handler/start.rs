@@ -2,6 +2,7 @@
 //! Effect: a task begins, once for each text; others get one polite refusal. Hosts in a text that starts nothing are `hosts`' part.
 
 use super::reader::Reader;
+use super::terms::{Agreed, agree};
 use crate::clock::now;
 use crate::config::process::Repository;
 use crate::forge::{Account, Issue, RepoRef, Review, ReviewState, text_hash};
@@ -10,13 +11,13 @@ use crate::secret;
 use crate::thread::decision_key;
 use crate::thread::words;
 use crate::trouble::Trouble;
-use domain::{ACTIONS_PER_CHECKPOINT, Access, Decision, Request, Source, TaskKind, Verb};
+use domain::{ACTIONS_PER_CHECKPOINT, Access, Decision, Input, Request, Source, TaskKind, Terms, Verb};
 use std::collections::HashMap;
 
 /// A text where no task is at work: it may ask for one.
 pub(super) struct Text {
     pub source: Source,
-    number: i64,
+    pub number: i64,
     pub author: Account,
     pub body: String,
     verb: Verb,
@@ -54,6 +55,12 @@ impl Reader {
                     text.edited || self.threads.contradicted(entry, text.number, &text.body).await?
                 }
             };
+            if matches!(text.verb, Verb::Retry) {
+                if self.retry(entry, number, &text, &key).await? {
+                    return Ok(());
+                }
+                continue;
+            }
             let starter = matches!(text.verb, Verb::Fix { .. } | Verb::Plan { .. });
             if starter && !may_start {
                 let answer = message::starts_elsewhere(&text.author.login, issue.is_pull);
@@ -113,13 +120,21 @@ impl Reader {
 
     /// Takes a text up; true when a task began.
     async fn take_text(&self, entry: &Repository, issue: &Issue, text: Text, key: &str) -> Result<bool, Trouble> {
-        let (kind, asked) = match &text.verb {
-            Verb::Fix { words } => (TaskKind::Fix, words.clone()),
-            Verb::Plan { words } => (TaskKind::Plan, words.clone()),
+        let (kind, terms) = match &text.verb {
+            Verb::Fix { terms, .. } => (TaskKind::Fix, terms.clone()),
+            Verb::Plan { terms, .. } => (TaskKind::Plan, terms.clone()),
             Verb::Say { .. } => return Ok(false),
+            Verb::Unknown { word, why } => {
+                let answer = message::unknown_command(word, why.as_deref());
+                self.threads.answer_once(entry, issue.number, key, &answer).await?;
+                return Ok(false);
+            }
             other => {
                 let help = matches!(other, Verb::Help) || words::asks_for_help(&text.body);
-                let reply = message::no_task(&text.author.login, help);
+                let reply = match words::beside_a_start(&text.body) {
+                    Some(name) => message::begins_nothing(&text.author.login, &name),
+                    None => message::no_task(&text.author.login, help),
+                };
                 self.threads.answer_once(entry, issue.number, key, &reply).await?;
                 return Ok(false);
             }
@@ -131,15 +146,31 @@ impl Reader {
         let right = self.threads.right(entry, &text.author, &mut HashMap::new()).await?;
         if right < Access::Write {
             let verb = if kind == TaskKind::Fix { "fix" } else { "plan" };
-            self.refuse_once(entry, issue.number, key, &text.author, verb).await?;
+            let refused = message::refused(&text.author.login, verb);
+            self.refuse_once(entry, issue.number, key, &text.author, &refused).await?;
+            return Ok(false);
+        }
+        if self.barred(entry, issue.number, key, &text, (&text.verb, right)).await? {
+            return Ok(false);
+        }
+        let agreed = match agree(&self.config, entry, &terms, (&text.author.login, right)) {
+            Ok(agreed) => agreed,
+            Err(answer) => {
+                self.threads.answer_once(entry, issue.number, key, &answer).await?;
+                return Ok(false);
+            }
+        };
+        if self.terms_barred(entry, issue.number, key, &text, (&terms, &agreed, right)).await? {
             return Ok(false);
         }
         let said = (text.author.login.as_str(), text.body.as_str(), &text.verb);
         self.threads.answer_beside(entry, issue.number, key, said, None).await?;
-        let request = self.request(entry, issue, &text, kind, asked).await?;
-        // Hosts that the same text allows are there when the task is: nothing reads the text again for them.
-        let hosts = self.threads.hosts(entry, &text.body, &asking(issue, &text, right)).await?;
-        Ok(self.machine.create(key, request, hosts).await?.is_some())
+        let request = Request { budget: agreed.budget, ..self.request(entry, issue, &text, kind, terms).await? };
+        // Hosts that the same text allows are there when the task is: nothing reads the text again for them. So is what it grants.
+        let asking = text.evidence(issue.number, right);
+        let mut more = self.threads.hosts(entry, &text.body, &asking).await?;
+        more.extend(agreed.more.map(|verb| Input::Decided { decision: Box::new(Decision { verb, ..asking.clone() }) }));
+        Ok(self.machine.create(key, request, more).await?.is_some())
     }
 
     /// Somebody who may not is told so once on an issue or pull request, whatever they ask for and however often.
@@ -149,13 +180,54 @@ impl Reader {
         number: u64,
         key: &str,
         who: &Account,
-        verb: &str,
+        answer: &str,
     ) -> Result<(), Trouble> {
         if self.store.note_input_of(&entry.key, key, now()).await? {
             let once = format!("refused:{}:{number}:{}", entry.key, who.id);
-            self.threads.answer_once(entry, number, &once, &message::refused(&who.login, verb)).await?;
+            self.threads.answer_once(entry, number, &once, answer).await?;
         }
         Ok(())
+    }
+
+    /// Whether the operator lets only others say this; they are told so then.
+    pub(super) async fn barred(
+        &self,
+        entry: &Repository,
+        number: u64,
+        key: &str,
+        text: &Text,
+        (verb, right): (&Verb, Access),
+    ) -> Result<bool, Trouble> {
+        let Some(whom) = self.threads.barred(verb, &text.author.login, right) else { return Ok(false) };
+        let answer = message::not_among(&text.author.login, verb.command().unwrap_or_default(), &whom);
+        tracing::info!(repository = entry.key, number, source = %text.source, login = text.author.login, "not among those who may");
+        self.refuse_once(entry, number, key, &text.author, &answer).await?;
+        Ok(true)
+    }
+
+    /// As [`Reader::barred`], of options: they ask for what commands do, and are for the same people.
+    pub(super) async fn terms_barred(
+        &self,
+        entry: &Repository,
+        number: u64,
+        key: &str,
+        text: &Text,
+        (terms, agreed, right): (&Terms, &Agreed, Access),
+    ) -> Result<bool, Trouble> {
+        let model = terms.model.clone().map(|id| Verb::Model { id, among: Vec::new() });
+        for verb in agreed.more.iter().chain(&model) {
+            if self.barred(entry, number, key, text, (verb, right)).await? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The branch of the next task of an issue.
+    pub(super) async fn branch(&self, entry: &Repository, issue: u64, title: &str) -> Result<String, Trouble> {
+        let earlier = self.store.tasks_of_issue(&entry.key, issue).await?;
+        let again = if earlier == 0 { String::new() } else { format!("-{}", earlier + 1) };
+        Ok(format!("agent/{issue}-{}{again}", slug(title)))
     }
 
     async fn request(
@@ -164,27 +236,27 @@ impl Reader {
         issue: &Issue,
         text: &Text,
         kind: TaskKind,
-        asked: String,
+        terms: Terms,
     ) -> Result<Request, Trouble> {
-        let earlier = self.store.tasks_of_issue(&entry.key, issue.number).await?;
-        let again = if earlier == 0 { String::new() } else { format!("-{}", earlier + 1) };
         Ok(Request {
             kind,
             repository: entry.key.clone(),
             issue: issue.number,
             title: secret::without(&issue.title),
             body: secret::without(&issue.body),
-            words: secret::without(&asked),
+            words: secret::without(&asked_for(&text.verb)),
             asker: words::account(&text.author),
             issue_author: words::account(&issue.author),
             source: text.source.clone(),
             number: text.number,
-            branch: format!("agent/{}-{}{again}", issue.number, slug(&issue.title)),
+            branch: self.branch(entry, issue.number, &issue.title).await?,
             base_branch: entry.default_branch.clone(),
             budget: self.config.budget_of(&entry.key).granted(),
             every: ACTIONS_PER_CHECKPOINT,
             has_upstream: !entry.upstream.is_empty(),
             hosts: self.store.grants(&entry.key).await?,
+            terms,
+            earlier: None,
         })
     }
 }
@@ -208,22 +280,33 @@ fn of_review(review: Review) -> Option<Text> {
     })
 }
 
-/// The text that began a task, as evidence for what else stands in it.
-fn asking(issue: &Issue, text: &Text, right: Access) -> Decision {
-    Decision {
-        source: text.source.clone(),
-        number: text.number,
-        thread: Some(issue.number),
-        at: text.created_at,
-        poster: words::account(&text.author),
-        right,
-        commit: None,
-        head: None,
-        base: None,
-        text_hash: text_hash(&text.body),
-        edited: text.edited,
-        in_advance: false,
-        verb: text.verb.clone(),
+impl Text {
+    /// A text that began a task, as evidence for what else stands in it; `thread` is where it stands.
+    pub(super) fn evidence(&self, thread: u64, right: Access) -> Decision {
+        Decision {
+            source: self.source.clone(),
+            number: self.number,
+            thread: Some(thread),
+            at: self.created_at,
+            poster: words::account(&self.author),
+            right,
+            commit: None,
+            head: None,
+            base: None,
+            text_hash: text_hash(&self.body),
+            edited: self.edited,
+            in_advance: false,
+            barred: None,
+            verb: self.verb.clone(),
+        }
+    }
+}
+
+/// The words of a command that begins a task.
+fn asked_for(verb: &Verb) -> String {
+    match verb {
+        Verb::Fix { words, .. } | Verb::Plan { words, .. } => words.clone(),
+        _ => String::new(),
     }
 }
 

@@ -165,6 +165,7 @@ mod tests {
             id: "main".into(),
             roles: Vec::new(),
             fallback: Vec::new(),
+            by_name: false,
             kind: ModelKind::Openai,
             base_url: Some("http://localhost:11434/v1".parse().unwrap()),
             name: "qwen".into(),

@@ -1,7 +1,7 @@
 //! Answers to what a person wrote. Each says what was not done, why, and what to write instead.
 
 use super::about::About;
-use crate::command::{COMMANDS, answer_line, spec};
+use crate::command::{COMMANDS, Opt, answer_line, spec};
 use crate::text::{code, count, dollars, duration, grouped, prose};
 use domain::{Ending, State, TaskKind};
 use std::fmt::Write as _;
@@ -17,6 +17,16 @@ pub fn refused(login: &str, verb: &str) -> String {
         code(login),
         code(&format!("/{verb}")),
         spec(verb).map_or("those who may write to the repository", |s| s.who.words()),
+    )
+}
+
+/// Somebody asked for what the operator lets others ask for.
+pub fn not_among(login: &str, verb: &str, whom: &str) -> String {
+    format!(
+        "{}: {} is for {} here, as the operator of this bot set it (`who.{verb}`). Nothing was changed. Ask one of them to write it; their own comment counts, not yours edited.",
+        code(login),
+        code(&format!("/{verb}")),
+        prose(whom, MAX_WHY)
     )
 }
 
@@ -113,6 +123,11 @@ pub fn not_paused(login: &str, about: &About<'_>) -> String {
     format!("{}: the task isn't paused; it is {}. {}", code(login), about.state_words(), about.next_words())
 }
 
+/// `/pause` where nothing works, or where it stands still already.
+pub fn nothing_to_pause(login: &str, about: &About<'_>) -> String {
+    format!("{}: there is nothing to pause; the task is {}. {}", code(login), about.state_words(), about.next_words())
+}
+
 /// A command on an issue that has no task.
 pub fn no_task(login: &str, asked_for_help: bool) -> String {
     if asked_for_help {
@@ -124,13 +139,33 @@ pub fn no_task(login: &str, asked_for_help: bool) -> String {
     )
 }
 
-/// Commands that stood beside the one that counts in the same text.
-pub fn left_undone(login: &str, names: &[String]) -> String {
-    let names: Vec<String> = names.iter().map(|name| code(&format!("/{name}"))).collect();
+/// Commands that stood beside the one that counts in the same text: `against` it, and the others.
+pub fn left_undone(login: &str, carried_out: &str, against: &[String], others: &[String]) -> String {
+    let listed = |names: &[String]| names.iter().map(|name| code(&format!("/{name}"))).collect::<Vec<_>>().join(", ");
+    let mut out = format!("{}: a text is one decision.", code(login));
+    if !against.is_empty() {
+        let _ = write!(
+            out,
+            " {carried_out} contradicts {}; of such the careful one counts (stop before changes before a pause before approval), so that one was taken up and the rest was not.",
+            listed(against)
+        );
+    }
+    if !others.is_empty() {
+        let _ = write!(
+            out,
+            " Not carried out: {}, because {carried_out} counted. If you still mean it, write it in a comment of its own.",
+            listed(others)
+        );
+    }
+    out
+}
+
+/// A command that begins a task, beside one that counts more and has nothing to act on.
+pub fn begins_nothing(login: &str, name: &str) -> String {
     format!(
-        "{}: a text is one decision, and another word of yours counted (stop before changes before approval, otherwise the first). Not carried out: {}. If you still mean it, write it in a comment of its own.",
+        "{}: {} stands in the same text as a command that begins a task, and no task is at work here. A text is one decision, so nothing was started. Write the one that you mean in a comment of its own.",
         code(login),
-        names.join(", ")
+        code(&format!("/{name}"))
     )
 }
 
@@ -187,7 +222,16 @@ pub fn help() -> String {
     for spec in COMMANDS {
         let _ = writeln!(out, "| `{}` | {} | {} |", spec.syntax, spec.who.words(), spec.effect);
     }
-    out.push_str("\nA command stands at the beginning of a line, outside of quotes and code. To answer a checkpoint: ");
+    let mut options: Vec<&Opt> = Vec::new();
+    for option in COMMANDS.iter().flat_map(|spec| spec.options) {
+        if options.iter().all(|known| known.name != option.name) {
+            options.push(option);
+        }
+    }
+    for option in options {
+        let _ = write!(out, "\n- `--{} {}` — {}", option.name, option.example, option.effect);
+    }
+    out.push_str("\n\nOptions stand directly behind the command. A command stands at the beginning of a line, outside of quotes and code. To answer a checkpoint: ");
     out.push_str(&answer_line(None));
     out.push_str(".\n");
     out

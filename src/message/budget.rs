@@ -15,8 +15,13 @@ pub fn granted(login: &str, more: &Budget, lacks: Option<&str>) -> String {
 }
 
 /// Nothing was granted.
-pub fn refused(login: &str, why: &BudgetBar) -> String {
-    let why = match why {
+pub fn refused(login: &str, bar: &BudgetBar) -> String {
+    format!("{}: nothing was granted, because {}.", code(login), why(bar))
+}
+
+/// What stands against a grant, as the end of a sentence.
+pub(super) fn why(bar: &BudgetBar) -> String {
+    match bar {
         BudgetBar::Who { admins: true } => {
             "the operator lets only administrators of the repository grant more (`budget.granted_by`)".to_owned()
         }
@@ -27,8 +32,7 @@ pub fn refused(login: &str, why: &BudgetBar) -> String {
             amount_of(what, *most),
             if *left == 0 { "nothing".to_owned() } else { amount_of(what, *left) }
         ),
-    };
-    format!("{}: nothing was granted, because {why}.", code(login))
+    }
 }
 
 /// `/resume` where only a grant helps.

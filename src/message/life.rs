@@ -12,6 +12,13 @@ const MAX_PLAN: usize = 4_000;
 
 /// `/fix` or `/plan` was taken up: what happens next.
 pub fn accepted(about: &About<'_>) -> String {
+    let earlier = about.task.request.as_ref().and_then(|request| request.earlier.as_ref());
+    let again = earlier
+        .map(|earlier| format!(" It is a new attempt after task {} and knows what that one tried.", earlier.task));
+    format!("{}{}", accepted_first(about), again.unwrap_or_default())
+}
+
+fn accepted_first(about: &About<'_>) -> String {
     let id = about.task.id;
     match about.task.kind {
         TaskKind::Fix => {
@@ -104,6 +111,10 @@ pub(super) fn pause_reason(reason: &PauseReason) -> String {
                 prose(sentence, MAX_REASON).trim_end_matches('.')
             )
         }
+        PauseReason::Asked { login } => format!(
+            "{} asked for it. What was under way is still taken in, and nothing else begins. `/resume` goes on where it stopped; `/stop` ends it.",
+            code(login)
+        ),
         PauseReason::Blocked { sentence } => format!(
             "Something has to be done first: {}. Then write `/resume`; or end the task with `/stop`.",
             prose(sentence, MAX_REASON).trim_end_matches('.')
@@ -151,6 +162,11 @@ pub fn voided(n: u32) -> String {
 /// `/stop` was followed.
 pub fn cancelled(login: &str, about: &About<'_>) -> String {
     format!("Stopped by {}. {}", code(login), leftovers(about))
+}
+
+/// `/retry` was followed: the new attempt is a task of its own.
+pub fn retried(login: &str, about: &About<'_>) -> String {
+    format!("Ended by {} for a new attempt at the same words. {}", code(login), leftovers(about))
 }
 
 /// Issue or pull request was closed without a merge.

@@ -7,20 +7,25 @@
 mod about;
 mod answer;
 mod budget;
+mod cost;
 mod host;
 mod life;
 mod notice;
 mod permission;
 mod proposal;
 mod pull;
+mod reply;
+mod terms;
 #[cfg(test)]
 mod tests;
 
 pub use about::About;
 pub use answer::{
-    advance_ended, already_live, doubtful, edited, help, in_advance, left_undone, malformed, name_the_commit, no_task,
-    not_paused, nothing_to_approve, refused, stale, starts_elsewhere, status, unknown_command,
+    advance_ended, already_live, begins_nothing, doubtful, edited, help, in_advance, left_undone, malformed,
+    name_the_commit, no_task, not_among, not_paused, nothing_to_approve, refused, stale, starts_elsewhere, status,
+    unknown_command,
 };
+pub use cost::{cost, sums};
 pub use host::{allowed_nowhere, taken_back};
 pub use life::{
     accepted, approved, cancelled, declined, delivered, expired, failed, paused, plan_answer, question, resumed,
@@ -30,3 +35,5 @@ pub use notice::notice;
 pub use permission::{permission, whole};
 pub use proposal::{proposal_body, proposal_commit, proposal_title};
 pub use pull::{DRAFT, branch_moved, commit, kept, pull_body, pull_title, status_line, with_plan};
+pub use reply::{replied, unanswered};
+pub use terms::{budget_of_a_start, nameable, term_refused};

@@ -1,7 +1,7 @@
 //! From a notice of the task machine to its text.
 
 use super::about::About;
-use super::{answer, budget, host, life};
+use super::{answer, budget, cost, host, life, reply, terms};
 use crate::text::code;
 use domain::{Asked, Notice, PauseReason, State};
 
@@ -10,12 +10,16 @@ pub fn notice(notice: &Notice, about: &About<'_>) -> String {
     match notice {
         Notice::Accepted => life::accepted(about),
         Notice::Refused { login, verb } => answer::refused(login, verb),
+        Notice::NotAmong { login, verb, whom } => answer::not_among(login, verb, whom),
         Notice::AlreadyLive => answer::already_live(about),
         Notice::Edited { login } => answer::edited(login),
         Notice::Stale { login, reason } => answer::stale(login, reason),
         Notice::Doubtful { login, n } => answer::doubtful(login, *n),
         Notice::NameTheCommit { login, commit } => answer::name_the_commit(login, commit.as_str()),
         Notice::Status => answer::status(about),
+        // Said with a model's words, where one is asked.
+        Notice::Reply { login, .. } => reply::unanswered(login, "no model was asked"),
+        Notice::Cost => cost::cost(about, &[]),
         Notice::Help => answer::help(),
         Notice::UnknownCommand { word, why } => answer::unknown_command(word, why.as_deref()),
         Notice::HostAllowed { login, host, repo } => host::allowed(login, host, *repo, about),
@@ -30,12 +34,17 @@ pub fn notice(notice: &Notice, about: &About<'_>) -> String {
         Notice::DoubtfulPermission { login, number } => super::permission::doubtful(login, *number),
         Notice::InAdvance { login, next } => answer::in_advance(login, *next),
         Notice::AdvanceEnded { login, left, why } => answer::advance_ended(login, *left, why),
+        Notice::NothingToPause { login } => answer::nothing_to_pause(login, about),
+        Notice::TermsTooLate { login } => terms::too_late(login),
+        Notice::ModelChosen { login, id } => terms::chosen(login, id),
+        Notice::NoSuchModel { login, id, among } => terms::no_such_model(login, id, among),
         Notice::NotPaused { login } => answer::not_paused(login, about),
         Notice::Paused { reason } => life::paused_now(reason, about),
         Notice::Resumed => life::resumed(about),
         Notice::Approved { commit } => life::approved(commit.as_str(), about),
         Notice::Voided { n } => life::voided(*n),
         Notice::Cancelled { login } => life::cancelled(login, about),
+        Notice::Retried { login } => life::retried(login, about),
         Notice::Declined => life::declined(about),
         Notice::Failed { why } => life::failed(why, about),
         Notice::Delivered => life::delivered(),

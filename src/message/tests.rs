@@ -25,6 +25,8 @@ fn task(kind: TaskKind, state: State) -> Task {
         every: 5,
         has_upstream: false,
         hosts: Vec::new(),
+        terms: Default::default(),
+        earlier: None,
     };
     let mut task = Task::fold(TaskId(1), &[Event::Requested { request: Box::new(request) }]);
     task.state = state;
@@ -65,12 +67,15 @@ fn every_notice() {
     let all = [
         Notice::Accepted,
         Notice::Refused { login: login(), verb: "fix".into() },
+        Notice::NotAmong { login: login(), verb: "fix".into(), whom: "administrators of the repository, alice".into() },
         Notice::AlreadyLive,
         Notice::Edited { login: login() },
         Notice::Stale { login: login(), reason: "the branch no longer ends at f26af04e7f".into() },
         Notice::Doubtful { login: login(), n: 2 },
         Notice::NameTheCommit { login: login(), commit: commit() },
         Notice::Status,
+        Notice::Reply { login: login(), number: 7, question: "why?".into() },
+        Notice::Cost,
         Notice::Help,
         Notice::UnknownCommand { word: "aprove".into(), why: None },
         Notice::UnknownCommand { word: "allow".into(), why: None },
@@ -84,6 +89,13 @@ fn every_notice() {
             reason: PauseReason::Stuck { sentence: "five turns in a row held no usable tool call".into() },
         },
         Notice::Paused { reason: PauseReason::ContextFull },
+        Notice::Paused { reason: PauseReason::Asked { login: login() } },
+        Notice::NothingToPause { login: login() },
+        Notice::Retried { login: login() },
+        Notice::TermsTooLate { login: login() },
+        Notice::ModelChosen { login: login(), id: "local".into() },
+        Notice::NoSuchModel { login: login(), id: "gpt".into(), among: vec!["local".into(), "big".into()] },
+        Notice::NoSuchModel { login: login(), id: "gpt".into(), among: Vec::new() },
         Notice::Paused {
             reason: PauseReason::Exhausted { what: Resource::Memory, sentence: domain::Loss::Memory.to_string() },
         },
@@ -257,7 +269,7 @@ fn the_pull_request_and_its_commits() {
         no_task("bob", false),
         starts_elsewhere("bob", true),
         starts_elsewhere("bob", false),
-        left_undone("b`ob", &["approve".into(), "resume".into()]),
+        left_undone("b`ob", "`/stop`", &["approve".into(), "fix".into()], &["budget".into()]),
         malformed("revise", "say what to change after it"),
         status_line("pending", 3, Some(&verdict(VerdictKind::Passed))),
         trouble("the sandbox cannot be reached: the broker's socket is closed."),

@@ -93,13 +93,18 @@ impl Store {
     }
 }
 
-/// The turn that a call is charged for; 0 for a second look, which belongs to none.
+/// The turn that a call is charged for; 0 for a second look, which belongs to none, and below that for a person's question.
 fn of_turn(event: &Event) -> i64 {
     match event {
         Event::ModelCallStarted { turn, .. } | Event::TurnCompleted { turn, .. } => i64::from(*turn),
+        Event::ReplyStarted { call, .. } | Event::Replied { call, .. } => -i64::from(*call),
         _ => 0,
     }
 }
+
+/// Without its last column, whether the answer is awaited.
+const INSERT: &str = "INSERT INTO charges (task, seq, turn, at, repository, model, input, output, cache_read, cache_write, micro_usd, reasoning, open) \
+                      SELECT $1, $2, $3, $4, repository, $5, $6, $7, $8, $9, $10, $11, ";
 
 /// Writes what an event charged, or took back, as the fold of the log does.
 pub(super) async fn project(
@@ -109,8 +114,7 @@ pub(super) async fn project(
     event: &Event,
     now: i64,
 ) -> Result<(), StoreError> {
-    let insert = "INSERT INTO charges (task, seq, turn, at, repository, model, input, output, cache_read, cache_write, micro_usd, reasoning, open) \
-                  SELECT $1, $2, $3, $4, repository, $5, $6, $7, $8, $9, $10, $11, ";
+    let insert = INSERT;
     match event {
         Event::ModelCallStarted { worst_micro_usd, .. } | Event::SecondLookStarted { worst_micro_usd, .. } => {
             let turn = of_turn(event);
@@ -121,6 +125,7 @@ pub(super) async fn project(
             let query = query.bind(0_i64).bind(0_i64).bind(0_i64).bind(0_i64).bind(*worst_micro_usd as i64);
             query.bind(0_i64).execute(c).await?;
         }
+        Event::ReplyStarted { .. } | Event::Replied { .. } => question(c, id, seq, event, now).await?,
         // A second look whose answer was lost stays charged.
         Event::CheckpointPosted { .. } | Event::Answered { .. } => {
             sqlx::query("UPDATE charges SET open = FALSE WHERE task = $1 AND open").bind(id.0).execute(&mut *c).await?;
@@ -144,6 +149,29 @@ pub(super) async fn project(
                 let query = query.bind(input).bind(output).bind(cache_read).bind(cache_write).bind(micro_usd);
                 query.bind(reasoning).execute(c).await?;
             }
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// A person's question is asked beside the work: its row is known by its number, and not by being open.
+async fn question(c: &mut AnyConnection, id: TaskId, seq: i64, event: &Event, now: i64) -> Result<(), StoreError> {
+    match event {
+        Event::ReplyStarted { worst_micro_usd, .. } => {
+            let sql = sqlx::AssertSqlSafe(format!("{INSERT} FALSE FROM tasks WHERE id = $1"));
+            let query = sqlx::query(sql).bind(id.0).bind(seq).bind(of_turn(event)).bind(now).bind("");
+            let query = query.bind(0_i64).bind(0_i64).bind(0_i64).bind(0_i64).bind(*worst_micro_usd as i64);
+            query.bind(0_i64).execute(c).await?;
+        }
+        Event::Replied { usage, micro_usd, model, .. } => {
+            let Usage { input, output, cache_read, cache_write, reasoning } = *usage;
+            let [input, output, cache_read, cache_write, reasoning, micro_usd] =
+                [input, output, cache_read, cache_write, reasoning, *micro_usd].map(|it| it as i64);
+            let sql = "UPDATE charges SET model = $2, input = $3, output = $4, cache_read = $5, cache_write = $6, \
+                       micro_usd = $7, reasoning = $8 WHERE task = $1 AND turn = $9";
+            let query = sqlx::query(sql).bind(id.0).bind(model).bind(input).bind(output).bind(cache_read);
+            query.bind(cache_write).bind(micro_usd).bind(reasoning).bind(of_turn(event)).execute(c).await?;
         }
         _ => {}
     }

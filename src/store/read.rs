@@ -152,6 +152,12 @@ impl Store {
         self.read(sqlx::query_as(LIVE_OF).bind(repository).bind(number as i64).fetch_optional(&self.readers())).await
     }
 
+    /// The newest task of an issue or of a pull request, over or not.
+    pub async fn newest_task_of(&self, repository: &str, number: u64) -> Result<Option<TaskRow>, StoreError> {
+        let sql = of_tasks!("WHERE repository = $1 AND (issue = $2 OR pull = $2) ORDER BY id DESC LIMIT 1");
+        self.read(sqlx::query_as(sql).bind(repository).bind(number as i64).fetch_optional(&self.readers())).await
+    }
+
     /// The newest task on a branch.
     pub async fn task_of_branch(&self, repository: &str, branch: &str) -> Result<Option<TaskRow>, StoreError> {
         let sql = of_tasks!("WHERE repository = $1 AND branch = $2 ORDER BY id DESC LIMIT 1");

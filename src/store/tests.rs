@@ -24,6 +24,8 @@ fn request() -> Request {
         every: 5,
         has_upstream: true,
         hosts: Vec::new(),
+        terms: Default::default(),
+        earlier: None,
     }
 }
 

@@ -6,36 +6,79 @@ use crate::command::{self, Command};
 use crate::config::process::Repository;
 use crate::message::{self, About};
 use crate::trouble::Trouble;
-use domain::{Task, Verb};
+use domain::{Event, Task, Verb};
 
 /// One more command of a text.
 #[derive(Debug, PartialEq, Eq)]
 enum Beside {
     Status,
+    Cost,
     Help,
-    Unknown { word: String, why: Option<String> },
-    Left { name: String },
+    Unknown {
+        word: String,
+        why: Option<String>,
+    },
+    /// `against`: it says the opposite of what is carried out.
+    Left {
+        name: String,
+        against: bool,
+    },
+}
+
+/// Answers that one text gets; somebody who asks for more meant none of them.
+const MOST: usize = 12;
+
+/// Whether both can't be meant at once.
+fn opposed(one: &Verb, other: &Verb) -> bool {
+    let halts = |verb: &Verb| matches!(verb, Verb::Stop | Verb::Pause);
+    let goes_on = |verb: &Verb| {
+        matches!(
+            verb,
+            Verb::Approve { .. }
+                | Verb::Changes { .. }
+                | Verb::Resume
+                | Verb::Retry
+                | Verb::Fix { .. }
+                | Verb::Plan { .. }
+        )
+    };
+    let decides = |verb: &Verb| matches!(verb, Verb::Approve { .. });
+    let changes = |verb: &Verb| matches!(verb, Verb::Changes { .. });
+    let either = |a: fn(&Verb) -> bool, b: fn(&Verb) -> bool| (a(one) && b(other)) || (a(other) && b(one));
+    either(halts, goes_on) || either(decides, changes)
+}
+
+/// Whether a command of the text is the one that is carried out: what the operator allows was filled in since the text was read.
+fn is_done(command: &Command, done: &Verb) -> bool {
+    match (&command.verb, done) {
+        (Verb::Budget { more, .. }, Verb::Budget { more: granted, .. }) => more == granted,
+        (Verb::Model { id, .. }, Verb::Model { id: chosen, .. }) => id == chosen,
+        (verb, done) => verb == done,
+    }
+}
+
+/// The command that is carried out, as a person wrote it; a review's own state is none.
+fn carried_out(login: &str, text: &str, done: &Verb) -> String {
+    let commands = command::parse(text, login).commands;
+    let found = commands.into_iter().find(|command| is_done(command, done));
+    found.map_or_else(|| "the review itself".to_owned(), |command| format!("`/{}`", command.name))
 }
 
 /// What stands in `text`, written by `login`, beside `done`, in its order and each once.
 fn beside(login: &str, text: &str, done: &Verb) -> Vec<Beside> {
     let mut commands = command::parse(text, login).commands;
-    // What the operator allows was filled in since the text was read.
-    let carried_out = |command: &Command| match (&command.verb, done) {
-        (Verb::Budget { more, .. }, Verb::Budget { more: granted, .. }) => more == granted,
-        (verb, done) => verb == done,
-    };
-    if let Some(at) = commands.iter().position(carried_out) {
+    if let Some(at) = commands.iter().position(|command| is_done(command, done)) {
         commands.remove(at);
     }
     // A review that asks for changes hands its whole text on.
     let whole = matches!(done, Verb::Changes { items } if items.iter().any(|item| item.text == text));
     let mut found = Vec::new();
-    for command in commands.iter().filter(|command| !carried_out(command)) {
+    for command in commands.iter().filter(|command| !is_done(command, done)) {
         let one = match &command.verb {
             Verb::Allow { .. } | Verb::Deny { .. } => continue,
             Verb::Changes { .. } if whole => continue,
             Verb::Status => Beside::Status,
+            Verb::Cost => Beside::Cost,
             Verb::Help => Beside::Help,
             Verb::Unknown { word, why } => Beside::Unknown { word: word.clone(), why: why.clone() },
             Verb::Approve { .. }
@@ -45,8 +88,15 @@ fn beside(login: &str, text: &str, done: &Verb) -> Vec<Beside> {
             | Verb::Fix { .. }
             | Verb::Plan { .. }
             | Verb::Say { .. }
-            | Verb::Budget { .. } => Beside::Left { name: command.name.clone() },
+            | Verb::Budget { .. }
+            | Verb::Pause
+            | Verb::Retry
+            | Verb::Ask { .. }
+            | Verb::Model { .. } => Beside::Left { name: command.name.clone(), against: opposed(&command.verb, done) },
         };
+        if found.len() == MOST {
+            break;
+        }
         if !found.contains(&one) {
             found.push(one);
         }
@@ -66,20 +116,27 @@ impl Threads {
         task: Option<&Task>,
     ) -> Result<(), Trouble> {
         let mut parts = Vec::new();
-        let mut left = Vec::new();
+        let (mut against, mut others) = (Vec::new(), Vec::new());
         for one in beside(login, text, done) {
             match (one, task) {
                 (Beside::Status, Some(task)) => {
                     parts.push(message::status(&About { task, pull_url: None, scripted: false }));
                 }
-                (Beside::Status, None) => parts.push(message::no_task(login, false)),
+                (Beside::Status | Beside::Cost, None) => parts.push(message::no_task(login, false)),
+                (Beside::Cost, Some(task)) => {
+                    let log: Vec<Event> = self.store.log(task.id).await?.into_iter().map(|(_, event)| event).collect();
+                    let about = About { task, pull_url: None, scripted: false };
+                    parts.push(message::cost(&about, &message::sums(&log)));
+                }
                 (Beside::Help, _) => parts.push(message::help()),
                 (Beside::Unknown { word, why }, _) => parts.push(message::unknown_command(&word, why.as_deref())),
-                (Beside::Left { name }, _) => left.push(name),
+                (Beside::Left { name, against: true }, _) => against.push(name),
+                (Beside::Left { name, against: false }, _) => others.push(name),
             }
         }
-        if !left.is_empty() {
-            parts.insert(0, message::left_undone(login, &left));
+        if !against.is_empty() || !others.is_empty() {
+            let carried_out = carried_out(login, text, done);
+            parts.insert(0, message::left_undone(login, &carried_out, &against, &others));
         }
         if parts.is_empty() {
             return Ok(());
@@ -98,7 +155,9 @@ mod tests {
             Beside::Status => "status".to_owned(),
             Beside::Help => "help".to_owned(),
             Beside::Unknown { word, .. } => format!("{word}?"),
-            Beside::Left { name } => format!("-{name}"),
+            Beside::Cost => "cost".to_owned(),
+            Beside::Left { name, against: false } => format!("-{name}"),
+            Beside::Left { name, against: true } => format!("!{name}"),
         };
         beside("u7", text, &words::text(text, "u7")).into_iter().map(one).collect()
     }
@@ -106,7 +165,10 @@ mod tests {
     #[test]
     fn no_command_of_a_text_is_dropped_in_silence() {
         assert_eq!(names("/approve"), [""; 0]);
-        assert_eq!(names("/approve\n/stop"), ["-approve"]);
+        assert_eq!(names("/approve\n/stop"), ["!approve"]);
+        assert_eq!(names("/approve\n/revise a set"), ["!approve"]);
+        assert_eq!(names("/stop\n/fix it\n/budget 1 usd"), ["!fix", "-budget"]);
+        assert_eq!(names("/resume\n/pause\n/cost"), ["!resume", "cost"]);
         assert_eq!(names("/approve\n/status\n/help"), ["status", "help"]);
         assert_eq!(names("/approve c1\n/approve c2"), ["-approve"]);
         assert_eq!(names("/fix this\n/fix that\n/frob"), ["-fix", "frob?"]);
@@ -122,6 +184,6 @@ mod tests {
         let text = "/revise use a set\n/status";
         let done = Verb::Changes { items: vec![item(text)] };
         assert_eq!(beside("u7", text, &done), [Beside::Status]);
-        assert_eq!(beside("u7", "/resume", &Verb::approve()), [Beside::Left { name: "resume".into() }]);
+        assert_eq!(beside("u7", "/resume", &Verb::approve()), [Beside::Left { name: "resume".into(), against: false }]);
     }
 }

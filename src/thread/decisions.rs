@@ -5,7 +5,7 @@ use super::{Threads, words};
 use crate::config::process::Repository;
 use crate::forge::{Comment, Review, own_remarks, review_hash, text_hash};
 use crate::trouble::Trouble;
-use domain::{Access, Commit, Decision, Source, Task, Verb};
+use domain::{Access, Commit, Decision, Source, State, Task, Verb};
 use std::collections::HashMap;
 
 impl Threads {
@@ -32,7 +32,7 @@ impl Threads {
                 before = before.min(comment.id);
                 continue;
             }
-            found.push(self.of_comment(entry, comment, &mut rights).await?);
+            found.push(self.of_comment(entry, task, comment, &mut rights).await?);
         }
         for review in thread.reviews.iter().filter(|r| self.counts(&r.author)) {
             let source = Source::Review(review.id);
@@ -50,6 +50,7 @@ impl Threads {
             decision.at += self.clock.ahead();
             (decision.head, decision.base) = (head.clone(), base.clone());
             self.look_up(entry, &mut decision.verb).await?;
+            decision.barred = self.barred(&decision.verb, &decision.poster.login, decision.right);
         }
         Ok(found)
     }
@@ -58,6 +59,7 @@ impl Threads {
     async fn of_comment(
         &self,
         entry: &Repository,
+        task: &Task,
         comment: &Comment,
         rights: &mut HashMap<i64, Access>,
     ) -> Result<Decision, Trouble> {
@@ -74,8 +76,19 @@ impl Threads {
             text_hash: text_hash(&comment.body),
             edited: self.comment_edited(entry, comment).await?,
             in_advance: false,
-            verb: words::comment(comment),
+            barred: None,
+            verb: self.asked(task, comment),
         })
+    }
+
+    /// A plain remark that asks the bot by its name is a question, unless the agent waits for words.
+    fn asked(&self, task: &Task, comment: &Comment) -> Verb {
+        let verb = words::comment(comment);
+        let waits = matches!(task.underneath(), State::Asking { .. });
+        match words::by_name(&comment.body, &self.me.login).filter(|_| !waits && matches!(verb, Verb::Say { .. })) {
+            Some(question) => Verb::Ask { question },
+            None => verb,
+        }
     }
 
     /// As [`Threads::of_comment`]; none where a review decides nothing and says nothing.
@@ -111,6 +124,7 @@ impl Threads {
             text_hash: review_hash(review, &inline),
             edited: self.review_edited(entry, review, &remarks).await?,
             in_advance: false,
+            barred: None,
             verb,
         }))
     }

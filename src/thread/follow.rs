@@ -6,7 +6,7 @@ use super::{Feed, Threads};
 use crate::clock::now;
 use crate::config::process::Repository;
 use crate::trouble::Trouble;
-use domain::{Access, Decision, Input, Source, Task, TaskId};
+use domain::{Access, Decision, Input, Source, Task, TaskId, Verb};
 
 impl Threads {
     /// Takes up everything that was said to a task, and what became of its issue, pull request and reviews.
@@ -38,6 +38,10 @@ impl Threads {
             }
             // Hosts first: the text is taken up with its last word.
             self.feed_hosts(entry, id, &key, (text, &decision), feed).await?;
+            // The text's own key is left for whoever begins the new attempt, once this task has ended.
+            let may = decision.right >= Access::Write && decision.barred.is_none();
+            let ends = matches!(decision.verb, Verb::Retry) && !decision.edited && may;
+            let key = if ends { format!("{key}~") } else { key };
             feed.feed(id, &key, Input::Decided { decision: Box::new(decision) }).await?;
         }
         notice_ends(id, &thread, feed).await?;

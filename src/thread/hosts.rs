@@ -28,7 +28,8 @@ impl Threads {
         let mut inputs = Vec::new();
         for mut verb in words::hosts(text, &strongest.verb) {
             self.look_up(entry, &mut verb).await?;
-            inputs.push(Input::Decided { decision: Box::new(Decision { verb, ..strongest.clone() }) });
+            let barred = self.barred(&verb, &strongest.poster.login, strongest.right);
+            inputs.push(Input::Decided { decision: Box::new(Decision { barred, verb, ..strongest.clone() }) });
         }
         Ok(inputs)
     }
@@ -48,6 +49,9 @@ impl Threads {
             Verb::Budget { ceiling, who, .. } => {
                 let budget = self.config.budget_of(&entry.key);
                 (*ceiling, *who) = (budget.ceiling(), budget.granters());
+            }
+            Verb::Model { among, .. } => {
+                *among = self.config.models.nameable().map(|entry| entry.id.clone()).collect();
             }
             _ => {}
         }

@@ -24,7 +24,7 @@ use crate::config::process::Repository;
 use crate::forge::{Account, Forge, ForgeError, RepoRef, Whereabouts};
 use crate::store::Store;
 use crate::trouble::Trouble;
-use domain::Access;
+use domain::{Access, Verb};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -90,6 +90,11 @@ impl Threads {
         }
         seen.insert(account.id, right);
         Ok(right)
+    }
+
+    /// Whom the operator lets say this, where this account is none of them.
+    pub fn barred(&self, verb: &Verb, login: &str, right: Access) -> Option<String> {
+        self.config.who.bar(verb.command()?, login, right)
     }
 
     /// Whether the forge answers as a whole: its version, and that the token is ours.

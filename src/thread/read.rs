@@ -80,7 +80,7 @@ fn part<T>(what: Part, answer: Result<T, ForgeError>, hidden: &mut Vec<Hidden>) 
 
 /// What counts of a thread of which a part is hidden: a `/stop` may stand there, so nothing that lets work go on.
 pub(super) fn counts_in_part(verb: &Verb) -> bool {
-    matches!(verb, Verb::Stop | Verb::Status | Verb::Help)
+    matches!(verb, Verb::Stop | Verb::Pause | Verb::Status | Verb::Cost | Verb::Help)
 }
 
 /// For what relies on everything that was said.

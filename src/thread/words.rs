@@ -49,6 +49,22 @@ pub(crate) fn asks_for_help(text: &str) -> bool {
     command::parse(text, "").commands.iter().any(|command| command.verb == Verb::Help)
 }
 
+/// The command that counts in a text that would begin a task as well.
+pub(crate) fn beside_a_start(text: &str) -> Option<String> {
+    let parsed = command::parse(text, "");
+    let starts = parsed.commands.iter().any(|command| matches!(command.verb, Verb::Fix { .. } | Verb::Plan { .. }));
+    parsed.strongest().filter(|_| starts).map(|command| command.name.clone())
+}
+
+/// What a remark asks that begins with the bot's name and holds a question mark; cut where it is longer than a question may be.
+pub(crate) fn by_name(text: &str, login: &str) -> Option<String> {
+    let rest = text.trim_start().strip_prefix('@')?;
+    let name = rest.get(..login.len()).filter(|name| name.eq_ignore_ascii_case(login))?;
+    let question = &rest[name.len()..];
+    let ends = !question.starts_with(|c: char| c.is_alphanumeric() || c == '-' || c == '_' || c == '.');
+    (ends && question.contains('?')).then(|| question.trim_matches([' ', ':', ',']).chars().take(2_000).collect())
+}
+
 /// Every host that a text allows or denies, in its order.
 pub(crate) fn every_host(text: &str) -> Vec<Verb> {
     named(text).take(MOST_HOSTS).collect()
@@ -122,6 +138,20 @@ mod tests {
             body: "rename this".into(),
             created_at: 0,
             updated_at: 0,
+        }
+    }
+
+    #[test]
+    fn the_operators_table_speaks_of_every_command() {
+        let config = crate::config::Process::from_layers(std::path::Path::new("/x/c.toml"), "", &|_| None).unwrap();
+        let mut named: Vec<&str> = config.who.commands().collect();
+        let mut all: Vec<&str> = command::COMMANDS.iter().map(|spec| spec.name).collect();
+        named.sort_unstable();
+        all.sort_unstable();
+        assert_eq!(named, all);
+        for spec in command::COMMANDS {
+            let reads = config.who.bar(spec.name, "bob", Access::Read).is_none();
+            assert_eq!(reads, spec.who == command::Who::Reader, "{}", spec.name);
         }
     }
 

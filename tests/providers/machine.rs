@@ -227,6 +227,7 @@ impl Drive<'_> {
             text_hash: String::new(),
             edited: false,
             in_advance: false,
+            barred: None,
             verb,
         };
         self.inputs.push_back(Input::Decided { decision: Box::new(decision) });
@@ -296,6 +297,8 @@ fn request(kind: TaskKind) -> Input {
         every: 3,
         has_upstream: true,
         hosts: Vec::new(),
+        terms: Default::default(),
+        earlier: None,
     };
     Input::Requested { request: Box::new(request) }
 }

@@ -37,6 +37,8 @@ pub fn began(title: &str, body: &str) -> Vec<Event> {
         every: 5,
         has_upstream: false,
         hosts: Vec::new(),
+        terms: Default::default(),
+        earlier: None,
     };
     let (base, boot, image) = (commit('a'), "b".to_owned(), "i".to_owned());
     let prepared = Event::Prepared {
@@ -96,6 +98,7 @@ fn approved(n: u32) -> Event {
         text_hash: String::new(),
         edited: false,
         in_advance: false,
+        barred: None,
         verb: Verb::approve(),
     };
     Event::DecisionUsed { decision: Box::new(decision), n }

@@ -1,7 +1,7 @@
 //! What people's decisions make of a task: the fold's part that is about them.
 
 use super::Task;
-use crate::{Advance, Asked, DOUBTFUL, Event, Grant, NO_RIGHT, State, TaskKind};
+use crate::{Advance, Asked, DOUBTFUL, Event, Grant, NO_RIGHT, NOT_AMONG, State, TaskKind};
 
 impl Task {
     #[expect(clippy::wildcard_enum_match_arm)]
@@ -49,13 +49,14 @@ impl Task {
                     self.unjudged.clear();
                 }
             }
+            Event::ModelChosen { id, .. } => (self.model, self.answering) = (Some(id.clone()), None),
             Event::WidenedToFix { .. } => self.kind = TaskKind::Fix,
             Event::DecisionRefused { source, poster, reason } => {
                 self.unjudged.retain(|s| s != source);
                 if reason == DOUBTFUL {
                     self.asked_at = 0;
                 }
-                if reason == NO_RIGHT {
+                if reason == NO_RIGHT || reason == NOT_AMONG {
                     self.told_no_right.insert(poster.id);
                 }
             }
@@ -122,6 +123,7 @@ fn taken_before(event: &Event) {
         | Event::PermissionGiven { .. } | Event::PermissionRefused { .. } | Event::QuestionPosted { .. }
         | Event::QuestionAnswered { .. } | Event::DecisionHeld { .. } | Event::DecisionUsed { .. }
         | Event::DecisionRefused { .. } | Event::AdvanceEnded { .. } | Event::HostAllowed { .. }
-        | Event::HostDenied { .. } | Event::FeedbackGiven { .. } | Event::WidenedToFix { .. } => {}
+        | Event::HostDenied { .. } | Event::FeedbackGiven { .. } | Event::ModelChosen { .. }
+        | Event::ReplyStarted { .. } | Event::Replied { .. } | Event::WidenedToFix { .. } => {}
     }
 }

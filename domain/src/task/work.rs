@@ -9,6 +9,16 @@ impl Task {
         match event {
             Event::SecondLookStarted { worst_micro_usd, .. } => self.charge_worst(*worst_micro_usd),
             Event::SecondLooked { usage, micro_usd, duration_ms, .. } => self.charge(usage, *micro_usd, *duration_ms),
+            Event::ReplyStarted { worst_micro_usd, .. } => {
+                self.spent.micro_usd += worst_micro_usd;
+                self.reply_worst = *worst_micro_usd;
+            }
+            // It takes no part in the work: neither its time nor an action counts.
+            Event::Replied { usage, micro_usd, .. } => {
+                self.spent.tokens += usage.total();
+                self.spent.micro_usd = self.spent.micro_usd.saturating_sub(self.reply_worst) + micro_usd;
+                self.reply_worst = 0;
+            }
             Event::ModelCallStarted { worst_micro_usd, .. } => {
                 self.charge_worst(*worst_micro_usd);
                 self.model_starts += 1;

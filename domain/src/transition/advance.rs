@@ -34,7 +34,7 @@ fn judge(draft: &Draft, given: &Advance, fresh: Option<&Decision>, commit: &Comm
         in_advance && !d.edited && d.text_hash == given.text_hash && d.source == given.source
     };
     let decision = fresh.filter(same).filter(|d| d.poster.id == given.poster.id).ok_or(Ending::Withdrawn)?;
-    if decision.right < Access::Write {
+    if decision.right < Access::Write || decision.barred.is_some() {
         return Err(Ending::NoRight);
     }
     if decision.head.as_ref() != Some(commit) {
@@ -49,8 +49,8 @@ fn judge(draft: &Draft, given: &Advance, fresh: Option<&Decision>, commit: &Comm
 /// Somebody who may write said something: it ends. An answer to the checkpoint that stands speaks for itself.
 pub(super) fn end_by_words(draft: &mut Draft, decision: &Decision) {
     let quiet = match (&decision.verb, &draft.task.state) {
-        (Verb::Status | Verb::Help, _) => return,
-        (Verb::Stop, _) | (_, State::FinalReview { .. }) => true,
+        (Verb::Status | Verb::Cost | Verb::Ask { .. } | Verb::Help, _) => return,
+        (Verb::Stop | Verb::Retry, _) | (_, State::FinalReview { .. }) => true,
         (Verb::Approve { .. } | Verb::Changes { .. }, State::AwaitingReview { .. }) => true,
         _ => false,
     };

@@ -1,15 +1,11 @@
 //! `/budget`: the one way to more than a task was granted. Each grant is an event that names its giver.
 
 use super::{Draft, go_on};
-use crate::{Access, Budget, BudgetBar, Decision, Event, Granters, Notice, PauseReason, State};
+use crate::{Budget, BudgetBar, Decision, Event, Granters, Notice, PauseReason, State};
 
 pub(super) fn grant(draft: &mut Draft, decision: &Decision, more: &Budget, ceiling: &Budget, who: Granters) {
     let login = decision.poster.login.clone();
-    let may = match who {
-        Granters::Nobody => false,
-        Granters::Admins => decision.right >= Access::Admin,
-        Granters::Writers => decision.right >= Access::Write,
-    };
+    let may = who.include(decision.right);
     let bar = match may {
         true => draft.task.granted.bar(more, ceiling),
         false => Some(BudgetBar::Who { admins: who == Granters::Admins }),

@@ -1,8 +1,9 @@
 //! Decisions of people: who may, about which checkpoint, used once (security 17–19).
 
-use super::{DOUBT_MS, Draft, advance, ask, budget, go_on, host, unrun};
+use super::{DOUBT_MS, Draft, advance, ask, budget, go_on, host, steer, unrun};
 use crate::{
-    Access, Checkpoint, Commit, Decision, Effect, End, Event, NO_RIGHT, Notice, Source, State, TaskKind, Verb,
+    Access, Checkpoint, Commit, Decision, Effect, End, Event, NO_RIGHT, NOT_AMONG, Notice, Source, State, TaskKind,
+    Verb,
 };
 
 /// Fewer digits of a commit name nothing.
@@ -11,14 +12,20 @@ const SHORTEST_COMMIT: usize = 7;
 pub(super) fn decided(draft: &mut Draft, decision: &Decision) {
     advance::end_by_words(draft, decision);
     let login = decision.poster.login.clone();
+    if let (Some(whom), Some(verb)) = (&decision.barred, decision.verb.command())
+        && decision.right >= decision.verb.least()
+    {
+        return not_among(draft, decision, verb, whom);
+    }
     match &decision.verb {
         Verb::Status if decision.right >= Access::Read => return draft.answer(decision, Notice::Status),
+        Verb::Cost if decision.right >= Access::Read => return draft.answer(decision, Notice::Cost),
         Verb::Help if decision.right >= Access::Read => return draft.answer(decision, Notice::Help),
         Verb::Unknown { word, why } if decision.right >= Access::Read => {
             let notice = Notice::UnknownCommand { word: word.clone(), why: why.clone() };
             return draft.answer(decision, notice);
         }
-        Verb::Status | Verb::Help | Verb::Unknown { .. } => return,
+        Verb::Status | Verb::Cost | Verb::Help | Verb::Unknown { .. } => return,
         // Words that are awaited are asked for again.
         Verb::Say { .. } if decision.edited && decision.right >= Access::Write && ask::answers(draft, decision) => {}
         Verb::Say { .. } if decision.edited || decision.right < Access::Write => return,
@@ -31,7 +38,11 @@ pub(super) fn decided(draft: &mut Draft, decision: &Decision) {
         | Verb::Say { .. }
         | Verb::Allow { .. }
         | Verb::Deny { .. }
-        | Verb::Budget { .. } => {}
+        | Verb::Budget { .. }
+        | Verb::Pause
+        | Verb::Retry
+        | Verb::Ask { .. }
+        | Verb::Model { .. } => {}
     }
     if decision.edited {
         return draft.refuse(decision, "edited", Notice::Edited { login });
@@ -47,8 +58,12 @@ fn verb_name(verb: &Verb) -> &'static str {
         Verb::Approve { .. } => "approve",
         Verb::Changes { .. } => "request changes",
         Verb::Stop => "stop",
+        Verb::Pause => "pause",
+        Verb::Retry => "retry",
         Verb::Resume => "resume",
         Verb::Status => "status",
+        Verb::Cost => "cost",
+        Verb::Ask { .. } => "ask",
         Verb::Help => "help",
         Verb::Fix { .. } => "fix",
         Verb::Plan { .. } => "plan",
@@ -56,6 +71,7 @@ fn verb_name(verb: &Verb) -> &'static str {
         Verb::Allow { .. } => "allow",
         Verb::Deny { .. } => "deny",
         Verb::Budget { .. } => "budget",
+        Verb::Model { .. } => "model",
         Verb::Unknown { .. } => "unknown",
     }
 }
@@ -69,6 +85,15 @@ fn no_right(draft: &mut Draft, decision: &Decision) {
     draft.refused(decision, NO_RIGHT);
 }
 
+/// As [`no_right`], where the operator lets others say it.
+fn not_among(draft: &mut Draft, decision: &Decision, verb: &str, whom: &str) {
+    let (login, verb, whom) = (decision.poster.login.clone(), verb.to_owned(), whom.to_owned());
+    if !draft.task.told_no_right.contains(&decision.poster.id) {
+        draft.answer(decision, Notice::NotAmong { login, verb, whom });
+    }
+    draft.refused(decision, NOT_AMONG);
+}
+
 fn allowed(draft: &mut Draft, decision: &Decision) {
     let login = decision.poster.login.clone();
     if ask::keep_for_later(draft, decision) {
@@ -76,12 +101,22 @@ fn allowed(draft: &mut Draft, decision: &Decision) {
     }
     match &decision.verb {
         Verb::Stop => draft.end(End::Cancelled { by: login.clone() }, Notice::Cancelled { login }),
+        Verb::Ask { question } => {
+            let number = decision.number;
+            draft.answer(decision, Notice::Reply { login, number, question: question.clone() });
+        }
+        Verb::Pause => steer::pause(draft, decision),
+        Verb::Retry => draft.end(End::Cancelled { by: login.clone() }, Notice::Retried { login }),
         Verb::Resume => go_on::resume(draft, decision),
+        Verb::Model { id, among } => steer::model(draft, decision, id, among),
         Verb::Budget { more, ceiling, who } => budget::grant(draft, decision, more, ceiling, *who),
         Verb::Allow { host, repo, bar } => host::allow(draft, decision, host, *repo, bar.as_ref()),
         Verb::Deny { host, kept } => host::deny(draft, decision, host, *kept),
+        Verb::Plan { terms, .. } | Verb::Fix { terms, .. } if !terms.is_empty() => {
+            draft.refuse(decision, "its options are for a task that begins", Notice::TermsTooLate { login });
+        }
         Verb::Plan { .. } => draft.answer(decision, Notice::AlreadyLive),
-        Verb::Fix { words } => {
+        Verb::Fix { words, .. } => {
             if draft.task.kind == TaskKind::Plan && matches!(draft.task.state, State::AwaitingReview { .. }) {
                 judge(draft, decision, Some(words.clone()));
             } else {
@@ -106,7 +141,7 @@ fn allowed(draft: &mut Draft, decision: &Decision) {
             | State::Paused { .. }
             | State::Ended { .. } => early(draft, decision),
         },
-        Verb::Status | Verb::Help | Verb::Unknown { .. } => {}
+        Verb::Status | Verb::Cost | Verb::Help | Verb::Unknown { .. } => {}
     }
 }
 

@@ -8,6 +8,7 @@ mod decide;
 mod go_on;
 mod host;
 mod publish;
+mod steer;
 mod suspend;
 mod unrun;
 mod work;
@@ -142,6 +143,7 @@ fn take(draft: &mut Draft, input: &Input) {
             let to = To::Seen { seq: draft.task.seq };
             draft.want(Effect::Comment { to, notice: notice.clone() });
         }
+        Input::ReplyStarting { .. } | Input::Replied { .. } => steer::asked(draft, input),
         Input::Decided { decision } => decide::decided(draft, decision),
         Input::Ordered { order } => go_on::ordered(draft, *order),
         Input::EffectFailed { effect, failure } => failed(draft, effect, failure),

@@ -77,7 +77,7 @@ fn what_is_risky_or_final_waits_for_a_person() {
 
 #[test]
 fn any_other_word_of_a_writer_ends_it() {
-    let fix = || Verb::Fix { words: String::new() };
+    let fix = || Verb::Fix { words: String::new(), terms: Terms::default() };
     let said: [fn() -> Verb; 8] = [
         || Verb::Say { items: Vec::new() },
         || Verb::Changes { items: Vec::new() },
@@ -85,7 +85,7 @@ fn any_other_word_of_a_writer_ends_it() {
         || Verb::Approve { checkpoint: None, commit: None, next: 5 },
         || Verb::Resume,
         || Verb::Allow { host: "a.test".into(), repo: false, bar: None },
-        || Verb::Fix { words: String::new() },
+        || Verb::Fix { words: String::new(), terms: Terms::default() },
         || Verb::Unknown { word: "aprove".into(), why: None },
     ];
     for verb in said {

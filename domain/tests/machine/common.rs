@@ -31,6 +31,8 @@ pub fn request(kind: TaskKind) -> Request {
         every: 5,
         has_upstream: true,
         hosts: Vec::new(),
+        terms: Default::default(),
+        earlier: None,
     }
 }
 
@@ -81,6 +83,7 @@ pub fn approval(number: i64) -> Decision {
         text_hash: String::new(),
         edited: false,
         in_advance: false,
+        barred: None,
         verb: Verb::approve(),
     }
 }

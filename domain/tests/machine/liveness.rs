@@ -32,6 +32,7 @@ fn moves() -> impl Strategy<Value = Vec<Move>> {
         6 => Just(Verb::approve()),
         3 => Just(Verb::Changes { items: Vec::new() }),
         3 => Just(Verb::Resume),
+        1 => Just(Verb::Pause),
         1 => Just(more_actions()),
         1 => Just(Verb::Say { items: Vec::new() }),
     ];

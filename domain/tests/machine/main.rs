@@ -10,5 +10,6 @@ mod orders;
 mod pauses;
 mod plan;
 mod properties;
+mod steer;
 mod table;
 mod words;

@@ -129,7 +129,7 @@ fn every_way_into_work_takes_a_slot() {
     let mut plan = Walk::running(TaskKind::Plan);
     plan.answer(vec![done()]).feed(Input::AnswerPosted { n: 1, number: 100 });
     plan.crowded = true;
-    plan.decide(said(101, Verb::Fix { words: String::new() }));
+    plan.decide(said(101, Verb::Fix { words: String::new(), terms: Terms::default() }));
     for walk in [&mut approved, &mut changed, &mut resumed, &mut plan] {
         assert_eq!(walk.task.state, State::Queued);
         let works = walk.last.effects.iter().any(|effect| effect.queue() == Queue::Work);

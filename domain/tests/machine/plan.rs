@@ -71,7 +71,7 @@ fn a_person_s_own_list_replaces_the_agents() {
     let fix = |number, words: &str| Decision {
         source: Source::Comment(number),
         commit: None,
-        verb: Verb::Fix { words: words.into() },
+        verb: Verb::Fix { words: words.into(), terms: Terms::default() },
         ..approval(number)
     };
     walk.decide(fix(101, "\n1. change b only\n2. test b"));

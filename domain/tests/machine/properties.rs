@@ -21,10 +21,15 @@ fn verb() -> impl Strategy<Value = Verb> {
         6 => (0u8..4).prop_map(|next| Verb::Approve { checkpoint: None, commit: None, next }),
         2 => Just(Verb::Changes { items: Vec::new() }),
         1 => Just(more_actions()),
-        1 => Just(Verb::Resume),
+        2 => Just(Verb::Resume),
+        1 => Just(Verb::Pause),
+        1 => any::<bool>().prop_map(|listed| Verb::Model {
+            id: "m".into(),
+            among: if listed { vec!["m".into()] } else { Vec::new() },
+        }),
         1 => Just(Verb::Status),
         1 => Just(Verb::Say { items: Vec::new() }),
-        1 => Just(Verb::Fix { words: String::new() }),
+        1 => Just(Verb::Fix { words: String::new(), terms: Terms::default() }),
         1 => any::<bool>().prop_map(|repo| Verb::Allow { host: "a.test".into(), repo, bar: None }),
         1 => Just(Verb::Deny { host: "a.test".into(), kept: false }),
     ]
@@ -315,6 +320,9 @@ fn segment() -> impl Strategy<Value = Segment> {
 fn say(walk: &mut Walk, segment: &Segment, moment: u8, number: i64) {
     if let Some((_, verb)) = segment.word.as_ref().filter(|(at, _)| *at == moment) {
         walk.decide(Decision { verb: verb.clone(), ..approval(number) });
+        if walk.task.state.name() == "paused" {
+            walk.decide(Decision { verb: Verb::Resume, ..approval(number + 1) });
+        }
     }
 }
 

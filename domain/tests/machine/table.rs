@@ -240,7 +240,7 @@ fn a_read_only_task_writes_nothing_answers_and_may_become_a_fix() {
     assert!(walk.wants("review"));
     walk.feed(Input::AnswerPosted { n: 1, number: 100 });
     let mut decision = approval(101);
-    decision.verb = Verb::Fix { words: "as planned".into() };
+    decision.verb = Verb::Fix { words: "as planned".into(), terms: Terms::default() };
     decision.source = Source::Comment(101);
     walk.decide(decision);
     assert_eq!((walk.task.kind, walk.task.state.name()), (TaskKind::Fix, "running"));

@@ -28,13 +28,16 @@ impl Cut {
     }
 }
 
-/// The first turn since another model began to be asked, or the first one again after a checkpoint; 0 where that never was. Two entries may have
+/// The first turn since another model began to be asked, a person named one, or the first one was asked again after a checkpoint; 0 where that never was. Two entries may have
 /// the same model at different servers, so a label does not tell.
 pub(super) fn switched(log: &[Event]) -> u32 {
-    let (mut since, mut other, mut last) = (0, false, 0);
+    let (mut since, mut other, mut last, mut asked) = (0, false, 0, 0);
     for event in log {
         match event {
+            Event::ModelCallStarted { turn, .. } => asked = *turn,
             Event::TurnCompleted { turn, .. } => last = *turn,
+            // The turn that was asked for before may still be the other one's.
+            Event::ModelChosen { .. } => since = last.max(asked) + 1,
             Event::ModelCallUncharged { turn, fallback: Some(_) } => (since, other) = (*turn, true),
             Event::CheckpointPosted { .. } | Event::Answered { .. } if other => (since, other) = (last + 1, false),
             _ => {}

@@ -88,8 +88,14 @@ impl<'a> Replay<'a> {
             true => String::new(),
             false => self.fence.wrap(&format!("the task, by {asker}"), Trust::Write, &command),
         };
+        let tried = request
+            .earlier
+            .as_ref()
+            .map(|earlier| earlier.tried.iter().map(|line| format!("- {line}\n")).collect::<String>());
+        let earlier = tried.map(|lines| self.fence.wrap("what an earlier attempt came to", Trust::None, &lines));
         let values = context! {
             asker, words,
+            earlier => earlier.unwrap_or_default(),
             read_only => request.kind == TaskKind::Plan,
             issue => request.issue,
             repository => self.fence.inline(&request.repository),

@@ -5,6 +5,8 @@ use domain::Event;
 /// Every event by its name: a new one does not compile before somebody decided whether the model is told of it.
 pub(super) fn unsaid(event: &Event) {
     match event {
+        // Between people and the host.
+        Event::ModelChosen { .. } | Event::ReplyStarted { .. } | Event::Replied { .. } => {}
         // What the model needn't know, or learns by another event.
         Event::SlotGranted
         | Event::Looked { .. }

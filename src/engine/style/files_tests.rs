@@ -36,6 +36,8 @@ pub fn asking(body: &str) -> Event {
             every: 5,
             has_upstream: false,
             hosts: Vec::new(),
+            terms: Default::default(),
+            earlier: None,
         }),
     }
 }
@@ -138,6 +140,7 @@ pub fn changes() -> Event {
         text_hash: String::new(),
         edited: false,
         in_advance: false,
+        barred: None,
         verb: Verb::Changes { items },
     };
     Event::DecisionUsed { decision: Box::new(decision), n: 1 }

@@ -82,3 +82,28 @@ pub async fn a_deleted_task_is_charged_until_its_month_ends(fresh: Fresh) {
     while store.prune(Before { tasks: Some(1), ..Before::default() }).await.expect("pruned") {}
     assert_eq!(spent(0).await, 0);
 }
+
+/// A person's question is asked beside the work: its charge neither takes the work's place nor is taken for it.
+pub async fn a_question_beside_a_call_is_charged_by_itself(fresh: Fresh) {
+    let store = fresh.open().await;
+    let id = running(&store, "opened:4").await;
+    let asks = |call: u32| Input::ReplyStarting { number: 7, call, worst_micro_usd: 50 };
+    say(&store, id, DAY + 3, "lost", asks(1)).await;
+    say(&store, id, DAY + 4, "start", Input::ModelCallStarting { turn: 1, worst_micro_usd: 100 }).await;
+    say(&store, id, DAY + 5, "asks", asks(2)).await;
+    assert_eq!(store.spent_since(DAY, None).await.expect("read"), 200);
+    say(&store, id, DAY + 6, "answer", answer(70, "the worker")).await;
+    let usage = Usage { input: 3, output: 4, ..Usage::default() };
+    let (text, model) = ("it does".to_owned(), "who answers".to_owned());
+    say(&store, id, DAY + 7, "said", Input::Replied { number: 7, call: 2, text, usage, micro_usd: 9, model }).await;
+    let task = store.task(id).await.expect("folded");
+    assert_eq!(
+        (task.spent.micro_usd, task.spent.tokens, task.spent.actions),
+        (129, 25, 0),
+        "the lost one stays charged"
+    );
+    assert_eq!(store.spent_since(DAY, None).await.expect("read"), 129);
+    let costs = store.costs(CostBy::Model, 0).await.expect("read");
+    let costs: Vec<(&str, i64, i64)> = costs.iter().map(|row| (row.of.as_str(), row.calls, row.micro_usd)).collect();
+    assert_eq!(costs, [("the worker", 1, 70), ("", 1, 50), ("who answers", 1, 9)]);
+}

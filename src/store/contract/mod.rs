@@ -90,6 +90,7 @@ on_both! {
     charges::a_deleted_task_is_charged_until_its_month_ends,
     pictures::a_picture_is_kept_once_for_its_task_and_goes_with_it,
     pictures::pictures_of_a_task_have_a_bound,
+    charges::a_question_beside_a_call_is_charged_by_itself,
     leases::a_repository_is_one_hosts_until_its_lease_ends,
     leases::a_later_life_of_a_host_has_its_leases_at_once,
     leases::what_another_host_works_for_is_not_written,

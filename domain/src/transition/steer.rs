@@ -1,0 +1,54 @@
+//! Commands that change how a task goes on, `/pause` and `/model`; and what questions about it cost.
+
+use super::Draft;
+use crate::{Decision, Event, Input, Notice, PauseReason, State};
+
+/// Everything stands still, whatever the task is in the middle of; `/resume` goes on there.
+pub(super) fn pause(draft: &mut Draft, decision: &Decision) {
+    let login = decision.poster.login.clone();
+    match draft.task.state {
+        // What is approved waits to be fetched: nothing works that could stand still.
+        State::Paused { .. } | State::Approved { .. } | State::Ended { .. } => {
+            draft.refuse(decision, "nothing to pause", Notice::NothingToPause { login });
+        }
+        State::Queued
+        | State::Preparing
+        | State::Running
+        | State::Publishing { .. }
+        | State::AwaitingReview { .. }
+        | State::Asking { .. }
+        | State::Verifying { .. }
+        | State::FinalReview { .. } => draft.pause(PauseReason::Asked { login }),
+    }
+}
+
+/// `among`: what the operator lets commands name.
+pub(super) fn model(draft: &mut Draft, decision: &Decision, id: &str, among: &[String]) {
+    let (login, id) = (decision.poster.login.clone(), id.to_owned());
+    if !among.contains(&id) {
+        let among = among.to_vec();
+        return draft.refuse(decision, "no such model", Notice::NoSuchModel { login, id, among });
+    }
+    draft.emit(Event::ModelChosen { id: id.clone(), decision: Box::new(decision.clone()) });
+    draft.answer(decision, Notice::ModelChosen { login, id });
+}
+
+/// What a question of a person's costs and got, beside whatever the task is in the middle of. `take` names every input.
+#[expect(clippy::wildcard_enum_match_arm)]
+pub(super) fn asked(draft: &mut Draft, input: &Input) {
+    match input {
+        Input::ReplyStarting { number, call, worst_micro_usd } => {
+            let (number, call, worst_micro_usd) = (*number, *call, *worst_micro_usd);
+            draft.emit(Event::ReplyStarted { number, call, worst_micro_usd });
+        }
+        Input::Replied { number, call, text, usage, micro_usd, model } => draft.emit(Event::Replied {
+            number: *number,
+            call: *call,
+            text: text.clone(),
+            usage: *usage,
+            micro_usd: *micro_usd,
+            model: model.clone(),
+        }),
+        _ => {}
+    }
+}

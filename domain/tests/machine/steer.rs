@@ -1,0 +1,65 @@
+//! Commands that change how a task goes on: a pause of a person's, another model, options where a task is at work.
+
+use crate::common::*;
+use caisson_domain::*;
+
+fn said(number: i64, verb: Verb) -> Decision {
+    Decision { source: Source::Comment(number), commit: None, verb, ..approval(number) }
+}
+
+#[test]
+fn a_pause_stands_still_wherever_it_comes_and_a_resume_goes_on_there() {
+    let mut queued = Walk::new(TaskKind::Fix);
+    let mut running = Walk::running(TaskKind::Fix);
+    running.answer(vec![bash(), bash()]);
+    let mut asking = Walk::running(TaskKind::Fix);
+    asking.answer(vec![ask()]);
+    let mut waiting = Walk::at_checkpoint();
+    for walk in [&mut queued, &mut running, &mut asking, &mut waiting] {
+        let before = walk.task.state.clone();
+        walk.decide(said(201, Verb::Pause));
+        let asked = PauseReason::Asked { login: "p7".into() };
+        assert_eq!(walk.task.state, State::Paused { reason: asked, from: Box::new(before.clone()) });
+        assert!(walk.wants("rest"));
+        walk.decide(said(202, Verb::Pause));
+        assert!(matches!(walk.notice(), Some(Notice::NothingToPause { .. })));
+        walk.decide(said(203, Verb::Resume));
+        assert_eq!(walk.task.state, before);
+    }
+    assert_eq!(running.task.used, 1, "a pause resets no count");
+    running.decide(Decision { right: Access::Read, ..said(204, Verb::Pause) });
+    assert_eq!(running.task.state, State::Running, "somebody who may not write lets nothing stand still");
+}
+
+#[test]
+fn a_model_is_named_only_where_the_operator_lets_people_name_it() {
+    let mut walk = Walk::at_checkpoint();
+    let model = |among: &[&str]| Verb::Model { id: "local".into(), among: among.iter().map(|&id| id.into()).collect() };
+    walk.decide(said(201, model(&["big"])));
+    assert!(matches!(walk.notice(), Some(Notice::NoSuchModel { .. })) && walk.task.model.is_none());
+    walk.decide(said(202, model(&["big", "local"])));
+    assert_eq!(walk.task.model.as_deref(), Some("local"));
+    assert!(walk.task.answering.is_none() && walk.task.state.name() == "awaiting-review", "it decides nothing else");
+    assert_eq!(Task::fold(TaskId(1), &walk.log).model, walk.task.model);
+}
+
+#[test]
+fn options_where_a_task_is_at_work_are_answered_and_change_nothing() {
+    let mut plan = Walk::running(TaskKind::Plan);
+    plan.answer(vec![done()]).feed(Input::AnswerPosted { n: 1, number: 100 });
+    let terms = Terms { model: Some("local".into()), ..Terms::default() };
+    let before = plan.task.state.clone();
+    plan.decide(said(201, Verb::Fix { words: "go".into(), terms }));
+    assert!(matches!(plan.notice(), Some(Notice::TermsTooLate { .. })));
+    assert_eq!((&plan.task.state, plan.task.kind), (&before, TaskKind::Plan));
+}
+
+#[test]
+fn a_stored_command_without_options_is_read_and_written_as_it_was() {
+    let stored = r#"{"verb":"fix","words":"it"}"#;
+    let verb: Verb = serde_json::from_str(stored).expect("read");
+    assert_eq!(verb, Verb::Fix { words: "it".into(), terms: Terms::default() });
+    assert_eq!(serde_json::to_string(&verb).expect("written"), stored);
+    let request = serde_json::to_string(&request(TaskKind::Fix)).expect("written");
+    assert!(!request.contains("terms") && !request.contains("earlier"), "{request}");
+}

@@ -1,0 +1,131 @@
+//! Options of a command: `--name value` or `--name=value` directly behind its word. Each command says which it has; whatever else looks
+//! like one is answered with those, and nothing of the command is followed. Pure.
+
+use super::amounts::amounts;
+use domain::Terms;
+
+/// The longest value that is taken, in bytes; the names of branches and toolchains are shorter.
+const MAX_VALUE: usize = 100;
+
+/// One option of a command.
+#[derive(Clone, Copy, Debug)]
+pub struct Opt {
+    /// Its word, without the dashes.
+    pub name: &'static str,
+    /// A value as somebody would write it.
+    pub example: &'static str,
+    /// What it does, as the help says it.
+    pub effect: &'static str,
+    /// Takes the value up; otherwise why it is none, in half a sentence.
+    pub(super) take: fn(&str, &mut Terms) -> Result<(), String>,
+}
+
+/// What `/fix` and `/plan` may say of the task that they begin.
+pub(super) const OF_A_START: [Opt; 4] = [
+    Opt {
+        name: "budget",
+        example: "2usd",
+        effect: "what the task may use: `2usd`, or several as `2usd,30actions`; less than usual for everybody, more for those who may grant it",
+        take: |value, terms| {
+            let why = "`--budget` is written without spaces: `2usd`, `30actions`, `20min`, `100ktokens`, or several with commas";
+            terms.budget = Some(amounts(value).ok_or(why)?);
+            Ok(())
+        },
+    },
+    Opt {
+        name: "toolchain",
+        example: "rust",
+        effect: "what its sandbox is made from, of what the operator offers",
+        take: |value, terms| {
+            terms.toolchain = Some(named(value, "@._+-")?);
+            Ok(())
+        },
+    },
+    Opt {
+        name: "model",
+        example: "local",
+        effect: "who works on it, of the models that the operator lets people name",
+        take: |value, terms| {
+            terms.model = Some(named(value, "-")?);
+            Ok(())
+        },
+    },
+    Opt {
+        name: "branch",
+        example: "main",
+        effect: "what it begins from; only the branch that is protected for it",
+        take: |value, terms| {
+            terms.branch = Some(named(value, "/._-")?);
+            Ok(())
+        },
+    },
+];
+
+/// A value of ASCII letters, digits and what else such a name may hold.
+pub(super) fn named(value: &str, more: &str) -> Result<String, String> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || more.contains(c);
+    match (1..=MAX_VALUE).contains(&value.len()) && value.chars().all(plain) {
+        true => Ok(value.to_owned()),
+        false => Err("that is no name".to_owned()),
+    }
+}
+
+/// What the options at the beginning of a command's own line ask for, and the words behind them.
+///
+/// # Errors
+/// Half a sentence for whoever wrote it: an option that there is not, one that stands twice or behind the words, a value that is none.
+pub(super) fn split<'a>(text: &'a str, options: &[Opt]) -> Result<(Terms, String), String> {
+    let end = text.find(['\n', '\r']).unwrap_or(text.len());
+    let mut line = text[..end].trim_start();
+    let (mut terms, mut seen) = (Terms::default(), Vec::new());
+    let next = |line: &mut &'a str| {
+        let word = line.split_whitespace().next().unwrap_or_default();
+        *line = line[word.len()..].trim_start();
+        word
+    };
+    while let Some(name) = dashed(line.split_whitespace().next().unwrap_or_default(), options) {
+        let word = next(&mut line);
+        let Some(option) = options.iter().find(|option| option.name == name) else {
+            return Err(format!("there is no option --{}; it has {}", shown(&name), listed(options)));
+        };
+        if seen.contains(&option.name) {
+            return Err(format!("--{} stands there twice", option.name));
+        }
+        seen.push(option.name);
+        let value = match word.split_once('=') {
+            Some((_, value)) => value,
+            None => next(&mut line),
+        };
+        let value = value.trim_matches('`');
+        if value.is_empty() || dashed(value, options).is_some() {
+            return Err(format!("--{0} wants a value, as in `--{0} {1}`", option.name, option.example));
+        }
+        (option.take)(value, &mut terms).map_err(|why| format!("of --{} {}: {why}", option.name, shown(value)))?;
+    }
+    let late = line.split_whitespace().filter_map(|word| dashed(word, options));
+    if let Some(late) = late.into_iter().find(|name| options.iter().any(|option| option.name == name)) {
+        return Err(format!(
+            "--{late} stands behind the words; options stand directly behind the command (in backticks it is a word of the task)"
+        ));
+    }
+    Ok((terms, format!("{line}{}", &text[end..]).trim().to_owned()))
+}
+
+/// What somebody wrote, short enough for a sentence.
+fn shown(text: &str) -> String {
+    text.chars().take(40).collect()
+}
+
+fn listed(options: &[Opt]) -> String {
+    options.iter().map(|option| format!("--{}", option.name)).collect::<Vec<_>>().join(", ")
+}
+
+/// The name behind two dashes, or behind the one that phones make of them where it is an option's.
+fn dashed(word: &str, options: &[Opt]) -> Option<String> {
+    let name = |rest: &str| rest.split('=').next().unwrap_or_default().to_ascii_lowercase();
+    if let Some(rest) = word.strip_prefix("--") {
+        return rest.starts_with(|c: char| c.is_ascii_alphabetic()).then(|| name(rest));
+    }
+    let name = name(word.strip_prefix(['—', '–'])?);
+    options.iter().any(|option| option.name == name).then_some(name)
+}

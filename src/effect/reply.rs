@@ -1,0 +1,168 @@
+//! A question of a person's about a task, answered by its model from the log and the last commit. Part of posting the answer: it is asked at most
+//! twice, its worst case is charged before it goes out, and what was answered is in the log before it is posted. It has no tools and decides
+//! nothing. Tests: `tests/stories/questions.rs`.
+
+use super::money::Purse;
+use super::repository::Repositories;
+use super::speaker::{Speaker, Speakers};
+use crate::engine::{self, Question, Ready, TurnAnswer, TurnError};
+use crate::llm::Silent;
+use crate::llm::retry::Patience;
+use crate::message;
+use crate::store::{EffectRow, Store};
+use crate::text::{cut, redacted};
+use crate::thread::Feed;
+use crate::trouble::Trouble;
+use domain::{Event, Input, Task, Usage};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+/// How long what else is to be said of this task waits for it.
+const PATIENCE: Duration = Duration::from_secs(120);
+/// Calls for one question whose answers may have been lost.
+const MOST_CALLS: usize = 2;
+/// Questions of one task that are answered: who wants more asks the log.
+const MOST_QUESTIONS: usize = 50;
+/// The most of an answer that is kept, in characters.
+const LONGEST: usize = 6_000;
+/// Files of the question that are shown, and bytes of each.
+const MOST_FILES: usize = 4;
+const MOST_BYTES: u64 = 64 << 10;
+const OVER: &str = "the task is over";
+const TOO_LITTLE: &str = "what the task may still use does not suffice for a call (`/cost` says what is left, `/budget …` grants more), or \
+                          the model holds too little";
+
+/// Answers questions.
+pub(super) struct Replies {
+    pub store: Store,
+    pub repositories: Arc<Repositories>,
+    pub speakers: Arc<Speakers>,
+    pub purse: Arc<Purse>,
+    /// The number of this process's life.
+    pub epoch: i64,
+}
+
+impl Replies {
+    /// The text that answers the question with this number in the forge's order.
+    pub(super) async fn text(
+        &self,
+        task: &Task,
+        row: &EffectRow,
+        (number, login, question): (i64, &str, &str),
+        feed: &dyn Feed,
+    ) -> Result<String, Trouble> {
+        let log: Vec<Event> = self.store.log(task.id).await?.into_iter().map(|(_, event)| event).collect();
+        if let Some(text) = log.iter().find_map(|event| stored_answer(event, number, login)) {
+            return Ok(text);
+        }
+        if let Some(why) = self.bar(task, &log, number) {
+            return Ok(message::unanswered(login, why));
+        }
+        let speaker = self.speakers.of(task);
+        let files = self.files(task, question).await;
+        let asked = Question { login, words: question, files: &files };
+        let Some(ready) = engine::reply(task, &log, &asked, &speaker.engine, speaker.model.as_ref()) else {
+            return Ok(message::unanswered(login, TOO_LITTLE));
+        };
+        let call = u32::try_from(calls(&log, None)).unwrap_or(u32::MAX).saturating_add(1);
+        let key = |what: &str| format!("reply:{what}:{}:{number}:{}:{}", task.id, self.epoch, row.tries);
+        {
+            let _one = self.purse.spending.lock().await;
+            if self.purse.day_spent(task, ready.worst_micro_usd).await?.is_some() {
+                return Ok(message::unanswered(login, "the day's money is used up"));
+            }
+            let starting = Input::ReplyStarting { number, call, worst_micro_usd: ready.worst_micro_usd };
+            if feed.feed(task.id, &key("asks"), starting).await?.is_none_or(|now| now.state.ended()) {
+                return Ok(message::unanswered(login, OVER));
+            }
+        }
+        match answered(speaker, &ready, number).await {
+            None => Ok(message::unanswered(login, "the model did not answer in time")),
+            Some(TurnAnswer { text, usage, micro_usd, model, .. }) => {
+                let text = redacted(cut(&text, LONGEST).0).0.into_owned();
+                let said = worded(login, &model, &text);
+                let replied = Input::Replied { number, call, text, usage, micro_usd, model };
+                feed.feed(task.id, &key("said"), replied).await?;
+                Ok(said)
+            }
+        }
+    }
+
+    /// Why no model is asked.
+    fn bar(&self, task: &Task, log: &[Event], number: i64) -> Option<&'static str> {
+        if task.state.ended() {
+            Some(OVER)
+        } else if calls(log, Some(number)) >= MOST_CALLS {
+            Some("the answers of two calls to the model were lost")
+        } else if calls(log, None) >= MOST_QUESTIONS {
+            Some("this task has answered 50 questions already")
+        } else if self.speakers.there(task).is_err() {
+            Some("the model that was named for this task can't be asked any more; name another with `/model`")
+        } else {
+            None
+        }
+    }
+
+    /// Files that the question names, as they stand in the task's last commit; those that are not there tell nothing.
+    async fn files(&self, task: &Task, question: &str) -> Vec<(String, String)> {
+        let Some((request, commit)) = task.request.as_ref().zip(task.head.as_ref().or(task.base.as_ref())) else {
+            return Vec::new();
+        };
+        let mut found: Vec<(String, String)> = Vec::new();
+        let trimmed = |word: &str| word.trim_matches(|c: char| !c.is_alphanumeric() && c != '_').to_owned();
+        for path in question.split_whitespace().map(trimmed).filter(|word| word.contains(['.', '/'])).take(20) {
+            if found.len() == MOST_FILES || found.iter().any(|(known, _)| *known == path) {
+                continue;
+            }
+            let shown = self.repositories.repos.show(&request.repository, commit, &path, MOST_BYTES).await;
+            if let Ok(Some(bytes)) = shown {
+                found.push((path, String::from_utf8_lossy(&bytes).into_owned()));
+            }
+        }
+        found
+    }
+}
+
+/// What the model answers; empty words where it certainly cost nothing, none where it may have.
+async fn answered(speaker: &Speaker, ready: &Ready, number: i64) -> Option<TurnAnswer> {
+    let (patience, cancel) = (Patience::default(), CancellationToken::new());
+    let asking = engine::converse(speaker.model.as_ref(), ready, &Silent, &patience, &cancel);
+    let answer = tokio::time::timeout(PATIENCE, asking).await.unwrap_or(Err(TurnError::Cancelled));
+    answer
+        .or_else(|error| {
+            tracing::warn!(number, %error, "a question is not answered");
+            let nothing = TurnAnswer {
+                turn: ready.turn,
+                text: String::new(),
+                calls: Vec::new(),
+                usage: Usage::default(),
+                micro_usd: 0,
+                duration_ms: 0,
+                model: speaker.model.label(),
+                vendor: None,
+            };
+            if error.may_cost() { Err(error) } else { Ok(nothing) }
+        })
+        .ok()
+}
+
+/// Calls for questions that went out; with a number, for that one alone.
+fn calls(log: &[Event], of: Option<i64>) -> usize {
+    let is_one = |event: &&Event| matches!(event, Event::ReplyStarted { number, .. } if of.is_none_or(|wanted| wanted == *number));
+    log.iter().filter(is_one).count()
+}
+
+fn stored_answer(event: &Event, of: i64, login: &str) -> Option<String> {
+    match event {
+        Event::Replied { number, text, model, .. } if *number == of => Some(worded(login, model, text)),
+        _ => None,
+    }
+}
+
+fn worded(login: &str, model: &str, text: &str) -> String {
+    match text.trim() {
+        "" => message::unanswered(login, "the model could not be asked"),
+        text => message::replied(login, model, text),
+    }
+}

@@ -1,0 +1,163 @@
+//! What a model is asked so that it answers a person's question about a task. It has no tools and takes no part in the work: what it says is
+//! posted, and decides nothing. Pure.
+
+use domain::{Event, OutcomeStatus, Task, VerdictKind};
+use minijinja::context;
+
+use super::fence::{Fence, Trust, seen};
+use super::style::Reader;
+use super::turn::Ready;
+use super::{EngineConfig, budget, context as sizes, prompt};
+use crate::llm::{Model, ModelRequest, Turn};
+use crate::text::{cut, one_line};
+
+/// The most of the material that is sent, in characters: about 12,000 tokens.
+const MOST: usize = 48_000;
+/// The longest answer that is asked for, in tokens.
+const MOST_OUTPUT: u64 = 900;
+/// Characters of one line of the log.
+const LINE: usize = 400;
+
+/// A question, and the files that it names as they stand in the last commit, each with its path. All foreign.
+pub struct Question<'a> {
+    /// Login of whoever asks.
+    pub login: &'a str,
+    /// What is asked.
+    pub words: &'a str,
+    /// Path and text.
+    pub files: &'a [(String, String)],
+}
+
+/// The call that asks; none where it does not fit into the model, or into what the task may still spend. It counts no action.
+pub fn reply(
+    task: &Task,
+    log: &[Event],
+    question: &Question<'_>,
+    config: &EngineConfig,
+    model: &dyn Model,
+) -> Option<Ready> {
+    // Half of the window at three characters for a token.
+    let room = usize::try_from(model.context_tokens() * 3 / 2).unwrap_or(MOST).min(MOST);
+    let mut request = asked(task, log, question, room, config)?;
+    let prompt_tokens = sizes::estimate(&request, &[]);
+    let left = budget::Left { actions: None, work_ms: None, ..budget::left(&task.granted, &task.spent) };
+    let wanted = config.max_output_tokens.min(MOST_OUTPUT);
+    let allowed = budget::allow(&left, &model.price(), prompt_tokens, wanted, model.context_tokens()).ok()?;
+    request.max_output_tokens = allowed.max_output_tokens;
+    let (reader, worst_micro_usd) = (Reader::Tools { spoken: false }, allowed.worst_micro_usd);
+    Some(Ready { turn: task.turn, request, reader, prompt_tokens, worst_micro_usd })
+}
+
+fn asked(
+    task: &Task,
+    log: &[Event],
+    question: &Question<'_>,
+    room: usize,
+    config: &EngineConfig,
+) -> Option<ModelRequest> {
+    let request = task.request.as_ref()?;
+    let fence = Fence::new(&config.secret, task.id);
+    let foreign = |source: &str, text: &str, most: usize| fence.wrap(source, Trust::None, cut(text, most).0);
+    let (words, _) = seen(&format!("Title: {}\n\n{}\n\n{}", request.title, request.body, request.words));
+    let lines = newest(&lines_of(log), room / 3);
+    let diff: String = log.iter().rev().find_map(changes).unwrap_or_default();
+    let files: Vec<String> =
+        question.files.iter().map(|(path, text)| foreign(path, text, room / 6 / question.files.len())).collect();
+    let values = context! {
+        task => foreign("the issue and the task", &words, room / 6),
+        log => foreign("the log", &lines, room / 3),
+        plan => task.plan.as_deref().map(|plan| foreign("the plan", plan, room / 12)).unwrap_or_default(),
+        diff => if diff.is_empty() { String::new() } else { foreign("the changes", &diff, room / 4) },
+        named => files,
+        asker => fence.inline(question.login),
+        question => fence.wrap("the question", Trust::Write, cut(&seen(question.words).0, room / 12).0),
+    };
+    let text = prompt::render("reply_question", values);
+    let system = prompt::render(
+        "reply_system",
+        context! { repository => fence.inline(&request.repository), nonce => fence.nonce() },
+    );
+    Some(ModelRequest {
+        system,
+        turns: vec![Turn::User { text }],
+        tools: Vec::new(),
+        max_output_tokens: MOST_OUTPUT,
+        temperature: Some(0.0),
+        seed: None,
+        cache_key: None,
+        must_call: false,
+    })
+}
+
+fn changes(event: &Event) -> Option<String> {
+    match event {
+        Event::TreeCaptured { tree, .. } if !tree.diff.is_empty() => Some(tree.diff.clone()),
+        _ => None,
+    }
+}
+
+/// As many of the last lines as there is room for.
+fn newest(lines: &[String], room: usize) -> String {
+    let mut left = room;
+    let kept = lines.iter().rev().take_while(|line| {
+        let chars = line.chars().count() + 1;
+        let fits = chars <= left;
+        left = left.saturating_sub(chars);
+        fits
+    });
+    let mut kept: Vec<&str> = kept.map(String::as_str).collect();
+    kept.reverse();
+    kept.join("\n")
+}
+
+/// The log in lines.
+fn lines_of(log: &[Event]) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut calls = Vec::new();
+    let mut put = |line: String| lines.push(cut(&one_line(&line), LINE).0.to_owned());
+    for event in log {
+        match event {
+            Event::TurnCompleted { text, calls: made, .. } => {
+                calls.clone_from(made);
+                if !text.trim().is_empty() {
+                    put(format!("the agent said: {text}"));
+                }
+            }
+            Event::ActionStarted { number, index, .. } => {
+                if let Some(call) = calls.get(*index as usize) {
+                    put(format!("action {number}: {} {}", call.name, call.arguments));
+                }
+            }
+            Event::ActionFinished { number, outcome } => {
+                put(format!("result of action {number}: {}: {}", ended(&outcome.status), outcome.text));
+            }
+            Event::DoneSaid { summary, .. } => put(format!("the agent said that it is done: {summary}")),
+            Event::CheckpointPosted { n, .. } => put(format!("checkpoint {n} was posted for review")),
+            Event::DecisionUsed { decision, n } => {
+                let changes = matches!(decision.verb, domain::Verb::Changes { .. });
+                let what = if changes { "asked for changes to" } else { "approved" };
+                put(format!("{} {what} checkpoint {n}", decision.poster.login));
+            }
+            Event::Verified { verdict, .. } => {
+                let kind = match verdict.kind {
+                    VerdictKind::Passed => "passed",
+                    VerdictKind::Failed => "failed",
+                    VerdictKind::None => "were not found",
+                };
+                put(format!("the checks {kind}: {}", verdict.tail));
+            }
+            Event::Paused { .. } => put("the task was paused".to_owned()),
+            Event::Resumed => put("the task was resumed".to_owned()),
+            _ => {}
+        }
+    }
+    lines
+}
+
+fn ended(status: &OutcomeStatus) -> String {
+    match status {
+        OutcomeStatus::Exited { code } => format!("exit code {code}"),
+        OutcomeStatus::Ok => "done".to_owned(),
+        _ => "it did not end by itself, or was not run".to_owned(),
+    }
+}

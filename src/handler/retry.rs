@@ -1,0 +1,82 @@
+//! `/retry` where no task is at work any more: a new attempt at the words of the newest task of this issue or pull request. The one that was
+//! at work was ended by the same text before; it is taken up under its own key only here, so a crash between the two loses nothing.
+//! Who: somebody with write access to the code, asked again. Tests: `tests/stories/retry.rs`.
+
+use super::reader::Reader;
+use super::start::Text;
+use super::terms::agree;
+use crate::checkpoint::tried;
+use crate::config::process::Repository;
+use crate::message;
+use crate::thread::words;
+use crate::trouble::Trouble;
+use domain::{Access, Decision, Earlier, Event, Input, Request, TaskId};
+use std::collections::HashMap;
+
+impl Reader {
+    /// Takes up a `/retry`; true when an attempt began.
+    pub(super) async fn retry(&self, entry: &Repository, number: u64, text: &Text, key: &str) -> Result<bool, Trouble> {
+        let login = &text.author.login;
+        if text.edited {
+            self.threads.answer_once(entry, number, key, &message::edited(login)).await?;
+            return Ok(false);
+        }
+        let right = self.threads.right(entry, &text.author, &mut HashMap::new()).await?;
+        if right < Access::Write {
+            self.refuse_once(entry, number, key, &text.author, &message::refused(login, "retry")).await?;
+            return Ok(false);
+        }
+        if self.barred(entry, number, key, text, (&text.verb, right)).await? {
+            return Ok(false);
+        }
+        let Some(row) = self.store.newest_task_of(&entry.key, number).await? else {
+            self.threads.answer_once(entry, number, key, &message::no_task(login, false)).await?;
+            return Ok(false);
+        };
+        let before = self.machine.look(TaskId(row.id)).await?;
+        let Some(first) = before.request.clone() else { return Ok(false) };
+        if !self.forge.issue(&self.threads.place(entry)?, first.issue).await?.open {
+            self.threads.answer_once(entry, number, key, &message::starts_elsewhere(login, false)).await?;
+            return Ok(false);
+        }
+        let agreed = match agree(&self.config, entry, &first.terms, (login, right)) {
+            Ok(agreed) => agreed,
+            Err(answer) => {
+                self.threads.answer_once(entry, number, key, &answer).await?;
+                return Ok(false);
+            }
+        };
+        if self.terms_barred(entry, number, key, text, (&first.terms, &agreed, right)).await? {
+            return Ok(false);
+        }
+        let log: Vec<Event> = self.store.log(before.id).await?.into_iter().map(|(_, event)| event).collect();
+        let request = Request {
+            kind: before.kind,
+            words: widened(&first, &log),
+            asker: words::account(&text.author),
+            source: text.source.clone(),
+            number: text.number,
+            branch: self.branch(entry, first.issue, &first.title).await?,
+            base_branch: entry.default_branch.clone(),
+            budget: agreed.budget,
+            every: domain::ACTIONS_PER_CHECKPOINT,
+            has_upstream: !entry.upstream.is_empty(),
+            hosts: self.store.grants(&entry.key).await?,
+            earlier: Some(Earlier { task: before.id, tried: tried(&before, &log) }),
+            ..first
+        };
+        let asking = text.evidence(number, right);
+        let more = agreed.more.map(|verb| Input::Decided { decision: Box::new(Decision { verb, ..asking }) });
+        Ok(self.machine.create(key, request, more.into_iter().collect()).await?.is_some())
+    }
+}
+
+/// The words of the first command, and those that widened a plan.
+fn widened(first: &Request, log: &[Event]) -> String {
+    let more = log.iter().filter_map(|event| match event {
+        Event::WidenedToFix { words } if !words.is_empty() => Some(words.as_str()),
+        _ => None,
+    });
+    let all: Vec<&str> = std::iter::once(first.words.as_str()).filter(|words| !words.is_empty()).chain(more).collect();
+    all.join("\n\n")
+}

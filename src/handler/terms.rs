@@ -1,0 +1,133 @@
+//! On what terms a task may begin: what options of `/fix` and `/plan` ask for, judged by what the operator offers and what this person may
+//! grant. All of it is judged before anything begins. Pure. Tests: below and `tests/stories/terms.rs`.
+
+use crate::config::Process;
+use crate::config::process::Repository;
+use crate::effect::granted;
+use crate::message;
+use domain::{Access, Budget, BudgetBar, Granters, Terms, Verb};
+
+/// What a task begins with.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Agreed {
+    /// What it may use at first.
+    pub budget: Budget,
+    /// What it is granted on top, as `/budget` grants it.
+    pub more: Option<Verb>,
+}
+
+/// What comes of the options of somebody with this right; otherwise why the task does not begin, and what to write instead.
+pub(super) fn agree(
+    config: &Process,
+    entry: &Repository,
+    terms: &Terms,
+    (login, right): (&str, Access),
+) -> Result<Agreed, String> {
+    let offered = granted(config, &entry.key);
+    let refused = |option: &str, value: &str, why: &str| Err(message::term_refused(login, option, value, why));
+    if let Some(name) = terms.toolchain.as_ref().filter(|name| offered.toolchain(name).is_none()) {
+        return refused("toolchain", name, &format!("what is offered here: {}", offered.offered()));
+    }
+    if let Some(id) = terms.model.as_ref().filter(|id| config.models.nameable().all(|entry| entry.id != **id)) {
+        let all: Vec<String> = config.models.nameable().map(|entry| entry.id.clone()).collect();
+        return refused("model", id, &message::nameable(&all));
+    }
+    let branch = &entry.default_branch;
+    if let Some(other) = terms.branch.as_ref().filter(|other| *other != branch) {
+        let why = format!(
+            "tasks of this repository begin from `{branch}`: that one is pinned, protected and kept in step, and no other is. Write the command without it, or `--branch {branch}`"
+        );
+        return refused("branch", other, &why);
+    }
+    let own = config.budget_of(&entry.key);
+    let (usual, who) = (own.granted(), own.granters());
+    let Some(asked) = terms.budget else { return Ok(Agreed { budget: usual, more: None }) };
+    let more = over(&asked, &usual);
+    let bar = match (more == Budget::default(), who.include(right)) {
+        (true, _) => None,
+        (false, false) => Some(BudgetBar::Who { admins: who == Granters::Admins }),
+        (false, true) => usual.bar(&more, &own.ceiling()),
+    };
+    if let Some(bar) = bar {
+        return Err(message::budget_of_a_start(login, &bar));
+    }
+    let grants = (more != Budget::default()).then(|| Verb::Budget { more, ceiling: own.ceiling(), who });
+    Ok(Agreed { budget: usual.narrowed(&asked), more: grants })
+}
+
+/// What is asked beyond the usual, kind by kind. A kind that has no limit can only be narrowed.
+fn over(asked: &Budget, usual: &Budget) -> Budget {
+    let beyond = |asked: u64, usual: u64| if usual == 0 { 0 } else { asked.saturating_sub(usual) };
+    Budget {
+        micro_usd: beyond(asked.micro_usd, usual.micro_usd),
+        tokens: beyond(asked.tokens, usual.tokens),
+        actions: beyond(asked.actions, usual.actions),
+        work_ms: beyond(asked.work_ms, usual.work_ms),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    fn config(more: &str) -> Process {
+        let text = format!(
+            "{more}\n[[model]]\nid = \"small\"\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:1\"\nname = \"m\"\nroles = [\"worker\"]\n\
+             [[model]]\nid = \"local\"\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:2\"\nname = \"n\"\nby_name = true\n"
+        );
+        Process::from_layers(Path::new("/x/c.toml"), &text, &|_| None).unwrap()
+    }
+
+    fn judged(config: &Process, terms: &Terms, right: Access) -> Result<Agreed, String> {
+        let entry = Repository { key: "shop".into(), default_branch: "main".into(), ..Repository::default() };
+        agree(config, &entry, terms, ("alice", right))
+    }
+
+    #[test]
+    fn a_smaller_budget_is_everybodys_and_a_larger_one_is_a_grant() {
+        let asks = |dollars: u64, actions: u64| Terms {
+            budget: Some(Budget { micro_usd: dollars * 1_000_000, actions, ..Budget::default() }),
+            ..Terms::default()
+        };
+        let writers = config("");
+        let usual = writers.budget_of("shop").granted();
+        let small = judged(&writers, &asks(2, 0), Access::Write).unwrap();
+        assert_eq!((small.budget.micro_usd, small.budget.actions, small.more), (2_000_000, usual.actions, None));
+        let large = judged(&writers, &asks(7, 10), Access::Write).unwrap();
+        assert_eq!((large.budget.micro_usd, large.budget.actions), (usual.micro_usd, 10));
+        let Some(Verb::Budget { more, .. }) = large.more else { panic!("a grant") };
+        assert_eq!((more.micro_usd, more.actions), (2_000_000, 0));
+        assert!(judged(&writers, &asks(21, 0), Access::Write).unwrap_err().contains("allows one task"));
+        let admins = config("budget.granted_by = \"admins\"");
+        assert!(judged(&admins, &asks(7, 0), Access::Write).unwrap_err().contains("administrators"));
+        assert!(
+            judged(&admins, &asks(7, 0), Access::Admin).is_ok() && judged(&admins, &asks(2, 0), Access::Write).is_ok()
+        );
+        let nobody = config("budget.granted_by = \"nobody\"");
+        assert!(judged(&nobody, &asks(6, 0), Access::Owner).is_err());
+        // Without a limit in money there is nothing to grant.
+        let free = config("budget.dollars = 0.0");
+        let narrowed = judged(&free, &asks(7, 0), Access::Write).unwrap();
+        assert_eq!((narrowed.budget.micro_usd, narrowed.more), (7_000_000, None));
+    }
+
+    #[test]
+    fn what_is_not_to_be_had_is_answered_with_what_is() {
+        let config = config("");
+        let terms = |of: fn(&mut Terms)| {
+            let mut terms = Terms::default();
+            of(&mut terms);
+            judged(&config, &terms, Access::Write)
+        };
+        assert!(terms(|it| it.toolchain = Some("rust".into())).is_ok());
+        let said = terms(|it| it.toolchain = Some("cobol".into())).unwrap_err();
+        assert!(said.contains("--toolchain cobol") && said.contains("python"), "{said}");
+        assert!(terms(|it| it.model = Some("local".into())).is_ok());
+        let said = terms(|it| it.model = Some("small".into())).unwrap_err();
+        assert!(said.contains("`local`") && said.contains("Nothing was started"), "{said}");
+        assert!(terms(|it| it.branch = Some("main".into())).is_ok());
+        let said = terms(|it| it.branch = Some("dev".into())).unwrap_err();
+        assert!(said.contains("--branch dev") && said.contains("--branch main"), "{said}");
+    }
+}

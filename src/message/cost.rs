@@ -1,0 +1,104 @@
+//! The answer to `/cost`: what a task used, for which model, and what is left.
+
+use super::about::About;
+use crate::text::{code, count, dollars, duration, grouped};
+use domain::{Event, Usage};
+use std::fmt::Write as _;
+
+/// What one model was asked, and what that cost.
+#[derive(Debug, PartialEq, Eq)]
+pub struct OfModel {
+    /// Its label, as reviews show it. Foreign.
+    pub model: String,
+    /// Answers that arrived.
+    pub calls: u64,
+    /// Tokens of those calls, counted as [`Usage::total`] does.
+    pub tokens: u64,
+    /// Millionths of a US dollar.
+    pub micro_usd: u64,
+}
+
+/// The sums over a task's log, in the order in which the models were first asked; what the host answered itself is no call.
+pub fn sums(log: &[Event]) -> Vec<OfModel> {
+    let mut all: Vec<OfModel> = Vec::new();
+    for event in log {
+        let (model, usage, micro_usd): (&String, &Usage, u64) = match event {
+            Event::TurnCompleted { model, usage, micro_usd, .. }
+            | Event::SecondLooked { model, usage, micro_usd, .. }
+            | Event::Replied { model, usage, micro_usd, .. } => (model, usage, *micro_usd),
+            _ => continue,
+        };
+        if usage.total() == 0 && micro_usd == 0 {
+            continue;
+        }
+        let at = all.iter().position(|it| it.model == *model).unwrap_or_else(|| {
+            all.push(OfModel { model: model.clone(), calls: 0, tokens: 0, micro_usd: 0 });
+            all.len() - 1
+        });
+        all[at].calls += 1;
+        all[at].tokens += usage.total();
+        all[at].micro_usd += micro_usd;
+    }
+    all
+}
+
+/// What the task used and may still use; `of` are its models' sums, where they were read.
+pub fn cost(about: &About<'_>, of: &[OfModel]) -> String {
+    let (spent, granted) = (&about.task.spent, &about.task.granted);
+    let mut out =
+        format!("What task {} has used so far:\n\n| | used | granted | left |\n|---|---|---|---|\n", about.task.id);
+    let mut row = |name: &str, used: u64, granted: u64, shown: fn(u64) -> String| {
+        let (most, left) = match granted {
+            0 => ("no limit".to_owned(), String::new()),
+            most => (shown(most), shown(most.saturating_sub(used))),
+        };
+        let _ = writeln!(out, "| {name} | {} | {most} | {left} |", shown(used));
+    };
+    row("money", spent.micro_usd, granted.micro_usd, dollars);
+    row("tokens", spent.tokens, granted.tokens, grouped);
+    row("actions", spent.actions, granted.actions, grouped);
+    row("working time", spent.work_ms, granted.work_ms, duration);
+    if !of.is_empty() {
+        out.push_str("\n| model | answers | tokens | money |\n|---|---|---|---|\n");
+        for OfModel { model, calls, tokens, micro_usd } in of {
+            let _ = writeln!(out, "| {} | {calls} | {} | {} |", code(model), grouped(*tokens), dollars(*micro_usd));
+        }
+        let told: u64 = of.iter().map(|it| it.micro_usd).sum();
+        let beside = spent.micro_usd.saturating_sub(told);
+        if beside > 0 {
+            let _ = writeln!(
+                out,
+                "\n{} of the money is the most that a call may have cost whose answer is awaited, or was lost.",
+                dollars(beside)
+            );
+        }
+    }
+    let since = count(u64::from(about.task.used), "action");
+    let _ = write!(out, "\n{since} since the last decision. `/budget …` grants more.");
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn turn(model: &str, input: u64, micro_usd: u64) -> Event {
+        Event::TurnCompleted {
+            turn: 1,
+            text: String::new(),
+            calls: Vec::new(),
+            usage: Usage { input, ..Usage::default() },
+            micro_usd,
+            duration_ms: 1,
+            model: model.into(),
+            vendor: None,
+        }
+    }
+
+    #[test]
+    fn each_model_is_summed_up_and_the_host_is_none() {
+        let log = [turn("a", 10, 5), turn("the host", 0, 0), turn("b", 1, 0), turn("a", 2, 3)];
+        let found: Vec<_> = sums(&log).into_iter().map(|it| (it.model, it.calls, it.tokens, it.micro_usd)).collect();
+        assert_eq!(found, [("a".to_owned(), 2, 12, 8), ("b".to_owned(), 1, 1, 0)]);
+    }
+}

@@ -1,0 +1,81 @@
+//! A new attempt at the same words.
+
+use crate::world::{FIX, REPO, World};
+use domain::{Task, TaskId};
+use std::time::{Duration, Instant};
+
+async fn second(world: &World, state: &str) -> Task {
+    let end = Instant::now() + Duration::from_secs(120);
+    loop {
+        if world.store().tasks(5).await.expect("read").len() == 2 {
+            let task = world.store().task(TaskId(2)).await.expect("read");
+            if task.state.name() == state {
+                return task;
+            }
+        }
+        assert!(Instant::now() < end, "no second task that is {state}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_retry_ends_the_task_and_another_begins_with_the_same_words_and_what_was_tried() {
+    let mut world = World::new(FIX).await;
+    let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix by numbers").expect("issue");
+    let first = world.until_state("awaiting-review").await;
+    let pull = first.pull.expect("a pull request");
+    world.bob().comment(REPO, pull, "/retry").expect("said");
+    world.until_said(pull, "`bob`: `/retry` is for").await;
+    world.alice().comment(REPO, pull, "/retry c1").expect("said");
+    world.until_said(pull, "not from a checkpoint").await;
+    assert_eq!(world.task().await.state.name(), "awaiting-review");
+    world.alice().comment(REPO, pull, "/retry").expect("said");
+    world.until_said(pull, "Ended by `alice` for a new attempt").await;
+    let task = second(&world, "awaiting-review").await;
+    let request = task.request.as_ref().expect("asked");
+    let before = first.request.as_ref().expect("asked");
+    assert_eq!((request.issue, request.words.as_str()), (issue, "by numbers"));
+    assert_eq!(request.branch, format!("{}-2", before.branch));
+    let earlier = request.earlier.as_ref().expect("an earlier attempt");
+    assert!(earlier.task == TaskId(1) && earlier.tried.iter().any(|line| line.contains("semver.py")), "{earlier:?}");
+    assert_eq!(world.task().await.state.name(), "cancelled");
+    assert_ne!(task.pull, Some(pull), "it has a pull request of its own");
+    world.until_said(issue, "It is a new attempt after task 1").await;
+    // Neither another life nor another reading begins a third.
+    world.kill();
+    world.start().await;
+    let pull = task.pull.expect("a pull request");
+    world.alice().comment(REPO, pull, "/stop").expect("said");
+    second(&world, "cancelled").await;
+    // Where all have ended the newest is tried again.
+    world.alice().comment(REPO, issue, "/retry").expect("said");
+    world.until_said(issue, "It is a new attempt after task 2").await;
+    assert_eq!(world.store().tasks(5).await.expect("read").len(), 3);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_retry_where_nothing_was_tried_is_answered() {
+    let world = World::new(FIX).await;
+    let issue = world.alice().open_issue(REPO, "Versions compare as text", "It does.").expect("issue");
+    world.alice().comment(REPO, issue, "/retry").expect("said");
+    world.until_said(issue, "no task belongs to this issue yet").await;
+    assert!(world.store().tasks(5).await.expect("read").is_empty());
+}
+
+/// What a crash between the end of the one and the begin of the other leaves: a task that is over, and a text that nobody took up.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_retry_whose_task_ended_before_it_was_read_begins_the_attempt_once() {
+    let mut world = World::new(FIX).await;
+    world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    let pull = world.until_state("awaiting-review").await.pull.expect("a pull request");
+    world.alice().comment(REPO, pull, "/stop").expect("said");
+    world.until_state("cancelled").await;
+    world.stop().await;
+    world.alice().comment(REPO, pull, "/retry").expect("said");
+    world.start().await;
+    second(&world, "awaiting-review").await;
+    world.kill();
+    world.start().await;
+    world.heard(pull).await;
+    assert_eq!(world.store().tasks(5).await.expect("read").len(), 2);
+}
