@@ -65,14 +65,15 @@ fn prepared() -> Input {
         note: None,
         budget: None,
         rules: Rules::default(),
+        pictures: Vec::new(),
     }
 }
 
 /// The log of a task with so many actions, one in each turn, of about three kilobytes each.
 fn log(actions: u32) -> Vec<Event> {
     let mut log = vec![Event::Requested { request: Box::new(request()) }];
-    if let Input::Prepared { base, boot, image, every, note, budget, rules } = prepared() {
-        log.push(Event::Prepared { base, boot, image, every, note, budget, rules });
+    if let Input::Prepared { base, boot, image, every, note, budget, rules, pictures } = prepared() {
+        log.push(Event::Prepared { base, boot, image, every, note, budget, rules, pictures });
     }
     for number in 1..=actions {
         if let Input::ModelAnswered { turn, text, calls, usage, micro_usd, duration_ms, model, vendor } =

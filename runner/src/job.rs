@@ -175,13 +175,13 @@ impl Job {
         handle: &Arc<Handle>,
         limits: Limits,
         ended: impl FnOnce(i32) + Send + 'static,
-    ) -> Result<(i32, String), Done> {
-        let running = self.start(session, handle, cap(limits)).map_err(|error| self.refused(&error))?;
+    ) -> Result<(i32, String), Box<Done>> {
+        let running = self.start(session, handle, cap(limits)).map_err(|error| Box::new(self.refused(&error)))?;
         let Running { mut child, text, captured, .. } = running;
         let locked = || text.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(path) = locked().keep() else {
             child.signal_group(Signal::SIGKILL);
-            return Err(Done::failed("its output can't be kept: is the disk full?"));
+            return Err(Box::new(Done::failed("its output can't be kept: is the disk full?")));
         };
         let group = child.group();
         let told = Arc::clone(&text);

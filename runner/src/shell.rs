@@ -72,7 +72,7 @@ pub fn start(session: &Arc<Session>, handle: &Arc<Handle>, command: String, limi
             );
             gone.into_iter().fold(Done { whole: Some(path), ..Done::ok(told) }, Done::also)
         }
-        Err(done) => done,
+        Err(done) => *done,
     }
 }
 

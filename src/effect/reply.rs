@@ -69,7 +69,7 @@ impl Replies {
         let key = |what: &str| format!("reply:{what}:{}:{number}:{}:{}", task.id, self.epoch, row.tries);
         {
             let _one = self.purse.spending.lock().await;
-            if self.purse.day_spent(task, ready.worst_micro_usd).await?.is_some() {
+            if self.purse.spent(task, ready.worst_micro_usd).await?.is_some() {
                 return Ok(message::unanswered(login, "the day's money is used up"));
             }
             let starting = Input::ReplyStarting { number, call, worst_micro_usd: ready.worst_micro_usd };

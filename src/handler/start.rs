@@ -20,7 +20,7 @@ pub(super) struct Text {
     pub number: i64,
     pub author: Account,
     pub body: String,
-    verb: Verb,
+    pub verb: Verb,
     pub edited: bool,
     created_at: i64,
 }
