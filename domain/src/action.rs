@@ -85,6 +85,13 @@ pub enum Action {
         /// What of it, in this order.
         ranges: Vec<LineRange>,
     },
+    /// Has a model tell a file in short, piece by piece, from a line on: for what is longer than can be shown.
+    Summarize {
+        /// File to read, relative to the workspace or absolute inside it.
+        path: String,
+        /// First line to read, counted from 1.
+        from: u64,
+    },
     /// Makes a file or replaces it as a whole, with its parent directories.
     WriteFile {
         /// File to write, relative to the workspace or absolute inside it.
@@ -170,7 +177,7 @@ pub enum Action {
 pub enum ActionKind {
     /// Of [`Action::Bash`] and [`Action::Background`].
     Bash,
-    /// Of [`Action::ReadFile`] and [`Action::ReadRanges`].
+    /// Of [`Action::ReadFile`], [`Action::ReadRanges`] and [`Action::Summarize`]: what holds of reading holds of each.
     ReadFile,
     /// Of [`Action::WriteFile`].
     WriteFile,
@@ -278,7 +285,7 @@ impl Action {
     pub fn what(&self) -> ActionKind {
         match self {
             Action::Bash { .. } | Action::Background { .. } => ActionKind::Bash,
-            Action::ReadFile { .. } | Action::ReadRanges { .. } => ActionKind::ReadFile,
+            Action::ReadFile { .. } | Action::ReadRanges { .. } | Action::Summarize { .. } => ActionKind::ReadFile,
             Action::WriteFile { .. } => ActionKind::WriteFile,
             Action::WriteFiles { .. } => ActionKind::WriteFiles,
             Action::EditFile { .. } | Action::EditPlaces { .. } => ActionKind::EditFile,
@@ -317,6 +324,7 @@ impl Action {
             Action::Bash { command } | Action::Background { command } => command,
             Action::ReadFile { path, .. }
             | Action::ReadRanges { path, .. }
+            | Action::Summarize { path, .. }
             | Action::WriteFile { path, .. }
             | Action::EditFile { path, .. }
             | Action::EditPlaces { path, .. }
@@ -336,6 +344,7 @@ impl Action {
             Action::MoveFile { .. } | Action::DeleteFile { .. } => Shown::Done,
             Action::ReadFile { .. }
             | Action::ReadRanges { .. }
+            | Action::Summarize { .. }
             | Action::ListFiles { .. }
             | Action::Search { .. }
             | Action::WebFetch { .. } => Shown::Printed,
@@ -354,6 +363,7 @@ impl Action {
             Action::Bash { command } | Action::Background { command } => Some(command),
             Action::ReadFile { .. }
             | Action::ReadRanges { .. }
+            | Action::Summarize { .. }
             | Action::WriteFile { .. }
             | Action::WriteFiles { .. }
             | Action::EditFile { .. }
@@ -389,6 +399,7 @@ impl Action {
             | Action::Background { .. }
             | Action::ReadFile { .. }
             | Action::ReadRanges { .. }
+            | Action::Summarize { .. }
             | Action::MoveFile { .. }
             | Action::DeleteFile { .. }
             | Action::ListFiles { .. }

@@ -2,7 +2,8 @@
 
 use crate::{
     Account, Budget, CallRequest, CapturedTree, Commit, Decision, End, Ending, Fallback, Item, Look, Loss, Millis,
-    Outcome, PauseReason, Picture, PlanStep, Question, Recall, Request, Rules, Source, Suspension, Usage, Verdict, Why,
+    ModelSummary, Outcome, PauseReason, Picture, PlanStep, Question, Recall, Request, Rules, Source, SummaryOf,
+    Suspension, Usage, Verdict, Why,
 };
 use serde::{Deserialize, Serialize};
 
@@ -180,6 +181,18 @@ pub enum Event {
         folded: u32,
         /// Tokens of 1,000 characters, as the model's server had counted until then.
         rate: u32,
+    },
+    /// A model is about to be asked to tell something in short; its worst case is charged until the answer is stored.
+    SummaryStarted {
+        /// What it is to stand for.
+        of: SummaryOf,
+        /// The most that the call can cost, in millionths of a US dollar.
+        worst_micro_usd: u64,
+    },
+    /// A model told something in short. Of older turns it is sent in their place where the conversation leaves them out.
+    Summarised {
+        /// What it said, and what that cost.
+        summary: Box<ModelSummary>,
     },
     /// A plan, which replaces the one before: the agent's, or a list that a person wrote.
     PlanUpdated {

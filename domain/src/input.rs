@@ -1,8 +1,8 @@
 //! What can reach a task: results of its effects, decisions of people, timers. Each has a key that is used once.
 
 use crate::{
-    Asked, Budget, CallRequest, CapturedTree, Commit, Decision, Fallback, Look, Loss, Millis, Outcome, PauseReason,
-    Picture, Request, Risk, Rules, Suspension, Usage, Verdict,
+    Asked, Budget, CallRequest, CapturedTree, Commit, Decision, Fallback, Look, Loss, Millis, ModelSummary, Outcome,
+    PauseReason, Picture, Request, Risk, Rules, SummaryOf, Suspension, Usage, Verdict,
 };
 use serde::{Deserialize, Serialize};
 
@@ -91,6 +91,18 @@ pub enum Input {
         turn: u32,
         /// What was read.
         look: Box<Look>,
+    },
+    /// Recorded before a model is asked to tell something in short; answers no effect.
+    SummaryStarting {
+        /// What it is to stand for.
+        of: SummaryOf,
+        /// The most that the call can cost, in millionths of a US dollar.
+        worst_micro_usd: u64,
+    },
+    /// The model answered, or its call cost nothing; answers no effect.
+    Summarised {
+        /// What it said, and what that cost.
+        summary: Box<ModelSummary>,
     },
     /// The request of this turn would be too long, or soon: what it leaves out, recorded before it is made; answers no effect.
     Compacted {

@@ -1,6 +1,6 @@
 //! What became of a task's sandbox, its way out and its conversation, as sentences for reviews and for `caisson task show`. Pure.
 
-use domain::{Event, Fallback, Loss};
+use domain::{Event, Fallback, Loss, SummaryOf};
 
 /// The sentence of one event; none where it is nothing of this kind. Without a full stop; a command may be quoted in it.
 pub fn sentence(event: &Event) -> Option<String> {
@@ -41,6 +41,10 @@ pub fn sentence(event: &Event) -> Option<String> {
         Event::Compacted { folded: 1.., .. } => Some(
             "the conversation with the model had become long: what it did at first is told to it in short from then on".to_owned(),
         ),
+        Event::Summarised { summary } if !summary.text.is_empty() => match summary.of {
+            SummaryOf::Turns { .. } => Some(format!("what it did at first was told in short by the model {}", summary.model)),
+            SummaryOf::Lines { .. } => None,
+        },
         Event::ConversationRestarted => Some(
             "the conversation with the model had become too long: it begins anew, with what people asked for and where the work stands"
                 .to_owned(),

@@ -1,5 +1,5 @@
 //! One action in the sandbox. Never repeated: the runner runs an id at most once, and one that may have run is told as interrupted.
-//! A try has a sandbox of its own, which is thrown away.
+//! A try has a sandbox of its own, which is thrown away; a file that is told in short is read by the host (`gist.rs`).
 
 use super::checks::{Checks, apart};
 use super::egress::Egress;
@@ -8,6 +8,7 @@ use super::lifecycle::Lifecycle;
 use super::permission::Rulebook;
 use super::pictures::Pictures;
 use super::repository::{Repositories, base, head};
+use super::summarizer::Summarizer;
 use crate::config::Process;
 use crate::message::whole;
 use crate::policy::Ruling;
@@ -15,6 +16,7 @@ use crate::redact::{redacted, without};
 use crate::sandbox::{SandboxError, Sandboxes};
 use crate::store::Store;
 use crate::text;
+use crate::thread::Feed;
 use crate::trouble::Trouble;
 use domain::{Action, Input, IssueCheck, NewFile, Outcome, OutcomeStatus, Task, Touched};
 use protocol::runner::{Limits, Status};
@@ -38,6 +40,7 @@ pub(super) struct Actions {
     pub lifecycle: Arc<Lifecycle>,
     pub pictures: Arc<Pictures>,
     pub rulebook: Rulebook,
+    pub summarizer: Arc<Summarizer>,
 }
 
 impl Actions {
@@ -48,7 +51,7 @@ impl Actions {
         number: u32,
         action: &Action,
         permitted: bool,
-        tries: i64,
+        (tries, feed): (i64, &dyn Feed),
     ) -> Result<Input, Trouble> {
         self.images.listed(task)?;
         if let Action::Try { files, command, check } = action {
@@ -69,6 +72,9 @@ impl Actions {
         if let Some(reason) = refused {
             let outcome = Outcome::new(OutcomeStatus::Denied { reason }, "");
             return Ok(Input::ActionEnded { number, outcome });
+        }
+        if let Action::Summarize { path, from } = action {
+            return self.summarize(task, number, (path, *from), (tries, feed)).await;
         }
         let sandbox = self.config.sandbox_of(&self.repositories.configured(task)?.key);
         if !sandbox.networked() {

@@ -7,6 +7,7 @@ use super::money::Purse;
 use super::pictures::Pictures;
 use super::repository::Repositories;
 use super::speaker::{Speaker, Speakers};
+use super::summarizer::Summarizer;
 use crate::config::Process;
 use crate::engine::style::round::{self, Step};
 use crate::engine::style::{Style, settled};
@@ -73,6 +74,7 @@ pub(super) struct Conversations {
     pub speakers: Arc<Speakers>,
     pub purse: Arc<Purse>,
     pub pictures: Arc<Pictures>,
+    pub summarizer: Arc<Summarizer>,
     /// The number of this process's life.
     pub epoch: i64,
 }
@@ -241,20 +243,34 @@ impl Conversations {
         speaker: &Speaker,
         asking: &Asking<'_>,
     ) -> Result<Result<Ready, Asked>, Trouble> {
-        let prepare =
-            |log: &[Event]| engine::prepare(purse, log, asking.style, &speaker.engine, speaker.model.as_ref());
-        let mut ready = prepare(log);
+        let prepare = |purse: &Task, log: &[Event]| {
+            engine::prepare(purse, log, asking.style, &speaker.engine, speaker.model.as_ref())
+        };
+        let ready = prepare(purse, log);
         // One that went out before stays as it was.
-        if let Some(tokens) = engine::prompt_tokens(&ready).filter(|_| !asking.holds()) {
-            let sizes = (tokens, speaker.model.context_tokens());
-            if let Some(input) = engine::compaction_due(task, log, asking.style, &speaker.engine, sizes) {
-                match self.compacted(task, input, speaker, asking).await? {
-                    Some(shortened) => ready = prepare(&shortened),
-                    None => return Ok(Err(Asked::Ended(Input::Settled))),
-                }
+        let Some(tokens) = engine::prompt_tokens(&ready).filter(|_| !asking.holds()) else {
+            return Ok(ready.map_err(|refusal| pause(refusal.reason())));
+        };
+        let sizes = (tokens, speaker.model.context_tokens());
+        let mut shorter = None;
+        if let Some(input) = engine::compaction_due(task, log, asking.style, &speaker.engine, sizes) {
+            match self.compacted(task, input, speaker, asking).await? {
+                Some(shortened) => shorter = Some(shortened),
+                None => return Ok(Err(Asked::Ended(Input::Settled))),
             }
         }
-        Ok(ready.map_err(|refusal| pause(refusal.reason())))
+        let of = (asking.style, speaker);
+        let now = shorter.as_deref().unwrap_or(log);
+        if let Some(told) = self.summarizer.tell_turns(task, now, of, asking.row.tries, asking.feed).await? {
+            shorter = Some(told);
+        }
+        let Some(shorter) = shorter else { return Ok(ready.map_err(|refusal| pause(refusal.reason()))) };
+        // What it may still spend is less where a summary was paid for.
+        let purse = Task::fold(task.id, &shorter);
+        if purse.state != State::Running {
+            return Ok(Err(Asked::Ended(Input::Settled)));
+        }
+        Ok(prepare(&purse, &shorter).map_err(|refusal| pause(refusal.reason())))
     }
 
     /// Charges the worst case; how the effect ends where the call may not be made.

@@ -122,6 +122,7 @@ fn changes(action: &Action) -> Vec<(&str, Change<'_>)> {
         | Action::Background { .. }
         | Action::ReadFile { .. }
         | Action::ReadRanges { .. }
+        | Action::Summarize { .. }
         | Action::ListFiles { .. }
         | Action::Search { .. }
         | Action::WebFetch { .. }

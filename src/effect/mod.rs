@@ -14,6 +14,7 @@ mod checks;
 mod converse;
 mod egress;
 mod find;
+mod gist;
 mod guard;
 mod here;
 mod images;
@@ -34,6 +35,7 @@ mod rules;
 mod second_look;
 mod speaker;
 mod style;
+mod summarizer;
 mod talk;
 mod view;
 
@@ -80,7 +82,7 @@ impl EffectRunner {
             Effect::Prepare { .. } => lifecycle.prepare(task).await,
             Effect::Converse { turn } => self.conversations.converse(task, *turn, row, feed).await,
             Effect::Act { number, action, permitted } => {
-                self.actions.act(task, *number, action, *permitted, row.tries).await
+                self.actions.act(task, *number, action, *permitted, (row.tries, feed)).await
             }
             Effect::Capture { n, why } => publisher.capture(task, *n, *why).await,
             Effect::Push { n, commit, expected } => publisher.push(task, *n, commit, expected.as_ref()).await,

@@ -16,6 +16,7 @@ use super::reply::Replies;
 use super::review::Talk;
 use super::second_look::SecondLook;
 use super::speaker::{Speaker, Speakers};
+use super::summarizer::Summarizer;
 use super::{EffectRunner, Egress, Repositories};
 use crate::barrier::Inspector;
 use crate::config::process::Role;
@@ -83,10 +84,11 @@ impl EffectRunner {
             store: given.store.clone(),
             spending: tokio::sync::Mutex::default(),
         });
+        let summarizer = given.summarizer(&speakers, &purse);
         Self {
             settle_ms: given.config.forge.settle_ms,
-            actions: given.actions(&ground),
-            conversations: given.conversations(&ground, &speakers, &purse),
+            actions: given.actions(&ground, &summarizer),
+            conversations: given.conversations(&ground, &speakers, &purse, summarizer),
             publisher: given.publisher(&ground),
             talk: given.talk(&ground, speakers, purse),
             egress: ground.egress,
@@ -144,7 +146,7 @@ impl Given<'_> {
         Ground { repositories, egress, images, checks, lifecycle, listeners, pictures }
     }
 
-    fn actions(&self, ground: &Ground) -> Actions {
+    fn actions(&self, ground: &Ground, summarizer: &Arc<Summarizer>) -> Actions {
         let rulebook = Rulebook {
             config: self.config.clone(),
             store: self.store.clone(),
@@ -162,6 +164,7 @@ impl Given<'_> {
             lifecycle: ground.lifecycle.clone(),
             pictures: ground.pictures.clone(),
             rulebook,
+            summarizer: summarizer.clone(),
         }
     }
 
@@ -181,7 +184,24 @@ impl Given<'_> {
         Speaker::of(&self.config, self.models, role, &self.mark_key)
     }
 
-    fn conversations(&self, ground: &Ground, speakers: &Arc<Speakers>, purse: &Arc<Purse>) -> Conversations {
+    fn summarizer(&self, speakers: &Arc<Speakers>, purse: &Arc<Purse>) -> Arc<Summarizer> {
+        let names = self.config.models.names(Role::Summarizer);
+        Arc::new(Summarizer {
+            own: names.then(|| self.speaker(Role::Summarizer)),
+            speakers: speakers.clone(),
+            store: self.store.clone(),
+            purse: purse.clone(),
+            epoch: self.epoch,
+        })
+    }
+
+    fn conversations(
+        &self,
+        ground: &Ground,
+        speakers: &Arc<Speakers>,
+        purse: &Arc<Purse>,
+        summarizer: Arc<Summarizer>,
+    ) -> Conversations {
         Conversations {
             config: self.config.clone(),
             store: self.store.clone(),
@@ -191,6 +211,7 @@ impl Given<'_> {
             speakers: speakers.clone(),
             purse: purse.clone(),
             pictures: ground.pictures.clone(),
+            summarizer,
             epoch: self.epoch,
         }
     }

@@ -30,8 +30,7 @@ pub fn due(
         // Each request is a conversation of its own.
         Style::Files => return None,
     };
-    // An answer of full length, or a quarter of a window that is hardly longer, has room.
-    let most = context_tokens.saturating_sub(config.max_output_tokens.min(context_tokens / 4));
+    let most = most(config, context_tokens);
     let limit = if decided_since_the_last_answer(log) { most / 5 * 3 } else { most };
     if tokens <= limit {
         return None;
@@ -46,6 +45,11 @@ pub fn due(
     let left = size(cut);
     let enough = if tokens > most { left <= most } else { left <= tokens / 5 * 4 };
     enough.then(|| Input::Compacted { turn: task.turn + 1, shrunk: cut.shrunk, folded: cut.folded, rate })
+}
+
+/// The longest prompt, in tokens: an answer of full length, or a quarter of a window that is hardly longer, has room behind it.
+pub(super) fn most(config: &EngineConfig, context_tokens: u64) -> u64 {
+    context_tokens.saturating_sub(config.max_output_tokens.min(context_tokens / 4))
 }
 
 /// The cut that takes the least away and leaves at most `target` tokens; otherwise the one that takes the most. None where nothing can be taken.
@@ -82,6 +86,9 @@ fn decided_since_the_last_answer(log: &[Event]) -> bool {
     newest.unwrap_or(false)
 }
 
+#[cfg(test)]
+#[path = "compact_properties.rs"]
+mod properties;
 #[cfg(test)]
 #[path = "compact_tests.rs"]
 mod tests;

@@ -3,7 +3,7 @@
 //! Owns: the estimate. A quarter of the characters to begin with; from the first answer on, what the server counted for the part
 //! it has seen, and its own rate for what came since. Must not: shorten anything. Tests: below.
 
-use domain::Event;
+use domain::{Event, SummaryOf};
 
 use crate::llm::{ModelRequest, Turn};
 
@@ -61,7 +61,12 @@ struct Counted {
 /// The newest prompt that the server counted. Only prompts since the conversation took its present shape
 /// say something of it; their answers are the last ones in the request.
 fn last_count(request: &ModelRequest, log: &[Event]) -> Option<Counted> {
-    let shapes = |event: &Event| matches!(event, Event::ConversationRestarted | Event::Compacted { .. });
+    let told = |of: SummaryOf| matches!(of, SummaryOf::Turns { .. });
+    let shapes = |event: &Event| match event {
+        Event::ConversationRestarted | Event::Compacted { .. } => true,
+        Event::Summarised { summary } => told(summary.of),
+        _ => false,
+    };
     let begins = log.iter().rposition(shapes).unwrap_or(0);
     let counts: Vec<u64> = log[begins..].iter().filter_map(prompt_tokens).collect();
     let newest = counts.iter().rposition(|tokens| *tokens > 0)?;

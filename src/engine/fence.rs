@@ -4,23 +4,13 @@
 //! taken out of it, and what in it is spelled out. Must not: decide who is trusted. Tests: below, with every text that tries to close its own fence.
 
 use domain::TaskId;
+pub use domain::Trust;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 use std::borrow::Cow;
 
 use crate::secret::Secret;
 use crate::text;
-
-/// Who speaks inside a fence.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Trust {
-    /// A person who may write to the repository's code, checked when the words were taken.
-    Write,
-    /// A file of the base branch: of whoever may write to it.
-    Base,
-    /// Anybody and anything else.
-    None,
-}
 
 /// One task's fence.
 #[derive(Debug, Clone)]

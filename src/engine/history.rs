@@ -7,16 +7,20 @@
 //! outside a fence. Tests: `history_tests.rs`.
 
 mod cut;
+mod folded;
 mod pictures;
 mod said;
 mod unsaid;
 
-use domain::{Call, CallRequest, Commit, Event, Item, Outcome, Question, Recall, Request, Task, TaskKind};
+use domain::{
+    Call, CallRequest, Commit, Event, Item, ModelSummary, Outcome, Question, Recall, Request, Task, TaskKind,
+};
 use minijinja::context;
 use std::collections::{BTreeMap, BTreeSet};
 
-pub(super) use self::cut::Cut;
 use self::cut::switched;
+pub(super) use self::cut::{Cut, written};
+use self::folded::Runs;
 use self::pictures::Gallery;
 pub use self::pictures::Vision;
 use super::failing::Ran;
@@ -55,6 +59,7 @@ pub(super) fn request_with(task: &Task, log: &[Event], form: Form, config: &Engi
     };
     let mut replay = Replay::new(&fence, form, cap, cut);
     replay.kept_since = cut.since.max(switched(log));
+    replay.written = written(log, cut.folded);
     (replay.summary_chars, replay.rules_chars) = (config.summary_chars, config.rules_chars);
     replay.vision = config.vision;
     for (at, event) in log.iter().enumerate() {
@@ -101,7 +106,11 @@ struct Replay<'a> {
     /// The log before the event that is taken in.
     past: &'a [Event],
     /// Turns so far are told in this instead of sent; none once one is sent.
-    folding: Option<Summary>,
+    folding: Option<Summary<'a>>,
+    /// What a model told of the turns up to one, until it stands in the summary.
+    written: Option<(u32, &'a ModelSummary)>,
+    /// Runs of checks in turns that are told so.
+    runs: Runs<'a>,
     turns: Vec<Turn>,
     open: Option<Open<'a>>,
     /// Words for the model since its last answer; they follow that answer's results.
@@ -162,6 +171,8 @@ impl<'a> Replay<'a> {
             gallery: Gallery::default(),
             past: &[],
             folding: (cut.folded > 0).then(Summary::default),
+            written: None,
+            runs: Runs::default(),
             turns: Vec::new(),
             open: None,
             notes: Vec::new(),
@@ -289,6 +300,7 @@ impl<'a> Replay<'a> {
         self.turns.clear();
         self.folding = self.folding.take().map(|_| Summary::default());
         self.heard = 0;
+        self.runs = Runs::default();
         self.open = None;
         self.ran.clear();
         self.checked = None;
@@ -307,6 +319,7 @@ impl<'a> Replay<'a> {
     }
 
     fn answered(&mut self, turn: u32, text: &'a str, calls: &'a [CallRequest], vendor: Option<&str>) {
+        self.replaced(turn);
         if turn > self.cut.folded {
             self.fold();
         }
@@ -344,24 +357,6 @@ impl<'a> Replay<'a> {
         self.turns.push(turn);
     }
 
-    /// The older turns end here: they become one text with what people asked for until then, before what was said since.
-    fn fold(&mut self) {
-        let Some(summary) = self.folding.take() else { return };
-        self.open = None;
-        self.ran.clear();
-        self.checked = None;
-        let since = std::mem::take(&mut self.notes);
-        self.notes = self.asked[..self.heard].to_vec();
-        self.gallery.anew();
-        if !summary.is_empty() {
-            let values = context! {
-                summary => summary.fenced(self.fence, self.summary_chars), recall => self.form == Form::Tools, ..self.stand()
-            };
-            self.notes.push(prompt::render("compacted", values));
-        }
-        self.notes.extend(since);
-    }
-
     /// The most that is sent of a result of the open answer.
     fn cap_of_result(&self) -> usize {
         let old = self.open.as_ref().is_some_and(|open| open.turn <= self.cut.shrunk);
@@ -390,7 +385,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    fn finished(&mut self, number: u32, ended: &Outcome) {
+    fn finished(&mut self, number: u32, ended: &'a Outcome) {
         let cap = self.cap_of_result();
         let old = cap < self.cap;
         let Some(open) = &self.open else { return };
@@ -399,6 +394,7 @@ impl<'a> Replay<'a> {
         self.progress.take(&call.call, ended);
         let same = self.repeats.take(number, call, ended);
         if let Some(summary) = &mut self.folding {
+            self.runs.ran(number, call, ended);
             return summary.did(number, call, ended);
         }
         let command = outcome::command(call);

@@ -22,6 +22,7 @@ pub mod nudge;
 mod outcome;
 pub mod probe;
 mod prompt;
+pub mod reading;
 mod recall;
 mod repeats;
 mod reply;
@@ -29,8 +30,11 @@ mod second_look;
 mod stuck;
 pub mod style;
 mod summary;
+pub mod telling;
 pub mod tools;
 pub mod turn;
+#[cfg(test)]
+mod walk;
 
 use crate::config::process::{Model as Entry, ModelKind};
 use crate::llm::Counting;

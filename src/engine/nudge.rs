@@ -56,7 +56,9 @@ impl Progress {
             Action::Bash { .. } | Action::ListFiles { .. } | Action::Search { .. } | Action::WebFetch { .. } => {
                 self.looked |= went;
             }
-            Action::ReadFile { path, .. } | Action::ReadRanges { path, .. } if went => {
+            Action::ReadFile { path, .. } | Action::ReadRanges { path, .. } | Action::Summarize { path, .. }
+                if went =>
+            {
                 (self.looked, self.file) = (true, Some(path.clone()))
             }
             Action::WriteFile { path, .. } | Action::EditFile { path, .. } | Action::EditPlaces { path, .. }
@@ -70,6 +72,7 @@ impl Progress {
             Action::Try { .. }
             | Action::ReadFile { .. }
             | Action::ReadRanges { .. }
+            | Action::Summarize { .. }
             | Action::MoveFile { .. }
             | Action::DeleteFile { .. }
             | Action::EditPlaces { .. }

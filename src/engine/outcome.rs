@@ -105,6 +105,9 @@ pub(super) fn render(
     let (body, missing) = shortened(&outcome.text, cap - taken.min(cap / 2));
     if missing > 0 {
         text.push_str(&format!("\nNote: {missing} characters in the middle are left out here."));
+        if matches!(call.call, Call::Action { action: Action::ReadFile { .. } }) {
+            text.push_str(" `read_file` with `summary` true tells all of it in short.");
+        }
     }
     if let Some(whole) = outcome.whole.as_ref().filter(|_| missing > 0 || outcome.dropped_bytes > 0) {
         text.push_str(&format!("\nNote: whole output: read_file {}", fence.inline(whole)));

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use minijinja::{Environment, UndefinedBehavior, Value};
 
-const FILES: [(&str, &str); 34] = [
+const FILES: [(&str, &str); 36] = [
     ("system", include_str!("../../prompts/system.md")),
     ("plan", include_str!("../../prompts/plan.md")),
     ("short_system", include_str!("../../prompts/short/system.md")),
@@ -41,6 +41,10 @@ const FILES: [(&str, &str); 34] = [
     ("review_change", include_str!("../../prompts/review/change.md")),
     ("reply_system", include_str!("../../prompts/reply/system.md")),
     ("reply_question", include_str!("../../prompts/reply/question.md")),
+    ("summary_system", include_str!("../../prompts/summary/system.md")),
+    ("summary_turns", include_str!("../../prompts/summary/turns.md")),
+    ("summary_lines", include_str!("../../prompts/summary/lines.md")),
+    ("summary_parts", include_str!("../../prompts/summary/parts.md")),
     ("restarted", include_str!("../../prompts/turn/restarted.md")),
 ];
 
@@ -72,7 +76,7 @@ mod tests {
             asker => "alice", text => "t", hidden => 2, n => 1, host => "semver.org", login => "alice", kind => "failed", command => "make", commit => "abc", exit => 1,
             base => 0, tail => "x", missing => "test_a", reasons => "- a link leaves the tree", files => "a.py", plan => "p",
             nth => 1, name => "read_file", arguments => "{}", step => "look", tool => "bash", example => "e",
-            replaced => false, summary => "s", blocks => vec!["b"], rest => "r", nested => "n", rules => true, recall => true, title => "t", body => "b", remarks => vec!["r"], tried => "- x", failing => "- a.py:1", unmet => "u", repair => true, path => "p", number => 1, names => "x",
+            before => "b", from => 1, to => 2, total => 3, replaced => false, summary => "s", blocks => vec!["b"], rest => "r", nested => "n", rules => true, recall => true, title => "t", body => "b", remarks => vec!["r"], tried => "- x", failing => "- a.py:1", unmet => "u", repair => true, path => "p", number => 1, names => "x",
             shown => vec![context! { path => "p", note => "", fence => "```", language => "", text => "x" }],
         };
         for (name, _) in FILES {

@@ -1,9 +1,10 @@
 //! Older turns of a conversation in a few lines: what a shortened request holds in their place.
 //!
-//! Owns: the lines, by rules from the log alone: what the agent said it does, what it did, how that ended, what people decided. Names the actions they
-//! stand for. Must not: judge, or use a model. Everything in it is foreign: it stands in a fence. Tests: `compact_tests.rs`.
+//! Owns: the lines, by rules from the log alone: what the agent said it does, what it did, how that ended, what people decided; and a model's words in
+//! place of the first of them, where the log holds some. Names the actions they stand for. Must not: judge, or ask a model. Everything in it is foreign: it
+//! stands in a fence of the lowest trust of what it was made from. Tests: `compact_tests.rs`.
 
-use domain::{Action, CallRequest, Outcome, OutcomeStatus};
+use domain::{Action, CallRequest, ModelSummary, Outcome, OutcomeStatus, SummaryOf};
 
 use super::fence::{Fence, Trust};
 use crate::text;
@@ -14,15 +15,22 @@ const OBJECT: usize = 100;
 
 /// The lines so far.
 #[derive(Debug, Default)]
-pub(super) struct Summary {
+pub(super) struct Summary<'a> {
+    /// What a model told of all before the lines.
+    written: Option<&'a ModelSummary>,
     lines: Vec<String>,
     /// First and last action among them.
     actions: Option<(u32, u32)>,
 }
 
-impl Summary {
+impl<'a> Summary<'a> {
     pub(super) fn is_empty(&self) -> bool {
-        self.lines.is_empty()
+        self.lines.is_empty() && self.written.is_none()
+    }
+
+    /// A model's words stand for all of it so far.
+    pub(super) fn replace(&mut self, written: &'a ModelSummary) {
+        *self = Self { written: Some(written), ..Self::default() };
     }
 
     /// What the agent said with an answer.
@@ -48,9 +56,14 @@ impl Summary {
         self.lines.push(what);
     }
 
-    /// All of it in a fence: the newest lines that fit into `most` characters, and how many are left out before them.
+    /// All of it in fences, `most` characters at most: two thirds for a model's words, where there are lines behind them, and the newest lines that
+    /// fit into the rest, with how many are left out before them.
     pub(super) fn fenced(&self, fence: &Fence, most: usize) -> String {
-        let mut left = most;
+        let written = self.written.map(|written| self.written(fence, written, most));
+        if written.is_some() && self.lines.is_empty() {
+            return written.unwrap_or_default();
+        }
+        let mut left = most.saturating_sub(written.as_ref().map_or(0, |words| words.chars().count()));
         let fits = |line: &&String| {
             let needed = line.chars().count() + 1;
             let fits = needed <= left;
@@ -61,15 +74,30 @@ impl Summary {
         let hidden = self.lines.len() - shown;
         let mut body = if hidden > 0 { format!("(… {hidden} earlier lines are left out)\n") } else { String::new() };
         body.push_str(&self.lines[hidden..].join("\n"));
-        let source = match self.actions {
-            Some((first, last)) => format!("actions {first} to {last}, from the host's log"),
-            None => "the host's log".to_owned(),
+        let lines = fence.wrap(&source(self.actions, "from the host's log"), Trust::None, &body);
+        written.into_iter().chain([lines]).collect::<Vec<_>>().join("\n")
+    }
+
+    fn written(&self, fence: &Fence, written: &ModelSummary, most: usize) -> String {
+        let actions = match written.of {
+            SummaryOf::Turns { from, to, .. } => (from > 0).then_some((from, to)),
+            SummaryOf::Lines { .. } => None,
         };
-        fence.wrap(&source, Trust::None, &body)
+        let most = if self.lines.is_empty() { most } else { most / 3 * 2 };
+        let source = source(actions, &format!("told in short by the model {}", written.model));
+        fence.wrap(&source, written.trust, text::cut(&written.text, most).0)
     }
 }
 
-fn how(status: &OutcomeStatus) -> String {
+fn source(actions: Option<(u32, u32)>, by: &str) -> String {
+    match actions {
+        Some((first, last)) => format!("actions {first} to {last}, {by}"),
+        None => by.to_owned(),
+    }
+}
+
+/// How an action ended, in a few words.
+pub(super) fn how(status: &OutcomeStatus) -> String {
     match status {
         OutcomeStatus::Ok => "ok".to_owned(),
         OutcomeStatus::Exited { code } => format!("exit code {code}"),

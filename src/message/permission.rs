@@ -45,6 +45,7 @@ pub fn whole(action: &Action) -> Option<String> {
         }
         Action::ReadFile { .. }
         | Action::ReadRanges { .. }
+        | Action::Summarize { .. }
         | Action::ListFiles { .. }
         | Action::Search { .. }
         | Action::WebFetch { .. }

@@ -6,12 +6,17 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use protocol::broker::RUNNER;
-use protocol::runner::{Outcome, Status};
+use protocol::runner::{Op, Outcome, Status};
 
 use super::core::Core;
 use super::session::{self, Work};
 use super::sessions::Sessions;
 use super::{Result, SandboxError};
+
+/// More lines than one look shows.
+const LINES: u64 = 1 << 20;
+/// How long one look at a file may take, in milliseconds.
+const READING_MS: u64 = 30_000;
 
 /// Addresses as the engine knows them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -62,6 +67,17 @@ impl Looks {
         let mut out = Vec::new();
         let done = session.spool(work, &mut out, cap).await?;
         Ok((done.status == Status::Ok).then(|| String::from_utf8_lossy(&out).into_owned()))
+    }
+
+    /// A file's lines from `from` on, numbered as the agent's own reading has them: at most `cap` bytes, with a last line that says where
+    /// it goes on. An outcome that failed says why. Words of the sandbox.
+    ///
+    /// # Errors
+    /// As [`Actions::act`](super::Actions::act).
+    pub async fn lines(&self, task: i64, path: &str, from: u64, cap: u64) -> Result<Outcome> {
+        self.core.must_be_current(task)?;
+        let op = Op::ReadFile { path: path.to_owned(), from, lines: LINES };
+        self.sessions.of(task).await?.capped(op, READING_MS, cap).await
     }
 
     /// Has a task's runner probe its sandbox with these words.

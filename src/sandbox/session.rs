@@ -149,9 +149,13 @@ impl Session {
 
     /// Runs an op of the host's own and acknowledges it.
     pub(super) async fn run(&self, op: Op, wall_ms: u64) -> Result<Outcome> {
+        self.capped(op, wall_ms, 64 << 10).await
+    }
+
+    /// As [`Session::run`], with so many bytes of output at most.
+    pub(super) async fn capped(&self, op: Op, wall_ms: u64, output_bytes: u64) -> Result<Outcome> {
         let id = self.next_id();
-        let done =
-            self.link.run(id, op, Limits { wall_ms, output_bytes: 64 << 10 }).await.map_err(|e| from_link(&e))?;
+        let done = self.link.run(id, op, Limits { wall_ms, output_bytes }).await.map_err(|e| from_link(&e))?;
         self.link.ack(id).await.map_err(|e| from_link(&e))?;
         Ok(done)
     }

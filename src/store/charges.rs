@@ -93,7 +93,7 @@ impl Store {
     }
 }
 
-/// The turn that a call is charged for; 0 for a second look, which belongs to none, and below that for a person's question.
+/// The turn that a call is charged for; 0 for a second look and a summary, which belong to none, and below that for a person's question.
 fn of_turn(event: &Event) -> i64 {
     match event {
         Event::ModelCallStarted { turn, .. } | Event::TurnCompleted { turn, .. } => i64::from(*turn),
@@ -106,6 +106,17 @@ fn of_turn(event: &Event) -> i64 {
 const INSERT: &str = "INSERT INTO charges (task, seq, turn, at, repository, model, input, output, cache_read, cache_write, micro_usd, reasoning, open) \
                       SELECT $1, $2, $3, $4, repository, $5, $6, $7, $8, $9, $10, $11, ";
 
+/// What an answer took: tokens, millionths of a US dollar, the model's label.
+fn answered(event: &Event) -> Option<(&Usage, u64, &str)> {
+    match event {
+        Event::TurnCompleted { usage, micro_usd, model, .. } | Event::SecondLooked { usage, micro_usd, model, .. } => {
+            Some((usage, *micro_usd, model))
+        }
+        Event::Summarised { summary } => Some((&summary.usage, summary.micro_usd, &summary.model)),
+        _ => None,
+    }
+}
+
 /// Writes what an event charged, or took back, as the fold of the log does.
 pub(super) async fn project(
     c: &mut AnyConnection,
@@ -116,7 +127,9 @@ pub(super) async fn project(
 ) -> Result<(), StoreError> {
     let insert = INSERT;
     match event {
-        Event::ModelCallStarted { worst_micro_usd, .. } | Event::SecondLookStarted { worst_micro_usd, .. } => {
+        Event::ModelCallStarted { worst_micro_usd, .. }
+        | Event::SecondLookStarted { worst_micro_usd, .. }
+        | Event::SummaryStarted { worst_micro_usd, .. } => {
             let turn = of_turn(event);
             // Whatever was awaited before is lost: its worst case stays charged.
             sqlx::query("UPDATE charges SET open = FALSE WHERE task = $1 AND open").bind(id.0).execute(&mut *c).await?;
@@ -126,17 +139,18 @@ pub(super) async fn project(
             query.bind(0_i64).execute(c).await?;
         }
         Event::ReplyStarted { .. } | Event::Replied { .. } => question(c, id, seq, event, now).await?,
-        // A second look whose answer was lost stays charged.
+        // A second look or summary whose answer was lost stays charged.
         Event::CheckpointPosted { .. } | Event::Answered { .. } => {
             sqlx::query("UPDATE charges SET open = FALSE WHERE task = $1 AND open").bind(id.0).execute(&mut *c).await?;
         }
         Event::ModelCallUncharged { .. } => {
             sqlx::query("DELETE FROM charges WHERE task = $1 AND open").bind(id.0).execute(c).await?;
         }
-        Event::TurnCompleted { usage, micro_usd, model, .. } | Event::SecondLooked { usage, micro_usd, model, .. } => {
+        Event::TurnCompleted { .. } | Event::SecondLooked { .. } | Event::Summarised { .. } => {
+            let Some((usage, micro_usd, model)) = answered(event) else { return Ok(()) };
             let Usage { input, output, cache_read, cache_write, reasoning } = *usage;
             let [input, output, cache_read, cache_write, reasoning, micro_usd] =
-                [input, output, cache_read, cache_write, reasoning, *micro_usd].map(|it| it as i64);
+                [input, output, cache_read, cache_write, reasoning, micro_usd].map(|it| it as i64);
             let sql = "UPDATE charges SET model = $2, input = $3, output = $4, cache_read = $5, cache_write = $6, \
                        micro_usd = $7, reasoning = $8, open = FALSE WHERE task = $1 AND open";
             let query = sqlx::query(sql).bind(id.0).bind(model).bind(input).bind(output).bind(cache_read);

@@ -24,7 +24,9 @@ const RUN: &str = "F.\nFAIL: test_add (test_calc.Sums.test_add)\nAssertionError:
 /// What comes of an action, whoever asks for it.
 fn outcome(action: &Action) -> Outcome {
     let (status, text) = match action {
-        Action::ReadFile { .. } | Action::ReadRanges { .. } | Action::Search { .. } => (OutcomeStatus::Ok, FILE),
+        Action::ReadFile { .. } | Action::ReadRanges { .. } | Action::Summarize { .. } | Action::Search { .. } => {
+            (OutcomeStatus::Ok, FILE)
+        }
         Action::Bash { command } if command.contains("test") => (OutcomeStatus::Exited { code: 1 }, RUN),
         Action::Bash { .. } => (OutcomeStatus::Exited { code: 0 }, FILE),
         Action::ListFiles { .. } => (OutcomeStatus::Ok, "calc.py\ntest_calc.py\n"),

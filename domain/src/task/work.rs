@@ -19,6 +19,8 @@ impl Task {
                 self.spent.micro_usd = self.spent.micro_usd.saturating_sub(self.reply_worst) + micro_usd;
                 self.reply_worst = 0;
             }
+            Event::SummaryStarted { worst_micro_usd, .. } => self.charge_worst(*worst_micro_usd),
+            Event::Summarised { summary } => self.charge(&summary.usage, summary.micro_usd, summary.duration_ms),
             Event::ModelCallStarted { worst_micro_usd, .. } => {
                 self.charge_worst(*worst_micro_usd);
                 self.model_starts += 1;

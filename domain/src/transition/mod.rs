@@ -9,6 +9,7 @@ mod go_on;
 mod host;
 mod publish;
 mod steer;
+mod summary;
 mod suspend;
 mod unrun;
 mod work;
@@ -180,6 +181,7 @@ fn take(draft: &mut Draft, input: &Input) {
         | Input::Verified { .. }
         | Input::ReviewPosted { .. }
         | Input::AnswerPosted { .. } => publish::published(draft, input),
+        Input::SummaryStarting { .. } | Input::Summarised { .. } => summary::summarised(draft, input),
         Input::Prepared { .. }
         | Input::Looked { .. }
         | Input::Compacted { .. }

@@ -11,5 +11,6 @@ mod pauses;
 mod plan;
 mod properties;
 mod steer;
+mod summaries;
 mod table;
 mod words;

@@ -13,6 +13,7 @@ fn every_kind_of_action_says_what_is_true_of_it() {
         (Action::Background { command: "make".into() }, "bash", "make", true, false, false),
         (Action::ReadFile { path: "a".into(), from: 1, lines: 0 }, "read_file", "a", false, false, false),
         (Action::ReadRanges { path: "a".into(), ranges: Vec::new() }, "read_file", "a", false, false, false),
+        (Action::Summarize { path: "a".into(), from: 1 }, "read_file", "a", false, false, false),
         (Action::WriteFile { path: "a".into(), content: "x".into() }, "write_file", "a", true, true, false),
         (Action::WriteFiles { files: vec![file(), file()] }, "write_files", "a.py, a.py", true, true, false),
         (edit, "edit_file", "a.py", true, true, false),

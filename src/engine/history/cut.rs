@@ -1,7 +1,7 @@
-//! How much of a conversation its requests hold, and from which answer on a vendor's own parts may come back. Tests: `history_tests.rs`,
+//! How much of a conversation its requests hold, what a model told of the rest, and from which answer on a vendor's own parts may come back. Tests: `history_tests.rs`,
 //! `compact_tests.rs`.
 
-use domain::Event;
+use domain::{Event, ModelSummary, SummaryOf};
 
 /// How much of a conversation its requests hold.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -26,6 +26,19 @@ impl Cut {
         });
         newest.unwrap_or_default()
     }
+}
+
+/// The last turn that a model told in short, and its words; none where that is none of the conversation's folded ones. Later turns are told by rules.
+pub(in crate::engine) fn written(log: &[Event], folded: u32) -> Option<(u32, &ModelSummary)> {
+    let newest = log.iter().rev().find_map(|event| match event {
+        Event::ConversationRestarted => Some(None),
+        Event::Summarised { summary } if !summary.text.is_empty() => match summary.of {
+            SummaryOf::Turns { upto, .. } if upto <= folded => Some(Some((upto, &**summary))),
+            SummaryOf::Turns { .. } | SummaryOf::Lines { .. } => None,
+        },
+        _ => None,
+    });
+    newest.flatten()
 }
 
 /// The first turn since another model began to be asked, a person named one, or the first one was asked again after a checkpoint; 0 where that never was. Two entries may have

@@ -106,13 +106,14 @@ impl<'a> Replay<'a> {
         self.ask(prompt::render("task", values));
     }
 
-    pub(super) fn verified(&mut self, commit: &Commit, verdict: &Verdict) {
+    pub(super) fn verified(&mut self, commit: &Commit, verdict: &'a Verdict) {
         let kind = match verdict.kind {
             VerdictKind::Passed => "passed",
             VerdictKind::Failed => "failed",
             VerdictKind::None => "none",
         };
         if let Some(summary) = &mut self.folding {
+            self.runs.checked(verdict);
             return summary.happened(format!("the host ran the checks on commit {}: {kind}", commit.short()));
         }
         let (tail, _) = outcome::shortened(&verdict.tail, TAIL);

@@ -11,6 +11,8 @@ pub(super) fn unsaid(event: &Event) {
         Event::SlotGranted
         | Event::Looked { .. }
         | Event::Compacted { .. }
+        | Event::SummaryStarted { .. }
+        | Event::Summarised { .. }
         | Event::SlotAwaited
         | Event::ModelCallUncharged { .. }
         | Event::PublishStarted { .. }

@@ -1,4 +1,4 @@
-//! `read_file`: shows a text file, or some of its lines.
+//! `read_file`: shows a text file, or some of its lines, or has a model tell it in short.
 
 use domain::{Action, ActionKind, Call, LineRange, MOST_RANGES};
 use serde_json::json;
@@ -16,6 +16,10 @@ pub(super) const TOOL: Tool = Tool {
             "path": text("path of the file, relative to /workspace"),
             "from": { "type": "integer", "minimum": 1, "description": "first line, 1 if left out" },
             "lines": { "type": "integer", "minimum": 0, "description": "how many lines; left out: as many as fit" },
+            "summary": {
+                "type": "boolean",
+                "description": "true: a model tells it in short, part by part, from line `from` on; for files too long to show",
+            },
             "ranges": {
                 "type": "array",
                 "description": "several parts at once, instead of from and lines",
@@ -34,6 +38,10 @@ pub(super) const TOOL: Tool = Tool {
 
 fn read(arguments: &Arguments<'_>) -> Result<Call, String> {
     let path = path(arguments)?;
+    if arguments.flag("summary")? {
+        let from = range(arguments)?.from;
+        return Ok(Call::Action { action: Action::Summarize { path, from } });
+    }
     let listed = arguments.list("ranges")?;
     if listed.len() > MOST_RANGES {
         return Err(format!("read_file: {} ranges are too many for one call; {MOST_RANGES} fit", listed.len()));

@@ -55,9 +55,21 @@ fn every_tool_has_a_reading() {
     for tool in specs(TaskKind::Fix) {
         let mut with_all = with_all.clone();
         // A path of one tool, a line of another.
+        if tool.name == "read_file" {
+            with_all["summary"] = json!(true);
+        }
         with_all["from"] = if tool.name == "move_file" { json!("f") } else { json!(1) };
         assert!(parse(&call(&tool.name, with_all.clone())).is_ok(), "{}", tool.name);
     }
+}
+
+#[test]
+fn a_file_is_told_in_short_where_that_is_asked_for() {
+    let told = |arguments| read("read_file", arguments);
+    assert_eq!(told(json!({"path": "a", "summary": true})), Action::Summarize { path: "a".into(), from: 1 });
+    assert_eq!(told(json!({"path": "a", "summary": "true", "from": 7})), Action::Summarize { path: "a".into(), from: 7 });
+    assert_eq!(told(json!({"path": "a", "summary": false})), Action::ReadFile { path: "a".into(), from: 1, lines: 0 });
+    assert!(parse(&call("read_file", json!({"path": "a", "summary": "all"}))).is_err());
 }
 
 #[test]

@@ -44,7 +44,8 @@ impl Actions {
     /// [`SandboxError::Gone`] when there was no sandbox to begin with: *this* call has run nothing (an earlier try of the
     /// same request may have). [`SandboxError::Unavailable`] when engine or broker is away: repeat the call.
     pub async fn act(&self, task: i64, request_id: u64, action: &Action, limits: Limits) -> Result<Acted> {
-        let op = op(action).ok_or_else(|| SandboxError::Refused("a try has a sandbox of its own".to_owned()))?;
+        let op = op(action)
+            .ok_or_else(|| SandboxError::Refused("no action that the runner carries out by itself".to_owned()))?;
         if request_id & HOST_IDS != 0 {
             return Err(SandboxError::Refused(format!("request id {request_id} is reserved")));
         }
@@ -141,7 +142,7 @@ fn failed(reason: String) -> Outcome {
     Outcome::new(Status::Failed { reason }, "")
 }
 
-/// None for what happens elsewhere (`Candidates::try_out`).
+/// None for what happens elsewhere (`Candidates::try_out`), or is read by the host piece by piece (`Looks::lines`).
 fn op(action: &Action) -> Option<Op> {
     Some(match action.clone() {
         Action::Bash { command } => Op::Shell { command, background: false },
@@ -164,6 +165,6 @@ fn op(action: &Action) -> Option<Op> {
         Action::ListFiles { path, glob, depth } => Op::ListFiles { path, glob, depth },
         Action::Search { pattern, path, glob } => Op::Search { pattern, path, glob },
         Action::WebFetch { url } => Op::WebFetch { url },
-        Action::Try { .. } => return None,
+        Action::Try { .. } | Action::Summarize { .. } => return None,
     })
 }

@@ -1,0 +1,106 @@
+//! A file that is too long to be shown, told in short by a model: read part by part, then told upwards. One action, however many calls it takes; each part
+//! that was told stands in the log, so one that was cut off reads and pays for none of them again.
+
+use super::act::{Actions, outcome};
+use super::summarizer::{Came, Question};
+use crate::engine::reading::{self, Next, Reading};
+use crate::redact::redacted;
+use crate::thread::Feed;
+use crate::trouble::Trouble;
+use domain::{Event, Input, Outcome, OutcomeStatus, SummaryOf, Task, Trust};
+use protocol::runner::Status;
+
+/// The most of one part's summary that is kept, in characters.
+const MOST: usize = 1_500;
+const NO_ROOM: &str = "the next part does not fit into the model, or into what the task may still spend";
+
+/// What one step of a reading comes to.
+enum Stepped {
+    /// The task, with one more summary in its log.
+    On(Box<Task>),
+    /// Nothing more is read: why, where that is not the file's end.
+    Over(Option<String>),
+    /// The file shows no lines: the outcome of looking at it.
+    Unread(Outcome),
+}
+
+impl Actions {
+    /// Tells the file from a line on, as far as bounds, budget and models let it.
+    pub(super) async fn summarize(
+        &self,
+        task: &Task,
+        number: u32,
+        (path, from): (&str, u64),
+        (tries, feed): (i64, &dyn Feed),
+    ) -> Result<Input, Trouble> {
+        let mut now = task.clone();
+        let (why, log) = loop {
+            let log: Vec<Event> = self.store.log(task.id).await?.into_iter().map(|(_, event)| event).collect();
+            match self.step(&now, number, (path, from), &log, (tries, feed)).await? {
+                Stepped::On(task) => now = *task,
+                Stepped::Over(why) => break (why, log),
+                Stepped::Unread(outcome) => return Ok(Input::ActionEnded { number, outcome }),
+            }
+        };
+        let model = self.summarizer.of(task)?.model.as_ref();
+        let reading = Reading::of(&log, number);
+        let outcome = match reading.result(number, reading::at_once(model)) {
+            Some((text, last)) => {
+                let (calls, tokens) = reading.cost();
+                let rest = why.map(|why| format!(". It ends with line {last}: {why}")).unwrap_or_default();
+                let note = format!(
+                    "a model's words, of {calls} calls and {tokens} tokens: read the lines themselves before you rely on them{rest}"
+                );
+                Outcome { note: Some(note), ..Outcome::new(OutcomeStatus::Ok, text) }
+            }
+            None => {
+                let why = why.unwrap_or_else(|| "no model answered".to_owned());
+                let reason = format!("it could not be told in short: {why}. Read it in parts, or search it");
+                Outcome::new(OutcomeStatus::Failed { reason }, "")
+            }
+        };
+        Ok(Input::ActionEnded { number, outcome })
+    }
+
+    async fn step(
+        &self,
+        task: &Task,
+        number: u32,
+        (path, from): (&str, u64),
+        log: &[Event],
+        (tries, feed): (i64, &dyn Feed),
+    ) -> Result<Stepped, Trouble> {
+        let reading = Reading::of(log, number);
+        if reading.is_over() {
+            return Ok(Stepped::Over(Some("a call to the model gave nothing, or too many were made".to_owned())));
+        }
+        let speaker = self.summarizer.of(task)?;
+        let (config, model) = (&speaker.engine, speaker.model.as_ref());
+        let (of, ready) = match reading.next(number, from, reading::at_once(model)) {
+            Next::End => return Ok(Stepped::Over(rest(&reading, number, model))),
+            Next::Join { of, parts } => (of, reading::joined(task, of, &parts, config, model)),
+            Next::Read { from } => {
+                let cap = u64::try_from(reading::at_once(model)).unwrap_or(u64::MAX);
+                let part = self.sandboxes.looks.lines(task.id.0, path, from, cap).await?;
+                let Some((lines, to, total)) = reading::shown(&part.text).filter(|_| part.status == Status::Ok) else {
+                    return Ok(Stepped::Unread(outcome(part)));
+                };
+                let of = SummaryOf::Lines { number, level: 0, from, to, total };
+                (of, reading::lines(task, of, &redacted(lines).0, config, model))
+            }
+        };
+        let Some(ready) = ready else { return Ok(Stepped::Over(Some(NO_ROOM.to_owned()))) };
+        let question = Question { of, trust: Trust::None, ready, speaker, most: MOST };
+        Ok(match self.summarizer.ask(task, question, (tries, feed), |summary| summary).await? {
+            Came::Said(now) => Stepped::On(now),
+            Came::Nothing(why) => Stepped::Over(Some(why)),
+        })
+    }
+}
+
+/// What is said where the bound on parts ends it before the file does.
+fn rest(reading: &Reading<'_>, number: u32, model: &dyn crate::llm::Model) -> Option<String> {
+    let (_, last) = reading.result(number, reading::at_once(model))?;
+    let total = reading.total()?;
+    (last < total).then(|| format!("one call reads no more; go on with `summary` true and `from` {}", last + 1))
+}

@@ -1,0 +1,148 @@
+//! A model tells something in short: older turns of a conversation, or a part of a file. Its worst case is charged as every call's is, and what it said
+//! is an event; whatever keeps it from answering ends the wait.
+
+use super::money::Purse;
+use super::speaker::{Speaker, Speakers};
+use crate::engine::style::Style;
+use crate::engine::{self, Ready, TurnError, telling};
+use crate::llm::Silent;
+use crate::llm::retry::Patience;
+use crate::store::Store;
+use crate::redact;
+use crate::text::cut;
+use crate::thread::Feed;
+use crate::trouble::Trouble;
+use domain::{Event, Input, ModelSummary, State, SummaryOf, Task, Trust, Usage};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+/// How long one answer is waited for.
+const PATIENCE: Duration = Duration::from_secs(300);
+/// The most of an answer that is kept, in characters.
+const LONGEST: usize = 8_000;
+
+/// Asks for summaries.
+pub(super) struct Summarizer {
+    /// None where the configuration names no summarizer.
+    pub own: Option<Speaker>,
+    pub speakers: Arc<Speakers>,
+    pub store: Store,
+    pub purse: Arc<Purse>,
+    /// The number of this process's life.
+    pub epoch: i64,
+}
+
+/// One question.
+pub(super) struct Question<'a> {
+    pub of: SummaryOf,
+    /// The lowest of what is shown.
+    pub trust: Trust,
+    pub ready: Ready,
+    pub speaker: &'a Speaker,
+    /// The most of its answer that is kept, in characters.
+    pub most: usize,
+}
+
+/// What came of it.
+pub(super) enum Came {
+    /// The task with the answer in its log, which may be an empty one.
+    Said(Box<Task>),
+    /// Nothing is in the log but that it was asked, if that: why, for people and models to read.
+    Nothing(String),
+}
+
+impl Summarizer {
+    /// Who tells a file in short: whom the task asks where the configuration names nobody for it.
+    ///
+    /// # Errors
+    /// As [`Speakers::there`].
+    pub(super) fn of(&self, task: &Task) -> Result<&Speaker, Trouble> {
+        match &self.own {
+            Some(own) => Ok(own),
+            None => self.speakers.there(task).map(|()| self.speakers.of(task)),
+        }
+    }
+
+    /// Has the turns told that were just left out of a conversation, where the configuration names who does that and it is due. The log then, if anything came;
+    /// `worker` is whose conversation it is.
+    pub(super) async fn tell_turns(
+        &self,
+        task: &Task,
+        log: &[Event],
+        (style, worker): (Style, &Speaker),
+        tries: i64,
+        feed: &dyn Feed,
+    ) -> Result<Option<Vec<Event>>, Trouble> {
+        let Some(speaker) = &self.own else { return Ok(None) };
+        let Some(of @ SummaryOf::Turns { upto, .. }) = telling::due(task, log) else { return Ok(None) };
+        let ready = telling::turns(task, log, upto, &worker.engine, &speaker.engine, speaker.model.as_ref());
+        let Some((ready, trust)) = ready else {
+            tracing::info!(task = %task.id, upto, "no summary: it does not fit into the model or the budget");
+            return Ok(None);
+        };
+        let context_tokens = worker.model.context_tokens();
+        let fitting = |summary| telling::fitting(task, log, style, &worker.engine, context_tokens, summary);
+        let question = Question { of, trust, ready, speaker, most: worker.engine.summary_chars };
+        self.ask(task, question, (tries, feed), fitting).await?;
+        let log = self.store.log(task.id).await?;
+        Ok(Some(log.into_iter().map(|(_, event)| event).collect()))
+    }
+
+    /// Asks, and has the log keep what `keeps` leaves of the answer.
+    pub(super) async fn ask(
+        &self,
+        task: &Task,
+        question: Question<'_>,
+        (tries, feed): (i64, &dyn Feed),
+        keeps: impl FnOnce(ModelSummary) -> ModelSummary,
+    ) -> Result<Came, Trouble> {
+        let Question { of, trust, ready, speaker, most } = question;
+        let key = |what: &str| format!("summary:{what}:{}:{}:{}:{tries}", task.id, name(&of), self.epoch);
+        {
+            let _one = self.purse.spending.lock().await;
+            if self.purse.spent(task, ready.worst_micro_usd).await?.is_some() {
+                return Ok(Came::Nothing("what may be spent in a day is spent".to_owned()));
+            }
+            let starting = Input::SummaryStarting { of, worst_micro_usd: ready.worst_micro_usd };
+            match feed.feed(task.id, &key("asks"), starting).await? {
+                Some(now) if now.state == State::Running => {}
+                _ => return Ok(Came::Nothing("the work was stopped meanwhile".to_owned())),
+            }
+        }
+        let (patience, cancel) = (Patience::default(), CancellationToken::new());
+        let call = engine::converse(speaker.model.as_ref(), &ready, &Silent, &patience, &cancel);
+        let answer = tokio::time::timeout(PATIENCE, call).await.unwrap_or(Err(TurnError::Cancelled));
+        let summary = match answer {
+            Ok(answer) => ModelSummary {
+                of,
+                text: redact::without(cut(answer.text.trim(), most.min(LONGEST)).0.to_owned()),
+                trust,
+                usage: answer.usage,
+                micro_usd: answer.micro_usd,
+                duration_ms: answer.duration_ms,
+                model: answer.model,
+            },
+            Err(error) => {
+                tracing::warn!(task = %task.id, ?of, %error, "no summary");
+                if error.may_cost() {
+                    return Ok(Came::Nothing("the model's answer was lost".to_owned()));
+                }
+                let (text, usage, model) = (String::new(), Usage::default(), speaker.model.label());
+                ModelSummary { of, text, trust, usage, micro_usd: 0, duration_ms: 0, model }
+            }
+        };
+        match feed.feed(task.id, &key("said"), Input::Summarised { summary: Box::new(keeps(summary)) }).await? {
+            Some(now) => Ok(Came::Said(Box::new(now))),
+            None => Ok(Came::Nothing("the work was stopped meanwhile".to_owned())),
+        }
+    }
+}
+
+/// Within a task no two have the same.
+fn name(of: &SummaryOf) -> String {
+    match of {
+        SummaryOf::Turns { upto, .. } => format!("turns-{upto}"),
+        SummaryOf::Lines { number, level, from, .. } => format!("lines-{number}-{level}-{from}"),
+    }
+}

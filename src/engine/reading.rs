@@ -1,0 +1,291 @@
+//! A file that is longer than can be shown, told in short from its parts upwards.
+//!
+//! Owns: which part comes next, what a model is asked about it, and the text of the result. Pure: what was told already stands in the log, so a
+//! reading that was cut goes on where it was. Must not: read a file, or ask. Tests: below, `tests/stories/gist.rs`.
+
+use domain::{Event, ModelSummary, SummaryOf, Task};
+use minijinja::context;
+
+use super::EngineConfig;
+use super::fence::{Fence, Trust};
+use super::telling::{asked_for, call, room};
+use super::turn::Ready;
+use crate::llm::Model;
+use crate::text;
+
+/// The most parts that one action reads.
+const MOST_PARTS: usize = 24;
+/// The most calls of one action, those included whose answers were lost.
+const MOST_CALLS: usize = 60;
+/// The longest answer about one part, in tokens.
+const LENGTH: u64 = 350;
+/// The most that a result holds of the parts' own summaries, in characters.
+const PARTS: usize = 9_000;
+
+/// What comes next.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Next<'a> {
+    /// The part that begins with this line.
+    Read {
+        /// The line, counted from 1.
+        from: u64,
+    },
+    /// These summaries, to be told as one.
+    Join {
+        /// What that one stands for.
+        of: SummaryOf,
+        /// The summaries, in the file's order.
+        parts: Vec<&'a ModelSummary>,
+    },
+    /// Nothing: all that is read is told.
+    End,
+}
+
+/// What an action's reading has told so far.
+#[derive(Debug, Default)]
+pub struct Reading<'a> {
+    done: Vec<&'a ModelSummary>,
+    calls: usize,
+}
+
+/// Level, first line, last line, lines of the whole file.
+fn span(summary: &ModelSummary) -> (u32, u64, u64, u64) {
+    match summary.of {
+        SummaryOf::Lines { level, from, to, total, .. } => (level, from, to, total),
+        SummaryOf::Turns { .. } => (0, 0, 0, 0),
+    }
+}
+
+impl<'a> Reading<'a> {
+    /// Of the action with this number.
+    pub fn of(log: &'a [Event], number: u32) -> Self {
+        let its = |of: &SummaryOf| matches!(of, SummaryOf::Lines { number: known, .. } if *known == number);
+        let mut all = Reading::default();
+        for event in log {
+            match event {
+                Event::SummaryStarted { of, .. } if its(of) => all.calls += 1,
+                Event::Summarised { summary } if its(&summary.of) => all.done.push(summary),
+                _ => {}
+            }
+        }
+        all
+    }
+
+    /// Whether a call gave nothing, or so many were made that no other is: then it ends with what there is.
+    pub fn is_over(&self) -> bool {
+        self.calls >= MOST_CALLS || self.done.iter().any(|one| one.text.is_empty())
+    }
+
+    fn summaries(&self) -> impl Iterator<Item = &'a ModelSummary> {
+        self.done.iter().copied().filter(|one| !one.text.is_empty())
+    }
+
+    fn parts(&self) -> Vec<&'a ModelSummary> {
+        self.summaries().filter(|one| span(one).0 == 0).collect()
+    }
+
+    /// What comes next of a reading that begins with line `from`, for a model that is shown so many characters at once.
+    pub fn next(&self, number: u32, from: u64, most: usize) -> Next<'a> {
+        let parts = self.parts();
+        match parts.last().map(|last| span(last)) {
+            None => return Next::Read { from },
+            Some((_, _, to, total)) if to < total && parts.len() < MOST_PARTS => return Next::Read { from: to + 1 },
+            Some(_) => {}
+        }
+        match self.climb(number, most) {
+            Ok(_) => Next::End,
+            Err(join) => join,
+        }
+    }
+
+    /// The summary over all parts, or what is missing for it.
+    fn climb(&self, number: u32, most: usize) -> Result<Option<&'a ModelSummary>, Next<'a>> {
+        let (mut row, mut level) = (self.parts(), 1);
+        while row.len() > 1 {
+            let mut above = Vec::new();
+            for group in groups(&row, most) {
+                let ((_, from, _, total), (_, _, to, _)) = (span(group[0]), span(group[group.len() - 1]));
+                let known = self.summaries().find(|one| span(one) == (level, from, to, total));
+                match (group, known) {
+                    ([one], _) => above.push(*one),
+                    (_, Some(known)) => above.push(known),
+                    (group, None) => {
+                        let of = SummaryOf::Lines { number, level, from, to, total };
+                        return Err(Next::Join { of, parts: group.to_vec() });
+                    }
+                }
+            }
+            (row, level) = (above, level + 1);
+        }
+        Ok(row.first().copied())
+    }
+
+    /// The result's text, and which line was the last one that is told; none where nothing is.
+    pub fn result(&self, number: u32, most: usize) -> Option<(String, u64)> {
+        let parts = self.parts();
+        let (last, first) = (parts.last()?, parts.first()?);
+        let (total, to) = (span(last).3, span(last).2);
+        let mut out =
+            format!("told in short by the model {}: lines {} to {to} of {total}\n", last.model, span(first).1);
+        if let Ok(Some(top)) = self.climb(number, most)
+            && parts.len() > 1
+        {
+            out.push_str(&format!("\nall together:\n{}\n", top.text.trim()));
+        }
+        for part in &parts {
+            let (_, from, to, _) = span(part);
+            let (words, missing) = text::cut(part.text.trim(), PARTS / parts.len());
+            out.push_str(&format!("\nlines {from} to {to}:\n{words}{}\n", if missing > 0 { "…" } else { "" }));
+        }
+        Some((out, to))
+    }
+
+    /// Lines of the whole file, where a part of it is told.
+    pub fn total(&self) -> Option<u64> {
+        self.parts().last().map(|last| span(last).3)
+    }
+
+    /// Calls, and tokens of prompts and answers together, of this reading.
+    pub fn cost(&self) -> (usize, u64) {
+        (self.calls, self.done.iter().map(|one| one.usage.total()).sum())
+    }
+}
+
+/// Neighbours that are shown together: at least two, and as many as fit into `most` characters.
+fn groups<'r, 'a>(row: &'r [&'a ModelSummary], most: usize) -> Vec<&'r [&'a ModelSummary]> {
+    let (mut out, mut begin, mut size) = (Vec::new(), 0, 0);
+    for (at, one) in row.iter().enumerate() {
+        let chars = one.text.chars().count();
+        if at - begin >= 2 && size + chars > most {
+            out.push(&row[begin..at]);
+            (begin, size) = (at, 0);
+        }
+        size += chars;
+    }
+    out.push(&row[begin..]);
+    out
+}
+
+/// A part as the runner shows it: its lines, each with its number, the last line's number, and how many the file has. None where it shows
+/// no line, as of a picture.
+pub fn shown(text: &str) -> Option<(&str, u64, u64)> {
+    let text = text.trim_end_matches('\n');
+    let (lines, last) = text.rsplit_once('\n').map_or(("", text), |(lines, last)| (lines, last));
+    if let Some(range) = last.strip_prefix("[lines ") {
+        let (range, rest) = range.split_once(" of ")?;
+        let total: String = rest.chars().take_while(char::is_ascii_digit).collect();
+        return Some((lines, range.split_once('-')?.1.parse().ok()?, total.parse().ok()?));
+    }
+    let number: u64 = last.split_once('\t')?.0.trim().parse().ok()?;
+    Some((text, number, number))
+}
+
+/// Characters of a file or of summaries that this model is shown at once.
+pub fn at_once(model: &dyn Model) -> usize {
+    room(model) / 4 * 3
+}
+
+/// The call about lines of a file, as the runner shows them. None where it does not fit.
+pub fn lines(task: &Task, of: SummaryOf, lines: &str, config: &EngineConfig, model: &dyn Model) -> Option<Ready> {
+    about(task, of, ("summary_lines", "the file's lines", lines), config, model)
+}
+
+/// The call about summaries of parts. None where it does not fit.
+pub fn joined(
+    task: &Task,
+    of: SummaryOf,
+    parts: &[&ModelSummary],
+    config: &EngineConfig,
+    model: &dyn Model,
+) -> Option<Ready> {
+    let told = |part: &&ModelSummary| format!("lines {} to {}:\n{}\n", span(part).1, span(part).2, part.text.trim());
+    let all = parts.iter().map(told).collect::<String>();
+    about(task, of, ("summary_parts", "what the parts hold", &all), config, model)
+}
+
+fn about(
+    task: &Task,
+    of: SummaryOf,
+    (template, source, words): (&str, &str, &str),
+    config: &EngineConfig,
+    model: &dyn Model,
+) -> Option<Ready> {
+    let SummaryOf::Lines { from, to, total, .. } = of else { return None };
+    let fence = Fence::new(&config.secret, task.id);
+    let values = context! {
+        from, to, total,
+        words => asked_for(task, &fence, room(model) / 8),
+        text => fence.wrap(source, Trust::None, words),
+    };
+    call(task, template, values, LENGTH, config, model)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use domain::Usage;
+
+    fn summarised(level: u32, from: u64, to: u64, total: u64, text: &str) -> Event {
+        let of = SummaryOf::Lines { number: 3, level, from, to, total };
+        let (text, model, usage) = (text.to_owned(), "m".to_owned(), Usage::default());
+        let summary = ModelSummary { of, text, trust: Trust::None, usage, micro_usd: 0, duration_ms: 0, model };
+        Event::Summarised { summary: Box::new(summary) }
+    }
+
+    #[test]
+    fn what_the_runner_shows_is_understood_and_a_line_of_the_file_is_never_taken_for_its_end() {
+        let part =
+            "     7\tseven\n     8\t[lines 1-2 of 3; read on with from=9]\n[lines 7-8 of 90; read on with from=9]";
+        let lines = "     7\tseven\n     8\t[lines 1-2 of 3; read on with from=9]";
+        assert_eq!(shown(part), Some((lines, 8, 90)));
+        assert_eq!(shown("     1\ta\n     2\t[lines 1-2 of 3]\n"), Some(("     1\ta\n     2\t[lines 1-2 of 3]", 2, 2)));
+        assert_eq!(shown("     9\tz\n[lines 9-9 of 9]"), Some(("     9\tz", 9, 9)));
+        assert_eq!((shown("[a.png is binary: 90 bytes]"), shown("[a is empty]"), shown("")), (None, None, None));
+    }
+
+    /// Does what comes next until nothing does: what was asked, in order.
+    fn walk(total: u64, each: u64, text: &str, most: usize) -> (Vec<Event>, Vec<String>) {
+        let (mut log, mut asked) = (Vec::new(), Vec::new());
+        loop {
+            let next = match Reading::of(&log, 3).next(3, 1, most) {
+                Next::Read { from } => (0, from, (from + each - 1).min(total)),
+                Next::Join { of: SummaryOf::Lines { level, from, to, .. }, parts } => {
+                    assert!(parts.len() > 1);
+                    (level, from, to)
+                }
+                Next::Join { .. } | Next::End => return (log, asked),
+            };
+            asked.push(format!("{}:{}-{}", next.0, next.1, next.2));
+            log.push(summarised(next.0, next.1, next.2, total, &format!("{text} {}-{}", next.1, next.2)));
+        }
+    }
+
+    #[test]
+    fn parts_are_told_first_then_summaries_of_them_until_one_stands_for_all() {
+        assert_eq!(walk(10, 10, "x", 100).1, ["0:1-10"], "one part needs nothing above it");
+        assert_eq!(walk(30, 10, "x", 100).1, ["0:1-10", "0:11-20", "0:21-30", "1:1-30"]);
+        let (log, asked) = walk(50, 10, &"x".repeat(40), 100);
+        assert_eq!(asked[5..], ["1:1-20", "1:21-40", "2:1-40", "3:1-50"], "{asked:?}");
+        let (result, to) = Reading::of(&log, 3).result(3, 100).unwrap();
+        assert!(to == 50 && result.starts_with("told in short by the model m: lines 1 to 50 of 50\n"), "{result}");
+        assert!(result.contains("all together:\n") && result.contains("\nlines 41 to 50:\n"), "{result}");
+    }
+
+    #[test]
+    fn a_reading_that_was_cut_goes_on_where_it_was_and_one_without_end_is_bounded() {
+        let (log, asked) = walk(30, 10, "x", 100);
+        for cut in 0..log.len() {
+            let next = Reading::of(&log[..cut], 3).next(3, 1, 100);
+            let from = match next {
+                Next::Read { from } => format!("0:{from}-"),
+                Next::Join { .. } => "1:1-30".to_owned(),
+                Next::End => String::new(),
+            };
+            assert!(!from.is_empty() && asked[cut].starts_with(&from), "{cut}: {from} is not {}", asked[cut]);
+        }
+        let (log, asked) = walk(1_000_000, 10, "x", 100_000);
+        assert_eq!((asked.len(), Reading::of(&log, 3).result(3, 100_000).unwrap().1), (MOST_PARTS + 1, 240));
+        assert!(Reading::of(&[summarised(0, 1, 10, 90, "")], 3).is_over(), "a call that gave nothing");
+        assert!(!Reading::of(&log, 4).is_over() && Reading::of(&log, 4).result(4, 9).is_none(), "another action's");
+    }
+}

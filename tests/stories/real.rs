@@ -1,0 +1,107 @@
+//! A real model reads more than it can hold. Named by `CAISSON_MODEL_URL` (an OpenAI-compatible server whose window is at least `CAISSON_MODEL_WINDOW`, 4096 unless
+//! that says otherwise), and run by name alone: it takes many minutes.
+
+use crate::skipped::skipped;
+use crate::world::{REPO, World};
+use domain::{Event, SummaryOf};
+use std::time::{Duration, Instant};
+
+/// Prints the next page each time it is run.
+const NEXT: &str = "n=$(cat place 2>/dev/null || echo 0)\nn=$((n + 1))\nif [ ! -f \"pages/$n.txt\" ]; then echo THE END; exit 0; fi\necho $n > place\ncat \"pages/$n.txt\"\n\
+    echo\nif [ -f \"pages/$((n + 1)).txt\" ]; then echo 'There is more: run sh next.sh again.'; else echo 'THE END. Call done now.'; fi\n";
+const WORDS: [&str; 8] = ["amber", "birch", "cedar", "delta", "ember", "fjord", "grove", "heath"];
+const PATIENCE: Duration = Duration::from_secs(50 * 60);
+
+/// Some 1,100 tokens, of which the first, the middle and the last line hold the page's word.
+fn page(word: &str) -> String {
+    let line = |at: usize| match at {
+        0 | 20 | 40 => format!("The word of this page is {word}, and here it stands once more.\n"),
+        _ => "The keeper of the house walks along the river and counts the boats that come home before the evening.\n"
+            .to_owned(),
+    };
+    (0..41).map(line).collect()
+}
+
+fn models(url: &str, window: u64) -> String {
+    let entry = |id: &str, role: &str| {
+        format!(
+            "[[model]]\nid = \"{id}\"\nroles = [\"{role}\"]\nkind = \"openai\"\nbase_url = \"{url}\"\nname = \"local\"\nstyle = \"tools\"\n\
+             context_tokens = {window}\nmax_output_tokens = 400\nprice_input = 0\nprice_output = 0\n"
+        )
+    };
+    format!("{}{}", entry("small", "worker"), entry("short", "summarizer"))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "many minutes; with CAISSON_MODEL_URL, by name"]
+async fn a_real_model_finishes_a_reading_of_twice_its_window() {
+    let Ok(url) = std::env::var("CAISSON_MODEL_URL") else {
+        return skipped("model", "CAISSON_MODEL_URL names no server");
+    };
+    let window = std::env::var("CAISSON_MODEL_WINDOW").ok().and_then(|text| text.parse().ok()).unwrap_or(4096);
+    let world = World::of_models("name = \"none\"\n[[turn]]\ntext = \"\"\n", &models(&url, window)).await;
+    let pages: Vec<(String, String)> =
+        (1..).zip(WORDS).map(|(at, word)| (format!("pages/{at}.txt"), page(word))).collect();
+    std::fs::create_dir_all(world.dir.path().join("project/pages")).expect("a folder");
+    let mut files: Vec<(&str, &str)> = pages.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    files.push(("next.sh", NEXT));
+    world.push(&files);
+    let words = "/fix Run the command `sh next.sh` with the tool bash, once in each answer, until it prints THE END. Change no file. Then call done with one sentence.";
+    world.alice().open_issue(REPO, "Read all pages", words).expect("issue");
+    let (end, begun) = (Instant::now() + PATIENCE, Instant::now());
+    let task = loop {
+        let stops = |task: &domain::Task| ["awaiting-review", "final-review", "paused"].contains(&task.state.name());
+        let task = world.task().await;
+        if task.state.name() == "awaiting-review" && task.checkpoint().is_some_and(|at| at.commit.is_some()) {
+            world.approve().await;
+            while stops(&world.task().await) && world.task().await.seq == task.seq {
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+        } else if stops(&task) {
+            break task;
+        }
+        assert!(Instant::now() < end, "it takes too long: {:?} at turn {}", task.state, task.turn);
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    };
+    let (log, requests) = (world.log().await, world.model.asked());
+    let sent: Vec<String> = requests.iter().map(|request| format!("{:?}", request.turns)).collect();
+    let mut told = (0, 0, 0, 0_u64);
+    for event in &log {
+        match event {
+            Event::TurnCompleted { usage, .. } => {
+                told.0 += 1;
+                told.3 = told.3.max(usage.total());
+            }
+            Event::Compacted { .. } => told.1 += 1,
+            Event::Summarised { summary } => {
+                assert!(matches!(summary.of, SummaryOf::Turns { .. }), "{summary:?}");
+                told.2 += usize::from(!summary.text.is_empty());
+                told.3 = told.3.max(summary.usage.total());
+            }
+            Event::ConversationRestarted => panic!("the conversation did not fit: {log:#?}"),
+            _ => {}
+        }
+    }
+    eprintln!(
+        "{} answers, shortened {} times, {} summaries, largest call {} of {window} tokens, {} tokens in all, {} actions, ended {} in {} s",
+        told.0,
+        told.1,
+        told.2,
+        told.3,
+        task.spent.tokens,
+        task.actions,
+        task.state.name(),
+        begun.elapsed().as_secs()
+    );
+    for word in WORDS {
+        let times = format!("The word of this page is {word}").as_str().to_owned();
+        assert!(
+            sent.iter().any(|text| text.matches(&times).count() >= 3),
+            "the page of {word} was not read to its end: {:?}",
+            task.state
+        );
+    }
+    assert!(told.3 <= window, "a call of {} tokens", told.3);
+    assert!(told.1 > 0 && task.spent.tokens > 2 * window);
+    assert!(!format!("{:?}", task.state).contains("ContextFull"), "{:?}", task.state);
+}
