@@ -1,6 +1,6 @@
 //! Our clock beside the forge's: how far apart they are, and whether what happens by age may be done by ours.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
@@ -26,6 +26,7 @@ pub struct Clock {
     heard: Mutex<Option<Heard>>,
     /// That the clocks differ was said.
     warned: AtomicBool,
+    moved: AtomicI64,
 }
 
 impl Clock {
@@ -33,6 +34,16 @@ impl Clock {
     pub fn hear(&self, forge: i64) {
         let heard = Heard { forge, ours: now(), at: Instant::now() };
         *self.heard.lock().unwrap_or_else(PoisonError::into_inner) = Some(heard);
+    }
+
+    /// Our time (Unix milliseconds), where it only says how much of it has passed.
+    pub fn time(&self) -> i64 {
+        now().saturating_add(self.moved.load(Ordering::Relaxed))
+    }
+
+    /// Moves [`Clock::time`] on by so many milliseconds, as if they had passed: a test's.
+    pub fn move_on(&self, ms: i64) {
+        self.moved.fetch_add(ms, Ordering::Relaxed);
     }
 
     fn heard(&self) -> Option<Heard> {

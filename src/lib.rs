@@ -14,6 +14,7 @@ pub mod fetch;
 pub mod forge;
 pub mod git;
 pub mod handler;
+pub mod line;
 pub mod llm;
 pub mod message;
 pub mod policy;

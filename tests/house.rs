@@ -11,7 +11,7 @@ const FLOORS: &[&[&str]] = &[
     &["text", "secret", "supervise", "clock", "policy"],
     &["command", "config", "telemetry", "redact"],
     &["store"],
-    &["git", "egress", "forge", "llm"],
+    &["git", "egress", "forge", "line", "llm"],
     &["sandbox"],
     &["barrier", "checkpoint", "engine", "trouble"],
     &["message"],

@@ -43,6 +43,11 @@ impl Devforge {
         self.shared.switches.refuse(addresses.iter().map(|(end, status)| ((*end).to_owned(), *status)).collect());
     }
 
+    /// How many requests came so far for addresses (without what stands behind `?`) of which `about` says yes.
+    pub fn requests(&self, about: impl Fn(&str) -> bool) -> u64 {
+        self.shared.switches.requests(about)
+    }
+
     /// How many requests [`Devforge::refuse`] has answered.
     pub fn times_refused(&self) -> u64 {
         self.shared.switches.times_refused()
@@ -90,6 +95,7 @@ pub(crate) async fn by_id(State(app): App, caller: Caller, Path(id): Path<i64>) 
 /// Before any call of API or git: what is refused, and names that lead elsewhere.
 pub(crate) async fn before(State(shared): App, request: Request, next: Next) -> Response {
     let path = request.uri().path().to_owned();
+    shared.switches.count(&path);
     if let Some(status) = shared.switches.refused(request.method().as_str(), &path) {
         return Refusal { status, message: String::new() }.into_response();
     }

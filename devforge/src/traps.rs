@@ -64,6 +64,8 @@ pub(crate) struct Cuts {
     /// Ends of addresses with the status that each is answered with.
     refused: Vec<(String, u16)>,
     times_refused: u64,
+    /// How often each address was asked for, by API and git.
+    requests: std::collections::HashMap<String, u64>,
 }
 
 /// The switches while the forge runs.
@@ -139,6 +141,14 @@ impl Switches {
         let status = cuts.refused.iter().find(|(end, _)| fits(end)).map(|(_, status)| *status);
         cuts.times_refused += u64::from(status.is_some());
         status
+    }
+
+    pub fn count(&self, path: &str) {
+        *locked(&self.cuts).requests.entry(path.to_owned()).or_default() += 1;
+    }
+
+    pub fn requests(&self, about: impl Fn(&str) -> bool) -> u64 {
+        locked(&self.cuts).requests.iter().filter(|(path, _)| about(path)).map(|(_, times)| times).sum()
     }
 
     pub fn times_refused(&self) -> u64 {

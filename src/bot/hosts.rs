@@ -311,7 +311,7 @@ impl Hosts {
             busy.extend(self.repository_of(id).await?);
         }
         if !away {
-            let own = self.machine.own_tasks().await?;
+            let own = self.machine.own_rows().await?;
             busy.extend(own.into_iter().filter(|row| AT_WORK.contains(&row.state.as_str())).map(|row| row.repository));
         }
         let all = self.machine.leases().all().unwrap_or_default();

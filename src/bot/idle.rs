@@ -46,7 +46,7 @@ impl IdleSandboxes {
 
     /// A task wants to run and every subnet is taken: the sandbox that has waited longest goes.
     async fn make_room(&self) -> Result<(), StoreError> {
-        let mut held = self.machine.own_tasks().await?;
+        let mut held = self.machine.own_rows().await?;
         held.retain(|row| self.sandboxes.egress.subnet(row.id).is_some());
         held.sort_by_key(|row| row.updated_at);
         let leaves = |task: &Task| task.keeping || task.suspension == Some(Suspension::Evicted);
@@ -68,7 +68,7 @@ impl IdleSandboxes {
     }
 
     async fn round(&self) -> Result<(), StoreError> {
-        for row in self.machine.own_tasks().await? {
+        for row in self.machine.own_rows().await? {
             let Some(made_at) = self.sandboxes.of_tasks.made_at(row.id) else { continue };
             // A record of an earlier release does not say when.
             let age = if made_at > 0 { now() - made_at } else { 0 };

@@ -240,8 +240,8 @@ fn at_work(
         let (outbox, moved) = (outbox.clone(), moved.clone());
         async move { outbox.run(&mut *moved.lock().await).await }
     };
-    let (line, barrier, max, end) = (machine.clone(), parts.barrier.clone(), config.max_tasks, stopping.clone());
-    let slots = move || Slots::new(line.clone(), barrier.clone(), max, end.clone()).run();
+    let (line, barrier, known, end) = (machine.clone(), parts.barrier.clone(), config.clone(), stopping.clone());
+    let slots = move || Slots::new(line.clone(), barrier.clone(), known.clone(), end.clone()).run();
     let (idle, containers, limits, end) =
         (machine.clone(), sandboxes.clone(), config.sandbox.clone(), stopping.clone());
     let idle = move || {

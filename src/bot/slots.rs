@@ -1,6 +1,9 @@
-//! `max_tasks` slots: who is in line, to begin or to go on, gets the next free one, once the barrier is proven, or is told why it never will be. A task that waits for a person takes none.
+//! `max_tasks` slots: who is in line, to begin or to go on, gets the next free one in the order and within the limits of `line`, once the
+//! barrier is proven, or is told why it never will be. A task that waits for a person takes none.
 
 use crate::barrier::Standing;
+use crate::config::Process;
+use crate::line::Line;
 use crate::store::StoreError;
 use crate::task::Machine;
 use domain::{Input, TaskId};
@@ -9,7 +12,6 @@ use std::time::{Duration, Instant};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-const BUSY: [&str; 4] = ["preparing", "running", "publishing", "verifying"];
 /// How often the line is looked at though nobody rang.
 const LOOK: Duration = Duration::from_secs(5);
 /// Milliseconds after which a task nobody touches expires.
@@ -21,20 +23,19 @@ const EXPIRY: Duration = Duration::from_secs(60 * 60);
 pub struct Slots {
     machine: Arc<Machine>,
     barrier: watch::Receiver<Standing>,
-    max: usize,
+    config: Arc<Process>,
     stopping: CancellationToken,
 }
 
 impl Slots {
-    /// `max` is how many tasks may work at the same time, at least 1. No slot is given while `barrier` is neither
-    /// proven nor refused.
+    /// `config` says how many tasks may work at the same time. No slot is given while `barrier` is neither proven nor refused.
     pub fn new(
         machine: Arc<Machine>,
         barrier: watch::Receiver<Standing>,
-        max: usize,
+        config: Arc<Process>,
         stopping: CancellationToken,
     ) -> Self {
-        Self { machine, barrier, max: max.max(1), stopping }
+        Self { machine, barrier, config, stopping }
     }
 
     /// Runs until `stopping`: looks at the line whenever it may have moved, and every 5 s.
@@ -66,12 +67,11 @@ impl Slots {
         if !matches!(*self.barrier.borrow(), Standing::Proven | Standing::Refused(_)) {
             return Ok(());
         }
-        let live = self.machine.own_tasks().await?;
-        let busy = live.iter().filter(|row| BUSY.contains(&row.state.as_str())).count();
-        let free = self.max.saturating_sub(busy);
-        for row in live.iter().filter(|row| row.state == "queued").take(free) {
-            let id = TaskId(row.id);
-            self.machine.feed(id, &format!("place:{id}:{}", row.seq), Input::SlotFree, None).await?;
+        let leases = self.machine.leases();
+        let line = Line::read(self.machine.store(), &self.config, |key| leases.holds(key)).await?;
+        for member in line.next() {
+            let key = format!("place:{}:{}", member.id, member.seq);
+            self.machine.feed(member.id, &key, Input::SlotFree, None).await?;
         }
         Ok(())
     }
@@ -79,8 +79,8 @@ impl Slots {
     /// Ends what nobody touches any more; false where our clock may be wrong: nobody is late by it then.
     async fn expire(&self) -> Result<bool, StoreError> {
         let Some(now) = self.machine.clock().agreed() else { return Ok(false) };
-        for row in self.machine.own_tasks().await? {
-            if now - row.updated_at > EXPIRES_MS && !BUSY.contains(&row.state.as_str()) {
+        for row in self.machine.own_rows().await? {
+            if now - row.updated_at > EXPIRES_MS && !row.busy() {
                 let id = TaskId(row.id);
                 self.machine.feed(id, &format!("expired:{id}:{}", row.seq), Input::Expired, None).await?;
             }
@@ -109,7 +109,8 @@ mod tests {
         let id = created(&store, "opened:3").await.id;
         let machine = Machine::new(store.clone(), 1).0;
         let barrier = watch::channel(Standing::Proven).1;
-        let slots = Slots::new(machine.clone(), barrier, 1, CancellationToken::new());
+        let config = Process::from_layers(std::path::Path::new("caisson.toml"), "", &|_| None).expect("a configuration");
+        let slots = Slots::new(machine.clone(), barrier, Arc::new(config), CancellationToken::new());
         let state = async || store.task_row(id).await.expect("read").expect("there").state;
         assert!(!slots.expire().await.expect("asked"), "the forge was not heard");
         machine.clock().hear(now() - 365 * 24 * 3600 * 1000);

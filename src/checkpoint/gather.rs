@@ -2,8 +2,8 @@
 
 use super::touched;
 use super::view::{
-    ActionLine, ActionResult, BlockedLine, CheckpointView, EvidenceLine, FileLine, HostChange, HostLine, Spent,
-    UploadLine, VerdictKind, VerdictView,
+    ActionLine, ActionResult, BlockedLine, CheckpointView, EvidenceLine, FileLine, HostChange, HostLine, Overlap,
+    Spent, UploadLine, VerdictKind, VerdictView,
 };
 use crate::sandbox::failures::failure;
 use crate::sandbox::mistakes;
@@ -19,6 +19,8 @@ pub struct Around {
     pub blocked: Vec<BlockedLine>,
     /// Where much was sent since then.
     pub uploads: Vec<UploadLine>,
+    /// Other live tasks that change files of this one.
+    pub overlaps: Vec<Overlap>,
     /// The model has a price.
     pub priced: bool,
     /// The model is a recording.
@@ -53,6 +55,7 @@ pub fn gather(task: &Task, log: &[Event], n: u32, around: Around) -> CheckpointV
         compare_url: around.compare_url,
         blocked: around.blocked,
         uploads: around.uploads,
+        overlaps: around.overlaps,
         scripted: around.scripted,
         advance: task.advance.as_ref().map(|given| (given.poster.login.clone(), given.left)),
         ..CheckpointView::default()

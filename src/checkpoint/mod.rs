@@ -14,6 +14,7 @@ mod hosts;
 pub mod label;
 pub mod mark;
 mod notes;
+pub mod overlap;
 pub mod reached;
 pub mod render;
 #[cfg(test)]

@@ -31,6 +31,7 @@ pub fn render_checkpoint(view: &CheckpointView) -> String {
     looked(&mut out, view);
     actions(&mut out, view);
     changed(&mut out, view);
+    super::overlap::changed_elsewhere(&mut out, view);
     super::claims::asked(&mut out, view);
     evidence(&mut out, view);
     second_look(&mut out, view);
@@ -61,6 +62,7 @@ pub fn render_final(view: &CheckpointView) -> String {
     looked(&mut out, view);
     actions(&mut out, view);
     changed(&mut out, view);
+    super::overlap::changed_elsewhere(&mut out, view);
     super::claims::asked(&mut out, view);
     super::hosts::changed(&mut out, view);
     if let Some(verdict) = &view.verdict {

@@ -112,6 +112,21 @@ pub struct DiffPart {
     pub cut: bool,
 }
 
+/// Another live task of the repository that changes files which this one changes too.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Overlap {
+    /// Its number.
+    pub task: i64,
+    /// Number of its issue.
+    pub issue: i64,
+    /// Number of its pull request; none before it is open.
+    pub pull: Option<i64>,
+    /// Foreign: the files that both change.
+    pub files: Vec<String>,
+    /// There may be more files, and further tasks.
+    pub cut: bool,
+}
+
 /// One command and its end, as evidence.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EvidenceLine {
@@ -290,6 +305,8 @@ pub struct CheckpointView {
     pub steering: Vec<String>,
     /// Since the last checkpoint, file by file.
     pub diff: Vec<DiffPart>,
+    /// Other live tasks that change files of this one.
+    pub overlaps: Vec<Overlap>,
     /// Foreign: paths that stayed out of the commit as by-products of known tools.
     pub left_out: Vec<String>,
     /// Commands since the last checkpoint and how they ended; if any of them has a test summary, only those that have

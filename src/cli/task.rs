@@ -6,7 +6,8 @@ use super::printer::{Mark, Printer};
 use super::store::location;
 use super::task_log::{self, Source, moment};
 use crate::config::Process;
-use crate::egress::Line;
+use crate::egress::Line as Reached;
+use crate::line::Line;
 use crate::store::{ActionRow, Store, TaskRow};
 use anyhow::Result;
 use clap::Subcommand;
@@ -98,7 +99,7 @@ impl TaskCommand {
         let store = Store::look(location(&config)?).await?;
         match self {
             TaskCommand::List { limit, json } => list(store.as_ref(), limit, json).await,
-            TaskCommand::Show { id, output, json } => show(store.as_ref(), TaskId(id), output, json).await,
+            TaskCommand::Show { id, output, json } => show(&config, store.as_ref(), TaskId(id), (output, json)).await,
             TaskCommand::Log { source, json } => task_log::log(store.as_ref(), &source, json).await,
             TaskCommand::Replay { source, at } => task_log::replay(store.as_ref(), &source, at).await,
             TaskCommand::Export { id, into } => task_log::export(store.as_ref(), TaskId(id), into.as_deref()).await,
@@ -136,21 +137,22 @@ async fn list(store: Option<&Store>, limit: u32, json: bool) -> Result<()> {
     Ok(())
 }
 
-async fn show(store: Option<&Store>, id: TaskId, output: bool, json: bool) -> Result<()> {
+async fn show(config: &Process, store: Option<&Store>, id: TaskId, (output, json): (bool, bool)) -> Result<()> {
     let unknown = || order::unknown(id);
     let store = store.ok_or_else(unknown)?;
     let row = store.task_row(id).await?.ok_or_else(unknown)?;
     let actions = store.actions(id).await?;
     let lines =
-        store.egress(id).await?.iter().filter_map(|line| serde_json::from_str(line).ok()).collect::<Vec<Line>>();
+        store.egress(id).await?.iter().filter_map(|line| serde_json::from_str(line).ok()).collect::<Vec<Reached>>();
     let log = store.log(id).await?;
     let (happened, touched) = (happened(&log), touched(&log));
+    let line = Line::standing_of(store, config, &row.repository, id).await?.map(|line| crate::message::waits(&line));
     if json {
         let printer = Printer::terminal();
         let happened: Vec<_> =
             happened.iter().map(|(at, what)| serde_json::json!({ "at_ms": at, "what": what })).collect();
         let touched: BTreeMap<_, _> = touched.into_iter().collect();
-        let shown = serde_json::json!({ "task": row, "actions": actions, "egress": lines, "happened": happened, "touched": touched });
+        let shown = serde_json::json!({ "task": row, "line": line, "actions": actions, "egress": lines, "happened": happened, "touched": touched });
         printer.json(&shown);
         return Ok(());
     }
@@ -158,7 +160,7 @@ async fn show(store: Option<&Store>, id: TaskId, output: bool, json: bool) -> Re
     printer.heading(&format!("task {}: {}", row.id, row.title));
     let pull = row.pull.map_or("none yet".to_owned(), |pull| pull.to_string());
     printer.fields(&[
-        ("state", row.state.clone()),
+        ("state", line.map_or_else(|| row.state.clone(), |line| format!("{}, {line}", row.state))),
         ("issue", format!("{}#{}, asked by {}", row.repository, row.issue, row.asker)),
         ("pull request", pull),
         ("branch", row.branch.clone()),
@@ -233,9 +235,9 @@ fn happened(log: &[(i64, Event)]) -> Vec<(i64, String)> {
 }
 
 /// The router's log, added up by action, verdict and host; without an action: what a process did that one had left behind.
-fn reached(lines: &[Line]) -> Vec<Vec<String>> {
+fn reached(lines: &[Reached]) -> Vec<Vec<String>> {
     let mut sums: BTreeMap<_, (u64, u64, u64)> = BTreeMap::new();
-    for Line { action, entry, .. } in lines {
+    for Reached { action, entry, .. } in lines {
         let verdict = match entry.verdict {
             Verdict::Allowed => "allowed",
             Verdict::Denied => "denied",
@@ -284,7 +286,7 @@ mod tests {
 
     #[test]
     fn what_was_reached_is_added_up_for_each_action() {
-        let line = |action: Option<u32>, verdict: &str, host: &str, port: u16| -> Line {
+        let line = |action: Option<u32>, verdict: &str, host: &str, port: u16| -> Reached {
             let value = serde_json::json!({
                 "task": 1, "action": action, "seq": 1, "ts": 9, "berth": 0, "verdict": verdict, "rule": "a.test", "host": host,
                 "port": port, "up": 10, "down": 2000, "ms": 1, "reason": "", "count": 1

@@ -60,6 +60,8 @@ impl Found {
             "take up to 20 lower-case letters, digits and hyphens, beginning with a letter",
         );
         self.when(config.max_tasks == 0, "max_tasks", "with 0 no task would ever run; set at least 1");
+        self.share("slots.per_repository", config.slots.per_repository, config);
+        self.share("slots.per_person", config.slots.per_person, config);
         self.when(
             config.listen.webhooks == config.listen.ops && config.listen.ops.port() != 0,
             "listen.ops",
@@ -71,6 +73,8 @@ impl Found {
             "no hook is that small; set at least 4096",
         );
         self.when(config.forge.poll_s == 0, "forge.poll_s", "the bot would read without a pause; set at least 1");
+        let none = config.forge.waiting_s == 0;
+        self.when(none, "forge.waiting_s", "every task would be read in every round; set at least 1");
         let open = config.store.url.as_ref().filter(|_| config.store.password_file.is_some());
         let open = open.and_then(|url| super::address::unprotected(url, true));
         self.when(open.is_some(), "store.url", open.unwrap_or_default());
@@ -80,6 +84,12 @@ impl Found {
             "forge.sync_token_file",
             "must be another account's token than forge.token_file; run `caisson setup`",
         );
+    }
+
+    /// More than there are slots is a slip: it would never hold.
+    fn share(&mut self, key: &str, most: usize, config: &Process) {
+        let what = format!("set 0 (no limit of its own) to {}, which is max_tasks", config.max_tasks);
+        self.when(most > config.max_tasks, key, &what);
     }
 
     fn models(&mut self, models: &Models) {
@@ -241,6 +251,7 @@ impl Found {
         if let Some(budget) = &repository.budget {
             self.budget(&table("budget"), budget);
         }
+        self.share(&table("slots.per_repository"), repository.slots.per_repository.unwrap_or(0), config);
         let fit = repository.checkpoint.every.is_none_or(|every| (1..=ACTIONS_PER_CHECKPOINT).contains(&every));
         self.when(
             !fit,

@@ -23,7 +23,7 @@ const POLICY_KEYS: [&str; 8] = ["name", "then", "because", "command", "path", "a
 
 /// Tables that a `[[repositories]]` may have of its own, with the keys that each may hold: they lie over the tables of the same name.
 /// What is of the whole installation (hardening, mirrors, what is kept of setup, when a sandbox is put away) is not among them.
-const OF_A_REPOSITORY: [(&str, &[&str]); 3] = [
+const OF_A_REPOSITORY: [(&str, &[&str]); 4] = [
     (
         "sandbox",
         &[
@@ -57,6 +57,7 @@ const OF_A_REPOSITORY: [(&str, &[&str]); 3] = [
         ],
     ),
     ("checkpoint", &["every"]),
+    ("slots", &["per_repository"]),
 ];
 
 /// Tables that may be repeated, with the keys that each may hold.

@@ -23,6 +23,7 @@ mod repositories;
 mod rule;
 mod secret;
 mod shared;
+mod slots;
 #[cfg(test)]
 mod tests;
 mod who;

@@ -6,6 +6,7 @@ pub use super::origin::{Origin, Origins};
 use super::rule::OperatorRule;
 use super::shared::Shared;
 pub use super::who::Who;
+pub use super::slots::{OwnSlots, Slots};
 use protocol::broker::ContainerLimits;
 use protocol::router::Caps;
 use serde::Deserialize;
@@ -24,6 +25,8 @@ pub struct Process {
     pub installation: String,
     /// Tasks that work at the same time, at least 1; a task that waits for a person does not count.
     pub max_tasks: usize,
+    /// `[slots]`: how many of them may be one repository's, and one person's.
+    pub slots: Slots,
     /// Logins whose words never count, besides the bot's own two accounts; compared without regard to case.
     pub automation_accounts: Vec<String>,
     /// `[store]`: the database.
@@ -112,6 +115,8 @@ pub struct Forge {
     pub settle_ms: u64,
     /// Pause between two readings of the forge that no webhook asked for, in seconds; at least 1.
     pub poll_s: u64,
+    /// How often a task that waits is read though nothing names it, in seconds; at least 1.
+    pub waiting_s: u64,
 }
 
 /// `[listen]`: the two HTTP listeners and their limits.
@@ -396,6 +401,9 @@ pub struct Repository {
     /// `[repositories.checkpoint]`: when a person is asked.
     #[serde(default)]
     pub checkpoint: Checkpoint,
+    /// `[repositories.slots]`: how many of its tasks may work at the same time.
+    #[serde(default)]
+    pub slots: OwnSlots,
 }
 
 /// When a person is asked.

@@ -1,7 +1,7 @@
 //! Which repositories there are, and what holds for each: the file's entries, the store's, and the operator's tables for either.
 //!
-//! Owns how they are joined: an entry of the file wins over the store's of the same key. The tables `[repositories.sandbox]`, `.budget` and
-//! `.checkpoint` are the file's alone, whoever has the entry. Must not know how the store keeps an entry (`entry.rs`). Tests: `tests.rs`.
+//! Owns how they are joined: an entry of the file wins over the store's of the same key. The tables `[repositories.sandbox]`, `.budget`,
+//! `.checkpoint` and `.slots` are the file's alone, whoever has the entry. Must not know how the store keeps an entry (`entry.rs`). Tests: `tests.rs`.
 
 use super::Process;
 use super::process::{Budget, Repository, Sandbox, each_once};
@@ -58,7 +58,7 @@ impl Process {
 
     fn with_tables(&self, entry: Repository) -> Repository {
         let Some(own) = self.tables_of(&entry.key) else { return entry };
-        Repository { sandbox: own.sandbox.clone(), budget: own.budget, checkpoint: own.checkpoint, ..entry }
+        Repository { sandbox: own.sandbox.clone(), budget: own.budget, checkpoint: own.checkpoint, slots: own.slots, ..entry }
     }
 
     /// Every image that is named here, the router's too.
@@ -98,6 +98,11 @@ impl Process {
         self.repositories.iter().filter_map(|own| Some((own.key.as_str(), own.budget.as_ref()?)))
     }
 
+    /// How many tasks of this repository may work at the same time; 0 = as many as there are slots.
+    pub fn slots_of(&self, key: &str) -> usize {
+        self.tables_of(key).and_then(|own| own.slots.per_repository).unwrap_or(self.slots.per_repository)
+    }
+
     /// After how many actions a task of this repository asks, 1 to [`ACTIONS_PER_CHECKPOINT`].
     pub fn every_of(&self, key: &str) -> u8 {
         self.tables_of(key).and_then(|own| own.checkpoint.every).unwrap_or(ACTIONS_PER_CHECKPOINT)
@@ -112,13 +117,13 @@ impl Repository {
 
     /// Whether nothing but tables stands in it.
     pub(super) fn is_tables_only(&self) -> bool {
-        let told = self.sandbox.is_some() || self.budget.is_some() || self.checkpoint.every.is_some();
         let more = !self.upstream.is_empty() || !self.accepted.is_empty() || !self.accepted_foreign.is_empty();
-        told && !more && !self.is_whole()
+        self.has_tables() && !more && !self.is_whole()
     }
 
     /// Whether it has tables of its own.
     pub fn has_tables(&self) -> bool {
-        self.sandbox.is_some() || self.budget.is_some() || self.checkpoint.every.is_some()
+        let told = self.checkpoint.every.is_some() || self.slots.per_repository.is_some();
+        told || self.sandbox.is_some() || self.budget.is_some()
     }
 }

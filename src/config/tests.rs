@@ -314,6 +314,8 @@ fn what_a_repository_cannot_have_of_its_own_is_refused_with_its_line() {
         ("[repositories.egress]\nallow = []\n", 7, "no such key"),
         ("[repositories.checkpoint]\nevery = 6\n", 8, "set 1 to 5"),
         ("[repositories.checkpoint]\nevery = 0\n", 8, "set 1 to 5"),
+        ("[repositories.slots]\nper_repository = 5\n", 8, "set 0 (no limit of its own) to 4"),
+        ("[repositories.slots]\nper_person = 1\n", 8, "no such key"),
         ("[repositories.budget]\ntokens = 0\n", 8, "above 0"),
         ("[repositories.sandbox]\nmemory_mib = 3\n", 8, "nothing runs"),
     ] {

@@ -3,6 +3,7 @@
 use super::repository::request;
 use super::review::Talk;
 use crate::checkpoint::label;
+use crate::line::Line;
 use crate::forge::{ForgeError, NewStatus, StatusState};
 use crate::message::{self, About};
 use crate::store::EffectRow;
@@ -26,7 +27,9 @@ impl Talk {
     ) -> Result<Input, Trouble> {
         let request = request(task)?;
         let url = self.pull_url(task);
-        let about = About { task, pull_url: url.as_deref(), scripted: self.speakers.of(task).model.scripted() };
+        let scripted = self.speakers.of(task).model.scripted();
+        let line = Line::standing_of(&self.store, &self.config, &request.repository, task.id).await?;
+        let about = About { task, pull_url: url.as_deref(), scripted, line: line.as_ref() };
         let text = match notice {
             Notice::Cost => {
                 let log: Vec<Event> = self.store.log(task.id).await?.into_iter().map(|(_, event)| event).collect();

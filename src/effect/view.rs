@@ -2,6 +2,7 @@
 
 use super::review::Talk;
 use crate::checkpoint::gather::{Around, gather, start};
+use crate::checkpoint::overlap;
 use crate::checkpoint::reached::reached;
 use crate::checkpoint::view::CheckpointView;
 use crate::trouble::Trouble;
@@ -19,6 +20,7 @@ impl Talk {
             compare_url: self.compare_url(task),
             blocked: reached.blocked,
             uploads: reached.uploads,
+            overlaps: overlap::gather(&self.store.shared_files(task.id).await?),
             priced: self.speakers.of(task).each().iter().any(|it| it.model.price() != crate::llm::Price::default()),
             scripted: self.speakers.of(task).each().iter().any(|it| it.model.scripted()),
             last,

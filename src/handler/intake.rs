@@ -3,6 +3,7 @@
 
 use super::reader::Reader;
 use super::start::first;
+use super::waiting::Waiting;
 use crate::clock::now;
 use crate::config::process::Repository;
 use crate::forge::event::{Wake, WakeKind};
@@ -45,15 +46,18 @@ pub struct Intake {
     underway: Mutex<Underway>,
     woken: Semaphore,
     bell: Arc<Notify>,
-    /// Rung when everything is to be read at once.
+    /// Rung when a round is to begin at once.
     round: Notify,
+    waiting: Waiting,
     stopping: CancellationToken,
 }
 
 impl Intake {
     /// `bell` is rung whenever a delivery was stored.
     pub fn new(reader: Arc<Reader>, bell: Arc<Notify>, stopping: CancellationToken) -> Self {
-        Self { reader, underway: Mutex::default(), woken: Semaphore::new(WOKEN), bell, round: Notify::new(), stopping }
+        let waiting = Waiting::new(reader.config.forge.waiting_s, reader.machine.clock().time());
+        let (underway, woken, round) = (Mutex::default(), Semaphore::new(WOKEN), Notify::new());
+        Self { reader, underway, woken, bell, round, waiting, stopping }
     }
 
     /// There may be new deliveries, another process's among them.
@@ -61,7 +65,7 @@ impl Intake {
         self.bell.notify_one();
     }
 
-    /// Reads everything at once: this process has begun to work for a repository.
+    /// Reads what changed at once: this process has begun to work for a repository.
     pub fn read_all(&self) {
         self.ring();
         self.round.notify_one();
@@ -175,7 +179,7 @@ impl Intake {
         about(&wake, entry.id, self.reader.me)
     }
 
-    /// Reads everything again every `every`, at once at the start.
+    /// Reads what changed, and what is at work, every `every`, at once at the start; what waits where its time has come.
     pub async fn reconcile(&self, every: Duration) {
         while !self.stopping.is_cancelled() {
             if let Err(trouble) = self.round().await {
@@ -193,8 +197,13 @@ impl Intake {
         let clock = self.reader.forge.clock().await?;
         self.reader.machine.clock().hear(clock);
         let mut numbers: BTreeSet<Thread> = self.reader.unread_before().await?.into_iter().collect();
-        for row in self.reader.machine.own_tasks().await? {
-            numbers.insert((row.repository, row.issue as u64));
+        // One that waits is read when the forge names it below, or its time has come.
+        let due = self.waiting.due(self.reader.machine.clock().time());
+        for row in self.reader.store.live().await? {
+            let (busy, thread) = (row.busy(), (row.repository, row.issue as u64));
+            if busy || due.names(&thread) {
+                numbers.insert(thread);
+            }
         }
         let leases = self.reader.machine.leases();
         numbers.retain(|(key, _)| leases.holds(key));
@@ -212,17 +221,18 @@ impl Intake {
                 Err(trouble) => tracing::warn!(?trouble, key = entry.key, "a repository could not be read"),
             }
         }
-        let due = numbers.into_iter().filter(|what| !self.reader.unread.rests(what));
+        let named = numbers.into_iter().filter(|what| !self.reader.unread.rests(what));
         let read = |thread: Thread| async move {
             let read = self.read(&thread, || ()).await;
             read.unwrap_or_else(|trouble| tracing::error!(?trouble, ?thread, "it may be read late"));
         };
-        stream::iter(due).for_each_concurrent(READINGS, read).await;
+        stream::iter(named).for_each_concurrent(READINGS, read).await;
+        self.waiting.read(due);
         // What failed is remembered by itself; what was lost meanwhile is read by whoever has it now.
         for (key, _) in seen.into_iter().filter(|(key, term)| term.is_some() && leases.term(key) == *term) {
             self.reader.store.set_watermark(key, clock).await?;
         }
-        self.reader.machine.forget_ended();
+        self.reader.machine.forget_idle();
         Ok(())
     }
 

@@ -11,6 +11,7 @@ mod retry;
 mod start;
 mod terms;
 mod unread;
+mod waiting;
 
 pub use intake::Intake;
 pub use reader::Reader;

@@ -1,5 +1,6 @@
 //! What a text may say about its task.
 
+use crate::line::Standing;
 use domain::Task;
 
 /// What a text may say about its task.
@@ -11,4 +12,6 @@ pub struct About<'a> {
     pub pull_url: Option<&'a str>,
     /// The model was a recording.
     pub scripted: bool,
+    /// Where it stands in line for a slot; none where it does not.
+    pub line: Option<&'a Standing>,
 }

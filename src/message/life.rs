@@ -1,6 +1,7 @@
 //! What happens to a task, told where it was asked for.
 
 use super::about::About;
+use crate::line::Why;
 use crate::text::{code, document, prose};
 use domain::{PauseReason, Question, Resource, Task, TaskKind, VerdictKind};
 
@@ -20,16 +21,20 @@ pub fn accepted(about: &About<'_>) -> String {
 
 fn accepted_first(about: &About<'_>) -> String {
     let id = about.task.id;
+    let waits = match about.line {
+        Some(line) if line.why != Why::Soon => format!(" It stands in line first, {}.", super::waits::words(line)),
+        _ => String::new(),
+    };
     match about.task.kind {
         TaskKind::Fix => {
             let branch = about.task.request.as_ref().map(|r| code(&r.branch)).unwrap_or_default();
             format!(
-                "Task {id} is on it. What happens next: an agent works in a sealed container; after at most {} actions its work appears on {branch} as a review on a draft pull request, and nothing goes on until somebody who may write to the repository approves. `/status` says where it stands, `/stop` ends it.",
+                "Task {id} is on it. What happens next: an agent works in a sealed container; after at most {} actions its work appears on {branch} as a review on a draft pull request, and nothing goes on until somebody who may write to the repository approves. `/status` says where it stands, `/stop` ends it.{waits}",
                 about.task.every()
             )
         }
         TaskKind::Plan => format!(
-            "Task {id} is on it. It only reads: after at most {} actions its plan is posted here. Nothing is changed and no branch is made. `/stop` ends it.",
+            "Task {id} is on it. It only reads: after at most {} actions its plan is posted here. Nothing is changed and no branch is made. `/stop` ends it.{waits}",
             about.task.every()
         ),
     }

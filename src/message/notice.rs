@@ -59,7 +59,10 @@ impl About<'_> {
     /// Where the task stands, as the end of "the task is …".
     pub(super) fn state_words(&self) -> String {
         match &self.task.state {
-            State::Queued => "in line for a free place".to_owned(),
+            State::Queued => match self.line {
+                Some(line) => format!("in line for a free place, {}", super::waits::words(line)),
+                None => "in line for a free place".to_owned(),
+            },
             State::Preparing => "getting its sandbox".to_owned(),
             State::Running => "at work".to_owned(),
             State::Publishing { n, .. } => format!("publishing checkpoint {n}"),

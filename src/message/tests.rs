@@ -57,7 +57,7 @@ fn verdict(kind: VerdictKind) -> Verdict {
 }
 
 fn said(given: Notice, task: &Task) -> String {
-    notice(&given, &About { task, pull_url: Some("http://forge.example/lab/semver/pulls/2"), scripted: false })
+    notice(&given, &About { task, pull_url: Some("http://forge.example/lab/semver/pulls/2"), scripted: false, line: None })
 }
 
 #[test]

@@ -77,6 +77,7 @@ pub(super) async fn append(c: &mut AnyConnection, a: &Append) -> Result<Appended
     }
     if a.task.state.ended() {
         super::outbox::drop_open(c, a.task.id, a.now).await?;
+        super::changed::forget(c, a.task.id).await?;
     }
     write_step(c, a.task.id, a.expected_seq, &a.step, a.now).await?;
     // What changed nothing is no sign of life.
@@ -216,6 +217,8 @@ async fn project(c: &mut AnyConnection, id: TaskId, event: &Event, now: i64) -> 
             query.bind(review).bind(number).bind(last).bind(now).execute(c).await?;
             Ok(())
         }
+        Event::SlotGranted => super::line::granted(c, id, now).await,
+        Event::TreeCaptured { tree, .. } => super::changed::captured(c, id, tree).await,
         Event::HostAllowed { host, repo: true, decision } => {
             let sql = "INSERT INTO grants (repository, host, by_id, by_login, source, at) \
                        SELECT repository, $1, $2, $3, $4, $5 FROM tasks WHERE id = $6 ON CONFLICT (repository, host) DO UPDATE \

@@ -9,10 +9,11 @@ use sqlx::any::AnyRow;
 use sqlx::{AnyConnection, Connection, Executor, Row};
 
 /// Every table but `hosts` and `leases`, which say who is at work now; a test compares them with the migrations.
-pub const TABLES: [&str; 23] = [
+pub const TABLES: [&str; 26] = [
     "actions",
     "addresses",
     "blobs",
+    "changed_files",
     "charges",
     "checkpoints",
     "decisions",
@@ -31,6 +32,7 @@ pub const TABLES: [&str; 23] = [
     "retired",
     "task_events",
     "tasks",
+    "turns",
     "unread",
     "watermarks",
 ];

@@ -8,6 +8,7 @@
 mod addresses;
 mod append;
 mod body;
+mod changed;
 mod charges;
 #[cfg(test)]
 mod contract;
@@ -16,6 +17,8 @@ mod deliveries;
 mod grants;
 mod inputs;
 mod leases;
+mod line;
+mod live;
 mod location;
 mod look;
 mod outbox;
@@ -33,10 +36,13 @@ mod writer;
 
 pub use addresses::Address;
 pub use append::{Append, Appended, Close, NewTask};
+pub use changed::{MOST_SHARED, Shared};
 pub use charges::{Cost, CostBy, DAY_MS, day_began, month_began};
 pub use copy::{Copied, TABLES};
 pub use grants::TakeBack;
 pub use leases::{Claim, Claimed, Host};
+pub use line::{LineRow, Turn};
+pub use live::LiveRow;
 pub use location::Location;
 pub use outbox::{EffectRow, EffectState};
 pub use pictures::MOST_OF_A_TASK;

@@ -23,7 +23,7 @@ const TEXTS: [&str; 3] = ["opened", "comment", "review"];
 pub struct Before {
     /// Deliveries that were handled.
     pub deliveries: Option<i64>,
-    /// Of ended tasks: outbox, keys of inputs, lines of the router's log.
+    /// Of ended tasks: outbox, keys of inputs, lines of the router's log. Of people: whose turn came when.
     pub details: Option<i64>,
     /// Ended tasks, and keys of texts that no task took up.
     pub tasks: Option<i64>,
@@ -79,6 +79,7 @@ pub(super) async fn delete_task(c: &mut AnyConnection, id: TaskId) -> Result<Del
         "DELETE FROM checkpoints WHERE task = $1",
         "DELETE FROM decisions WHERE task = $1",
         "DELETE FROM posts WHERE task = $1",
+        "DELETE FROM changed_files WHERE task = $1",
         "DELETE FROM tasks WHERE id = $1",
     ];
     for sql in rest {
@@ -87,6 +88,9 @@ pub(super) async fn delete_task(c: &mut AnyConnection, id: TaskId) -> Result<Del
     // What it cost this month still counts towards the month's money.
     let sql = "DELETE FROM charges WHERE task = $1 AND at < $2";
     sqlx::query(sql).bind(id.0).bind(month_began(now())).execute(&mut *c).await?;
+    let turns = "DELETE FROM turns WHERE repository = $1 AND NOT EXISTS (SELECT 1 FROM tasks \
+                 WHERE tasks.repository = turns.repository AND tasks.asker = turns.person)";
+    sqlx::query(turns).bind(&repository).execute(&mut *c).await?;
     raise_floor(c, "task", id.0).await?;
     let sql = "INSERT INTO retired (repository, issue, tasks) VALUES ($1, $2, 1) \
                ON CONFLICT (repository, issue) DO UPDATE SET tasks = retired.tasks + 1";
@@ -133,6 +137,7 @@ pub(super) async fn prune(c: &mut AnyConnection, before: &Before) -> Result<bool
             sqlx::query("UPDATE tasks SET trimmed = TRUE WHERE id = $1").bind(id).execute(&mut *c).await?;
         }
         more |= ids.len() == TASKS as usize;
+        sqlx::query("DELETE FROM turns WHERE at < $1").bind(at).execute(&mut *c).await?;
     }
     if let Some(at) = before.tasks {
         sqlx::query(ORPHANED).bind(month_began(now())).execute(&mut *c).await?;

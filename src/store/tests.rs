@@ -331,12 +331,13 @@ async fn every_periodic_statement_uses_an_index() {
     let outbox = [outbox::NEXT, outbox::WITH_EFFECTS];
     let retention = [retention::HANDLED, retention::UNTRIMMED, retention::OVERDUE, retention::OLD_INPUTS];
     let read = [read::LIVE, read::LIVE_OF, read::KNOWN, read::WATERMARK, deliveries::OPEN, deliveries::ABOUT];
+    let all = [live::LIVE_ROWS, line::LINE, changed::SHARED];
     let partial: Vec<String> =
         sqlx::query_scalar("SELECT name FROM sqlite_schema WHERE type = 'index' AND sql LIKE '% WHERE %'")
             .fetch_all(&store.readers())
             .await
             .expect("read");
-    for sql in outbox.iter().chain(&retention).chain(&read) {
+    for sql in outbox.iter().chain(&retention).chain(&read).chain(&all) {
         let explain = sqlx::AssertSqlSafe(format!("EXPLAIN QUERY PLAN {sql}"));
         let plan = sqlx::query(explain).fetch_all(&store.readers()).await.expect("explained");
         for step in plan.iter().map(|row| row.get::<String, _>("detail")) {

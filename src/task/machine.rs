@@ -2,7 +2,7 @@
 
 use super::Leases;
 use crate::clock::{Clock, now};
-use crate::store::{Append, Appended, Close, NewTask, Store, StoreError, TaskRow};
+use crate::store::{Append, Appended, Close, LiveRow, NewTask, Store, StoreError};
 use crate::thread::Feed;
 use domain::{Envelope, Input, Request, State, Step, Task, TaskId, transition};
 use std::collections::{HashMap, HashSet};
@@ -80,8 +80,8 @@ impl Machine {
     }
 
     /// The live tasks that this process works for.
-    pub async fn own_tasks(&self) -> Result<Vec<TaskRow>, StoreError> {
-        let mut live = self.store.live_tasks().await?;
+    pub async fn own_rows(&self) -> Result<Vec<LiveRow>, StoreError> {
+        let mut live = self.store.live().await?;
         live.retain(|row| self.leases.holds(&row.repository));
         Ok(live)
     }
@@ -223,12 +223,15 @@ impl Machine {
         self.folds.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
     }
 
-    /// Forgets folds of tasks that have ended, so that memory follows the live ones.
-    pub fn forget_ended(&self) {
+    /// Forgets folds of tasks that are not at work, so that memory follows those that are: of one that waits or has ended the log is read
+    /// when something comes for it.
+    pub fn forget_idle(&self) {
         let mut folds = self.folds.lock().unwrap_or_else(PoisonError::into_inner);
-        folds.retain(|_, slot| {
-            slot.try_lock().map_or(true, |fold| fold.as_ref().is_none_or(|task| !task.state.ended()))
-        });
+        // Whoever has one from this map goes on with it, and nobody else begins another beside.
+        let held = |slot: &Slot| Arc::strong_count(slot) > 1;
+        let busy = |slot: &Slot| slot.try_lock().map_or(true, |fold| fold.as_ref().is_some_and(|task| task.state.busy()));
+        folds.retain(|_, slot| held(slot) || busy(slot));
+        folds.shrink_to_fit();
     }
 }
 

@@ -4,6 +4,7 @@
 use super::Threads;
 use crate::command::{self, Command};
 use crate::config::process::Repository;
+use crate::line::Line;
 use crate::message::{self, About};
 use crate::trouble::Trouble;
 use domain::{Event, Task, Verb};
@@ -120,7 +121,8 @@ impl Threads {
         for one in beside(login, text, done) {
             match (one, task) {
                 (Beside::Status, Some(task)) => {
-                    parts.push(message::status(&About { task, pull_url: None, scripted: false }));
+                    let line = Line::standing_of(&self.store, &self.config, &entry.key, task.id).await?;
+                    parts.push(message::status(&About { task, pull_url: None, scripted: false, line: line.as_ref() }));
                 }
                 (Beside::Status | Beside::Cost, None) => parts.push(message::no_task(login, false)),
                 (Beside::Cost, Some(task)) => {

@@ -22,6 +22,8 @@ impl Threads {
             }
             Err(_) => return Ok(thread),
         }
+        // An approval of what somebody changed meanwhile finds that it does not stand any more.
+        notice_voided(id, &thread, feed).await?;
         for decision in self.decisions(entry, &task, &thread, None).await? {
             if feed.look(id).await?.state.ended() {
                 break;
@@ -45,7 +47,6 @@ impl Threads {
             feed.feed(id, &key, Input::Decided { decision: Box::new(decision) }).await?;
         }
         notice_ends(id, &thread, feed).await?;
-        notice_voided(id, &thread, feed).await?;
         Ok(thread)
     }
 

@@ -58,7 +58,7 @@ pub async fn configure(
         _ => more.to_owned(),
     };
     let text = format!(
-        "state_dir = \"state\"\n{more}\n[forge]\nurl = \"{}\"\ntoken_file = \"bot.token\"\nsettle_ms = 300\npoll_s = {poll_s}\n\
+        "state_dir = \"state\"\n{more}\n[forge]\nurl = \"{}\"\ntoken_file = \"bot.token\"\nsettle_ms = 300\npoll_s = {poll_s}\nwaiting_s = 1\n\
          [listen]\nwebhooks = \"127.0.0.1:{}\"\nops = \"127.0.0.1:0\"\n{models}\
          [sandbox]\nnetwork = \"{}\"\n{sandbox}\n\
          [[repositories]]\nkey = \"shop\"\nowner = \"lab\"\nname = \"shop\"\nid = {id}\nsecret_files = [\"shop.secret\"]\n\

@@ -3,6 +3,7 @@
 mod charges;
 mod deliveries;
 mod leases;
+mod line;
 mod moves;
 mod pictures;
 mod postgres;
@@ -91,6 +92,8 @@ on_both! {
     pictures::a_picture_is_kept_once_for_its_task_and_goes_with_it,
     pictures::pictures_of_a_task_have_a_bound,
     charges::a_question_beside_a_call_is_charged_by_itself,
+    line::who_was_given_a_slot_is_remembered_until_it_is_old,
+    line::what_two_live_tasks_changed_is_found_until_one_ends,
     leases::a_repository_is_one_hosts_until_its_lease_ends,
     leases::a_later_life_of_a_host_has_its_leases_at_once,
     leases::what_another_host_works_for_is_not_written,

@@ -1,0 +1,21 @@
+//! `[slots]`: how many of the slots may be one repository's or one person's at the same time.
+
+use serde::Deserialize;
+
+/// `[slots]`, within `max_tasks`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Slots {
+    /// Tasks of one repository that work at the same time; 0 = as many as there are slots.
+    pub per_repository: usize,
+    /// As `per_repository`, of one person in all repositories of this host.
+    pub per_person: usize,
+}
+
+/// What a repository has in place of [`Slots`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OwnSlots {
+    /// In place of [`Slots::per_repository`].
+    pub per_repository: Option<usize>,
+}

@@ -1,0 +1,240 @@
+//! Who is next for a slot, and why who stands in line waits. Owns the order and the limits; when a slot is given is `bot`'s, and that it
+//! is given `domain::transition`'s.
+//!
+//! Whoever had no turn for longest is next: first among people, then among the repositories of one person, then her oldest task. Who has
+//! twenty tasks so keeps nobody's first one waiting for more than one of them. When each had a turn is stored with the turn itself.
+//! Tests: `tests.rs`, and `tests/stories/line.rs`.
+
+use crate::config::Process;
+use crate::store::{LineRow, Store, StoreError};
+use domain::TaskId;
+use std::collections::{BTreeMap, HashMap, VecDeque};
+
+/// A task in line, or at work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Member {
+    /// The task.
+    pub id: TaskId,
+    /// Number of events in its log.
+    pub seq: i64,
+    /// The repository's key.
+    pub repository: String,
+    /// Login of the account that gave the command.
+    pub person: String,
+}
+
+/// How many tasks may be at work at the same time; 0 = no limit.
+#[derive(Debug, Clone, Default)]
+pub struct Limits {
+    /// Of all.
+    pub all: usize,
+    /// Of one person.
+    pub person: usize,
+    /// Of one repository, by its key; one that is not named has no limit.
+    pub repositories: HashMap<String, usize>,
+}
+
+/// Why a task in line has no slot.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Why {
+    /// All slots are taken.
+    Full {
+        /// How many there are.
+        most: usize,
+    },
+    /// Its repository has as many tasks at work as it may.
+    Repository {
+        /// How many it may have.
+        most: usize,
+    },
+    /// Whoever asked for it has as many tasks at work as one person may.
+    Person {
+        /// Login of that account.
+        login: String,
+        /// How many she may have.
+        most: usize,
+    },
+    /// Nothing but the next look at the line.
+    Soon,
+}
+
+/// Where a task stands in line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Standing {
+    /// Its number in the order in which slots are given as things stand, from 1.
+    pub number: usize,
+    /// How many stand in line.
+    pub of: usize,
+    /// Why it has no slot.
+    pub why: Why,
+}
+
+/// The line of one host.
+#[derive(Debug, Clone, Default)]
+pub struct Line {
+    limits: Limits,
+    at_work: Vec<Member>,
+    waiting: Vec<Member>,
+    /// When a repository's person was given a slot last.
+    turns: HashMap<(String, String), i64>,
+}
+
+/// Tasks of one person in one repository that stand in line.
+struct Pair<'a> {
+    person: usize,
+    last: i64,
+    waiting: VecDeque<&'a Member>,
+}
+
+/// How many are at work.
+#[derive(Default)]
+struct Counts<'a> {
+    all: usize,
+    persons: HashMap<&'a str, usize>,
+    repositories: HashMap<&'a str, usize>,
+}
+
+impl<'a> Counts<'a> {
+    fn of(members: &'a [Member]) -> Self {
+        let mut counts = Self::default();
+        members.iter().for_each(|member| counts.add(member));
+        counts
+    }
+
+    fn add(&mut self, member: &'a Member) {
+        self.all += 1;
+        *self.persons.entry(&member.person).or_default() += 1;
+        *self.repositories.entry(&member.repository).or_default() += 1;
+    }
+}
+
+impl Limits {
+    fn of(config: &Process, repositories: impl Iterator<Item = String>) -> Self {
+        let own = |key: String| {
+            let most = config.slots_of(&key);
+            (key, most)
+        };
+        Self { all: config.max_tasks, person: config.slots.per_person, repositories: repositories.map(own).collect() }
+    }
+
+    /// What keeps a task from a slot now; none where nothing does.
+    fn keeps(&self, counts: &Counts<'_>, member: &Member) -> Option<Why> {
+        let full = |count: Option<&usize>, most: usize| most > 0 && count.copied().unwrap_or(0) >= most;
+        let of_repository = self.repositories.get(&member.repository).copied().unwrap_or(0);
+        if full(counts.repositories.get(member.repository.as_str()), of_repository) {
+            return Some(Why::Repository { most: of_repository });
+        }
+        if full(counts.persons.get(member.person.as_str()), self.person) {
+            return Some(Why::Person { login: member.person.clone(), most: self.person });
+        }
+        full(Some(&counts.all), self.all).then_some(Why::Full { most: self.all })
+    }
+}
+
+impl Line {
+    /// Made of its parts; `turns` are instants by repository and person.
+    pub fn new(
+        limits: Limits,
+        at_work: Vec<Member>,
+        waiting: Vec<Member>,
+        turns: HashMap<(String, String), i64>,
+    ) -> Self {
+        Self { limits, at_work, waiting, turns }
+    }
+
+    /// The line as it stands in the store, of those repositories that `own` names.
+    pub async fn read(store: &Store, config: &Process, own: impl Fn(&str) -> bool) -> Result<Self, StoreError> {
+        let (rows, turns) = (store.line().await?, store.turns().await?);
+        let (mut at_work, mut waiting) = (Vec::new(), Vec::new());
+        for LineRow { id, repository, asker, state, seq } in rows.into_iter().filter(|row| own(&row.repository)) {
+            let into = if state == "queued" { &mut waiting } else { &mut at_work };
+            into.push(Member { id: TaskId(id), seq, repository, person: asker });
+        }
+        let repositories = waiting.iter().map(|member| member.repository.clone());
+        let limits = Limits::of(config, repositories);
+        let turns = turns.into_iter().map(|turn| ((turn.repository, turn.person), turn.at)).collect();
+        Ok(Self::new(limits, at_work, waiting, turns))
+    }
+
+    /// Where a task stands that is in line for a slot; none where it is not. The line is that of the host that works for its repository.
+    pub async fn standing_of(
+        store: &Store,
+        config: &Process,
+        repository: &str,
+        id: TaskId,
+    ) -> Result<Option<Standing>, StoreError> {
+        let holder = match store.is_shared() {
+            true => store.hosts().await?.into_iter().find(|host| host.repositories.iter().any(|key| key == repository)),
+            false => None,
+        };
+        let own = |key: &str| holder.as_ref().is_none_or(|host| host.repositories.iter().any(|held| held == key));
+        Ok(Self::read(store, config, own).await?.standing(id))
+    }
+
+    /// Who is given a slot now, in this order.
+    pub fn next(&self) -> Vec<&Member> {
+        let mut counts = Counts::of(&self.at_work);
+        self.order(|member| match self.limits.keeps(&counts, member) {
+            Some(_) => false,
+            None => {
+                counts.add(member);
+                true
+            }
+        })
+    }
+
+    /// Where a task stands; none where it is not in line.
+    pub fn standing(&self, id: TaskId) -> Option<Standing> {
+        let at = self.order(|_| true).iter().position(|member| member.id == id)?;
+        let member = self.waiting.iter().find(|member| member.id == id)?;
+        let why = self.limits.keeps(&Counts::of(&self.at_work), member).unwrap_or(Why::Soon);
+        Some(Standing { number: at + 1, of: self.waiting.len(), why })
+    }
+
+    /// Those in line, in the order of their turns; who is not taken when a turn comes has none.
+    fn order<'a>(&'a self, mut take: impl FnMut(&'a Member) -> bool) -> Vec<&'a Member> {
+        let (mut pairs, mut persons) = self.pairs();
+        let mut now = self.turns.values().max().map_or(0, |last| last.saturating_add(1));
+        let mut given = Vec::new();
+        loop {
+            let turn = |pair: &Pair<'_>| Some((persons[pair.person], pair.last, pair.waiting.front()?.id));
+            let next = pairs.iter().enumerate().filter_map(|(at, pair)| Some((turn(pair)?, at))).min();
+            let Some((_, at)) = next else { return given };
+            let pair = &mut pairs[at];
+            // One that may not is followed by nobody of its pair: the same limits keep them.
+            let Some(member) = pair.waiting.pop_front() else { return given };
+            if take(member) {
+                given.push(member);
+                (persons[pair.person], pair.last) = (now, now);
+                now = now.saturating_add(1);
+            } else {
+                pair.waiting.clear();
+            }
+        }
+    }
+
+    /// The pairs that stand in line, and when each of their people had a turn last.
+    fn pairs(&self) -> (Vec<Pair<'_>>, Vec<i64>) {
+        let mut people: BTreeMap<&str, usize> = BTreeMap::new();
+        let mut pairs: BTreeMap<(&str, &str), Pair<'_>> = BTreeMap::new();
+        let mut last = Vec::new();
+        for member in &self.waiting {
+            let person = *people.entry(&member.person).or_insert_with(|| {
+                let of = self.turns.iter().filter(|((_, person), _)| *person == member.person);
+                last.push(of.map(|(_, at)| *at).max().unwrap_or(i64::MIN));
+                last.len() - 1
+            });
+            let turn = || self.turns.get(&(member.repository.clone(), member.person.clone())).copied();
+            let pair = pairs.entry((&member.repository, &member.person)).or_insert_with(|| Pair {
+                person,
+                last: turn().unwrap_or(i64::MIN),
+                waiting: VecDeque::new(),
+            });
+            pair.waiting.push_back(member);
+        }
+        (pairs.into_values().collect(), last)
+    }
+}
+
+#[cfg(test)]
+mod tests;

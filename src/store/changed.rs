@@ -1,0 +1,55 @@
+//! Which files live tasks have changed, so that two of them which change the same one can say so. Tests: `contract/line.rs`.
+
+use super::{Store, StoreError, body};
+use domain::{CapturedTree, TaskId};
+use sha2::{Digest, Sha256};
+use sqlx::{AnyConnection, FromRow};
+
+/// Paths of one checkpoint that are kept; a larger change is compared by these.
+const MOST_PATHS: usize = 2_000;
+/// Rows that are read of what others changed, too.
+pub const MOST_SHARED: u32 = 1_000;
+
+/// A file that another live task of the same repository changes too.
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
+pub struct Shared {
+    /// Number of the other task.
+    pub task: i64,
+    /// Number of its issue.
+    pub issue: i64,
+    /// Number of its pull request; none before it is open.
+    pub pull: Option<i64>,
+    /// The file, relative to the repository's root. Foreign.
+    pub path: String,
+}
+
+pub(super) const SHARED: &str = "SELECT theirs.task, tasks.issue, tasks.pull, theirs.path FROM changed_files ours \
+     JOIN changed_files theirs ON theirs.digest = ours.digest AND theirs.task <> ours.task \
+     JOIN tasks ON tasks.id = theirs.task \
+     WHERE ours.task = $1 AND tasks.live AND tasks.repository = (SELECT repository FROM tasks WHERE id = $1) \
+     ORDER BY theirs.task, theirs.path LIMIT $2";
+
+impl Store {
+    /// Files that checkpoints of this task changed, and those of another live task of its repository too: by task and path, at most
+    /// [`MOST_SHARED`].
+    pub async fn shared_files(&self, task: TaskId) -> Result<Vec<Shared>, StoreError> {
+        let query = sqlx::query_as(SHARED).bind(task.0).bind(i64::from(MOST_SHARED));
+        self.read(query.fetch_all(&self.readers())).await
+    }
+}
+
+/// A checkpoint of a task changed these files.
+pub(super) async fn captured(c: &mut AnyConnection, id: TaskId, tree: &CapturedTree) -> Result<(), StoreError> {
+    let sql = "INSERT INTO changed_files (task, digest, path) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
+    for file in tree.files.iter().take(MOST_PATHS) {
+        let digest = hex::encode(Sha256::digest(file.path.as_bytes()));
+        sqlx::query(sql).bind(id.0).bind(digest).bind(body::storable(&file.path)).execute(&mut *c).await?;
+    }
+    Ok(())
+}
+
+/// A task ended: nobody comes across its changes any more.
+pub(super) async fn forget(c: &mut AnyConnection, id: TaskId) -> Result<(), StoreError> {
+    sqlx::query("DELETE FROM changed_files WHERE task = $1").bind(id.0).execute(c).await?;
+    Ok(())
+}

@@ -1,0 +1,65 @@
+//! Whose turn it is, and which files live tasks have in common.
+
+use super::*;
+use domain::*;
+
+pub async fn who_was_given_a_slot_is_remembered_until_it_is_old(fresh: Fresh) {
+    let store = fresh.open().await;
+    let first = created(&store, "opened:3").await;
+    let second = created(&store, "opened:4").await;
+    assert!(store.turns().await.expect("read").is_empty(), "nobody was given one");
+    feed_at(50, &store, &first, "place:1", Input::SlotFree).await;
+    feed_at(70, &store, &second, "place:2", Input::SlotFree).await;
+    let turn = Turn { repository: "shop".into(), person: "alice".into(), at: 70 };
+    assert_eq!(fresh.open().await.turns().await.expect("read"), [turn], "the newest, in the next life too");
+    let states: Vec<String> = store.line().await.expect("read").into_iter().map(|row| row.state).collect();
+    assert_eq!(states, ["preparing", "preparing"]);
+    let details = |at| Before { details: Some(at), ..Before::default() };
+    store.prune(details(70)).await.expect("pruned");
+    assert_eq!(store.turns().await.expect("read").len(), 1);
+    store.prune(details(71)).await.expect("pruned");
+    assert!(store.turns().await.expect("read").is_empty());
+}
+
+/// A checkpoint of a task changes these files.
+async fn capture(store: &Store, id: TaskId, paths: &[&str]) {
+    let mut task = store.task(id).await.expect("folded");
+    let file = |path: &&str| FileChange {
+        path: (*path).to_owned(),
+        added: 1,
+        removed: 0,
+        kind: "modified".into(),
+        bytes: Some(1),
+    };
+    let commit = Commit::parse(&"c".repeat(40)).expect("an id");
+    let files = paths.iter().map(file).collect();
+    let (diff, steering, left_out) = (String::new(), Vec::new(), Vec::new());
+    let tree = CapturedTree { commit, files, diff, diff_cut: 0, steering, left_out };
+    let events = vec![Event::TreeCaptured { n: 1, tree }];
+    let expected_seq = task.seq;
+    events.iter().for_each(|event| task.apply(event));
+    let step = Step { events, effects: Vec::new() };
+    let (input_key, host) = (format!("captured:{id}:{expected_seq}"), "".into());
+    let append = Append { task, expected_seq, input_key, now: 30, step, close: None, epoch: 1, host };
+    assert_eq!(store.append(append).await.expect("stored"), Appended::Done);
+}
+
+pub async fn what_two_live_tasks_changed_is_found_until_one_ends(fresh: Fresh) {
+    let store = fresh.open().await;
+    let (one, two) = (created(&store, "opened:3").await.id, created(&store, "opened:4").await.id);
+    let other = tests::created_in("blog", &store, "opened:5").await.id;
+    let long = "deep/".repeat(900);
+    capture(&store, one, &["a.py", "b.py", &long, "odd\0name"]).await;
+    capture(&store, other, &["a.py"]).await;
+    assert!(store.shared_files(one).await.expect("read").is_empty(), "another repository's a.py is another file");
+    capture(&store, two, &["c.py", "b.py", &long]).await;
+    capture(&store, two, &["b.py", "odd\0name"]).await;
+    let paths = |shared: &[Shared]| shared.iter().map(|it| it.path.clone()).collect::<Vec<_>>();
+    let seen = store.shared_files(one).await.expect("read");
+    assert_eq!(paths(&seen), ["b.py", long.as_str(), "odd\u{fffd}name"]);
+    assert!(seen.iter().all(|it| (it.task, it.issue, it.pull) == (two.0, 3, None)));
+    assert_eq!(paths(&store.shared_files(two).await.expect("read")), paths(&seen), "either sees the other");
+    let task = store.task(two).await.expect("folded");
+    feed(&store, &task, "closed", Input::IssueClosed).await;
+    assert!(store.shared_files(one).await.expect("read").is_empty(), "who has ended changes nothing any more");
+}
