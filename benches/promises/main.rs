@@ -43,6 +43,7 @@ mod lab {
 mod large;
 mod line;
 mod load;
+mod parked;
 mod replaced;
 mod routed;
 #[path = "../../tests/support/postgres.rs"]
@@ -69,6 +70,9 @@ fn main() -> std::process::ExitCode {
     if words.next().as_deref() == Some(visitor::WORD) {
         visitor::run(words.next());
         return std::process::ExitCode::SUCCESS;
+    }
+    if std::env::args().nth(1).as_deref() == Some(parked::WORD) {
+        parked::run(std::env::args().nth(2).expect("a directory"));
     }
     // `cargo bench` passes `--bench`; words of one's own choose parts.
     let wanted: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
@@ -105,6 +109,9 @@ fn main() -> std::process::ExitCode {
         }
         if chosen("large") {
             lines.extend(large::measure().await);
+        }
+        if chosen("parked") {
+            lines.extend(parked::measure().await);
         }
         if chosen("waits") {
             lines.extend(waits::measure().await);

@@ -43,6 +43,20 @@ impl Devforge {
         self.shared.switches.refuse(addresses.iter().map(|(end, status)| ((*end).to_owned(), *status)).collect());
     }
 
+    /// Whatever was opened and said in a repository happened so many seconds earlier; 404 if there is none.
+    pub fn age(&self, repo: &str, seconds: i64) -> Result<()> {
+        let (owner, name) = split(repo)?;
+        let mut world = self.shared.world();
+        let at = world.repo(owner, name, Some("root"), Access::Read)?;
+        for issue in world.repos[at].issues.values_mut() {
+            (issue.created, issue.updated) = (issue.created - seconds, issue.updated - seconds);
+            for comment in &mut issue.comments {
+                (comment.created, comment.updated) = (comment.created - seconds, comment.updated - seconds);
+            }
+        }
+        Ok(())
+    }
+
     /// How many requests came so far for addresses (without what stands behind `?`) of which `about` says yes.
     pub fn requests(&self, about: impl Fn(&str) -> bool) -> u64 {
         self.shared.switches.requests(about)

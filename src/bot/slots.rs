@@ -109,7 +109,8 @@ mod tests {
         let id = created(&store, "opened:3").await.id;
         let machine = Machine::new(store.clone(), 1).0;
         let barrier = watch::channel(Standing::Proven).1;
-        let config = Process::from_layers(std::path::Path::new("caisson.toml"), "", &|_| None).expect("a configuration");
+        let config =
+            Process::from_layers(std::path::Path::new("caisson.toml"), "", &|_| None).expect("a configuration");
         let slots = Slots::new(machine.clone(), barrier, Arc::new(config), CancellationToken::new());
         let state = async || store.task_row(id).await.expect("read").expect("there").state;
         assert!(!slots.expire().await.expect("asked"), "the forge was not heard");

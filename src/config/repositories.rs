@@ -58,7 +58,13 @@ impl Process {
 
     fn with_tables(&self, entry: Repository) -> Repository {
         let Some(own) = self.tables_of(&entry.key) else { return entry };
-        Repository { sandbox: own.sandbox.clone(), budget: own.budget, checkpoint: own.checkpoint, slots: own.slots, ..entry }
+        Repository {
+            sandbox: own.sandbox.clone(),
+            budget: own.budget,
+            checkpoint: own.checkpoint,
+            slots: own.slots,
+            ..entry
+        }
     }
 
     /// Every image that is named here, the router's too.

@@ -3,8 +3,8 @@
 use super::repository::request;
 use super::review::Talk;
 use crate::checkpoint::label;
-use crate::line::Line;
 use crate::forge::{ForgeError, NewStatus, StatusState};
+use crate::line::Line;
 use crate::message::{self, About};
 use crate::store::EffectRow;
 use crate::thread::Feed;

@@ -35,7 +35,7 @@ pub use life::{
 pub use notice::notice;
 pub use permission::{permission, whole};
 pub use proposal::{proposal_body, proposal_commit, proposal_title};
-pub use waits::words as waits;
 pub use pull::{DRAFT, branch_moved, commit, kept, pull_body, pull_title, status_line, with_plan};
 pub use reply::{replied, unanswered};
 pub use terms::{budget_of_a_start, nameable, term_refused};
+pub use waits::words as waits;

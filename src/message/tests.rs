@@ -57,7 +57,10 @@ fn verdict(kind: VerdictKind) -> Verdict {
 }
 
 fn said(given: Notice, task: &Task) -> String {
-    notice(&given, &About { task, pull_url: Some("http://forge.example/lab/semver/pulls/2"), scripted: false, line: None })
+    notice(
+        &given,
+        &About { task, pull_url: Some("http://forge.example/lab/semver/pulls/2"), scripted: false, line: None },
+    )
 }
 
 #[test]
@@ -256,6 +259,24 @@ fn a_plan_stands_as_a_check_list_in_the_pull_request_and_the_rest_of_the_text_is
     let shown = with_plan(&edited, &joined).expect("another text");
     assert_eq!((shown.matches("<!--").count(), with_plan(&shown, &joined)), (2, None), "{shown}");
     assert_eq!(with_plan("somebody took it out", &later), None);
+}
+
+#[test]
+fn who_stands_in_line_is_told_its_number_and_why() {
+    use crate::line::{Standing, Why};
+    let queued = task(TaskKind::Fix, State::Queued);
+    let told = |why, given| {
+        let line = Standing { number: 2, of: 1_005, why };
+        notice(&given, &About { task: &queued, pull_url: None, scripted: false, line: Some(&line) })
+    };
+    let mut texts: Vec<String> = [Why::Full { most: 1 }, Why::Full { most: 4 }, Why::Repository { most: 2 }, Why::Soon]
+        .into_iter()
+        .chain([Why::Person { login: "@a`ll".into(), most: 1 }])
+        .map(|why| told(why, Notice::AlreadyLive))
+        .collect();
+    texts.push(told(Why::Full { most: 4 }, Notice::Accepted));
+    assert!(!told(Why::Soon, Notice::Accepted).contains("in line"), "nothing worth a word");
+    insta::assert_snapshot!("line", texts.join("\n---\n"));
 }
 
 #[test]

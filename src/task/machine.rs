@@ -229,7 +229,8 @@ impl Machine {
         let mut folds = self.folds.lock().unwrap_or_else(PoisonError::into_inner);
         // Whoever has one from this map goes on with it, and nobody else begins another beside.
         let held = |slot: &Slot| Arc::strong_count(slot) > 1;
-        let busy = |slot: &Slot| slot.try_lock().map_or(true, |fold| fold.as_ref().is_some_and(|task| task.state.busy()));
+        let busy =
+            |slot: &Slot| slot.try_lock().map_or(true, |fold| fold.as_ref().is_some_and(|task| task.state.busy()));
         folds.retain(|_, slot| held(slot) || busy(slot));
         folds.shrink_to_fit();
     }

@@ -214,6 +214,11 @@ impl World {
         format!("http://{}", self.bot.as_ref().expect("started").1.ops)
     }
 
+    /// As if so much time had passed for what the bot does once in a while.
+    pub fn clock_moves_on(&self, ms: i64) {
+        self.bot.as_ref().expect("started").1.machine.clock().move_on(ms);
+    }
+
     pub fn is_running(&self) -> bool {
         self.bot.is_some()
     }

@@ -1,0 +1,85 @@
+//! A task that waits for a person costs no request of its own; what is said to it is heard all the same, and what the forge tells nobody is
+//! found within the hour, or before it counts.
+
+use crate::world::{FIX, REPO, World, next_second};
+use domain::Event;
+use std::time::{Duration, Instant};
+
+const PATIENCE: Duration = Duration::from_secs(60);
+const HOUR_MS: i64 = 3_600_000;
+
+/// Requests about the one task's issue and pull request.
+fn own(world: &World) -> u64 {
+    let named = |path: &str, what: &str| path.contains(&format!("{what}/")) || path.ends_with(what);
+    world.forge.requests(|path| named(path, "/issues/1") || named(path, "/issues/2") || named(path, "/pulls/2"))
+}
+
+/// Waits until the bot has looked around so many times more.
+async fn rounds(world: &World, count: u64) {
+    let seen = || world.forge.requests(|path| path.ends_with("/issues/comments"));
+    let (before, end) = (seen(), Instant::now() + PATIENCE);
+    while seen() < before + count {
+        assert!(Instant::now() < end, "no round began");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+/// At its first review, of which nothing is news any more.
+async fn parked() -> (World, u64) {
+    let mut world = World::new(FIX).await;
+    world.reconfigure(|text| text.replace("waiting_s = 1\n", "waiting_s = 3600\n")).await;
+    world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    let pull = world.until_state("awaiting-review").await.pull.expect("a pull request");
+    world.until_said(pull, "### Checkpoint 1 ").await;
+    let end = Instant::now() + PATIENCE;
+    loop {
+        world.forge.age(REPO, 600).expect("aged");
+        rounds(&world, 2).await;
+        let before = own(&world);
+        rounds(&world, 3).await;
+        if own(&world) == before {
+            return (world, pull);
+        }
+        assert!(Instant::now() < end, "each round asks for it: {} requests", own(&world) - before);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_task_that_waits_costs_no_request_of_its_own_and_hears_a_word_without_a_hook() {
+    let (world, pull) = parked().await;
+    let before = own(&world);
+    rounds(&world, 5).await;
+    assert_eq!(own(&world), before, "rounds that ask for it");
+    world.forge.lose_hooks(1);
+    world.alice().comment(REPO, pull, "/status").expect("said");
+    world.until_said(pull, "Task 1 is waiting for an answer to checkpoint 1").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_edited_review_is_found_within_the_hour() {
+    let (world, pull) = parked().await;
+    let number = world.task().await.checkpoint().expect("one stands").number;
+    world.forge.lose_hooks(1);
+    next_second().await;
+    world.alice().edit_review(REPO, number).expect("edited");
+    rounds(&world, 3).await;
+    assert_eq!(world.task().await.checkpoint().map(|checkpoint| checkpoint.n), Some(1), "nobody told the bot");
+    world.clock_moves_on(HOUR_MS);
+    world.until_said(pull, "### Checkpoint 2 ").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_approval_of_a_review_that_was_edited_meanwhile_does_not_count() {
+    let (world, pull) = parked().await;
+    let number = world.task().await.checkpoint().expect("one stands").number;
+    world.forge.lose_hooks(1);
+    next_second().await;
+    world.alice().edit_review(REPO, number).expect("edited");
+    world.approve().await;
+    world.until("the review stands anew", |task| task.checkpoint().is_some_and(|checkpoint| checkpoint.n == 2)).await;
+    world.until_said(pull, "this approval doesn't count").await;
+    let used = world.log().await.iter().any(|event| matches!(event, Event::DecisionUsed { .. }));
+    assert!(!used, "an approval of what somebody had changed was used");
+    world.approve().await;
+    world.until_state("final-review").await;
+}
