@@ -196,7 +196,7 @@ async fn parts(dir: &Path) -> Result<Parts> {
     let sandboxes = Sandboxes::new(broker.clone(), None, repos.clone(), settings, epoch as u64)?;
     Ok(Parts {
         host: caisson::cli::store::host_id(&config.state_dir)?,
-        models: caisson::llm::Models::open(&config.models)?,
+        models: caisson::llm::Models::open(&config.models).map_err(anyhow::Error::msg)?,
         hook_secrets: std::collections::HashMap::from([("shop".to_owned(), vec![Secret::new("sekret")])]),
         mark_key: Secret::read_or_make(&config.mark_key_file())?,
         ops_token: Secret::read_or_make(&config.state_dir.join("ops.token"))?,

@@ -188,7 +188,7 @@ async fn show(config: &Process, store: Option<&Store>, id: TaskId, (output, json
 }
 
 /// What stands beside its actions.
-fn around(printer: &Paged, touched: Vec<(u32, &Touched)>, happened: Vec<(i64, String)>, lines: &[Line]) {
+fn around(printer: &Paged, touched: Vec<(u32, &Touched)>, happened: Vec<(i64, String)>, lines: &[Reached]) {
     let rows: Vec<_> = touched.into_iter().filter_map(files).collect();
     if !rows.is_empty() {
         printer.heading("files that its actions touched, as its sandbox told it");

@@ -5,8 +5,8 @@ pub use super::model::{Commands, Model, ModelKind, ModelStyle, Models, PromptLen
 pub use super::origin::{Origin, Origins};
 use super::rule::OperatorRule;
 use super::shared::Shared;
-pub use super::who::Who;
 pub use super::slots::{OwnSlots, Slots};
+pub use super::who::Who;
 use protocol::broker::ContainerLimits;
 use protocol::router::Caps;
 use serde::Deserialize;

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use minijinja::{Environment, UndefinedBehavior, Value};
 
-const FILES: [(&str, &str); 36] = [
+const FILES: [(&str, &str); 38] = [
     ("system", include_str!("../../prompts/system.md")),
     ("plan", include_str!("../../prompts/plan.md")),
     ("short_system", include_str!("../../prompts/short/system.md")),

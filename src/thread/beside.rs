@@ -127,7 +127,7 @@ impl Threads {
                 (Beside::Status | Beside::Cost, None) => parts.push(message::no_task(login, false)),
                 (Beside::Cost, Some(task)) => {
                     let log: Vec<Event> = self.store.log(task.id).await?.into_iter().map(|(_, event)| event).collect();
-                    let about = About { task, pull_url: None, scripted: false };
+                    let about = About { task, pull_url: None, scripted: false, line: None };
                     parts.push(message::cost(&about, &message::sums(&log)));
                 }
                 (Beside::Help, _) => parts.push(message::help()),

@@ -67,7 +67,10 @@ fn every_tool_has_a_reading() {
 fn a_file_is_told_in_short_where_that_is_asked_for() {
     let told = |arguments| read("read_file", arguments);
     assert_eq!(told(json!({"path": "a", "summary": true})), Action::Summarize { path: "a".into(), from: 1 });
-    assert_eq!(told(json!({"path": "a", "summary": "true", "from": 7})), Action::Summarize { path: "a".into(), from: 7 });
+    assert_eq!(
+        told(json!({"path": "a", "summary": "true", "from": 7})),
+        Action::Summarize { path: "a".into(), from: 7 }
+    );
     assert_eq!(told(json!({"path": "a", "summary": false})), Action::ReadFile { path: "a".into(), from: 1, lines: 0 });
     assert!(parse(&call("read_file", json!({"path": "a", "summary": "all"}))).is_err());
 }
