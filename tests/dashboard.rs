@@ -89,6 +89,8 @@ async fn only_a_session_that_a_code_opened_is_shown_tasks() {
     let open = |code: String| client.post(format!("{page}/session")).json(&json!({ "code": code }));
     let (status, said) = text(open("22222-22222".into()).send().await.unwrap()).await;
     assert!(status == 401 && said.contains("caisson dashboard"), "{status} {said}");
+    let other = client.get(&page).header("host", "caisson.example:8441").send().await.unwrap();
+    assert_eq!(other.status(), 421, "a name of somebody else's is no way here");
     let code = looked.code();
     let (status, said) = text(open(code.clone()).send().await.unwrap()).await;
     assert_eq!(status, 200, "{said}");

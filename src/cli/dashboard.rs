@@ -19,7 +19,10 @@ pub async fn run(config: &Path) -> Result<()> {
     let (status, said) = tell(&config, "/dashboard/code", &()).await?;
     if status != 200 {
         let complaint = match status {
-            404 => Complaint::new("the running bot is an older version without a dashboard").attempt("start it anew"),
+            404 => Complaint::new(
+                "the running bot has no dashboard: it is an older version, or `listen.ops` is not on loopback",
+            )
+            .attempt("keep `listen.ops` on 127.0.0.1, and start the bot anew"),
             _ => Complaint::new(format!("the running bot answered {status}")).because(said),
         };
         return Err(complaint.into());

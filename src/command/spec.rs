@@ -1,6 +1,7 @@
 //! What a command is: how it is written, who may give it, what it asks for.
 
 use super::options::{Opt, split};
+use crate::secret;
 use domain::{Terms, Verb};
 
 /// Longest words that are taken, in characters: more reaches no agent whole.
@@ -81,7 +82,7 @@ impl Argument<'_> {
     /// # Errors
     /// Half a sentence where it is more than 16,000 characters.
     pub fn words(&self) -> Result<String, String> {
-        within(self.text.trim().to_owned())
+        within(secret::without(self.text.trim()))
     }
 
     /// What its options ask for, and the words behind them.
@@ -90,7 +91,7 @@ impl Argument<'_> {
     /// Half a sentence: what is wrong with an option, or that the words are more than 16,000 characters.
     pub(super) fn terms(&self, options: &[Opt]) -> Result<(Terms, String), String> {
         let (terms, words) = split(self.text, options)?;
-        Ok((terms, within(words)?))
+        Ok((terms, within(secret::without(&words))?))
     }
 
     /// For a command that nothing belongs behind: words are let pass, what looks like an option is not.

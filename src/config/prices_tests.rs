@@ -101,7 +101,7 @@ fn the_operators_file_goes_before_and_holds_at_any_address() {
 #[test]
 fn whether_a_model_takes_pictures_is_its_entrys_then_the_files_then_its_wires() {
     let sees = |text: &str| {
-        let model = one(text);
+        let model = one(&format!("key_file = \"/x/key\"\n{text}"));
         (model.sees(), model.origins.vision)
     };
     assert_eq!(sees("name = \"claude-of-tomorrow\"\n"), (true, Origin::Unknown));

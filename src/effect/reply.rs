@@ -117,7 +117,7 @@ impl Replies {
             }
             let shown = self.repositories.repos.show(&request.repository, commit, &path, MOST_BYTES).await;
             if let Ok(Some(bytes)) = shown {
-                found.push((path, String::from_utf8_lossy(&bytes).into_owned()));
+                found.push((path, redacted(&String::from_utf8_lossy(&bytes)).0.into_owned()));
             }
         }
         found

@@ -150,7 +150,7 @@ struct Material<'a> {
     pieces: Vec<(String, &'a str)>,
     /// First and last action.
     actions: Option<(u32, u32)>,
-    /// The lowest of all of it.
+    /// The lowest of all of it: never more than the issue's, whose words are shown beside it.
     trust: Trust,
 }
 
@@ -158,7 +158,7 @@ impl<'a> Material<'a> {
     /// Of the turns behind `before`, up to `upto`, since the conversation began.
     fn of(log: &'a [Event], before: u32, upto: u32) -> Self {
         let begins = log.iter().rposition(|it| matches!(it, Event::ConversationRestarted)).map_or(0, |at| at + 1);
-        let mut all = Material { pieces: Vec::new(), actions: None, trust: Trust::Write };
+        let mut all = Material { pieces: Vec::new(), actions: None, trust: Trust::None };
         let (mut now, mut calls, mut started): (u32, &[CallRequest], Vec<(u32, usize)>) = (0, &[], Vec::new());
         for event in &log[begins..] {
             match event {

@@ -46,7 +46,7 @@ impl Reader {
                 return Ok(true);
             }
         }
-        self.threads.answer_beside(entry, number, key, (login, &text.body, first), None).await?;
+        self.threads.answer_beside(entry, number, key, (login, &text.body, first), right, None).await?;
         let hosts: Vec<String> = verbs.iter().filter_map(denied).cloned().collect();
         let wish = TakeBack { input_key: key.to_owned(), repository: entry.key.clone(), hosts, now: now() };
         let Some(taken) = self.store.take_back(wish).await? else {

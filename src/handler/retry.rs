@@ -10,7 +10,7 @@ use crate::config::process::Repository;
 use crate::message;
 use crate::thread::words;
 use crate::trouble::Trouble;
-use domain::{Access, Decision, Earlier, Event, Input, Request, TaskId};
+use domain::{Access, Decision, Earlier, Event, Input, Request, TaskId, TaskKind, Terms, Verb};
 use std::collections::HashMap;
 
 impl Reader {
@@ -35,6 +35,20 @@ impl Reader {
         };
         let before = self.machine.look(TaskId(row.id)).await?;
         let Some(first) = before.request.clone() else { return Ok(false) };
+        // Under another pull request of the same issue.
+        if let Some(live) = self.store.live_task_of(&entry.key, first.issue).await? {
+            self.threads.answer_once(entry, number, key, &message::at_work(login, live.id)).await?;
+            return Ok(false);
+        }
+        // It begins what `/fix` or `/plan` would.
+        let (words, terms) = (String::new(), Terms::default());
+        let begins = match before.kind {
+            TaskKind::Fix => Verb::Fix { words, terms },
+            TaskKind::Plan => Verb::Plan { words, terms },
+        };
+        if self.barred(entry, number, key, text, (&begins, right)).await? {
+            return Ok(false);
+        }
         if !self.forge.issue(&self.threads.place(entry)?, first.issue).await?.open {
             self.threads.answer_once(entry, number, key, &message::starts_elsewhere(login, false)).await?;
             return Ok(false);

@@ -164,7 +164,7 @@ impl Reader {
             return Ok(false);
         }
         let said = (text.author.login.as_str(), text.body.as_str(), &text.verb);
-        self.threads.answer_beside(entry, issue.number, key, said, None).await?;
+        self.threads.answer_beside(entry, issue.number, key, said, right, None).await?;
         let request = Request { budget: agreed.budget, ..self.request(entry, issue, &text, kind, terms).await? };
         // Hosts that the same text allows are there when the task is: nothing reads the text again for them. So is what it grants.
         let asking = text.evidence(issue.number, right);

@@ -128,6 +128,14 @@ pub fn nothing_to_pause(login: &str, about: &About<'_>) -> String {
     format!("{}: there is nothing to pause; the task is {}. {}", code(login), about.state_words(), about.next_words())
 }
 
+/// A new attempt beside a task that is at work.
+pub fn at_work(login: &str, task: i64) -> String {
+    format!(
+        "{}: task {task} is at work on this issue. I didn't start another: two would overwrite each other. `/stop` it first, or `/retry` it.",
+        code(login)
+    )
+}
+
 /// A command on an issue that has no task.
 pub fn no_task(login: &str, asked_for_help: bool) -> String {
     if asked_for_help {

@@ -22,7 +22,7 @@ mod waits;
 
 pub use about::About;
 pub use answer::{
-    advance_ended, already_live, begins_nothing, doubtful, edited, help, in_advance, left_undone, malformed,
+    advance_ended, already_live, at_work, begins_nothing, doubtful, edited, help, in_advance, left_undone, malformed,
     name_the_commit, no_task, not_among, not_paused, nothing_to_approve, refused, stale, starts_elsewhere, status,
     unknown_command,
 };

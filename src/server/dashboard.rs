@@ -5,10 +5,11 @@
 
 use super::ops::{Ops, proven};
 use super::sessions::{CODE_LASTS, MOST_STREAMS};
-use crate::store::{ActionRow, Store, StoreError, TaskRow};
+use crate::store::{ActionRow, StoreError, TaskRow};
 use axum::body::Body;
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, Query, Request, State};
 use axum::http::{HeaderMap, HeaderName, StatusCode, header};
+use axum::middleware::{self, Next};
 use axum::response::sse::{Event as Message, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
@@ -38,6 +39,7 @@ pub(super) fn routes() -> Router<Arc<Ops>> {
         .route("/dashboard/api/tasks", get(tasks))
         .route("/dashboard/api/tasks/{id}", get(task))
         .route("/dashboard/api/tasks/{id}/events", get(events))
+        .layer(middleware::from_fn(on_this_machine))
 }
 
 /// Nothing from elsewhere, nowhere else to, and in no other page.
@@ -90,9 +92,26 @@ async fn session(State(ops): State<Arc<Ops>>, Json(typed): Json<Typed>) -> Resul
     }
 }
 
-fn may_look(ops: &Ops, headers: &HeaderMap) -> Result<(), Refused> {
+/// The session that a request shows; empty where it shows none.
+fn given(headers: &HeaderMap) -> &str {
     let given = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    match given.strip_prefix("Bearer ").is_some_and(|given| ops.dashboard.sessions.holds(given)) {
+    given.strip_prefix("Bearer ").unwrap_or_default()
+}
+
+/// A page that a name of somebody else's leads to is none of ours: what it runs would be taken for the dashboard's own.
+async fn on_this_machine(request: Request, next: Next) -> Response {
+    let host = request.headers().get(header::HOST).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let name = host.rsplit_once(':').filter(|(_, port)| port.parse::<u16>().is_ok()).map_or(host, |(name, _)| name);
+    match ["127.0.0.1", "localhost", "[::1]"].contains(&name) {
+        true => next.run(request).await,
+        false => {
+            (StatusCode::MISDIRECTED_REQUEST, "the dashboard answers under 127.0.0.1 and localhost").into_response()
+        }
+    }
+}
+
+fn may_look(ops: &Ops, headers: &HeaderMap) -> Result<(), Refused> {
+    match ops.dashboard.sessions.holds(given(headers)) {
         true => Ok(()),
         false => Err((StatusCode::UNAUTHORIZED, "this session is over".to_owned())),
     }
@@ -150,7 +169,7 @@ async fn events(
     headers: HeaderMap,
 ) -> Result<Response, Refused> {
     may_look(&ops, &headers)?;
-    let (store, id) = (ops.machine.store().clone(), TaskId(id));
+    let (store, id) = (ops.machine.store(), TaskId(id));
     if store.task_row(id).await.map_err(failed)?.is_none() {
         return Err((StatusCode::NOT_FOUND, format!("there is no task {id}")));
     }
@@ -158,19 +177,26 @@ async fn events(
     let permit = permit.map_err(|_| {
         (StatusCode::TOO_MANY_REQUESTS, format!("{MOST_STREAMS} pages follow tasks already; close one"))
     })?;
-    let told = follow(store, id, after.max(0), permit).take_until(ops.dashboard.stopping.clone().cancelled_owned());
+    let session = given(&headers).to_owned();
+    let told = follow(ops.clone(), session, id, after.max(0), permit)
+        .take_until(ops.dashboard.stopping.clone().cancelled_owned());
     Ok(kept_nowhere(Sse::new(told).keep_alive(KeepAlive::default())))
 }
 
-/// Ends where the store can't be read or the task was deleted: the page asks again.
+/// Ends where the session is over, the store can't be read or the task was deleted: the page asks again.
 fn follow(
-    store: Store,
+    ops: Arc<Ops>,
+    session: String,
     id: TaskId,
     after: i64,
     permit: OwnedSemaphorePermit,
 ) -> impl Stream<Item = Result<Message, Infallible>> {
-    stream::unfold((store, after, permit), move |(store, after, permit)| async move {
+    stream::unfold((ops, session, after, permit), move |(ops, session, after, permit)| async move {
+        let store = ops.machine.store();
         loop {
+            if !ops.dashboard.sessions.holds(&session) {
+                return None;
+            }
             if store.task_row(id).await.ok()??.seq > after {
                 break;
             }
@@ -182,7 +208,7 @@ fn follow(
             messages.push(Ok(Message::default().id(seq.to_string()).json_data(line).ok()?));
             last = seq;
         }
-        Some((stream::iter(messages), (store, last, permit)))
+        Some((stream::iter(messages), (ops, session, last, permit)))
     })
     .flatten()
 }

@@ -13,9 +13,12 @@ pub use sessions::Dashboard;
 pub use webhook::{HookSecrets, Hooks, Keep, hook_router};
 
 use axum::Router;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
-/// The routes of the operations listener, which is meant for loopback.
-pub fn ops_router(ops: Arc<Ops>) -> Router {
-    ops::routes().merge(dashboard::routes()).with_state(ops)
+/// The routes of the operations listener, which is meant for loopback; elsewhere there is no dashboard.
+pub fn ops_router(ops: Arc<Ops>, at: SocketAddr) -> Router {
+    let routes = ops::routes();
+    let routes = if at.ip().is_loopback() { routes.merge(dashboard::routes()) } else { routes };
+    routes.with_state(ops)
 }

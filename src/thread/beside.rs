@@ -7,7 +7,7 @@ use crate::config::process::Repository;
 use crate::line::Line;
 use crate::message::{self, About};
 use crate::trouble::Trouble;
-use domain::{Event, Task, Verb};
+use domain::{Access, Event, Task, Verb};
 
 /// One more command of a text.
 #[derive(Debug, PartialEq, Eq)]
@@ -114,11 +114,20 @@ impl Threads {
         number: u64,
         key: &str,
         (login, text, done): (&str, &str, &Verb),
+        right: Access,
         task: Option<&Task>,
     ) -> Result<(), Trouble> {
         let mut parts = Vec::new();
         let (mut against, mut others) = (Vec::new(), Vec::new());
         for one in beside(login, text, done) {
+            let asks = match &one {
+                Beside::Status => Some(Verb::Status),
+                Beside::Cost => Some(Verb::Cost),
+                _ => None,
+            };
+            if asks.is_some_and(|verb| self.barred(&verb, login, right).is_some()) {
+                continue;
+            }
             match (one, task) {
                 (Beside::Status, Some(task)) => {
                     let line = Line::standing_of(&self.store, &self.config, &entry.key, task.id).await?;

@@ -5,7 +5,7 @@ use super::{Threads, words};
 use crate::config::process::Repository;
 use crate::forge::{Comment, Review, own_remarks, review_hash, text_hash};
 use crate::trouble::Trouble;
-use domain::{Access, Commit, Decision, Source, State, Task, Verb};
+use domain::{Access, Commit, Decision, Source, State, Task, TaskKind, Verb};
 use std::collections::HashMap;
 
 impl Threads {
@@ -50,9 +50,20 @@ impl Threads {
             decision.at += self.clock.ahead();
             (decision.head, decision.base) = (head.clone(), base.clone());
             self.look_up(entry, &mut decision.verb).await?;
-            decision.barred = self.barred(&decision.verb, &decision.poster.login, decision.right);
+            decision.barred = self.barred_here(task, decision);
         }
         Ok(found)
+    }
+
+    /// As [`Threads::barred`], of all that the words do to this task: a new attempt ends it, and `/fix` under a plan's answer approves it.
+    fn barred_here(&self, task: &Task, decision: &Decision) -> Option<String> {
+        let also = match &decision.verb {
+            Verb::Retry => Some(Verb::Stop),
+            Verb::Fix { .. } if task.kind == TaskKind::Plan => Some(Verb::approve()),
+            _ => None,
+        };
+        let bar = |verb: &Verb| self.barred(verb, &decision.poster.login, decision.right);
+        bar(&decision.verb).or_else(|| also.as_ref().and_then(bar))
     }
 
     /// By the forge's time, and without the pull request's head and base.

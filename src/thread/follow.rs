@@ -33,10 +33,10 @@ impl Threads {
             }
             let key = decision_key(&decision.source);
             let text = thread.text(&decision.source);
-            if !decision.edited && decision.right >= Access::Write {
+            if !decision.edited && decision.right >= Access::Write && decision.barred.is_none() {
                 let number = thread.number(&decision.source, &task);
                 let said = (decision.poster.login.as_str(), text, &decision.verb);
-                self.answer_beside(entry, number, &key, said, Some(&task)).await?;
+                self.answer_beside(entry, number, &key, said, decision.right, Some(&task)).await?;
             }
             // Hosts first: the text is taken up with its last word.
             self.feed_hosts(entry, id, &key, (text, &decision), feed).await?;

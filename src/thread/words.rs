@@ -62,7 +62,8 @@ pub(crate) fn by_name(text: &str, login: &str) -> Option<String> {
     let name = rest.get(..login.len()).filter(|name| name.eq_ignore_ascii_case(login))?;
     let question = &rest[name.len()..];
     let ends = !question.starts_with(|c: char| c.is_alphanumeric() || c == '-' || c == '_' || c == '.');
-    (ends && question.contains('?')).then(|| question.trim_matches([' ', ':', ',']).chars().take(2_000).collect())
+    (ends && question.contains('?'))
+        .then(|| secret::without(question.trim_matches([' ', ':', ','])).chars().take(2_000).collect())
 }
 
 /// Every host that a text allows or denies, in its order.
