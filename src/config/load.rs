@@ -46,6 +46,7 @@ const OF_A_REPOSITORY: [(&str, &[&str]); 4] = [
         &[
             "dollars",
             "day_dollars",
+            "month_dollars",
             "tokens",
             "actions",
             "minutes",

@@ -21,10 +21,10 @@ call = [
 [[turn]]
 expects = ["keep the old name", "`recall` with number 2 shows the whole again", "was approved"]
 forbids = ["\n4500\n"]
-text = "I need the second one again."
-call = [{ name = "recall", arguments = { number = 2 } }]
+text = "I need the middle of the second one again."
+call = [{ name = "recall", arguments = { number = 2, words = "4500" } }]
 [[turn]]
-expects = ["action 2: bash seq 3001 6000", "\n4500\n"]
+expects = ["action 2: bash seq 3001 6000", ": 4500\n"]
 text = "It compares text; I compare numbers."
 call = [
   { name = "edit_file", arguments = { path = "semver.py", old = "    return a > b\n", new = "    return parse(a) > parse(b)\n\n\ndef parse(text):\n    return [int(part) for part in text.split('.')]\n" } },
@@ -34,7 +34,7 @@ call = [
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_loud_conversation_is_shortened_and_what_was_left_out_is_recalled() {
-    let model = "[model]\nkind = \"scripted\"\nscript = \"script.toml\"\nstyle = \"tools\"\ncontext_tokens = 12000\nmax_output_tokens = 1000\n";
+    let model = "[model]\nkind = \"scripted\"\nscript = \"script.toml\"\nstyle = \"tools\"\ncontext_tokens = 12000\nmax_output_tokens = 3000\n";
     let world = World::of_models(LOUD, model).await;
     world.alice().open_issue(REPO, "Versions compare as text", "/fix keep the old name").expect("issue");
     world.until_state("awaiting-review").await;

@@ -38,7 +38,10 @@ call = [ {{ name = "read_file", arguments = {{ path = "a.png" }} }} ]
 [[turn]]
 expects = ["it is not shown, for that is more than 3 MiB"]
 text = "It is done."
-call = [ {{ name = "done", arguments = {{ summary = "newer() compares the parsed numbers." }} }} ]
+call = [
+  {{ name = "edit_file", arguments = {{ path = "semver.py", old = "return a > b", new = "return [int(part) for part in a.split('.')] > [int(part) for part in b.split('.')]" }} }},
+  {{ name = "done", arguments = {{ summary = "newer() compares the parsed numbers." }} }},
+]
 "#,
         if more.is_empty() { String::new() } else { format!(", \"{shown}\"") }
     )
