@@ -118,7 +118,7 @@ fn one_conversation_holds_so_many_and_no_more() {
     });
     assert!(last.expect("results").contains("too many pictures are shown already"));
     // A window in which they would leave no room.
-    let small = Some(Vision { counting: Counting::Anthropic, most_tokens: 1_000 });
+    let small = Some(Vision { counting: Counting::Anthropic, most_tokens: 900 });
     assert_eq!(digests(&rebuilt(&log[..2], small, Cut::default())), ["issue", "issue"]);
 }
 
