@@ -34,7 +34,7 @@ call = [
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_loud_conversation_is_shortened_and_what_was_left_out_is_recalled() {
-    let model = "[model]\nkind = \"scripted\"\nscript = \"script.toml\"\nstyle = \"tools\"\ncontext_tokens = 12000\nmax_output_tokens = 3000\n";
+    let model = "[model]\nkind = \"scripted\"\nscript = \"script.toml\"\nstyle = \"tools\"\ncontext_tokens = 12000\nmax_output_tokens = 3000\nprompt = \"long\"\n";
     let world = World::of_models(LOUD, model).await;
     world.alice().open_issue(REPO, "Versions compare as text", "/fix keep the old name").expect("issue");
     world.until_state("awaiting-review").await;
