@@ -76,6 +76,8 @@ async fn a_retry_whose_task_ended_before_it_was_read_begins_the_attempt_once() {
     second(&world, "awaiting-review").await;
     world.kill();
     world.start().await;
-    world.heard(pull).await;
+    // Everything before it was read again once this is answered; and nothing begins beside what is at work.
+    world.alice().comment(REPO, pull, "/retry").expect("said");
+    world.until_said(pull, "task 2 is at work on this issue").await;
     assert_eq!(world.store().tasks(5).await.expect("read").len(), 2);
 }
