@@ -113,7 +113,10 @@ impl EffectRunner {
         }
     }
 
-    /// As [`lifecycle::Lifecycle::adopt`].
+    /// Before anything of a repository is done here that another host worked for.
+    ///
+    /// # Errors
+    /// When store, engine or router is away: nothing may be done before this succeeds.
     pub async fn adopt(&self, repository: &str, host: &str) -> Result<(), Trouble> {
         self.lifecycle.adopt(repository, host).await
     }

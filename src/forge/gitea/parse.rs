@@ -1,4 +1,4 @@
-//! A stored delivery to a [`Wake`], and to what it tells of one text ([`Told`]): pure, total, tolerant of unknown fields and types.
+//! A stored delivery to a [`Wake`], and to what it tells of one text ([`DeliveredText`]): pure, total, tolerant of unknown fields and types.
 //! Dispatch is on `X-Gitea-Event-Type` (`X-Gitea-Event` is lossy: a comment *review* arrives there as `pull_request_comment`).
 //! The type must agree with the body, because headers aren't signed. Tests: `tests/fixtures.rs`, over every recorded delivery.
 

@@ -96,7 +96,7 @@ pub fn files_to_read(files: &[String]) -> Vec<&str> {
     files.iter().map(String::as_str).filter(|file| fixed(file)).collect()
 }
 
-/// What the files of a project say. `text` gives the text of one of [`wanted`].
+/// What the files of a project say. `text` gives the text of one of [`files_to_read`].
 pub fn commands(files: &[String], text: &dyn Fn(&str) -> Option<String>) -> Commands {
     let project = Project { files, text };
     let mut found = Commands::default();
