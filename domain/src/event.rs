@@ -22,8 +22,7 @@ pub enum Event {
     /// Work may go on as soon as one of the `max_tasks` slots is free.
     #[serde(rename = "place_awaited")]
     SlotAwaited,
-    /// `every` is what the pinned project file narrows the checkpoint to; `note` is what a person should know about the
-    /// sandbox, and stands in the next review.
+    /// The sandbox is made, and what the pinned project file narrows holds from now on.
     Prepared {
         /// The commit that the work begins from: the tip of the base branch when the task was first prepared.
         base: Commit,
@@ -67,6 +66,11 @@ pub enum Event {
         /// Which model is asked from then on; none where the same one is.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         fallback: Option<Fallback>,
+    },
+    /// The model's server refused a request that showed pictures: none is shown in this task any more.
+    PicturesRefused {
+        /// Turn that the call was made for.
+        turn: u32,
     },
     /// An answer arrived, of the model or of the host in its place; its true charge replaces the worst case.
     TurnCompleted {

@@ -137,6 +137,11 @@ pub enum Input {
         #[serde(default)]
         fallback: Option<Fallback>,
     },
+    /// The call was refused because of the pictures that it shows, or that is possible; it cost nothing.
+    PicturesRefused {
+        /// Turn that the call was made for.
+        turn: u32,
+    },
     /// An answer arrived, of the model or of the host in its place; any other turn than the next one is ignored.
     ModelAnswered {
         /// Number of the turn, counted from 1 over the whole task.

@@ -35,6 +35,9 @@ pub fn sentence(event: &Event) -> Option<String> {
         Event::ModelCallUncharged { fallback: Some(Fallback { from, to, why }), .. } => {
             Some(format!("the model {from} {why}: {to} is asked from then on, until the next checkpoint"))
         }
+        Event::PicturesRefused { .. } => {
+            Some("the model's server refused the pictures: they were named to it and not shown from then on".to_owned())
+        }
         Event::ModelChosen { id, decision } => {
             Some(format!("{} named the model {id}: it is asked from then on", decision.poster.login))
         }

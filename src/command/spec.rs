@@ -1,7 +1,6 @@
 //! What a command is: how it is written, who may give it, what it asks for.
 
 use super::options::{Opt, split};
-use crate::secret;
 use domain::{Terms, Verb};
 
 /// Longest words that are taken, in characters: more reaches no agent whole.
@@ -82,7 +81,7 @@ impl Argument<'_> {
     /// # Errors
     /// Half a sentence where it is more than 16,000 characters.
     pub fn words(&self) -> Result<String, String> {
-        within(secret::without(self.text.trim()))
+        within(self.text.trim())
     }
 
     /// What its options ask for, and the words behind them.
@@ -91,7 +90,7 @@ impl Argument<'_> {
     /// Half a sentence: what is wrong with an option, or that the words are more than 16,000 characters.
     pub(super) fn terms(&self, options: &[Opt]) -> Result<(Terms, String), String> {
         let (terms, words) = split(self.text, options)?;
-        Ok((terms, within(secret::without(&words))?))
+        Ok((terms, within(&words)?))
     }
 
     /// For a command that nothing belongs behind: words are let pass, what looks like an option is not.
@@ -103,12 +102,12 @@ impl Argument<'_> {
     }
 }
 
-fn within(words: String) -> Result<String, String> {
+fn within(words: &str) -> Result<String, String> {
     if words.chars().nth(MAX_WORDS).is_some() {
         return Err(
             "behind it stand more than 16,000 characters; write what matters, and put the rest into a file of the repository"
                 .to_owned(),
         );
     }
-    Ok(words)
+    Ok(words.to_owned())
 }

@@ -27,6 +27,7 @@
 //! minutes = 30
 //! ```
 
+use super::Process;
 use crate::text::one_line;
 use domain::{ACTIONS_PER_CHECKPOINT, Budget};
 use protocol::router::Rule;
@@ -134,6 +135,21 @@ pub struct Granted {
     pub every: u8,
     /// What a task may use; 0 = no limit of that kind.
     pub budget: Budget,
+}
+
+impl Granted {
+    /// What an operator grants the tasks of a repository.
+    pub fn of(config: &Process, key: &str) -> Self {
+        let sandbox = config.sandbox_of(key);
+        Self {
+            image: sandbox.image.clone(),
+            images: sandbox.images.clone(),
+            toolchains: sandbox.offered().map(|(name, image)| (name.to_owned(), image.to_owned())).collect(),
+            egress: config.egress.allowed(),
+            every: config.every_of(key),
+            budget: config.budget_of(key).granted(),
+        }
+    }
 }
 
 /// One thing that goes beyond what the operator granted.

@@ -58,7 +58,11 @@ impl Repositories {
         if task.base.is_none() || !effect.needs().commits {
             return Ok(());
         }
-        let needed = needed(task, effect);
+        self.bring_all(task, needed(task, effect)).await
+    }
+
+    /// Brings these commits of a task's.
+    pub(super) async fn bring_all(&self, task: &Task, needed: Vec<Commit>) -> Result<(), Trouble> {
         if self.here.has(task.id, &needed) {
             return Ok(());
         }

@@ -32,6 +32,8 @@ struct Asking<'a> {
     style: Style,
     /// No other model stands in: then a charge may wait with the effect.
     alone: bool,
+    /// An earlier try charged this very call, and it cost nothing.
+    own_charge: bool,
 }
 
 /// A task before its next request.
@@ -54,7 +56,7 @@ enum Asked {
 impl Asking<'_> {
     /// Whether the call was charged by an earlier try that cost nothing.
     fn holds(&self) -> bool {
-        self.row.charge_kept && self.alone
+        self.own_charge
     }
 
     /// The key of something that is fed while this effect is tried.
@@ -98,9 +100,11 @@ impl Conversations {
         // Whom a person named takes the first step of another way, too.
         let anew = anew && task.model.is_none();
         let speakers = if anew { self.speakers.planner.each() } else { self.speakers.of(&task).each() };
-        let asking = Asking { turn, row, feed, style, alone: speakers.len() == 1 };
-        if row.charge_kept && !asking.alone {
-            // Charged while no other model stood in.
+        let asking = Asking { turn, row, feed, style, alone: speakers.len() == 1, own_charge: false };
+        let other = row.charge_kept && chosen_since_charged(&self.log(&task).await?);
+        let asking = Asking { own_charge: row.charge_kept && !other && asking.alone, ..asking };
+        if row.charge_kept && !asking.own_charge {
+            // Charged while no other model stood in, or for one that a person has replaced since.
             match self.release(&task, speakers[0], &Asking { alone: true, ..asking }).await? {
                 Some(now) if now.state == State::Running => (task, log) = (now, None),
                 _ => return Ok(Input::Settled),
@@ -311,6 +315,12 @@ impl Conversations {
             Ok(answer) => return Ok(Asked::Ended(answer.into_input())),
             Err(error) => error,
         };
+        if let TurnError::Pictures(sentence) = error {
+            tracing::warn!(task = %task.id, turn = asking.turn, sentence, "asked again without pictures");
+            let key = asking.key("pictures", task, speaker, self.epoch);
+            asking.feed.feed(task.id, &key, Input::PicturesRefused { turn: asking.turn }).await?;
+            return Err(Trouble::Later { sentence, after_ms: Some(0) });
+        }
         let (unspent, fall) = (!error.may_cost(), error.fall());
         let trouble = trouble(error);
         if let Some(why) = fall.filter(|_| !asking.alone) {
@@ -347,6 +357,16 @@ impl Conversations {
     }
 }
 
+/// Whether a person named another model after the newest call was charged.
+fn chosen_since_charged(log: &[Event]) -> bool {
+    let newest = log.iter().rev().find_map(|event| match event {
+        Event::ModelChosen { .. } => Some(true),
+        Event::ModelCallStarted { .. } => Some(false),
+        _ => None,
+    });
+    newest == Some(true)
+}
+
 fn pause(reason: PauseReason) -> Asked {
     Asked::Ended(Input::PauseAsked { reason })
 }
@@ -355,6 +375,37 @@ fn trouble(error: TurnError) -> Trouble {
     match error {
         TurnError::Cancelled => Trouble::later("the model call was called off"),
         TurnError::Later { sentence, after_ms, .. } => Trouble::Later { sentence, after_ms },
+        TurnError::Pictures(sentence) => Trouble::later(sentence),
         TurnError::Failed(failure) | TurnError::Refused(failure) => Trouble::Failed(failure),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::chosen_since_charged;
+    use domain::{Access, Account, Decision, Event, Source, Verb};
+
+    #[test]
+    fn a_charge_is_not_another_models() {
+        let charged = Event::ModelCallStarted { turn: 1, worst_micro_usd: 5 };
+        let decision = Decision {
+            source: Source::Comment(1),
+            number: 1,
+            thread: None,
+            at: 0,
+            poster: Account { id: 1, login: "alice".into() },
+            right: Access::Write,
+            commit: None,
+            head: None,
+            base: None,
+            text_hash: String::new(),
+            edited: false,
+            in_advance: false,
+            barred: None,
+            verb: Verb::Model { id: "local".into(), among: Vec::new() },
+        };
+        let chosen = Event::ModelChosen { id: "local".into(), decision: Box::new(decision) };
+        assert!(!chosen_since_charged(&[chosen.clone(), charged.clone()]) && !chosen_since_charged(&[]));
+        assert!(chosen_since_charged(&[charged, chosen]));
     }
 }

@@ -3,7 +3,7 @@
 //! What a project asks for, or its files tell of, it gets or the task does not start: a person then reads what to type. The files
 //! choose among the images that the operator listed and can name no other. Tests: below and `tests/stories/toolchains.rs`.
 
-use super::policy::{Policy, granted};
+use super::policy::Policy;
 use super::repository::{Repositories, request};
 use crate::config::Process;
 use crate::config::process::Sandbox;
@@ -36,7 +36,7 @@ impl Images {
     pub(super) async fn choose(&self, task: &Task, policy: &Policy<'_>) -> Result<Chosen, Trouble> {
         let choice = Choice { sandboxes: &self.sandboxes, repos: &self.repositories.repos, sandbox: policy.sandbox };
         let key = &policy.repository.key;
-        let pick = request(task)?.terms.toolchain.as_ref().map(|name| named(&granted(&self.config, key), name));
+        let pick = request(task)?.terms.toolchain.as_ref().map(|name| named(&Granted::of(&self.config, key), name));
         choice.of(key, &policy.base, pick.as_ref().unwrap_or(&policy.effective.image)).await
     }
 

@@ -44,7 +44,6 @@ pub use egress::Egress;
 pub(crate) use images::{Choice, Chosen, FromFiles, read as read_toolchain};
 pub use issue_locks::IssueLocks;
 pub use parts::Given;
-pub(crate) use policy::granted;
 pub use repository::{Repositories, Repository};
 
 use crate::store::EffectRow;

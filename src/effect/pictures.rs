@@ -93,7 +93,10 @@ impl Pictures {
             Ok(bytes) => bytes,
             Err(ForgeError::TooLarge(_)) => return Ok(Err(Unfit::TooLarge)),
             // A picture more or less stops no task; a forge that is away is waited for.
-            Err(ForgeError::NotFound(_) | ForgeError::Forbidden(_)) => return Ok(Err(Unfit::Kept)),
+            Err(error) if self.forge.version().await.is_ok() => {
+                tracing::warn!(task = task.id.0, %error, uuid = file.uuid, "a picture of the issue could not be had");
+                return Ok(Err(Unfit::Kept));
+            }
             Err(other) => return Err(other.into()),
         };
         self.keep(task, &file.name, bytes).await

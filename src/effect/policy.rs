@@ -2,7 +2,6 @@
 //! where the operator accepted that very file. Resolved once; whatever the step does takes it. Tests: `tests/stories/policy.rs`.
 
 use super::repository::{Repositories, Repository};
-use crate::config::Process;
 use crate::config::process::Sandbox;
 use crate::config::project::{Effective, FILE, Granted, MAX_BYTES, Project};
 use crate::trouble::Trouble;
@@ -21,19 +20,6 @@ pub(super) struct Policy<'a> {
     pub rules: Vec<Rule>,
 }
 
-/// What an operator grants the tasks of a repository.
-pub(crate) fn granted(config: &Process, key: &str) -> Granted {
-    let sandbox = config.sandbox_of(key);
-    Granted {
-        image: sandbox.image.clone(),
-        images: sandbox.images.clone(),
-        toolchains: sandbox.offered().map(|(name, image)| (name.to_owned(), image.to_owned())).collect(),
-        egress: config.egress.allowed(),
-        every: config.every_of(key),
-        budget: config.budget_of(key).granted(),
-    }
-}
-
 impl Repositories {
     /// The policy of a task whose base this is.
     pub(super) async fn policy(&self, task: &Task, base: &Commit) -> Result<Policy<'_>, Trouble> {
@@ -45,7 +31,7 @@ impl Repositories {
             }
             None => Project::default(),
         };
-        let granted = granted(&self.config, &repository.key);
+        let granted = Granted::of(&self.config, &repository.key);
         let effective = project.within(&granted, repository.accepted.as_deref());
         let denied = self.config.egress.denied();
         let mut rules = granted.egress;

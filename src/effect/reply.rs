@@ -110,9 +110,15 @@ impl Replies {
             return Vec::new();
         };
         let mut found: Vec<(String, String)> = Vec::new();
+        let brought = self.repositories.bring_all(task, vec![commit.clone()]).await;
         let trimmed = |word: &str| word.trim_matches(|c: char| !c.is_alphanumeric() && c != '_').to_owned();
         for path in question.split_whitespace().map(trimmed).filter(|word| word.contains(['.', '/'])).take(20) {
             if found.len() == MOST_FILES || found.iter().any(|(known, _)| *known == path) {
+                continue;
+            }
+            if let Err(trouble) = &brought {
+                tracing::warn!(task = task.id.0, ?trouble, "a question's files are not here");
+                found.push((path, "[its commit is not on this host, so it cannot be read now]".to_owned()));
                 continue;
             }
             let shown = self.repositories.repos.show(&request.repository, commit, &path, MOST_BYTES).await;

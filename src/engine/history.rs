@@ -61,7 +61,10 @@ pub(super) fn request_with(task: &Task, log: &[Event], form: Form, config: &Engi
     replay.kept_since = cut.since.max(switched(log));
     replay.written = written(log, cut.folded);
     (replay.summary_chars, replay.rules_chars) = (config.summary_chars, config.rules_chars);
-    replay.vision = config.vision;
+    // What a server once refused is not sent again, whoever is asked.
+    let refused = log.iter().any(|event| matches!(event, Event::PicturesRefused { .. }));
+    let vision = config.vision.filter(|_| !refused);
+    replay.vision = vision;
     for (at, event) in log.iter().enumerate() {
         replay.past = &log[..at];
         replay.take(event);
@@ -75,7 +78,7 @@ pub(super) fn request_with(task: &Task, log: &[Event], form: Form, config: &Engi
         }
         (Form::Tools, kind, false) => (if kind == TaskKind::Fix { "system" } else { "plan" }, tools::specs(kind)),
     };
-    let tools = if config.vision.is_some() { tools::seeing(tools) } else { tools };
+    let tools = if vision.is_some() { tools::seeing(tools) } else { tools };
     let repository = task.request.as_ref().map(|r| fence.inline(&r.repository)).unwrap_or_default();
     let values = context! { repository, every => task.every(), nonce => fence.nonce(), rules => replay.rules, example => super::style::EXAMPLE };
     ModelRequest {

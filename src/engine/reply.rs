@@ -8,7 +8,7 @@ use super::fence::{Fence, Trust, seen};
 use super::style::Reader;
 use super::turn::Ready;
 use super::{EngineConfig, budget, context as sizes, prompt};
-use crate::llm::{Model, ModelRequest, Turn};
+use crate::llm::{Model, ModelRequest};
 use crate::text::{cut, one_line};
 
 /// The most of the material that is sent, in characters: about 12,000 tokens.
@@ -77,16 +77,7 @@ fn asked(
         "reply_system",
         context! { repository => fence.inline(&request.repository), nonce => fence.nonce() },
     );
-    Some(ModelRequest {
-        system,
-        turns: vec![Turn::User { text }],
-        tools: Vec::new(),
-        max_output_tokens: MOST_OUTPUT,
-        temperature: Some(0.0),
-        seed: None,
-        cache_key: None,
-        must_call: false,
-    })
+    Some(ModelRequest::question(system, text, MOST_OUTPUT))
 }
 
 fn changes(event: &Event) -> Option<String> {

@@ -8,7 +8,7 @@ use super::fence::{Fence, Trust, seen};
 use super::style::Reader;
 use super::turn::Ready;
 use super::{EngineConfig, budget, context as sizes, prompt};
-use crate::llm::{Model, ModelRequest, Turn};
+use crate::llm::{Model, ModelRequest};
 use crate::text;
 
 /// The most of a change that is sent, in characters: about 12,000 tokens.
@@ -58,14 +58,5 @@ fn asked(task: &Task, change: &Change<'_>, room: usize, config: &EngineConfig) -
         "review_system",
         context! { repository => fence.inline(&asked.repository), nonce => fence.nonce() },
     );
-    Some(ModelRequest {
-        system,
-        turns: vec![Turn::User { text }],
-        tools: Vec::new(),
-        max_output_tokens: MOST_OUTPUT,
-        temperature: Some(0.0),
-        seed: None,
-        cache_key: None,
-        must_call: false,
-    })
+    Some(ModelRequest::question(system, text, MOST_OUTPUT))
 }

@@ -13,7 +13,7 @@ use super::nudge::Form;
 use super::style::{Reader, Style};
 use super::turn::Ready;
 use super::{EngineConfig, budget, compact, context as sizes, outcome, prompt, summary};
-use crate::llm::{Model, ModelRequest, Turn};
+use crate::llm::{Model, ModelRequest};
 use crate::text;
 
 /// Calls for one summary whose answers may have been lost.
@@ -125,16 +125,8 @@ pub(super) fn call(
     let fence = Fence::new(&config.secret, task.id);
     let repository = fence.inline(&task.request.as_ref()?.repository);
     let system = context! { repository, nonce => fence.nonce(), words => length / 2 };
-    let mut request = ModelRequest {
-        system: prompt::render("summary_system", system),
-        turns: vec![Turn::User { text: prompt::render(template, values) }],
-        tools: Vec::new(),
-        max_output_tokens: length,
-        temperature: Some(0.0),
-        seed: None,
-        cache_key: None,
-        must_call: false,
-    };
+    let (system, text) = (prompt::render("summary_system", system), prompt::render(template, values));
+    let mut request = ModelRequest::question(system, text, length);
     let prompt_tokens = sizes::estimate(&request, &[]);
     // The action that it belongs to is counted already.
     let left = budget::Left { actions: None, ..budget::left(&task.granted, &task.spent) };

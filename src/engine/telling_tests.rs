@@ -3,6 +3,7 @@
 use super::*;
 use crate::engine::fixtures::{acted, answer, call, decided, prepared, requested};
 use crate::llm::Scripted;
+use crate::llm::Turn;
 use crate::secret::Secret;
 use domain::{OutcomeStatus, TaskId, TaskKind, Usage};
 use serde_json::json;

@@ -137,6 +137,9 @@ pub enum TurnError {
     /// A person must act first.
     #[error("{0:?}")]
     Failed(Failure),
+    /// The server refused a request that shows pictures: it may take it without them.
+    #[error("{0}")]
+    Pictures(String),
 }
 
 impl TurnError {
@@ -145,7 +148,7 @@ impl TurnError {
         match self {
             TurnError::Cancelled => true,
             TurnError::Later { may_cost, .. } => *may_cost,
-            TurnError::Failed(_) | TurnError::Refused(_) => false,
+            TurnError::Failed(_) | TurnError::Refused(_) | TurnError::Pictures(_) => false,
         }
     }
 
@@ -154,7 +157,7 @@ impl TurnError {
         match self {
             TurnError::Later { fall, .. } => *fall,
             TurnError::Refused(_) => Some(Fall::Refused),
-            TurnError::Failed(_) | TurnError::Cancelled => None,
+            TurnError::Failed(_) | TurnError::Cancelled | TurnError::Pictures(_) => None,
         }
     }
 }
@@ -172,7 +175,7 @@ pub async fn converse(
         Err(RetryError::Failed { error: ModelError::TooLong { limit }, .. }) => {
             return Ok(unread(model, ready, limit, started));
         }
-        other => other.map_err(failed)?,
+        other => other.map_err(|error| failed(error, ready.request.pictures().next().is_some()))?,
     };
     let usage = counted(ready, &response);
     let calls = ready.reader.calls(&response, ready.turn);
@@ -250,7 +253,8 @@ fn counted(ready: &Ready, response: &ModelResponse) -> llm::Usage {
     llm::Usage { input: ready.prompt_tokens, output, ..llm::Usage::default() }
 }
 
-fn failed(error: RetryError) -> TurnError {
+/// `pictured`: the request shows pictures.
+fn failed(error: RetryError, pictured: bool) -> TurnError {
     let (error, tries) = match error {
         RetryError::Cancelled => return TurnError::Cancelled,
         RetryError::Failed { error, tries } => (error, tries),
@@ -273,6 +277,7 @@ fn failed(error: RetryError) -> TurnError {
             let sentence = format!("{error}. {TEMPLATE_ADVICE}, restart, then `/resume`");
             TurnError::Failed(Failure::Blocked { sentence })
         }
+        ModelError::BadRequest(_) if pictured => TurnError::Pictures(sentence),
         ModelError::BadRequest(_) => {
             let sentence = format!("{error}. Check the model's settings, then `/resume`");
             TurnError::Failed(Failure::Blocked { sentence })

@@ -9,7 +9,6 @@ mod intake;
 mod reader;
 mod retry;
 mod start;
-mod terms;
 mod unread;
 mod waiting;
 

@@ -4,13 +4,12 @@
 
 use super::reader::Reader;
 use super::start::Text;
-use super::terms::agree;
 use crate::checkpoint::tried;
 use crate::config::process::Repository;
 use crate::message;
 use crate::thread::words;
 use crate::trouble::Trouble;
-use domain::{Access, Decision, Earlier, Event, Input, Request, TaskId, TaskKind, Terms, Verb};
+use domain::{Access, Decision, Earlier, Event, Input, Request, TaskId};
 use std::collections::HashMap;
 
 impl Reader {
@@ -40,29 +39,17 @@ impl Reader {
             self.threads.answer_once(entry, number, key, &message::at_work(login, live.id)).await?;
             return Ok(false);
         }
-        // It begins what `/fix` or `/plan` would.
-        let (words, terms) = (String::new(), Terms::default());
-        let begins = match before.kind {
-            TaskKind::Fix => Verb::Fix { words, terms },
-            TaskKind::Plan => Verb::Plan { words, terms },
-        };
-        if self.barred(entry, number, key, text, (&begins, right)).await? {
-            return Ok(false);
-        }
         if !self.forge.issue(&self.threads.place(entry)?, first.issue).await?.open {
             self.threads.answer_once(entry, number, key, &message::starts_elsewhere(login, false)).await?;
             return Ok(false);
         }
-        let agreed = match agree(&self.config, entry, &first.terms, (login, right)) {
+        let agreed = match self.threads.attempt(entry, &before, (login, right)) {
             Ok(agreed) => agreed,
             Err(answer) => {
                 self.threads.answer_once(entry, number, key, &answer).await?;
                 return Ok(false);
             }
         };
-        if self.terms_barred(entry, number, key, text, (&first.terms, &agreed, right)).await? {
-            return Ok(false);
-        }
         let log: Vec<Event> = self.store.log(before.id).await?.into_iter().map(|(_, event)| event).collect();
         let request = Request {
             kind: before.kind,

@@ -2,13 +2,13 @@
 //! Effect: a task begins, once for each text; others get one polite refusal. Hosts in a text that starts nothing are `hosts`' part.
 
 use super::reader::Reader;
-use super::terms::{Agreed, agree};
 use crate::clock::now;
 use crate::config::process::Repository;
 use crate::forge::{Account, Issue, RepoRef, Review, ReviewState, text_hash};
 use crate::message;
 use crate::secret;
 use crate::thread::decision_key;
+use crate::thread::terms::{Agreed, agree, asked_beside};
 use crate::thread::words;
 use crate::trouble::Trouble;
 use domain::{ACTIONS_PER_CHECKPOINT, Access, Decision, Input, Request, Source, TaskKind, Terms, Verb};
@@ -67,6 +67,9 @@ impl Reader {
                 self.threads.answer_once(entry, number, &key, &answer).await?;
                 continue;
             }
+            if !starter && issue.is_pull && self.works_elsewhere(entry, number, &text, &key).await? {
+                continue;
+            }
             if !starter && self.take_hosts(entry, number, &text, &key).await? {
                 continue;
             }
@@ -75,6 +78,19 @@ impl Reader {
             }
         }
         Ok(())
+    }
+
+    /// On the pull request of a task that ended while another attempt is at work: whoever may write is told where that is.
+    async fn works_elsewhere(&self, entry: &Repository, number: u64, text: &Text, key: &str) -> Result<bool, Trouble> {
+        let Some(ended) = self.store.newest_task_of(&entry.key, number).await? else { return Ok(false) };
+        let issue = ended.issue.unsigned_abs();
+        let Some(live) = self.store.live_task_of(&entry.key, issue).await? else { return Ok(false) };
+        if self.threads.right(entry, &text.author, &mut HashMap::new()).await? < Access::Write {
+            return Ok(false);
+        }
+        let answer = message::at_work_elsewhere(&text.author.login, live.id, issue);
+        self.threads.answer_once(entry, number, key, &answer).await?;
+        Ok(true)
     }
 
     /// When this repository was read for the first time, by the forge's clock.
@@ -214,8 +230,7 @@ impl Reader {
         text: &Text,
         (terms, agreed, right): (&Terms, &Agreed, Access),
     ) -> Result<bool, Trouble> {
-        let model = terms.model.clone().map(|id| Verb::Model { id, among: Vec::new() });
-        for verb in agreed.more.iter().chain(&model) {
+        for verb in &asked_beside(terms, agreed) {
             if self.barred(entry, number, key, text, (verb, right)).await? {
                 return Ok(true);
             }
@@ -244,7 +259,7 @@ impl Reader {
             issue: issue.number,
             title: secret::without(&issue.title),
             body: secret::without(&issue.body),
-            words: secret::without(&asked_for(&text.verb)),
+            words: asked_for(&text.verb),
             asker: words::account(&text.author),
             issue_author: words::account(&issue.author),
             source: text.source.clone(),

@@ -115,6 +115,20 @@ pub struct ModelRequest {
 }
 
 impl ModelRequest {
+    /// One question in words, to a model that gets no tools.
+    pub fn question(system: String, text: String, max_output_tokens: u64) -> Self {
+        Self {
+            system,
+            turns: vec![Turn::User { text }],
+            tools: Vec::new(),
+            max_output_tokens,
+            temperature: Some(0.0),
+            seed: None,
+            cache_key: None,
+            must_call: false,
+        }
+    }
+
     /// How many answers the conversation already holds; a recording chooses its entry by this number.
     pub fn assistant_turns(&self) -> usize {
         self.turns.iter().filter(|turn| matches!(turn, Turn::Assistant { .. })).count()

@@ -136,6 +136,14 @@ pub fn at_work(login: &str, task: i64) -> String {
     )
 }
 
+/// A command where a task has ended that is at work anew.
+pub fn at_work_elsewhere(login: &str, task: i64, issue: u64) -> String {
+    format!(
+        "{}: nothing was done: the task of this pull request has ended, and task {task} is at work in its place. Write it on issue #{issue}.",
+        code(login)
+    )
+}
+
 /// A command on an issue that has no task.
 pub fn no_task(login: &str, asked_for_help: bool) -> String {
     if asked_for_help {

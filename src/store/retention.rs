@@ -126,6 +126,7 @@ const ORPHANED: &str =
 /// One slice of what is old enough; true when there may be more.
 pub(super) async fn prune(c: &mut AnyConnection, before: &Before) -> Result<bool, StoreError> {
     let mut more = false;
+    sqlx::query(ORPHANED).bind(month_began(now())).execute(&mut *c).await?;
     if let Some(at) = before.deliveries {
         let done = sqlx::query(HANDLED).bind(at).bind(ROWS).execute(&mut *c).await?;
         more |= done.rows_affected() == ROWS as u64;
@@ -140,7 +141,6 @@ pub(super) async fn prune(c: &mut AnyConnection, before: &Before) -> Result<bool
         sqlx::query("DELETE FROM turns WHERE at < $1").bind(at).execute(&mut *c).await?;
     }
     if let Some(at) = before.tasks {
-        sqlx::query(ORPHANED).bind(month_began(now())).execute(&mut *c).await?;
         more |= prune_inputs(c, at).await?;
     }
     Ok(more)

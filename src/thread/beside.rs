@@ -2,10 +2,12 @@
 //! whatever is left is told to be left: a text is one decision, and nothing of it is dropped in silence.
 
 use super::Threads;
-use crate::command::{self, Command};
+use super::words::parsed;
+use crate::command::Command;
 use crate::config::process::Repository;
 use crate::line::Line;
 use crate::message::{self, About};
+use crate::secret;
 use crate::trouble::Trouble;
 use domain::{Access, Event, Task, Verb};
 
@@ -60,18 +62,19 @@ fn is_done(command: &Command, done: &Verb) -> bool {
 
 /// The command that is carried out, as a person wrote it; a review's own state is none.
 fn carried_out(login: &str, text: &str, done: &Verb) -> String {
-    let commands = command::parse(text, login).commands;
+    let commands = parsed(text, login).commands;
     let found = commands.into_iter().find(|command| is_done(command, done));
     found.map_or_else(|| "the review itself".to_owned(), |command| format!("`/{}`", command.name))
 }
 
 /// What stands in `text`, written by `login`, beside `done`, in its order and each once.
 fn beside(login: &str, text: &str, done: &Verb) -> Vec<Beside> {
-    let mut commands = command::parse(text, login).commands;
+    let mut commands = parsed(text, login).commands;
     if let Some(at) = commands.iter().position(|command| is_done(command, done)) {
         commands.remove(at);
     }
     // A review that asks for changes hands its whole text on.
+    let text = secret::without(text);
     let whole = matches!(done, Verb::Changes { items } if items.iter().any(|item| item.text == text));
     let mut found = Vec::new();
     for command in commands.iter().filter(|command| !is_done(command, done)) {

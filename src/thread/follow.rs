@@ -43,6 +43,12 @@ impl Threads {
             // The text's own key is left for whoever begins the new attempt, once this task has ended.
             let may = decision.right >= Access::Write && decision.barred.is_none();
             let ends = matches!(decision.verb, Verb::Retry) && !decision.edited && may;
+            // Nothing is ended for an attempt that may not begin.
+            let poster = (decision.poster.login.as_str(), decision.right);
+            if ends && let Err(answer) = self.attempt(entry, &feed.look(id).await?, poster) {
+                self.answer_once(entry, thread.number(&decision.source, &task), &key, &answer).await?;
+                continue;
+            }
             let key = if ends { format!("{key}~") } else { key };
             feed.feed(id, &key, Input::Decided { decision: Box::new(decision) }).await?;
         }

@@ -12,6 +12,7 @@ mod follow;
 mod hosts;
 mod moved;
 mod read;
+pub(crate) mod terms;
 pub(crate) mod words;
 
 pub use decisions::decision_key;

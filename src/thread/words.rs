@@ -1,6 +1,6 @@
 //! What a text asks for: from a comment or a review to a verb (durability 4: stop > changes > approve).
 
-use crate::command::{self, Command, Strength};
+use crate::command::{self, Command, Parsed, Strength};
 use crate::forge::{Comment, Review, ReviewComment, ReviewState, own_remarks};
 use crate::secret;
 use domain::{Access, Account, Item, Verb};
@@ -34,9 +34,14 @@ pub(crate) fn text(text: &str, author: &str) -> Verb {
     )
 }
 
+/// The commands of a text, without what the bot holds as secret.
+pub(super) fn parsed(text: &str, author: &str) -> Parsed {
+    command::parse(&secret::without(text), author)
+}
+
 /// The strongest command of a text; none when it holds none.
 fn asked(text: &str, author: &str) -> Option<Command> {
-    command::parse(text, author).strongest().cloned()
+    parsed(text, author).strongest().cloned()
 }
 
 /// Hosts that a text allows or denies beside its strongest word: each is carried out, in the order of the text.
@@ -46,14 +51,14 @@ pub(crate) fn hosts(text: &str, strongest: &Verb) -> Vec<Verb> {
 }
 
 pub(crate) fn asks_for_help(text: &str) -> bool {
-    command::parse(text, "").commands.iter().any(|command| command.verb == Verb::Help)
+    parsed(text, "").commands.iter().any(|command| command.verb == Verb::Help)
 }
 
 /// The command that counts in a text that would begin a task as well.
 pub(crate) fn beside_a_start(text: &str) -> Option<String> {
-    let parsed = command::parse(text, "");
-    let starts = parsed.commands.iter().any(|command| matches!(command.verb, Verb::Fix { .. } | Verb::Plan { .. }));
-    parsed.strongest().filter(|_| starts).map(|command| command.name.clone())
+    let found = parsed(text, "");
+    let starts = found.commands.iter().any(|command| matches!(command.verb, Verb::Fix { .. } | Verb::Plan { .. }));
+    found.strongest().filter(|_| starts).map(|command| command.name.clone())
 }
 
 /// What a remark asks that begins with the bot's name and holds a question mark; cut where it is longer than a question may be.
@@ -72,7 +77,7 @@ pub(crate) fn every_host(text: &str) -> Vec<Verb> {
 }
 
 fn named(text: &str) -> impl Iterator<Item = Verb> {
-    let verbs = command::parse(text, "").commands.into_iter().map(|command| command.verb);
+    let verbs = parsed(text, "").commands.into_iter().map(|command| command.verb);
     verbs.filter(|verb| matches!(verb, Verb::Allow { .. } | Verb::Deny { .. }))
 }
 

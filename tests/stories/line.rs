@@ -57,15 +57,17 @@ async fn whose_first_task_waits_comes_before_another_persons_second_also_after_a
 #[tokio::test(flavor = "multi_thread")]
 async fn limits_of_a_person_and_a_repository_hold_beside_free_slots_also_after_a_kill() {
     let mut world = with_carol("max_tasks = 4\n[slots]\nper_repository = 2\nper_person = 1").await;
-    let opened: Vec<u64> = ["alice", "alice"].into_iter().map(|login| open(&world, login)).collect();
+    open(&world, "alice");
+    until_states(&world, &["running"]).await;
+    let second = open(&world, "alice");
     until_states(&world, &["running", "queued"]).await;
-    world.until_said(opened[1], "`alice` has 1 task at work, and may have no more").await;
+    world.until_said(second, "`alice` has 1 task at work, and may have no more").await;
     open(&world, "carol");
     until_states(&world, &["running", "queued", "running"]).await;
     world.kill();
     world.start().await;
-    world.alice().comment(REPO, opened[1], "/status").expect("said");
-    world.until_said(opened[1], "number 1 of 1: its repository has 2 tasks at work, and may have no more").await;
+    world.alice().comment(REPO, second, "/status").expect("said");
+    world.until_said(second, "number 1 of 1: its repository has 2 tasks at work, and may have no more").await;
     until_states(&world, &["running", "queued", "running"]).await;
     let_go(&world, "task-1-1");
     until_states(&world, &["awaiting-review", "running", "running"]).await;

@@ -106,3 +106,20 @@ async fn a_model_that_takes_none_is_told_their_names_and_so_is_the_person() {
     world.approve().await;
     world.until_state("final-review").await;
 }
+
+/// Somebody's broken picture stops no task: a server that refuses it is asked once more without.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_whose_pictures_are_refused_is_made_without_them() {
+    let told = ", \"shot.png: image/png, 1×1 pixels (this model is shown no pictures)\"";
+    let script = looks("").replacen("\"Versions compare as text\"", &format!("\"Versions compare as text\"{told}"), 1);
+    // The recording takes no request that shows them.
+    let world = World::new(&script).await;
+    let alice = world.alice();
+    let issue = alice.open_issue(REPO, "Versions compare as text", "See the picture.").expect("issue");
+    alice.attach(REPO, issue, "shot.png", &png()).expect("attached");
+    alice.comment(REPO, issue, "/fix").expect("said");
+    let task = world.until_state("awaiting-review").await;
+    let refused = world.log().await.iter().filter(|event| matches!(event, Event::PicturesRefused { turn: 1 })).count();
+    assert_eq!((refused, task.model_worst), (1, 0), "asked once more, and charged once");
+    world.until_said(task.pull.expect("a pull request"), "refused the pictures").await;
+}

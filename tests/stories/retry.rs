@@ -41,6 +41,10 @@ async fn a_retry_ends_the_task_and_another_begins_with_the_same_words_and_what_w
     assert_eq!(world.task().await.state.name(), "cancelled");
     assert_ne!(task.pull, Some(pull), "it has a pull request of its own");
     world.until_said(issue, "It is a new attempt after task 1").await;
+    // The old pull request is nobody's thread any more: what is written there is done nowhere, and said so.
+    world.alice().comment(REPO, pull, "/stop").expect("said");
+    world.until_said(pull, &format!("task 2 is at work in its place. Write it on issue #{issue}")).await;
+    assert_eq!(second(&world, "awaiting-review").await.id, TaskId(2));
     // Neither another life nor another reading begins a third.
     world.kill();
     world.start().await;
@@ -80,4 +84,20 @@ async fn a_retry_whose_task_ended_before_it_was_read_begins_the_attempt_once() {
     world.alice().comment(REPO, pull, "/retry").expect("said");
     world.until_said(pull, "task 2 is at work on this issue").await;
     assert_eq!(world.store().tasks(5).await.expect("read").len(), 2);
+}
+
+/// Who may not begin what the new attempt would be ends nothing for it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_retry_that_may_not_begin_ends_nothing() {
+    let world = World::with(FIX, "who.fix = [\"admins\"]").await;
+    world.forge.add_collaborator(REPO, "alice", devforge::Access::Admin).expect("an administrator");
+    world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    let pull = world.until_state("awaiting-review").await.pull.expect("a pull request");
+    world.forge.add_collaborator(REPO, "alice", devforge::Access::Write).expect("a writer");
+    world.alice().comment(REPO, pull, "/retry").expect("said");
+    world.until_said(pull, "`alice`: `/fix` is for administrators of the repository").await;
+    assert_eq!(world.task().await.state.name(), "awaiting-review");
+    assert_eq!(world.store().tasks(5).await.expect("read").len(), 1);
+    world.approve().await;
+    world.until_state("final-review").await;
 }

@@ -108,7 +108,7 @@ fn taken_before(event: &Event) {
         // The first two are said to people or to the model, and change nothing.
         Event::Looked { .. } | Event::RouterReplaced | Event::Requested { .. } | Event::SlotGranted
         | Event::SlotAwaited | Event::Prepared { .. } | Event::SecondLookStarted { .. }
-        | Event::SecondLooked { .. } | Event::SummaryStarted { .. } | Event::Summarised { .. } | Event::ModelCallStarted { .. } | Event::ModelCallUncharged { .. }
+        | Event::SecondLooked { .. } | Event::SummaryStarted { .. } | Event::Summarised { .. } | Event::ModelCallStarted { .. } | Event::ModelCallUncharged { .. } | Event::PicturesRefused { .. }
         | Event::TurnCompleted { .. } | Event::CallAnswered { .. } | Event::ActionStarted { .. }
         | Event::ActionFinished { .. } | Event::PlanUpdated { .. } | Event::Recalled { .. }
         | Event::AnotherWay { .. } | Event::Asked { .. } | Event::Compacted { .. } | Event::DoneSaid { .. }

@@ -188,6 +188,7 @@ fn take(draft: &mut Draft, input: &Input) {
         | Input::AnotherWay { .. }
         | Input::ModelCallStarting { .. }
         | Input::ModelCallRefused { .. }
+        | Input::PicturesRefused { .. }
         | Input::ModelAnswered { .. }
         | Input::ActionEnded { .. }
         | Input::Opened { .. } => work::worked(draft, input),

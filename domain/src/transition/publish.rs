@@ -34,6 +34,15 @@ pub(super) fn published(draft: &mut Draft, input: &Input) {
                 stands(draft, n, &commit, why);
             }
         }
+        // Paused meanwhile: what stands on the forge is known, and the resume goes on behind it.
+        (Input::Pushed { n, commit }, State::Paused { .. }) if publishes(draft.task.underneath(), *n) => {
+            draft.emit(Event::Pushed { n: *n, commit: commit.clone() });
+        }
+        (Input::PullOpened { number, url }, State::Paused { .. })
+            if matches!(draft.task.underneath(), State::Publishing { .. }) =>
+        {
+            draft.emit(Event::PullOpened { number: *number, url: url.clone() });
+        }
         (Input::Verified { n, verdict }, State::Verifying { n: now, commit }) if *n == now => {
             verified(draft, *n, &commit, verdict);
         }

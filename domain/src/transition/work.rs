@@ -47,6 +47,12 @@ pub(super) fn worked(draft: &mut Draft, input: &Input) {
         Input::ModelCallRefused { turn, fallback } if draft.task.model_starts > 0 && *turn == draft.task.turn + 1 => {
             draft.emit(Event::ModelCallUncharged { turn: *turn, fallback: fallback.clone() });
         }
+        Input::PicturesRefused { turn } if working(&draft.task) && *turn == draft.task.turn + 1 => {
+            if draft.task.model_starts > 0 {
+                draft.emit(Event::ModelCallUncharged { turn: *turn, fallback: None });
+            }
+            draft.emit(Event::PicturesRefused { turn: *turn });
+        }
         Input::ModelAnswered { turn, text, calls, usage, micro_usd, duration_ms, model, vendor }
             if working(&draft.task) && *turn == draft.task.turn + 1 =>
         {

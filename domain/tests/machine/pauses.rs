@@ -334,3 +334,18 @@ fn what_was_granted_before_the_beginning_stays_granted() {
     });
     assert_eq!(walk.task.granted.actions, 14);
 }
+
+/// What stands on the forge is known, whatever else happens meanwhile: a task that ends then closes its pull request.
+#[test]
+fn a_pull_request_that_opens_during_a_pause_is_not_forgotten() {
+    let mut walk = Walk::running(TaskKind::Fix);
+    walk.answer(vec![bash(); 5]).acts(5).feed(Input::TreeCaptured { n: 1, tree: captured_tree(commit(ONE)) });
+    walk.decide(said(101, Verb::Pause)).feed(Input::Pushed { n: 1, commit: commit(ONE) });
+    assert_eq!((walk.task.state.name(), walk.task.pushed.clone()), ("paused", Some(commit(ONE))));
+    walk.decide(said(102, Verb::Resume));
+    assert!(walk.wants("open_pull") && !walk.wants("push"), "{:?}", walk.last);
+    walk.decide(said(103, Verb::Pause)).feed(Input::PullOpened { number: 4, url: "http://f/4".into() });
+    assert_eq!((walk.task.state.name(), walk.task.pull), ("paused", Some(4)));
+    walk.decide(said(104, Verb::Stop));
+    assert!(walk.wants("close_pull"), "{:?}", walk.last);
+}

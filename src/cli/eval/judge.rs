@@ -8,9 +8,10 @@ use super::tasks::{TaskDir, files};
 use crate::cli::broker_child::Lent;
 use crate::cli::printer::{Complaint, Printer};
 use crate::config::Process;
+use crate::config::project::Granted;
 use crate::config::project::Pick;
 use crate::config::project::{self, Project};
-use crate::effect::{FromFiles, granted, read_toolchain};
+use crate::effect::{FromFiles, read_toolchain};
 use crate::git::{Auth, Branch, PlainFile, RemoteUrl, Repos};
 use crate::sandbox::{Ran, Sandboxes, Settings, VerifySpec};
 use anyhow::{Context, Result};
@@ -167,7 +168,7 @@ impl Judge {
             Some(bytes) => Project::parse(project::FILE, &String::from_utf8_lossy(&bytes))?,
             None => Project::default(),
         };
-        let candidates = match project.pick(&granted(&self.config, key)) {
+        let candidates = match project.pick(&Granted::of(&self.config, key)) {
             Pick::Refused(why) => anyhow::bail!(why),
             Pick::Asked { image, .. } => vec![image],
             Pick::Open => match read_toolchain(&self.repos, key, base, &self.config.sandbox).await? {

@@ -9,9 +9,10 @@ use crate::cli::printer::{Complaint, Printer};
 use crate::cli::setup::ORGANISATION;
 use crate::config::Process;
 use crate::config::process::Repository as Entry;
+use crate::config::project::Granted;
 use crate::config::project::Pick;
 use crate::config::project::{self, Project};
-use crate::effect::{FromFiles, granted, read_toolchain};
+use crate::effect::{FromFiles, read_toolchain};
 use crate::forge::{Access, ForgeError, ForgeReads, RepoRef, Repository, is_accepted};
 use crate::git::{Auth, Branch, Leaks, RemoteUrl, Repos};
 use crate::secret::Secret;
@@ -189,7 +190,7 @@ impl Add {
         let text = String::from_utf8(bytes).with_context(|| format!("{} is no UTF-8", project::FILE))?;
         let asked = Project::parse(project::FILE, &text)?;
         show_image(printer, config, &plan.key, &asked, &told);
-        let wishes = asked.wishes(&granted(config, &plan.key));
+        let wishes = asked.wishes(&Granted::of(config, &plan.key));
         if wishes.is_empty() {
             printer.good(&format!("{} asks for nothing beyond your grants", project::FILE));
             return Ok(String::new());
@@ -288,7 +289,7 @@ impl Add {
 
 /// What its tasks will run in. What cannot be had is shown among its wishes.
 fn show_image(printer: &Printer, config: &Process, key: &str, project: &Project, told: &FromFiles) {
-    let (image, why) = match (project.pick(&granted(config, key)), told) {
+    let (image, why) = match (project.pick(&Granted::of(config, key)), told) {
         (Pick::Refused(_), _) => return,
         (Pick::Asked { image, .. }, _) => (image, format!("as {} asks", project::FILE)),
         (Pick::Open, FromFiles::Image { image, by }) => (image.clone(), format!("its {by} names it")),

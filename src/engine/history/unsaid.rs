@@ -15,6 +15,7 @@ pub(super) fn unsaid(event: &Event) {
         | Event::Summarised { .. }
         | Event::SlotAwaited
         | Event::ModelCallUncharged { .. }
+        | Event::PicturesRefused { .. }
         | Event::PublishStarted { .. }
         | Event::TreeUnchanged { .. }
         | Event::Pushed { .. }

@@ -7,9 +7,10 @@ use super::Target;
 use super::ground::Ground;
 use crate::cli::printer::Printer;
 use crate::config::process::Sandbox;
+use crate::config::project::Granted;
 use crate::config::project::{self, Project};
 use crate::config::proposal::Proposal;
-use crate::effect::{Choice, Chosen, granted};
+use crate::effect::{Choice, Chosen};
 use crate::egress::overruled;
 use crate::sandbox::checks::{Standing, standing};
 use crate::sandbox::commands::{self, Commands, Found, Setup};
@@ -109,7 +110,7 @@ impl<'a> Look<'a> {
         let text = repos.show(key, commit, project::FILE, project::MAX_BYTES).await?;
         let text = text.map(String::from_utf8).transpose().with_context(|| format!("{} is no UTF-8", project::FILE))?;
         let project = text.as_deref().map(|text| Project::parse(project::FILE, text)).transpose()?.unwrap_or_default();
-        let grants = granted(&self.ground.config, key);
+        let grants = Granted::of(&self.ground.config, key);
         let accepted = Some(self.target.accepted).filter(|hash| !hash.is_empty());
         let effective = project.within(&grants, accepted);
         let choice = Choice { sandboxes: &self.ground.sandboxes, repos, sandbox: self.ground.config.sandbox_of(key) };
@@ -403,7 +404,7 @@ impl<'a> Look<'a> {
     /// What in the proposal has no effect before the operator says so.
     fn wishes(&self, text: &str) -> Result<()> {
         let asked = Project::parse(project::FILE, text)?;
-        let wishes = asked.wishes(&granted(&self.ground.config, self.target.key));
+        let wishes = asked.wishes(&Granted::of(&self.ground.config, self.target.key));
         if wishes.is_empty() {
             return Ok(());
         }

@@ -1,15 +1,16 @@
 //! On what terms a task may begin: what options of `/fix` and `/plan` ask for, judged by what the operator offers and what this person may
-//! grant. All of it is judged before anything begins. Pure. Tests: below and `tests/stories/terms.rs`.
+//! grant. All of it is judged before anything begins, and before anything is ended for a new attempt. Pure. Tests: below and `tests/stories/terms.rs`.
 
+use super::Threads;
 use crate::config::Process;
 use crate::config::process::Repository;
-use crate::effect::granted;
+use crate::config::project::Granted;
 use crate::message;
-use domain::{Access, Budget, BudgetBar, Granters, Terms, Verb};
+use domain::{Access, Budget, BudgetBar, Granters, Task, TaskKind, Terms, Verb};
 
 /// What a task begins with.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Agreed {
+pub(crate) struct Agreed {
     /// What it may use at first.
     pub budget: Budget,
     /// What it is granted on top, as `/budget` grants it.
@@ -17,13 +18,13 @@ pub(super) struct Agreed {
 }
 
 /// What comes of the options of somebody with this right; otherwise why the task does not begin, and what to write instead.
-pub(super) fn agree(
+pub(crate) fn agree(
     config: &Process,
     entry: &Repository,
     terms: &Terms,
     (login, right): (&str, Access),
 ) -> Result<Agreed, String> {
-    let offered = granted(config, &entry.key);
+    let offered = Granted::of(config, &entry.key);
     let refused = |option: &str, value: &str, why: &str| Err(message::term_refused(login, option, value, why));
     if let Some(name) = terms.toolchain.as_ref().filter(|name| offered.toolchain(name).is_none()) {
         return refused("toolchain", name, &format!("what is offered here: {}", offered.offered()));
@@ -53,6 +54,37 @@ pub(super) fn agree(
     }
     let grants = (more != Budget::default()).then(|| Verb::Budget { more, ceiling: own.ceiling(), who });
     Ok(Agreed { budget: usual.narrowed(&asked), more: grants })
+}
+
+impl Threads {
+    /// What a new attempt at this task begins with, where this person may have one; otherwise the answer. It does what `/fix` or `/plan`
+    /// with the same options would.
+    pub(crate) fn attempt(
+        &self,
+        entry: &Repository,
+        task: &Task,
+        (login, right): (&str, Access),
+    ) -> Result<Agreed, String> {
+        let terms = task.request.as_ref().map(|request| request.terms.clone()).unwrap_or_default();
+        let agreed = agree(&self.config, entry, &terms, (login, right))?;
+        let (words, none) = (String::new(), Terms::default());
+        let begins = match task.kind {
+            TaskKind::Fix => Verb::Fix { words, terms: none },
+            TaskKind::Plan => Verb::Plan { words, terms: none },
+        };
+        for verb in [&begins].into_iter().chain(&asked_beside(&terms, &agreed)) {
+            if let Some(whom) = self.barred(verb, login, right) {
+                return Err(message::not_among(login, verb.command().unwrap_or_default(), &whom));
+            }
+        }
+        Ok(agreed)
+    }
+}
+
+/// Options ask for what commands do, and are for the same people.
+pub(crate) fn asked_beside(terms: &Terms, agreed: &Agreed) -> Vec<Verb> {
+    let model = terms.model.clone().map(|id| Verb::Model { id, among: Vec::new() });
+    agreed.more.iter().cloned().chain(model).collect()
 }
 
 /// What is asked beyond the usual, kind by kind. A kind that has no limit can only be narrowed.
