@@ -76,16 +76,20 @@ async fn list(models: &Models, printer: &Printer) -> Result<()> {
     }
     printer.table(&["id", "kind", "name", "roles", "style", "window", "price", "answers"], &rows);
     pages(models).iter().for_each(|page| printer.hint(page));
+    models.all().iter().filter_map(|entry| look::kept_back(models, entry)).for_each(|note| printer.hint(&note));
     Ok(())
 }
 
 fn row(models: &Models, entry: &Entry, found: &[Finding]) -> Vec<String> {
     let roles: Vec<_> = models.roles(entry).into_iter().map(|role| role.word()).collect();
-    let stands_in = models.used().iter().any(|used| used.id == entry.id);
-    let roles = match (roles.is_empty(), stands_in) {
-        (false, _) => roles.join(" "),
-        (true, true) => "fallback".to_owned(),
-        (true, false) => "none".to_owned(),
+    let asked = models.used().iter().any(|used| used.id == entry.id);
+    let stands_in = models.all().iter().flat_map(|it| models.fallbacks(it)).any(|it| it.id == entry.id);
+    let roles = match roles.is_empty() {
+        false => roles.join(" "),
+        true if stands_in && asked => "fallback".to_owned(),
+        true if entry.by_name => "by name".to_owned(),
+        true if asked => "a repository's".to_owned(),
+        true => "none".to_owned(),
     };
     let words: Vec<String> = found.iter().map(sentence).collect();
     let name = entry.shown().split_once(' ').map(|(_, name)| name.to_owned()).unwrap_or_default();

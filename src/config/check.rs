@@ -31,6 +31,10 @@ pub(super) fn problems(config: &Process) -> Vec<Problem> {
     for (at, repository) in config.repositories.iter().enumerate() {
         found.repository(&format!("repositories.{at}"), repository);
         found.own(at, repository, config);
+        for id in repository.models.iter().filter(|id| config.models.by_id(id).is_none()) {
+            let what = format!("there is no model `{id}`; name ids of [[model]]");
+            found.when(true, &format!("repositories.{at}.models"), &what);
+        }
         let same = |r: &Repository| r.key == repository.key || (r.id == repository.id && r.is_whole());
         let twin = config.repositories[..at].iter().any(same);
         found.when(

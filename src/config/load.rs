@@ -12,8 +12,18 @@ use toml::{Table, Value};
 pub const DEFAULTS: &str = include_str!("defaults.toml");
 
 /// Keys of one `[[repositories]]` table.
-const REPOSITORY_KEYS: [&str; 9] =
-    ["key", "owner", "name", "id", "secret_files", "default_branch", "upstream", "accepted", "accepted_foreign"];
+const REPOSITORY_KEYS: [&str; 10] = [
+    "key",
+    "owner",
+    "name",
+    "id",
+    "secret_files",
+    "default_branch",
+    "upstream",
+    "accepted",
+    "accepted_foreign",
+    "models",
+];
 
 /// Keys of one `[[egress.rule]]` table.
 const RULE_KEYS: [&str; 6] = ["host", "reason", "deny", "example", "up", "down"];
@@ -152,6 +162,7 @@ impl Process {
         let folder = std::path::absolute(file).ok().and_then(|f| f.parent().map(Path::to_owned)).unwrap_or_default();
         process.make_absolute(&folder);
         process.models.name(&process.commands);
+        process.models.list(process.repositories.iter().flat_map(|entry| entry.models.clone()).collect());
         let prices = Files::read(process.prices.file.as_deref()).map_err(|what| {
             let key = "prices.file".to_owned();
             fail(vec![Problem { line: places.line(&key), key, what }])

@@ -10,7 +10,7 @@ use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use std::fmt;
 use std::path::PathBuf;
-use url::Url;
+use url::{Host, Url};
 
 /// Protocol of a model's server, or a recording in place of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -125,6 +125,9 @@ pub struct Model {
     pub origins: Origins,
 }
 
+/// Ends of names that no public server has.
+const LOCAL_NAMES: [&str; 5] = [".localhost", ".local", ".lan", ".internal", ".home.arpa"];
+
 /// Up to this window `prompt = "auto"` is the short form, in tokens.
 const SMALL_WINDOW: u64 = 16_384;
 
@@ -132,6 +135,17 @@ impl Model {
     /// Whether its server is the operator's own choice and not the vendor's: there calls in words count, and the style is tried out.
     pub fn is_own_server(&self) -> bool {
         matches!(self.kind, ModelKind::Openai | ModelKind::OpenaiResponses) && self.base_url.is_some()
+    }
+
+    /// Whether its server has a local address or name, or it is a recording: what it is sent stays with the operator.
+    pub fn is_local(&self) -> bool {
+        match self.base_url.as_ref().and_then(Url::host) {
+            _ if self.kind == ModelKind::Scripted => true,
+            None => false,
+            Some(Host::Ipv4(ip)) => ip.is_loopback() || ip.is_private() || ip.is_link_local(),
+            Some(Host::Ipv6(ip)) => ip.is_loopback() || ip.is_unique_local() || ip.is_unicast_link_local(),
+            Some(Host::Domain(name)) => !name.contains('.') || LOCAL_NAMES.iter().any(|end| name.ends_with(end)),
+        }
     }
 
     /// Whether nobody said all of what it costs: then it is charged nothing, and no limit in dollars holds. A recording costs nothing.
@@ -233,6 +247,10 @@ pub struct Models {
     entries: Vec<Model>,
     /// What a command names in place of a role's entry, by `id`.
     named: Vec<(Role, String)>,
+    /// What repositories list, by `id`.
+    listed_ids: Vec<String>,
+    /// All of them are listed for one repository.
+    within: bool,
     /// Written as `[[model]]`.
     pub(super) listed: bool,
 }
@@ -260,6 +278,28 @@ impl Models {
         self.named = commands.named().map(|(_, role, id)| (role, id.to_owned())).collect();
     }
 
+    /// Takes up what repositories list.
+    pub(super) fn list(&mut self, ids: Vec<String>) {
+        self.listed_ids = ids;
+    }
+
+    /// Those that a repository lists, in its order. The first of them has each role that none of them names; ids without an entry are
+    /// passed over.
+    pub(super) fn within(&self, ids: &[String]) -> Self {
+        let mut entries: Vec<Model> = ids.iter().filter_map(|id| self.by_id(id)).cloned().collect();
+        if entries.is_empty() {
+            // No checked configuration lists only what is not there.
+            entries.push(self.worker().clone());
+        }
+        let named = self.named.iter().filter(|(_, id)| ids.contains(id)).cloned().collect();
+        Self { entries, named, listed_ids: Vec::new(), within: true, listed: self.listed }
+    }
+
+    /// Whether these are what one repository lists.
+    pub fn is_within(&self) -> bool {
+        self.within
+    }
+
     /// The one that works on `/fix`, and has every role that no other has.
     pub fn worker(&self) -> &Model {
         self.of(Role::Worker)
@@ -270,9 +310,17 @@ impl Models {
         self.entries.iter().find(|entry| entry.id == id)
     }
 
-    /// The entries that are asked where this one does not answer, in order.
+    /// The entries that are asked where this one does not answer, in order. What is meant for a local server goes to one that is
+    /// not local only where a repository lists both.
     pub fn fallbacks(&self, entry: &Model) -> Vec<&Model> {
-        entry.fallback.iter().filter_map(|id| self.by_id(id)).collect()
+        let may = |other: &&Model| self.within || other.is_local() || !entry.is_local();
+        entry.fallback.iter().filter_map(|id| self.by_id(id)).filter(may).collect()
+    }
+
+    /// Ids of its fallback that [`Models::fallbacks`] leaves out.
+    pub fn kept_back<'a>(&self, entry: &'a Model) -> impl Iterator<Item = &'a str> {
+        let asked: Vec<String> = self.fallbacks(entry).into_iter().map(|other| other.id.clone()).collect();
+        entry.fallback.iter().filter(move |id| !asked.contains(id)).map(String::as_str)
     }
 
     /// The entries that people may name.
@@ -280,11 +328,13 @@ impl Models {
         self.entries.iter().filter(|entry| entry.by_name)
     }
 
-    /// Every entry that may be asked: those with a role, those that people may name, and those that stand in for one.
+    /// Every entry that may be asked: those with a role, those that people may name, those that repositories list, and those that stand
+    /// in for one.
     pub fn used(&self) -> Vec<&Model> {
         let first: Vec<&Model> = Role::ALL.into_iter().map(|role| self.of(role)).chain(self.nameable()).collect();
-        let named = |entry: &Model| first.iter().any(|it| it.id == entry.id || it.fallback.contains(&entry.id));
-        self.entries.iter().filter(|entry| named(entry)).collect()
+        let stands_in = |entry: &Model| first.iter().flat_map(|it| self.fallbacks(it)).any(|it| it.id == entry.id);
+        let named = |entry: &Model| first.iter().any(|it| it.id == entry.id) || self.listed_ids.contains(&entry.id);
+        self.entries.iter().filter(|entry| named(entry) || stands_in(entry)).collect()
     }
 
     /// The roles that an entry really has, the fallen-back ones included.
@@ -321,6 +371,8 @@ impl<'de> Visitor<'de> for TableOrList {
         Model::deserialize(MapAccessDeserializer::new(map)).map(|one| Models {
             entries: vec![one],
             named: Vec::new(),
+            listed_ids: Vec::new(),
+            within: false,
             listed: false,
         })
     }
@@ -329,7 +381,7 @@ impl<'de> Visitor<'de> for TableOrList {
         let entries = Vec::<Model>::deserialize(SeqAccessDeserializer::new(list))?;
         match entries.is_empty() {
             true => Err(serde::de::Error::custom("no model is there; write [model], or one [[model]] for each")),
-            false => Ok(Models { entries, named: Vec::new(), listed: true }),
+            false => Ok(Models { entries, named: Vec::new(), listed_ids: Vec::new(), within: false, listed: true }),
         }
     }
 }

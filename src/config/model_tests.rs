@@ -64,6 +64,29 @@ fn an_entry_that_stands_in_for_another_is_used_without_a_role() {
 }
 
 #[test]
+fn what_is_meant_for_a_local_server_goes_to_no_other_unless_the_repository_lists_both() {
+    let text = TWO.replacen("roles = [\"worker\"]", "roles = [\"worker\"]\nfallback = [\"near\", \"big\"]", 1);
+    let near = "[[model]]\nid = \"near\"\nkind = \"openai\"\nname = \"m\"\nbase_url = \"http://gpu.lan/v1\"\nfallback = [\"big\"]\n";
+    let both = "[[repositories]]\nkey = \"both\"\nmodels = [\"small\", \"big\"]\n[[repositories]]\nkey = \"one\"\nmodels = [\"near\"]\n";
+    let config = load(&format!("{text}{near}{both}"));
+    let ids = |all: Vec<&crate::config::process::Model>| all.iter().map(|it| it.id.clone()).collect::<Vec<_>>();
+    let asked = |key: &str| {
+        let models = config.models_of(key).into_owned();
+        (ids(models.fallbacks(models.worker())), Role::ALL.map(|role| models.of(role).id.clone()))
+    };
+    let everywhere = asked("another");
+    assert_eq!(
+        (everywhere.0, &everywhere.1[..2]),
+        (vec!["near".to_owned()], &["small".to_owned(), "big".to_owned()][..])
+    );
+    assert_eq!(asked("both").0, ["big"]);
+    assert_eq!(asked("one"), (Vec::new(), ["near"; 4].map(str::to_owned)), "no other is asked, in no role");
+    assert_eq!(config.models.kept_back(config.models.worker()).collect::<Vec<_>>(), ["big"]);
+    let unknown = refused(&format!("{TWO}[[repositories]]\nkey = \"a\"\nmodels = [\"huge\"]\n"));
+    assert!(unknown.contains("repositories.0.models: there is no model `huge`"), "{unknown}");
+}
+
+#[test]
 fn an_entry_without_a_role_is_kept_and_has_none() {
     let models = load(&format!("{TWO}[[model]]\nid = \"spare\"\nname = \"m\"\n")).models;
     assert_eq!(models.roles(models.by_id("spare").unwrap()), []);

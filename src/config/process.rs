@@ -5,7 +5,7 @@ pub use super::model::{Commands, Model, ModelKind, ModelStyle, Models, PromptLen
 pub use super::origin::{Origin, Origins};
 use super::rule::OperatorRule;
 use super::shared::Shared;
-pub use super::slots::{OwnSlots, Slots};
+pub use super::slots::{Checkpoint, OwnSlots, Slots};
 pub use super::who::Who;
 use protocol::broker::ContainerLimits;
 use protocol::router::Caps;
@@ -392,6 +392,9 @@ pub struct Repository {
     /// Webhooks, deploy keys and the like on the forge that are not the bot's, each accepted by name.
     #[serde(default)]
     pub accepted_foreign: Vec<String>,
+    /// Ids of the models that may be shown what it holds; empty = all: [`Process::models_of`].
+    #[serde(default)]
+    pub models: Vec<String>,
     /// `[repositories.sandbox]`, filled from `[sandbox]`: [`Process::sandbox_of`].
     #[serde(default)]
     pub sandbox: Option<Sandbox>,
@@ -404,14 +407,6 @@ pub struct Repository {
     /// `[repositories.slots]`: how many of its tasks may work at the same time.
     #[serde(default)]
     pub slots: OwnSlots,
-}
-
-/// When a person is asked.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Checkpoint {
-    /// Actions between two approvals, at most [`domain::ACTIONS_PER_CHECKPOINT`], which it is where nothing is said.
-    pub every: Option<u8>,
 }
 
 fn main_branch() -> String {

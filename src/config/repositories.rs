@@ -1,11 +1,12 @@
 //! Which repositories there are, and what holds for each: the file's entries, the store's, and the operator's tables for either.
 //!
-//! Owns how they are joined: an entry of the file wins over the store's of the same key. The tables `[repositories.sandbox]`, `.budget`,
-//! `.checkpoint` and `.slots` are the file's alone, whoever has the entry. Must not know how the store keeps an entry (`entry.rs`). Tests: `tests.rs`.
+//! Owns how they are joined: an entry of the file wins over the store's of the same key. `models` and the tables `[repositories.sandbox]`,
+//! `.budget`, `.checkpoint` and `.slots` are the file's alone, whoever has the entry. Must not know how the store keeps an entry (`entry.rs`). Tests: `tests.rs`.
 
 use super::Process;
-use super::process::{Budget, Repository, Sandbox, each_once};
+use super::process::{Budget, Models, Repository, Sandbox, each_once};
 use domain::ACTIONS_PER_CHECKPOINT;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 impl Process {
@@ -59,6 +60,7 @@ impl Process {
     fn with_tables(&self, entry: Repository) -> Repository {
         let Some(own) = self.tables_of(&entry.key) else { return entry };
         Repository {
+            models: own.models.clone(),
             sandbox: own.sandbox.clone(),
             budget: own.budget,
             checkpoint: own.checkpoint,
@@ -109,6 +111,20 @@ impl Process {
         self.tables_of(key).and_then(|own| own.slots.per_repository).unwrap_or(self.slots.per_repository)
     }
 
+    /// The models that this repository's tasks are asked of, its summaries and second looks too.
+    pub fn models_of(&self, key: &str) -> Cow<'_, Models> {
+        match self.tables_of(key) {
+            Some(own) if !own.models.is_empty() => Cow::Owned(self.models.within(&own.models)),
+            _ => Cow::Borrowed(&self.models),
+        }
+    }
+
+    /// The repositories that have models of their own, by their keys.
+    pub fn own_models(&self) -> impl Iterator<Item = (&str, Models)> {
+        let own = self.repositories.iter().filter(|entry| !entry.models.is_empty());
+        own.map(|entry| (entry.key.as_str(), self.models.within(&entry.models)))
+    }
+
     /// After how many actions a task of this repository asks, 1 to [`ACTIONS_PER_CHECKPOINT`].
     pub fn every_of(&self, key: &str) -> u8 {
         self.tables_of(key).and_then(|own| own.checkpoint.every).unwrap_or(ACTIONS_PER_CHECKPOINT)
@@ -130,6 +146,6 @@ impl Repository {
     /// Whether it has tables of its own.
     pub fn has_tables(&self) -> bool {
         let told = self.checkpoint.every.is_some() || self.slots.per_repository.is_some();
-        told || self.sandbox.is_some() || self.budget.is_some()
+        told || self.sandbox.is_some() || self.budget.is_some() || !self.models.is_empty()
     }
 }

@@ -1,4 +1,4 @@
-//! `[slots]`: how many of the slots may be one repository's or one person's at the same time.
+//! `[slots]` and `[repositories.checkpoint]`: how many tasks work at the same time, and how often one asks.
 
 use serde::Deserialize;
 
@@ -18,4 +18,12 @@ pub struct Slots {
 pub struct OwnSlots {
     /// In place of [`Slots::per_repository`].
     pub per_repository: Option<usize>,
+}
+
+/// When a person is asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Checkpoint {
+    /// Actions between two approvals, at most [`domain::ACTIONS_PER_CHECKPOINT`], which it is where nothing is said.
+    pub every: Option<u8>,
 }

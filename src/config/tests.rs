@@ -332,7 +332,9 @@ fn an_entry_that_is_taken_out_leaves_the_operators_tables_and_everything_else() 
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("caisson.toml");
     let till = ENTRY.replace("shop", "till").replace("id = 1", "id = 2");
-    let text = format!("# ours\nmax_tasks = 2 # two\n\n{till}\n{ENTRY}[repositories.budget]\ndollars = 9.0 # enough\n");
+    let text = format!(
+        "# ours\nmax_tasks = 2 # two\n\n{till}\n{ENTRY}models = [\"main\"]\n[repositories.budget]\ndollars = 9.0 # enough\n"
+    );
     std::fs::write(&path, text).unwrap();
     assert!(write::take_out_repository(&path, "shop").unwrap());
     assert!(!write::take_out_repository(&path, "nobody").unwrap());
@@ -340,6 +342,7 @@ fn an_entry_that_is_taken_out_leaves_the_operators_tables_and_everything_else() 
     assert!(text.contains("# ours\nmax_tasks = 2 # two") && text.contains("dollars = 9.0 # enough"), "{text}");
     let config = Process::load(&path).unwrap();
     assert_eq!((config.keys(), config.budget_of("shop").dollars), (vec!["till".to_owned()], 9.0));
+    assert!(config.models_of("shop").is_within() && !config.models_of("till").is_within());
     assert!(write::take_out_repository(&path, "till").unwrap());
     let config = Process::load(&path).unwrap();
     assert!(config.keys().is_empty() && config.in_file().next().is_none() && config.max_tasks == 2);

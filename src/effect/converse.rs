@@ -99,7 +99,7 @@ impl Conversations {
         };
         // Whom a person named takes the first step of another way, too.
         let anew = anew && task.model.is_none();
-        let speakers = if anew { self.speakers.planner.each() } else { self.speakers.of(&task).each() };
+        let speakers = if anew { self.speakers.planner(&task).each() } else { self.speakers.of(&task).each() };
         let asking = Asking { turn, row, feed, style, alone: speakers.len() == 1, own_charge: false };
         let other = row.charge_kept && chosen_since_charged(&self.log(&task).await?);
         let asking = Asking { own_charge: row.charge_kept && !other && asking.alone, ..asking };

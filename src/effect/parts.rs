@@ -15,11 +15,10 @@ use super::publish::Publisher;
 use super::reply::Replies;
 use super::review::Talk;
 use super::second_look::SecondLook;
-use super::speaker::{Speaker, Speakers};
+use super::speaker::Speakers;
 use super::summarizer::Summarizer;
 use super::{EffectRunner, Egress, Repositories};
 use crate::barrier::Inspector;
-use crate::config::process::Role;
 use crate::config::{Process, Secret};
 use crate::forge::{Account, Forge, Whereabouts};
 use crate::git::{Auth, Repos};
@@ -73,11 +72,7 @@ struct Ground {
 impl EffectRunner {
     /// The parts, put together.
     pub fn new(given: Given<'_>) -> Self {
-        let speakers = Arc::new(Speakers {
-            worker: given.speaker(Role::Worker),
-            planner: given.speaker(Role::Planner),
-            named: Speaker::nameable(&given.config, given.models, &given.mark_key),
-        });
+        let speakers = Arc::new(Speakers::new(&given.config, given.models, &given.mark_key));
         let ground = given.ground(&speakers);
         let purse = Arc::new(Purse {
             config: given.config.clone(),
@@ -180,14 +175,8 @@ impl Given<'_> {
         }
     }
 
-    fn speaker(&self, role: Role) -> Speaker {
-        Speaker::of(&self.config, self.models, role, &self.mark_key)
-    }
-
     fn summarizer(&self, speakers: &Arc<Speakers>, purse: &Arc<Purse>) -> Arc<Summarizer> {
-        let names = self.config.models.names(Role::Summarizer);
         Arc::new(Summarizer {
-            own: names.then(|| self.speaker(Role::Summarizer)),
             speakers: speakers.clone(),
             store: self.store.clone(),
             purse: purse.clone(),
@@ -217,9 +206,8 @@ impl Given<'_> {
     }
 
     fn talk(&self, ground: &Ground, speakers: Arc<Speakers>, purse: Arc<Purse>) -> Talk {
-        let names = self.config.models.names(Role::Reviewer);
         let second_look = SecondLook {
-            reviewer: names.then(|| self.speaker(Role::Reviewer)),
+            speakers: speakers.clone(),
             store: self.store.clone(),
             purse: purse.clone(),
             epoch: self.epoch,

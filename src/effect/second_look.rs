@@ -2,7 +2,7 @@
 //! a checkpoint; whatever keeps it from answering keeps no review back. Its worst case is charged as every call's is.
 
 use super::money::Purse;
-use super::speaker::Speaker;
+use super::speaker::Speakers;
 use crate::checkpoint::view::CheckpointView;
 use crate::engine::{self, Change, TurnError};
 use crate::llm::Silent;
@@ -25,8 +25,7 @@ const LONGEST: usize = 6_000;
 
 /// Asks the reviewer.
 pub(super) struct SecondLook {
-    /// None where the configuration names no reviewer.
-    pub reviewer: Option<Speaker>,
+    pub speakers: Arc<Speakers>,
     pub store: Store,
     pub purse: Arc<Purse>,
     /// The number of this process's life.
@@ -43,7 +42,7 @@ impl SecondLook {
         view: &CheckpointView,
         feed: &dyn Feed,
     ) -> Result<bool, Trouble> {
-        let Some(reviewer) = self.reviewer.as_ref().filter(|_| !view.diff.is_empty()) else { return Ok(false) };
+        let Some(reviewer) = self.speakers.reviewer(task).filter(|_| !view.diff.is_empty()) else { return Ok(false) };
         let log = self.store.log(task.id).await?;
         let of_this = |event: &Event| match event {
             Event::SecondLooked { n: of, .. } if *of == n => Some(true),

@@ -1,35 +1,87 @@
 //! A model as it is asked in a role, and those that are asked where it does not answer.
 
-use crate::config::process::{Model as Entry, Role};
+use crate::config::process::{Model as Entry, Models as Entries, Role};
 use crate::config::{Process, Secret};
 use crate::engine::EngineConfig;
 use crate::engine::style::Style;
 use crate::llm::{Model, Models};
 use crate::trouble::Trouble;
 use domain::{Task, TaskKind};
+use std::collections::HashMap;
 use std::sync::Arc;
 use tokio::sync::OnceCell;
 
-/// The models that work, by what they are asked for.
+/// The models that are asked, for each repository.
 pub struct Speakers {
+    everywhere: Circle,
+    /// Those of the repositories that list some, by key.
+    own: HashMap<String, Circle>,
+}
+
+/// The models of a repository, by what they are asked for.
+struct Circle {
     /// The model that works on `/fix`.
-    pub worker: Speaker,
+    worker: Speaker,
     /// The model that answers `/plan`.
-    pub planner: Speaker,
+    planner: Speaker,
+    /// None where no entry names that role.
+    summarizer: Option<Speaker>,
+    /// None where no entry names that role.
+    reviewer: Option<Speaker>,
     /// Those that people may name.
-    pub named: Vec<Speaker>,
+    named: Vec<Speaker>,
+}
+
+impl Circle {
+    fn new(entries: &Entries, models: &Models, secret: &Secret) -> Self {
+        let speaker = |role| Speaker::of(entries, models, role, secret);
+        let where_named = |role| entries.names(role).then(|| speaker(role));
+        Self {
+            worker: speaker(Role::Worker),
+            planner: speaker(Role::Planner),
+            summarizer: where_named(Role::Summarizer),
+            reviewer: where_named(Role::Reviewer),
+            named: Speaker::nameable(entries, models, secret),
+        }
+    }
 }
 
 impl Speakers {
+    /// The configuration's. `secret` keys the marks of their conversations.
+    pub fn new(config: &Process, models: &Models, secret: &Secret) -> Self {
+        let own = config.own_models().map(|(key, entries)| (key.to_owned(), Circle::new(&entries, models, secret)));
+        Self { everywhere: Circle::new(&config.models, models, secret), own: own.collect() }
+    }
+
+    fn circle(&self, task: &Task) -> &Circle {
+        let own = task.request.as_ref().and_then(|request| self.own.get(&request.repository));
+        own.unwrap_or(&self.everywhere)
+    }
+
+    /// Who tells older turns in short; none where the configuration names nobody for it.
+    pub(super) fn summarizer(&self, task: &Task) -> Option<&Speaker> {
+        self.circle(task).summarizer.as_ref()
+    }
+
+    /// Who takes a second look; none where the configuration names nobody for it.
+    pub(super) fn reviewer(&self, task: &Task) -> Option<&Speaker> {
+        self.circle(task).reviewer.as_ref()
+    }
+
+    /// Who makes plans.
+    pub(super) fn planner(&self, task: &Task) -> &Speaker {
+        &self.circle(task).planner
+    }
+
     /// Who answers in this task as it is now: whom a person named, otherwise whose role it is. A plan that is carried out is the worker's.
     pub(super) fn of(&self, task: &Task) -> &Speaker {
-        self.by_id(task.model.as_deref()).unwrap_or_else(|| self.of_role(task))
+        self.by_id(task, task.model.as_deref()).unwrap_or_else(|| self.of_role(task))
     }
 
     /// Who was to answer when the task began: how all are talked to follows from that one.
     pub(super) fn first(&self, task: &Task) -> &Speaker {
         let named = task.request.as_ref().and_then(|request| request.terms.model.as_deref());
-        self.by_id(named).unwrap_or_else(|| self.of_role(task))
+        self.by_id(task, named).unwrap_or_else(|| self.of_role(task))
     }
 
     /// What a person named goes to no other model because the operator took that one away.
@@ -38,7 +90,7 @@ impl Speakers {
     /// When the model that the task is to ask is none of those that people may name.
     pub(super) fn there(&self, task: &Task) -> Result<(), Trouble> {
         match &task.model {
-            Some(id) if self.by_id(Some(id)).is_none() => Err(Trouble::blocked(format!(
+            Some(id) if self.by_id(task, Some(id)).is_none() => Err(Trouble::blocked(format!(
                 "the model `{id}` was named for this task, and people may not name it any more; name another with `/model`"
             ))),
             _ => Ok(()),
@@ -47,13 +99,13 @@ impl Speakers {
 
     fn of_role(&self, task: &Task) -> &Speaker {
         match task.kind {
-            TaskKind::Fix => &self.worker,
-            TaskKind::Plan => &self.planner,
+            TaskKind::Fix => &self.circle(task).worker,
+            TaskKind::Plan => self.planner(task),
         }
     }
 
-    fn by_id(&self, id: Option<&str>) -> Option<&Speaker> {
-        self.named.iter().find(|speaker| id == Some(speaker.entry.id.as_str()))
+    fn by_id(&self, task: &Task, id: Option<&str>) -> Option<&Speaker> {
+        self.circle(task).named.iter().find(|speaker| id == Some(speaker.entry.id.as_str()))
     }
 }
 
@@ -72,19 +124,19 @@ pub struct Speaker {
 }
 
 impl Speaker {
-    /// The configuration's model for a role. `secret` keys the marks of its conversations.
-    pub fn of(config: &Process, models: &Models, role: Role, secret: &Secret) -> Self {
-        Self::with_others(config.models.of(role), models.of(role), config, models, secret)
+    fn of(entries: &Entries, models: &Models, role: Role, secret: &Secret) -> Self {
+        let entry = entries.of(role);
+        let own = models.by_id(&entry.id).filter(|_| entries.is_within());
+        Self::with_others(entry, own.unwrap_or_else(|| models.of(role)), entries, models, secret)
     }
 
-    /// Each of the configuration's models that people may name.
-    pub fn nameable(config: &Process, models: &Models, secret: &Secret) -> Vec<Self> {
-        let opened = config.models.nameable().filter_map(|entry| Some((entry, models.by_id(&entry.id)?)));
-        opened.map(|(entry, model)| Self::with_others(entry, model, config, models, secret)).collect()
+    fn nameable(entries: &Entries, models: &Models, secret: &Secret) -> Vec<Self> {
+        let opened = entries.nameable().filter_map(|entry| Some((entry, models.by_id(&entry.id)?)));
+        opened.map(|(entry, model)| Self::with_others(entry, model, entries, models, secret)).collect()
     }
 
-    fn with_others(entry: &Entry, model: Arc<dyn Model>, config: &Process, models: &Models, secret: &Secret) -> Self {
-        let others = config.models.fallbacks(entry).into_iter();
+    fn with_others(entry: &Entry, model: Arc<dyn Model>, entries: &Entries, models: &Models, secret: &Secret) -> Self {
+        let others = entries.fallbacks(entry).into_iter();
         let fallback = others.filter_map(|other| Some(Self::new(other, models.by_id(&other.id)?, secret))).collect();
         Self { fallback, ..Self::new(entry, model, secret) }
     }

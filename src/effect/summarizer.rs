@@ -24,8 +24,6 @@ const LONGEST: usize = 8_000;
 
 /// Asks for summaries.
 pub(super) struct Summarizer {
-    /// None where the configuration names no summarizer.
-    pub own: Option<Speaker>,
     pub speakers: Arc<Speakers>,
     pub store: Store,
     pub purse: Arc<Purse>,
@@ -58,7 +56,7 @@ impl Summarizer {
     /// # Errors
     /// As [`Speakers::there`].
     pub(super) fn of(&self, task: &Task) -> Result<&Speaker, Trouble> {
-        match &self.own {
+        match self.speakers.summarizer(task) {
             Some(own) => Ok(own),
             None => self.speakers.there(task).map(|()| self.speakers.of(task)),
         }
@@ -74,7 +72,7 @@ impl Summarizer {
         tries: i64,
         feed: &dyn Feed,
     ) -> Result<Option<Vec<Event>>, Trouble> {
-        let Some(speaker) = &self.own else { return Ok(None) };
+        let Some(speaker) = self.speakers.summarizer(task) else { return Ok(None) };
         let Some(of @ SummaryOf::Turns { upto, .. }) = telling::due(task, log) else { return Ok(None) };
         let ready = telling::turns(task, log, upto, &worker.engine, &speaker.engine, speaker.model.as_ref());
         let Some((ready, trust)) = ready else {

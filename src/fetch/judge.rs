@@ -360,12 +360,24 @@ mod tests {
     fn what_runs_when_built_is_named() {
         let found = look(&["Makefile", "src/build.rs", "package.json"]);
         assert_eq!((found.ask.len(), found.notes.len()), (0, 3));
+        let becomes = |old: &str| {
+            let change = Change { status: 'M', old_mode: old.into(), ..change("a.txt", "100755") };
+            judge(&[change], &[], &HashMap::new()).notes.len()
+        };
+        assert_eq!((becomes("100644"), becomes("100755")), (1, 0), "only what was not executable before");
     }
 
     #[test]
     fn twins_links_and_names() {
         let found = look(&["README", "readme", "other"]);
         assert_eq!(found.ask.iter().map(|f| f.path.as_str()).collect::<Vec<_>>(), ["README", "readme"]);
+        let entries = ["Lib", "Lib/a", "lib", "lib/b"].map(|path| Entry {
+            mode: "100644".into(),
+            id: String::new(),
+            path: path.into(),
+        });
+        let below = judge(&[change("Lib/a", "100644"), change("c", "100644")], &entries, &HashMap::new());
+        assert_eq!(below.ask.iter().map(|f| f.path.as_str()).collect::<Vec<_>>(), ["Lib/a"], "by its directory");
         let link = [change("l", LINK)];
         let target = |t: &str| HashMap::from([(b"l".to_vec(), t.as_bytes().to_vec())]);
         assert_eq!(judge(&link, &[], &target("x")).ask.len(), 1);

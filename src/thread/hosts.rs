@@ -51,7 +51,7 @@ impl Threads {
                 (*ceiling, *who) = (budget.ceiling(), budget.granters());
             }
             Verb::Model { among, .. } => {
-                *among = self.config.models.nameable().map(|entry| entry.id.clone()).collect();
+                *among = self.config.models_of(&entry.key).nameable().map(|entry| entry.id.clone()).collect();
             }
             _ => {}
         }

@@ -29,9 +29,9 @@ pub(crate) fn agree(
     if let Some(name) = terms.toolchain.as_ref().filter(|name| offered.toolchain(name).is_none()) {
         return refused("toolchain", name, &format!("what is offered here: {}", offered.offered()));
     }
-    if let Some(id) = terms.model.as_ref().filter(|id| config.models.nameable().all(|entry| entry.id != **id)) {
-        let all: Vec<String> = config.models.nameable().map(|entry| entry.id.clone()).collect();
-        return refused("model", id, &message::nameable(&all));
+    let named: Vec<String> = config.models_of(&entry.key).nameable().map(|entry| entry.id.clone()).collect();
+    if let Some(id) = terms.model.as_ref().filter(|id| !named.contains(id)) {
+        return refused("model", id, &message::nameable(&named));
     }
     let branch = &entry.default_branch;
     if let Some(other) = terms.branch.as_ref().filter(|other| *other != branch) {

@@ -51,6 +51,34 @@ async fn a_plan_is_the_planners_and_its_fix_the_workers() {
     assert_eq!(speakers(&world).await[..2], ["scripted: the planner", "scripted: the worker"]);
 }
 
+/// Whatever is asked for, what the repository holds is shown to the models that it lists.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_repository_that_lists_models_is_shown_to_no_other() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let near = dir.path().join("near.toml");
+    let works = WORKS.replace("the worker", "the near one");
+    std::fs::write(
+        &near,
+        format!("{works}[[turn]]\ncall = [{{ name = \"done\", arguments = {{ summary = \"worked\" }} }}]\n"),
+    )
+    .expect("written");
+    let tables = format!(
+        "[[model]]\nid = \"far\"\nkind = \"scripted\"\nscript = \"script.toml\"\nroles = [\"worker\", \"reviewer\"]\nby_name = true\n\
+         [[model]]\nid = \"near\"\nkind = \"scripted\"\nscript = \"{}\"\n",
+        near.display()
+    );
+    let mut world = World::of_models("name = \"the far one\"\n[[turn]]\ntext = \"never asked\"\n", &tables).await;
+    world.reconfigure(|text| text.replacen("key = \"shop\"", "key = \"shop\"\nmodels = [\"near\"]", 1)).await;
+    let refused = world.alice().open_issue(REPO, "Compare parsed numbers", "/fix --model far").expect("issue");
+    world.until_said(refused, "--model far").await;
+    let issue = world.alice().open_issue(REPO, "Compare parsed numbers", "/fix").expect("issue");
+    world.until("a pull request", |task| task.pull.is_some()).await;
+    world.alice().comment(REPO, issue, "/model far").expect("said");
+    world.until_said(issue, "people name none").await;
+    let asked = speakers(&world).await;
+    assert!(!asked.is_empty() && asked.iter().all(|name| name == "scripted: the near one"), "{asked:?}");
+}
+
 const FIRST: &str = r#"
 name = "the first"
 [[turn]]

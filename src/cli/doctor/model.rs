@@ -11,6 +11,9 @@ pub(super) async fn look(sheet: &mut Sheet, config: &Process, ask: bool) {
     for entry in models.used() {
         let part = if models.all().len() > 1 { format!("model {}", entry.id) } else { "model".to_owned() };
         one(sheet, &part, entry, ask).await;
+        if let Some(kept_back) = look::kept_back(models, entry) {
+            sheet.note(&part, kept_back);
+        }
     }
     if let Some(unlimited) = look::unlimited(config) {
         sheet.note("budget", unlimited);

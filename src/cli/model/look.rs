@@ -2,7 +2,7 @@
 //!
 //! Owns the questions and what each finding means for an operator. Must not print. Tests: `tests/providers/refusals.rs`.
 
-use crate::config::process::{Model as Entry, ModelStyle, Origin, Process};
+use crate::config::process::{Model as Entry, ModelStyle, Models, Origin, Process};
 use crate::engine::probe;
 use crate::engine::turn::TEMPLATE_ADVICE;
 use crate::llm::{self, Model, ModelError};
@@ -38,6 +38,18 @@ pub fn opened(entry: &Entry) -> Result<Arc<dyn Model>, Finding> {
 pub fn price(entry: &Entry) -> Option<Finding> {
     let note = "price unknown: set price_input and price_output, to 0 where it costs nothing";
     entry.is_unpriced().then(|| Finding::Note(note.to_owned()))
+}
+
+/// Which of its fallbacks are asked only for some repositories, as a sentence; none where there are none of that sort.
+pub fn kept_back(models: &Models, entry: &Entry) -> Option<String> {
+    let left: Vec<String> = models.kept_back(entry).map(|id| format!("`{id}`")).collect();
+    (!left.is_empty()).then(|| {
+        format!(
+            "`{}` has a local address, and {} has none: it stands in only for repositories that list both (`models` of [[repositories]])",
+            entry.id,
+            left.join(", ")
+        )
+    })
 }
 
 /// That limits in dollars limit nothing, because nobody said what the worker costs.

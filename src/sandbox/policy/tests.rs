@@ -72,6 +72,29 @@ fn names_that_deceive_are_refused() {
 }
 
 #[test]
+fn names_that_only_look_alike_pass() {
+    let part = "p".repeat(255);
+    let fine = ["git~", "git~x", "foo~1", "com12", "comx", "company.txt", "console", "a:b", part.as_str()];
+    assert_eq!(reasons(&fine), Vec::<String>::new());
+    for bad in ["a//b", "./a", "a/../b"] {
+        assert_eq!(
+            wrong_name(bad.as_bytes(), &Limits::default()),
+            [format!("the name `{bad}` has a part that means another directory")]
+        );
+    }
+    assert_eq!(fold(".g\u{200c}i\u{feff}t".as_bytes()), ".git");
+}
+
+#[test]
+fn a_name_in_a_sentence_is_escaped_and_cut() {
+    assert_eq!(shown("a`b\\c d\u{2003}e\u{200b}é".as_bytes()), "`a\\u{60}b\\u{5c}c d\\u{2003}e\\u{200b}é`");
+    assert_eq!(shown(b"a\xffb"), "`a\\xffb`");
+    let whole = "x".repeat(199);
+    assert_eq!(shown(whole.as_bytes()), format!("`{whole}`"));
+    assert_eq!(shown(format!("{whole}y").as_bytes()), format!("`{whole}…`"));
+}
+
+#[test]
 fn protected_whatever_the_case() {
     for bad in [
         ".caisson.toml",
@@ -161,6 +184,9 @@ fn a_repository_hidden_in_a_directory_is_refused() {
     ] {
         assert!(hidden_in(changed, stands).is_empty(), "{changed:?}");
     }
+    let gone = Change { status: 'D', ..change(b"x/HEAD", "000000") };
+    let stands = facts(&["x/objects/k", "x/refs/k"]).entries;
+    assert!(hidden(&[gone], &stands).is_empty(), "without a head it is none");
     let change = Change { status: 'M', old_mode: "100644".into(), ..change(b"x/config", "100644") };
     assert!(wants_whole_tree(&[change]), "a change alone can steer one");
 }
@@ -203,6 +229,24 @@ fn links_through_links_are_followed() {
     assert_eq!(link(&pair, &["d/e/s"]).len(), 1, "also when only the other link is new");
     assert!(link(&pair, &[]).is_empty());
     assert_eq!(link(&[("a", "b"), ("b", "a")], &["a", "b"]).len(), 2);
+    let other_spelling = [("a", "./d//x"), ("d/x", "/etc")];
+    assert_eq!(link(&other_spelling, &["a"]).len(), 1);
+}
+
+#[test]
+fn links_are_followed_so_far_and_their_targets_are_so_long() {
+    let why = |target: &[u8]| escapes(b"a", target, &HashMap::new(), &HashSet::from([&b"a"[..]]));
+    assert_eq!(why(&vec![b'x'; 1024]), None);
+    for bad in [&vec![b'x'; 1025][..], b"x\0y", b""] {
+        assert!(why(bad).unwrap().ends_with("has no usable target"));
+    }
+    let chain = |length: usize| {
+        let links: Vec<(String, String)> = (0..length).map(|at| (format!("l{at}"), format!("l{}", at + 1))).collect();
+        let pairs: Vec<(&str, &str)> = links.iter().map(|(path, target)| (path.as_str(), target.as_str())).collect();
+        link(&pairs, &["l0"])
+    };
+    assert_eq!(chain(41), Vec::<String>::new());
+    assert_eq!(chain(42).len(), 1);
 }
 
 #[test]
@@ -211,11 +255,38 @@ fn kinds_counts_and_sizes() {
     assert!(judge(&submodule, &[], &Limits::default())[0].contains("submodule"));
     let setuid = Facts { changes: vec![change(b"x", "104755")], ..Facts::default() };
     assert!(judge(&setuid, &[], &Limits::default())[0].contains("mode 104755"));
+    let linked =
+        |path: &[u8]| judge(&Facts { changes: vec![change(path, LINK)], ..Facts::default() }, &[], &Limits::default());
+    assert_eq!(linked(b"x"), Vec::<String>::new());
+    assert_eq!(
+        linked(b"a/.gitignore"),
+        ["`a/.gitignore` is a link; git follows none of that name, so it only deceives"]
+    );
+    let large = Limits { object_bytes: 1 << 20, sum_bytes: 1 << 20, ..Limits::default() };
+    let told = |kind: &str| judge_objects(&[Object { id: String::new(), kind: kind.into(), bytes: 3 << 19 }], &large);
+    assert_eq!(told("blob")[0], "a file of 1.5 MB is added; one may have at most 1.0 MB");
+    assert_eq!(told("tree")[0], "a directory listing of 1.5 MB is added; one may have at most 1.0 MB");
     let limits = Limits { objects: 1, object_bytes: 10, sum_bytes: 15, ..Limits::default() };
     let blob = |bytes| Object { id: String::new(), kind: "blob".into(), bytes };
     assert_eq!(judge_objects(&[blob(10)], &limits), Vec::<String>::new());
     assert_eq!(judge_objects(&[blob(11), blob(5)], &limits).len(), 3);
     assert!(judge_objects(&[Object { kind: "commit".into(), ..blob(1) }], &limits)[0].contains("commit"));
+}
+
+#[test]
+fn what_a_limit_names_is_taken_and_one_more_is_not() {
+    let limits = Limits { objects: 2, object_bytes: 10, sum_bytes: 15, changes: 2, ..Limits::default() };
+    let blob = |bytes| Object { id: String::new(), kind: "blob".into(), bytes };
+    assert_eq!(judge_objects(&[blob(10), blob(5)], &limits), Vec::<String>::new());
+    assert_eq!(judge_objects(&[blob(10), blob(6)], &limits).len(), 1);
+    assert_eq!(judge_objects(&[blob(1), blob(1), blob(1)], &limits).len(), 1);
+    let judged = |paths: &[&str]| judge(&facts(paths), &[], &limits);
+    assert_eq!(judged(&["a", "b"]), Vec::<String>::new());
+    assert_eq!(judged(&["a", "b", "c"]), ["3 files are changed; at most 2 are taken"]);
+    let limits = Limits { path_bytes: 5, depth: 2, ..limits };
+    let judged = |path: &[u8]| wrong_name(path, &limits);
+    assert_eq!((judged(b"a/bcd"), judged(b"a/b/c").len(), judged(b"abcdef").len()), (Vec::new(), 1, 1));
+    assert_eq!(shortened((0..REASONS).map(|n| n.to_string()).collect()).len(), REASONS);
 }
 
 #[test]
