@@ -239,8 +239,20 @@ pub struct Decision {
     /// Whom the operator lets say this, where the poster is none of them; as the end of "it is for".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub barred: Option<String>,
+    /// Who else has to approve, where one person is not enough here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub others: Option<Box<Others>>,
     /// What was asked for.
     pub verb: Verb,
+}
+
+/// Approvals besides one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Others {
+    /// How many more people have to approve the same checkpoint; above 0.
+    pub needed: u8,
+    /// Earlier approvals that were held for this, as they read now.
+    pub approvals: Vec<Decision>,
 }
 
 impl Verb {

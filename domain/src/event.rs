@@ -350,7 +350,7 @@ pub enum Event {
         /// Number of the checkpoint.
         n: u32,
     },
-    /// Came while a checkpoint was being published: judged again, with a fresh look, once that stands.
+    /// Judged again, with a fresh look: once the checkpoint stands that is being published, or when somebody else approves it too.
     DecisionHeld {
         /// The text that carries the decision.
         source: Source,

@@ -43,7 +43,7 @@ pub use advance::{Advance, Ending, Risk};
 pub use budget::{Budget, BudgetBar, Spent};
 pub use call::{Call, CallRequest, Claim, MOST_OPTIONS, Question, Recall};
 pub use checkpoint::Checkpoint;
-pub use decision::{Access, Account, Decision, Granters, Item, NO_RIGHT, NOT_AMONG, Source, Verb};
+pub use decision::{Access, Account, Decision, Granters, Item, NO_RIGHT, NOT_AMONG, Others, Source, Verb};
 pub use effect::{Again, Effect, Needs, Queue, SandboxNeed};
 pub use event::Event;
 pub use fallback::{Fall, Fallback};

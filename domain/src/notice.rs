@@ -39,6 +39,15 @@ pub enum Notice {
         /// Why, as half a sentence that follows "because".
         reason: String,
     },
+    /// An approval counts, and more people have to give theirs.
+    OthersAwaited {
+        /// Login of whoever approved.
+        login: String,
+        /// Number of the checkpoint.
+        n: u32,
+        /// How many more, above 0.
+        left: u8,
+    },
     /// A bare `/approve` came within a minute of a checkpoint that followed somebody else's decision: asks which is
     /// meant.
     Doubtful {

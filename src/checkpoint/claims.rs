@@ -145,6 +145,7 @@ mod tests {
             text_hash: String::new(),
             edited: false,
             in_advance: false,
+            others: None,
             barred: None,
             verb: Verb::Changes { items },
         };

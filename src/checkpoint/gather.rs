@@ -25,6 +25,8 @@ pub struct Around {
     pub priced: bool,
     /// The model is a recording.
     pub scripted: bool,
+    /// How many people have to approve it; 0 and 1 = one.
+    pub approvals: u8,
     /// It is the final review.
     pub last: bool,
 }
@@ -57,6 +59,7 @@ pub fn gather(task: &Task, log: &[Event], n: u32, around: Around) -> CheckpointV
         uploads: around.uploads,
         overlaps: around.overlaps,
         scripted: around.scripted,
+        approvals: around.approvals,
         advance: task.advance.as_ref().map(|given| (given.poster.login.clone(), given.left)),
         ..CheckpointView::default()
     };

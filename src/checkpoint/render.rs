@@ -414,7 +414,9 @@ fn advance(view: &CheckpointView) -> String {
 
 fn foot(view: &CheckpointView, bind: Option<&str>) -> String {
     let asked = view.asked.as_deref().map(|login| format!(" ({} is asked)", code(login))).unwrap_or_default();
-    let mut out = format!("{}**Answer**{asked}: {}\n", advance(view), answer_line(bind));
+    let people =
+        if view.approvals > 1 { format!(" ({} people have to approve)", view.approvals) } else { String::new() };
+    let mut out = format!("{}**Answer**{asked}{people}: {}\n", advance(view), answer_line(bind));
     if bind.is_some() {
         let _ = writeln!(out, "Once approved, `caisson fetch` brings {} into your own clone.", code(&view.branch));
     }

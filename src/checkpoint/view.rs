@@ -346,6 +346,8 @@ pub struct CheckpointView {
     pub note: Option<String>,
     /// The model was a recording, not a model.
     pub scripted: bool,
+    /// How many people have to approve it; 0 and 1 = one.
+    pub approvals: u8,
     /// Part of the change cannot be shown: a binary file, a very long line, more than a review holds.
     pub unseen: bool,
     /// Why nobody's approval in advance covers it; none when one may.

@@ -230,6 +230,7 @@ mod tests {
             text_hash,
             edited: false,
             in_advance: false,
+            others: None,
             barred: None,
             verb: Verb::approve(),
         }

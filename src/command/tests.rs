@@ -335,6 +335,7 @@ fn the_machine_lets_those_give_a_command_whom_the_table_names() {
             text_hash: String::new(),
             edited: false,
             in_advance: false,
+            others: None,
             barred: None,
             verb,
         };

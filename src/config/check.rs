@@ -6,6 +6,9 @@ use domain::ACTIONS_PER_CHECKPOINT;
 use protocol::router::{Rule, SUBNET_CONNECTIONS, SYNTHETIC};
 use std::net::{IpAddr, SocketAddr};
 
+/// More people hardly ever have the time.
+const MOST_APPROVALS: u8 = 5;
+
 /// Everything wrong with it, not only the first thing.
 pub(super) fn problems(config: &Process) -> Vec<Problem> {
     let mut found = Found(Vec::new());
@@ -262,6 +265,8 @@ impl Found {
             &table("checkpoint.every"),
             &format!("set 1 to {ACTIONS_PER_CHECKPOINT}: a person is asked at least so often"),
         );
+        let fit = repository.checkpoint.approvals.is_none_or(|approvals| (1..=MOST_APPROVALS).contains(&approvals));
+        self.when(!fit, &table("checkpoint.approvals"), &format!("set 1 to {MOST_APPROVALS}"));
     }
 
     /// A whole entry, or tables for one that the store holds.

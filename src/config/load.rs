@@ -67,7 +67,7 @@ const OF_A_REPOSITORY: [(&str, &[&str]); 4] = [
             "most_minutes",
         ],
     ),
-    ("checkpoint", &["every"]),
+    ("checkpoint", &["every", "approvals"]),
     ("slots", &["per_repository"]),
 ];
 

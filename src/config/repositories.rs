@@ -4,7 +4,7 @@
 //! `.budget`, `.checkpoint` and `.slots` are the file's alone, whoever has the entry. Must not know how the store keeps an entry (`entry.rs`). Tests: `tests.rs`.
 
 use super::Process;
-use super::process::{Budget, Models, Repository, Sandbox, each_once};
+use super::process::{Budget, Checkpoint, Models, Repository, Sandbox, each_once};
 use domain::ACTIONS_PER_CHECKPOINT;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -125,6 +125,11 @@ impl Process {
         own.map(|entry| (entry.key.as_str(), self.models.within(&entry.models)))
     }
 
+    /// How many people approve each checkpoint of this repository's tasks, at least 1.
+    pub fn approvals_of(&self, key: &str) -> u8 {
+        self.tables_of(key).and_then(|own| own.checkpoint.approvals).unwrap_or(1)
+    }
+
     /// After how many actions a task of this repository asks, 1 to [`ACTIONS_PER_CHECKPOINT`].
     pub fn every_of(&self, key: &str) -> u8 {
         self.tables_of(key).and_then(|own| own.checkpoint.every).unwrap_or(ACTIONS_PER_CHECKPOINT)
@@ -145,7 +150,7 @@ impl Repository {
 
     /// Whether it has tables of its own.
     pub fn has_tables(&self) -> bool {
-        let told = self.checkpoint.every.is_some() || self.slots.per_repository.is_some();
+        let told = self.checkpoint != Checkpoint::default() || self.slots.per_repository.is_some();
         told || self.sandbox.is_some() || self.budget.is_some() || !self.models.is_empty()
     }
 }

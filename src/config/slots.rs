@@ -26,4 +26,6 @@ pub struct OwnSlots {
 pub struct Checkpoint {
     /// Actions between two approvals, at most [`domain::ACTIONS_PER_CHECKPOINT`], which it is where nothing is said.
     pub every: Option<u8>,
+    /// How many people approve each checkpoint, 1 to 5; one where nothing is said.
+    pub approvals: Option<u8>,
 }

@@ -111,7 +111,10 @@ impl Actions {
         let mut spec = self.checks.spec(task, &commit, tries).await?;
         spec.command = Some(command.to_owned());
         match self.sandboxes.candidates.try_out(&spec, files, check, number).await {
-            Ok((ran, examples)) => Ok(Input::ActionEnded { number, outcome: Outcome { examples, ..outcome(ran) } }),
+            Ok((ran, mut examples)) => {
+                examples.iter_mut().for_each(|example| example.seen = without(std::mem::take(&mut example.seen)));
+                Ok(Input::ActionEnded { number, outcome: Outcome { examples, ..outcome(ran) } })
+            }
             // One that takes its own sandbox down each time is a candidate that fails.
             Err(SandboxError::Unavailable(reason)) if tries >= MOST_TRIES => {
                 let status = OutcomeStatus::Failed { reason };

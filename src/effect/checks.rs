@@ -5,7 +5,7 @@ use super::repository::{Repositories, base};
 use crate::redact;
 use crate::sandbox::{SandboxError, Sandboxes, VerifySpec};
 use crate::trouble::Trouble;
-use domain::{BaseRun, Commit, Input, Task};
+use domain::{BaseRun, Commit, Input, Task, Verdict};
 use std::sync::Arc;
 
 /// Runs of the project's checks, in sandboxes of their own.
@@ -19,15 +19,13 @@ impl Checks {
     pub(super) async fn verify(&self, task: &Task, n: u32, commit: &Commit, tries: i64) -> Result<Input, Trouble> {
         let spec = self.spec(task, commit, tries).await?;
         match self.sandboxes.verification.verify(&spec).await {
-            Ok(mut verdict) => {
-                verdict.tail = redact::without(verdict.tail);
-                Ok(Input::Verified { n, verdict })
-            }
+            Ok(verdict) => Ok(Input::Verified { n, verdict: redacted(verdict) }),
             // Not the task's own: it is made once more.
             Err(SandboxError::Gone(loss)) => Err(Trouble::later(format!("the checks were cut off: {loss}"))),
             Err(other) => Err(other.into()),
         }
     }
+
     /// The checks on the base, in a fresh sandbox.
     pub(super) async fn base_run(&self, task: &Task, tries: i64) -> Result<Option<BaseRun>, Trouble> {
         let base = base(task)?;
@@ -55,10 +53,46 @@ impl Checks {
     }
 }
 
+/// All of it that code under review has written.
+fn redacted(verdict: Verdict) -> Verdict {
+    let Verdict { missing, mut against_base, tail, .. } = verdict;
+    for item in &mut against_base.new {
+        item.message = redact::without(std::mem::take(&mut item.message));
+        item.test = item.test.take().map(redact::without);
+    }
+    let missing = missing.into_iter().map(redact::without).collect();
+    Verdict { missing, against_base, tail: redact::without(tail), ..verdict }
+}
+
 /// What a sandbox of its own that went away says nothing about: the task's.
 pub(super) fn apart(error: SandboxError) -> Trouble {
     match error {
         SandboxError::Gone(loss) => Trouble::later(format!("a run in a sandbox of its own was cut off: {loss}")),
         other @ (SandboxError::Unavailable(_) | SandboxError::Refused(_) | SandboxError::Limit(_)) => other.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use domain::{Against, Reported};
+
+    #[test]
+    fn no_credential_that_the_checks_print_stays_in_any_word_of_the_verdict() {
+        let token = format!("gh{}_{}", "p", "a1B2".repeat(10));
+        let item: Reported = serde_json::from_value(serde_json::json!({
+            "tool": "pytest", "message": format!("assert '{token}'"), "test": format!("t[{token}]"),
+        }))
+        .unwrap();
+        let verdict = Verdict {
+            tail: token.clone(),
+            missing: vec![format!("t[{token}]")],
+            against_base: Against { new: vec![item], ..Against::default() },
+            looked_for: 3,
+            ..Verdict::default()
+        };
+        let told = redacted(verdict);
+        assert!(!serde_json::to_string(&told).unwrap().contains(&token), "{told:?}");
+        assert_eq!((told.looked_for, told.against_base.new.len(), told.missing.len()), (3, 1, 1));
     }
 }

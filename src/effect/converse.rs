@@ -401,6 +401,7 @@ mod tests {
             text_hash: String::new(),
             edited: false,
             in_advance: false,
+            others: None,
             barred: None,
             verb: Verb::Model { id: "local".into(), among: Vec::new() },
         };

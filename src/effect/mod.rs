@@ -60,6 +60,8 @@ pub struct EffectRunner {
     pub repositories: Arc<Repositories>,
     /// Reads what people say to tasks.
     pub threads: Arc<Threads>,
+    /// What is waited for when the bot ends, because it would be paid for twice.
+    pub paid: Arc<money::Paid>,
     settle_ms: u64,
     lifecycle: Arc<lifecycle::Lifecycle>,
     actions: act::Actions,

@@ -9,9 +9,37 @@ use crate::text::dollars;
 use crate::trouble::Trouble;
 use domain::{PauseReason, Task};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// What is under way now and would be paid for once more if it were broken off.
+#[derive(Debug, Default)]
+pub struct Paid(AtomicUsize);
+
+impl Paid {
+    /// One more, until the guard goes.
+    pub fn one(&self) -> impl Drop + '_ {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        UnderWay(self)
+    }
+
+    /// Whether there is any.
+    pub fn any(&self) -> bool {
+        self.0.load(Ordering::Relaxed) > 0
+    }
+}
+
+struct UnderWay<'a>(&'a Paid);
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        self.0.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
 
 /// What may still be spent.
 pub(super) struct Purse {
+    /// Calls whose answers are waited for when the bot ends.
+    pub paid: Arc<Paid>,
     pub config: Arc<Process>,
     pub store: Store,
     /// Held from the look at what a day may cost until the call is charged.

@@ -7,7 +7,7 @@ use super::here::Here;
 use super::images::Images;
 use super::lifecycle::Lifecycle;
 use super::listeners::Listeners;
-use super::money::Purse;
+use super::money::{Paid, Purse};
 use super::permission::Rulebook;
 use super::pictures::Pictures;
 use super::posts::Posts;
@@ -74,7 +74,9 @@ impl EffectRunner {
     pub fn new(given: Given<'_>) -> Self {
         let speakers = Arc::new(Speakers::new(&given.config, given.models, &given.mark_key));
         let ground = given.ground(&speakers);
+        let paid = Arc::<Paid>::default();
         let purse = Arc::new(Purse {
+            paid: paid.clone(),
             config: given.config.clone(),
             store: given.store.clone(),
             spending: tokio::sync::Mutex::default(),
@@ -91,6 +93,7 @@ impl EffectRunner {
             checks: ground.checks,
             lifecycle: ground.lifecycle,
             threads: given.threads,
+            paid,
         }
     }
 }

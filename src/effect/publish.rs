@@ -80,7 +80,7 @@ impl Publisher {
                 Input::WorkKept { commit }
             }
             Captured::Unchanged { .. } => Input::WorkKept { commit: parent },
-            Captured::Refused { reasons } => Input::WorkNotKept { reasons },
+            Captured::Refused { reasons } => Input::WorkNotKept { reasons: reasons.into_iter().map(without).collect() },
         })
     }
 

@@ -67,6 +67,7 @@ impl Replies {
         };
         let call = u32::try_from(calls(&log, None)).unwrap_or(u32::MAX).saturating_add(1);
         let key = |what: &str| format!("reply:{what}:{}:{number}:{}:{}", task.id, self.epoch, row.tries);
+        let _paid = self.purse.paid.one();
         {
             let _one = self.purse.spending.lock().await;
             if self.purse.spent(task, ready.worst_micro_usd).await?.is_some() {

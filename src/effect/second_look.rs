@@ -60,6 +60,7 @@ impl SecondLook {
             return Ok(false);
         };
         let key = |what: &str| format!("look:{what}:{}:{n}:{}:{}", task.id, self.epoch, row.tries);
+        let _paid = self.purse.paid.one();
         {
             let _one = self.purse.spending.lock().await;
             if self.purse.spent(task, ready.worst_micro_usd).await?.is_some() {

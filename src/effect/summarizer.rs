@@ -97,6 +97,7 @@ impl Summarizer {
     ) -> Result<Came, Trouble> {
         let Question { of, trust, ready, speaker, most } = question;
         let key = |what: &str| format!("summary:{what}:{}:{}:{}:{tries}", task.id, name(&of), self.epoch);
+        let _paid = self.purse.paid.one();
         {
             let _one = self.purse.spending.lock().await;
             if self.purse.spent(task, ready.worst_micro_usd).await?.is_some() {

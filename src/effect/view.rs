@@ -6,7 +6,7 @@ use crate::checkpoint::overlap;
 use crate::checkpoint::reached::reached;
 use crate::checkpoint::view::CheckpointView;
 use crate::trouble::Trouble;
-use domain::{Event, Task};
+use domain::{Event, Task, TaskKind};
 
 impl Talk {
     /// Everything the review of checkpoint `n` says; `last` marks the final one.
@@ -16,6 +16,7 @@ impl Talk {
         let since = start(&log, n).checked_sub(1).and_then(|at| times.get(at)).copied().unwrap_or(0);
         let note = self.config.egress.upload_note_kib.saturating_mul(1024);
         let reached = reached(&self.store.egress(task.id).await?, since, note);
+        let repository = task.request.as_ref().map(|request| request.repository.as_str()).unwrap_or_default();
         let around = Around {
             compare_url: self.compare_url(task),
             blocked: reached.blocked,
@@ -24,6 +25,7 @@ impl Talk {
             priced: self.speakers.of(task).each().iter().any(|it| it.model.price() != crate::llm::Price::default()),
             scripted: self.speakers.of(task).each().iter().any(|it| it.model.scripted()),
             last,
+            approvals: if task.kind == TaskKind::Plan { 1 } else { self.config.approvals_of(repository) },
         };
         Ok(gather(task, &log, n, around))
     }

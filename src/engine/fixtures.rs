@@ -75,6 +75,7 @@ pub(super) fn decided(verb: Verb, n: u32) -> Event {
         text_hash: String::new(),
         edited: false,
         in_advance: false,
+        others: None,
         barred: None,
         verb,
     };

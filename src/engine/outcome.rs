@@ -81,10 +81,11 @@ pub(super) fn render(
     {
         text.push_str("\nNote: it was written, and what was written has a mistake; the place is below.");
     }
-    if outcome.text.contains("\r\n") {
+    let plain = text::is_plain(&outcome.text);
+    if !plain && outcome.text.contains("\r\n") {
         text.push_str("\nNote: lines end with CR LF.");
     }
-    if outcome.text.chars().any(|c| text::is_hidden(c) && !matches!(c, '\n' | '\t' | '\r' | '\u{1b}')) {
+    if !plain && outcome.text.chars().any(|c| text::is_hidden(c) && !matches!(c, '\n' | '\t' | '\r' | '\u{1b}')) {
         text.push_str(
             "\nNote: characters that nobody sees are shown as \\u{…}; the file holds the characters themselves.",
         );

@@ -311,6 +311,7 @@ impl Text {
             text_hash: text_hash(&self.body),
             edited: self.edited,
             in_advance: false,
+            others: None,
             barred: None,
             verb: self.verb.clone(),
         }

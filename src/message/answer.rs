@@ -57,6 +57,15 @@ pub fn stale(login: &str, reason: &str) -> String {
     )
 }
 
+/// One approval of several.
+pub fn others_awaited(login: &str, n: u32, left: u8) -> String {
+    let people = if left == 1 { "one more person".to_owned() } else { format!("{left} more people") };
+    format!(
+        "{}: your approval of checkpoint {n} counts. In this repository {people} who may write must approve it too, before the work goes on. It stops counting if it is edited or taken back, or if you lose the right to write.",
+        code(login)
+    )
+}
+
 /// A bare `/approve` right after somebody else decided.
 pub fn doubtful(login: &str, n: u32) -> String {
     format!(

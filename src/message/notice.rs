@@ -14,6 +14,7 @@ pub fn notice(notice: &Notice, about: &About<'_>) -> String {
         Notice::AlreadyLive => answer::already_live(about),
         Notice::Edited { login } => answer::edited(login),
         Notice::Stale { login, reason } => answer::stale(login, reason),
+        Notice::OthersAwaited { login, n, left } => answer::others_awaited(login, *n, *left),
         Notice::Doubtful { login, n } => answer::doubtful(login, *n),
         Notice::NameTheCommit { login, commit } => answer::name_the_commit(login, commit.as_str()),
         Notice::Status => answer::status(about),

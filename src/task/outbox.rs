@@ -11,7 +11,6 @@ use crate::supervise::{Works, caught};
 use crate::trouble::{No, Trouble};
 use domain::{Again, Failure, Input, Notice, Queue, Task, TaskId};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use tokio::sync::{Notify, mpsc, watch};
 use tokio_util::sync::CancellationToken;
@@ -68,8 +67,6 @@ pub struct Outbox {
     barrier: watch::Receiver<Standing>,
     works: Works,
     cut: Option<Cut>,
-    /// Effects under way that cost something each time they are tried.
-    paid: AtomicUsize,
     /// Effects that the forge denied, by row.
     refusals: Refusals<i64>,
     stopping: CancellationToken,
@@ -92,7 +89,6 @@ impl Outbox {
             barrier,
             works,
             cut,
-            paid: AtomicUsize::new(0),
             refusals: Refusals::default(),
             stopping,
         })
@@ -130,7 +126,7 @@ impl Outbox {
     pub async fn settle(&self, patience: Patience) -> bool {
         let began = Instant::now();
         while !self.workers.is_empty() {
-            let paid = self.paid.load(Ordering::Relaxed) > 0;
+            let paid = self.effects.paid.any();
             if began.elapsed() >= if paid { patience.paid.max(patience.all) } else { patience.all } {
                 return false;
             }
@@ -271,7 +267,7 @@ impl Outbox {
                 (None, _) => std::future::pending().await,
             }
         };
-        let _paid = (row.effect.needs().again == Again::Charged).then(|| Paid::count(&self.paid));
+        let _paid = (row.effect.needs().again == Again::Charged).then(|| self.effects.paid.one());
         let began = Instant::now();
         let kind = row.effect.kind();
         let called_off = async {
@@ -414,22 +410,6 @@ impl Outbox {
             self.machine.feed(row.task, &key, Input::Noticed { notice }, None).await?;
         }
         Ok(())
-    }
-}
-
-/// Counted for as long as it lives.
-struct Paid<'a>(&'a AtomicUsize);
-
-impl<'a> Paid<'a> {
-    fn count(all: &'a AtomicUsize) -> Self {
-        all.fetch_add(1, Ordering::Relaxed);
-        Self(all)
-    }
-}
-
-impl Drop for Paid<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

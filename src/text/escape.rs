@@ -15,6 +15,17 @@ pub fn is_hidden(c: char) -> bool {
         || code & 0xFFFE == 0xFFFE
 }
 
+/// Whether nothing but printable ASCII, line feeds and tabs stands in it, as in most outputs: nothing in it is hidden then.
+pub fn is_plain(text: &str) -> bool {
+    // Without an early end inside a piece the compiler compares many bytes at once.
+    let plain = |piece: &[u8]| piece.iter().fold(true, |all, byte| all & is_plain_byte(*byte));
+    text.as_bytes().chunks(256).all(plain)
+}
+
+fn is_plain_byte(byte: u8) -> bool {
+    matches!(byte, b' '..=b'~' | b'\n' | b'\t')
+}
+
 fn push_escaped(out: &mut String, c: char) {
     match c {
         '\n' => out.push_str("\\n"),
@@ -38,7 +49,10 @@ pub fn one_line(text: &str) -> String {
 }
 
 fn shown(text: &str, lines: bool) -> String {
-    let plain = |byte: u8| matches!(byte, b' '..=b'~') || lines && matches!(byte, b'\n' | b'\t');
+    if lines && is_plain(text) {
+        return text.to_owned();
+    }
+    let plain = |byte: u8| is_plain_byte(byte) && (lines || byte >= b' ');
     let mut out = String::with_capacity(text.len());
     let (mut before, mut rest) = (' ', text);
     loop {

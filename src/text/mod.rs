@@ -16,7 +16,7 @@ mod tests;
 
 pub use credentials::{PATTERNS as CREDENTIALS, PLACE as CREDENTIAL_PLACE, redacted, redacted_diff};
 pub use document::document;
-pub use escape::{cut, is_hidden, one_line, plain_line, visible};
+pub use escape::{cut, is_hidden, is_plain, one_line, plain_line, visible};
 pub use host::{HostName, host_name, rule_shown};
 pub use markdown::{MAX_INLINE, MAX_LINE, code, fence, plain_cell, prose, prose_cell, ticks};
 pub use template::{is_templated, untemplated};

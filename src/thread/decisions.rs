@@ -5,7 +5,7 @@ use super::{Threads, words};
 use crate::config::process::Repository;
 use crate::forge::{Comment, Review, own_remarks, review_hash, text_hash};
 use crate::trouble::Trouble;
-use domain::{Access, Commit, Decision, Source, State, Task, TaskKind, Verb};
+use domain::{Access, Commit, Decision, Others, Source, State, Task, TaskKind, Verb};
 use std::collections::HashMap;
 
 impl Threads {
@@ -52,7 +52,37 @@ impl Threads {
             self.look_up(entry, &mut decision.verb).await?;
             decision.barred = self.barred_here(task, decision);
         }
+        let needed = self.config.approvals_of(&entry.key).saturating_sub(1);
+        let approves = |decision: &Decision| matches!(decision.verb, Verb::Approve { .. });
+        if needed > 0 && found.iter().any(approves) {
+            self.beside_others(entry, (task, thread), needed, &mut found).await?;
+        }
         Ok(found)
+    }
+
+    /// Where one approval is not enough: puts beside each those that came before it, as they read now.
+    async fn beside_others(
+        &self,
+        entry: &Repository,
+        (task, thread): (&Task, &Thread),
+        needed: u8,
+        found: &mut [Decision],
+    ) -> Result<(), Trouble> {
+        let held: Vec<Source> =
+            task.unjudged.iter().filter(|source| found.iter().all(|it| it.source != **source)).cloned().collect();
+        let mut earlier = match held.is_empty() {
+            true => Vec::new(),
+            // Those have others beside them as well, which say nothing new.
+            false => Box::pin(self.decisions(entry, task, thread, Some(&held))).await?,
+        };
+        earlier.extend(found.iter().cloned());
+        earlier.retain(|decision| matches!(decision.verb, Verb::Approve { .. }));
+        earlier.iter_mut().for_each(|decision| decision.others = None);
+        for decision in found.iter_mut().filter(|it| matches!(it.verb, Verb::Approve { .. })) {
+            let before = earlier.iter().filter(|other| other.number < decision.number);
+            decision.others = Some(Box::new(Others { needed, approvals: before.cloned().collect() }));
+        }
+        Ok(())
     }
 
     /// As [`Threads::barred`], of all that the words do to this task: a new attempt ends it, and `/fix` under a plan's answer approves it.
@@ -87,6 +117,7 @@ impl Threads {
             text_hash: text_hash(&comment.body),
             edited: self.comment_edited(entry, comment).await?,
             in_advance: false,
+            others: None,
             barred: None,
             verb: self.asked(task, comment),
         })
@@ -135,6 +166,7 @@ impl Threads {
             text_hash: review_hash(review, &inline),
             edited: self.review_edited(entry, review, &remarks).await?,
             in_advance: false,
+            others: None,
             barred: None,
             verb,
         }))

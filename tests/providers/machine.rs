@@ -227,6 +227,7 @@ impl Drive<'_> {
             text_hash: String::new(),
             edited: false,
             in_advance: false,
+            others: None,
             barred: None,
             verb,
         };

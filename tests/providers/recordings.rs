@@ -98,6 +98,7 @@ fn approved(n: u32) -> Event {
         text_hash: String::new(),
         edited: false,
         in_advance: false,
+        others: None,
         barred: None,
         verb: Verb::approve(),
     };

@@ -1,6 +1,7 @@
 //! Who decides about what, and once.
 
 use crate::world::{FIX, REPO, World, next_second};
+use devforge::Access;
 use domain::Event;
 
 async fn at_review(world: &World) -> (u64, String) {
@@ -202,4 +203,37 @@ async fn a_review_that_somebody_edited_is_posted_again_whole() {
     world.until("the new one", |task| task.checkpoint().is_some_and(|c| c.n == 2)).await;
     world.approve().await;
     world.until_state("final-review").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn where_two_people_approve_one_of_them_is_not_enough_also_after_a_kill() {
+    let mut world = World::new(FIX).await;
+    world.forge.add_person("carol", "secret").expect("a person");
+    world.forge.add_collaborator(REPO, "carol", Access::Write).expect("a right");
+    world.reconfigure(|text| text + "[repositories.checkpoint]\napprovals = 2\n").await;
+    world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    let task = world.until_state("awaiting-review").await;
+    let pull = task.pull.expect("a pull request");
+    world.until_said(pull, "**Answer** (`alice` is asked) (2 people have to approve)").await;
+    world.approve().await;
+    world.until_said(pull, "one more person who may write must approve it too").await;
+    world.kill();
+    world.start().await;
+    world.alice().comment(REPO, pull, "/approve").expect("said");
+    world.until("the second approval of the same person", |task| task.unjudged.len() == 2).await;
+    assert_eq!(world.task().await.state.name(), "awaiting-review");
+    world.forge.as_person("carol").comment(REPO, pull, "/approve").expect("said");
+    let task = world.until_state("final-review").await;
+    assert_eq!(task.checkpoints.len(), 2);
+    // Of the final review the first one is taken back: it does not count when the second comes.
+    let commit = task.checkpoint().and_then(|c| c.commit.clone()).expect("a commit");
+    let first = world.alice().comment(REPO, pull, &format!("/approve {}", commit.as_str())).expect("said");
+    world.until("a first approval", |task| task.unjudged.len() == 1).await;
+    next_second().await;
+    world.alice().edit_comment(REPO, first, "never mind").expect("edited");
+    world.forge.as_person("carol").comment(REPO, pull, &format!("/approve {}", commit.as_str())).expect("said");
+    world.until("another first approval", |task| task.unjudged.len() == 2).await;
+    assert_eq!(world.task().await.state.name(), "final-review");
+    world.approve().await;
+    world.until_state("approved").await;
 }

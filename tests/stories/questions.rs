@@ -4,6 +4,7 @@ use crate::world::{FIX, REPO, World};
 use caisson::store::CostBy;
 use caisson::task::Boundary;
 use domain::Event;
+use std::time::Duration;
 
 /// A question is a conversation of its own, so its answer is the recording's first.
 const ANSWERS: &str = r#"
@@ -83,4 +84,22 @@ async fn a_remark_that_asks_the_bot_by_name_is_answered_and_a_kill_asks_no_third
     let said = world.said(pull).await;
     assert_eq!(said.iter().filter(|text| text.contains("from the task's log and files")).count(), 1, "{said:#?}");
     assert!(world.task().await.remarks.is_empty(), "a question is no remark for the agent");
+}
+
+/// Broken off, its answer would be paid for and asked for again.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_that_is_paid_for_is_waited_for_when_the_bot_ends() {
+    let mut world = World::new(FIX).await;
+    world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    let pull = world.until_state("awaiting-review").await.pull.expect("a pull request");
+    let before = world.model.asked().len();
+    world.model.set_thinks(Duration::from_secs(3));
+    world.alice().comment(REPO, pull, "/ask what is done?").expect("said");
+    world.until("a question to the model", |_| world.model.asked().len() > before).await;
+    world.stop_within(Duration::from_millis(200)).await;
+    let replied = |event: &Event| matches!(event, Event::Replied { .. });
+    assert!(world.log().await.iter().any(replied), "it was stored");
+    world.start().await;
+    world.until_said(pull, "from the task's log and files").await;
+    assert_eq!(world.model.asked().len(), before + 1, "and was not asked for twice");
 }

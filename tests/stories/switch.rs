@@ -2,12 +2,13 @@
 
 use async_trait::async_trait;
 use caisson::llm::{Deltas, Facts, Model, ModelError, ModelRequest, ModelResponse, Price};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 /// A model that can be out of reach, what it costs, and the requests it got.
 #[derive(Clone, Default)]
-pub struct Switch(Arc<AtomicBool>, Arc<Mutex<Price>>, Arc<Mutex<Vec<ModelRequest>>>);
+pub struct Switch(Arc<AtomicBool>, Arc<Mutex<Price>>, Arc<Mutex<Vec<ModelRequest>>>, Arc<AtomicU64>);
 
 impl Switch {
     pub fn set_away(&self, away: bool) {
@@ -17,6 +18,11 @@ impl Switch {
     /// Micro-dollars for a million tokens.
     pub fn set_price(&self, input: u64, output: u64) {
         *self.1.lock().expect("whole") = Price { input, output, cache_read: input, cache_write: input };
+    }
+
+    /// How long it thinks before each answer.
+    pub fn set_thinks(&self, time: Duration) {
+        self.3.store(u64::try_from(time.as_millis()).expect("short"), Ordering::SeqCst);
     }
 
     /// Every request so far, oldest first.
@@ -46,6 +52,7 @@ impl Model for Switched {
 
     async fn respond(&self, request: &ModelRequest, deltas: &dyn Deltas) -> Result<ModelResponse, ModelError> {
         self.away.2.lock().expect("whole").push(request.clone());
+        tokio::time::sleep(Duration::from_millis(self.away.3.load(Ordering::SeqCst))).await;
         match self.away.0.load(Ordering::SeqCst) {
             true => Err(ModelError::Unavailable("away".to_owned())),
             false => self.model.respond(request, deltas).await,

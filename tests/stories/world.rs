@@ -233,11 +233,14 @@ impl World {
 
     /// Ends the bot as SIGTERM does.
     pub async fn stop(&mut self) {
+        self.stop_within(Duration::from_secs(20)).await;
+    }
+
+    /// As [`World::stop`], but what costs nothing is waited for no longer than this.
+    pub async fn stop_within(&mut self, all: Duration) {
         if let Some((runtime, bot)) = self.bot.take() {
-            runtime
-                .spawn(bot.stop(caisson::bot::Patience { all: Duration::from_secs(20), paid: Duration::from_secs(20) }))
-                .await
-                .expect("stopped");
+            let patience = caisson::bot::Patience { all, paid: PATIENCE };
+            runtime.spawn(bot.stop(patience)).await.expect("stopped");
             end(runtime);
         }
     }

@@ -7,7 +7,11 @@ impl Task {
     #[expect(clippy::wildcard_enum_match_arm)]
     pub(super) fn apply_decision(&mut self, event: &Event) {
         match event {
-            Event::DecisionHeld { source, .. } => self.unjudged.push(source.clone()),
+            Event::DecisionHeld { source, .. } => {
+                if !self.unjudged.contains(source) {
+                    self.unjudged.push(source.clone());
+                }
+            }
             Event::DecisionUsed { decision, n } => self.use_decision(decision, *n),
             Event::HostAllowed { host, repo, decision } => {
                 self.hosts.retain(|grant| grant.host != *host);

@@ -34,7 +34,8 @@ fn judge(draft: &Draft, given: &Advance, fresh: Option<&Decision>, commit: &Comm
         in_advance && !d.edited && d.text_hash == given.text_hash && d.source == given.source
     };
     let decision = fresh.filter(same).filter(|d| d.poster.id == given.poster.id).ok_or(Ending::Withdrawn)?;
-    if decision.right < Access::Write || decision.barred.is_some() {
+    // Given when one person's was enough: it is none any more.
+    if decision.right < Access::Write || decision.barred.is_some() || decision.others.is_some() {
         return Err(Ending::NoRight);
     }
     if decision.head.as_ref() != Some(commit) {

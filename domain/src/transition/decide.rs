@@ -5,6 +5,7 @@ use crate::{
     Access, Checkpoint, Commit, Decision, Effect, End, Event, NO_RIGHT, NOT_AMONG, Notice, Source, State, TaskKind,
     Verb,
 };
+use std::collections::BTreeSet;
 
 /// Fewer digits of a commit name nothing.
 const SHORTEST_COMMIT: usize = 7;
@@ -176,7 +177,42 @@ fn judge(draft: &mut Draft, decision: &Decision, words: Option<String>) {
     {
         return draft.refuse(decision, &reason, notice);
     }
+    if awaits_others(draft, decision, &checkpoint) {
+        return;
+    }
     accept(draft, decision, &checkpoint, words);
+}
+
+/// Holds an approval that is not enough by itself. A plan's answer is one person's to approve.
+fn awaits_others(draft: &mut Draft, decision: &Decision, at: &Checkpoint) -> bool {
+    let Some(others) = decision.others.as_ref().filter(|_| draft.task.kind != TaskKind::Plan) else { return false };
+    let Verb::Approve { next, .. } = &decision.verb else { return false };
+    let login = decision.poster.login.clone();
+    if *next > 0 {
+        let reason = "more than one person approves here, and each of them one checkpoint at a time".to_owned();
+        draft.refuse(decision, &reason.clone(), Notice::Stale { login, reason });
+        return true;
+    }
+    let counts = |other: &&Decision| {
+        matches!(other.verb, Verb::Approve { next: 0, .. })
+            && other.number > at.number
+            && !other.edited
+            && other.right >= Access::Write
+            && other.barred.is_none()
+            && other.poster.id != decision.poster.id
+            && approves(draft, other, at).is_ok()
+    };
+    let people: BTreeSet<i64> = others.approvals.iter().filter(counts).map(|other| other.poster.id).collect();
+    let left = usize::from(others.needed).saturating_sub(people.len());
+    if left == 0 {
+        return false;
+    }
+    if !draft.task.unjudged.contains(&decision.source) {
+        let left = u8::try_from(left).unwrap_or(u8::MAX);
+        draft.answer(decision, Notice::OthersAwaited { login, n: at.n, left });
+    }
+    draft.emit(Event::DecisionHeld { source: decision.source.clone(), number: decision.number });
+    true
 }
 
 fn stale(login: &str, reason: String) -> (String, Notice) {

@@ -83,6 +83,7 @@ pub fn approval(number: i64) -> Decision {
         text_hash: String::new(),
         edited: false,
         in_advance: false,
+        others: None,
         barred: None,
         verb: Verb::approve(),
     }

@@ -155,6 +155,52 @@ fn a_bare_approve_just_after_somebody_elses_decision_is_asked_about() {
     assert_eq!(walk.task.state.name(), "running");
 }
 
+/// Of person 8, where two approve; beside it what was held.
+fn second(number: i64, approvals: Vec<Decision>) -> Decision {
+    let others = Some(Box::new(Others { needed: 1, approvals }));
+    Decision { poster: person(8), others, ..approval(number) }
+}
+
+#[test]
+fn where_two_approve_the_first_is_held_and_the_second_lets_it_go_on() {
+    let first = || Decision { poster: person(7), ..second(101, Vec::new()) };
+    let mut walk = Walk::at_checkpoint();
+    walk.decide(first());
+    assert_eq!(walk.notice(), Some(&Notice::OthersAwaited { login: "p7".into(), n: 1, left: 1 }));
+    assert_eq!((walk.task.state.name(), walk.task.unjudged.len()), ("awaiting-review", 1));
+    let again = Decision { source: Source::Review(102), number: 102, ..second(102, vec![approval(101)]) };
+    walk.decide(Decision { poster: person(7), ..again });
+    assert_eq!((walk.task.state.name(), walk.task.unjudged.len()), ("awaiting-review", 2), "twice the same person");
+    walk.decide(second(103, vec![approval(101), approval(102)]));
+    assert_eq!((walk.task.state.name(), walk.task.unjudged.len()), ("running", 0));
+}
+
+#[test]
+fn an_approval_that_does_not_stand_any_more_is_no_second_one() {
+    let reads: [fn(&mut Decision); 7] = [
+        |it| it.edited = true,
+        |it| it.right = Access::Read,
+        |it| it.barred = Some("admins".into()),
+        |it| it.number = 100,
+        |it| it.head = Some(commit(&"2".repeat(40))),
+        |it| it.verb = Verb::Changes { items: Vec::new() },
+        |it| it.verb = Verb::Approve { checkpoint: Some(4), commit: None, next: 0 },
+    ];
+    for read in reads {
+        let mut walk = Walk::at_checkpoint();
+        walk.decide(Decision { poster: person(7), ..second(101, Vec::new()) });
+        let mut earlier = approval(101);
+        read(&mut earlier);
+        walk.decide(second(103, vec![earlier]));
+        assert_eq!((walk.task.state.name(), walk.task.unjudged.len()), ("awaiting-review", 2));
+    }
+    let mut walk = Walk::at_checkpoint();
+    let early = Verb::Approve { checkpoint: None, commit: None, next: 2 };
+    walk.decide(Decision { verb: early, ..second(101, Vec::new()) });
+    assert!(matches!(walk.notice(), Some(Notice::Stale { reason, .. }) if reason.contains("one checkpoint at a time")));
+    assert!(walk.task.unjudged.is_empty());
+}
+
 #[test]
 fn the_final_approval_names_its_commit() {
     let mut walk = Walk::at_final();

@@ -140,6 +140,7 @@ pub fn changes() -> Event {
         text_hash: String::new(),
         edited: false,
         in_advance: false,
+        others: None,
         barred: None,
         verb: Verb::Changes { items },
     };

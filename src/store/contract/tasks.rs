@@ -105,6 +105,7 @@ pub async fn a_repositorys_hosts_are_kept_until_they_are_taken_back(fresh: Fresh
             text_hash: String::new(),
             edited: false,
             in_advance: false,
+            others: None,
             barred: None,
             verb,
         };
