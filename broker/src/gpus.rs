@@ -19,7 +19,7 @@ pub enum Gpus {
 }
 
 impl Gpus {
-    /// What the engine is asked for. Only a task's container gets any: where foreign objects are judged, a commit verified, a
+    /// What the engine is asked for. Only a task's container gets any: where untrusted objects are judged, a commit verified, a
     /// project set up or the barrier proven, a driver of the kernel has no place.
     pub fn requests(&self, purpose: Purpose) -> Option<Vec<DeviceRequest>> {
         let (count, ids) = match self {

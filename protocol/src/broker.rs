@@ -41,65 +41,65 @@ pub const RUNNER: &str = "/opt/caisson/caisson-runner";
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Request {
-    /// BrokerAnswer: [`EngineInfo`].
+    /// Answer: [`EngineInfo`].
     Hello {
         /// The client's [`VERSION`].
         version: u32,
     },
-    /// BrokerAnswer: null. A container of that name with the same spec is fine; with another one it is a conflict.
+    /// Answer: null. A container of that name with the same spec is fine; with another one it is a conflict.
     Create(ContainerSpec),
-    /// BrokerAnswer: null. Already running is fine.
+    /// Answer: null. Already running is fine.
     Start {
         /// Name of the container, as in [`ContainerSpec::name`].
         name: String,
     },
-    /// BrokerAnswer: null, then the raw stream; an older stream of the same container ends. One that does not run, or is paused,
+    /// Answer: null, then the raw stream; an older stream of the same container ends. One that does not run, or is paused,
     /// is a conflict.
     Attach {
         /// Name of the container, as in [`ContainerSpec::name`].
         name: String,
     },
-    /// BrokerAnswer: null. Already paused is fine.
+    /// Answer: null. Already paused is fine.
     Pause {
         /// Name of the container, as in [`ContainerSpec::name`].
         name: String,
     },
-    /// BrokerAnswer: null. Not paused is fine.
+    /// Answer: null. Not paused is fine.
     Unpause {
         /// Name of the container, as in [`ContainerSpec::name`].
         name: String,
     },
-    /// BrokerAnswer: null. Kills at once; not running is fine.
+    /// Answer: null. Kills at once; not running is fine.
     Stop {
         /// Name of the container, as in [`ContainerSpec::name`].
         name: String,
     },
-    /// BrokerAnswer: null. Kills and removes the container and its workspace; gone is fine.
+    /// Answer: null. Kills and removes the container and its workspace; gone is fine.
     Remove {
         /// Name of the container, as in [`ContainerSpec::name`].
         name: String,
     },
-    /// BrokerAnswer: [`ContainerInfo`] or null.
+    /// Answer: [`ContainerInfo`] or null.
     Inspect {
         /// Name of the container, as in [`ContainerSpec::name`].
         name: String,
     },
-    /// BrokerAnswer: array of [`ContainerInfo`], this installation's only.
+    /// Answer: array of [`ContainerInfo`], this installation's only.
     List,
-    /// BrokerAnswer: [`ImageInfo`], or null when the engine does not have it.
+    /// Answer: [`ImageInfo`], or null when the engine does not have it.
     Image {
         /// Reference of an image the operator listed, for containers or for the router.
         reference: String,
     },
-    /// BrokerAnswer: [`RouterInfo`]. Holder, subnets, firewall and router exist and run afterwards.
+    /// Answer: [`RouterInfo`]. Holder, subnets, firewall and router exist and run afterwards.
     RouterEnsure(RouterSpec),
-    /// BrokerAnswer: null, then the raw stream of the router.
+    /// Answer: null, then the raw stream of the router.
     RouterAttach,
-    /// BrokerAnswer: null. Starts the router anew beside its holder; networks stay.
+    /// Answer: null. Starts the router anew beside its holder; networks stay.
     RouterRestart,
-    /// BrokerAnswer: null. Kills the router alone: every sandbox reaches nothing until it is ensured again. Not running is fine.
+    /// Answer: null. Kills the router alone: every sandbox reaches nothing until it is ensured again. Not running is fine.
     RouterStop,
-    /// BrokerAnswer: text. What the runner's probe found for this plan (`protocol::probe::Plan` as JSON) as the router's user in the
+    /// Answer: text. What the runner's probe found for this plan (`protocol::probe::Plan` as JSON) as the router's user in the
     /// router's network namespace, without the router between; it runs in a container of `image` that is removed at once.
     RouterProbe {
         /// Reference of a container image the operator listed.
@@ -107,23 +107,23 @@ pub enum Request {
         /// The plan as JSON, at most 64 KiB.
         plan: String,
     },
-    /// BrokerAnswer: [`crate::host::Network`], of the machine that the engine runs on. `image` is the router's.
+    /// Answer: [`crate::host::Network`], of the machine that the engine runs on. `image` is the router's.
     Host {
         /// Reference of a router image the operator listed.
         image: String,
     },
-    /// BrokerAnswer: null, then the raw stream of a listener in that machine's network namespace, in the words of [`crate::host`]. It ends
+    /// Answer: null, then the raw stream of a listener in that machine's network namespace, in the words of [`crate::host`]. It ends
     /// with the stream.
     HostListen {
         /// Reference of a router image the operator listed.
         image: String,
     },
-    /// BrokerAnswer: true when no such mirror is left; false while a container still has it.
+    /// Answer: true when no such mirror is left; false while a container still has it.
     RemoveMirror {
         /// Name of the mirror, as in [`ContainerSpec::mirror`].
         name: String,
     },
-    /// BrokerAnswer: array of the names removed: containers of this installation that `keep` does not list and what they left, and
+    /// Answer: array of the names removed: containers of this installation that `keep` does not list and what they left, and
     /// mirrors that `mirrors` does not list and no container has.
     Reap {
         /// Names of the containers that stay.
@@ -139,7 +139,7 @@ pub enum Request {
 pub enum Purpose {
     /// An agent works in it.
     Task,
-    /// Foreign git objects are checked in it.
+    /// Untrusted git objects are checked in it.
     Quarantine,
     /// The project's own checks run in it.
     Verify,

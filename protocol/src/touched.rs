@@ -11,7 +11,7 @@ pub const MOST_READ: usize = 50;
 /// Bytes of all names together.
 pub const MOST_BYTES: usize = 16 << 10;
 
-/// Files (regular ones and links, no directories), by their paths in the workspace in lossy UTF-8. Nothing below a `.git`. Foreign.
+/// Files (regular ones and links, no directories), by their paths in the workspace in lossy UTF-8. Nothing below a `.git`. Untrusted.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Touched {
     /// Were not there before. A file that was moved is here by its new name and in `deleted` by its old one.

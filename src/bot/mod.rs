@@ -93,7 +93,7 @@ pub struct Parts {
     pub hook_secrets: HashMap<String, Vec<Secret>>,
     /// Renders what `/metrics` answers.
     pub metrics: PrometheusHandle,
-    /// No task starts, and no foreign code runs, before it says so.
+    /// No task starts, and no untrusted code runs, before it says so.
     pub barrier: watch::Receiver<Standing>,
     /// What `/readyz` says of works that failed; also of those that run beside the bot.
     pub works: Works,

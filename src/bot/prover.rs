@@ -39,7 +39,7 @@ pub async fn barrier_key(config: &Process, broker: &dyn Broker) -> Result<Key, U
     key(config, broker, &[]).await
 }
 
-/// Every hardening profile that foreign code may run in: verification and quarantine stay sealed.
+/// Every hardening profile that untrusted code may run in: verification and quarantine stay sealed.
 fn profiles(config: &Process) -> Vec<&'static str> {
     match config.sandbox.hardening {
         Hardening::Sealed => vec![Hardening::Sealed.word()],

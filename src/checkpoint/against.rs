@@ -1,6 +1,6 @@
 //! What the checks report that they did not report on the base: the part of a review that says so.
 //!
-//! Owns its words and how many reports are shown. Every report is foreign: it stands in code or as plain text of one line. Tests: below.
+//! Owns its words and how many reports are shown. Every report is untrusted: it stands in code or as plain text of one line. Tests: below.
 
 use std::fmt::Write as _;
 

@@ -1,6 +1,6 @@
 //! Candidates that were tried in copies of the last commit: how many there were, how each ended, and what each would have changed.
 //!
-//! Owns gathering them from the log and showing them folded; both pure. What they hold is foreign. Tests: below.
+//! Owns gathering them from the log and showing them folded; both pure. What they hold is untrusted. Tests: below.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

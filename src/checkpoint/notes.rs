@@ -1,4 +1,4 @@
-//! Inline notes on changed lines: few, and only where a line deserves a second look. Ours, with foreign text as code.
+//! Inline notes on changed lines: few, and only where a line deserves a second look. Ours, with untrusted text as code.
 
 use super::diff::{Hunk, added_lines};
 use super::view::{ActionLine, ActionResult, CheckpointView};

@@ -1,6 +1,6 @@
 //! From the router's log of a task to what its review says: what was refused, and where much was sent. Pure.
 //!
-//! Whatever a line holds is foreign. Tests: at the end of this file, from lines to text.
+//! Whatever a line holds is untrusted. Tests: at the end of this file, from lines to text.
 
 use super::view::{BlockedLine, UploadLine};
 use crate::egress::Line;

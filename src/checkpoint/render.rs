@@ -1,6 +1,6 @@
 //! From a view to the review's Markdown. Pure.
 //!
-//! Whatever is foreign goes through `text`; whatever is cut is named. The mark is added by the effect that posts.
+//! Whatever is untrusted goes through `text`; whatever is cut is named. The mark is added by the effect that posts.
 //! Tests: `src/checkpoint/tests.rs` (snapshots, and a hostile view through a Markdown parser).
 
 use super::touched;

@@ -7,7 +7,7 @@ use domain::{Event, Item, Task, VerdictKind};
 const MOST: usize = 20;
 const LONGEST: usize = 600;
 
-/// One line each, in the order of the log: what was claimed, what people asked for, what the checks said, what did not work. Foreign.
+/// One line each, in the order of the log: what was claimed, what people asked for, what the checks said, what did not work. Untrusted.
 pub fn tried(task: &Task, log: &[Event]) -> Vec<String> {
     let mut all = Vec::new();
     for event in log {

@@ -11,13 +11,13 @@ pub struct ActionLine {
     pub n: u32,
     /// The tool's name: `bash`, `edit_file`, …
     pub kind: String,
-    /// Foreign: its main argument — the command, the path, the address.
+    /// Untrusted: its main argument — the command, the path, the address.
     pub what: String,
-    /// Foreign: paths of the files that it gave new texts, by name or, a command, as its sandbox told it.
+    /// Untrusted: paths of the files that it gave new texts, by name or, a command, as its sandbox told it.
     pub wrote: Vec<String>,
     /// How it ended; [`ActionResult::Interrupted`] also where the log has no end of it.
     pub result: ActionResult,
-    /// Foreign: the first mistake in what it wrote, as the sandbox told it.
+    /// Untrusted: the first mistake in what it wrote, as the sandbox told it.
     pub mistake: Option<String>,
     /// What a command did to files, as its sandbox told it; none where it did nothing to any, and for what names its files itself.
     pub touched: Option<TouchedFiles>,
@@ -26,7 +26,7 @@ pub struct ActionLine {
 /// Files that a command touched.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TouchedFiles {
-    /// The first ones, each with a sign of ours: `+` new, `±` changed, `−` gone. The paths are foreign.
+    /// The first ones, each with a sign of ours: `+` new, `±` changed, `−` gone. The paths are untrusted.
     pub named: Vec<(char, String)>,
     /// How many more.
     pub more: u64,
@@ -51,11 +51,11 @@ pub enum ActionResult {
         /// Lines removed.
         removed: u64,
     },
-    /// A command's end. `note` is foreign (a test summary); `failed`: it sums up a failure; `ms` is how long it ran.
+    /// A command's end. `note` is untrusted (a test summary); `failed`: it sums up a failure; `ms` is how long it ran.
     Exited {
         /// The exit code.
         code: i32,
-        /// The line of the output that sums up a test run or a failure; none where there is none. Foreign.
+        /// The line of the output that sums up a test run or a failure; none where there is none. Untrusted.
         note: Option<String>,
         /// Whether `note` sums up a failure.
         failed: bool,
@@ -78,18 +78,18 @@ pub enum ActionResult {
     Exhausted(&'static str),
     /// The router refused it.
     Blocked,
-    /// An inspector refused it; foreign reason.
+    /// An inspector refused it; untrusted reason.
     Denied(String),
     /// It may have run: the sandbox went away meanwhile.
     Interrupted,
-    /// The tool refused it; foreign reason.
+    /// The tool refused it; untrusted reason.
     Failed(String),
 }
 
 /// One changed file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileLine {
-    /// Foreign.
+    /// Untrusted.
     pub path: String,
     /// Lines added since the last checkpoint.
     pub added: u64,
@@ -100,13 +100,13 @@ pub struct FileLine {
 /// One file's part of the diff.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DiffPart {
-    /// Foreign.
+    /// Untrusted.
     pub path: String,
     /// What it is and how large; ours.
     pub about: String,
     /// A binary file: its text is not shown.
     pub binary: bool,
-    /// Foreign: as git writes it.
+    /// Untrusted: as git writes it.
     pub text: String,
     /// Text was cut off before it came here.
     pub cut: bool,
@@ -121,7 +121,7 @@ pub struct Overlap {
     pub issue: i64,
     /// Number of its pull request; none before it is open.
     pub pull: Option<i64>,
-    /// Foreign: the files that both change.
+    /// Untrusted: the files that both change.
     pub files: Vec<String>,
     /// There may be more files, and further tasks.
     pub cut: bool,
@@ -130,11 +130,11 @@ pub struct Overlap {
 /// One command and its end, as evidence.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EvidenceLine {
-    /// Foreign.
+    /// Untrusted.
     pub command: String,
     /// The command's exit code.
     pub exit_code: i32,
-    /// Foreign: the summary line of a test run.
+    /// Untrusted: the summary line of a test run.
     pub note: Option<String>,
     /// The summary is one of a failure.
     pub failed: bool,
@@ -143,7 +143,7 @@ pub struct EvidenceLine {
 /// One claim of the agent's, beside what it names as showing it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClaimLine {
-    /// Foreign.
+    /// Untrusted.
     pub text: String,
     /// What stands in the log there.
     pub shown: Shown,
@@ -167,22 +167,22 @@ pub enum Shown {
 pub struct Candidate {
     /// Number of its action.
     pub n: u32,
-    /// Foreign: what it would have changed.
+    /// Untrusted: what it would have changed.
     pub diff: String,
-    /// Foreign: what the issue's own check says of it, line by line.
+    /// Untrusted: what the issue's own check says of it, line by line.
     pub check: String,
 }
 
 /// A host the router refused.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BlockedLine {
-    /// Foreign.
+    /// Untrusted.
     pub host: String,
     /// The port that was asked for; 0 where the name was only looked up.
     pub port: u16,
     /// How often it was refused.
     pub count: u64,
-    /// Foreign in part: what the rule that refused it says; empty when no rule allows it.
+    /// Partly untrusted: what the rule that refused it says; empty when no rule allows it.
     pub why: String,
     /// The actions during which it was refused, in their order; without those that nothing was under way at.
     pub actions: Vec<u32>,
@@ -191,7 +191,7 @@ pub struct BlockedLine {
 /// A host that was sent unusually much.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UploadLine {
-    /// Foreign: a name, or the wildcard under which there were some; empty when there were too many to tell apart.
+    /// Untrusted: a name, or the wildcard under which there were some; empty when there were too many to tell apart.
     pub host: String,
     /// Bytes sent to it since the last checkpoint.
     pub bytes: u64,
@@ -260,19 +260,19 @@ pub struct VerdictView {
     pub kind: VerdictKind,
     /// Exit code on this commit, 128 + n after signal n; none when nothing ran or it did not end by itself.
     pub exit_code: Option<i32>,
-    /// Foreign: the command that ran; none when nothing was found to run.
+    /// Untrusted: the command that ran; none when nothing was found to run.
     pub command: Option<String>,
     /// Where the command comes from: `.caisson.toml`, or the file it was detected by.
     pub chosen_by: String,
-    /// Foreign: the end of its output.
+    /// Untrusted: the end of its output.
     pub tail: String,
-    /// Foreign: the line of it that sums up a failure.
+    /// Untrusted: the line of it that sums up a failure.
     pub failure: Option<String>,
     /// The same command on the base commit; none when it didn't run there.
     pub base_exit: Option<i32>,
     /// The same command on this commit's sources with the base's tests.
     pub base_tests: domain::BaseTests,
-    /// Foreign: tests of the base that the report they are held against does not have.
+    /// Untrusted: tests of the base that the report they are held against does not have.
     pub missing: Vec<String>,
     /// How many were looked for.
     pub looked_for: u32,
@@ -291,32 +291,32 @@ pub struct CheckpointView {
     pub actions: Vec<ActionLine>,
     /// Candidates that were tried since the last checkpoint, in their order.
     pub candidates: Vec<Candidate>,
-    /// Files that the host read for the model since the last checkpoint: a foreign path, and why (ours; names in it are foreign).
+    /// Files that the host read for the model since the last checkpoint: a untrusted path, and why (ours; names in it are untrusted).
     pub looked: Vec<(String, String)>,
-    /// Foreign: tool and argument of actions that the newest answer still asks for. They come first after an approval.
+    /// Untrusted: tool and argument of actions that the newest answer still asks for. They come first after an approval.
     pub waiting: Vec<(String, String)>,
-    /// Foreign: what and why, in the agent's words.
+    /// Untrusted: what and why, in the agent's words.
     pub summary: String,
-    /// Foreign: what comes next, in the agent's words.
+    /// Untrusted: what comes next, in the agent's words.
     pub next: String,
     /// Files changed since the last checkpoint, with their lines.
     pub files: Vec<FileLine>,
-    /// Foreign paths among `files` that define or steer tests.
+    /// Untrusted paths among `files` that define or steer tests.
     pub steering: Vec<String>,
     /// Since the last checkpoint, file by file.
     pub diff: Vec<DiffPart>,
     /// Other live tasks that change files of this one.
     pub overlaps: Vec<Overlap>,
-    /// Foreign: paths that stayed out of the commit as by-products of known tools.
+    /// Untrusted: paths that stayed out of the commit as by-products of known tools.
     pub left_out: Vec<String>,
     /// Commands since the last checkpoint and how they ended; if any of them has a test summary, only those that have
     /// one.
     pub evidence: Vec<EvidenceLine>,
-    /// What a second model said of these changes, and its label. The first is foreign.
+    /// What a second model said of these changes, and its label. The first is untrusted.
     pub second_look: Option<(String, String)>,
     /// What the agent claims, where it says so one by one.
     pub claims: Vec<ClaimLine>,
-    /// What people asked for and these changes touch nothing of. Foreign: reviewers' words.
+    /// What people asked for and these changes touch nothing of. Untrusted: reviewers' words.
     pub unanswered: Vec<domain::Item>,
     /// What the router refused since the last checkpoint.
     pub blocked: Vec<BlockedLine>,
@@ -332,7 +332,7 @@ pub struct CheckpointView {
     pub branch: String,
     /// The branch that the task began from and that the pull request goes to, without `refs/heads/`.
     pub base_branch: String,
-    /// Foreign reasons why the tree was refused; not empty = no commit.
+    /// Untrusted reasons why the tree was refused; not empty = no commit.
     pub refused: Vec<String>,
     /// Address for people of the comparison `base...branch`; ours.
     pub compare_url: Option<String>,

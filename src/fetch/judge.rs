@@ -15,7 +15,7 @@ pub use crate::sandbox::policy::shown;
 /// One path that needs a person's word.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// Relative to the repository's root. Foreign: escape before showing.
+    /// Relative to the repository's root. Untrusted: escape before showing.
     pub path: String,
     /// What it does by itself, in words that follow the path.
     pub why: String,

@@ -23,7 +23,7 @@ use judge::Findings;
 pub struct Offer {
     /// The task's number.
     pub task: i64,
-    /// The title of the task's issue. Foreign.
+    /// The title of the task's issue. Untrusted.
     pub title: String,
     /// The task's own branch.
     pub branch: Branch,

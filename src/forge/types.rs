@@ -82,9 +82,9 @@ pub struct Issue {
     pub id: i64,
     /// Its number in its repository, from 1: `#7` is 7.
     pub number: u64,
-    /// Its title as it is now. Foreign.
+    /// Its title as it is now. Untrusted.
     pub title: String,
-    /// Its text as it is now, in Markdown; empty where there is none. Foreign.
+    /// Its text as it is now, in Markdown; empty where there is none. Untrusted.
     pub body: String,
     /// Who opened it.
     pub author: Account,
@@ -105,7 +105,7 @@ pub struct Issue {
 pub struct Attachment {
     /// The forge's name for it, by which it is fetched; it never stands for another file.
     pub uuid: String,
-    /// What its uploader called it. Foreign.
+    /// What its uploader called it. Untrusted.
     pub name: String,
     /// Its length in bytes, as the forge says.
     pub size: u64,
@@ -120,7 +120,7 @@ pub struct Comment {
     pub issue: u64,
     /// Who wrote it.
     pub author: Account,
-    /// Its text as it is now, in Markdown. Foreign.
+    /// Its text as it is now, in Markdown. Untrusted.
     pub body: String,
     /// When it was written, in Unix milliseconds.
     pub created_at: i64,
@@ -137,9 +137,9 @@ pub struct PullRequest {
     pub id: i64,
     /// Its number in its repository, in one numbering with issues.
     pub number: u64,
-    /// Its title as it is now. Foreign.
+    /// Its title as it is now. Untrusted.
     pub title: String,
-    /// Its text as it is now, in Markdown; empty where there is none. Foreign.
+    /// Its text as it is now, in Markdown; empty where there is none. Untrusted.
     pub body: String,
     /// False once it was closed or merged.
     pub open: bool,
@@ -220,7 +220,7 @@ pub struct Review {
     pub author: Account,
     /// Which kind of review it is.
     pub state: ReviewState,
-    /// Its text as it is now, in Markdown; empty where there is none. Foreign.
+    /// Its text as it is now, in Markdown; empty where there is none. Untrusted.
     pub body: String,
     /// The commit that was reviewed, as the reviewer gave or saw it. Compare it with the head; a forge's own "stale" lags by seconds.
     pub commit: String,
@@ -243,11 +243,11 @@ pub struct ReviewComment {
     pub review: i64,
     /// Who wrote it.
     pub author: Account,
-    /// The file it stands in, relative to the repository's root. Foreign.
+    /// The file it stands in, relative to the repository's root. Untrusted.
     pub path: String,
     /// Line in the new file; none for a comment on a removed line.
     pub line: Option<u64>,
-    /// Its text as it is now, in Markdown. Foreign.
+    /// Its text as it is now, in Markdown. Untrusted.
     pub body: String,
     /// When it was written, in Unix milliseconds.
     pub created_at: i64,

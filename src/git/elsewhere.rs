@@ -15,7 +15,7 @@ const ENTRIES: usize = 500_000;
 /// Of each kind so many are named; the rest is counted.
 const NAMED: usize = 5;
 
-/// Names are foreign: escape before showing.
+/// Names are untrusted: escape before showing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Elsewhere {
     submodules: Vec<String>,

@@ -5,7 +5,7 @@
 //! (`repos.rs`, `pack.rs`, `diff.rs`, `forget.rs`, `made.rs`; read in this process with libgit2, `read.rs`, `reach.rs`). A credential reaches git only through its environment, scoped to one URL.
 //! Must not: parse what comes from a sandbox before a quarantine container has checked it (`sandbox/quarantine.rs` does
 //! that and hands a checked pack to [`Repos::import`]); check anything out on the host; know forges or tasks.
-//! Whatever writes, speaks to a remote or checks foreign objects is git's command line: docs/decisions/0004.
+//! Whatever writes, speaks to a remote or checks untrusted objects is git's command line: docs/decisions/0004.
 //! Tests: beside each file, and `tests/trees.rs`.
 
 mod copy;
@@ -71,7 +71,7 @@ pub enum GitError {
         verb: &'static str,
         /// Its exit code; 128 + n after signal n.
         code: i32,
-        /// The end of git's stderr. Foreign.
+        /// The end of git's stderr. Untrusted.
         stderr: String,
     },
     /// The object or ref is not there.

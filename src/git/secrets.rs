@@ -34,7 +34,7 @@ static SET: LazyLock<RegexSet> = LazyLock::new(|| {
 pub struct Leak {
     /// What it looks like, in words of ours with an article: `a private key`.
     pub what: &'static str,
-    /// Foreign: escape before showing.
+    /// Untrusted: escape before showing.
     pub path: String,
     /// The commit that brought it in.
     pub commit: Commit,

@@ -1,6 +1,6 @@
 //! What a command lacked, read out of what it said: a host, another version of a toolchain, a program, a package.
 //!
-//! Owns the patterns and the words about each. The output was printed by foreign code: names are taken only where they are plain words, they
+//! Owns the patterns and the words about each. The output was printed by untrusted code: names are taken only where they are plain words, they
 //! lead to sentences for a person, and nothing is decided by them. Pure. Tests: below, over what the tools print.
 
 use std::sync::LazyLock;
@@ -24,16 +24,16 @@ pub enum Lack {
     Toolchain {
         /// Name of the toolchain, as images are named by it.
         toolchain: &'static str,
-        /// The version that is wanted, as the output spells it, a sign such as `^` included. Foreign.
+        /// The version that is wanted, as the output spells it, a sign such as `^` included. Untrusted.
         version: String,
     },
-    /// A program that is not there, by its name. Foreign.
+    /// A program that is not there, by its name. Untrusted.
     Program(String),
     /// Something that a package manager would have installed.
     Package {
         /// Whose package it is, as people say it: `Python`, `npm`, `Rust` or `Go`.
         of: &'static str,
-        /// Name of the package, or of the module that is missing. Foreign.
+        /// Name of the package, or of the module that is missing. Untrusted.
         name: String,
     },
 }

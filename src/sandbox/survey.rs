@@ -175,7 +175,7 @@ fn are_parts(parts: &[Part], lines: u32) -> bool {
     parts.iter().all(within) && parts.windows(2).all(|two| two[0].last < two[1].first)
 }
 
-/// Why a file was looked at, in words for a person: what is foreign in it is shown as code.
+/// Why a file was looked at, in words for a person: what is untrusted in it is shown as code.
 pub fn because(why: &Reason) -> String {
     let words = |words: &[String]| words.iter().map(|word| text::code(word)).collect::<Vec<_>>().join(", ");
     match why {
@@ -191,7 +191,7 @@ pub fn because(why: &Reason) -> String {
 }
 
 impl Surveyed {
-    /// The ranked map: a line for each file with what it defines, as many as fit into so many tokens. Foreign text, for a model.
+    /// The ranked map: a line for each file with what it defines, as many as fit into so many tokens. Untrusted text, for a model.
     pub fn map(&self, tokens: u64) -> String {
         let mut out = String::new();
         for file in &self.files {

@@ -19,7 +19,7 @@ pub struct Shared {
     pub issue: i64,
     /// Number of its pull request; none before it is open.
     pub pull: Option<i64>,
-    /// The file, relative to the repository's root. Foreign.
+    /// The file, relative to the repository's root. Untrusted.
     pub path: String,
 }
 

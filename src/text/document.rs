@@ -1,4 +1,4 @@
-//! A whole foreign text with its paragraphs and lists, rebuilt from pieces that are safe.
+//! A whole untrusted text with its paragraphs and lists, rebuilt from pieces that are safe.
 
 use super::escape::cut;
 use super::markdown::{fence, prose};
@@ -6,7 +6,7 @@ use super::markdown::{fence, prose};
 /// Characters of one paragraph.
 const MAX_PARAGRAPH: usize = 2000;
 
-/// Foreign Markdown as a quoted document: paragraphs, lists, check lists, headings (as bold words) and code blocks keep
+/// Untrusted Markdown as a quoted document: paragraphs, lists, check lists, headings (as bold words) and code blocks keep
 /// their shape; every line stands behind `> `, so that none of it can pass for ours. Everything else is as in
 /// [`prose`]: plain words, or code. Cut after `max` characters, and what is missing is counted.
 pub fn document(text: &str, max: usize) -> String {

@@ -71,7 +71,7 @@ pub fn cut(text: &str, max: usize) -> (&str, usize) {
     }
 }
 
-/// Foreign words for a place that knows no code spans: a pull request's title, a commit's subject, a status text.
+/// Untrusted words for a place that knows no code spans: a pull request's title, a commit's subject, a status text.
 ///
 /// Letters, digits and a few harmless signs stay; everything a forge reads as a mention, reference, link or markup
 /// becomes a space. At most `max` characters, cut at a word where one is near.

@@ -1,11 +1,11 @@
-//! Foreign text inside Markdown: code spans, fences, table cells, and prose whose every risky word is code.
+//! Untrusted text inside Markdown: code spans, fences, table cells, and prose whose every risky word is code.
 //!
 //! Backslash escapes are no protection on a forge: it looks for `@name` and `#1` in the *rendered* text. Only code is
 //! left alone, so whatever is not a plain word ends up as code.
 
 use super::escape::{cut, is_hidden, one_line, visible};
 
-/// Characters of foreign text in one code span; the rest is cut and counted.
+/// Characters of untrusted text in one code span; the rest is cut and counted.
 pub const MAX_INLINE: usize = 160;
 /// Characters in one line of a fence; the rest is cut and counted.
 pub const MAX_LINE: usize = 400;
@@ -38,7 +38,7 @@ fn cut_span(text: &str, each: impl Fn(&str) -> String) -> String {
     if missing == 0 { span(&each(head)) } else { format!("{}… ({missing} more characters)", span(&each(head))) }
 }
 
-/// Foreign text as one code span on one line; cut after [`MAX_INLINE`] characters, and what is missing is counted.
+/// Untrusted text as one code span on one line; cut after [`MAX_INLINE`] characters, and what is missing is counted.
 pub fn code(text: &str) -> String {
     cut_span(text, str::to_owned)
 }
@@ -70,7 +70,7 @@ pub fn ticks(text: &str) -> String {
     "`".repeat(longest_run(text).max(2) + 1)
 }
 
-/// Foreign text as a fenced block, its fence longer than its longest run of backticks. `lang` is ours.
+/// Untrusted text as a fenced block, its fence longer than its longest run of backticks. `lang` is ours.
 /// Ends with a line feed; lines beyond [`MAX_LINE`] characters are cut and counted.
 pub fn fence(text: &str, lang: &str) -> String {
     let shown = visible(text);
@@ -95,7 +95,7 @@ enum Piece {
     Code(String, bool),
 }
 
-/// Foreign sentences as they may stand in a paragraph: plain words stay words, everything else is code.
+/// Untrusted sentences as they may stand in a paragraph: plain words stay words, everything else is code.
 ///
 /// A word is plain when it is made of letters (or is a short number) with ordinary punctuation around it. What the
 /// writer put in backticks stays code. Line breaks become spaces. Must not stand at the beginning of a line.

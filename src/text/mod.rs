@@ -1,6 +1,6 @@
 //! Text that is not ours: how it may be shown.
 //!
-//! Owns the only ways by which foreign text (the agent's words, names, commands, output, diffs, host names) gets into
+//! Owns the only ways by which untrusted text (the agent's words, names, commands, output, diffs, host names) gets into
 //! Markdown, titles and terminals. It must not know tasks, forges or models: it stands at the bottom.
 //! A piece that went through here carries no link, image, HTML, mention or reference, and hides no character.
 //! Tests: `src/text/tests.rs` (with a real Markdown parser, and property tests).

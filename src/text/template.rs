@@ -1,4 +1,4 @@
-//! Tokens of chat templates in foreign text, spelled out.
+//! Tokens of chat templates in untrusted text, spelled out.
 //!
 //! A server that puts a conversation into its model's template reads such a token as one wherever it stands (llama.cpp does), so that a text
 //! would end its turn and begin another, with any role. Owns the list of forms. Must not: know who reads the text. Tests: below.

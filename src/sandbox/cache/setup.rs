@@ -35,7 +35,7 @@ pub struct SetupSpec {
 /// One command, and how it ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tried {
-    /// The line that the shell ran. Foreign.
+    /// The line that the shell ran. Untrusted.
     pub command: String,
     /// How it ended, and what it printed.
     pub outcome: Outcome,

@@ -1,6 +1,6 @@
 //! What is asked of git in a quarantine container, and what its answers mean.
 //!
-//! Owns: git's own strict check of a foreign pack, the policy over what git lists, the one commit of ours, and the checked pack
+//! Owns: git's own strict check of a untrusted pack, the policy over what git lists, the one commit of ours, and the checked pack
 //! back into the host's repository. Every step has a time limit and a cap; what breaks one is a refusal in words, never an error
 //! of the bot. Only names and ids are listed before the sizes have passed, nothing is compared before the lists have. Tests: `tests/trees.rs`.
 
@@ -65,7 +65,7 @@ impl From<crate::git::GitError> for Stop {
 
 pub(in crate::sandbox) type Step<T> = std::result::Result<T, Stop>;
 
-/// A failure of a step that reads foreign objects is the objects' fault, unless the engine went away.
+/// A failure of a step that reads untrusted objects is the objects' fault, unless the engine went away.
 fn blame<T>(result: Result<T>) -> Step<T> {
     result.map_err(|e| match e {
         SandboxError::Refused(why) => Stop::Unread(why),
@@ -76,7 +76,7 @@ fn blame<T>(result: Result<T>) -> Step<T> {
     })
 }
 
-/// Judges a foreign pack in the quarantine of `session`, and brings home the commit that is made of it.
+/// Judges a untrusted pack in the quarantine of `session`, and brings home the commit that is made of it.
 pub(in crate::sandbox) async fn judged(
     core: &Core,
     session: &Session,

@@ -45,7 +45,7 @@ const FIXED: [&str; 15] = [
 /// A command, and what it was recognised by.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
-    /// A line for a shell, run at the project's root. Foreign.
+    /// A line for a shell, run at the project's root. Untrusted.
     pub command: String,
     /// A file, and where in it: `package.json, scripts.lint`.
     pub by: String,
@@ -54,7 +54,7 @@ pub struct Found {
 /// Commands that set a project up, one after the other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Setup {
-    /// Lines for a shell, in their order. Foreign.
+    /// Lines for a shell, in their order. Untrusted.
     pub commands: Vec<String>,
     /// As [`Found::by`].
     pub by: String,

@@ -138,7 +138,7 @@ impl Tool {
     }
 }
 
-/// One finding of a tool. Every text in it is foreign.
+/// One finding of a tool. Every text in it is untrusted.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Item {
     /// Who reported it.
