@@ -16,7 +16,7 @@ pub struct Written {
 }
 
 impl Written {
-    /// A file that can be checked: in a known language, with a text before it that was valid. `before` is the old content.
+    /// A file that can be checked: in a known language and, if it existed, with old content in UTF-8. `before` is the old content.
     pub fn new(path: String, before: Option<Vec<u8>>, after: &str) -> Option<Self> {
         Language::of(&path)?;
         let fits = after.len() <= LONGEST && before.as_ref().is_none_or(|old| old.len() <= LONGEST);
