@@ -291,7 +291,7 @@ pub struct CheckpointView {
     pub actions: Vec<ActionLine>,
     /// Candidates that were tried since the last checkpoint, in their order.
     pub candidates: Vec<Candidate>,
-    /// Files that the host read for the model since the last checkpoint: a untrusted path, and why (ours; names in it are untrusted).
+    /// Files that the host read for the model since the last checkpoint: an untrusted path, and why (ours; names in it are untrusted).
     pub looked: Vec<(String, String)>,
     /// Untrusted: tool and argument of actions that the newest answer still asks for. They come first after an approval.
     pub waiting: Vec<(String, String)>,

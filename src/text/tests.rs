@@ -179,7 +179,7 @@ fn numbers_read_well() {
     assert_eq!(plain_line("Fix @bob's `thing` — closes #12: a/b!", 80), "Fix bob's thing closes 12 a b");
 }
 
-/// The kinds of block and inline a untrusted document may hold; no link, image, HTML or reference among them.
+/// The kinds of block and inline an untrusted document may hold; no link, image, HTML or reference among them.
 fn check_document(text: &str) -> Result<(), TestCaseError> {
     let rendered = format!("{}\nafter\n", document(text, 4000));
     let mut quoted = 0;

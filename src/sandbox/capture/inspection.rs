@@ -1,6 +1,6 @@
 //! What is asked of git in a quarantine container, and what its answers mean.
 //!
-//! Owns: git's own strict check of a untrusted pack, the policy over what git lists, the one commit of ours, and the checked pack
+//! Owns: git's own strict check of an untrusted pack, the policy over what git lists, the one commit of ours, and the checked pack
 //! back into the host's repository. Every step has a time limit and a cap; what breaks one is a refusal in words, never an error
 //! of the bot. Only names and ids are listed before the sizes have passed, nothing is compared before the lists have. Tests: `tests/trees.rs`.
 
@@ -76,7 +76,7 @@ fn blame<T>(result: Result<T>) -> Step<T> {
     })
 }
 
-/// Judges a untrusted pack in the quarantine of `session`, and brings home the commit that is made of it.
+/// Judges an untrusted pack in the quarantine of `session`, and brings home the commit that is made of it.
 pub(in crate::sandbox) async fn judged(
     core: &Core,
     session: &Session,

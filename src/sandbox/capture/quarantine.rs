@@ -163,7 +163,7 @@ impl Quarantines {
         Ok(Quarantine { session, passing, base_bytes: base.bytes, lent: lent.cloned() })
     }
 
-    /// Judges a untrusted pack that is said to hold `tree`, and makes the checkpoint's commit of it. What git cannot read with a
+    /// Judges an untrusted pack that is said to hold `tree`, and makes the checkpoint's commit of it. What git cannot read with a
     /// mirror is judged once more without: a mirror may have lost what only the comparison needs.
     ///
     /// # Errors
