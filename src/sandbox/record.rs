@@ -53,7 +53,7 @@ pub(super) struct Record {
     /// The mirror it reads from, with its tree only if the workspace is layered over that.
     #[serde(default)]
     pub mirror: Option<Lent>,
-    /// The runner's boot id once the repository is in; `None` = half prepared, or known to be lost.
+    /// The runner's boot id once the repository is in; `None` = incomplete, or known to be lost.
     pub boot: Option<String>,
     /// How it was lost, if that is known.
     #[serde(default)]
@@ -157,7 +157,7 @@ impl Records {
         if came { Loss::Moved } else { Loss::PutAway }
     }
 
-    /// Writes a half-prepared record and takes a subnet for it if `network` asks for one.
+    /// Writes the record of an incomplete sandbox, with a subnet if `network` is set.
     pub(super) fn begin(&self, mut record: Record, network: bool) -> Result<Record> {
         let mut all = self.lock();
         // Making it anew may fail, and the next try still needs the reason.

@@ -20,7 +20,7 @@ pub struct Ran {
     pub failed: Vec<String>,
     /// The end of the output.
     pub tail: String,
-    /// Milliseconds that it ran.
+    /// Milliseconds of the run.
     pub duration_ms: u64,
 }
 
