@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// A step of an existing task.
 #[derive(Debug)]
 pub struct Append {
-    /// The task after the step: its projection is written from here.
+    /// The task after the step, from which its projections are written.
     pub task: Task,
     /// Number of events before the step.
     pub expected_seq: u32,

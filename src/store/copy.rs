@@ -40,7 +40,7 @@ pub const TABLES: [&str; 25] = [
 const COUNTERS: [Counter; 2] =
     [Counter { table: "effects", column: "id" }, Counter { table: "epochs", column: "epoch" }];
 
-/// How many rows of a table were copied, and are the same on both sides.
+/// Number of rows of a table that were copied and compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Copied {
     /// The table's name, one of [`TABLES`].

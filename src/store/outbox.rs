@@ -7,7 +7,7 @@ use sqlx::AnyConnection;
 use sqlx::Row;
 use sqlx::any::AnyRow;
 
-/// State of an effect that is still open.
+/// State of an open effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EffectState {
     /// Not begun, or to be tried again.
@@ -25,7 +25,7 @@ pub struct EffectRow {
     pub task: TaskId,
     /// Its key, unique within the task, such as `act:3`.
     pub key: String,
-    /// What is to be done.
+    /// The effect to carry out.
     pub effect: Effect,
     /// Its state.
     pub state: EffectState,

@@ -35,11 +35,11 @@ pub(super) fn commit(arrived: &[Arrival], writes: &[Write]) -> &'static str {
 pub enum Word {
     /// A delivery was stored.
     Delivery,
-    /// A lease was given back.
+    /// A lease was released.
     Lease,
-    /// An entry of a repository was written.
+    /// An entry of a repository was changed.
     Repository,
-    /// Something may have been missed.
+    /// Notifications may have been missed.
     Unknown,
 }
 
