@@ -8,7 +8,7 @@ pub enum Origin {
     Unknown,
     /// The model's own entry.
     Entry,
-    /// The operator's file, or the one that is compiled in.
+    /// The operator's file, or the built-in one.
     File {
         /// Day on which the figure was looked up, as in the file.
         date: String,

@@ -48,7 +48,7 @@ impl Proposal {
     }
 }
 
-/// A new key gets a line above it that says where it is from; one that was there keeps what stands around it.
+/// Sets a key; a new one gets a comment line with its source, an existing one keeps its surroundings.
 fn put(document: &mut DocumentMut, key: &str, value: Value, by: &str) {
     if let Some(Item::Value(there)) = document.get_mut(key) {
         let decor = there.decor().clone();
