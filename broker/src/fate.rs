@@ -11,7 +11,7 @@ use protocol::broker::{ContainerState, End};
 
 use crate::engine::Engine;
 
-/// The network that the engine makes anew at each of its starts, unless containers outlive it (and then nothing ended).
+/// The network that the engine recreates at each start, unless containers outlive it (and then nothing ended).
 const MADE_AT_START: &str = "bridge";
 /// The engine remembers few events, which are read at once.
 const PATIENCE: Duration = Duration::from_secs(5);

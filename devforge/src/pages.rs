@@ -80,7 +80,7 @@ pub(crate) async fn repo(State(app): App, Path((o, r)): Path<(String, String)>, 
     page(&format!("{}/{}", repo.owner, repo.name), &format!("{nav}<ul>{list}</ul>"))
 }
 
-/// Where a review's link to the diff leads.
+/// The page behind a review's link to the diff.
 pub(crate) async fn compare(
     State(app): App,
     Path((o, r, range)): Path<(String, String, String)>,

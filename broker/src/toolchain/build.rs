@@ -40,7 +40,7 @@ pub enum Progress {
 pub struct Built {
     /// Reference of the image, such as `caisson-sandbox:rust`.
     pub tag: String,
-    /// What its tools said.
+    /// The version that its first tool printed.
     pub version: Option<String>,
     /// The engine's id of the image, `sha256:…`.
     pub id: String,
