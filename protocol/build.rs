@@ -1,5 +1,5 @@
-//! Gives the runner and everybody who uses it one word for the sources they were built from, with what is linked into the runner
-//! beside them (`locate`): a runner of another build is told by it. Owns nothing else. Tests: `src/runner.rs`.
+//! Computes one hash over the sources of the runner, this crate and `locate`, from which a runner of another build is recognised. Owns
+//! nothing else. Tests: `src/runner.rs`.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// FNV-1a: nothing here has to withstand anybody.
+/// FNV-1a, which is enough because nobody attacks this hash.
 fn hash(so_far: u64, bytes: &[u8]) -> u64 {
     bytes.iter().fold(so_far, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }

@@ -1,7 +1,6 @@
-//! A value that must not be seen: a token, a password, a hook's secret.
-//! Owns only the wrapper: `Debug` and `Display` never show the content, and it cannot be serialised.
-//! Must not know where secrets come from or go to. What is sealed with one: `secret/seal.rs`; which ones
-//! this process holds, to leave them out of texts: `secret/known.rs`. Tests: below.
+//! A secret value: a token, a password, a hook's secret. Owns only the wrapper: `Debug` and `Display` never show the content, and it cannot
+//! be serialised. Must not know where secrets come from or go to. Encryption with one: `secret/seal.rs`; the list of this process's
+//! secrets, to remove them from texts: `secret/known.rs`. Tests: below.
 
 mod known;
 mod seal;
@@ -12,28 +11,28 @@ pub use seal::{SealError, SealingKey};
 use std::fmt;
 use std::path::Path;
 
-/// Text that no log, error or `Debug` output may show. `expose` is the one way to the content, so that a search for it lists every use.
+/// Text that no log, error or `Debug` output may show; `expose` is the only access, so that all uses are found by its name.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
 impl Secret {
-    /// Takes the text as it is, an empty one too.
+    /// Wraps the text as it is, even an empty one.
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 
-    /// The content. Only for the place where it leaves for the wire or a file of mode 0600.
+    /// The content; only for sending it or writing it to a file of mode 0600.
     pub fn expose(&self) -> &str {
         &self.0
     }
 
-    /// Whether there is no text in it, so that it protects nothing.
+    /// Whether it is empty, so that it protects nothing.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Reads a secret from a file, without the white space around it; it is known from then on. An empty file is an error: an empty secret
-    /// protects nothing.
+    /// Reads a secret from a file without surrounding white space, and adds it to the known secrets. An empty file is an error, because an
+    /// empty secret protects nothing.
     pub fn from_file(path: &Path) -> Result<Self, String> {
         let text = std::fs::read_to_string(path)
             .map_err(|e| format!("cannot read the secret file {}: {e}", path.display()))?;
@@ -44,7 +43,7 @@ impl Secret {
         Ok(Self(text.to_owned()).known())
     }
 
-    /// A fresh secret of 32 random bytes from the operating system, as 64 hexadecimal digits.
+    /// A new secret of 32 random bytes from the operating system, as 64 hexadecimal digits.
     pub fn random() -> Result<Self, String> {
         let mut bytes = [0u8; 32];
         getrandom::fill(&mut bytes).map_err(|e| format!("the operating system gives no random bytes: {e}"))?;

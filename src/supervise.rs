@@ -1,7 +1,7 @@
-//! Keeps the process's long-running works at work, and knows what is wrong with them.
+//! Restarts the process's long-running works, and knows what is wrong with them.
 //!
-//! Owns how a work begins anew after a panic or an early end (with a back-off), what `/readyz` says of it meanwhile, and the end of the
-//! whole process for a work that cannot begin anew. Must not know what a work does. Tests: below.
+//! Owns the restart of a work after a panic or an early end (with back-off), what `/readyz` reports meanwhile, and the end of the process
+//! for a work that cannot restart. Must not know what a work does. Tests: below.
 
 use futures_util::FutureExt;
 use std::any::Any;
@@ -15,19 +15,19 @@ use tokio_util::sync::CancellationToken;
 
 const FIRST_WAIT: Duration = Duration::from_millis(200);
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
-/// A work that ran so long since it failed is well again.
+/// Time after a failure for which a work has to run to count as healthy.
 const STEADY: Duration = Duration::from_secs(60);
 
-/// The words of a panic.
+/// The message of a panic.
 pub fn message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "without words".to_owned())
 }
 
-/// Runs to its end, or to its panic: then its words, which were logged and counted under this name.
+/// Runs a future to its end; a panic is logged and counted under this name.
 ///
 /// # Errors
-/// The words of the panic.
+/// The message of the panic.
 pub async fn caught<T>(work: &'static str, future: impl Future<Output = T>) -> Result<T, String> {
     AssertUnwindSafe(future).catch_unwind().await.map_err(|panic| {
         let text = message(&*panic);
@@ -37,7 +37,7 @@ pub async fn caught<T>(work: &'static str, future: impl Future<Output = T>) -> R
     })
 }
 
-/// What is wrong, by a name of ours for the work, and whether the process has to end. Clones are the same one.
+/// Problems by the name of the work, and whether the process has to end; clones share them.
 #[derive(Clone)]
 pub struct Works {
     wrong: Arc<Mutex<BTreeMap<String, String>>>,
@@ -56,32 +56,32 @@ impl Works {
         self.wrong.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What is wrong now, a line each.
+    /// The present problems, one line each.
     pub fn wrong(&self) -> Vec<String> {
         self.lock().iter().map(|(work, why)| format!("{work}: {why}")).collect()
     }
 
-    /// Says what is wrong with a work, in place of what was said of it before.
+    /// Sets the problem of a work, replacing the earlier one.
     pub fn set_wrong(&self, work: &str, why: impl Into<String>) {
         self.lock().insert(work.to_owned(), why.into());
     }
 
-    /// Nothing is wrong with this work any more.
+    /// Clears the problem of a work.
     pub fn well(&self, work: &str) {
         self.lock().remove(work);
     }
 
-    /// Returns when the process has to end: which work cannot go on, and why.
+    /// Returns when the process has to end, with the work that cannot continue and the reason.
     pub async fn fatal(&self) -> String {
         let mut fatal = self.fatal.subscribe();
         match fatal.wait_for(Option::is_some).await.map(|why| why.clone().unwrap_or_default()) {
             Ok(why) => why,
-            // The sender is ours.
+            // `self` has the sender.
             Err(_) => std::future::pending().await,
         }
     }
 
-    /// Keeps a work at work until `stopping`: `begin` begins it, and again whenever it ended or panicked before.
+    /// Runs a work until `stopping`; `begin` starts it, and again after it ended or panicked.
     pub fn stay<F>(
         &self,
         work: &'static str,
@@ -111,7 +111,7 @@ impl Works {
         })
     }
 
-    /// Runs it; once it has run for long enough, what was wrong with it is forgotten. Says how it failed.
+    /// Runs it until it fails and gives the reason; its problem is cleared once it has run long enough.
     async fn until_failed(&self, work: &'static str, future: impl Future<Output = ()> + Unpin) -> String {
         let mut running = std::pin::pin!(caught(work, future));
         let ended = match tokio::time::timeout(self.steady, &mut running).await {
@@ -124,7 +124,7 @@ impl Works {
         ended.map_or_else(|panic| format!("it panicked: {panic}"), |()| "it ended".to_owned())
     }
 
-    /// Runs a work that cannot begin anew: when it ends before `stopping`, the process has to.
+    /// Runs a work that cannot restart; if it ends before `stopping` the process has to end.
     pub fn once(
         &self,
         work: &'static str,

@@ -83,7 +83,7 @@ fn paths(text: &str) -> Vec<String> {
     out
 }
 
-/// The file of this crate that a path leads into.
+/// The file of this crate that a path refers to.
 fn target(path: &str, own: &Module, known: &BTreeMap<Module, PathBuf>) -> Option<Module> {
     let mut words = path.split("::").peekable();
     let mut at: Module = match *words.peek()? {
@@ -108,7 +108,7 @@ fn target(path: &str, own: &Module, known: &BTreeMap<Module, PathBuf>) -> Option
     found.filter(|found| found != own && !own.starts_with(found))
 }
 
-/// Whatever can be reached over these arrows, without where they begin.
+/// All modules reachable over these imports, without the start.
 fn reached<'a>(from: &'a Module, arrows: &'a BTreeMap<Module, BTreeSet<Module>>) -> BTreeSet<&'a Module> {
     let mut seen = BTreeSet::new();
     let mut left = vec![from];

@@ -85,7 +85,7 @@ async fn run(lab: Lab, name: &str) {
     let mut failed = Vec::new();
     for (case, start) in CASES {
         let began = Instant::now();
-        // A case of its own task: its panic is its own, and it cannot hang the suite.
+        // A separate task for each case: its panic is caught, and it cannot hang the suite.
         let ended = tokio::time::timeout(LONGEST, tokio::spawn(start(Arc::clone(&lab)))).await;
         let fine = matches!(ended, Ok(Ok(())));
         eprintln!("{name} {} {case} {:.1} s", if fine { "ok    " } else { "FAILED" }, began.elapsed().as_secs_f64());

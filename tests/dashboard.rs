@@ -1,4 +1,4 @@
-//! The dashboard, as a person meets it: the program itself beside the built-in forge, and the page in a real browser (Chromium, driven by
+//! The dashboard in use: the program itself beside the built-in forge, and the page in a real browser (Chromium, driven by
 //! its own protocol). Without an engine or a browser it says so and passes.
 
 mod support;
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use support::home::{Home, PATIENCE, Serve, term, until};
 use support::skipped::skipped;
 
-/// A title that is markup, and an output that is.
+/// A title that contains markup.
 const TITLE: &str = "<img src=x onerror=\"document.title='broken out'\"> is shown as text";
 const SCRIPT: &str = r#"
 name = "looked at"
@@ -25,7 +25,7 @@ text = "Nothing to do."
 call = [{ name = "done", arguments = { summary = "Looked." } }]
 "#;
 
-/// A bot with one task, and where its page is.
+/// A bot with one task, and the address of its page.
 struct Looked {
     home: Home,
     serve: Serve,
@@ -57,7 +57,7 @@ async fn looked_at(name: &str) -> Option<Looked> {
 }
 
 impl Looked {
-    /// A code, as `caisson dashboard` prints it.
+    /// A login code, as `caisson dashboard` prints it.
     fn code(&self) -> String {
         let said = self.home.run(&["dashboard"]);
         let said = String::from_utf8_lossy(&said.stdout).into_owned();
@@ -108,7 +108,7 @@ async fn only_a_session_that_a_code_opened_is_shown_tasks() {
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     assert_eq!(api("/tasks/7").bearer_auth(&session).send().await.unwrap().status(), 404);
-    // From the first event on, and further ones while they happen.
+    // The events from the first one on, then new ones while they happen.
     let mut stream = api("/tasks/1/events").bearer_auth(&session).send().await.unwrap();
     let (end, mut heard) = (Instant::now() + PATIENCE, String::new());
     while !heard.contains("\"action_finished\"") {
@@ -215,7 +215,7 @@ async fn the_page_shows_a_task_as_it_works_and_markup_as_text() {
         browser.shows("document.querySelectorAll('#list tr').length === 1");
         browser.shows("document.getElementById('list').textContent.includes('is shown as text')");
         browser.value("document.querySelector('#list button').click()");
-        // Nothing was clicked since: what comes, comes by itself.
+        // Nothing was clicked since: the page updates by itself.
         browser.shows("document.getElementById('events').textContent.includes('action_finished')");
         browser.shows("document.getElementById('actions').textContent.includes('exit 0')");
         browser.shows("document.getElementById('facts').textContent.includes('paused') || document.getElementById('facts').textContent.includes('review')");
@@ -223,7 +223,7 @@ async fn the_page_shows_a_task_as_it_works_and_markup_as_text() {
         browser.shows(output);
         assert_eq!(browser.value("document.querySelectorAll('img, #tasks script').length"), json!(0));
         assert_eq!(browser.value("document.title"), json!("Caisson"));
-        // For whoever wants to see it.
+        // A screenshot for manual inspection.
         if let Some(file) = std::env::var_os("CAISSON_PICTURE") {
             browser.value("document.querySelector('#actions details').open = true");
             let picture = browser.call("Page.captureScreenshot", json!({ "format": "png" }));

@@ -66,7 +66,7 @@ fn folder(at: &Path) {
     }
 }
 
-/// The right answer, one that changes nothing that matters, and one that takes longer than anybody waits.
+/// The right answer, one that changes nothing relevant, and one that takes longer than any time limit.
 const RECORDING: &str = r#"
 name = "three tasks"
 [[conversation]]
@@ -108,7 +108,7 @@ impl Home {
         command
     }
 
-    /// Where a run puts what it needs for a while.
+    /// The directory of a run's temporary files.
     fn scratch(&self) -> PathBuf {
         let scratch = self.dir.path().join("scratch");
         std::fs::create_dir_all(&scratch).expect("made");
@@ -181,7 +181,7 @@ fn answers_made_elsewhere_are_judged() {
     let home = Home::new(RECORDING);
     let tree = home.dir.path().join("tree");
     write(&tree.join("sums.py"), "def total(values):\n    return sum(values)\n");
-    // Ends the test program with 0, before it says how many tests ran.
+    // Ends the test program with status 0, before it reports how many tests ran.
     let ended = REFERENCE.replace("+1,5", "+1,6").replace("+    for", "+    __import__('os')._exit(0)\n+    for");
     let answers = [
         json!({ "task": "right", "label": "a", "patch": REFERENCE }),
@@ -223,7 +223,7 @@ fn answers_made_elsewhere_are_judged() {
     assert_eq!(std::fs::read_dir(home.scratch()).expect("read").count(), 0, "temporary folders are left behind");
 }
 
-/// Numbers of a model and of a recording never meet; it is said before anything is started.
+/// Results of a model and of a recording are never compared; this is refused before anything is started.
 fn refused_against_a_model(home: &Home) {
     let model = std::fs::read_to_string(home.dir.path().join("first.jsonl")).expect("results");
     write(&home.dir.path().join("model.jsonl"), &model.replace("\"recording\":true", "\"recording\":false"));
@@ -231,7 +231,7 @@ fn refused_against_a_model(home: &Home) {
     assert!(!out.status.success() && said(&out).contains("they are not compared"), "{}", said(&out));
 }
 
-/// A server of OpenAI's wire that answers under one name, lists two models, and was started with a small window.
+/// A server of the OpenAI API that answers under one name, lists two models, and was started with a small context window.
 async fn server() -> String {
     use axum::{Json, Router, routing};
     let message = json!({ "role": "assistant", "content": "ok" });
@@ -281,12 +281,12 @@ async fn a_model_that_cannot_be_measured_is_named_and_nothing_counts() {
     }
 }
 
-/// Ends the program when the test does, however it does.
+/// Ends the program when the test ends, also when it fails.
 struct Running(Child);
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // One that has ended is nobody's any more: its number may be another's.
+        // The process id of an ended program may be another's by now.
         if matches!(self.0.try_wait(), Ok(None)) {
             let _ = Command::new("kill").arg(self.0.id().to_string()).status();
             let _ = self.0.wait();
@@ -308,7 +308,7 @@ fn ctrl_c_leaves_nothing_behind() {
     if let Some(why) = missing(&[SANDBOX, ROUTER]) {
         return skipped("docker", &why);
     }
-    // The one task's answer is a command that outlasts every wait of this test.
+    // The task's only answer is a command that takes longer than every wait of this test.
     let slow = RECORDING.replacen(
         "call = [{ name = \"edit_file\", arguments = { path = \"sums.py\", old = \"values[1:]\", new = \"values\" } }]",
         "call = [{ name = \"bash\", arguments = { command = \"sleep 250\" } }]",

@@ -85,7 +85,7 @@ async fn woken(broker: SocketBroker) -> Result<Vec<Line>> {
     ])
 }
 
-/// From the decision to the output of an action.
+/// Time from the decision to the output of an action.
 async fn first_action(
     sandboxes: &Sandboxes,
     id: u64,

@@ -48,19 +48,19 @@ pub fn spec(name: String, subnet: Option<u32>) -> ContainerSpec {
 }
 
 const LIMITS: Limits = Limits { wall_ms: 10_000, output_bytes: 4096 };
-/// Starts the shell so often, and says how many nanoseconds one start took.
+/// Starts the shell fifty times, and prints the nanoseconds of one start.
 const SHELLS: &str = "s=$(date +%s%N); for i in $(seq 50); do bash -c true; done; echo $((($(date +%s%N) - s) / 50))";
 
 fn bash(command: &str) -> Op {
     Op::Bash { command: command.to_owned() }
 }
 
-/// As an agent's action asks for it.
+/// An action as an agent asks for it.
 fn action(command: &str) -> Op {
     Op::Shell { command: command.to_owned(), background: false }
 }
 
-/// Frame out → result in, in time; its text.
+/// Time from sending the frame to receiving the result, and the result's text.
 async fn run(link: &Link, id: u64, op: Op) -> (Duration, String) {
     let began = Instant::now();
     let outcome = link.run(id, op, LIMITS).await.expect("ran");
@@ -70,7 +70,7 @@ async fn run(link: &Link, id: u64, op: Op) -> (Duration, String) {
     (took, outcome.text)
 }
 
-/// What a careful person would type, with its first output.
+/// `docker run` with the same hardening as a person would type it, until its first output.
 pub fn bare_run(network: &str) -> Duration {
     let began = Instant::now();
     let hardened = "run --rm --cap-drop ALL --security-opt no-new-privileges --read-only --user 10003:10003 \
@@ -95,14 +95,14 @@ pub async fn measure() -> Vec<Line> {
     with_broker(settings, async |broker| sandboxes(&broker).await).await
 }
 
-/// A broker of the bench's own for this work; nothing of it stays.
+/// Runs the work with a broker of its own, which removes all it made.
 pub async fn with_broker<T>(mut settings: Settings, work: impl AsyncFnOnce(SocketBroker) -> T) -> T {
     let dir = tempfile::tempdir().expect("a directory");
     settings.socket = dir.path().join("own/broker.sock");
     let service = Service::bind(settings.clone()).expect("a broker");
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     let service = tokio::spawn(service.run(async move {
-        // The other end going away means the same.
+        // A closed channel means stop as well.
         let _ = stopped.await;
     }));
     let done = work(SocketBroker::new(&settings.socket)).await;

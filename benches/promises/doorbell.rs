@@ -1,4 +1,4 @@
-//! The hook's own delay: a repository beside the bot's, whose hook only notes when it rings.
+//! The latency of the webhook: a repository beside the bot's, whose hook only records when it arrives.
 
 use crate::stage::{BOT, Stage};
 use anyhow::{Context, Result, bail};
@@ -17,7 +17,7 @@ impl Doorbell {
     pub async fn open(stage: &Stage) -> Result<Doorbell> {
         let (rang, rings) = mpsc::unbounded_channel();
         let app = axum::Router::new().fallback(move || {
-            // The other end lives as long as the measurement.
+            // The receiver lives as long as the measurement.
             let _ = rang.send(Instant::now());
             async { axum::http::StatusCode::ACCEPTED }
         });
@@ -48,7 +48,7 @@ impl Doorbell {
         Ok(serde_json::from_str(&text)?)
     }
 
-    /// From the end of the call that posts a comment to its hook's arrival; at least a millisecond.
+    /// Time from the end of the call that posts a comment to its hook's arrival; at least a millisecond.
     pub async fn delay(&self) -> Result<Duration> {
         self.post(&self.comments, &json!({ "body": "ring" })).await?;
         let returned = Instant::now();

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 const ACTIONS: u32 = 500;
 const ROUNDS: usize = 40;
-/// Tasks of which each side stores three steps.
+/// Number of tasks; each side stores three steps of each.
 const TASKS: u64 = 60;
 const WINDOW: u64 = 10_000_000;
 
@@ -69,7 +69,7 @@ fn prepared() -> Input {
     }
 }
 
-/// The log of a task with so many actions, one in each turn, of about three kilobytes each.
+/// The log of a task with this many actions, one in each turn, of about three kilobytes each.
 fn log(actions: u32) -> Vec<Event> {
     let mut log = vec![Event::Requested { request: Box::new(request()) }];
     if let Input::Prepared { base, boot, image, every, note, budget, rules, pictures } = prepared() {
@@ -87,7 +87,7 @@ fn log(actions: u32) -> Vec<Event> {
     log
 }
 
-/// Everything between a log that was read and a request that can be sent.
+/// Time from a log that was read to a request that can be sent.
 fn prompt(log: &[Event], config: &EngineConfig, model: &Scripted) -> Duration {
     let mut task = Task::fold(TaskId(1), log);
     task.granted = Budget { micro_usd: 0, tokens: 0, actions: 0, work_ms: 0 };
@@ -127,7 +127,7 @@ pub async fn measure() -> Vec<Line> {
     ]
 }
 
-/// What the machine takes beyond the store's own commit of the same step: both sides in turn, on tasks that are twins.
+/// Time of the machine beyond the store's commit of the same step: both sides in turn, on identical tasks.
 async fn own_time() -> (Duration, Duration) {
     let dir = tempfile::tempdir().expect("a directory");
     let store = Store::open(dir.path()).await.expect("a store");
@@ -166,7 +166,7 @@ async fn own_time() -> (Duration, Duration) {
     (whole.saturating_sub(bare), bare)
 }
 
-/// A task whose first action of five is under way.
+/// A task whose first of five actions is running.
 async fn at_work(machine: &Arc<Machine>, n: u64) -> TaskId {
     let mut asked = request();
     asked.issue = n + 1;

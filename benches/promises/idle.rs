@@ -1,4 +1,4 @@
-//! What a sandbox holds in which nothing happens: its runner, the engine's process beside it, and what its cgroup is charged for.
+//! Memory of an idle sandbox: its runner, the engine's shim process, and what its cgroup is charged for.
 
 use crate::inn::{Inn, Lodger, output_of};
 use crate::line::Line;
@@ -27,7 +27,7 @@ fn charged(pid: &str) -> u64 {
     texts.next().and_then(|text| text.trim().parse::<u64>().ok()).expect("the cgroup's memory") >> 10
 }
 
-/// Averages over all of them. PSS counts a page that several share once in all: every runner is the same program, and every shim.
+/// Averages over all. PSS divides a page among the processes that share it: every runner is the same program, and so is every shim.
 pub fn memory(inn: &Inn, lodgers: &[Lodger]) -> Line {
     let mut sums = [0; 4];
     for lodger in lodgers {

@@ -11,16 +11,16 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// As many as a broker takes.
+/// As many as a broker allows.
 pub const SUBNETS: u32 = 64;
-/// Each sandbox of the bench may look this up; nobody is ever asked for it.
+/// The name that each sandbox may look up; the upstream is never asked for it.
 pub const NAME: &str = "subnet.test";
 
-/// The router as `caisson serve` reaches it, again and again.
+/// The bot's connection to the router, which it may open again.
 pub struct RouterLink {
     pub broker: SocketBroker,
     pub spec: Mutex<RouterSpec>,
-    /// How often it was reached.
+    /// Number of connections opened.
     pub dials: AtomicU64,
 }
 
@@ -42,7 +42,7 @@ impl Dial for RouterLink {
     }
 }
 
-/// A sandbox that answered.
+/// A sandbox whose runner has answered.
 pub struct Lodger {
     pub name: String,
     pub link: Link,
@@ -55,7 +55,7 @@ pub struct Inn {
 }
 
 impl Inn {
-    /// From nothing to a sandbox that takes actions and has its way out.
+    /// Creates a sandbox; returns once its runner has answered and its subnet may reach [`NAME`].
     pub async fn ready(&self, subnet: u32) -> Lodger {
         let name = format!("subnet-{subnet}");
         let broker = &self.link.broker;
@@ -72,13 +72,13 @@ impl Inn {
         self.link.broker.remove(&lodger.name).await.expect("removed");
     }
 
-    /// The engine's container.
+    /// Name of the engine's container.
     pub fn container(&self, lodger: &Lodger) -> String {
         format!("caisson-{}-box-{}", self.installation, lodger.name)
     }
 }
 
-/// What a command says; it must succeed.
+/// Standard output of a command, which must succeed.
 pub fn output_of(program: &str, words: &[&str]) -> String {
     let out = Command::new(program).args(words).output().expect(program);
     assert!(out.status.success(), "{program} {words:?}: {}", String::from_utf8_lossy(&out.stderr));

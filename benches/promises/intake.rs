@@ -18,7 +18,7 @@ use tokio::net::{TcpListener, TcpStream};
 const CONNECTIONS: usize = 32;
 const EACH: usize = 150;
 
-/// What a real forge posts for a comment: about 6 KB.
+/// A body like a real forge's for a comment: about 6 KB.
 fn body() -> Vec<u8> {
     include_bytes!("../../tests/fixtures/gitea-1.25.4/issue_comment-created.json").to_vec()
 }
@@ -29,7 +29,7 @@ fn signature(body: &[u8]) -> String {
     format!("sha256={}", hex::encode(mac.finalize().into_bytes()))
 }
 
-/// Behind the same door as the bot's own.
+/// Serves with the same connection limits as the bot's listener.
 async fn listen(app: axum::Router, visitors: Arc<Visitors>) -> std::net::SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address");
@@ -38,7 +38,7 @@ async fn listen(app: axum::Router, visitors: Arc<Visitors>) -> std::net::SocketA
     address
 }
 
-/// The same listener without a store: reads, verifies, answers.
+/// A store that keeps nothing: the listener reads, verifies and answers.
 struct Nowhere;
 
 impl Keep for Nowhere {
@@ -47,7 +47,7 @@ impl Keep for Nowhere {
     }
 }
 
-/// The bot's own listener, before this store.
+/// The bot's webhook listener with this store.
 async fn listener<K: Keep>(store: K) -> std::net::SocketAddr {
     let secrets = HashMap::from([("shop".to_owned(), vec![Secret::new("sekret")])]);
     let visitors = Visitors::new(Limits { connections: 2 * CONNECTIONS as u32, bad_signatures: 1 });
@@ -55,7 +55,7 @@ async fn listener<K: Keep>(store: K) -> std::net::SocketAddr {
     listen(hook_router(Arc::new(hooks), 1 << 20), visitors).await
 }
 
-/// One connection that posts one after the other; the time of each.
+/// Posts one after the other on one connection; the time of each.
 async fn posts(address: std::net::SocketAddr, count: usize) -> Vec<Duration> {
     let (body, mut times) = (body(), Vec::with_capacity(count));
     let signature = signature(&body);
@@ -90,7 +90,7 @@ async fn load(address: std::net::SocketAddr) -> (f64, Duration) {
     (rate, quantile(&mut all, 0.99))
 }
 
-/// The best of three, each beside the same load on a listener without a store: requests a second and the 99th percentile.
+/// The best of three, each beside the same load on a listener without a store: requests per second and the 99th percentile.
 async fn pair(plain: std::net::SocketAddr, durable: std::net::SocketAddr) -> ((f64, Duration), (f64, Duration)) {
     posts(plain, 20).await;
     posts(durable, 20).await;
@@ -132,7 +132,7 @@ pub async fn measure() -> Vec<Line> {
     lines
 }
 
-/// A server that brings what it commits to the disk, as an operator's does.
+/// A server with `fsync` on, as an operator's has.
 async fn in_postgres(server: &Server, plain: std::net::SocketAddr) -> Vec<Line> {
     let url: url::Url = server.database().parse().expect("an address");
     let store = Store::open(Location::Postgres(url.clone())).await.expect("a store");
@@ -157,7 +157,7 @@ async fn in_postgres(server: &Server, plain: std::net::SocketAddr) -> Vec<Line> 
     ]
 }
 
-/// What a loop over one connection stores in a second: the same rows, as many in a transaction as requests come at once.
+/// Rows per second of a loop on one connection: the same rows, as many in a transaction as requests come at once.
 async fn bare(url: &url::Url) -> f64 {
     let mut connection = sqlx::PgConnection::connect(url.as_str()).await.expect("connected");
     let body = lz4_flex::compress_prepend_size(&body());

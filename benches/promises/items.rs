@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 const BYTES: usize = 1 << 20;
 const ROUNDS: usize = 5;
-/// A good run that prints less, as a linter's does, never comes to this much.
+/// A quiet tool's successful output is never this long.
 const SAID: usize = 100;
 
 /// A tool's recorded output.
@@ -31,7 +31,7 @@ fn recorded() -> Vec<Recorded> {
     all
 }
 
-/// `part` again and again, as many bytes as are measured.
+/// `part` repeated to the number of bytes that is measured.
 fn filled(part: &str) -> String {
     let mut text = String::with_capacity(BYTES + part.len());
     while text.len() < BYTES {
@@ -41,7 +41,7 @@ fn filled(part: &str) -> String {
     text
 }
 
-/// The fastest of the rounds: what else the machine does is no part of it.
+/// The fastest of the rounds, which excludes the machine's other load.
 fn time(text: &str) -> Duration {
     let once = |_| {
         let began = Instant::now();
@@ -51,7 +51,7 @@ fn time(text: &str) -> Duration {
     (0..ROUNDS).map(once).min().unwrap_or_default()
 }
 
-/// The longest of these, and whose it is.
+/// The longest of the times, and the name of its text.
 fn worst(texts: impl Iterator<Item = (String, String)>) -> (Duration, String) {
     texts.map(|(tool, text)| (time(&text), tool)).max().expect("recorded outputs")
 }
@@ -59,7 +59,7 @@ fn worst(texts: impl Iterator<Item = (String, String)>) -> (Duration, String) {
 pub fn measure() -> Vec<Line> {
     let all = recorded();
     let failing = || all.iter().filter(|one| !one.passing);
-    // A long run in which most went well, with a failed one's report at its end.
+    // A long run that mostly succeeded, with a failed one's report at its end.
     let long = failing().flat_map(|failed| {
         let good = all.iter().filter(|one| one.passing && one.text.len() >= SAID && one.tool == failed.tool);
         good.map(|good| (failed.tool.clone(), filled(&good.text) + &failed.text))

@@ -63,7 +63,7 @@ async fn run() -> Result<(usize, usize, Vec<String>)> {
     Ok((tasks, interrupted, faults))
 }
 
-/// Approves what waits, once for each checkpoint.
+/// Approves the waiting review, once for each checkpoint; false when there is none.
 async fn approve(stage: &Stage, store: &caisson::store::Store, row: &TaskRow, given: usize) -> Result<bool> {
     let task = store.task(TaskId(row.id)).await?;
     if task.checkpoints.iter().filter(|checkpoint| !checkpoint.void).count() <= given {
@@ -74,7 +74,7 @@ async fn approve(stage: &Stage, store: &caisson::store::Store, row: &TaskRow, gi
     Ok(true)
 }
 
-/// What is wrong with a task that has ended; how many actions were marked as interrupted.
+/// Checks an ended task; returns how many actions were marked as interrupted.
 async fn judge(
     stage: &Stage,
     store: &caisson::store::Store,
@@ -111,7 +111,7 @@ async fn judge(
     Ok((interrupted, faults))
 }
 
-/// Our own posts on the issue and the pull request, by the key in their last line.
+/// The bot's posts on the issue and the pull request, counted by the key in their last line.
 async fn posts(stage: &Stage, row: &TaskRow, pull: u64) -> Result<BTreeMap<String, usize>> {
     let forge = &stage.person.forge;
     let mut texts = Vec::new();
@@ -128,7 +128,7 @@ async fn posts(stage: &Stage, row: &TaskRow, pull: u64) -> Result<BTreeMap<Strin
     Ok(counts)
 }
 
-/// Lines of `lines.txt` on the branch that hold a number that stands there once.
+/// Number of lines of `lines.txt` on the branch that occur exactly once.
 fn lines(stage: &Stage, branch: &str) -> Result<usize> {
     let text = git(&fetched(stage, branch)?, &["show", &format!("refs/remotes/bench/{branch}:lines.txt")])?;
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
@@ -142,7 +142,7 @@ fn commits(stage: &Stage, branch: &str) -> Result<usize> {
     Ok(git(&clone, &["rev-list", "--count", &range])?.trim().parse()?)
 }
 
-/// A bare copy of the forge's repository with the branch as it is.
+/// A bare clone of the forge's repository with the branch.
 fn fetched(stage: &Stage, branch: &str) -> Result<std::path::PathBuf> {
     let copy = stage.dir.path().join("copy.git");
     if !copy.exists() {

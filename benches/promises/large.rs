@@ -2,7 +2,7 @@
 //! checkpoint of 50 files costs against a push of the same.
 //!
 //! Workspaces are on disk, where a large one is a layer over the tree in its mirror. Pushes go to the forge of the demo, a real Gitea where there
-//! is one. The container that judges a tree is made while the agent works, as ever, so it stands before a checkpoint is timed.
+//! is one. The container that verifies a tree is made while the agent works, as in production, so it is ready before a checkpoint is timed.
 
 use crate::container::{IMAGE, docker, runner, with_broker};
 use crate::demo::forge::{AGENT, Place};
@@ -33,12 +33,12 @@ const COMMITS: usize = 100;
 /// Files of one checkpoint.
 const CHANGED: usize = 50;
 const ROUNDS: i64 = 4;
-/// More: after the first push of it all, the forge is at work for some seconds beside both sides.
+/// More than two: after the first push of everything, the forge is busy for some seconds and slows both sides.
 const CHECKPOINTS: i64 = 11;
 const LARGE: &str = "large";
 const SMALL: &str = "small";
 const HUMAN: &str = "dev";
-/// Longer than the container that judges takes to stand.
+/// Longer than the verification container takes to start.
 const MEANWHILE: Duration = Duration::from_secs(2);
 
 pub async fn measure() -> Vec<Line> {
@@ -111,7 +111,7 @@ async fn measured(broker: SocketBroker) -> Result<Vec<Line>> {
 }
 
 impl Bench {
-    /// From the order until an action has read a file.
+    /// Time from the request until an action has read a file.
     async fn ready(&self, key: &str, task: i64) -> Result<Duration> {
         let base = self.base(key).await?;
         let spec = PrepareSpec {
@@ -152,7 +152,7 @@ impl Bench {
         Ok(outcome.text)
     }
 
-    /// An empty repository on the forge, and the token of a person who may write there.
+    /// Creates an empty repository on the forge; returns its address and the token of a person who may write to it.
     async fn bring_to(&self, place: &Place) -> Result<(RemoteUrl, Secret)> {
         let (_, token) = place.person(HUMAN).await?;
         let repo = RepoRef::new("bench", LARGE);
@@ -161,7 +161,7 @@ impl Bench {
         Ok((RemoteUrl::parse(&made.clone_url)?, token))
     }
 
-    /// A checkpoint and its push, and a push of the same by hand, in turn: both medians.
+    /// A checkpoint with its push, and the same push with git alone, in turn: both medians.
     async fn checkpoints(&self, place: &Place) -> Result<(Duration, Duration)> {
         let (url, token) = self.bring_to(place).await?;
         let auth = Auth::basic(HUMAN, token.expose());

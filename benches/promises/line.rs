@@ -1,4 +1,4 @@
-//! One line of the table, and the arithmetic of samples.
+//! One line of the result table, and statistics of samples.
 
 use std::fmt;
 use std::time::Duration;
@@ -7,7 +7,7 @@ pub struct Line {
     pub name: String,
     pub measured: String,
     pub promised: String,
-    /// None where only an absolute is shown.
+    /// None where only an absolute value is shown.
     pub kept: Option<bool>,
 }
 
@@ -20,7 +20,7 @@ impl Line {
         Line { name: name.to_owned(), measured, promised: promised.to_owned(), kept: Some(kept) }
     }
 
-    /// A time against another of the same run: at most so many times as long.
+    /// Compares two times of the same run: `one` is at most `most` times `other`.
     pub fn at_most(name: &str, one: Duration, other: Duration, most: f64) -> Line {
         let times = ratio(one, other);
         let measured = format!("{} against {}: {times:.2} ×", ms(one), ms(other));

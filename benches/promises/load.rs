@@ -1,4 +1,4 @@
-//! What the router holds while it is used much: its memory with many connections, the kernel's with stalled ones.
+//! Memory of the router under load: its own with many connections, the kernel's with stalled ones.
 
 use crate::line::Line;
 use crate::town::{BULK, ECHO, Town};
@@ -8,14 +8,14 @@ use std::net::TcpStream;
 use std::process::Command;
 use std::time::Duration;
 
-/// In two subnets: one may have fewer.
+/// Open connections over two subnets: one subnet may have fewer.
 const OPEN: usize = 1000;
 const STALLED: usize = 200;
-/// A stalled download holds at most: what the router received from upstream, what it has yet to send to the sandbox (both bounded by the
+/// Most MiB of a stalled download: what the router received from upstream, what it has yet to send to the sandbox (both bounded by the
 /// router's sysctls), and the pipe between the two.
 const EACH_MIB: u64 = 1 + 1 + 1;
 
-/// Connected, and each has carried something both ways.
+/// Opens connections, each of which has carried a byte both ways.
 fn open(town: &Town, subnet: u32, count: usize) -> Vec<TcpStream> {
     let address = town.sandbox(subnet).address(HOST);
     town.sandbox(subnet).inside(|| {
@@ -54,7 +54,7 @@ pub fn at_once(town: &mut Town) -> Line {
     )
 }
 
-/// Bytes that the sockets of the router's namespace hold, as the kernel counts them for itself.
+/// Bytes in the socket buffers of the router's namespace, as the kernel counts them.
 fn queued(town: &Town) -> u64 {
     let out = Command::new("ip").args(["netns", "exec", &town.net.name("r"), "ss", "-tmn"]).output().expect("ss");
     let text = String::from_utf8_lossy(&out.stdout).into_owned();
@@ -67,7 +67,7 @@ fn queued(town: &Town) -> u64 {
     memory.map(held).sum()
 }
 
-/// Downloads that nobody reads.
+/// Downloads whose client does not read.
 pub fn stalled(town: &Town) -> Line {
     let address = town.sandbox(0).address(HOST);
     let held: Vec<TcpStream> = town.sandbox(0).inside(|| {
@@ -79,7 +79,7 @@ pub fn stalled(town: &Town) -> Line {
         (0..STALLED).map(ask).collect()
     });
     let mut sizes = vec![queued(town)];
-    // Until nothing more comes.
+    // Until the amount stops growing.
     for _ in 0..60 {
         std::thread::sleep(Duration::from_millis(500));
         sizes.push(queued(town));

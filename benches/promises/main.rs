@@ -4,7 +4,7 @@
 mod asleep;
 mod container;
 mod subnets;
-/// What `make demo` is made of: a forge, a bot as processes, a person.
+/// The parts of `make demo`: a forge, a bot as processes, a person.
 #[path = "../../tests/support/demo"]
 #[allow(dead_code, reason = "the demo uses what the bench does not")]
 mod demo {
@@ -24,7 +24,7 @@ mod inn;
 mod intake;
 mod items;
 mod kill;
-/// The router's own: namespaces, an internet in them, the real programs.
+/// The router's test laboratory: namespaces, an internet in them, the real programs.
 #[path = "../../router/tests/lab"]
 #[allow(dead_code, reason = "the router's tests use what the bench does not")]
 mod lab {
@@ -35,7 +35,7 @@ mod lab {
     pub mod router;
     pub mod sandbox;
 
-    /// The one that is shipped: static.
+    /// The static program that is shipped.
     pub fn program() -> std::path::PathBuf {
         std::env::var_os("CAISSON_ROUTER").unwrap_or_default().into()
     }
@@ -60,7 +60,7 @@ mod visitor;
 mod waits;
 mod year;
 
-// As the lab's files know it.
+// The lab's files use this name.
 extern crate router as caisson_router;
 
 use line::Line;
@@ -74,7 +74,7 @@ fn main() -> std::process::ExitCode {
     if std::env::args().nth(1).as_deref() == Some(parked::WORD) {
         parked::run(std::env::args().nth(2).expect("a directory"));
     }
-    // `cargo bench` passes `--bench`; words of one's own choose parts.
+    // `cargo bench` passes `--bench`; other words choose parts.
     let wanted: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     let mut lines: Vec<Line> = Vec::new();

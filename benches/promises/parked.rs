@@ -21,11 +21,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
-/// What this program is started with to be the bot.
+/// The argument that makes this program the bot.
 pub const WORD: &str = "parked-bot";
 const TASKS: u64 = 10_000;
 const REPO: &str = "lab/shop";
-/// Seconds between two rounds, and of what is measured.
+/// Seconds between two rounds.
 const POLL_S: u64 = 2;
 const WATCHED_S: u64 = 60;
 
@@ -42,7 +42,7 @@ pub async fn measure() -> Vec<Line> {
     let many = watched(TASKS).await.expect("a bot with parked tasks");
     let mib = |kib: u64| kib as f64 / 1024.0;
     let more = many.rss.saturating_sub(none.rss);
-    // Each is read once an hour besides.
+    // Each issue is also read once an hour.
     let readings = many.own as f64 / 3.0;
     let hourly = (TASKS * WATCHED_S) as f64 / 3600.0;
     vec![
@@ -78,7 +78,7 @@ async fn watched(tasks: u64) -> Result<Used> {
     for n in 0..tasks {
         alice.open_issue(REPO, &format!("Issue {n}"), "Please.").map_err(|why| anyhow::anyhow!(why.message))?;
     }
-    // News to nobody.
+    // Aged, so that no issue looks new.
     forge.age(REPO, 600).map_err(|why| anyhow::anyhow!(why.message))?;
     park(&dir.path().join("state"), tasks).await?;
     let mut bot = Command::new(std::env::current_exe()?).arg(WORD).arg(dir.path()).spawn()?;
@@ -133,7 +133,7 @@ async fn configure(forge: &Devforge, dir: &Path) -> Result<()> {
     Ok(std::fs::write(dir.join("caisson.toml"), text)?)
 }
 
-/// Tasks on the issues from 1 on, each paused until a person says more; what it owed was said.
+/// Stores tasks on the issues from 1 on, each paused until a person writes, with nothing left to post.
 async fn park(state: &Path, tasks: u64) -> Result<()> {
     std::fs::create_dir_all(state)?;
     let store = Store::open(state).await?;
@@ -171,7 +171,7 @@ impl Inspector for Nothing {
     }
 }
 
-/// Is the bot of a directory until it is killed. No engine answers it: nothing of a parked task needs one.
+/// Runs the bot of a directory until it is killed. It has no engine: a parked task needs none.
 pub fn run(dir: String) -> ! {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let runtime = runtime.expect("a runtime");

@@ -1,4 +1,4 @@
-//! The router replaced by another image's while every subnet is held: how long, what was felt, what got out, and what goes on afterwards.
+//! Replacing the router by another image's while every subnet is in use: its duration, the outage, what got out, and what works afterwards.
 
 use crate::inn::{Inn, Lodger, NAME, SUBNETS, output_of};
 use crate::line::{Line, ms};
@@ -45,7 +45,7 @@ while not os.path.exists("/workspace/enough"):
 print(round(worst * 1000), got_out)
 PROGRAM"#;
 
-/// Prints 1 when the name is answered and a port that no rule names is judged: taken and broken off.
+/// Prints 1 when the name resolves and the router accepts, then closes, a connection to a port that no rule names.
 const USABLE: &str = r#"python3 - <<'PROGRAM'
 import socket
 address = socket.getaddrinfo("NAME", 22, socket.AF_INET, socket.SOCK_STREAM)[0][4]
@@ -53,7 +53,7 @@ try: print(int(socket.create_connection(address, 5).recv(1) == b""))
 except ConnectionResetError: print(1)
 PROGRAM"#;
 
-/// The same router, but another image to the engine: an upgrade.
+/// Tags the same router as another image, as an upgrade does.
 pub fn next_image(from: &str, to: &str) {
     let mut child = Command::new("docker")
         .args(["build", "-q", "-t", to, "-"])
@@ -66,7 +66,7 @@ pub fn next_image(from: &str, to: &str) {
     assert!(child.wait().is_ok_and(|status| status.success()), "docker build");
 }
 
-/// A listener of this machine that no sandbox may reach; counts who did.
+/// A listener of this machine that no sandbox may reach; counts its connections.
 struct Canary {
     address: String,
     hits: Arc<AtomicU64>,
@@ -145,7 +145,7 @@ fn numbers(text: &str) -> (u64, u64) {
     }
 }
 
-/// To the other image and back, each timed until the bot has told the new one everything.
+/// Replaces the router by the other image and back, each timed until the bot has sent the new one its whole state.
 async fn replace(inn: &Inn, other: &str) -> Vec<Duration> {
     let mut times = Vec::new();
     let mut image = other.to_owned();

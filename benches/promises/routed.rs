@@ -1,4 +1,5 @@
-//! What the router costs and how soon it obeys, in its own laboratory: `town`. Each comparison is with the same client beside the router.
+//! What the router costs and how soon it applies a change, in its test laboratory. Each comparison is with the same client beside the
+//! router.
 
 use crate::line::{Line, ms, quantile, ratio};
 use crate::town::{BULK, Town, missing};
@@ -17,7 +18,7 @@ const CLIENTS: u32 = 32;
 const RUSH: Duration = Duration::from_secs(2);
 const GRANTS: u32 = 30;
 
-/// `all`: not only the visits, which are what one tries again and again.
+/// Without `all`, only the lines of single visits, which are the ones measured again most often.
 pub fn measure(all: bool) -> Vec<Line> {
     if let Some(why) = missing() {
         eprintln!("skipped: router lines: {why}");
@@ -59,7 +60,7 @@ fn visits(town: &Town, tls: bool, what: &str, promise: f64) -> Line {
     )
 }
 
-/// Where the same server is reached: (place, address).
+/// The two ways to the same server: (place, address).
 fn roads(town: &Town) -> [(String, Ipv4Addr); 2] {
     let real = crate::lab::net::GOOD.parse().expect("an address");
     [("s0".to_owned(), town.sandbox(0).address(HOST)), (town.beside.to_owned(), real)]
@@ -115,7 +116,7 @@ fn rush(town: &Town) -> Line {
     )
 }
 
-/// Whole pages a second.
+/// Whole pages per second.
 fn pages(address: Ipv4Addr) -> u64 {
     let (done, began) = (AtomicU64::new(0), Instant::now());
     std::thread::scope(|scope| {
@@ -130,7 +131,7 @@ fn pages(address: Ipv4Addr) -> u64 {
     (done.into_inner() as f64 / began.elapsed().as_secs_f64()) as u64
 }
 
-/// Whether the page came.
+/// Whether the page arrived.
 pub fn page(address: SocketAddr) -> bool {
     let Ok(mut stream) = TcpStream::connect(address) else { return false };
     let request = format!("GET / HTTP/1.1\r\nHost: {HOST}\r\nConnection: close\r\n\r\n");
@@ -140,7 +141,7 @@ pub fn page(address: SocketAddr) -> bool {
         && body.ends_with(crate::visitor::PAGE)
 }
 
-/// From the grant's frame until the first page from a host that was refused before.
+/// Time from the grant's frame until the first page from a host that was refused before.
 fn allow(town: &mut Town) -> Line {
     let mut times = Vec::new();
     for _ in 0..GRANTS {

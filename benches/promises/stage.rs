@@ -1,4 +1,4 @@
-//! The parts of `make demo` as a measuring stage: a forge (a real Gitea where there is one), `caisson serve` and its broker as processes,
+//! The parts of `make demo` as a test bed: a forge (a real Gitea where there is one), `caisson serve` and its broker as processes,
 //! the engine's containers, a person who approves by API. Needs Docker, the images, and what `make bench` sets.
 
 use crate::demo::bot::{self, Bot, variable};
@@ -31,7 +31,7 @@ pub struct Stage {
     pub dir: tempfile::TempDir,
 }
 
-/// Why the stage cannot be set up here.
+/// Why the test bed cannot be set up here.
 pub fn missing() -> Option<String> {
     let needed = ["CAISSON_RUNNER", "CAISSON_DEMO_PROGRAM", "CAISSON_DEMO_INSTALLATION"];
     if let Some(name) = needed.into_iter().find(|name| variable(name).is_none()) {
@@ -42,7 +42,7 @@ pub fn missing() -> Option<String> {
     absent.map(|image| format!("Docker does not answer, or has no image {image} (make images)"))
 }
 
-/// One action a turn, each of which leaves a line behind: one that was lost or repeated shows in the file.
+/// One action a turn, each of which appends a line: a lost or repeated action shows in the file.
 fn recording() -> String {
     let turn = |n: usize| {
         format!("[[turn]]\ncall = [{{ name = \"bash\", arguments = {{ command = \"echo {n} >> lines.txt\" }} }}]\n")
@@ -123,7 +123,7 @@ impl Stage {
     }
 }
 
-/// Asks again and again until there is an answer.
+/// Asks repeatedly until there is an answer.
 pub async fn until<T>(what: &str, mut look: impl AsyncFnMut() -> Result<Option<T>>) -> Result<T> {
     let end = Instant::now() + PATIENCE;
     loop {
@@ -137,7 +137,7 @@ pub async fn until<T>(what: &str, mut look: impl AsyncFnMut() -> Result<Option<T
     }
 }
 
-/// The setting of git that makes it this person's.
+/// The git setting that authenticates as this token's owner.
 pub fn header(token: &str) -> String {
     format!("http.extraHeader=Authorization: token {token}")
 }

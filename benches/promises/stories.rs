@@ -1,11 +1,11 @@
-//! The stories (`tests/stories`), each alone: how long a person who changes something waits for the one that tells.
+//! The stories (`tests/stories`), each alone: how long a developer waits for the result of one.
 
 use crate::line::Line;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// The one in which nothing goes wrong.
+/// The story without a failure.
 const PLAIN: &str = "trip::a_fix_becomes_a_reviewed_branch";
 
 pub fn measure() -> Vec<Line> {

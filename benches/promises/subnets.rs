@@ -42,7 +42,7 @@ async fn lines(broker: SocketBroker, installation: String, other: &str) -> Vec<L
         subnets: SUBNETS,
         pool: None,
         image: ROUTER.to_owned(),
-        // Documentation's: nothing is ever asked there, since no connection of this bench is allowed.
+        // An address reserved for documentation: nothing is ever asked there, since no connection of this bench is allowed.
         upstream: Some("198.51.100.53".to_owned()),
         private: Vec::new(),
     };
@@ -70,7 +70,7 @@ async fn lines(broker: SocketBroker, installation: String, other: &str) -> Vec<L
     lines
 }
 
-/// A network of its own, then a hardened run in it until its first output. The network goes away uncounted.
+/// Time of creating a network and a hardened container in it until its first output; removing the network is not counted.
 fn bare(inn: &Inn, number: u32) -> Duration {
     let network = format!("{}-bare-{number}", inn.installation);
     let cidr = format!("10.253.{}.{}/28", number / 16, number % 16 * 16);

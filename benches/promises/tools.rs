@@ -1,4 +1,5 @@
-//! How soon an agent's tools give up on a name that is refused: this machine's own, in the lab's sandbox, with what the sandbox's image sets.
+//! How soon an agent's tools give up on a refused name: this machine's tools, in the lab's sandbox, with the environment of the sandbox's
+//! image.
 
 use crate::line::Line;
 use crate::town::Town;
@@ -12,7 +13,7 @@ const PROMISED: Duration = Duration::from_secs(1);
 /// The image's Dockerfile says which retries are off.
 const IMAGE: &str = include_str!("../../compose/images/sandbox.Dockerfile");
 
-/// `ENV` of the Dockerfile: a word after another, each `name=value`.
+/// The Dockerfile's `ENV` lines: words of the form `name=value`.
 fn environment() -> Vec<(String, String)> {
     let joined = IMAGE.replace("\\\n", " ");
     let line = joined.lines().find_map(|line| line.strip_prefix("ENV ")).expect("ENV of the image");
@@ -20,7 +21,7 @@ fn environment() -> Vec<(String, String)> {
     pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 
-/// Where a program lies.
+/// The path of a program.
 fn found(name: &str) -> Option<PathBuf> {
     let paths = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&paths).map(|dir| dir.join(name)).find(|path| path.is_file())
@@ -31,7 +32,7 @@ fn python() -> Option<PathBuf> {
     out.status.success().then(|| String::from_utf8_lossy(&out.stdout).trim().into())
 }
 
-/// Each tool's own, so that the router's log shows who asked.
+/// A name for each tool, so that the router's log shows which one asked.
 fn name_for(tool: &str) -> String {
     format!("{tool}.refused.test")
 }

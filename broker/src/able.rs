@@ -1,10 +1,10 @@
-//! What this engine is and can do, from what it says of itself: its kind, its runtimes, whose numbers its users have, what a
-//! person should know about it. Pure. Tests: below, and `tests/docker/engines.rs`.
+//! Capabilities of the engine, from what it reports: its kind, runtimes, user namespace mapping, and warnings for a person. Pure. Tests:
+//! below, and `tests/docker/engines.rs`.
 
 use bollard::models::{SystemInfo, SystemVersion};
 use protocol::broker::{PROBE_USERS, Problem, USERS};
 
-/// Refuses Podman, whose socket speaks Docker's words and means less by them.
+/// Refuses Podman, whose Docker-compatible API lacks guarantees that the barrier needs.
 pub fn is_docker(version: &SystemVersion) -> Result<(), Problem> {
     if !version.components.iter().flatten().any(|part| part.name.starts_with("Podman")) {
         return Ok(());
@@ -34,8 +34,8 @@ pub fn has_runtime(info: &SystemInfo, wanted: Option<&str>) -> Result<(), Proble
     )))
 }
 
-/// What the engine adds to the number of a container's user, and of its group. With userns-remap, what the engine itself mounts (a
-/// workspace in memory) takes numbers of the machine, not of the container; only its directory tells where the container's begin.
+/// Offsets that the engine adds to the user and group numbers of a container. With userns-remap, mounts made by the engine (a workspace in
+/// memory) need the machine's numbers, and only the engine's directory shows the offset.
 pub fn users_from(info: &SystemInfo) -> (u64, u64) {
     let base = info.docker_root_dir.as_deref().filter(|_| has(info, "name=userns")).and_then(|directory| {
         let (uid, gid) = directory.rsplit('/').next()?.split_once('.')?;
@@ -44,7 +44,7 @@ pub fn users_from(info: &SystemInfo) -> (u64, u64) {
     base.unwrap_or_default()
 }
 
-/// What a person should know about this engine.
+/// Warnings about this engine for a person.
 pub fn warnings(info: &SystemInfo) -> Vec<String> {
     let mut warnings = Vec::new();
     let lacks = |what: Option<bool>| what == Some(false);
@@ -106,7 +106,7 @@ mod tests {
         let remapped = info(&["name=seccomp,profile=default", "name=userns"], "/var/lib/docker/200000.300000");
         assert_eq!(users_from(&remapped), (200_000, 300_000));
         assert!(warnings(&remapped)[0].contains("10003 to 10066 are 210003 to 210066 of this machine"));
-        // Without the remapping a directory of such a name means nothing.
+        // Without userns-remap a directory of such a name means nothing.
         assert_eq!(users_from(&info(&["name=seccomp"], "/srv/200000.300000")), (0, 0));
     }
 

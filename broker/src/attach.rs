@@ -1,7 +1,7 @@
-//! The byte stream between a client and a container's stdin and stdout. Bytes are passed on, never read.
+//! The byte stream between a client and a container's stdin and stdout; bytes are passed on unread.
 //! Tests: `tests/docker.rs`.
 //!
-//! What a container writes to stderr is dropped: a runner has nothing to say there, and nobody must be flooded by it.
+//! A container's stderr is dropped: a runner writes nothing there, and a container could flood it.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,19 +14,19 @@ use tokio_util::sync::CancellationToken;
 use crate::core::Core;
 use crate::engine::{Output, Streams};
 
-/// As much as the runner puts into one frame.
+/// As much as one frame of the runner holds.
 const PIECE: usize = 256 << 10;
 
-/// An open stream, and what ends it when somebody else attaches.
+/// An open stream, and the token that ends it when another client attaches.
 pub struct Attached {
     engine: Streams,
     taken: CancellationToken,
 }
 
-/// One stream for each container: who attaches last has it.
+/// One stream per container; the client that attached last has it.
 pub struct Attachments {
     core: Arc<Core>,
-    /// By the engine's id.
+    /// By the engine's id of the container.
     taken: Mutex<HashMap<String, CancellationToken>>,
 }
 
@@ -35,13 +35,13 @@ impl Attachments {
         Self { core, taken: Mutex::default() }
     }
 
-    /// Attached to a container by its id, which need not run yet.
+    /// Attaches to a container by its id; it need not run yet.
     pub async fn open(&self, id: &str) -> Result<Attached, Problem> {
         let taken = CancellationToken::new();
         {
             let mut streams = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
             streams.retain(|_, stream| !stream.is_cancelled());
-            // Two hosts on one stream would mix their bytes: the older one is cut off.
+            // Two hosts on one stream would mix their bytes, so the older stream ends.
             if let Some(older) = streams.insert(id.to_owned(), taken.clone()) {
                 older.cancel();
             }
@@ -52,7 +52,7 @@ impl Attachments {
 }
 
 impl Attached {
-    /// Until either side ends, or another client attaches.
+    /// Copies bytes until either side ends, or another client attaches.
     pub async fn pump(mut self, from: impl AsyncRead + Unpin, to: impl AsyncWrite + Unpin, stop: CancellationToken) {
         let inward = inward(from, &mut self.engine.input);
         let outward = outward(&mut self.engine.output, to);

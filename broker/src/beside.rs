@@ -1,4 +1,4 @@
-//! Containers beside a way out in memory: what they ask of it, and what becomes of them where it says no.
+//! Tests of containers with a router in memory: what they request of it, and what happens when it refuses.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -90,13 +90,13 @@ async fn no_container_with_a_subnet_is_started_before_the_table_stands() {
     };
     assert!(!is_running("task-1-1").await);
     assert_eq!(world.router.asked(), ["fenced"]);
-    // One without a network has nothing to do with it.
+    // A container without a network needs no firewall.
     containers.start("verify-1").await.unwrap();
     assert!(is_running("verify-1").await && world.router.asked().is_empty());
     world.router.set_unfenced(None);
     containers.start("task-1-1").await.unwrap();
     assert!(is_running("task-1-1").await);
-    // It runs: nothing is loaded for it.
+    // It already runs, so the table is not loaded again.
     containers.start("task-1-1").await.unwrap();
     assert_eq!(world.router.asked(), ["fenced"]);
 }

@@ -1,7 +1,7 @@
-//! Containers: made, started, paused, stopped, removed, looked at. Each operation may be repeated. Tests: `tests/docker.rs`.
+//! Containers: create, start, pause, stop, remove, inspect. Each operation may be repeated. Tests: `tests/docker.rs`.
 //!
-//! A container is found by its name and then judged by its labels; what is done to it is done by the engine's own id, so a
-//! container that takes its name in between is never touched.
+//! A container is found by its name and checked by its labels; operations use the engine's id, so that a container which takes over the
+//! name in between is never touched.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ use crate::router::WayOut;
 /// The exit code of a process that SIGKILL ended.
 const KILLED: i64 = 137;
 
-/// Makes, starts, watches and removes containers.
+/// Creates, starts, inspects and removes containers.
 pub struct Containers {
     pub core: Arc<Core>,
     pub images: Arc<Images>,
@@ -31,7 +31,7 @@ pub struct Containers {
     pub helpers: Arc<Helpers>,
     pub mirrors: Arc<Mirrors>,
     pub attachments: Arc<Attachments>,
-    /// Where a container with a subnet stands.
+    /// The router, for containers with a subnet.
     pub router: Arc<dyn WayOut>,
 }
 
@@ -142,7 +142,7 @@ impl Containers {
         self.core.in_turn(name, self.remove_now(name)).await
     }
 
-    /// Without taking the floor: for those who hold it.
+    /// Without locking `Core::floor`, for callers that hold it.
     pub async fn remove_now(&self, name: &str) -> Result<(), Problem> {
         if let Some(found) = self.core.find(&self.core.names.container(name), ResourceKind::Container).await? {
             self.core.remove_container(&found.id.unwrap_or_default()).await?;
@@ -163,7 +163,7 @@ impl Containers {
     pub async fn list(&self) -> Result<Vec<ContainerInfo>, Problem> {
         let mut containers = Vec::new();
         for summary in self.core.engine.containers(&self.core.names.filter(Some(ResourceKind::Container))).await? {
-            // Gone since it was listed: not there.
+            // Removed since it was listed, so it is left out.
             if let Some(found) = self.core.engine.container(&summary.id.unwrap_or_default()).await? {
                 containers.push(described(&found));
             }
@@ -172,7 +172,7 @@ impl Containers {
         Ok(containers)
     }
 
-    /// Id and state of one that must be there.
+    /// Id and state of a container that must exist.
     pub async fn container(&self, name: &str) -> Result<(String, ContainerState), Problem> {
         name::check_container(name)?;
         let found = self.core.find(&self.core.names.container(name), ResourceKind::Container).await?;
@@ -230,7 +230,7 @@ fn described(found: &ContainerInspectResponse) -> ContainerInfo {
         purpose: label(found, name::PURPOSE).and_then(Purpose::from_label).unwrap_or(Purpose::Task),
         task: label(found, name::TASK).and_then(|id| id.parse().ok()),
         state: state(found.state.as_ref()),
-        // The engine writes the year 1 for never.
+        // The engine writes the year 1 if it was never started.
         boot: started.filter(|at| !at.is_empty() && !at.starts_with("0001-")),
         address: address(found),
     }
@@ -252,7 +252,7 @@ fn state(state: Option<&EngineState>) -> ContainerState {
         Some(ContainerStateStatusEnum::PAUSED) => ContainerState::Paused,
         Some(ContainerStateStatusEnum::EXITED) => {
             let code = state.exit_code.unwrap_or(-1);
-            // The flag is any process's; only a killed process 1 ends so.
+            // The flag may stand for any process of the container; process 1 was killed only with this exit code.
             let memory = state.oom_killed.unwrap_or(false) && code == KILLED;
             ContainerState::Exited { code, end: if memory { End::Memory } else { End::Itself } }
         }

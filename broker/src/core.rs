@@ -1,4 +1,4 @@
-//! What all parts of the broker share: the settings, names, the engine, and what was asked of the engine once.
+//! State that all parts of the broker share: settings, names, the engine, and answers of the engine that do not change.
 //! Tests: `tests/docker.rs`.
 
 use std::collections::HashMap;
@@ -25,18 +25,18 @@ use crate::subnet::Place;
 /// The program that becomes PID 1 of each container.
 pub struct RunnerProgram {
     pub bytes: Vec<u8>,
-    /// Hex.
+    /// SHA-256, in hexadecimal.
     pub sha256: String,
     pub mark: Option<Mark>,
 }
 
-/// Shared by all parts, and made once.
+/// Shared by all parts, created once.
 pub struct Core {
     pub settings: Settings,
     pub names: Names,
     pub runner: RunnerProgram,
     pub engine: Arc<dyn Engine>,
-    /// Containers are made and removed under a shared lock; reaping takes it alone, or it would reap what is being made.
+    /// Creating and removing containers takes a shared lock, reaping an exclusive one, so that it does not remove what is being created.
     pub floor: RwLock<()>,
     info: OnceCell<SystemInfo>,
     locks: Mutex<HashMap<String, Arc<tokio::sync::Mutex<()>>>>,
@@ -70,7 +70,7 @@ impl Core {
         })
     }
 
-    /// What the broker adds to a spec.
+    /// The parts of a container's configuration that do not come from its spec.
     pub async fn fittings<'a>(
         &'a self,
         image: &'a str,
@@ -81,7 +81,7 @@ impl Core {
         Ok(Fittings { image, runner, place, runtime, gpus, host: self.host().await? })
     }
 
-    /// What the engine says of itself now, if containers can be made on it.
+    /// The engine's present information, if it can run our containers.
     pub async fn usable(&self) -> Result<SystemInfo, Problem> {
         able::is_docker(&self.engine.version().await?)?;
         let info = self.engine.info().await?;
@@ -95,7 +95,7 @@ impl Core {
                 "the broker speaks version {VERSION}, the client {version}: run both from one release"
             )));
         }
-        // Anew each time: an engine may be restarted with another configuration while this broker lives.
+        // Asked each time, because the engine may be restarted with another configuration while this broker runs.
         let info = &self.usable().await?;
         Ok(EngineInfo {
             version: VERSION,
@@ -116,7 +116,7 @@ impl Core {
         })
     }
 
-    /// A container by its engine name, if it is ours and of that kind. One of the same name that is not ours is a refusal.
+    /// The container with this name on the engine, if it has our label and this kind; one without our label is refused.
     pub async fn find(&self, name: &str, kind: ResourceKind) -> Result<Option<ContainerInspectResponse>, Problem> {
         let Some(found) = self.engine.container(name).await? else { return Ok(None) };
         let labels = found.config.as_ref().and_then(|config| config.labels.as_ref());
@@ -129,11 +129,11 @@ impl Core {
         )))
     }
 
-    /// Kills it and waits until its name is free again.
+    /// Kills the container and waits until its name is free.
     pub async fn remove_container(&self, id: &str) -> Result<(), Problem> {
         for _ in 0..60 {
             match unless_gone(self.engine.remove(id).await) {
-                // Somebody else is at it.
+                // Another request is removing it.
                 Err(problem) if problem.kind == ProblemKind::Conflict => {
                     tokio::time::sleep(Duration::from_millis(500)).await;
                 }
@@ -143,7 +143,7 @@ impl Core {
         Err(Problem::unavailable(format!("the engine has not finished removing container {id} within 30 s")))
     }
 
-    /// All containers of these kinds: names of those removed.
+    /// Removes all containers of these kinds and gives their names.
     pub async fn remove_kinds(&self, kinds: &[ResourceKind]) -> Result<Vec<String>, Problem> {
         let mut removed = Vec::new();
         for &kind in kinds {
@@ -159,12 +159,12 @@ impl Core {
         Ok(removed)
     }
 
-    /// Whether it went: one that a container still uses stays.
+    /// Removes a volume; false if a container still uses it.
     pub async fn remove_volume(&self, name: &str) -> Result<bool, Problem> {
         went(self.engine.remove_volume(name).await)
     }
 
-    /// Requests for one name follow each other.
+    /// Requests for one name are carried out one after the other.
     pub async fn in_turn<T>(&self, name: &str, work: impl Future<Output = T>) -> T {
         let lock = {
             let mut locks = self.locks.lock().unwrap_or_else(PoisonError::into_inner);
@@ -176,7 +176,7 @@ impl Core {
     }
 }
 
-/// Whether a removal took it away: what is gone or still in use did not go.
+/// Whether a removal took effect; false for things already gone or still in use.
 pub fn went(removed: Result<(), Problem>) -> Result<bool, Problem> {
     match removed {
         Ok(()) => Ok(true),
@@ -194,8 +194,7 @@ fn read_runner(path: &Path) -> Result<RunnerProgram, Problem> {
     Ok(RunnerProgram { sha256: hex::encode(Sha256::digest(&bytes)), mark: Mark::find(&bytes), bytes })
 }
 
-/// A hash over what the engine says of itself and what this broker asks of it, without what changes while it runs: counts,
-/// clocks, warnings.
+/// A hash over the engine's information and this broker's settings, without what changes while it runs: counts, clocks, warnings.
 fn configuration(info: &SystemInfo, settings: &Settings) -> String {
     let said = sorted(serde_json::to_value(info).unwrap_or_default());
     let lasting = [

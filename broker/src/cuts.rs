@@ -1,5 +1,5 @@
-//! Every request that changes something is cut at every call to the engine it makes, before and after the call was carried out, and
-//! made again: it ends where one that was never cut ends, and nothing else is left.
+//! Fails every request at each of its calls to the engine, before and after the call took effect, and repeats it: the result equals that of
+//! an undisturbed request, with nothing left over.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ fn says() -> HashMap<&'static str, String> {
     ])
 }
 
-/// One life of a broker; it remembers nothing of another.
+/// One process life of a broker, without memory of another.
 fn life(engine: &Arc<MemoryEngine>, dir: &std::path::Path) -> Service {
     let runner = dir.join("runner");
     std::fs::write(&runner, b"\x7fELF and more").unwrap();
@@ -86,7 +86,7 @@ async fn what_is_made_is_made_whole_wherever_it_was_cut() {
                     assert!(at > 40, "only {at} calls");
                     break;
                 }
-                // Another life of the broker takes up what stands.
+                // Another life of the broker continues with what exists.
                 let next = life(&engine, dir.path());
                 if let Err(why) = all_of_it(&next, disk).await {
                     panic!("{kind:?} {at}: {why}, after {first:?}: {:?}", engine.all());
@@ -118,7 +118,7 @@ async fn what_is_taken_down_is_gone_wherever_it_was_cut() {
     }
 }
 
-/// What a task's life asks for in its order, a mirror and a layered workspace among it; each step until it is done.
+/// The requests of a task's life in order, with a mirror and a layered workspace; each is repeated until it succeeds.
 async fn a_life_of_requests(service: &dyn Fn() -> Arc<Service>) -> Vec<String> {
     let mirror = ContainerSpec {
         name: "mirror-1".into(),
@@ -166,7 +166,7 @@ async fn a_life_of_requests(service: &dyn Fn() -> Arc<Service>) -> Vec<String> {
     said
 }
 
-/// More than any step fails in a row.
+/// More failures in a row than any step has.
 const TRIES: usize = 1_000;
 
 #[tokio::test]
@@ -177,7 +177,7 @@ async fn requests_that_are_tried_until_they_succeed_end_where_uncut_ones_do() {
     let wanted = whole.all();
     for seed in 1..=40 {
         let cut = Arc::new(MemoryEngine::unsteady(seed, says()));
-        // By one life of the broker, and by another for each try.
+        // With one life of the broker, or with another for each try.
         let one = Arc::new(life(&cut, dir.path()));
         let next = || if seed % 2 == 0 { one.clone() } else { Arc::new(life(&cut, dir.path())) };
         let again = a_life_of_requests(&next).await;

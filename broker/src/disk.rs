@@ -1,9 +1,9 @@
-//! What a container writes on the engine's disk: its workspace and its home, both empty and its user's, whatever the image has there.
+//! Workspace and home of a container on the engine's disk; both begin empty and belong to its user, whatever the image has there.
 //!
-//! Owns their volumes. A workspace can be a layer over the tree in a mirror: large ones then need no check-out, and share what nobody
-//! changes. The layer holds what the container writes, which may only look at it there; the workspace is the kernel's overlay of it
-//! over the tree. Both are named by the engine's own paths, so nothing here needs to reach them. The container has the
-//! mirror as well, which is why the engine lets nobody remove it meanwhile. Tests: `tests/docker/disks.rs`, `tests/docker/layers.rs`.
+//! Owns their volumes. A workspace can be a layer over the tree in a mirror, so that large trees need no check-out and unchanged files are
+//! shared. The layer, which is read-only in the container, holds what the container writes; the workspace is an overlay mount of it over
+//! the tree, made from the engine's own paths. The container mounts the mirror too, so that the engine does not let it be removed
+//! meanwhile. Tests: `tests/docker/disks.rs`, `tests/docker/layers.rs`.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,11 +18,11 @@ use crate::helper::Helpers;
 use crate::name::{self, ResourceKind};
 use crate::supply::directories;
 
-/// In a layer: what the kernel needs beside what differs from the tree.
+/// Overlayfs' work directory, beside the differences.
 const WORK: &str = "work";
-/// A directory that is renamed is copied, and a file that changes lies in the layer whole: so the layer says by itself what differs.
+/// Renamed directories are copied and changed files stored whole, so that the layer alone shows what differs.
 const PLAIN: &str = "redirect_dir=off,metacopy=off";
-/// Where volumes lie in the container through which their directories are given away.
+/// Mount point of volumes in the container that sets the owners of their directories.
 const GIVEN: &str = "/given";
 
 /// Makes and removes the volumes of containers.
@@ -36,8 +36,8 @@ impl Disks {
         Self { core, helpers }
     }
 
-    /// An empty workspace and, on disk, an empty home: what an earlier container of that name left is removed first.
-    /// What comes back is a helper that nobody needs any more.
+    /// An empty workspace and, on disk, an empty home; leftovers of an earlier container of that name are removed first. Returns a helper
+    /// container that can be discarded.
     pub async fn workspace(
         &self,
         spec: &ContainerSpec,
@@ -51,7 +51,7 @@ impl Disks {
         self.make(hardening::workspace(&self.core.names, spec, self.core.host().await?.users_from)).await.map(|_| None)
     }
 
-    /// Makes one of the volumes of a workspace: where it lies, in the engine's words.
+    /// Creates one volume of a workspace and gives its path on the engine's machine.
     async fn make(&self, volume: VolumeCreateRequest) -> Result<String, Problem> {
         let made = self.core.engine.create_volume(volume).await?;
         if self.core.names.owns(Some(&made.labels), ResourceKind::Workspace) {
@@ -61,9 +61,9 @@ impl Disks {
     }
 
     pub async fn remove(&self, name: &str) -> Result<(), Problem> {
-        // One that a request left which was cut has the volumes still.
+        // The helper of an interrupted request still uses the volumes.
         self.helpers.discard(&self.core.names.disk_helper(name)).await?;
-        // The engine does not know that one lies over the other.
+        // The engine does not know that one is mounted over the other.
         let (workspace, layer, home) =
             (self.core.names.workspace(name), self.core.names.layer(name), self.core.names.home(name));
         tokio::try_join!(self.remove_own(&workspace), self.remove_own(&layer), self.remove_own(&home)).map(|_| ())
@@ -77,9 +77,8 @@ impl Disks {
         unless_gone(self.core.engine.remove_volume(volume).await)
     }
 
-    /// The volumes of a workspace and a home on disk. `image`: any that the engine has; `mirror`: where the mirror lies, in the engine's
-    /// words, if the workspace lies over its tree. What comes back is a container that has done its part, to be discarded while
-    /// something else is done.
+    /// Creates the volumes of a workspace and a home on disk. `image`: any image of the engine; `mirror`: the mirror's path on the engine's
+    /// machine, if the workspace is layered over its tree. Returns a helper container that has finished and can be discarded.
     async fn on_disk(&self, spec: &ContainerSpec, image: &str, mirror: Option<&str>) -> Result<String, Problem> {
         let mirror = mirror.map(fit_for_options).transpose()?;
         let (workspace, home) = (self.core.names.workspace(&spec.name), self.core.names.home(&spec.name));
@@ -92,7 +91,7 @@ impl Disks {
         let layer = self.core.names.layer(&spec.name);
         let at = self.make(self.volume_of(spec, layer.clone(), HashMap::new())).await?;
         let (upper, work) = (format!("layer/{UPPER}"), format!("layer/{WORK}"));
-        // The root of an overlay is its upper layer's.
+        // The root of an overlay has the owner of the upper directory.
         let given = [(&*upper, spec.user, 0o755), (&*work, 0, 0o755), ("home", spec.user, 0o700)];
         let helper = self.give(spec, image, &[("layer", &layer), ("home", &home)], &given).await?;
         let at = fit_for_options(&at)?;
@@ -102,7 +101,7 @@ impl Disks {
         self.make(self.volume_of(spec, workspace, options)).await.map(|_| helper)
     }
 
-    /// Gives a mirror to the user who fills it. Doing so again changes nothing: only the volume's own directory is given.
+    /// Makes the filling user owner of a mirror; repeating it changes nothing, because only the volume's own directory is affected.
     pub async fn give_mirror(&self, spec: &ContainerSpec, image: &str) -> Result<Option<String>, Problem> {
         let Some(mirror) = &spec.mirror else { return Ok(None) };
         let volume = self.core.names.mirror(mirror);
@@ -121,7 +120,7 @@ impl Disks {
         }
     }
 
-    /// Makes directories in volumes, or gives these away themselves: each with its owner and mode. A volume is named as it lies there.
+    /// Creates directories in volumes, or changes the volumes' own, each with owner and mode; a volume is named by its mount point.
     async fn give(
         &self,
         spec: &ContainerSpec,
@@ -143,7 +142,7 @@ impl Disks {
     }
 }
 
-/// A path that can stand among a mount's options: `,` ends one, and `:` one of several layers.
+/// A path that is safe in mount options, where `,` separates options and `:` layers.
 fn fit_for_options(path: &str) -> Result<&str, Problem> {
     if path.starts_with('/') && !path.contains([',', ':', '\\']) {
         return Ok(path);

@@ -1,8 +1,7 @@
-//! How a container ended that does not run any more, from what the engine remembers.
+//! How a stopped container ended, from what the engine remembers.
 //!
-//! The engine's flag for lack of memory stands for any process of a container and stays set, so it is believed last: an order to
-//! kill in the engine's own events says more, and so does an engine that was started after the container. Tests: below and
-//! `tests/trees/fates.rs` of the root package.
+//! The engine's out-of-memory flag may stand for any process of the container and stays set, so it is considered last; a kill order in the
+//! engine's events, or an engine started after the container, decides first. Tests: below and `tests/trees/fates.rs` of the root package.
 
 use std::time::Duration;
 
@@ -12,12 +11,12 @@ use protocol::broker::{ContainerState, End};
 
 use crate::engine::Engine;
 
-/// The network that the engine makes anew at each of its starts, unless containers outlive it (and then nothing ended).
+/// The network that the engine recreates at each start, unless containers outlive it (and then nothing ended).
 const MADE_AT_START: &str = "bridge";
-/// The engine's memory of events is small and read at once.
+/// The engine remembers few events, which are read at once.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The state with the best word on how it ended.
+/// The state with the most precise reason for the end.
 pub async fn fate(engine: &dyn Engine, found: &ContainerInspectResponse, state: ContainerState) -> ContainerState {
     let ContainerState::Exited { code, end } = state else { return state };
     let id = found.id.as_deref().unwrap_or_default();
@@ -29,7 +28,7 @@ pub async fn fate(engine: &dyn Engine, found: &ContainerInspectResponse, state: 
     ContainerState::Exited { code, end }
 }
 
-/// Whether somebody ordered its end, as far back as the engine remembers.
+/// Whether the engine's events contain an order to end it.
 async fn ordered(engine: &dyn Engine, id: &str) -> bool {
     let orders = tokio::time::timeout(PATIENCE, engine.orders(id)).await;
     orders.is_ok_and(|orders| orders.is_ok_and(|events| killed(&events)))
@@ -40,12 +39,12 @@ async fn engine_started_after(engine: &dyn Engine, started: &str) -> bool {
     network.and_then(|network| network.created).is_some_and(|made| later(&made, started))
 }
 
-/// Whether the newest of these, in the engine's order, is an order to kill.
+/// Whether the newest event is an order to kill.
 fn killed(events: &[EventMessage]) -> bool {
     events.last().is_some_and(|event| event.action.as_deref() == Some("kill"))
 }
 
-/// Whether one moment is after another; an unreadable one says nothing.
+/// Whether one timestamp is after another; false if either is unreadable.
 fn later(one: &str, other: &str) -> bool {
     match (one.parse::<Timestamp>(), other.parse::<Timestamp>()) {
         (Ok(one), Ok(other)) => one > other,

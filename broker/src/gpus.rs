@@ -1,4 +1,4 @@
-//! Which graphics processors a task's container gets: none, unless whoever starts the broker says so. Pure. Tests: below.
+//! Graphics processors for task containers: none, unless the operator who starts the broker chooses some. Pure. Tests: below.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,7 +6,7 @@ use std::str::FromStr;
 use bollard::models::DeviceRequest;
 use protocol::broker::Purpose;
 
-/// The graphics processors that task containers get; `none`, `all`, or ids with commas between them.
+/// Choice of graphics processors, written `none`, `all`, or as comma-separated ids.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Gpus {
     /// No graphics processor.
@@ -14,13 +14,13 @@ pub enum Gpus {
     None,
     /// All that the engine has.
     All,
-    /// In the driver's words: `0`, `GPU-…`, `MIG-…`.
+    /// Ids as the driver names them: `0`, `GPU-…`, `MIG-…`.
     Ids(Vec<String>),
 }
 
 impl Gpus {
-    /// What the engine is asked for. Only a task's container gets any: where foreign objects are judged, a commit verified, a
-    /// project set up or the barrier proven, a driver of the kernel has no place.
+    /// The engine's device requests for a container. Only tasks get any, because containers that judge untrusted objects, verify, set up or
+    /// test the barrier must not expose a kernel driver.
     pub fn requests(&self, purpose: Purpose) -> Option<Vec<DeviceRequest>> {
         let (count, ids) = match self {
             _ if purpose != Purpose::Task => return None,

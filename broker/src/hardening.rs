@@ -1,7 +1,6 @@
-//! What a container of ours looks like: one pure function from what was asked to the engine's configuration.
+//! The configuration of our containers: one pure function from a spec to the engine's request.
 //!
-//! Everything that makes the barrier stands here and nowhere else. The measured reasons are in the design's sandbox notes;
-//! each line is seen again from inside by `tests/docker.rs`.
+//! All configuration that makes up the barrier is here; `tests/docker.rs` checks each setting from inside a container.
 
 use std::collections::HashMap;
 
@@ -21,22 +20,22 @@ use crate::subnet::Place;
 use crate::name::{self, Names, ResourceKind};
 use crate::seccomp;
 
-/// In a layer: what differs from the tree.
+/// Directory in a layer with the differences to the tree.
 pub const UPPER: &str = "upper";
 
-/// What the engine can do, asked once.
+/// Properties of the engine, asked once.
 #[derive(Clone, Copy, Debug)]
 pub struct Host {
-    /// Processor cores: the engine refuses to promise more.
+    /// Number of processor cores, beyond which the engine refuses limits.
     pub cores: f64,
     pub cgroup2: bool,
     /// Whether the kernel has IPv6, and so the setting that turns it off.
     pub ipv6: bool,
-    /// What the engine adds to the number of a user, and of a group, in what it mounts itself.
+    /// Offsets that the engine adds to user and group numbers in mounts it makes itself.
     pub users_from: (u64, u64),
 }
 
-/// What the broker adds to a spec.
+/// The parts of a container's configuration that do not come from its spec.
 #[derive(Clone, Debug)]
 pub struct Fittings<'a> {
     /// The image's id, never its name.
@@ -50,7 +49,7 @@ pub struct Fittings<'a> {
     pub host: Host,
 }
 
-/// Masked beyond the engine's own list: the kernel's command line may hold the host's secrets.
+/// Paths masked beyond the engine's own list; the kernel's command line may contain secrets of the host.
 const MASKED: &[&str] = &[
     "/proc/acpi",
     "/proc/asound",
@@ -71,7 +70,7 @@ const MASKED: &[&str] = &[
 
 const READ_ONLY: &[&str] = &["/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"];
 
-/// The container as a spec asks for it.
+/// The configuration of the container for a spec.
 pub fn container(names: &Names, spec: &ContainerSpec, fit: &Fittings<'_>) -> Result<ContainerCreateBody, Problem> {
     let mut body = hardened(names, spec.user, &spec.limits, &spec.profile, fit)?;
     body.labels = Some(labels(names, spec)?);
@@ -83,7 +82,7 @@ pub fn container(names: &Names, spec: &ContainerSpec, fit: &Fittings<'_>) -> Res
     let host = body.host_config.get_or_insert_default();
     host.device_requests = fit.gpus.requests(spec.purpose);
     if spec.limits.workspace_bytes == 0 && disk_bytes > 0 {
-        // No single file can outgrow what all of them may take.
+        // No single file can exceed the limit of all files.
         host.ulimits.get_or_insert_default().push(ulimit("fsize", disk_bytes as i64));
     }
     let mounts = host.mounts.get_or_insert_default();
@@ -109,7 +108,7 @@ pub fn container(names: &Names, spec: &ContainerSpec, fit: &Fittings<'_>) -> Res
     Ok(body)
 }
 
-/// A container as tight as a task's, without a workspace, that only looks at its image.
+/// A container as restricted as a task's, without a workspace, that only inspects its image.
 pub fn throw_away(names: &Names, fit: &Fittings<'_>, command: &[&str]) -> Result<ContainerCreateBody, Problem> {
     let limits =
         ContainerLimits { memory_bytes: 256 << 20, pids: 64, cpus: 1.0, tmp_bytes: 16 << 20, ..Default::default() };
@@ -121,7 +120,7 @@ pub fn throw_away(names: &Names, fit: &Fittings<'_>, command: &[&str]) -> Result
     Ok(body)
 }
 
-/// The volume of a workspace in memory. Last: what the engine adds to numbers of users and groups.
+/// The volume of a workspace in memory; the last argument has the engine's offsets of user and group numbers.
 pub fn workspace(names: &Names, spec: &ContainerSpec, (uid, gid): (u64, u64)) -> VolumeCreateRequest {
     let (uid, gid) = (uid + u64::from(spec.user), gid + u64::from(spec.user));
     let bytes = spec.limits.workspace_bytes;
@@ -139,7 +138,7 @@ pub fn workspace(names: &Names, spec: &ContainerSpec, (uid, gid): (u64, u64)) ->
     }
 }
 
-/// sha256 over everything that was asked: the same hash is the same container.
+/// SHA-256 of the whole spec; equal hashes mean equal containers.
 pub fn spec_hash(spec: &ContainerSpec) -> Result<String, Problem> {
     let text = serde_json::to_vec(spec).map_err(|error| Problem::refused(error.to_string()))?;
     Ok(hex::encode(Sha256::digest(text)))
@@ -147,7 +146,7 @@ pub fn spec_hash(spec: &ContainerSpec) -> Result<String, Problem> {
 
 fn labels(names: &Names, spec: &ContainerSpec) -> Result<HashMap<String, String>, Problem> {
     let mut labels = names.labels(ResourceKind::Container);
-    // Set even when empty: an image could bring a label of that name.
+    // Set even when empty, because the image could define a label of that name.
     labels.insert(name::TASK.into(), spec.task.map(|id| id.to_string()).unwrap_or_default());
     labels.insert(name::NAME.into(), spec.name.clone());
     labels.insert(name::PURPOSE.into(), spec.purpose.as_str().into());
@@ -164,7 +163,7 @@ fn hardened(
 ) -> Result<ContainerCreateBody, Problem> {
     let profile = seccomp::profile(profile)?;
     Ok(ContainerCreateBody {
-        // The same everywhere: the agent learns nothing from it.
+        // The same for all containers, so that the agent learns nothing from it.
         hostname: Some("chamber".into()),
         user: Some(format!("{user}:{user}")),
         image: Some(fit.image.to_owned()),
@@ -173,7 +172,7 @@ fn hardened(
         working_dir: Some(WORKSPACE.into()),
         tty: Some(false),
         open_stdin: Some(true),
-        // The runner outlives its host: another one attaches later.
+        // The runner outlives its host, and another one attaches later.
         stdin_once: Some(false),
         stop_signal: Some("SIGKILL".into()),
         healthcheck: Some(HealthConfig { test: Some(vec!["NONE".into()]), ..Default::default() }),
@@ -206,7 +205,7 @@ fn host_config(user: u32, limits: &ContainerLimits, profile: &str, fit: &Fitting
         ipc_mode: Some("private".into()),
         cgroupns_mode: fit.host.cgroup2.then_some(HostConfigCgroupnsModeEnum::PRIVATE),
         network_mode: Some(fit.place.map_or("none".into(), |place| place.network.clone())),
-        // Always given: an engine's resolver otherwise asks the host's, even where a network has no way out.
+        // Always set, because an engine's resolver otherwise asks the host's, even in a network without a way out.
         dns: Some(vec![fit.place.map_or("127.0.0.1".into(), |place| place.gateway.to_string())]),
         dns_options: Some(owned(&["timeout:1", "attempts:2"])),
         dns_search: Some(owned(&["."])),
@@ -233,7 +232,7 @@ fn tmpfs(user: u32, bytes: u64) -> HashMap<String, String> {
     ])
 }
 
-/// What the image has in its place is not copied into it: whoever makes a volume gives it away.
+/// A mount without copying the image's content into the volume; the volume's creator sets its owner.
 fn volume(target: &str, volume: &str) -> Mount {
     Mount {
         target: Some(target.into()),
@@ -254,7 +253,7 @@ pub fn runner_directory() -> &'static str {
     RUNNER.rsplit_once('/').map_or("/", |(directory, _)| directory)
 }
 
-/// A container that nobody restarts, without IPv6: what our containers and the router's holder share.
+/// Settings that disable IPv6, for our containers and the router's holder.
 pub fn no_ipv6() -> HashMap<String, String> {
     ["all", "default"].map(|which| (format!("net.ipv6.conf.{which}.disable_ipv6"), "1".to_owned())).into()
 }

@@ -1,4 +1,4 @@
-//! Helpers: containers that do one thing for a moment and go. Tests: `tests/docker.rs`.
+//! Helpers: short-lived containers for one operation. Tests: `tests/docker.rs`.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::core::Core;
 use crate::engine::{Output, unless_gone};
 use crate::name::ResourceKind;
 
-/// Bytes that are taken of what a helper says: enough for a line on each of a thousand addresses.
+/// The most bytes that are read of a helper's output: enough for a line on each of a thousand addresses.
 const LOUDEST: usize = 128 << 10;
 
 /// Runs helpers.
@@ -23,7 +23,7 @@ impl Helpers {
         Self { core }
     }
 
-    /// What one helper container said.
+    /// Runs one helper container and gives its output.
     pub async fn thrown_away(&self, name: &str, body: ContainerCreateBody) -> Result<String, Problem> {
         let name = self.core.names.helper(name);
         self.discard(&name).await?;
@@ -33,12 +33,12 @@ impl Helpers {
         said
     }
 
-    /// What a container that ends by itself wrote, for at most 30 s.
+    /// The output of a container that ends by itself, for at most 30 s.
     async fn run_and_listen(&self, id: &str) -> Result<String, Problem> {
         let mut attached = self.core.engine.attach(id, false).await?;
         match self.core.engine.start(id).await {
             Ok(()) => {}
-            // The engine could start nothing in it: there is no shell.
+            // The engine could not start the command, because there is no shell.
             Err(problem) if matches!(problem.kind, ProblemKind::Refused | ProblemKind::NotFound) => {
                 return Ok(String::new());
             }
@@ -61,13 +61,13 @@ impl Helpers {
         Ok(String::from_utf8_lossy(&said).into_owned())
     }
 
-    /// A helper that an earlier life left, or that has done its work.
+    /// Removes a helper that an earlier life left, or that has finished.
     pub async fn discard(&self, name: &str) -> Result<(), Problem> {
         let Some(found) = self.core.find(name, ResourceKind::Helper).await? else { return Ok(()) };
         unless_gone(self.core.engine.remove(&found.id.unwrap_or_default()).await)
     }
 
-    /// Through which files get into volumes: where each lies, and its name.
+    /// A helper that is never started, through which files are copied into volumes; each has a mount point and a name.
     pub fn never_started(&self, image: &str, volumes: &[(&str, &str)]) -> ContainerCreateBody {
         let mount = |(target, volume): &(&str, &str)| Mount {
             target: Some((*target).to_owned()),

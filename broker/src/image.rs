@@ -1,4 +1,4 @@
-//! Images: only those the operator listed, pinned to the id they had when first used, and looked into once.
+//! Images: only those the operator listed, pinned to the id they had at first use, and inspected once.
 //! Never pulls, never builds. Tests: `tests/docker.rs`.
 
 use std::collections::{HashMap, HashSet};
@@ -14,17 +14,17 @@ use crate::helper::Helpers;
 use crate::name::short;
 use crate::supply::Supply;
 
-/// Says which programs are there; a shell that is not there cannot even say that.
+/// Prints the missing programs; an image without a shell prints nothing.
 const LOOK: &str = "for it in git sh; do command -v $it >/dev/null || echo $it; done; echo looked";
 
-/// Knows the listed images.
+/// The listed images.
 pub struct Images {
     core: Arc<Core>,
     helpers: Arc<Helpers>,
     supply: Supply,
     /// By reference.
     pinned: Mutex<HashMap<String, ImageInfo>>,
-    /// Ids of images that hold what a container needs.
+    /// Ids of images that contain what a container needs.
     fit: tokio::sync::Mutex<HashSet<String>>,
 }
 
@@ -33,7 +33,7 @@ impl Images {
         Self { core, helpers, supply, pinned: Mutex::default(), fit: tokio::sync::Mutex::default() }
     }
 
-    /// `None` when the engine does not have it; one that nobody listed is refused, whether it is there or not.
+    /// `None` when the engine does not have it; an image that is not listed is refused in either case.
     pub async fn image(&self, reference: &str) -> Result<Option<ImageInfo>, Problem> {
         let known = self.core.settings.images.iter().chain(&self.core.settings.router_images);
         if !known.into_iter().any(|listed| listed == reference) {
@@ -42,7 +42,7 @@ impl Images {
         self.pin(reference).await
     }
 
-    /// The id of a listed container image that is known to hold git and sh, and the volume that holds the runner.
+    /// The id of a listed container image that has git and sh, and the volume with the runner.
     pub async fn container_image(&self, reference: &str) -> Result<(String, &str), Problem> {
         if !self.core.settings.images.iter().any(|listed| listed == reference) {
             return Err(unlisted(reference, &self.core.settings.images));
@@ -65,7 +65,7 @@ impl Images {
         Ok(self.pin(reference).await?.ok_or_else(|| missing(reference))?.id)
     }
 
-    /// A tag that is moved later changes nothing until the broker is started anew.
+    /// The image's id; a tag that is moved later has no effect until the broker is restarted.
     async fn pin(&self, reference: &str) -> Result<Option<ImageInfo>, Problem> {
         let pinned = self.pinned.lock().unwrap_or_else(PoisonError::into_inner).get(reference).cloned();
         let ask = pinned.as_ref().map_or(reference, |image| image.id.as_str());
@@ -86,15 +86,15 @@ impl Images {
         Ok(Some(all.entry(reference.to_owned()).or_insert(image).clone()))
     }
 
-    /// Runs a shell in a container as tight as a task's and asks it what is there.
+    /// Runs a shell in a container as restricted as a task's and checks the image's programs.
     async fn look_into(&self, reference: &str, id: &str, runner: &str) -> Result<(), Problem> {
         let fit = self.core.fittings(id, runner, None).await?;
         let body = hardening::throw_away(&self.core.names, &fit, &["/bin/sh", "-c", LOOK])?;
         judge(reference, &self.helpers.thrown_away(&format!("look-{}", short(id)), body).await?)
     }
 
-    /// Refuses an engine that is not Docker's, or has not the runtime or the graphics processors. No engine lists the latter's
-    /// driver: so the first image that is there is tried with it.
+    /// Refuses an engine that is not Docker's or lacks the runtime or the graphics processors. Engines do not list GPU drivers, so the
+    /// first available image is tried with one.
     pub async fn check(&self) -> Result<(), Problem> {
         self.core.usable().await?;
         let gpus = &self.core.settings.gpus;
@@ -135,7 +135,7 @@ fn described(reference: &str, found: ImageInspect) -> Result<ImageInfo, Problem>
     Ok(ImageInfo { id, size: found.size.and_then(|size| u64::try_from(size).ok()).unwrap_or(0), version })
 }
 
-/// The engine's own words for it do not say what to do.
+/// Adds what to do to the engine's error about a missing GPU driver.
 pub fn no_gpu(gpus: &Gpus, problem: Problem) -> Problem {
     if !problem.text.contains("device driver") {
         return problem;

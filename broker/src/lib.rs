@@ -1,11 +1,9 @@
-//! The broker: the only process that talks to the container engine, and the only code that knows what a container's
-//! configuration looks like.
+//! The broker: the only process that talks to the container engine, and the only code that configures containers.
 //!
-//! It owns container, volume and network configuration, the seccomp profiles, and every name and label on the engine.
-//! It takes the typed requests of `protocol::broker` over a unix socket and hands byte streams through; it must not take
-//! a bind, a device, a capability, a host namespace or an image that its operator did not list, touch anything without
-//! this installation's label, or read what flows through a stream. Tests: beside each file, and `tests/docker.rs` against a
-//! real engine.
+//! Owns the configuration of containers, volumes and networks, the seccomp profiles, and all names and labels on the engine. Takes the
+//! typed requests of `protocol::broker` over a unix socket and passes byte streams through. Must not accept a bind, a device, a capability,
+//! a host namespace or an image that its operator did not list, touch anything without this installation's label, or read what passes
+//! through a stream. Tests: beside each file, and `tests/docker.rs` with a real engine.
 
 mod able;
 mod attach;
@@ -38,14 +36,14 @@ use std::path::PathBuf;
 pub use gpus::Gpus;
 pub use server::{Broker, is_served, teardown};
 
-/// What the operator decides when the broker is started.
+/// The operator's settings of the broker.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Where to listen. Its directory is made 0700, itself 0600.
+    /// Path of the broker's socket; its directory gets mode 0700, the socket 0600.
     pub socket: PathBuf,
-    /// The engine's own socket.
+    /// Path of the engine's socket.
     pub engine: PathBuf,
-    /// `[a-z0-9-]`, at most 24: goes into every name and label. Two installations on one engine need two of them.
+    /// Part of every name and label: `[a-z0-9-]`, at most 24; installations on one engine must differ in it.
     pub installation: String,
     /// References of images that containers may be made from.
     pub images: Vec<String>,
@@ -53,20 +51,20 @@ pub struct Settings {
     pub router_images: Vec<String>,
     /// The static program that becomes PID 1 of each container.
     pub runner: PathBuf,
-    /// Another user than the broker's own that may connect; the socket is given to it.
+    /// Another user than the broker's own that may connect; it becomes owner of the socket.
     pub client_uid: Option<u32>,
     /// An engine runtime other than its default, such as `runsc`.
     pub runtime: Option<String>,
-    /// Graphics processors that a task's container gets: a hole in its barrier.
+    /// Graphics processors for task containers; they weaken the barrier.
     pub gpus: Gpus,
-    /// Whether a container may ask for a workspace and a home on the engine's disk, which only the runner's watchdog bounds.
+    /// Whether workspace and home may be on the engine's disk, where only the runner's watchdog limits them.
     pub plain_workspaces: bool,
-    /// Parts of the special address ranges that the router may reach nevertheless, such as a lab's documentation network.
-    /// Only whoever starts the broker can open these.
+    /// Parts of the special address ranges that the router may reach, such as a lab's documentation network; only the broker's operator can
+    /// allow them.
     pub public_ranges: Vec<String>,
-    /// No container gets more memory than this, in bytes.
+    /// The most memory of any container, in bytes.
     pub max_memory_bytes: u64,
-    /// At its end it removes what it made and no task needs: for a broker that belongs to one `caisson serve`.
+    /// Whether it removes at its end what it made and no task needs, for a broker that belongs to one `caisson serve`.
     pub leaves_nothing: bool,
 }
 

@@ -1,6 +1,6 @@
 //! Mirrors: volumes with a repository's history, written by one kind of container and read-only in all others.
 //!
-//! Owns which volume that is, whose, and when it goes; what lies in it is the bot's. Tests: `tests/docker/mirrors.rs`.
+//! Owns their volumes, users and removal; the bot owns their content. Tests: `tests/docker/mirrors.rs`.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -21,8 +21,8 @@ impl Mirrors {
         Self { core }
     }
 
-    /// The mirror of a container that is about to be made: made for whoever fills it, there already for everybody else (the engine
-    /// would make an empty volume of that name by itself). Where it lies, in the engine's words.
+    /// Path on the engine's machine of a container's mirror; created for the container that fills it, required for all others (the engine
+    /// would create a missing volume by itself).
     pub async fn of(&self, spec: &ContainerSpec) -> Result<Option<String>, Problem> {
         let Some(mirror) = &spec.mirror else { return Ok(None) };
         let volume = self.core.names.mirror(mirror);
@@ -39,10 +39,10 @@ impl Mirrors {
         Ok(Some(found.mountpoint))
     }
 
-    /// Whether it is gone: one that a container has stays.
+    /// Removes a mirror; false while a container uses it.
     pub async fn remove(&self, mirror: &str) -> Result<bool, Problem> {
         name::check_mirror(mirror)?;
-        // Alone: a container that is being made has looked for it already, and the engine would give it an empty one.
+        // Exclusive, because a container that is being created has already found it, and the engine would recreate it empty.
         let _floor = self.core.floor.write().await;
         let volume = self.core.names.mirror(mirror);
         let Some(found) = self.core.engine.volume(&volume).await? else { return Ok(true) };
@@ -72,7 +72,7 @@ impl Mirrors {
     }
 }
 
-/// One that an earlier release made says of nobody that it is his; nobody has it any more.
+/// Refuses a mirror of another user. A mirror of an earlier release names no user and can no longer be used.
 fn must_be_of(mirror: &str, user: u32, labels: &HashMap<String, String>) -> Result<(), Problem> {
     let whose = labels.get(name::USER).map_or("nobody", String::as_str);
     if whose == user.to_string() {

@@ -1,33 +1,33 @@
-//! Names and labels on the engine, and what a name from outside may look like. Tests: below.
+//! Names and labels on the engine, and the validation of names in requests. Tests: below.
 //!
-//! Everything this installation owns is named `caisson-<installation>-…` and labelled with it; the label decides, the
-//! name only makes collisions impossible.
+//! Everything of this installation is named `caisson-<installation>-…` and labelled with it; the label decides ownership, the name only
+//! avoids collisions.
 
 use std::collections::HashMap;
 
 use protocol::broker::{ContainerSpec, PROBE_USERS, Problem, Purpose, USERS};
 
-/// Whose it is.
+/// Label with the owning installation.
 pub const INSTALLATION: &str = "caisson.installation";
-/// What it is; see [`ResourceKind`].
+/// Label with the [`ResourceKind`].
 pub const KIND: &str = "caisson.kind";
-/// A container's name as the client knows it, also on its workspace.
+/// Label with the container's name as the client knows it, also on its workspace.
 pub const NAME: &str = "caisson.name";
 pub const PURPOSE: &str = "caisson.purpose";
 pub const TASK: &str = "caisson.task";
-/// sha256 of what was asked for.
+/// Label with the SHA-256 of the spec.
 pub const SPEC: &str = "caisson.spec";
-/// The number of the user whose a mirror is.
+/// Label with the number of the user that a mirror belongs to.
 pub const USER: &str = "caisson.user";
-/// The network all subnets are cut from.
+/// Label with the network that all subnets are cut from.
 pub const POOL: &str = "caisson.pool";
-/// A subnet's number.
+/// Label with a subnet's number.
 pub const SUBNET: &str = "caisson.berth";
 
-/// Starting a holder takes longer with each network; beyond this it would take many seconds.
+/// The most subnets; a holder's start takes longer with each network, beyond this many seconds.
 pub const MAX_SUBNETS: u32 = 64;
 
-/// What a labelled thing is.
+/// Kind of a labelled object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResourceKind {
     Container,
@@ -90,12 +90,12 @@ impl Names {
         format!("caisson-{}-work-{name}", self.installation)
     }
 
-    /// What a layered workspace holds beyond the tree it lies over.
+    /// Volume with a layered workspace's differences to its tree.
     pub fn layer(&self, name: &str) -> String {
         format!("caisson-{}-layer-{name}", self.installation)
     }
 
-    /// A home on disk.
+    /// Volume of a home on disk.
     pub fn home(&self, name: &str) -> String {
         format!("caisson-{}-home-{name}", self.installation)
     }
@@ -112,7 +112,7 @@ impl Names {
         format!("caisson-{}-helper-{what}", self.installation)
     }
 
-    /// Through which the volumes of a container get their directories.
+    /// Helper that creates the directories of a container's volumes.
     pub fn disk_helper(&self, container: &str) -> String {
         self.helper(&format!("disk-{container}"))
     }
@@ -121,12 +121,12 @@ impl Names {
         format!("caisson-{}-{}", self.installation, kind.as_str())
     }
 
-    /// What is about to take its place.
+    /// Name of a part until it replaces the old one.
     pub fn next(&self, kind: ResourceKind) -> String {
         format!("{}-next", self.router_part(kind))
     }
 
-    /// The outer network's name sorts before every subnet's: the engine takes the default route from the first one.
+    /// Sorts before every subnet's name, because the engine takes the default route from the first network.
     pub fn outer(&self) -> String {
         format!("caisson-{}-a-outer", self.installation)
     }
@@ -135,7 +135,7 @@ impl Names {
         format!("caisson-{}-berth-{number:03}", self.installation)
     }
 
-    /// The labels that everything has.
+    /// The labels of every object.
     pub fn labels(&self, kind: ResourceKind) -> HashMap<String, String> {
         HashMap::from([
             (INSTALLATION.to_owned(), self.installation.clone()),
@@ -148,7 +148,7 @@ impl Names {
         is(INSTALLATION, &self.installation) && is(KIND, kind.as_str())
     }
 
-    /// For the engine's list calls.
+    /// Filter for the engine's list calls.
     pub fn filter(&self, kind: Option<ResourceKind>) -> HashMap<String, Vec<String>> {
         let mut labels = vec![format!("{INSTALLATION}={}", self.installation)];
         labels.extend(kind.map(|kind| format!("{KIND}={}", kind.as_str())));
@@ -168,7 +168,7 @@ fn plain(text: &str, longest: usize) -> bool {
         && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
 }
 
-/// A container's name, before it goes anywhere near a path of the engine's API.
+/// Checks a container's name before it is used in a path of the engine's API.
 pub fn check_container(name: &str) -> Result<(), Problem> {
     if plain(name, 64) {
         return Ok(());
@@ -178,7 +178,7 @@ pub fn check_container(name: &str) -> Result<(), Problem> {
     )))
 }
 
-/// A mirror's name, as strict as a container's.
+/// Checks a mirror's name, as strictly as a container's.
 pub fn check_mirror(name: &str) -> Result<(), Problem> {
     if plain(name, 64) {
         return Ok(());
@@ -188,7 +188,7 @@ pub fn check_mirror(name: &str) -> Result<(), Problem> {
     )))
 }
 
-/// The one container that writes to a mirror has nothing else: no network, no variables, no way to trace, no other place to write.
+/// The container that writes to a mirror has no network, variables, tracing or other workspace.
 fn check_purpose(spec: &ContainerSpec) -> Result<(), Problem> {
     if let Some(mirror) = &spec.mirror {
         check_mirror(mirror)?;
@@ -211,7 +211,7 @@ fn check_purpose(spec: &ContainerSpec) -> Result<(), Problem> {
     ))
 }
 
-/// No container runs as root, as the router, or as anybody of this machine; and the barrier's users are no repository's.
+/// Checks the user: never root, the router's or one of this machine, and the barrier's users are no repository's.
 fn check_user(spec: &ContainerSpec) -> Result<(), Problem> {
     let (repository, probe) = (USERS.contains(&spec.user), PROBE_USERS.contains(&spec.user));
     let fits = match spec.purpose {
@@ -225,7 +225,7 @@ fn check_user(spec: &ContainerSpec) -> Result<(), Problem> {
     Err(Problem::refused(format!("a container for {} does not run as user {}", spec.purpose.as_str(), spec.user)))
 }
 
-/// Everything in a spec that can be judged without the engine.
+/// Checks everything in a spec that does not need the engine.
 pub fn check_spec(spec: &ContainerSpec, max_memory: u64, plain_workspaces: bool) -> Result<(), Problem> {
     check_container(&spec.name)?;
     check_purpose(spec)?;
@@ -235,7 +235,7 @@ pub fn check_spec(spec: &ContainerSpec, max_memory: u64, plain_workspaces: bool)
     within("pids", limits.pids, 8, 32_768)?;
     within("tmp_bytes", limits.tmp_bytes, 1 << 20, max_memory)?;
     within("nofile", limits.nofile, 64, 1 << 20)?;
-    // A mirror is on disk by its nature; who fills it bounds it.
+    // A mirror is always on disk; the bot limits its size.
     let on_disk = plain_workspaces || spec.purpose == Purpose::Mirror;
     if limits.workspace_bytes != 0 || !on_disk {
         within("workspace_bytes", limits.workspace_bytes, 1 << 20, max_memory)?;
@@ -256,7 +256,7 @@ fn within(what: &str, value: u64, least: u64, most: u64) -> Result<(), Problem> 
     Err(Problem::refused(format!("limit {what} = {value} must lie between {least} and {most}")))
 }
 
-/// The environment is readable for everyone who may inspect containers, and it steers the runner as PID 1.
+/// The environment is readable for everyone who may inspect containers, and affects the runner as PID 1.
 fn check_env(env: &[(String, String)]) -> Result<(), Problem> {
     let total: usize = env.iter().map(|(name, value)| name.len() + value.len()).sum();
     if total > 32 << 10 {
@@ -357,7 +357,7 @@ mod tests {
         assert!(repositories.iter().all(|user| refused(Purpose::Probe, *user)));
         assert!(!PROBE_USERS.iter().any(|user| refused(Purpose::Probe, *user) || refused(Purpose::Mirror, *user)));
         assert!(!repositories.iter().any(|user| refused(Purpose::Mirror, *user)));
-        // Root, the user of earlier releases, the router's, and whoever comes after.
+        // Root, the user of earlier releases, the router's, and numbers beyond the range.
         for user in [0, 1000, 10_001, 10_002, 10_067, u32::MAX] {
             for purpose in [Purpose::Task, Purpose::Probe, Purpose::Mirror] {
                 assert!(refused(purpose, user), "{purpose:?} {user}");
@@ -378,7 +378,7 @@ mod tests {
             |it| it.env = vec![("A".into(), "b".into())],
             |it| it.profile = "debug".into(),
             |it| it.limits.workspace_bytes = 1 << 30,
-            // Only a mirror lies on disk without the operator's word.
+            // Only a mirror is on disk without the operator's permission.
             |it| it.purpose = Purpose::Task,
         ];
         for change in changes {

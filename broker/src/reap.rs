@@ -1,4 +1,4 @@
-//! Removes what nobody needs any more, and only of this installation. Tests: `tests/docker.rs`.
+//! Removes objects of this installation that are no longer needed. Tests: `tests/docker.rs`.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::core::Core;
 use crate::name::{self, ResourceKind};
 use crate::router::WayOut;
 
-/// Removes what is left over.
+/// Removes leftovers.
 pub struct Reaper {
     pub core: Arc<Core>,
     pub containers: Arc<Containers>,
@@ -17,8 +17,8 @@ pub struct Reaper {
 }
 
 impl Reaper {
-    /// Containers that `keep` does not name, workspaces without a container, mirrors that `mirrors` does not name and nothing uses,
-    /// helpers an earlier life left, runners of another version, and networks that no way out holds. Answers what was removed.
+    /// Removes containers that `keep` does not name, workspaces without a container, unused mirrors that `mirrors` does not name, helpers
+    /// of an earlier life, runners of other versions, and networks without a holder. Returns the removed names.
     pub async fn reap(&self, keep: &[String], mirrors: &[String]) -> Result<Vec<String>, Problem> {
         let _floor = self.core.floor.write().await;
         let _alone = self.router.alone().await;
@@ -40,8 +40,8 @@ impl Reaper {
         Ok(removed)
     }
 
-    /// What this life was asked to make and no task needs: the way out with its networks, containers of the barrier's self-test and
-    /// the like. Where a task's container is left, everything stays: the next life goes on with it. Answers what was removed.
+    /// Removes what this life made and no task needs: the router with its networks, containers of the barrier's self-test and the like. If
+    /// a task's container is left everything stays for the next life. Returns the removed names.
     pub async fn leave(&self) -> Result<Vec<String>, Problem> {
         let _floor = self.core.floor.write().await;
         let _alone = self.router.alone().await;
@@ -60,7 +60,7 @@ impl Reaper {
         Ok(removed)
     }
 
-    /// Everything: containers, the way out, networks, volumes, and the table.
+    /// Removes everything: containers, the router, networks, volumes, and the firewall table.
     pub async fn teardown(&self) -> Result<Vec<String>, Problem> {
         let _floor = self.core.floor.write().await;
         let _alone = self.router.alone().await;

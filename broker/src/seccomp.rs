@@ -1,4 +1,4 @@
-//! The seccomp profiles, as data. They are made by `seccomp/make.py`; what must stay closed is held by the tests below.
+//! The seccomp profiles, as data made by `seccomp/make.py`; the tests below keep closed what must stay closed.
 
 use protocol::broker::Problem;
 use sha2::{Digest, Sha256};
@@ -15,7 +15,7 @@ pub fn profile(name: &str) -> Result<&'static str, Problem> {
     }
 }
 
-/// sha256 of `sealed`, hex: part of what a barrier's proof is keyed by.
+/// SHA-256 of `sealed`, in hexadecimal; part of the key of a barrier's proof.
 pub fn sealed_hash() -> String {
     hex::encode(Sha256::digest(SEALED))
 }
@@ -59,7 +59,7 @@ mod tests {
         }
     }
 
-    /// The type lies in the low bits; the two flags beside it say nothing about it.
+    /// The socket type is in the low bits; these two flags beside it are irrelevant.
     const FLAGS: u64 = 0x80800;
 
     #[test]
@@ -86,10 +86,10 @@ mod tests {
                 [(1, 0), (1, 6), (2, 0), (2, 17)].map(|(kind, protocol)| ("socket", family, kind, Some(protocol)))
             };
             let mut expected = [inet(2), inet(10)].concat();
-            // Route messages, by which addresses are listed; the C library opens them raw, others as datagrams.
+            // Netlink route sockets, with which addresses are listed; the C library opens them raw, other programs as datagrams.
             expected.extend([("socket", 16, 3, Some(0)), ("socket", 16, 2, Some(0))]);
             expected.extend([1, 2].map(|kind| ("socket", 1, kind, None)));
-            // Browsers speak to their own children in sequenced packets.
+            // Browsers talk to their child processes over sequenced packets.
             expected.extend([1, 2, 5].map(|kind| ("socketpair", 1, kind, None)));
             expected.sort_unstable();
             assert_eq!(open, expected);
@@ -114,7 +114,7 @@ mod tests {
             for closed in [0x4030_5824, 0x4030_5828, 0x4030_582A, 0x4030_5839] {
                 assert!(!open(closed) && !open(closed | 1 << 32) && !open(closed | !0xFFFF_FFFF), "{closed:x}");
             }
-            // TCGETS, FIONREAD, FIOCLEX, FICLONE, FS_IOC_GETFLAGS, TIOCGPTN, and that with its sign carried on.
+            // TCGETS, FIONREAD, FIOCLEX, FICLONE, FS_IOC_GETFLAGS, TIOCGPTN, and the latter sign-extended.
             for usual in [0x5401, 0x541B, 0x5451, 0x4004_9409, 0x8008_6601, 0x8004_5430, 0xFFFF_FFFF_8004_5430] {
                 assert!(open(usual), "{usual:x}");
             }

@@ -1,4 +1,4 @@
-//! The socket: who may connect, one line in, one line out, then perhaps a stream. Tests: below and `tests/docker.rs`.
+//! The broker's socket: who may connect, one line in, one line out, then perhaps a stream. Tests: below and `tests/docker.rs`.
 
 use std::fs::{DirBuilder, File, Permissions, TryLockError};
 use std::future::Future;
@@ -22,18 +22,18 @@ use crate::Settings;
 use crate::attach::Attached;
 use crate::service::Service;
 
-/// Streams and requests at once; further clients wait.
+/// The most connections at once; further clients wait.
 const CONNECTIONS: usize = 512;
 /// How long a client may take for its request line.
 const LINE_PATIENCE: Duration = Duration::from_secs(10);
-/// How long requests may go on after the end was asked for.
+/// How long running requests may continue after a shutdown began.
 const DRAIN: Duration = Duration::from_secs(20);
 
 /// A broker that listens.
 pub struct Broker {
     service: Arc<Service>,
     listener: UnixListener,
-    /// Held as long as this broker lives.
+    /// Lock file, held as long as this broker lives.
     _lock: File,
 }
 
@@ -56,13 +56,13 @@ impl Broker {
         Ok(Self { service: Arc::new(service), listener, _lock: lock })
     }
 
-    /// Refuses an engine that lacks what the settings ask for; one that does not answer is `Unavailable`.
+    /// Refuses an engine that lacks what the settings need; `Unavailable` for one that does not answer.
     pub async fn check(&self) -> Result<(), Problem> {
         self.service.images.check().await
     }
 
-    /// Serves until `shutdown` comes, then lets requests finish and cuts the streams. Containers stay, unless the settings say that
-    /// nothing is left.
+    /// Serves until `shutdown` resolves, then lets requests finish and cuts the streams. Containers stay, unless
+    /// [`Settings::leaves_nothing`] is set.
     pub async fn run(self, shutdown: impl Future<Output = ()>) {
         let stop = CancellationToken::new();
         let seats = Arc::new(Semaphore::new(CONNECTIONS));
@@ -87,7 +87,7 @@ impl Broker {
         if drained.is_err() {
             tracing::warn!("requests to the engine were still going on and are left to it");
         }
-        // Of what was asked for in this life alone.
+        // Only if this life of the broker made anything.
         if self.service.core.settings.leaves_nothing && self.service.made.load(Ordering::Relaxed) {
             match self.service.reaper.leave().await {
                 Ok(removed) => tracing::info!(?removed, "removed what no task needs"),
@@ -98,7 +98,7 @@ impl Broker {
     }
 }
 
-/// Whether a broker has this socket: one that listens, or one that is about to end.
+/// Whether a broker serves this socket, even one that is about to end.
 pub fn is_served(socket: &Path) -> bool {
     File::open(lock_of(socket)).is_ok_and(|lock| matches!(lock.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
@@ -109,7 +109,7 @@ fn lock_of(socket: &Path) -> PathBuf {
     beside
 }
 
-/// Removes everything of one installation from the engine; answers what went.
+/// Removes everything of one installation from the engine and gives the removed names.
 pub async fn teardown(settings: Settings) -> Result<Vec<String>, Problem> {
     Service::new(settings)?.reaper.teardown().await
 }
@@ -122,7 +122,7 @@ async fn accept(
     match listener.accept().await {
         Ok((stream, _)) => Some((stream, seat)),
         Err(error) => {
-            // Out of descriptors, most likely: others will end.
+            // Probably out of descriptors, which ending connections will free.
             tracing::warn!(%error, "cannot take a connection");
             tokio::time::sleep(Duration::from_millis(100)).await;
             None
@@ -154,7 +154,7 @@ async fn serve_one(service: &Service, stream: UnixStream, stop: CancellationToke
     }
 }
 
-/// The socket's mode keeps others out already; this holds even where its directory was opened by mistake.
+/// Checks the client's user; the socket's mode already does, unless its directory was opened by mistake.
 fn admitted(service: &Service, stream: &UnixStream) -> Result<(), Problem> {
     let peer = stream.peer_cred().map_err(|error| Problem::refused(format!("who are you? {error}")))?.uid();
     if peer == own_uid() || Some(peer) == service.core.settings.client_uid {
@@ -166,7 +166,7 @@ fn admitted(service: &Service, stream: &UnixStream) -> Result<(), Problem> {
     )))
 }
 
-/// `None` when the client left without a word.
+/// `None` when the client closed without a request.
 async fn read_request(stream: &mut BufReader<UnixStream>) -> Option<Result<Request, Problem>> {
     let mut text = Vec::new();
     let mut limited = stream.take(MAX_LINE as u64);
@@ -232,7 +232,7 @@ fn line(answer: &BrokerAnswer<impl Serialize>) -> Vec<u8> {
     text
 }
 
-/// For the log: which request, about what.
+/// Name and subject of a request, for the log.
 fn describe(request: &Request) -> String {
     match request {
         Request::Hello { .. } => "hello".into(),
@@ -266,7 +266,7 @@ fn refused(socket: &Path, why: &str) -> Problem {
     Problem::refused(format!("cannot listen on {}: {why}", socket.display()))
 }
 
-/// The directory is closed to others, no other broker is there, and no old socket is in the way.
+/// Closes the directory to others, checks that no other broker is there, and removes an old socket.
 fn prepare(socket: &Path, client: Option<u32>) -> Result<File, String> {
     let directory = socket.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if !directory.exists() {

@@ -1,4 +1,4 @@
-//! The parts that requests are answered by, each made once and given the parts that it stands on. Tests: `tests/docker.rs`.
+//! Creates the parts that answer requests, each with the parts that it needs. Tests: `tests/docker.rs`.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -21,7 +21,7 @@ use crate::router::host::Host;
 use crate::router::stand::Router;
 use crate::supply::Supply;
 
-/// Answers requests, part by part.
+/// The parts that answer requests.
 pub struct Service {
     pub core: Arc<Core>,
     pub images: Arc<Images>,
@@ -30,7 +30,7 @@ pub struct Service {
     pub host: Arc<Host>,
     pub router: Arc<dyn WayOut>,
     pub reaper: Reaper,
-    /// Whether anything was asked to be made in this life.
+    /// Whether this life of the broker made anything.
     pub made: AtomicBool,
 }
 
@@ -58,7 +58,7 @@ impl Service {
     }
 }
 
-/// What both the way out and the containers stand on.
+/// What both router and containers need.
 struct Ground {
     core: Arc<Core>,
     helpers: Arc<Helpers>,

@@ -1,8 +1,8 @@
-//! Where the way out lies: which network the subnets are cut from, and what stands where in a subnet. Pure. Tests: below.
+//! Addresses of the router's networks: the pool of subnets, and the places within a subnet. Pure. Tests: below.
 //!
-//! The arithmetic of a subnet is `protocol::router`'s, since the router tells subnets apart by the same numbers. Here the
-//! operator's network is halved: subnets from the lower half, the holder's outer network at the start of the upper one, so
-//! that nothing outside can ever look like a subnet.
+//! The arithmetic of a subnet is that of `protocol::router`, because the router identifies subnets by the same numbers. The operator's
+//! network is halved: subnets from the lower half, the holder's outer network at the start of the upper one, so that no address of the
+//! outer network looks like a subnet's.
 
 use std::net::Ipv4Addr;
 
@@ -11,26 +11,26 @@ use protocol::router::{Net, Pool};
 
 use crate::name::{MAX_SUBNETS, Names};
 
-/// What is tried where the operator names no network.
+/// Networks that are tried if the operator names none.
 pub const CANDIDATES: [&str; 5] =
     ["10.90.0.0/20", "10.213.0.0/20", "10.171.80.0/20", "172.29.240.0/20", "192.168.224.0/20"];
 
-/// Where a container stands.
+/// Network and addresses of a container.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     /// The engine's name of the subnet's network.
     pub network: String,
     pub cidr: Net,
-    /// From which the engine may choose; router and gateway lie outside.
+    /// Range from which the engine may choose addresses; router and gateway are outside of it.
     pub range: Net,
-    /// Nobody's until the router claims it.
+    /// Taken by the firewall.
     pub gateway: Ipv4Addr,
     pub holder: Ipv4Addr,
-    /// The container's own.
+    /// The container's own address.
     pub address: Ipv4Addr,
 }
 
-/// How the operator's network is used.
+/// Division of the operator's network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
     whole: Net,
@@ -56,17 +56,17 @@ impl Layout {
         self.whole
     }
 
-    /// What the router is told: any source address in here is a subnet's.
+    /// The pool of subnets: any source address in it belongs to a subnet.
     pub fn subnets(&self) -> Net {
         self.subnets.net()
     }
 
-    /// The holder's way out.
+    /// The holder's outer network.
     pub fn outer(&self) -> Net {
         self.outer
     }
 
-    /// How many subnets there can be.
+    /// How many subnets are possible.
     pub fn room(&self) -> u32 {
         self.subnets.subnets().min(MAX_SUBNETS)
     }

@@ -1,5 +1,5 @@
-//! Brings the runner to the engine: one volume for each version of it, filled once through a container that is never
-//! started, so that no path of this machine is mounted. Tests: `tests/docker.rs`.
+//! Copies the runner to the engine: one volume per version, filled through a container that is never started, so that no path of this
+//! machine is mounted. Tests: `tests/docker.rs`.
 
 use std::io::Read;
 use std::sync::Arc;
@@ -17,11 +17,11 @@ use crate::name::ResourceKind;
 /// A tar archive's block, in bytes.
 const BLOCK: usize = 512;
 
-/// Brings the runner to the engine.
+/// Copies the runner to the engine.
 pub struct Supply {
     core: Arc<Core>,
     helpers: Arc<Helpers>,
-    /// The volume that holds the runner, once it is known to hold it.
+    /// The volume with the runner, once its content was verified.
     supplied: OnceCell<String>,
 }
 
@@ -30,8 +30,8 @@ impl Supply {
         Self { core, helpers, supplied: OnceCell::new() }
     }
 
-    /// The volume that holds the runner; made, filled and read back when this life of the broker first needs it.
-    /// `image` is any image the engine has.
+    /// The volume with the runner; created, filled and read back at its first use in this life of the broker. `image` is any image of the
+    /// engine.
     pub async fn runner_volume(&self, image: &str) -> Result<&str, Problem> {
         self.supplied.get_or_try_init(async || self.supply(image).await).await.map(String::as_str)
     }
@@ -44,7 +44,7 @@ impl Supply {
             labels: Some(self.core.names.labels(ResourceKind::Runner)),
             ..Default::default()
         };
-        // Creating one that exists answers the old one: a foreign one of that name is not ours to fill.
+        // Creating an existing volume returns it; one without our label must not be filled.
         let made = self.core.engine.create_volume(request).await?;
         if !self.core.names.owns(Some(&made.labels), ResourceKind::Runner) {
             return Err(Problem::refused(format!(
@@ -72,7 +72,7 @@ impl Supply {
         Err(Problem::new(ProblemKind::Engine, "the runner read back from its volume is not the one that was put there"))
     }
 
-    /// sha256 of the runner in the volume; `None` when there is none.
+    /// SHA-256 of the runner in the volume; `None` when there is none.
     async fn runner_hash(&self, helper: &str) -> Result<Option<String>, Problem> {
         let most = self.core.runner.bytes.len() + 64 * BLOCK;
         Ok(match self.core.engine.get(helper, RUNNER, most).await? {
@@ -83,7 +83,7 @@ impl Supply {
     }
 }
 
-/// A ustar archive of one program, owned by root, readable and executable for everyone.
+/// A ustar archive with one program, owned by root, readable and executable for everyone.
 pub fn archive(name: &str, bytes: &[u8]) -> Vec<u8> {
     let mut all = header(name, b'0', (0, 0o755), bytes.len()).to_vec();
     all.extend_from_slice(bytes);
@@ -91,7 +91,7 @@ pub fn archive(name: &str, bytes: &[u8]) -> Vec<u8> {
     all
 }
 
-/// One of empty directories, with the number of the user and group that each belongs to, and its mode.
+/// An archive of empty directories, each with the number of its user and group, and its mode.
 pub fn directories(all: &[(&str, u32, u32)]) -> Vec<u8> {
     let mut tar: Vec<u8> = all.iter().flat_map(|(name, owner, mode)| header(name, b'5', (*owner, *mode), 0)).collect();
     tar.resize(tar.len() + 2 * BLOCK, 0);
@@ -115,7 +115,7 @@ fn header(name: &str, kind: u8, (owner, mode): (u32, u32), bytes: usize) -> [u8;
     header
 }
 
-/// The bytes of the archive's first plain file; extended headers before it are passed over.
+/// The bytes of the archive's first regular file, after skipping extended headers.
 fn only_file(tar: &[u8]) -> Option<&[u8]> {
     let mut rest = tar;
     loop {

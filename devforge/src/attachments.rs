@@ -1,4 +1,4 @@
-//! Files that hang on issues: uploaded by a form, listed with the issue, handed out by their own id to whoever may read the repository, as Gitea does
+//! Attachments of issues: uploaded by a form, listed with the issue, and served by id to readers of the repository, as in Gitea
 //! (`routers/api/v1/repo/issue_attachment.go`, `routers/web/repo/attachment.go`).
 
 use crate::Person;
@@ -13,12 +13,12 @@ use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
 impl Person {
-    /// Hangs a file on an issue; its poster and writers may. Returns the file's id.
+    /// Attaches a file to an issue, with the right of its author or a writer; returns the file's id.
     pub fn attach(&self, repo: &str, number: u64, name: &str, bytes: &[u8]) -> Result<String> {
         self.attached(repo, number, (name, bytes), None)
     }
 
-    /// The same, with a forge that keeps its files at another address.
+    /// As [`Devforge::attach`], for a forge that stores its files at another address.
     pub fn attach_elsewhere(&self, repo: &str, number: u64, name: &str, address: &str) -> Result<String> {
         self.attached(repo, number, (name, b"elsewhere"), Some(address.to_owned()))
     }

@@ -1,5 +1,5 @@
-//! What goes wrong with single things, as a real Gitea was seen doing: an issue that was deleted, a repository with another name,
-//! an address that is refused. The forge's habits and outages are `traps`'.
+//! Faults of single objects that were seen on a real Gitea: a deleted issue, a renamed repository, a refused address. `traps` has the
+//! forge's general habits and outages.
 
 use crate::Devforge;
 use crate::api::{App, Caller, Shared, no_content};
@@ -13,7 +13,7 @@ use axum::response::{IntoResponse, Response};
 use serde_json::Value;
 
 impl Devforge {
-    /// Gives a repository another name; the old one redirects until somebody takes it.
+    /// Renames a repository; the old name redirects until it is taken.
     pub fn rename(&self, repo: &str, name: &str) -> Result<()> {
         let (owner, _) = split(repo)?;
         let mut world = self.shared.world();
@@ -21,7 +21,7 @@ impl Devforge {
         rename(&self.shared, &mut world, at, name)
     }
 
-    /// Deletes an issue or pull request with everything that was said there. A pull request's branch stays.
+    /// Deletes an issue or pull request with all comments; a pull request's branch stays.
     pub fn delete_issue(&self, repo: &str, number: u64) -> Result<()> {
         let (owner, name) = split(repo)?;
         let mut world = self.shared.world();
@@ -38,12 +38,12 @@ impl Devforge {
         Ok(())
     }
 
-    /// Answers each address that ends with one of these with its status, until it is told otherwise. `POST /x` is about posts only.
+    /// Answers every address that ends with one of these with its status until the next call. `POST /x` applies only to posts.
     pub fn refuse(&self, addresses: &[(&str, u16)]) {
         self.shared.switches.refuse(addresses.iter().map(|(end, status)| ((*end).to_owned(), *status)).collect());
     }
 
-    /// Whatever was opened and said in a repository happened so many seconds earlier; 404 if there is none.
+    /// Moves the times of everything in a repository back by so many seconds; 404 if there is none.
     pub fn age(&self, repo: &str, seconds: i64) -> Result<()> {
         let (owner, name) = split(repo)?;
         let mut world = self.shared.world();
@@ -57,7 +57,7 @@ impl Devforge {
         Ok(())
     }
 
-    /// How many requests came so far for addresses (without what stands behind `?`) of which `about` says yes.
+    /// Number of requests so far for addresses (without the query) that `about` accepts.
     pub fn requests(&self, about: impl Fn(&str) -> bool) -> u64 {
         self.shared.switches.requests(about)
     }
@@ -106,7 +106,7 @@ pub(crate) async fn by_id(State(app): App, caller: Caller, Path(id): Path<i64>) 
     Ok(Json(world.repo_json(&world.repos[at], caller.login.as_deref())))
 }
 
-/// Before any call of API or git: what is refused, and names that lead elsewhere.
+/// Runs before any call of API or git: refused addresses, and renamed repositories.
 pub(crate) async fn before(State(shared): App, request: Request, next: Next) -> Response {
     let path = request.uri().path().to_owned();
     shared.switches.count(&path);

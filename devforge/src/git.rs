@@ -1,6 +1,6 @@
-//! The repositories: bare ones below a directory, and git's own `http-backend` to serve them.
-//! Owns every git process of the built-in forge. Rights are checked by the caller; which references may not be written arrives as a list
-//! that a pre-receive hook refuses, as Gitea's does.
+//! The bare repositories below a directory, and git's own `http-backend` to serve them. Owns every git process of the built-in forge.
+//! Rights are checked by the caller; references that may not be written are given as a list, which a pre-receive hook refuses as Gitea's
+//! does.
 
 use anyhow::{Context, bail};
 use std::collections::BTreeMap;
@@ -40,7 +40,7 @@ pub(crate) struct GitAnswer {
     pub body: Vec<u8>,
 }
 
-/// Where a repository lies. Names were checked when it was made.
+/// Directory of a repository; its names were checked when it was created.
 pub(crate) fn path(root: &Path, owner: &str, name: &str) -> PathBuf {
     root.join(owner.to_lowercase()).join(format!("{}.git", name.to_lowercase()))
 }
@@ -81,7 +81,7 @@ pub(crate) async fn init(dir: &Path, default_branch: &str) -> anyhow::Result<()>
     Ok(())
 }
 
-/// Every branch and tag with its commit (a tag's own object for annotated ones).
+/// Every branch and tag with its object id, which for an annotated tag is the tag's own.
 pub(crate) async fn refs(dir: &Path) -> anyhow::Result<BTreeMap<String, String>> {
     let text =
         run(git(dir).args(["for-each-ref", "--format=%(objectname) %(refname)", "refs/heads", "refs/tags"])).await?;
@@ -93,7 +93,7 @@ pub(crate) async fn has_commit(dir: &Path, sha: &str) -> bool {
     hex && run(git(dir).args(["cat-file", "-e", &format!("{sha}^{{commit}}")])).await.is_ok()
 }
 
-/// The diff of a pull request for its page: what `head` added since it left `base`.
+/// The diff of a pull request: changes of `head` since it left `base`.
 pub(crate) async fn diff(dir: &Path, base: &str, head: &str) -> anyhow::Result<String> {
     let range = format!("{base}...{head}");
     run(git(dir).args(["diff", "--text", "--no-ext-diff", "--no-color", "--end-of-options", &range])).await
@@ -114,7 +114,7 @@ pub(crate) async fn merge(dir: &Path, base: &str, head: &str, who: &str, message
     Ok(commit.trim().to_owned())
 }
 
-/// The references that a `git-receive-pack` request wants to write: its packet lines up to the first flush.
+/// The references that a `git-receive-pack` request writes: its packet lines up to the first flush.
 pub(crate) fn pushed_refs(mut body: &[u8]) -> Vec<String> {
     let mut names = Vec::new();
     while let Some((length, rest)) = body.split_at_checked(4) {
@@ -123,7 +123,7 @@ pub(crate) fn pushed_refs(mut body: &[u8]) -> Vec<String> {
             break;
         }
         let line = String::from_utf8_lossy(&rest[..length - 4]);
-        // `<old> <new> <ref>`, the first with capabilities after a zero byte.
+        // `<old> <new> <ref>`; the first line also has capabilities after a zero byte.
         names.extend(line.split('\0').next().and_then(|l| l.trim_end().splitn(3, ' ').nth(2)).map(str::to_owned));
         body = &rest[length - 4..];
     }
@@ -146,7 +146,7 @@ pub(crate) async fn serve(root: &Path, request: GitRequest) -> anyhow::Result<Gi
     let mut stdin = child.stdin.take().context("no stdin")?;
     let mut stdout = child.stdout.take().context("no stdout")?;
     let body = request.body;
-    // Both directions at once: a pipe that fills up in one would block the other for good.
+    // Both directions at once, because a full pipe in one would block the other for ever.
     let feed = async move {
         let written = stdin.write_all(&body).await;
         drop(stdin);

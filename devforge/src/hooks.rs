@@ -1,5 +1,5 @@
-//! Signed deliveries, with Gitea's headers and habits: one try each, in order, possibly lost, late or doubled (see `traps`).
-//! Owns the queue and the payloads' outer shape; must not change the world.
+//! Signed deliveries with Gitea's headers and habits: one try each, in order, possibly lost, late or doubled (see `traps`). Owns the queue
+//! and the outer form of payloads; must not change the world.
 
 use crate::posting::Posting;
 use crate::traps::Switches;
@@ -13,7 +13,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 /// Gitea's `DELIVER_TIMEOUT`.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The two names of an event: `X-Gitea-Event` (coarse) and `X-Gitea-Event-Type`, which differ in surprising ways.
+/// The two names of an event, `X-Gitea-Event` (coarse) and `X-Gitea-Event-Type`, which differ irregularly.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct HookKind(pub &'static str, pub &'static str);
 
@@ -33,7 +33,7 @@ pub(crate) const CREATE: HookKind = HookKind("create", "create");
 pub(crate) const DELETE: HookKind = HookKind("delete", "delete");
 pub(crate) const STATUS: HookKind = HookKind("status", "status");
 
-/// Whether a hook's list of events covers an event type, with the widening names that Gitea accepts.
+/// Whether a hook's list of events covers an event type, including the wide names that Gitea accepts.
 fn covers(events: &[String], event_type: &str) -> bool {
     let is = |name: &str| events.iter().any(|e| e == name);
     match event_type {
@@ -62,7 +62,7 @@ impl World {
     fn post(&self, hook: &Hook, HookKind(event, event_type): HookKind, body: &Map<String, Value>) {
         let body = serde_json::to_string_pretty(body).unwrap_or_default();
         let posting = Posting { url: hook.url.clone(), secret: hook.secret.clone(), event, event_type, body };
-        // The queue ends with the forge; a delivery after that has nobody to go to.
+        // The queue ends with the forge, and later deliveries are dropped.
         let _ = self.postings.send(posting);
     }
 
@@ -102,7 +102,7 @@ impl World {
         self.emit(at, if is_pull { PULL_COMMENT } else { ISSUE_COMMENT }, actor, body);
     }
 
-    /// A review's delivery names neither the review nor its commit: only its kind and its text.
+    /// Delivery of a review, which names neither the review nor its commit, only its kind and text.
     pub fn emit_review(&self, at: usize, number: u64, kind: HookKind, content: &str, actor: i64) {
         let repo = &self.repos[at];
         let Some(issue) = repo.issues.get(&number) else { return };
@@ -126,7 +126,7 @@ impl World {
         }))
     }
 
-    /// `create` and `delete` carry the short name.
+    /// Delivery of `create` or `delete`, with the short name of the reference.
     pub fn emit_ref(&self, at: usize, kind: HookKind, reference: &str, sha: &str, actor: i64) {
         let (ref_type, short) = match reference.strip_prefix("refs/tags/") {
             Some(tag) => ("tag", tag),
@@ -148,7 +148,7 @@ impl World {
         self.emit(at, STATUS, status.author, fields(body));
     }
 
-    /// The forge's own test: a push from a commit to itself, to one hook only.
+    /// The forge's test delivery: a push from a commit to itself, to one hook.
     pub fn emit_test(&self, at: usize, hook: &Hook, actor: i64) {
         let repo = &self.repos[at];
         let tip =
@@ -174,7 +174,7 @@ pub(crate) fn changes(of: &Issue, title: Option<&str>, body: Option<&str>) -> Va
     Value::Object(changes)
 }
 
-/// Delivers until the forge ends. Answers are ignored, as Gitea ignores them: nothing is ever tried again.
+/// Delivers until the forge ends. Answers are ignored, and nothing is retried, as in Gitea.
 pub(crate) async fn deliver(mut queue: UnboundedReceiver<Posting>, switches: Arc<Switches>) {
     let Ok(http) = reqwest::Client::builder().timeout(TIMEOUT).build() else { return };
     let mut count = 0u32;
@@ -196,7 +196,7 @@ pub(crate) async fn deliver(mut queue: UnboundedReceiver<Posting>, switches: Arc
 }
 
 fn hex_mac<M: Mac + KeyInit>(secret: &str, body: &str) -> String {
-    // An empty secret makes empty digests, which a listener must refuse.
+    // An empty secret gives an empty signature, which a listener must refuse.
     if secret.is_empty() {
         return String::new();
     }

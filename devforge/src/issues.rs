@@ -1,5 +1,5 @@
-//! What happens to issues, comments and labels, whoever asks: the API, a page or a person of a test.
-//! Rights are checked here. Each function leaves the hooks that Gitea would send.
+//! Changes of issues, comments and labels, for the API, pages and persons of tests. Rights are checked here; each function queues the
+//! deliveries that Gitea would send.
 
 use crate::hooks::{self, ISSUE_LABEL, ISSUES, PULL, PULL_LABEL};
 use crate::world::{Comment, Issue, Label, Repo, Result, World, now, refuse};
@@ -40,7 +40,7 @@ impl World {
         Ok(id)
     }
 
-    /// A new issue without its hook: pull requests use it too. Returns the number.
+    /// A new issue without its delivery, also used for pull requests; returns the number.
     pub(crate) fn new_issue(&mut self, at: usize, author: i64, title: &str, body: &str) -> Result<u64> {
         if title.trim().is_empty() {
             return refuse(422, "[Title]: Required");
@@ -76,7 +76,7 @@ impl World {
         Ok(number)
     }
 
-    /// The author or a writer may edit. `None` leaves a field as it is.
+    /// Edits an issue, by its author or a writer; `None` leaves a field unchanged.
     pub fn edit_issue(
         &mut self,
         at: usize,
@@ -117,7 +117,7 @@ impl World {
         Ok(())
     }
 
-    /// An entry of the timeline, which moves the issue's time too.
+    /// Adds an entry to the timeline and updates the issue's time.
     fn note_change(&mut self, at: usize, number: u64, actor: i64, word: &'static str) -> Result<()> {
         let (entry, time) = (self.number(), now());
         let issue = self.issue_mut(at, number)?;
@@ -131,7 +131,7 @@ impl World {
             return refuse(422, "[Body]: Required");
         }
         if self.issue(at, number).is_err() {
-            // As Gitea answers, though 404 would be right.
+            // Gitea's answer, although 404 would be right.
             return refuse(500, "");
         }
         let (id, time) = (self.number(), now());
@@ -148,8 +148,8 @@ impl World {
         found.map_or(Value::Null, |(issue, comment)| self.comment_json(repo, issue, comment))
     }
 
-    /// The author or *anyone with write access* may edit: an edited text proves nothing about who wrote it.
-    /// A review's number is taken too: then only the shown text changes, which the timeline alone tells.
+    /// Edits a comment, by its author or *anyone with write access*, so an edited text does not prove its author. A review's number is
+    /// accepted too; then only its shown text changes, which only the timeline has.
     pub fn edit_comment(&mut self, at: usize, id: i64, actor: i64, body: &str) -> Result<()> {
         if self.comment_at(at, id).is_none() {
             return self.edit_shown_review(at, id, actor, body);
@@ -180,7 +180,7 @@ impl World {
         Ok((number, place))
     }
 
-    /// Adds labels by id; ids that aren't there are ignored, and of an exclusive scope only the newest stays.
+    /// Adds labels by id; unknown ids are ignored, and of an exclusive scope only the newest label stays.
     pub fn add_labels(&mut self, at: usize, number: u64, actor: i64, ids: &[i64]) -> Result<()> {
         let of_owner = self.find_account(&self.repos[at].owner).map_or(vec![], |a| a.labels.clone());
         let known: Vec<Label> = self.repos[at].labels.iter().cloned().chain(of_owner).collect();

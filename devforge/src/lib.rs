@@ -1,8 +1,8 @@
-//! A small forge that behaves as Gitea 1.25.4 does: for tests, in the process, and for the demo where no Gitea is there.
-//! Owns: the part of Gitea's API that Caisson, its setup and the contract suite call; signed hooks; git over HTTP by git's own
-//! `http-backend`; plain pages for people; and Gitea's traps as switches. State is in memory, repositories lie in a directory.
-//! Must never be linked into the bot itself, and must not be put on a network: it has no limits against misuse.
-//! Tests: in each file, and `tests/contract.rs` of the root package, which runs one suite against this and against a real Gitea.
+//! A small forge that behaves like Gitea 1.25.4, for tests in the process and for the demo without a Gitea. Owns the part of Gitea's API
+//! that Caisson, its setup and the contract suite call; signed hooks; git over HTTP by git's own `http-backend`; plain pages for people;
+//! and Gitea's traps as switches. State is in memory, repositories in a directory. Must never be linked into the bot itself nor be
+//! reachable from a network, because it has no limits against misuse. Tests: in each file, and `tests/contract.rs` of the root package,
+//! which runs one suite against this and a real Gitea.
 
 #![recursion_limit = "256"]
 
@@ -36,16 +36,16 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// How to start. The default is a free loopback port, a directory that goes away with the forge, and the harmless traps on.
+/// Options of a forge. The default is a free loopback port, a temporary directory, and the harmless traps.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// Which habits of a real Gitea are imitated.
     pub traps: Traps,
-    /// 0 = any free port. Anything but loopback is for closed networks of the machine's own (containers).
+    /// Listening address; port 0 = any free one. Another address than loopback is only for closed networks of the machine (containers).
     pub listen: SocketAddr,
-    /// Where the repositories lie; none = a temporary directory.
+    /// Directory of the repositories; none = a temporary one.
     pub dir: Option<PathBuf>,
-    /// What the forge calls itself in addresses; none = its listening address.
+    /// The forge's own base URL; none = its listening address.
     pub url: Option<String>,
 }
 
@@ -56,13 +56,13 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Quick and regular: for stories that are about something else.
+    /// Options without traps, for tests of other things.
     pub fn quiet() -> Self {
         Self { traps: Traps::none(), ..Self::default() }
     }
 }
 
-/// A running forge; it ends when this is dropped. The site admin's name is `root`.
+/// A running forge, which ends when it is dropped; its site admin is `root`.
 pub struct Devforge {
     shared: Arc<api::Shared>,
     url: String,
@@ -111,7 +111,7 @@ impl Devforge {
         Ok(Self { shared, url, admin_token, tasks, _dir: temporary })
     }
 
-    /// Without a slash at the end.
+    /// Base URL without a slash at the end.
     pub fn url(&self) -> &str {
         &self.url
     }
@@ -121,18 +121,18 @@ impl Devforge {
         &self.admin_token
     }
 
-    /// A person with a password.
+    /// Adds an account with a password.
     pub fn add_person(&self, login: &str, password: &str) -> Result<Person, Refusal> {
         self.shared.world().add_account(login, password, false)?;
         Ok(self.as_person(login))
     }
 
-    /// The hands of an account that is there.
+    /// Acts as an existing account.
     pub fn as_person(&self, login: &str) -> Person {
         Person { shared: Arc::clone(&self.shared), login: login.to_owned() }
     }
 
-    /// A fresh token of an account.
+    /// Adds a token of an account.
     pub fn add_token(&self, login: &str) -> Result<String, Refusal> {
         let name = uuid::Uuid::new_v4().to_string();
         Ok(self.shared.world().add_token(login, &name, vec!["all".into()])?.value)
@@ -144,7 +144,7 @@ impl Devforge {
         self.shared.world().add_organisation(login, owner).map(drop)
     }
 
-    /// An empty repository `owner/name` with the default branch `main`.
+    /// Adds an empty repository `owner/name` with the default branch `main`.
     pub async fn add_repository(&self, repo: &str, private: bool) -> anyhow::Result<()> {
         let (owner, name) = person::split(repo).map_err(|e| anyhow::anyhow!(e.message))?;
         git::init(&self.repository_dir(repo), "main").await?;
@@ -152,8 +152,7 @@ impl Devforge {
         Ok(())
     }
 
-    /// Gives an account this right to a repository `owner/name`, in place of the one it had there; 404 if either does
-    /// not exist.
+    /// Gives an account this right to a repository `owner/name` in place of its former one; 404 if either does not exist.
     pub fn add_collaborator(&self, repo: &str, login: &str, access: Access) -> Result<(), Refusal> {
         let (owner, name) = person::split(repo)?;
         let mut world = self.shared.world();
@@ -172,8 +171,8 @@ impl Devforge {
         Ok(())
     }
 
-    /// A team of the repository's organisation that reaches it: its right as a whole (none, as Gitea 1.25 stores it, unless an
-    /// older version made it), and those by unit (`repo.code`, `repo.issues`, `repo.pulls`).
+    /// Adds a team with access to the repository: its general right (none, as Gitea 1.25 stores it, unless an older version created it),
+    /// and those by unit (`repo.code`, `repo.issues`, `repo.pulls`).
     pub fn add_team(
         &self,
         repo: &str,
@@ -206,43 +205,43 @@ impl Devforge {
         Ok(())
     }
 
-    /// The bare repository on disk, for a test's own look. Pushes must go over HTTP, or the forge does not notice them.
+    /// The bare repository on disk, for tests to read. Pushes must use HTTP, or the forge does not notice them.
     pub fn repository_dir(&self, repo: &str) -> PathBuf {
         let (owner, name) = repo.split_once('/').unwrap_or((repo, ""));
         git::path(&self.shared.root, owner, name)
     }
 
-    /// Where the repositories lie.
+    /// Directory of the repositories.
     pub fn dir(&self) -> &Path {
         &self.shared.root
     }
 
-    /// Replaces the lasting habits that [`Options::traps`] set at the start.
+    /// Replaces the traps that [`Options::traps`] set at the start.
     pub fn set_traps(&self, traps: Traps) {
         self.shared.switches.set_traps(traps);
     }
 
-    /// The next review is cut after so many of its notes were stored: a PENDING review stays.
+    /// Interrupts the next review after so many of its notes were stored, leaving it pending.
     pub fn cut_next_review(&self, after_notes: usize) {
         self.shared.switches.cut_review(after_notes);
     }
 
-    /// The next comment's connection is cut at once; the comment lands after the delay, or never.
+    /// Cuts the connection of the next comment; the comment is created after the delay, or never.
     pub fn cut_next_comment(&self, lands_after: Option<Duration>) {
         self.shared.switches.cut_comment(lands_after);
     }
 
-    /// Every answer of API and git is this status until it is taken back; 0 hangs up without one.
+    /// Answers every call of API and git with this status until `None`; 0 closes the connection without an answer.
     pub fn set_outage(&self, status: Option<u16>) {
         self.shared.switches.set_outage(status);
     }
 
-    /// How many calls have met an outage so far.
+    /// Number of calls that met an outage so far.
     pub fn outage_met(&self) -> u32 {
         self.shared.switches.outage_met()
     }
 
-    /// The next `count` deliveries are lost.
+    /// Loses the next `count` deliveries.
     pub fn lose_hooks(&self, count: u32) {
         self.shared.switches.lose_hooks(count);
     }

@@ -1,4 +1,4 @@
-//! `caisson-devforge`: the built-in forge as a program, for the demo where no Gitea is there.
+//! `caisson-devforge`: the built-in forge as a program, for the demo without a Gitea.
 //! Prints its address; writes the accounts' secrets to files of mode 0600 and never to the screen.
 
 use anyhow::{Context, bail};
@@ -65,7 +65,7 @@ fn keep(path: &Path, secret: &str) -> anyhow::Result<()> {
 async fn main() -> anyhow::Result<()> {
     let mut args = parse()?;
     std::fs::create_dir_all(&args.dir).with_context(|| format!("cannot make {}", args.dir.display()))?;
-    // git is run in other directories: a relative path would lead it elsewhere.
+    // git runs in other directories, where a relative path would differ.
     args.dir = args.dir.canonicalize().with_context(|| format!("cannot open {}", args.dir.display()))?;
     let traps = if args.traps { Traps::default() } else { Traps::none() };
     let listen = (args.listen, args.port).into();

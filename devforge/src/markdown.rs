@@ -1,5 +1,5 @@
-//! Markdown to HTML for the pages. Raw HTML is shown as text, images as their words, and only plain web addresses become links:
-//! what stands in a review was written by an agent. Only the events that reviews use are given tags; all others show their text.
+//! Markdown to HTML for the pages. Raw HTML is shown as text, images as their alternative text, and only plain web addresses become links,
+//! because reviews contain text of agents. Only the elements that reviews use get tags; all others show their text.
 
 use pulldown_cmark::{BlockQuoteKind, CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
@@ -31,12 +31,12 @@ pub(crate) fn render(text: &str) -> String {
             Event::Text(text) if in_diff => out.push_str(&diff(&text)),
             Event::Start(tag) => open(&mut out, &tag),
             Event::End(tag) => close(&mut out, tag),
-            // What a review folds its evidence and sets its foot with; without attributes they can do no harm.
+            // Elements that reviews fold their evidence with; without attributes they are harmless.
             Event::Html(html) | Event::InlineHtml(html) => folds(&mut out, &html),
             Event::Text(text) | Event::InlineMath(text) | Event::DisplayMath(text) => out.push_str(&escape(&text)),
             Event::Code(code) => out.push_str(&format!("<code>{}</code>", escape(&code))),
             Event::FootnoteReference(name) => out.push_str(&escape(&name)),
-            // In a comment a single line break stays one, as on a real forge.
+            // A single line break in a comment is kept, as on a real forge.
             Event::SoftBreak | Event::HardBreak => out.push_str("<br>\n"),
             Event::Rule => out.push_str("<hr>"),
             Event::TaskListMarker(done) => out.push_str(if done { "☑ " } else { "☐ " }),
@@ -74,7 +74,7 @@ fn folds(out: &mut String, html: &str) {
             rest = &rest[tag.len()..];
             continue;
         }
-        // A comment is not shown on a real forge either.
+        // HTML comments are not shown, as on a real forge.
         if let Some(end) = rest.strip_prefix("<!--").and_then(|r| r.find("-->")) {
             rest = &rest[end + 7..];
             continue;
@@ -85,7 +85,7 @@ fn folds(out: &mut String, html: &str) {
     }
 }
 
-/// Only the web, and only as a person would type it.
+/// A plain web address or anchor; none for any other target.
 fn target(url: &str) -> Option<String> {
     (url.starts_with("https://") || url.starts_with("http://") || url.starts_with('#')).then(|| escape(url))
 }

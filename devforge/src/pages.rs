@@ -1,6 +1,6 @@
-//! Plain pages for people: a list, an issue, a pull request with its reviews and a form to answer.
-//! The form carries the commit that the page showed: an approval is of what was seen, whatever was pushed since.
-//! Who is signed in answers by that; a page of somebody else's can't, because the browser says where a form came from.
+//! Plain pages for people: lists, an issue, a pull request with its reviews and a form to answer. The form has the commit that the page
+//! showed, so that an approval is about what was seen, even after a push. A signed-in person answers by that session; a page of another
+//! site can't, because the browser sends the form's origin.
 
 use crate::api::{App, caller};
 use crate::markdown::{diff, escape, render};
@@ -31,7 +31,7 @@ fn page(title: &str, body: &str) -> Response {
     ([(header::CONTENT_SECURITY_POLICY, policy), (header::REFERRER_POLICY, "no-referrer")], Html(html)).into_response()
 }
 
-/// The way back up.
+/// Links to the pages above.
 fn above(owner: &str, name: &str) -> String {
     format!("<nav><a href=\"/\">devforge</a> / <a href=\"/{0}/{1}\">{0}/{1}</a></nav>", escape(owner), escape(name))
 }
@@ -40,7 +40,7 @@ fn diff_html(text: &str) -> String {
     if text.is_empty() { String::new() } else { format!("<h2>Changes</h2><pre>{}</pre>", diff(text)) }
 }
 
-/// A refusal as a browser understands it: what needs an account asks for one.
+/// A refusal for browsers: asks for a sign-in where an account is needed.
 fn refused(refusal: crate::world::Refusal, known: bool) -> Response {
     if !known && matches!(refusal.status, 401 | 404) {
         return (StatusCode::UNAUTHORIZED, [(header::WWW_AUTHENTICATE, "Basic realm=\"devforge\"")]).into_response();
@@ -80,7 +80,7 @@ pub(crate) async fn repo(State(app): App, Path((o, r)): Path<(String, String)>, 
     page(&format!("{}/{}", repo.owner, repo.name), &format!("{nav}<ul>{list}</ul>"))
 }
 
-/// Where a review's link to the diff leads.
+/// The page behind a review's link to the diff.
 pub(crate) async fn compare(
     State(app): App,
     Path((o, r, range)): Path<(String, String, String)>,
@@ -203,7 +203,7 @@ pub(crate) struct LoginForm {
     act: String,
 }
 
-/// The account that a form speaks for: by the name and password in it, or by the sign-in of the browser that got it from here.
+/// The account that a form acts for: by name and password in it, or by the session of a browser that got the form from here.
 fn speaker(world: &World, headers: &HeaderMap, said: &LoginForm) -> Option<String> {
     if said.password.is_empty() {
         let own = headers.get("sec-fetch-site").is_some_and(|from| from == "same-origin");

@@ -1,12 +1,12 @@
-//! A person at the forge, for tests and pages: does in the process what a browser would do.
-//! Repositories are named `owner/name`. Rights are those of the account, checked where the API checks them.
+//! A person at the forge, for tests and pages, who does in-process what a browser would do. Repositories are named `owner/name`. Rights are
+//! those of the account, checked where the API checks them.
 
 use crate::api::Shared;
 use crate::reviews::{NewNote, NewReview};
 use crate::world::{Result, ReviewState, World, refuse};
 use std::sync::Arc;
 
-/// One account's hands. Every call answers as the API would: a [`crate::Refusal`] has its status.
+/// Acts as one account; errors are those of the API: a [`crate::Refusal`] has its status.
 #[derive(Clone)]
 pub struct Person {
     pub(crate) shared: Arc<Shared>,
@@ -31,7 +31,7 @@ impl Person {
         &self.login
     }
 
-    /// Returns the issue's number.
+    /// Opens an issue and returns its number.
     pub fn open_issue(&self, repo: &str, title: &str, body: &str) -> Result<u64> {
         self.act(repo, |world, at, me| world.open_issue(at, me, title, body))
     }
@@ -51,7 +51,7 @@ impl Person {
         self.set_open(repo, number, false)
     }
 
-    /// Returns the comment's id, which is its number.
+    /// Posts a comment and returns its id, which is its number.
     pub fn comment(&self, repo: &str, number: u64, body: &str) -> Result<i64> {
         self.act(repo, |world, at, me| world.add_comment(at, number, me, body))
     }
@@ -66,12 +66,12 @@ impl Person {
         self.act(repo, |world, at, me| world.delete_comment(at, id, me))
     }
 
-    /// Approves `commit`: what the person's page showed, which need not be the head any more. Returns the review's id.
+    /// Approves `commit`, which need not be the head any more; returns the review's id.
     pub fn approve(&self, repo: &str, pull: u64, commit: &str) -> Result<i64> {
         self.review(repo, pull, ReviewState::Approved, commit, "", &[])
     }
 
-    /// `notes` are (path, line in the new file, text).
+    /// Requests changes; `notes` are (path, line in the new file, text).
     pub fn request_changes(
         &self,
         repo: &str,
@@ -83,7 +83,7 @@ impl Person {
         self.review(repo, pull, ReviewState::RequestChanges, commit, body, notes)
     }
 
-    /// A COMMENT review: decides nothing.
+    /// Posts a review of kind COMMENT, which decides nothing.
     pub fn review_comment(&self, repo: &str, pull: u64, commit: &str, body: &str) -> Result<i64> {
         self.review(repo, pull, ReviewState::Comment, commit, body, &[])
     }
@@ -112,7 +112,7 @@ impl Person {
         })
     }
 
-    /// Answers under the first inline comment of a review; it is then listed under *that* review.
+    /// Replies to the first inline comment of a review; the reply is listed under *that* review.
     pub fn reply(&self, repo: &str, pull: u64, review: i64, body: &str) -> Result<()> {
         self.act(repo, |world, at, me| world.reply(at, pull, review, me, body))
     }
@@ -127,7 +127,7 @@ impl Person {
         self.act(repo, |world, at, me| world.edit_shown_review(at, number, me, "edited"))
     }
 
-    /// Takes an approval's or rejection's force away; 403 unless the person is an admin of the repository.
+    /// Dismisses an approval or rejection; 403 unless the person is an admin of the repository.
     pub fn dismiss(&self, repo: &str, pull: u64, review: i64) -> Result<()> {
         self.act(repo, |world, at, me| world.dismiss_review(at, pull, review, me))
     }

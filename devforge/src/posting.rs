@@ -1,6 +1,6 @@
-//! A delivery as it waits in the queue.
+//! A queued delivery.
 
-/// One delivery on its way.
+/// One delivery that waits in the queue.
 #[derive(Debug)]
 pub(crate) struct Posting {
     pub url: String,

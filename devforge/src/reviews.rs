@@ -1,5 +1,5 @@
-//! Pull requests and their reviews, with the traps that Gitea has there: reviews are not atomic, `stale` lags, an approval of an old
-//! commit is taken, a new branch is not seen at once. Rights are checked here.
+//! Pull requests and their reviews, with Gitea's traps: reviews are not atomic, `stale` lags, an approval of an old commit is accepted, a
+//! new branch is not visible at once. Rights are checked here.
 
 use crate::hooks::{APPROVED, CREATE, DELETE, PULL, PULL_SYNC, REJECTED, REVIEW_COMMENT, REVIEW_REQUEST};
 use crate::traps::Traps;
@@ -28,7 +28,7 @@ pub struct NewReview {
     pub state: ReviewState,
     /// Text of the review; empty is refused with 422 for some states, as Gitea does.
     pub body: String,
-    /// Empty: the head at this moment.
+    /// Commit of the review; empty = the present head.
     pub commit: String,
     /// Inline comments, which join those of a pending review of the same author.
     pub notes: Vec<NewNote>,
@@ -108,7 +108,7 @@ impl World {
         }
     }
 
-    /// What Gitea refuses before it stores anything.
+    /// The checks that Gitea makes before it stores anything.
     pub fn check_review(&self, at: usize, number: u64, author: i64, new: &NewReview) -> Result<()> {
         let issue = self.issue(at, number)?;
         self.pull(at, number)?;
@@ -130,7 +130,7 @@ impl World {
         }
     }
 
-    /// First half of a review: its notes go into the author's *pending* review, whichever request made that.
+    /// First step of a review: its notes are added to the author's *pending* review, even if another request created that.
     pub fn stage_notes(&mut self, at: usize, number: u64, author: i64, notes: &[NewNote]) -> Result<()> {
         if notes.is_empty() {
             return Ok(());
@@ -159,7 +159,7 @@ impl World {
         Ok(())
     }
 
-    /// Second half: the author's pending review, if there is one now, gets its text and state. Returns the review's id.
+    /// Second step: the author's present pending review, if any, gets text and state. Returns the review's id.
     pub fn submit_review(&mut self, at: usize, number: u64, author: i64, new: &NewReview) -> Result<i64> {
         let head = self.pull(at, number)?.head_sha.clone();
         let commit = if new.commit.is_empty() { head.clone() } else { new.commit.clone() };
@@ -173,7 +173,7 @@ impl World {
                 (old.official, old.dismissed) = (false, true);
             }
         }
-        // A posted review takes the author's open request away, a COMMENT too.
+        // A posted review, even a COMMENT, removes the author's open review request.
         reviews.retain(|r| !(r.author == author && r.state == ReviewState::RequestReview));
         let staged = reviews.iter().position(|r| r.author == author && r.state == ReviewState::Pending);
         let mut review = staged.map_or(fallback, |place| reviews.remove(place));
@@ -196,7 +196,7 @@ impl World {
         Ok(id)
     }
 
-    /// An own one, or any for a site admin.
+    /// Deletes an own review, or any for a site admin.
     pub fn delete_review(&mut self, at: usize, number: u64, review: i64, actor: i64) -> Result<()> {
         let admin = self.accounts.iter().any(|a| a.id == actor && a.admin);
         let Some(found) = self.pull(at, number)?.reviews.iter().find(|r| r.id == review && visible(r, actor)) else {
@@ -209,7 +209,7 @@ impl World {
         Ok(())
     }
 
-    /// Edits what a review shows: its text, of which its own `body` stays as it was, or the inline comment with this number.
+    /// Edits the shown text of a review, whose own `body` stays as it was, or the inline comment with this number.
     pub fn edit_shown_review(&mut self, at: usize, id: i64, actor: i64, body: &str) -> Result<()> {
         let writer = self.may_edit(at, actor, true);
         let pulls = self.repos[at].issues.values_mut().filter_map(|i| Some((i.number, i.pull.as_mut()?)));
@@ -238,7 +238,7 @@ impl World {
         Ok(())
     }
 
-    /// Takes an approval's or rejection's force away. Repository admins only; no hook says so.
+    /// Dismisses an approval or rejection, for repository admins only and without a delivery.
     pub fn dismiss_review(&mut self, at: usize, number: u64, review: i64, actor: i64) -> Result<()> {
         if self.access(&self.repos[at], Some(self.login_of(actor))) < Access::Admin {
             return refuse(403, "must be repo admin");
@@ -250,7 +250,7 @@ impl World {
         Ok(())
     }
 
-    /// An answer under somebody's inline comment: it is listed under *that* review, whoever wrote it.
+    /// Replies to an inline comment; the reply is listed under *that* review, whoever wrote it.
     pub fn reply(&mut self, at: usize, number: u64, review: i64, author: i64, body: &str) -> Result<()> {
         let (id, time) = (self.number(), now());
         let Some(found) = self.pull_mut(at, number)?.reviews.iter_mut().find(|r| r.id == review) else {
@@ -261,7 +261,7 @@ impl World {
         Ok(())
     }
 
-    /// What a push changed, from the references before and after: hooks, heads of pull requests, staleness.
+    /// Applies a push, from the references before and after: deliveries, heads of pull requests, staleness.
     pub fn references_changed(&mut self, at: usize, actor: i64, refs: BTreeMap<String, String>, traps: Traps) {
         let zero = "0".repeat(40);
         let before = std::mem::replace(&mut self.repos[at].refs, refs);
@@ -314,7 +314,7 @@ impl World {
             let Some(pull) = issue.pull.as_mut().filter(|p| p.head == branch && p.head_sha != new) else { continue };
             new.clone_into(&mut pull.head_sha);
             for review in &mut pull.reviews {
-                // `stale` turns late: whoever trusts it approves what nobody has seen.
+                // `stale` turns true late, so an approval may still look valid for commits that nobody has seen.
                 review.stale_from = if review.commit == new { None } else { Some(Instant::now() + traps.stale_lag) };
             }
             issue.updated = now();
@@ -333,7 +333,7 @@ fn review_author(repo: &Repo, id: i64) -> i64 {
     reviews.filter_map(by).next().unwrap_or(0)
 }
 
-/// A pending review is there for its author only.
+/// A pending review is visible only to its author.
 pub(crate) fn visible(review: &Review, login_id: i64) -> bool {
     review.state != ReviewState::Pending || review.author == login_id
 }

@@ -1,4 +1,4 @@
-//! Which address leads where.
+//! The routes of API, pages and git.
 
 use crate::api::{Shared, accounts, issues, outage, pulls, repos, teams};
 use crate::attachments;

@@ -1,4 +1,4 @@
-//! git over HTTP: who may, which references are protected, and what a push changed. git itself does the rest.
+//! git over HTTP: checks rights and protected references, and applies pushes; git's `http-backend` does the rest.
 
 use crate::api::{App, Shared, caller};
 use crate::git::{self, GitRequest};
@@ -8,7 +8,7 @@ use axum::extract::{Path, RawQuery, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
-/// The two services, and how much right each needs.
+/// The right that each of the two services needs.
 fn needed(service: &str) -> Result<Access> {
     match service {
         "git-upload-pack" => Ok(Access::Read),
@@ -43,7 +43,7 @@ pub(crate) async fn receive(
     headers: HeaderMap,
     body: Bytes,
 ) -> Response {
-    // A push that has arrived goes on when its client hangs up, and the forge notices it: as with a server's own git process.
+    // A received push completes even if its client disconnects, and is noticed, as with a real server.
     let push = serve(app, (o, r, "git-receive-pack"), "git-receive-pack", Method::POST, String::new(), headers, body);
     match tokio::spawn(push).await {
         Ok(response) => response,
@@ -63,7 +63,7 @@ async fn serve(
     let name = repo.strip_suffix(".git").unwrap_or(&repo).to_owned();
     let (login, denied) = match judge(&app, (&owner, &name), service, &headers, &body) {
         Ok(judged) => judged,
-        // git asks for credentials only after a 401 that says how.
+        // git asks for credentials only after a 401 with this header.
         Err(refusal) if refusal.status == 401 => {
             return (StatusCode::UNAUTHORIZED, [(header::WWW_AUTHENTICATE, "Basic realm=\"Gitea\"")]).into_response();
         }
@@ -99,13 +99,13 @@ async fn serve(
 
 type Judged = (Option<String>, Vec<String>);
 
-/// Who pushes or reads, and which of the pushed references the branch rules forbid.
+/// The caller's login, and the pushed references that branch rules forbid.
 fn judge(app: &Shared, (owner, name): (&str, &str), service: &str, headers: &HeaderMap, body: &[u8]) -> Result<Judged> {
     let need = needed(service)?;
     let world = app.world();
     let who = caller(&world, headers)?;
     let at = match world.repo(owner, name, who.login.as_deref(), need) {
-        // To nobody, what is private or not for writing looks as if credentials would help.
+        // Without a login, a private or read-only repository answers as if credentials were missing.
         Err(_) if who.login.is_none() => return refuse(401, ""),
         other => other?,
     };
@@ -120,7 +120,7 @@ fn judge(app: &Shared, (owner, name): (&str, &str), service: &str, headers: &Hea
     Ok((who.login.clone(), denied))
 }
 
-/// After a push: read the references again, and let the world draw its conclusions.
+/// Reads the references again after a push and applies the changes.
 async fn noticed(app: &Shared, owner: &str, name: &str, login: Option<&str>) {
     let Ok(refs) = git::refs(&git::path(&app.root, owner, name)).await else { return };
     let traps = app.switches.traps();

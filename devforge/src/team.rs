@@ -25,11 +25,11 @@ pub enum Access {
 pub(crate) struct Team {
     pub id: i64,
     pub name: String,
-    /// The mode of the team as a whole. Gitea 1.25 stores none below admin; teams that an older version made may have more.
+    /// General right of the team; Gitea 1.25 stores none below admin, but teams of an older version may have more.
     pub general: Access,
     pub units: BTreeMap<String, Access>,
     pub members: Vec<String>,
-    /// The repositories' ids.
+    /// Ids of the repositories.
     pub repos: Vec<i64>,
 }
 

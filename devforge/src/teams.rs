@@ -1,5 +1,5 @@
-//! Teams of an organisation: who may what, by unit, and what Gitea tells of it.
-//! `permission` of a collaborator tells the coarse mode only: a team that is no admin's adds nothing to it, whatever its units say.
+//! Teams of an organisation with rights by unit, and what Gitea shows of them. `permission` of a collaborator shows only the coarse mode: a
+//! team without admin right adds nothing to it, whatever its units are.
 
 pub(crate) use crate::team::{CODE, ISSUES, PULLS, Team};
 use crate::world::{Access, Repo, Result, World, refuse};
@@ -32,13 +32,13 @@ pub(crate) fn unit_of(is_pull: bool) -> &'static str {
 }
 
 impl World {
-    /// Teams of an organisation that reach this repository and have this member.
+    /// Teams of an organisation with access to this repository and this member.
     fn teams_of<'a>(&'a self, repo: &'a Repo, login: &'a str) -> impl Iterator<Item = &'a Team> {
         let teams = self.find_account(&repo.owner).map_or(&[][..], |owner| &owner.teams[..]);
         teams.iter().filter(move |team| team.repos.contains(&repo.id) && team.has(login))
     }
 
-    /// What `collaborators/{login}/permission` tells.
+    /// The permission that `collaborators/{login}/permission` shows.
     pub fn told_access(&self, repo: &Repo, login: Option<&str>) -> Access {
         let public = if repo.private { Access::None } else { Access::Read };
         let Some(account) = login.and_then(|l| self.find_account(l)) else { return public };

@@ -1,25 +1,25 @@
-//! What a real Gitea does now and then, as switches: each was seen on a running 1.25.4.
-//! Owns only the settings and the one-shot cuts; the places that act on them are `hooks`, `reviews` and `api`.
+//! Irregular behaviour of a real Gitea as switches; each was seen on 1.25.4. Owns only the settings and one-shot faults; `hooks`, `reviews`
+//! and `api` act on them.
 
 use std::sync::Mutex;
 use std::time::Duration;
 
-/// The lasting habits. `Default` has those on that a correct client survives without help; `none()` has all off.
+/// The lasting habits. `Default` enables those that a correct client handles without help; `none()` disables all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Traps {
     /// `POST /pulls` answers 404 for this long after its head branch was first pushed (seen: 0.6 s).
     pub branch_lag: Duration,
-    /// `stale` of older approvals turns true only this long after a push (seen: more than 2 s).
+    /// `stale` of older approvals turns true this long after a push (seen: more than 2 s).
     pub stale_lag: Duration,
-    /// Reviews that one account posts at the same time share their inline comments out wrongly.
+    /// Whether inline comments of reviews posted at the same time by one account are mixed up.
     pub mix_reviews: bool,
-    /// Every n-th delivery never leaves (0 = none). Gitea tries each once.
+    /// Every n-th delivery is lost (0 = none); Gitea tries each once.
     pub hook_lose_every: u32,
     /// Every n-th delivery comes twice, as if two hooks were set: same body, other UUID (0 = none).
     pub hook_double_every: u32,
-    /// Deliveries leave this late.
+    /// Delay of deliveries.
     pub hook_delay: Duration,
-    /// Every call of the API is answered this late.
+    /// Delay of every answer of the API.
     pub answer_delay: Duration,
 }
 
@@ -38,7 +38,7 @@ impl Default for Traps {
 }
 
 impl Traps {
-    /// A forge that is quick and regular; only whole seconds and the shared numbering remain, which nothing turns off.
+    /// A fast and regular forge; only times in whole seconds and the shared numbering remain.
     pub fn none() -> Self {
         Self {
             branch_lag: Duration::ZERO,
@@ -52,19 +52,19 @@ impl Traps {
     }
 }
 
-/// What is to go wrong once, at the next call it fits.
+/// One-shot faults, each for the next matching call.
 #[derive(Debug, Default)]
 pub(crate) struct Cuts {
     review_after: Option<usize>,
     comment_lands_after: Option<Option<Duration>>,
     outage: Option<u16>,
-    /// Calls that met one.
+    /// Number of calls that met an outage.
     outage_met: u32,
     lose_hooks: u32,
-    /// Ends of addresses with the status that each is answered with.
+    /// Ends of addresses, each with the status it is answered with.
     refused: Vec<(String, u16)>,
     times_refused: u64,
-    /// How often each address was asked for, by API and git.
+    /// Number of requests per address, over API and git.
     requests: std::collections::HashMap<String, u64>,
 }
 
@@ -75,7 +75,7 @@ pub(crate) struct Switches {
     cuts: Mutex<Cuts>,
 }
 
-/// The connection ends without an answer. `resume_unwind` ends the connection's task without a panic message.
+/// Closes the connection without an answer; `resume_unwind` ends its task without a panic message.
 pub(crate) fn hang_up() -> ! {
     std::panic::resume_unwind(Box::new("devforge: connection cut on purpose"))
 }
@@ -117,7 +117,7 @@ impl Switches {
         locked(&self.cuts).outage = status;
     }
 
-    /// What a call that comes now meets; it is counted.
+    /// The outage status for a call that comes now; counts the call.
     pub fn outage(&self) -> Option<u16> {
         let mut cuts = locked(&self.cuts);
         cuts.outage_met += u32::from(cuts.outage.is_some());

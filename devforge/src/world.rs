@@ -1,5 +1,4 @@
-//! Everything the forge remembers, in memory, and the questions about it: who is who, who may what.
-//! Must not speak HTTP or run git. Times are whole Unix seconds, as Gitea's are.
+//! The forge's state in memory, with its accounts and rights. Must not speak HTTP or run git. Times are whole Unix seconds, as in Gitea.
 
 use crate::posting::Posting;
 pub use crate::team::Access;
@@ -31,11 +30,11 @@ pub(crate) struct Account {
     pub admin: bool,
     pub created: i64,
     pub tokens: Vec<Token>,
-    /// An organisation has owners instead of a password.
+    /// Owners of an organisation, which has no password.
     pub owners: Option<Vec<String>>,
     pub teams: Vec<Team>,
     pub labels: Vec<Label>,
-    /// An organisation's: they read the pushes of all of its repositories.
+    /// Hooks of an organisation, for pushes to all of its repositories.
     pub hooks: Vec<Hook>,
 }
 
@@ -75,14 +74,14 @@ pub(crate) struct Repo {
     pub protections: Vec<serde_json::Map<String, serde_json::Value>>,
     /// Full reference names to commits, as of the last push.
     pub refs: BTreeMap<String, String>,
-    /// When a branch was first pushed: the API does not see it at once.
+    /// First push of each branch, because the API does not see a branch at once.
     pub fresh: BTreeMap<String, Instant>,
-    /// Until when the first push is not noticed.
+    /// Time until which the first push is not noticed.
     pub empty_until: Option<Instant>,
 }
 
 impl Repo {
-    /// As Gitea says it: true for a moment after the first push.
+    /// Whether it is empty as Gitea reports it, which is true for a moment after the first push.
     pub fn is_empty(&self) -> bool {
         self.refs.is_empty() || self.empty_until.is_some_and(|end| Instant::now() < end)
     }
@@ -101,18 +100,18 @@ pub(crate) struct Issue {
     pub labels: Vec<i64>,
     pub comments: Vec<Comment>,
     pub attachments: Vec<Attachment>,
-    /// Changes of labels, title and state: number in the shared sequence, the timeline's word, who, when.
+    /// Changes of labels, title and state: number in the shared sequence, the timeline's word, actor, time.
     pub changes: Vec<(i64, &'static str, i64, i64)>,
     pub pull: Option<Pull>,
 }
 
-/// A file that hangs on an issue.
+/// A file attached to an issue.
 #[derive(Debug, Clone)]
 pub(crate) struct Attachment {
     pub uuid: String,
     pub name: String,
     pub bytes: bytes::Bytes,
-    /// Kept with somebody else: the forge answers with this address.
+    /// Address given in answers if the file is stored elsewhere.
     pub elsewhere: Option<String>,
 }
 
@@ -129,7 +128,7 @@ pub(crate) struct Comment {
 pub(crate) struct Pull {
     pub head: String,
     pub base: String,
-    /// The head's commit as last seen; stays when the branch is deleted.
+    /// The head's commit as last seen, kept when the branch is deleted.
     pub head_sha: String,
     pub merged: Option<String>,
     pub merged_by: Option<i64>,
@@ -162,12 +161,12 @@ pub(crate) struct Review {
     pub commit: String,
     pub official: bool,
     pub dismissed: bool,
-    /// When it shows as stale: the lag after a push is a trap.
+    /// Time from which it shows as stale.
     pub stale_from: Option<Instant>,
-    /// When its first note was written, which the API calls its submission.
+    /// Time of its first note, which the API reports as its submission.
     pub begun: i64,
     pub submitted: i64,
-    /// The last edit on the page; shows in the timeline only.
+    /// Time of the last edit on the page, shown only in the timeline.
     pub shown_updated: i64,
     pub notes: Vec<Inline>,
 }
@@ -210,9 +209,9 @@ pub(crate) struct World {
     pub base: String,
     pub accounts: Vec<Account>,
     pub repos: Vec<Repo>,
-    /// One rising sequence over comments and reviews of the whole forge.
+    /// The next number of the sequence shared by comments and reviews of the whole forge.
     pub next_number: i64,
-    /// Names that repositories had before, with the repository's id: they answer 301.
+    /// Former names of repositories, with the repository's id; they answer 301.
     pub old_names: Vec<(String, String, i64)>,
     pub next_id: i64,
     pub postings: UnboundedSender<Posting>,
@@ -235,7 +234,7 @@ impl World {
         }
     }
 
-    /// A fresh id; one sequence for everything that has no sequence of its own.
+    /// A new id from the sequence for everything without its own.
     pub fn id(&mut self) -> i64 {
         self.next_id += 1;
         self.next_id
@@ -289,7 +288,7 @@ impl World {
         Ok(id)
     }
 
-    /// A new token's value: 40 hexadecimal digits.
+    /// Adds a token whose value is 40 hexadecimal digits.
     pub fn add_token(&mut self, login: &str, name: &str, scopes: Vec<String>) -> Result<Token> {
         let id = self.id();
         let account = self.account_mut(login)?;
@@ -322,7 +321,7 @@ impl World {
         self.repos.iter().position(|r| r.owner.eq_ignore_ascii_case(owner) && r.name.eq_ignore_ascii_case(name))
     }
 
-    /// The repository's index, if `login` has at least `need`. What may not be seen isn't there.
+    /// The repository's index if `login` has at least `need`; an invisible repository counts as missing.
     pub fn repo(&self, owner: &str, name: &str, login: Option<&str>, need: Access) -> Result<usize> {
         let Some(at) = self.repo_at(owner, name) else {
             return refuse(404, "The target couldn't be found.");
@@ -330,7 +329,7 @@ impl World {
         if !self.sees(&self.repos[at], login) {
             return refuse(404, "The target couldn't be found.");
         }
-        // Whoever sees any part of it may read what this forge shows.
+        // An account that sees any part of it may read what this forge shows.
         if need > Access::Read && self.access(&self.repos[at], login) < need {
             return refuse(403, "user should have the right to do this in the repository");
         }
@@ -361,7 +360,7 @@ impl World {
         }
     }
 
-    /// Where a plain comment stands: the issue's number and its place there.
+    /// Position of a plain comment: the issue's number and its index there.
     pub fn comment_at(&self, at: usize, id: i64) -> Option<(u64, usize)> {
         self.repos[at].issues.values().find_map(|i| Some((i.number, i.comments.iter().position(|c| c.id == id)?)))
     }

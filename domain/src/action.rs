@@ -26,11 +26,11 @@ pub const MOST_RANGES: usize = 10;
 /// One replacement in a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TextEdit {
-    /// As [`Action::EditFile`]'s.
+    /// As [`Action::EditFile::old`].
     pub old: String,
-    /// As [`Action::EditFile`]'s.
+    /// As [`Action::EditFile::new`].
     pub new: String,
-    /// As [`Action::EditFile`]'s.
+    /// As [`Action::EditFile::all`].
     #[serde(default)]
     pub all: bool,
 }
@@ -44,14 +44,14 @@ pub struct LineRange {
     pub lines: u64,
 }
 
-/// What an issue asks for as a program: it fails without the work and holds with it.
+/// A check of the issue's demands that a model wrote as a program: it fails on the base and passes once the work is done.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IssueCheck {
-    /// Laid into the copy for as long as it runs. Of words of the issue: foreign.
+    /// Added to the copy only while the check runs. Written from the issue's words: untrusted.
     pub file: NewFile,
     /// Shell command that runs the check in the workspace; it prints one line for each part.
     pub command: String,
-    /// What it asks, one sentence for each of its parts, which it numbers from 1 on. Foreign.
+    /// What each part of the check demands, one sentence per part; the parts are numbered from 1. Untrusted.
     pub says: Vec<String>,
 }
 
@@ -66,10 +66,10 @@ pub enum Action {
     },
     /// Starts a shell command that goes on in the background, until it ends, is ended, or everything stops at the next checkpoint.
     Background {
-        /// As [`Action::Bash`]'s.
+        /// As [`Action::Bash::command`].
         command: String,
     },
-    /// `from` is a 1-based line, `lines` how many (0 = to the end or the runner's cap).
+    /// Reads a part of a file.
     ReadFile {
         /// File to read, relative to the workspace or absolute inside it.
         path: String,
@@ -85,7 +85,7 @@ pub enum Action {
         /// What of it, in this order.
         ranges: Vec<LineRange>,
     },
-    /// Has a model tell a file in short, piece by piece, from a line on: for what is longer than can be shown.
+    /// Has a model summarize a file piece by piece, from a line on, for files that are longer than can be shown.
     Summarize {
         /// File to read, relative to the workspace or absolute inside it.
         path: String,
@@ -115,7 +115,7 @@ pub enum Action {
         /// Whether every occurrence is replaced; otherwise `old` must stand in the file exactly once.
         all: bool,
     },
-    /// As [`Action::EditFile`] in several places, at most [`MOST_EDITS`]: each in what the one before it left, all of them or none.
+    /// As [`Action::EditFile`] in several places, at most [`MOST_EDITS`]: each applies to the result of the one before it, all or none.
     EditPlaces {
         /// File to change.
         path: String,
@@ -159,25 +159,25 @@ pub enum Action {
         /// Address with the scheme `http` or `https`, without user name and password.
         url: String,
     },
-    /// A candidate for the work: these files laid over the last commit in a throw-away copy without a network, and this command run
-    /// there, and the issue's own check before and after. Nothing of it comes back but what it printed. Asked for by the host alone.
+    /// Tries a candidate: lays these files over the last commit in a throw-away copy without a network, and runs this
+    /// command and the issue's own check there, the check also before. Only the output comes back. Only the host asks for it.
     Try {
         /// The candidate: files to lay over the last commit, each as a whole.
         files: Vec<NewFile>,
         /// Shell command that checks the project.
         command: String,
-        /// The issue's own check; none where none was made from its text.
+        /// The issue's own check; none where none could be made from its text.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         check: Option<Box<IssueCheck>>,
     },
 }
 
-/// What kind of action it is, and what is true of each of that kind.
+/// Kind of an action, without its arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ActionKind {
     /// Of [`Action::Bash`] and [`Action::Background`].
     Bash,
-    /// Of [`Action::ReadFile`], [`Action::ReadRanges`] and [`Action::Summarize`]: what holds of reading holds of each.
+    /// Of [`Action::ReadFile`], [`Action::ReadRanges`] and [`Action::Summarize`]: the same rules hold for all three.
     ReadFile,
     /// Of [`Action::WriteFile`].
     WriteFile,
@@ -208,11 +208,11 @@ pub enum ResultText {
     File,
     /// A page of the web.
     Page,
-    /// What the action of that name says.
+    /// Text that is described by the action's name.
     Named,
 }
 
-/// What is true of every action of a kind.
+/// Properties that all actions of a kind share.
 struct Facts {
     name: &'static str,
     result: ResultText,
@@ -221,23 +221,23 @@ struct Facts {
     is_apart: bool,
 }
 
-/// It leaves everything as it is.
+/// Facts of a kind that changes nothing.
 const fn reads(name: &'static str) -> Facts {
     Facts { name, result: ResultText::Named, writes: false, writes_texts: false, is_apart: false }
 }
 
-/// It changes the tree, or runs the project's code.
+/// Facts of a kind that changes the tree or runs the project's code.
 const fn changes(name: &'static str) -> Facts {
     Facts { writes: true, ..reads(name) }
 }
 
-/// It gives files new texts.
+/// Facts of a kind that writes file contents.
 const fn writes(name: &'static str) -> Facts {
     Facts { writes_texts: true, ..changes(name) }
 }
 
 impl ActionKind {
-    /// All of it in one place: a new kind does not compile before each is said.
+    /// One exhaustive match, so that a new kind does not compile before its facts are given.
     const fn facts(self) -> Facts {
         match self {
             ActionKind::Bash => Facts { result: ResultText::Output, ..changes("bash") },
@@ -254,7 +254,7 @@ impl ActionKind {
         }
     }
 
-    /// The tool's name, as the model and the review know it.
+    /// The tool's name as the model and the review see it.
     pub const fn name(self) -> &'static str {
         self.facts().name
     }
@@ -269,7 +269,7 @@ impl ActionKind {
         self.facts().writes
     }
 
-    /// Whether it gives files new texts, which may hold mistakes that their text alone shows.
+    /// Whether it writes file contents, so that a check of the new text for syntax mistakes makes sense.
     pub const fn writes_texts(self) -> bool {
         self.facts().writes_texts
     }
@@ -336,7 +336,7 @@ impl Action {
         Cow::Borrowed(one)
     }
 
-    /// What a review says of it once it did what was asked.
+    /// How a review shows its success.
     pub fn shown(&self) -> Shown<'_> {
         match self {
             Action::Bash { .. } | Action::Try { .. } => Shown::Ended,
@@ -357,7 +357,7 @@ impl Action {
         }
     }
 
-    /// The command line that it runs; none for what runs none of the agent's choosing.
+    /// The command line that it runs; none for actions that run no command of the agent.
     pub fn command(&self) -> Option<&str> {
         match self {
             Action::Bash { command } | Action::Background { command } => Some(command),
@@ -377,7 +377,7 @@ impl Action {
         }
     }
 
-    /// Every path that it changes by name: what it writes, moves and deletes.
+    /// Every path that the action names and changes: files it writes, moves and deletes.
     pub fn changed(&self) -> Vec<&str> {
         if let Action::MoveFile { from, to } = self {
             vec![from, to]
@@ -388,7 +388,7 @@ impl Action {
         }
     }
 
-    /// Paths of files in the task's own tree that it gives new texts, by name. Text of the agent.
+    /// Paths of files in the task's own tree whose content it writes. Untrusted.
     pub fn written(&self) -> Vec<&str> {
         match self {
             Action::WriteFile { path, .. } | Action::EditFile { path, .. } | Action::EditPlaces { path, .. } => {
@@ -410,19 +410,19 @@ impl Action {
     }
 }
 
-/// How the result of an action that did what was asked is shown in a review. Texts are the agent's.
+/// How a review shows the result of an action that succeeded. The texts are the agent's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Shown<'a> {
-    /// By how its command ended.
+    /// By the exit status of its command.
     Ended,
-    /// That it goes on in the background.
+    /// As running in the background.
     Started,
-    /// That it is done.
+    /// As done.
     Done,
-    /// By how many lines it printed.
+    /// By the number of lines it printed.
     Printed,
-    /// By how many lines these texts have.
+    /// By the number of lines of these texts.
     Wrote(Vec<&'a str>),
-    /// By how many lines came and went: the text before and after, of each replacement.
+    /// By the number of lines added and removed; the text before and after each replacement.
     Replaced(Vec<(&'a str, &'a str)>),
 }

@@ -1,11 +1,11 @@
-//! Approvals given in advance (`/approve next 3`): what one is, what none covers, and how one ends before it is used up.
+//! Approvals given in advance (`/approve next 3`): their content, what they never cover, and how they end early.
 //!
-//! Each use is a decision of its own in the log, judged by a fresh look: `transition/advance.rs`.
+//! Each use is a decision of its own in the log, after the approval was read again: `transition/advance.rs`.
 
 use crate::{Account, Commit, Decision, Source, Task, Verb};
 use serde::{Deserialize, Serialize};
 
-/// One approval in advance: whose, in which text, for how many checkpoints more.
+/// One approval in advance.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Advance {
     /// The comment or review that gave it.
@@ -19,7 +19,7 @@ pub struct Advance {
 }
 
 impl Advance {
-    /// What a used decision leaves in force: one given in advance counts down, any other stands in its place.
+    /// The approval in advance that remains after a decision was used: one used in advance counts down, any other replaces it.
     pub(crate) fn after(before: Option<Advance>, used: &Decision) -> Option<Advance> {
         let left = match (&used.verb, used.in_advance) {
             (_, true) => before.map_or(0, |advance| advance.left.saturating_sub(1)),
@@ -37,13 +37,13 @@ impl Advance {
 pub enum Risk {
     /// It is the final review, which is never covered.
     Final,
-    /// Nothing stands on the forge to compare with: the tree was refused, or there is no pull request.
+    /// There is no commit on the forge to compare with: the tree was refused, or there is no pull request.
     NoCommit,
-    /// A changed file steers tests.
+    /// A file that defines or steers tests was changed.
     Steering,
     /// Hosts were refused.
     Blocked,
-    /// What may be reached was changed.
+    /// The hosts that the task may reach were changed.
     Egress,
     /// Much was sent to a host.
     Upload,
@@ -55,9 +55,9 @@ pub enum Risk {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "because", rename_all = "snake_case")]
 pub enum Ending {
-    /// Somebody who may write said something else.
+    /// Somebody with write access said something else.
     Said {
-        /// Login of whoever said it.
+        /// Login of that person.
         login: String,
     },
     /// The task was paused.
@@ -66,7 +66,7 @@ pub enum Ending {
     Voided,
     /// Its text was deleted, dismissed or changed.
     Withdrawn,
-    /// Whoever gave it may not write to the repository's code any more.
+    /// The account that gave it may no longer write to the repository's code.
     NoRight,
     /// The pull request's branch no longer ends at the checkpoint's commit.
     Moved {
@@ -78,7 +78,7 @@ pub enum Ending {
 }
 
 impl Task {
-    /// Why the checkpoint that is being published is not covered by an approval in advance, as far as the log knows.
+    /// Why the checkpoint that is being published is not covered by an approval in advance, judged by the log alone.
     pub fn risk(&self, last: bool) -> Option<Risk> {
         if last {
             Some(Risk::Final)

@@ -22,7 +22,7 @@ pub struct Spent {
     pub micro_usd: u64,
     /// Tokens of all model calls that were answered, counted as [`crate::Usage::total`] does.
     pub tokens: u64,
-    /// Actions that were taken up, denied and interrupted ones included.
+    /// Actions that were started, denied and interrupted ones included.
     pub actions: u64,
     /// Milliseconds of model calls and actions, not of waiting for a person.
     pub work_ms: u64,
@@ -52,7 +52,7 @@ impl Budget {
         self.with(to, |a, b| if a == 0 || b == 0 { a.max(b) } else { a.min(b) })
     }
 
-    /// What keeps `more` from being granted on top of this, where one task may have `ceiling` in all.
+    /// Why `more` cannot be granted on top of this; `ceiling` is the most that one task may have in all.
     pub fn bar(&self, more: &Budget, ceiling: &Budget) -> Option<BudgetBar> {
         let kinds = self.kinds().into_iter().zip(more.kinds()).zip(ceiling.kinds());
         let mut asked = kinds.filter(|((_, (_, more)), _)| *more > 0);
@@ -89,7 +89,7 @@ pub enum BudgetBar {
         /// Whether administrators of the repository may; otherwise nobody may.
         admins: bool,
     },
-    /// Nothing limits this kind.
+    /// There is no limit of this kind to raise.
     Unlimited {
         /// Name of the kind, as [`Budget::kinds`] has it.
         what: String,

@@ -1,4 +1,4 @@
-//! What a model asks for with one call: something to do in the sandbox, or something that only the host hears.
+//! A tool call of a model: an action in the sandbox, or something that only the host handles.
 
 use crate::Action;
 use serde::{Deserialize, Serialize};
@@ -9,17 +9,18 @@ pub struct Recall {
     /// Number of one action, counted from 1; none looks through all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub number: Option<u32>,
-    /// Words that a line must hold, without regard to case; empty where every line is wanted. With neither, nothing is found.
+    /// Words that a line must hold, regardless of case; empty matches every line. Without a number and words nothing is found.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub words: String,
 }
 
-/// What an agent claims when it says that it is done, and what is to show it.
+/// One claim that an agent makes when it says that it is done, with its evidence.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Claim {
-    /// One sentence. Foreign.
+    /// One sentence. Untrusted.
     pub text: String,
-    /// Number of the action that shows it, counted from 1 over the whole task; 0 for the bot's own run of the checks; none where it names nothing.
+    /// Number of the action that shows it, counted from 1 over the whole task; 0 for the bot's own run of the checks;
+    /// none where no evidence is named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action: Option<u32>,
 }
@@ -30,14 +31,14 @@ pub const MOST_OPTIONS: usize = 6;
 /// What an agent asks the person it works for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Question {
-    /// The question as Markdown. Foreign.
+    /// The question as Markdown. Untrusted.
     pub text: String,
-    /// Answers it proposes, at most [`MOST_OPTIONS`]; any other may be given. Foreign.
+    /// Answers it proposes, at most [`MOST_OPTIONS`]; any other may be given. Untrusted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub options: Vec<String>,
 }
 
-/// One tool call of a model, read.
+/// One tool call of a model, parsed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "call", rename_all = "snake_case")]
 pub enum Call {
@@ -48,15 +49,15 @@ pub enum Call {
     },
     /// The agent says that its work is done (or, for a read-only task, this is its answer).
     Done {
-        /// The agent's Markdown for the reviewer, or a read-only task's whole answer. Foreign.
+        /// The agent's Markdown for the reviewer, or a read-only task's whole answer. Untrusted.
         summary: String,
-        /// What it claims, one by one, where it says so.
+        /// Its claims, where it makes any.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         claims: Vec<Claim>,
     },
     /// Notes the agent's plan; nothing is done in the sandbox, and it does not count as an action.
     UpdatePlan {
-        /// The plan as Markdown, as the agent wrote it. Foreign.
+        /// The plan as Markdown, as the agent wrote it. Untrusted.
         plan: String,
     },
     /// Asks for what an earlier action gave; nothing is done in the sandbox, and it does not count as an action.
@@ -78,7 +79,7 @@ pub enum Call {
 }
 
 impl Call {
-    /// What it does in the sandbox; none for what only the host hears.
+    /// The action in the sandbox; none for a call that only the host handles.
     pub fn action(&self) -> Option<&Action> {
         match self {
             Call::Action { action } => Some(action),
@@ -90,7 +91,7 @@ impl Call {
         }
     }
 
-    /// Whether carrying it out may leave the task's workspace another than it was.
+    /// Whether carrying it out may change the task's workspace.
     pub fn may_change_the_tree(&self) -> bool {
         self.action().is_some_and(|action| action.writes() && !action.is_apart())
     }
@@ -101,7 +102,7 @@ impl Call {
     }
 }
 
-/// A call as the model made it: id and arguments are kept, for the next request must repeat them.
+/// A call as the model made it; id and arguments are kept because the next request must repeat them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CallRequest {
     /// The call's id from the model's server, unique within one answer; made by the bot where the server gave none.
@@ -110,6 +111,6 @@ pub struct CallRequest {
     pub name: String,
     /// Arguments of the call as a JSON object; `{}` where the model's were none.
     pub arguments: serde_json::Value,
-    /// What was read from name and arguments.
+    /// The call that name and arguments were parsed to.
     pub call: Call,
 }

@@ -10,11 +10,11 @@ pub struct Checkpoint {
     pub n: u32,
     /// The commit that is reviewed; none where there is no diff to approve, as for a refused tree or a plan's answer.
     pub commit: Option<Commit>,
-    /// The forge's id of the review, and its number in the forge's order.
+    /// The forge's id of the review.
     pub review: i64,
     /// Number of the review or comment in the forge's order; only a decision with a higher one is about it.
     pub number: i64,
-    /// Unix milliseconds at which the bot took up that it was posted.
+    /// Unix milliseconds at which the bot recorded that it was posted.
     pub at: Millis,
     /// Whether it is the final review.
     pub last: bool,

@@ -1,4 +1,4 @@
-//! What a person said about a task, already read from the forge and checked for who said it.
+//! What a person said about a task, read from the forge and checked for the author's rights.
 
 use crate::{Bar, Budget, Commit, Millis, Terms};
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// Why a decision of somebody without write access was refused, as the log has it.
 pub const NO_RIGHT: &str = "no write access";
 
-/// Why a decision was refused of somebody whom the operator does not let take it, as the log has it.
+/// Why a decision was refused because the operator does not list its author for the command, as the log has it.
 pub const NOT_AMONG: &str = "not among those whom the operator lets say it";
 
 /// What an account may do with the repository's *code*.
@@ -58,7 +58,7 @@ impl Granters {
     }
 }
 
-/// The forge object that carries the words.
+/// The forge object that holds the text.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(tag = "from", content = "id", rename_all = "snake_case")]
 pub enum Source {
@@ -80,32 +80,31 @@ impl std::fmt::Display for Source {
     }
 }
 
-/// One remark of a reviewer; `path` and `line` when it stands on a line of the diff.
+/// One remark of a reviewer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Item {
     /// File that the remark is about, relative to the repository's root; none for a remark on the whole.
     pub path: Option<String>,
     /// Line in the new file; none for a remark on the whole or on a removed line.
     pub line: Option<u64>,
-    /// The remark as its author wrote it. Data.
+    /// The remark as its author wrote it. Untrusted.
     pub text: String,
     /// Login of whoever wrote it.
     pub author: String,
 }
 
 impl Item {
-    /// A remark on the whole.
+    /// A remark about the whole change.
     pub fn on_the_whole(text: &str, author: &str) -> Item {
         Item { path: None, line: None, text: text.to_owned(), author: author.to_owned() }
     }
 }
 
-/// What a person asks for, as read from the text or the state of a review.
+/// What a person asks for, parsed from the text or the state of a review.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "verb", rename_all = "snake_case")]
 pub enum Verb {
-    /// `checkpoint` and `commit` as the person named them; `commit` may be a prefix of at least seven digits.
-    /// `next` checkpoints after it are approved in advance.
+    /// Approves a checkpoint, and `next` later ones in advance.
     Approve {
         /// Number of the checkpoint that was named (`c3`); none where none was named.
         checkpoint: Option<u32>,
@@ -122,9 +121,9 @@ pub enum Verb {
     },
     /// `/stop`: ends the task.
     Stop,
-    /// `/pause`: everything stands still until a person lets it go on.
+    /// `/pause`: work stops until a person resumes it.
     Pause,
-    /// `/retry`: ends the task for a new attempt at the same words.
+    /// `/retry`: ends the task and starts a new attempt at the same request.
     Retry,
     /// `/resume`: ends a pause.
     Resume,
@@ -132,16 +131,16 @@ pub enum Verb {
     Status,
     /// `/cost`: asks what was used and what is left.
     Cost,
-    /// `/ask`, or a remark that asks the bot by its name: wants an answer, and nothing else.
+    /// `/ask`, or a remark that mentions the bot with a question: wants only an answer.
     Ask {
-        /// What is asked. Data.
+        /// What is asked. Untrusted.
         question: String,
     },
     /// `/help`: asks for the list of commands.
     Help,
     /// `/fix`: starts a task that may write, or lets a read-only task go on as one.
     Fix {
-        /// What stands behind the command and its options; empty where nothing does. Data.
+        /// Text after the command and its options; may be empty. Untrusted.
         words: String,
         /// What its options ask for.
         #[serde(default, skip_serializing_if = "Terms::is_empty")]
@@ -149,35 +148,34 @@ pub enum Verb {
     },
     /// `/plan`: starts a read-only task.
     Plan {
-        /// What stands behind the command and its options; empty where nothing does. Data.
+        /// Text after the command and its options; may be empty. Untrusted.
         words: String,
         /// What its options ask for.
         #[serde(default, skip_serializing_if = "Terms::is_empty")]
         terms: Terms,
     },
-    /// A remark that decides nothing; it reaches the agent with the next decision.
+    /// A remark without a command; it reaches the agent with the next decision.
     Say {
         /// The remarks of the text.
         items: Vec<Item>,
     },
-    /// `bar` is what stands against it, looked up when this was read.
+    /// `/allow`: lets the task reach a host.
     Allow {
         /// The host as a rule of the router is written, in punycode: `host`, `host:port` or `*.suffix`.
         host: String,
         /// Whether it is allowed for the repository's later tasks too.
         repo: bool,
-        /// Why the host can't be allowed; none where nothing stands against it.
+        /// Why the host can't be allowed, looked up when this was read; none where nothing forbids it.
         bar: Option<Bar>,
     },
-    /// `kept`: the repository has such a grant, seen when this was read.
+    /// `/deny`: takes back every grant with this name.
     Deny {
         /// The host as a rule of the router is written; without a port it names grants of every port.
         host: String,
         /// Whether one of the repository's lasting grants has this name.
         kept: bool,
     },
-    /// Grants more. `ceiling` is the most that one task may be granted in all, `who` may grant: both the operator's, looked up
-    /// when this was read.
+    /// `/budget`: grants more. `ceiling` and `who` are the operator's settings, looked up when this was read.
     Budget {
         /// Amounts to add; 0 in a kind adds nothing.
         more: Budget,
@@ -188,7 +186,7 @@ pub enum Verb {
         #[serde(default)]
         who: Granters,
     },
-    /// `/model`: who answers from the next turn on.
+    /// `/model`: names the model that answers from the next turn on.
     Model {
         /// Id of the model's entry in the configuration, as it was named.
         id: String,
@@ -196,7 +194,7 @@ pub enum Verb {
         #[serde(default)]
         among: Vec<String>,
     },
-    /// No command, or one that can't be followed: then `why` says what is wrong with it.
+    /// An unknown command, or a known one that can't be followed; then `why` says what is wrong with it.
     Unknown {
         /// The word behind the slash, in lower case and without the slash.
         word: String,

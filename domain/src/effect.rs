@@ -1,19 +1,19 @@
-//! What a transition asks the shell to do. Each has a key and may be carried out again: `docs/effects.md` says how, for each.
+//! Effects: what a transition asks the shell to do. Each has a key and may be repeated; `docs/effects.md` describes each kind.
 
 use crate::notice::stored_to;
 use crate::{Action, Asked, Commit, Notice, Source, Suspension, To, Why};
 use serde::{Deserialize, Serialize};
 
-/// Effects of one queue run in order; the queues of a task run side by side.
+/// Effects of one queue of a task run in order; its queues run side by side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Queue {
-    /// All that the other two do not have: sandbox, model, git and reviews.
+    /// Everything that the other two queues do not take: sandbox, model, git and reviews.
     Work,
-    /// The way out of the sandbox: neither a long action nor a slow forge holds it up.
+    /// Changes of egress; a queue of its own, so that neither a long action nor a slow forge delays them.
     #[serde(rename = "gate")]
     Egress,
-    /// What is said to people: comments, labels, commit statuses, closing and readying the pull request.
+    /// What people read: comments, labels, commit statuses, and the state of the pull request.
     Talk,
 }
 
@@ -37,7 +37,7 @@ pub enum Effect {
         number: u32,
         /// What to do.
         action: Action,
-        /// A person permitted it: no rule asks about it again.
+        /// Whether a person permitted it, so that no rule asks about it again.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         permitted: bool,
     },
@@ -46,7 +46,7 @@ pub enum Effect {
     Capture {
         /// Number of the checkpoint.
         n: u32,
-        /// What the publication follows from; part of the commit's message.
+        /// What led to the publication; part of the commit's message.
         why: Why,
     },
     /// Pushes a checkpoint's commit to the agent's branch on the forge.
@@ -55,7 +55,7 @@ pub enum Effect {
         n: u32,
         /// The commit to push.
         commit: Commit,
-        /// Where the branch must stand before; none: it must not exist yet.
+        /// Commit where the branch must stand before; none if the branch must not exist yet.
         expected: Option<Commit>,
     },
     /// Opens the draft pull request, or finds the one that is open; answered by [`crate::Input::PullOpened`].
@@ -69,7 +69,7 @@ pub enum Effect {
         /// Whether it is the final review.
         last: bool,
     },
-    /// Posts the question that waits; answered by [`crate::Input::QuestionPosted`].
+    /// Posts the question that waits for an answer; answered by [`crate::Input::QuestionPosted`].
     Ask {
         /// What it is about.
         about: Asked,
@@ -88,23 +88,23 @@ pub enum Effect {
         /// Number of events in the task's log when it was asked for; part of the key.
         serial: u32,
     },
-    /// While a person is awaited: stops what may be stopped.
+    /// Stops or freezes what the sandbox runs and closes its subnet while the task waits.
     Rest {
         /// Number of events in the task's log when it was asked for; part of the key.
         serial: u32,
     },
-    /// Takes what no checkpoint has of a waiting task's sandbox into a commit of its own.
+    /// Commits the work in a waiting task's sandbox that no checkpoint has.
     Keep {
         /// Number of events in the log up to its [`crate::Event::WorkKeeping`], whose time dates the commit; part of
         /// the key.
         serial: u32,
     },
-    /// Puts the sandbox of a task that waits further away.
+    /// Stops or removes the sandbox of a task that waits.
     #[serde(rename = "shelve")]
     Suspend {
         /// Number of events in the task's log when it was asked for; part of the key.
         serial: u32,
-        /// How far to put it away.
+        /// How far to put the sandbox away.
         #[serde(rename = "shelf")]
         suspension: Suspension,
     },
@@ -112,29 +112,29 @@ pub enum Effect {
     Teardown,
     /// Closes the pull request of a task that ended without a delivery; the branch stays.
     ClosePull,
-    /// The work is approved: its pull request is no draft any more.
+    /// Takes the pull request of approved work out of draft.
     ReadyPull,
     /// Brings the check list in the pull request's text to the task's plan.
     ShowPlan {
         /// Number of the checkpoint that it follows.
         n: u32,
     },
-    /// Reads these objects again and judges them with a fresh right and head.
+    /// Reads decisions that came too early again, with the poster's present right and the branch's present head.
     Recheck {
         /// Number of the checkpoint that stands now.
         n: u32,
         /// The comments and reviews that hold the decisions.
         sources: Vec<Source>,
     },
-    /// Looks again at an approval given in advance, for checkpoint `n`.
+    /// Reads an approval given in advance again, for checkpoint `n`.
     Advance {
         /// Number of the checkpoint that it may cover.
         n: u32,
         /// The comment or review that gave the approval.
         source: Source,
     },
-    /// Brings the rules of the open subnet to what is allowed now; with `repo`, those of the repository's other tasks too.
-    /// Then `notice` is said.
+    /// Updates the router's rules of the task's open subnet; with `repo` also those of the repository's other tasks.
+    /// `notice` is posted afterwards.
     Egress {
         /// Number of events in the task's log when it was asked for; part of the key.
         serial: u32,
@@ -145,7 +145,7 @@ pub enum Effect {
     },
     /// Posts one text on the issue or the pull request.
     Comment {
-        /// What the text answers; it makes the key.
+        /// What the text answers; part of the key.
         #[serde(alias = "serial", deserialize_with = "stored_to")]
         to: To,
         /// What the text says.
@@ -170,7 +170,7 @@ pub enum Effect {
 }
 
 impl Effect {
-    /// Unique within the task: a repeated transition yields the same key.
+    /// Key of the effect, unique within the task; a repeated transition yields the same key.
     pub fn key(&self) -> String {
         match self {
             Effect::Prepare { serial } => format!("prepare:{serial}"),
@@ -201,7 +201,7 @@ impl Effect {
         }
     }
 
-    /// Name of the kind, as it is stored with the row and counted in metrics.
+    /// Name of the kind, as stored with the row and counted in metrics.
     pub fn kind(&self) -> &'static str {
         match self {
             Effect::Prepare { .. } => "prepare",
@@ -230,12 +230,12 @@ impl Effect {
         }
     }
 
-    /// The queue that it runs in, as [`Effect::needs`] has it.
+    /// As [`Needs::queue`].
     pub fn queue(&self) -> Queue {
         self.needs().queue
     }
 
-    /// Said of every effect, one by one: a new one does not compile before it is known what it needs.
+    /// What the effect needs; the match is exhaustive, so that a new kind does not compile without an entry.
     pub fn needs(&self) -> Needs {
         use SandboxNeed as Sandbox;
         let work = Needs {
@@ -252,14 +252,14 @@ impl Effect {
         match self {
             Effect::Prepare { .. } | Effect::Open { .. } => Needs { sandbox: Sandbox::Made, ..inside },
             Effect::Capture { .. } | Effect::Keep { .. } => Needs { sandbox: Sandbox::Standing, ..inside },
-            // It has sandboxes of its own.
+            // Verification runs in containers of its own.
             Effect::Verify { .. } => inside,
             Effect::Act { .. } => Needs { sandbox: Sandbox::Open, again: Again::Never, ..inside },
-            // In the style *files* the base's checks run, and the sandbox is asked for its files.
+            // In the style *files* the base's checks run in the sandbox, and files are read from it.
             Effect::Converse { .. } => Needs { sandbox: Sandbox::Standing, again: Again::Charged, ..inside },
             Effect::Push { .. } => Needs { commits: true, ..work },
             Effect::Recheck { .. } | Effect::Advance { .. } => work,
-            // They only take away.
+            // These only stop or remove the sandbox.
             Effect::Rest { .. } | Effect::Suspend { .. } => Needs { sandbox: Sandbox::IfThere, ..work },
             Effect::OpenPull | Effect::Ask { .. } => Needs { again: Again::ReadBack, ..work },
             Effect::Review { .. } => Needs { commits: true, again: Again::ReadBack, ..work },
@@ -306,49 +306,50 @@ impl Effect {
     }
 }
 
-/// What an effect needs, and how long it is wanted.
+/// What an effect needs before it begins, and how it is repeated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Needs {
     /// The queue that it runs in.
     pub queue: Queue,
-    /// Code or data of a repository or a model comes to run in a sandbox: not begun before the barrier is proven.
+    /// Whether it runs code or handles data of a repository or a model in a sandbox; such an effect waits for the barrier's self-test.
     pub barrier: bool,
     /// What it needs of its task's own sandbox.
     pub sandbox: SandboxNeed,
-    /// It reads the task's commits on this host: they are brought here before it begins.
+    /// Whether it reads the task's commits, which are fetched to this host before it begins.
     pub commits: bool,
-    /// Called off when its task has ended.
+    /// Whether it is cancelled when its task has ended.
     pub ends_with_task: bool,
     /// What a later try does.
     pub again: Again,
-    /// Where the forge forbids it, it is set aside and tried again for days, and the rest of its queue goes before it; any other fails.
+    /// Whether an effect that the forge forbids is postponed and retried for days while the rest of its queue goes on;
+    /// any other effect fails.
     pub set_aside: bool,
 }
 
 /// What an effect needs of its task's own sandbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SandboxNeed {
-    /// Nothing: it is not looked at.
+    /// Nothing.
     Nothing,
-    /// One that stands is changed or removed; that none stands is fine.
+    /// The sandbox is changed or removed if it exists.
     IfThere,
-    /// It has to stand; whether its subnet is open does not matter.
+    /// The sandbox has to exist; its subnet may be closed.
     Standing,
-    /// It has to stand, with its subnet open: something of an agent's runs in it.
+    /// The sandbox has to exist with its subnet open, because something of the agent runs in it.
     Open,
-    /// It is opened, or made where none stands.
+    /// The sandbox is opened, or made if it does not exist.
     Made,
 }
 
-/// What a later try does about an earlier one that may have been carried out: its answer was lost, or the process was killed.
+/// How an effect is repeated that an earlier try may already have carried out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Again {
-    /// The same once more: it ends where the first would have.
+    /// It is repeated, with the same result.
     Converges,
-    /// A request to the forge may still land: it waits for that, reads back, and posts only what is not there.
+    /// A request to the forge may still arrive: the repetition waits for it, reads back, and posts only what is missing.
     ReadBack,
-    /// Nothing is run a second time: whoever ran it says what came of it, or that it was interrupted.
+    /// It is never run twice: the earlier try's result is asked for, or it counts as interrupted.
     Never,
-    /// The same once more, and what each try may have cost stays charged.
+    /// It is repeated, and the worst-case cost of each try stays charged.
     Charged,
 }

@@ -1,4 +1,4 @@
-//! What happened to a task: the log whose fold is its state. Additive only: a stored event is read for ever.
+//! Events: what happened to a task. Its state is the fold of them; stored events must stay readable in all later versions.
 
 use crate::{
     Account, Budget, CallRequest, CapturedTree, Commit, Decision, End, Ending, Fallback, Item, Look, Loss, Millis,
@@ -32,7 +32,7 @@ pub enum Event {
         image: String,
         /// Actions between two checkpoints, at most [`crate::ACTIONS_PER_CHECKPOINT`].
         every: u8,
-        /// Sentences for a person; none where there is nothing to say.
+        /// Sentences for a person about the sandbox; none where there is nothing to say.
         #[serde(default)]
         note: Option<String>,
         /// What the pinned project file narrows the budget to.
@@ -45,7 +45,7 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         pictures: Vec<Picture>,
     },
-    /// The host read files for the request of this turn.
+    /// The host read files of the workspace for the request of this turn.
     Looked {
         /// Turn that the request is about to be made for.
         turn: u32,
@@ -59,7 +59,7 @@ pub enum Event {
         /// The most that the call can cost, in millionths of a US dollar.
         worst_micro_usd: u64,
     },
-    /// The model's server refused or was away: the call certainly cost nothing.
+    /// The model's server refused the call or could not be reached, so it cost nothing.
     ModelCallUncharged {
         /// Turn that the call was made for.
         turn: u32,
@@ -67,16 +67,16 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         fallback: Option<Fallback>,
     },
-    /// The model's server refused a request that showed pictures: none is shown in this task any more.
+    /// The model's server refused a request that showed pictures; from now on requests of this task show none.
     PicturesRefused {
         /// Turn that the call was made for.
         turn: u32,
     },
-    /// An answer arrived, of the model or of the host in its place; its true charge replaces the worst case.
+    /// An answer arrived, from the model or from the host in its place; its actual cost replaces the worst case.
     TurnCompleted {
         /// Number of the turn, counted from 1 over the whole task.
         turn: u32,
-        /// What the answer says beside its calls. Foreign.
+        /// What the answer says beside its calls. Untrusted.
         text: String,
         /// The answer's tool calls in their order; empty for one without any.
         calls: Vec<CallRequest>,
@@ -88,11 +88,11 @@ pub enum Event {
         duration_ms: u64,
         /// The model's label as reviews show it, or `the host`.
         model: String,
-        /// The answer as its vendor sent it, where it holds what text and calls do not (signed or encrypted reasoning); opaque. Foreign.
+        /// The answer as its vendor sent it, where it holds what text and calls do not (signed or encrypted reasoning); opaque. Untrusted.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         vendor: Option<Box<str>>,
     },
-    /// A call of the turn got its answer without an action: a plan noted, a malformed call, one left over at a checkpoint.
+    /// A call got its answer without an action, such as a noted plan, a malformed call, or one left over at a checkpoint.
     CallAnswered {
         /// Turn that the call belongs to.
         turn: u32,
@@ -103,7 +103,7 @@ pub enum Event {
         /// Whether it counts towards [`crate::MALFORMED_LIMIT`].
         malformed: bool,
     },
-    /// Counted when taken up. `number` rises over the whole task.
+    /// An action was started; it counts from here on.
     ActionStarted {
         /// Number of the action, counted from 1 over the whole task.
         number: u32,
@@ -119,7 +119,7 @@ pub enum Event {
         /// How it ended.
         outcome: Outcome,
     },
-    /// The agent asked for an action of its own log again. What it is shown is read out of the log up to here, so it is not stored.
+    /// The agent asked for earlier actions of its own log. What it is shown is derived from the log up to here and not stored.
     Recalled {
         /// Turn that the call belongs to.
         turn: u32,
@@ -129,7 +129,7 @@ pub enum Event {
         #[serde(rename = "wanted")]
         what: Recall,
     },
-    /// The agent asks the person: everything rests until somebody who may write answers.
+    /// The agent asks a person; work rests until somebody with write access answers.
     Asked {
         /// Turn that the call belongs to.
         turn: u32,
@@ -138,35 +138,35 @@ pub enum Event {
         /// What it asks.
         question: Question,
     },
-    /// A rule puts an action before a person: everything rests until somebody who may write permits or refuses it.
+    /// A rule requires a person's permission for an action; work rests until somebody with write access permits or refuses it.
     PermissionAsked {
         /// Number of the action, which was taken up and has not run.
         number: u32,
         /// The rule's reason and name.
         reason: String,
     },
-    /// Somebody permitted the action: it runs, this once.
+    /// Somebody with write access permitted the action to run once.
     PermissionGiven {
         /// Number of the action.
         number: u32,
         /// The `/approve` that permits it.
         decision: Box<Decision>,
     },
-    /// Somebody refused it by saying something else; the action ends as refused.
+    /// Somebody with write access refused the action by a remark; it ends as denied.
     PermissionRefused {
         /// Number of the action.
         number: u32,
         /// The text that refuses it; a remark, or a request for changes.
         decision: Box<Decision>,
     },
-    /// The question stands on the forge: what somebody who may write says after it is its answer.
+    /// The question was posted; what somebody with write access says after it is its answer.
     QuestionPosted {
         /// The forge's id of the comment, which is its number in the forge's order.
         number: i64,
-        /// Unix milliseconds at which the bot took up that it was posted.
+        /// Unix milliseconds at which the bot recorded that it was posted.
         at: Millis,
     },
-    /// Somebody answered; the call has its result and work goes on. The count of actions stays as it is.
+    /// Somebody answered the question; the call has its result and work goes on. The answer does not count as an action.
     QuestionAnswered {
         /// Turn that the call belongs to.
         turn: u32,
@@ -175,34 +175,34 @@ pub enum Event {
         /// The text that answers, with what was seen of it; a remark, or a request for changes.
         decision: Box<Decision>,
     },
-    /// From here on requests hold less of the conversation so far. Holds until the next one, or until the conversation begins anew.
+    /// Requests hold less of the older conversation from here on, until the next such event or until the conversation restarts.
     Compacted {
         /// Turn that the next request is made for.
         turn: u32,
-        /// Results of the turns up to this one are named and no longer sent, where they are long; 0 for none.
+        /// Long results of the turns up to this one are named and no longer sent; 0 for none.
         shrunk: u32,
-        /// Turns up to this one are told in a summary; at most `shrunk`; 0 for none.
+        /// Turns up to this one are replaced by a summary; at most `shrunk`; 0 for none.
         folded: u32,
-        /// Tokens of 1,000 characters, as the model's server had counted until then.
+        /// Tokens per 1,000 characters, as the model's server had counted until then.
         rate: u32,
     },
-    /// A model is about to be asked to tell something in short; its worst case is charged until the answer is stored.
+    /// A model is about to be asked for a summary; its worst case is charged until the answer is stored.
     SummaryStarted {
-        /// What it is to stand for.
+        /// What it is to summarize.
         of: SummaryOf,
         /// The most that the call can cost, in millionths of a US dollar.
         worst_micro_usd: u64,
     },
-    /// A model told something in short. Of older turns it is sent in their place where the conversation leaves them out.
+    /// A model gave a summary. One of older turns is sent in their place where requests leave them out.
     Summarised {
-        /// What it said, and what that cost.
+        /// The summary and its cost.
         summary: Box<ModelSummary>,
     },
-    /// A plan, which replaces the one before: the agent's, or a list that a person wrote.
+    /// A new plan replaces the one before: the agent's, or a list that a person wrote.
     PlanUpdated {
-        /// The plan as Markdown. Foreign.
+        /// The plan as Markdown. Untrusted.
         plan: String,
-        /// Its steps, as [`crate::plan::read`] finds them in it; empty in logs of versions that kept the text alone.
+        /// Its steps as [`crate::plan::read`] parses them; empty in logs of versions that stored only the text.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         steps: Vec<PlanStep>,
         /// The person whose list it is; none for the agent's own.
@@ -215,19 +215,19 @@ pub enum Event {
         turn: u32,
         /// Place of the call in its turn, counted from 0.
         index: u32,
-        /// The agent's Markdown for the reviewer, or a read-only task's whole answer. Foreign.
+        /// The agent's Markdown for the reviewer, or a read-only task's whole answer. Untrusted.
         summary: String,
     },
-    /// A turn without any call: the model is asked to use a tool.
+    /// A turn had no call: the model is asked to use a tool.
     Nudged {
         /// The turn without a call.
         turn: u32,
     },
-    /// Everything stops; the tree is taken (a read-only task posts its answer instead).
+    /// Publication of a checkpoint began: work stops, and the tree is captured (a read-only task posts its answer instead).
     PublishStarted {
         /// Number of the checkpoint that is being published.
         n: u32,
-        /// What the publication follows from.
+        /// What led to the publication.
         why: Why,
     },
     /// The tree passed the quarantine and became a commit.
@@ -238,7 +238,7 @@ pub enum Event {
         /// The commit and what it changes.
         tree: CapturedTree,
     },
-    /// The tree is the last commit's, so there is no new commit.
+    /// The tree equals that of the last commit, so there is no new commit.
     TreeUnchanged {
         /// Number of the checkpoint that is being published.
         n: u32,
@@ -248,14 +248,14 @@ pub enum Event {
         #[serde(default)]
         left_out: Vec<String>,
     },
-    /// The tree breaks a rule, so there is no commit of it.
+    /// The tree breaks a rule, so no commit is made of it.
     TreeRefused {
         /// Number of the checkpoint that is being published.
         n: u32,
         /// What is wrong, one sentence each, for the agent and for a person.
         reasons: Vec<String>,
     },
-    /// The checkpoint's commit stands on the agent's branch on the forge.
+    /// The checkpoint's commit is on the agent's branch on the forge.
     Pushed {
         /// Number of the checkpoint that is being published.
         n: u32,
@@ -285,30 +285,30 @@ pub enum Event {
         /// What the run gave.
         verdict: Verdict,
     },
-    /// The verdict goes back to the agent.
+    /// The failed verdict goes back to the agent.
     VerdictReturned {
         /// Number of the checkpoint that was being published; it is not posted.
         n: u32,
         /// The failed verdict.
         verdict: Verdict,
     },
-    /// Done was said, and nothing differs from the commit that the work began from: the agent is asked once more.
+    /// The agent said done, but nothing differs from the commit that the work began from: the agent is asked once more.
     DoneReturned {
         /// Number of the checkpoint that was being published; it is not posted.
         n: u32,
     },
-    /// A second model is about to be asked what it sees in the changes of a checkpoint; its worst case is charged until the answer is stored.
+    /// A second model is about to be asked to review a checkpoint's changes; its worst case is charged until the answer is stored.
     SecondLookStarted {
         /// Number of the checkpoint that is being published.
         n: u32,
         /// The most that the call can cost, in millionths of a US dollar.
         worst_micro_usd: u64,
     },
-    /// What a second model said of a checkpoint's changes: shown in the review, and no verdict.
+    /// What a second model said of a checkpoint's changes: shown in the review, without effect on the verdict.
     SecondLooked {
         /// Number of the checkpoint that is being published.
         n: u32,
-        /// What it said; empty where nothing was answered. Foreign.
+        /// What it said; empty where nothing was answered. Untrusted.
         text: String,
         /// Tokens of the call.
         usage: Usage,
@@ -319,7 +319,7 @@ pub enum Event {
         /// The model's label as reviews show it.
         model: String,
     },
-    /// The review of a checkpoint stands on the pull request: a decision is awaited.
+    /// The review of a checkpoint was posted: a decision is awaited.
     CheckpointPosted {
         /// Number of the checkpoint.
         n: u32,
@@ -327,7 +327,7 @@ pub enum Event {
         review: i64,
         /// Number of the review in the forge's order over comments and reviews.
         number: i64,
-        /// Unix milliseconds at which the bot took up that it was posted.
+        /// Unix milliseconds at which the bot recorded that it was posted.
         at: Millis,
         /// The commit that is reviewed; none where there is none to approve, as for a refused tree.
         commit: Option<Commit>,
@@ -336,13 +336,13 @@ pub enum Event {
         /// The bot's own test run; none for a checkpoint that was not verified.
         verdict: Option<Verdict>,
     },
-    /// The read-only task's answer stands on the issue.
+    /// The read-only task's answer was posted on the issue.
     Answered {
         /// Number of the answer, counted together with checkpoints.
         n: u32,
         /// The forge's id of the comment, which is its number in the forge's order.
         number: i64,
-        /// Unix milliseconds at which the bot took up that it was posted.
+        /// Unix milliseconds at which the bot recorded that it was posted.
         at: Millis,
     },
     /// The review of a checkpoint was edited or deleted on the forge: it can't be approved any more.
@@ -357,7 +357,7 @@ pub enum Event {
         /// Number of the text in the forge's order.
         number: i64,
     },
-    /// A decision about a checkpoint was accepted; work goes on, or the task is approved.
+    /// A decision about a checkpoint was accepted: work goes on, or the task is approved.
     DecisionUsed {
         /// The decision with what was seen of it.
         decision: Box<Decision>,
@@ -370,10 +370,10 @@ pub enum Event {
         source: Source,
         /// Account that posted the text.
         poster: Account,
-        /// Why, in English words of the bot's; [`crate::NO_RIGHT`] for an account without write access.
+        /// Why, in English; [`crate::NO_RIGHT`] for an account without write access.
         reason: String,
     },
-    /// An approval in advance that was not used up.
+    /// An approval in advance ended before it was used up.
     AdvanceEnded {
         /// The comment or review that gave it.
         source: Source,
@@ -382,7 +382,7 @@ pub enum Event {
         /// What ended it.
         why: Ending,
     },
-    /// `host` as a rule of the router is written.
+    /// A host was allowed by `/allow`.
     HostAllowed {
         /// The allowed host: `host`, `host:port` or `*.suffix`.
         host: String,
@@ -391,14 +391,14 @@ pub enum Event {
         /// The `/allow` that asked for it.
         decision: Box<Decision>,
     },
-    /// Every grant that has this name is taken back.
+    /// Every grant with this name was taken back by `/deny`.
     HostDenied {
         /// The name as a rule of the router is written; without a port it names grants of every port.
         host: String,
         /// The `/deny` that asked for it.
         decision: Box<Decision>,
     },
-    /// Remarks of somebody who may write, which reach the agent with the next decision.
+    /// Somebody with write access made remarks, which reach the agent with the next decision.
     FeedbackGiven {
         /// The remarks.
         items: Vec<Item>,
@@ -407,14 +407,14 @@ pub enum Event {
     },
     /// A read-only task goes on as one that may write.
     WidenedToFix {
-        /// What stands behind `/fix`; empty where it was approved by another word. Data.
+        /// Text after `/fix`; empty where the plan was approved by another command. Untrusted.
         words: String,
     },
-    /// `decision` says who granted it; a log of an earlier release, where `/resume` granted, has none.
+    /// More budget was granted.
     BudgetGranted {
         /// What was added; 0 in a kind adds nothing.
         more: Budget,
-        /// The `/budget` that granted it.
+        /// The `/budget` that granted it; none in logs of versions in which `/resume` granted.
         #[serde(default)]
         decision: Option<Box<Decision>>,
     },
@@ -427,13 +427,13 @@ pub enum Event {
         /// The most that the call can cost, in millionths of a US dollar.
         worst_micro_usd: u64,
     },
-    /// What a model said to a person's question: posted, and no decision.
+    /// A model answered a person's question; the answer is posted and decides nothing.
     Replied {
         /// As in [`Event::ReplyStarted`].
         number: i64,
         /// As in [`Event::ReplyStarted`].
         call: u32,
-        /// What it said; empty where nothing was answered. Foreign.
+        /// What it said; empty where there was no answer. Untrusted.
         text: String,
         /// Tokens of the call.
         usage: Usage,
@@ -449,14 +449,14 @@ pub enum Event {
         /// The `/model` that named it.
         decision: Box<Decision>,
     },
-    /// The task stands still until a person lets it go on.
+    /// Work stopped until a person resumes the task.
     Paused {
-        /// Why it stands still.
+        /// Why it stopped.
         reason: PauseReason,
     },
-    /// A pause ended: the state before it is the state again.
+    /// A pause ended; the task returns to the state before it.
     Resumed,
-    /// The sandbox was lost and is made anew; the work since the last commit is gone.
+    /// The sandbox was lost and is made anew; work since the last commit is gone.
     SandboxLost {
         /// The loss as a sentence for a person, without a full stop.
         sentence: String,
@@ -464,26 +464,26 @@ pub enum Event {
         #[serde(default)]
         loss: Loss,
     },
-    /// The router went away while the sandbox's way out stood open: connections were cut, nothing went out meanwhile.
+    /// The router was gone while the sandbox's subnet was open: connections were cut, and nothing passed meanwhile.
     RouterReplaced,
-    /// What no checkpoint has of a waiting task's sandbox is being taken into a commit, so that the sandbox can be removed.
+    /// Work in a waiting task's sandbox that no checkpoint has is being committed, so that the sandbox can be removed.
     WorkKeeping,
-    /// The sandbox is made anew from this commit, which no branch has.
+    /// That work was committed; the sandbox is made anew from this commit, which is on no branch.
     WorkKept {
         /// The commit that holds the work.
         commit: Commit,
     },
-    /// It could not be taken: the sandbox stays as long as nothing more is done in it.
+    /// That work could not be committed: the sandbox stays as long as nothing more is done in it.
     WorkNotKept {
         /// Why not, one sentence each; empty where the task had gone on meanwhile.
         reasons: Vec<String>,
     },
-    /// The agent got nowhere: with the next event its conversation begins anew, and it is asked to take another way.
+    /// The agent made no progress: its conversation restarts with the next event, and it is told to try another approach.
     AnotherWay {
-        /// What showed it, one sentence each, in the order of the log. Foreign in part.
+        /// What showed the lack of progress, one sentence each, in the order of the log. Partly untrusted.
         tried: Vec<String>,
     },
-    /// The conversation with the model begins anew, with what people said and where the work stands.
+    /// The conversation with the model restarts, from what people said and the state of the work.
     ConversationRestarted,
     /// The sandbox of a task that waits was put away.
     #[serde(rename = "sandbox_shelved")]

@@ -1,22 +1,22 @@
-//! That another model answers than the one that was to be asked.
+//! That another model answers than the one that was asked first.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Why a model was not asked any further.
+/// Why a model is no longer asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fall {
-    /// Its server was not reached, or answered that it cannot.
+    /// Its server was not reached, or answered that it is unavailable.
     Away,
-    /// Its server asked for a longer wait than one call takes.
+    /// Its server asked for a longer wait than one call may take.
     Limited,
-    /// Its server refused the key, or no credit is left for it.
+    /// Its server refused the key or reported that no credit is left.
     Refused,
 }
 
 impl fmt::Display for Fall {
-    /// What goes behind the model's name.
+    /// Half a sentence that follows the model's name.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Fall::Away => "could not be reached",
@@ -26,13 +26,13 @@ impl fmt::Display for Fall {
     }
 }
 
-/// From one model to the next, by the ids of their entries in the configuration.
+/// A switch from one model to another, by the ids of their entries in the configuration.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fallback {
-    /// The one that did not answer.
+    /// The model that did not answer.
     pub from: String,
-    /// The one that is asked from then on, until the next checkpoint.
+    /// The model that is asked instead until the next checkpoint.
     pub to: String,
-    /// Why.
+    /// Why it did not answer.
     pub why: Fall,
 }

@@ -8,20 +8,20 @@ use serde::{Deserialize, Serialize};
 pub struct Grant {
     /// The rule's text, with the name in punycode.
     pub host: String,
-    /// Kept for the repository's later tasks; otherwise it ends with its task.
+    /// Whether it holds for the repository's later tasks too; otherwise it ends with its task.
     pub repo: bool,
     /// Account that allowed it.
     pub by: Account,
 }
 
 impl Grant {
-    /// Whether `/deny` with these words takes it back: a host without a port names it with every port.
+    /// Whether `/deny` with this text takes it back: a host without a port matches every port.
     pub fn is_named_by(&self, host: &str) -> bool {
         self.host.strip_prefix(host).is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
     }
 }
 
-/// Why a host can't be allowed whoever asks.
+/// Why a host can't be allowed by anybody.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "bar", rename_all = "snake_case")]
 pub enum Bar {

@@ -1,4 +1,4 @@
-//! What can reach a task: results of its effects, decisions of people, timers. Each has a key that is used once.
+//! Inputs: results of effects, decisions of people, and timers. Each has a key and is used once.
 
 use crate::{
     Asked, Budget, CallRequest, CapturedTree, Commit, Decision, Fallback, Look, Loss, Millis, ModelSummary, Outcome,
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// An input with its key (unique in the store) and the time at which it was taken up.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Envelope {
-    /// What the input is known by, such as `comment:17#0`; one whose key was used before is not taken up again.
+    /// Key of the input, such as `comment:17#0`; an input whose key was used before is ignored.
     pub key: String,
     /// Unix milliseconds by the bot's clock.
     pub now: Millis,
@@ -17,7 +17,7 @@ pub struct Envelope {
     pub input: Input,
 }
 
-/// Why an effect could not be done, for good. What is only down is retried by the outbox and never comes here.
+/// Why an effect failed for good. Temporary failures are retried by the outbox and never become inputs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "failure", rename_all = "snake_case")]
 pub enum Failure {
@@ -28,20 +28,20 @@ pub enum Failure {
     },
     /// The conversation no longer fits into the model.
     ContextFull,
-    /// The sandbox is gone: it is made anew from the last commit.
+    /// The sandbox is gone; it is made anew from the last commit.
     SandboxGone {
         /// What became of the sandbox.
         #[serde(default)]
         loss: Loss,
     },
-    /// Nothing can mend it.
+    /// The failure is permanent and the task cannot go on.
     Fatal {
         /// What went wrong, as a sentence.
         why: String,
     },
 }
 
-/// What an operator orders where the forge's threads cannot be read, or need not be.
+/// What an operator orders from the command line, without the forge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Order {
@@ -62,7 +62,7 @@ pub enum Input {
     },
     /// One of the `max_tasks` slots is free.
     SlotFree,
-    /// `every` and `budget` are what the pinned project file narrows the operator's to.
+    /// The sandbox is made; `every` and `budget` are the values after narrowing by the project file at the base.
     Prepared {
         /// The commit that the work begins from.
         base: Commit,
@@ -85,26 +85,26 @@ pub enum Input {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         pictures: Vec<Picture>,
     },
-    /// What the host read for the request of this turn, recorded before it is made; answers no effect.
+    /// Files that the host read for this turn's request, recorded before the call; answers no effect.
     Looked {
         /// Turn that the request is about to be made for.
         turn: u32,
         /// What was read.
         look: Box<Look>,
     },
-    /// Recorded before a model is asked to tell something in short; answers no effect.
+    /// Recorded before a model is asked for a summary; answers no effect.
     SummaryStarting {
-        /// What it is to stand for.
+        /// What it is to summarize.
         of: SummaryOf,
         /// The most that the call can cost, in millionths of a US dollar.
         worst_micro_usd: u64,
     },
-    /// The model answered, or its call cost nothing; answers no effect.
+    /// The model gave a summary, or its call cost nothing; answers no effect.
     Summarised {
-        /// What it said, and what that cost.
+        /// The summary and its cost.
         summary: Box<ModelSummary>,
     },
-    /// The request of this turn would be too long, or soon: what it leaves out, recorded before it is made; answers no effect.
+    /// What this turn's request leaves out because it would be too long, recorded before the call; answers no effect.
     Compacted {
         /// Turn that the request is about to be made for.
         turn: u32,
@@ -115,7 +115,7 @@ pub enum Input {
         /// As in [`crate::Event::Compacted`].
         rate: u32,
     },
-    /// The agent got nowhere since it was last told something: it begins anew. Answers no effect.
+    /// The agent made no progress: its conversation restarts. Answers no effect.
     AnotherWay {
         /// Turn that the next request is about to be made for.
         turn: u32,
@@ -137,16 +137,16 @@ pub enum Input {
         #[serde(default)]
         fallback: Option<Fallback>,
     },
-    /// The call was refused because of the pictures that it shows, or that is possible; it cost nothing.
+    /// The call was refused because of its pictures, or possibly because of them; it cost nothing.
     PicturesRefused {
         /// Turn that the call was made for.
         turn: u32,
     },
-    /// An answer arrived, of the model or of the host in its place; any other turn than the next one is ignored.
+    /// An answer arrived, from the model or from the host in its place; one of any other turn than the next is ignored.
     ModelAnswered {
         /// Number of the turn, counted from 1 over the whole task.
         turn: u32,
-        /// What the answer says beside its calls. Foreign.
+        /// What the answer says beside its calls. Untrusted.
         text: String,
         /// The answer's tool calls in their order; empty for one without any.
         calls: Vec<CallRequest>,
@@ -158,7 +158,7 @@ pub enum Input {
         duration_ms: u64,
         /// The model's label as reviews show it, or `the host`.
         model: String,
-        /// The answer as its vendor sent it, where it holds what text and calls do not (signed or encrypted reasoning); opaque. Foreign.
+        /// The answer as its vendor sent it, where it holds what text and calls do not (signed or encrypted reasoning); opaque. Untrusted.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         vendor: Option<Box<str>>,
     },
@@ -176,7 +176,7 @@ pub enum Input {
         /// The commit and what it changes.
         tree: CapturedTree,
     },
-    /// The tree is the last commit's, so there is no new commit.
+    /// The tree equals that of the last commit, so there is no new commit.
     TreeUnchanged {
         /// Number of the checkpoint that is being published.
         n: u32,
@@ -186,7 +186,7 @@ pub enum Input {
         #[serde(default)]
         left_out: Vec<String>,
     },
-    /// The tree breaks a rule, so there is no commit of it.
+    /// The tree breaks a rule, so no commit is made of it.
     TreeRefused {
         /// Number of the checkpoint that is being published.
         n: u32,
@@ -200,7 +200,7 @@ pub enum Input {
         /// The commit that was pushed.
         commit: Commit,
     },
-    /// The draft pull request is open, newly or since an earlier try.
+    /// The draft pull request is open, whether this try or an earlier one opened it.
     PullOpened {
         /// Number of the pull request in its repository.
         number: u64,
@@ -225,7 +225,7 @@ pub enum Input {
     SecondLooked {
         /// Number of the checkpoint that is being published.
         n: u32,
-        /// What it said; empty where nothing was answered. Foreign.
+        /// What it said; empty where nothing was answered. Untrusted.
         text: String,
         /// Tokens of the call.
         usage: Usage,
@@ -245,13 +245,13 @@ pub enum Input {
         /// As in [`crate::Event::ReplyStarted`].
         worst_micro_usd: u64,
     },
-    /// It answered, or its call cost nothing; answers no effect.
+    /// The model answered the question, or its call cost nothing; answers no effect.
     Replied {
         /// As in [`crate::Event::Replied`].
         number: i64,
         /// As in [`crate::Event::Replied`].
         call: u32,
-        /// As in [`crate::Event::Replied`]. Foreign.
+        /// As in [`crate::Event::Replied`]. Untrusted.
         text: String,
         /// As in [`crate::Event::Replied`].
         usage: Usage,
@@ -260,7 +260,7 @@ pub enum Input {
         /// As in [`crate::Event::Replied`].
         model: String,
     },
-    /// `risk` is what the review shows beside the log.
+    /// The review was posted.
     ReviewPosted {
         /// Number of the checkpoint.
         n: u32,
@@ -268,45 +268,45 @@ pub enum Input {
         review: i64,
         /// Number of the review in the forge's order over comments and reviews.
         number: i64,
-        /// Why no approval in advance covers it; none where the review shows no reason.
+        /// Why no approval in advance covers it, judged by what the review shows; none where there is no reason.
         risk: Option<Risk>,
     },
-    /// The text of a checkpoint without a pull request stands on the issue, such as a read-only task's answer.
+    /// The text of a checkpoint without a pull request was posted on the issue, such as a read-only task's answer.
     AnswerPosted {
         /// Number of the checkpoint or answer.
         n: u32,
         /// The forge's id of the comment, which is its number in the forge's order.
         number: i64,
     },
-    /// A rule puts the action that is under way before a person; it has not run.
+    /// A rule requires a person's permission for the action that is under way; it has not run.
     PermissionAsked {
         /// Number of the action within the task.
         number: u32,
         /// The rule's reason and name.
         reason: String,
     },
-    /// The question stands on the issue or the pull request; ignored unless it is the one that waits.
+    /// The question was posted on the issue or the pull request; ignored unless it is the one that waits.
     QuestionPosted {
         /// What it is about.
         about: Asked,
         /// The forge's id of the comment, which is its number in the forge's order.
         number: i64,
     },
-    /// `fresh`: it had to be made anew, because the one before was lost.
+    /// The subnet is open and the sandbox runs.
     Opened {
-        /// What became of the sandbox before; none where that one goes on.
+        /// Why the sandbox before was lost and made anew; none where the same one goes on.
         fresh: Option<Loss>,
     },
-    /// The router was gone while the sandbox's way out stood open; it is there again, with the same rules.
+    /// The router was gone while the sandbox's subnet was open; it is back with the same rules.
     RouterReplaced,
-    /// A sentence is owed to the person, nothing else changes.
+    /// A notice has to be posted to people; nothing else changes.
     Noticed {
         /// What to say.
         notice: crate::Notice,
     },
     /// An effect whose result changes nothing: label, status, comment, rest, teardown.
     Settled,
-    /// An effect failed for good, or what is said to the task can't be read for good.
+    /// An effect failed for good, or the issue and pull request can't be read for good.
     EffectFailed {
         /// Key of the effect, as [`crate::Effect::key`] has it; `reading` for the reading of issue and pull request.
         effect: String,
@@ -318,19 +318,19 @@ pub enum Input {
         /// What was said, with what was seen of it.
         decision: Box<Decision>,
     },
-    /// The operator's word, given at the machine: it names no object of the forge.
+    /// An operator's order from the command line.
     Ordered {
         /// What was ordered.
         order: Order,
     },
-    /// What an approval given in advance says now; none when its text is gone.
+    /// An approval in advance was read again.
     AdvanceRead {
         /// Number of the checkpoint that it may cover.
         n: u32,
-        /// The approval as it was just read.
+        /// The approval as it was just read; none when its text is gone.
         decision: Option<Box<Decision>>,
     },
-    /// The router obeys the change with this serial: the answer is due.
+    /// The router applied the rules of the effect with this serial, so the answer can be posted.
     EgressSet {
         /// Serial of the [`crate::Effect::Egress`] that is done.
         serial: u32,
@@ -354,24 +354,24 @@ pub enum Input {
         /// The commit that was fetched; only the approved one ends the task.
         commit: Commit,
     },
-    /// A pause is asked for: a model call can't be made, or the forge denies reading what is said to the task.
+    /// A pause is requested: a model call can't be made, or the forge denies reading the task's threads.
     PauseAsked {
         /// Why; [`PauseReason::ContextFull`] makes a checkpoint of uncommitted work instead of a pause.
         reason: PauseReason,
     },
-    /// Nothing happened to the task for 30 days; ignored while it works or stands in line again.
+    /// Nothing happened to the task for 30 days; ignored while it works or is queued again.
     Expired,
-    /// What no checkpoint had is in this commit.
+    /// Work that no checkpoint had was committed.
     WorkKept {
-        /// The commit, which no branch has.
+        /// The commit, which is on no branch.
         commit: Commit,
     },
-    /// It is in no commit; each reason is a sentence.
+    /// That work could not be committed.
     WorkNotKept {
-        /// Why not; empty where the task had gone on meanwhile.
+        /// Why not, one sentence each; empty where the task had gone on meanwhile.
         reasons: Vec<String>,
     },
-    /// The task has waited long, or others need the room: its sandbox may be put away.
+    /// The task has waited long, or others need its resources: its sandbox may be stopped or removed.
     Idled {
         /// How far it may be put away.
         suspension: Suspension,

@@ -1,9 +1,9 @@
-//! What a task is: its words, its log of events, and the pure `transition` that decides what happens next.
+//! The pure core: the types of a task, its log of events, and the `transition` that decides what happens next.
 //!
-//! No I/O, no clock, no randomness stands here: `now` is a field of the input, and everything that must happen outside is returned
-//! as an [`Effect`]. The compiler holds it so: this crate has no runtime among its dependencies. Tests: `tests/` beside this file.
+//! No I/O, clock or randomness: `now` is a field of the input, and everything that must happen outside is returned as
+//! an [`Effect`]. The crate depends on no runtime, so that it can do no I/O. Tests: `tests/` beside this file.
 
-// A new state, event, input or effect does not compile before each place has said what it does with it.
+// A new state, event, input or effect does not compile before every match handles it.
 #![deny(clippy::wildcard_enum_match_arm)]
 
 pub mod action;
@@ -67,19 +67,19 @@ pub use transition::{Step, transition};
 pub use tree::{CapturedTree, FileChange};
 pub use verdict::{BaseTests, Verdict, VerdictKind};
 
-/// Actions between two approvals. An operator or a project can only lower it.
+/// Actions between two approvals; an operator or a project can only lower it.
 pub const ACTIONS_PER_CHECKPOINT: u8 = 5;
-/// Checkpoints that may be approved in advance.
+/// The most checkpoints that one approval covers in advance.
 pub const ADVANCE_LIMIT: u8 = 20;
 /// Actions a read-only task may take before it must answer.
 pub const READ_ONLY_ACTIONS: u8 = 20;
 /// Malformed or empty turns in a row after which a task pauses.
 pub const MALFORMED_LIMIT: u8 = 5;
-/// Recalls in a row, without an action between them, that are answered.
+/// The most recalls in a row, without an action between them, that are answered.
 pub const RECALL_LIMIT: u8 = 3;
-/// Why a permission is not taken that may have been meant for another question, in [`Event::DecisionRefused`].
+/// Reason in [`Event::DecisionRefused`] for a permission that may have been meant for another question.
 pub const DOUBTFUL: &str = "it may be about what somebody else decided just before";
-/// Questions in a row, without an action between them, that are put to a person.
+/// The most questions in a row, without an action between them, that are put to a person.
 pub const ASK_LIMIT: u8 = 3;
-/// Failed verifications after which a person sees the failure instead of the agent.
+/// Failed verifications after which the failure goes to a person instead of the agent.
 pub const VERIFY_LIMIT: u8 = 3;

@@ -1,16 +1,16 @@
-//! What becomes of sandboxes and their way out by no doing of the task's, told apart.
+//! Reasons why a sandbox or its network was lost without the task's doing.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Why a sandbox is not there any more. Its display is a sentence for a person, without a full stop.
+/// Why a sandbox is gone. Its `Display` is a sentence for a person, without a full stop.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Loss {
-    /// Nothing tells; a log of an earlier release never does.
+    /// The reason is not known; also in logs of earlier releases.
     #[default]
     Unknown,
-    /// The kernel killed its process 1 for lack of memory. (For other processes the action's outcome tells.)
+    /// The kernel killed its process 1 for lack of memory. (For other processes see the action's outcome.)
     Memory,
     /// Its process 1 ended, and nobody is known to have ended it.
     Ended,
@@ -18,25 +18,25 @@ pub enum Loss {
     Stopped,
     /// Somebody removed it.
     Removed,
-    /// It runs, but was started anew since: what ran in it is gone.
+    /// It was restarted, so the processes in it are gone.
     Restarted,
     /// The engine, or the whole machine, was restarted and ended it.
     EngineRestarted,
-    /// It broke the runner's protocol, and the bot removed it.
+    /// It violated the runner's protocol, and the bot removed it.
     Untrusted,
-    /// The bot itself had removed it, while its task waited.
+    /// The bot itself removed it while its task waited.
     PutAway,
-    /// Another host goes on with the task than the one that has the sandbox.
+    /// Another host continues the task than the one that has the sandbox.
     Moved,
-    /// Its runner speaks another version: what was not committed is taken out of it, and it is replaced.
+    /// Its runner speaks another version: uncommitted work is taken out, and the sandbox is replaced.
     Outdated,
 }
 
 impl Loss {
-    /// How often since the last decision it is made anew without asking anybody; none = as often as it takes.
+    /// How often since the last decision it is made anew without asking a person; none = without limit.
     pub fn tolerated(self) -> Option<u8> {
         match self {
-            // The same work needs the same memory: once may have been bad luck.
+            // The same work probably needs the same memory, so only one retry is worthwhile.
             Loss::Memory => Some(1),
             Loss::EngineRestarted | Loss::PutAway | Loss::Moved | Loss::Outdated => None,
             Loss::Unknown | Loss::Ended | Loss::Stopped | Loss::Removed | Loss::Restarted | Loss::Untrusted => Some(3),
@@ -64,12 +64,12 @@ impl fmt::Display for Loss {
     }
 }
 
-/// What a task ran out of, so that it waits for a person.
+/// The resource that a task ran out of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Resource {
-    /// Memory of the sandbox as a whole: the kernel killed its first process.
+    /// Memory of the sandbox: the kernel killed its first process.
     Memory,
-    /// Space on the engine's disk: its workspace took more than it may, or the disk is nearly full.
+    /// Space on the engine's disk: its workspace exceeded its limit, or the disk is nearly full.
     Disk,
 }

@@ -1,38 +1,38 @@
-//! Texts that the bot owes people, and what each of them answers.
+//! Texts that the bot posts to people, and what each of them answers.
 
 use crate::{Bar, Budget, BudgetBar, Commit, Ending, PauseReason};
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// A text the bot owes a person; the words stand in `src/message`.
+/// A text that the bot posts; the wording is in `src/message`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "notice", rename_all = "snake_case")]
 pub enum Notice {
     /// The task was created; says what happens next.
     Accepted,
-    /// Somebody without write access gave a command; said to each account once in a task.
+    /// Somebody without write access gave a command; posted once per account and task.
     Refused {
         /// Login of whoever asked.
         login: String,
         /// The command's name without its slash; `comment` for a remark, `request changes` for a change request.
         verb: String,
     },
-    /// Somebody gave a command that the operator lets others give; said to each account once in a task.
+    /// Somebody gave a command that the operator reserves for others; posted once per account and task.
     NotAmong {
         /// Login of whoever asked.
         login: String,
         /// The command's name without its slash.
         verb: String,
-        /// Whom it is for.
+        /// Whom the command is for.
         whom: String,
     },
-    /// `/fix` or `/plan` where a task is already at work.
+    /// `/fix` or `/plan` where a task is already active.
     AlreadyLive,
-    /// Nothing was taken of a text, because it was changed after it was posted.
+    /// A text was ignored because it was changed after it was posted.
     Edited {
         /// Login of whoever posted it.
         login: String,
     },
-    /// An approval does not count, because it is not about what stands there now.
+    /// An approval does not count, because it is not about the present checkpoint.
     Stale {
         /// Login of whoever approved.
         login: String,
@@ -48,7 +48,7 @@ pub enum Notice {
         /// How many more, above 0.
         left: u8,
     },
-    /// A bare `/approve` came within a minute of a checkpoint that followed somebody else's decision: asks which is
+    /// A bare `/approve` came within a minute of a checkpoint that followed somebody else's decision: asks which one is
     /// meant.
     Doubtful {
         /// Login of whoever approved.
@@ -72,20 +72,20 @@ pub enum Notice {
     },
     /// Answers `/status`.
     Status,
-    /// Answers a question about the task: a model is asked when it is said.
+    /// Answers a question about the task; the model is asked when this notice is posted.
     Reply {
         /// Login of whoever asks.
         login: String,
-        /// Number of the text in the forge's order; what was answered is in the log under it.
+        /// Number of the question's text in the forge's order; the log has the answer under this number.
         number: i64,
-        /// What is asked. Data.
+        /// What is asked. Untrusted.
         question: String,
     },
     /// Answers `/cost`.
     Cost,
     /// Answers `/help` with the list of commands.
     Help,
-    /// A slash and a word that is no command, or a command that can't be followed.
+    /// An unknown command, or a known one that can't be followed.
     UnknownCommand {
         /// The word behind the slash, in lower case and without the slash.
         word: String,
@@ -130,7 +130,7 @@ pub enum Notice {
         /// Login of whoever approved.
         login: String,
     },
-    /// Changes were asked for before checkpoint `n` stood: the words wait for what is decided about that.
+    /// Changes were asked for before checkpoint `n` was posted: the remarks wait for the decision about it.
     RemarksKept {
         /// Login of whoever asked for changes.
         login: String,
@@ -143,7 +143,7 @@ pub enum Notice {
         login: String,
         /// What was added; 0 in a kind adds nothing.
         more: Budget,
-        /// Still used up: the task stays paused.
+        /// The kind that is still used up, so that the task stays paused.
         lacks: Option<String>,
     },
     /// `/budget` granted nothing.
@@ -153,7 +153,7 @@ pub enum Notice {
         /// Why not.
         why: BudgetBar,
     },
-    /// `/resume` where only a grant helps.
+    /// `/resume` where only more budget helps.
     BudgetNeeded {
         /// Login of whoever asked; `operator` for an order from the command line.
         login: String,
@@ -165,12 +165,12 @@ pub enum Notice {
         /// Login of whoever asked.
         login: String,
     },
-    /// `/pause` where nothing is left that could stand still, or where it does already.
+    /// `/pause` where nothing is under way, or the task is already paused.
     NothingToPause {
         /// Login of whoever asked.
         login: String,
     },
-    /// Options of a command that begins a task, where one is at work already.
+    /// Options of a command that starts a task, where a task is already active.
     TermsTooLate {
         /// Login of whoever asked.
         login: String,
@@ -238,7 +238,7 @@ pub enum Notice {
     Declined,
     /// The task failed and can't go on.
     Failed {
-        /// What went wrong, as a sentence; it may hold foreign words.
+        /// What went wrong, as a sentence; it may hold untrusted words.
         why: String,
     },
     /// The approved commit was fetched, or the pull request was merged.
@@ -250,7 +250,7 @@ pub enum Notice {
         /// What is down, for a person to read.
         sentence: String,
     },
-    /// After the final approval a step could not be done, and is not tried again.
+    /// After the final approval a step failed and is not tried again.
     LeftUndone {
         /// What could not be done and why, for a person to read.
         sentence: String,
@@ -264,11 +264,11 @@ pub enum Notice {
     },
 }
 
-/// What a comment answers: one text is posted for each.
+/// What a comment answers; one text is posted for each value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum To {
-    /// A step of the task: the number of events in its log then, and which of the step's effects this is.
+    /// A step of the task, identified by the number of events then and by the place among the step's effects.
     Step {
         /// Number of events in the task's log when the text was asked for.
         seq: u32,
@@ -279,16 +279,16 @@ pub enum To {
     Asked {
         /// The number in the forge's order over comments and reviews.
         number: i64,
-        /// Number of the issue or pull request where it stands: who asked there looks there.
+        /// Number of the issue or pull request where it was posted, and where the answer goes.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         thread: Option<u64>,
     },
-    /// What was seen outside when the log had so many events.
+    /// Something noticed outside when the log had so many events.
     Seen {
         /// Number of events in the task's log when it was seen.
         seq: u32,
     },
-    /// The change of hosts with this serial, which the router now obeys.
+    /// The change of hosts with this serial, which the router has applied.
     Hosts {
         /// Serial of the [`crate::Effect::Egress`] that changed them.
         serial: u32,
@@ -306,7 +306,7 @@ impl To {
     }
 }
 
-/// As effects have it that were stored by versions that knew one number only: negative for an answer, otherwise a hundred for each event.
+/// Reads effects of earlier versions, which stored one number: negative for an answer, otherwise 100 per event.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum StoredTo {

@@ -1,4 +1,4 @@
-//! What came of an action, and what a model call took.
+//! Results of actions, and the token counts of model calls.
 
 use crate::{Picture, Touched};
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ pub struct Usage {
     pub cache_read: u64,
     /// Tokens of the prompt that the server wrote to its cache.
     pub cache_write: u64,
-    /// Of `output`: what the model thought and did not say; 0 where the server does not tell.
+    /// The part of `output` that is hidden reasoning; 0 where the server does not report it.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub reasoning: u64,
 }
@@ -46,7 +46,7 @@ pub enum OutcomeStatus {
         /// Number of the signal.
         signal: i32,
     },
-    /// It ran longer than an action may, and was ended.
+    /// It ran longer than an action may, and was killed.
     TimedOut,
     /// The kernel killed a process of the sandbox for lack of memory while it ran.
     OutOfMemory,
@@ -54,19 +54,19 @@ pub enum OutcomeStatus {
     OutOfPids,
     /// It failed, and no space is left in the workspace.
     DiskFull,
-    /// It took more of the engine's disk than it may, and was ended with everything else that ran: the task waits for a person.
+    /// It exceeded its limit on the engine's disk and was killed with everything else that ran: the task waits for a person.
     DiskSpent {
-        /// How much of what was taken, as a sentence for a person.
+        /// Which limit was exceeded and by how much, as a sentence for a person.
         what: String,
     },
-    /// The tool refused or could not: the reason is written for the model.
+    /// The tool refused or failed; the reason is written for the model.
     Failed {
         /// What was refused or went wrong.
         reason: String,
     },
     /// The sandbox went away while it ran: it may have happened, wholly or in part.
     Interrupted,
-    /// Held back before it ran, by policy.
+    /// Policy denied it before it ran.
     Denied {
         /// Why it was held back, written for the model.
         reason: String,
@@ -86,30 +86,30 @@ pub struct Outcome {
     /// The way it ended.
     #[serde(flatten)]
     pub status: OutcomeStatus,
-    /// Head and tail of what it printed. Text of the sandbox: data, never instruction.
+    /// Beginning and end of what it printed. Untrusted: data, never instructions.
     pub text: String,
     /// Bytes that the runner left out between head and tail of the output; 0 where it left nothing out.
     pub dropped_bytes: u64,
     /// Milliseconds that it took; 0 where nothing was measured, as for an action that did not run.
     pub duration_ms: u64,
-    /// A sentence of the runner's about limits it hit.
+    /// A sentence of the runner about limits that were reached.
     pub note: Option<String>,
-    /// File in the sandbox, outside the workspace, that holds the whole output; none where it was short or could not be kept. Foreign.
+    /// File in the sandbox, outside the workspace, that holds the whole output; none where it was short or could not be kept. Untrusted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub whole: Option<String>,
-    /// Of a try: the parts of the issue's own check that did not hold before.
+    /// For [`crate::Action::Try`]: the parts of the issue's own check that failed before the candidate.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub examples: Vec<Example>,
-    /// The picture that it looked at.
+    /// The picture that it read; none for any other action.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub picture: Option<Box<Picture>>,
-    /// Which files it touched; none where that was not looked at, and in older logs.
+    /// Which files it touched; none where that was not recorded, and in older logs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub touched: Option<Box<Touched>>,
 }
 
 impl Outcome {
-    /// One of which nothing else is known.
+    /// An outcome with only status and text; everything else is empty.
     pub fn new(status: OutcomeStatus, text: impl Into<String>) -> Self {
         Self {
             status,
@@ -125,16 +125,17 @@ impl Outcome {
     }
 }
 
-/// One part of an issue's own check, as it was after a candidate.
+/// One part of an issue's own check, run on a candidate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Example {
-    /// As [`crate::IssueCheck::says`]. Foreign.
+    /// As [`crate::IssueCheck::says`]. Untrusted.
     pub says: String,
-    /// Whether the part holds with the candidate.
+    /// Whether the part passes with the candidate.
     pub holds: bool,
-    /// What came instead, at most [`MOST_SEEN`] characters on one line; empty where it could not be run. Printed by code under review.
+    /// The output in place of the expected one, at most [`MOST_SEEN`] characters on one line; empty where the part could not be run.
+    /// Untrusted.
     pub seen: String,
 }
 
-/// Characters of [`Example::seen`].
+/// The most characters of [`Example::seen`].
 pub const MOST_SEEN: usize = 200;

@@ -1,20 +1,20 @@
-//! A picture that a task's conversation shows: what is known of it, never its bytes.
+//! Metadata of a picture that a task's conversation shows; its bytes are stored elsewhere.
 
 use serde::{Deserialize, Serialize};
 
-/// One picture. Its bytes lie in the store beside the log, under their digest: the log stays small, and says what was shown all the same.
+/// One picture. Its bytes are in the store under their digest, so that the log stays small.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Picture {
     /// SHA-256 of its bytes, in lower-case hex.
     pub digest: String,
-    /// Its media type, as its own first bytes say: `image/png`, `image/jpeg`, `image/gif` or `image/webp`.
+    /// Its media type, read from its first bytes: `image/png`, `image/jpeg`, `image/gif` or `image/webp`.
     pub media: String,
-    /// Pixels from left to right.
+    /// Width in pixels.
     pub width: u32,
-    /// Pixels from top to bottom.
+    /// Height in pixels.
     pub height: u32,
-    /// Its length.
+    /// Its length in bytes.
     pub bytes: u64,
-    /// What it is called: an attachment's name, or a path in the workspace. Foreign.
+    /// Its name: that of an attachment, or a path in the workspace. Untrusted.
     pub name: String,
 }

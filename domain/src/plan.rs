@@ -1,4 +1,4 @@
-//! A plan as steps with states, and how it is read out of somebody's Markdown.
+//! Plans as steps with states, parsed from Markdown.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ pub const MOST_STEPS: usize = 40;
 /// Longest text of a step, in characters.
 pub const MOST_TEXT: usize = 300;
 
-/// How far a step is.
+/// Progress of a step.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StepState {
@@ -25,15 +25,15 @@ pub enum StepState {
 /// One step of a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlanStep {
-    /// One line, at most [`MOST_TEXT`] characters. Foreign.
+    /// One line, at most [`MOST_TEXT`] characters. Untrusted.
     pub text: String,
-    /// How far it is.
+    /// Its progress.
     #[serde(default)]
     pub state: StepState,
 }
 
 impl PlanStep {
-    /// A step of one line; none where the text says nothing.
+    /// A step of one line; none where the text is empty.
     pub fn new(text: &str, state: StepState) -> Option<Self> {
         let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
         let text: String = line.chars().take(MOST_TEXT).collect();
@@ -55,9 +55,8 @@ pub fn written(steps: &[PlanStep]) -> String {
     steps.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// The steps of a Markdown text: its last list with check boxes, or else its last numbered list, or else its last list of at least two
-/// items. Items that are indented belong to the one above and are left out, as is what stands in a fenced block. At most [`MOST_STEPS`]; empty where
-/// there is no such list.
+/// The steps of a Markdown text: its last list with check boxes, else its last numbered list, else its last list of at least two items.
+/// Indented items and fenced blocks are left out. At most [`MOST_STEPS`]; empty where there is no such list.
 pub fn read(markdown: &str) -> Vec<PlanStep> {
     let lists = lists(markdown);
     let last = |form: Form| {
@@ -81,7 +80,7 @@ struct List {
 
 fn lists(markdown: &str) -> Vec<List> {
     let mut lists: Vec<List> = Vec::new();
-    // Whether the next item goes on with the newest list.
+    // Whether the next item belongs to the newest list.
     let mut within = false;
     let mut fenced = false;
     for line in markdown.lines() {
@@ -96,7 +95,7 @@ fn lists(markdown: &str) -> Vec<List> {
                 Some(list) => list.steps.push(step),
                 None => lists.push(List { form, steps: vec![step] }),
             },
-            // A paragraph of its own ends a list; a blank line or what is indented does not.
+            // An unindented paragraph ends a list; blank and indented lines do not.
             None if bare.is_empty() || indented || fenced => continue,
             None => {
                 within = false;

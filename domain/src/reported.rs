@@ -1,8 +1,8 @@
-//! What the tools of a run reported, as far as a log keeps it. Read out of foreign output: hints where to look, never a verdict.
+//! Reports of tools, as the log keeps them. Parsed from untrusted output: hints where to look, never a verdict.
 
 use serde::{Deserialize, Serialize};
 
-/// How much a tool makes of what it reports. Orders errors before warnings, and warnings before notes.
+/// Severity of a report; errors sort before warnings, and warnings before notes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
@@ -15,30 +15,30 @@ pub enum Severity {
     Note,
 }
 
-/// One report of a tool. Every text but `tool` is foreign.
+/// One report of a tool. Every text but `tool` is untrusted.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reported {
     /// The tool's name.
     pub tool: String,
-    /// Relative to the repository's root.
+    /// Path relative to the repository's root.
     #[serde(default)]
     pub file: Option<String>,
     /// Line in that file, from 1.
     #[serde(default)]
     pub line: Option<u32>,
-    /// How bad the tool says it is.
+    /// Its severity according to the tool.
     #[serde(default)]
     pub severity: Severity,
     /// What it says, over several lines; at most 600 characters.
     #[serde(default)]
     pub message: String,
-    /// The test that failed, if it was one.
+    /// The test that failed; none for any other report.
     #[serde(default)]
     pub test: Option<String>,
 }
 
-/// What a run on a commit reports, held against the run of the same command on the base. All counts are 0 where the two cannot be
-/// compared, because one of them was ended, or more was printed than is kept.
+/// Reports of a run on a commit compared with the same command's run on the base. All counts are 0 where they cannot be compared because
+/// one run was ended or printed more than is kept.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Against {
     /// Errors that the base's run does not report; the first 10.
@@ -50,7 +50,7 @@ pub struct Against {
     /// How many errors both runs report.
     #[serde(default)]
     pub still: u32,
-    /// How many errors only the base's run reports: mended, or not looked for any more.
+    /// How many errors only the base's run reports: fixed, or no longer checked for.
     #[serde(default)]
     pub gone: u32,
     /// How many warnings the commit's run reports.

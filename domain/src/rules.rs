@@ -1,25 +1,25 @@
-//! A repository's own rules for work in it, as they stood at a task's base.
+//! A repository's own rules for work in it, as they were at a task's base.
 
 use serde::{Deserialize, Serialize};
 
 /// One file of rules.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RulesFile {
-    /// Relative to the repository's root.
+    /// Path relative to the repository's root.
     pub path: String,
-    /// Its text, or the beginning of it. Of whoever may write to the base branch.
+    /// Its text or the beginning of it, written by people with write access to the base branch.
     pub text: String,
-    /// Bytes behind that which are left out; 0 where it is whole.
+    /// Bytes that were cut off its end; 0 where it is whole.
     #[serde(default)]
     pub cut: u64,
 }
 
-/// What was read of them.
+/// The rules that were read.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rules {
-    /// The files at the root, the most binding first.
+    /// The files at the root, those with the highest priority first.
     pub files: Vec<RulesFile>,
-    /// Paths of further files that hold for a folder; they are not read.
+    /// Paths of further files that apply to one folder; they are not read.
     #[serde(default)]
     pub nested: Vec<String>,
 }

@@ -1,19 +1,19 @@
-//! The states of a task (durability, "States").
+//! The states of a task, with the reasons for pauses and ends.
 
 use crate::{Commit, Resource, Verdict};
 use serde::{Deserialize, Serialize};
 
-/// Why a tree is taken.
+/// Why a checkpoint is published.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Why {
-    /// The actions between two checkpoints are used up, or the conversation is full and begins anew.
+    /// The actions between two checkpoints are used up, or the conversation no longer fits and restarts.
     Checkpoint,
-    /// The agent said that it is done: a captured commit is verified before its review is posted.
+    /// The agent said that it is done: the captured commit is verified before its review is posted.
     Done,
 }
 
-/// Why a task stands still until a person lets it go on.
+/// Why a task is paused until a person resumes it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "why", rename_all = "snake_case")]
 pub enum PauseReason {
@@ -22,14 +22,14 @@ pub enum PauseReason {
         /// The kind that is used up: `money`, `tokens`, `actions` or `time`.
         what: String,
     },
-    /// All tasks together, or those of its repository, have used what they may in one day.
+    /// All tasks together, or those of its repository, reached their daily limit.
     DaySpent {
-        /// How much of what, and from when on there is more.
+        /// Which limit was reached, and when it resets.
         sentence: String,
     },
-    /// As [`PauseReason::DaySpent`], in one calendar month.
+    /// As [`PauseReason::DaySpent`], for one calendar month.
     MonthSpent {
-        /// How much of what, and from when on there is more.
+        /// Which limit was reached, and when it resets.
         sentence: String,
     },
     /// It makes no progress: no usable tool calls, no answer that could be stored, or a sandbox that is lost too often.
@@ -39,19 +39,19 @@ pub enum PauseReason {
     },
     /// The conversation no longer fits into the model; `/resume` begins a new one.
     ContextFull,
-    /// Its sandbox ran out of something, and would again: the sentence says of how much.
+    /// Its sandbox ran out of a resource, and would again; the sentence names the amount.
     Exhausted {
         /// What it ran out of.
         what: Resource,
         /// What happened.
         sentence: String,
     },
-    /// A person asked for it.
+    /// A person paused it.
     Asked {
-        /// Login of whoever did.
+        /// Login of that person.
         login: String,
     },
-    /// Something outside refused for good (a key, an image, a branch that moved): the sentence says what to do.
+    /// Something outside failed for good (a key, an image, a branch that moved); the sentence says what to do.
     Blocked {
         /// What has to be done or what is wrong.
         sentence: String,
@@ -73,14 +73,14 @@ pub enum End {
     },
     /// Something went wrong that nothing can mend.
     Failed {
-        /// What went wrong, as a sentence; it may hold foreign words.
+        /// What went wrong, as a sentence; it may hold untrusted words.
         why: String,
     },
     /// Nothing happened to it for 30 days.
     Expired,
 }
 
-/// How far a sandbox was put away while its task waits. Frozen is no rung: every sandbox of a waiting task is.
+/// How far the sandbox of a waiting task was put away. Freezing is no value here, because every sandbox of a waiting task is frozen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Suspension {
@@ -90,54 +90,54 @@ pub enum Suspension {
     Evicted,
 }
 
-/// What waits for a person's words.
+/// What a waiting question is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "about", rename_all = "snake_case")]
 pub enum Asked {
-    /// A question of the agent's; its words are the task's.
+    /// A question of the agent, in [`crate::Task::question`].
     Question {
         /// Turn whose call asks it.
         turn: u32,
         /// Place of the call in its turn, counted from 0.
         index: u32,
     },
-    /// Whether an action that was taken up may run; why is the task's.
+    /// Whether a started action may run; the reason is in [`crate::Task::permission`].
     Permission {
         /// Number of the action within the task.
         number: u32,
     },
 }
 
-/// Where a task stands.
+/// State of a task.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum State {
-    /// In line for a slot: before its first, or to go on with work.
+    /// Queued for a slot, before its first work or to go on.
     #[default]
     Queued,
     /// Its sandbox is being made.
     Preparing,
     /// The agent works.
     Running,
-    /// The tree is taken, pushed and posted, or a read-only task's answer is.
+    /// A checkpoint's tree is captured, pushed and posted, or a read-only task's answer is posted.
     Publishing {
         /// Number of the checkpoint that is being published.
         n: u32,
-        /// What the publication follows from.
+        /// What led to the publication.
         why: Why,
     },
-    /// `commit` is none where there is no diff to approve: a refused tree, or a read-only task's answer.
+    /// A checkpoint or answer waits for a decision.
     AwaitingReview {
         /// Number of the checkpoint or answer that waits for a decision.
         n: u32,
-        /// The commit to approve.
+        /// The commit to approve; none where there is no diff, as for a refused tree or a read-only task's answer.
         commit: Option<Commit>,
     },
     /// A question waits for the answer of a person.
     Asking {
         /// What it is about.
         about: Asked,
-        /// Number of the question's comment in the forge's order; none before it stands.
+        /// Number of the question's comment in the forge's order; none before it is posted.
         number: Option<i64>,
     },
     /// The bot runs the project's tests on the commit, then posts the review.
@@ -165,9 +165,9 @@ pub enum State {
     },
     /// It stands still until a person lets it go on.
     Paused {
-        /// Why it stands still.
+        /// Why it is paused.
         reason: PauseReason,
-        /// The state before the pause, which follows it.
+        /// The state to which the task returns.
         from: Box<State>,
     },
     /// It is over: no input changes it any more.
@@ -178,7 +178,7 @@ pub enum State {
 }
 
 impl State {
-    /// The state's name as labels, the store and the command line have it; an ended task has that of its end.
+    /// The state's name in labels, the store and the command line; an ended task has the name of its end.
     pub fn name(&self) -> &'static str {
         match self {
             State::Queued => "queued",
@@ -206,7 +206,7 @@ impl State {
         matches!(self, State::Ended { .. })
     }
 
-    /// Whether it takes one of the `--max-tasks` slots: work goes on without a person.
+    /// Whether it takes one of the `max_tasks` slots because work goes on without a person.
     pub fn busy(&self) -> bool {
         matches!(self, State::Preparing | State::Running | State::Publishing { .. } | State::Verifying { .. })
     }

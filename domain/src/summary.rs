@@ -1,15 +1,15 @@
-//! What a model told in short: older turns of a conversation, or a file that is longer than what can be shown.
+//! Summaries by a model: of older turns of a conversation, or of a file that is too long to be shown.
 
 use crate::Usage;
 use serde::{Deserialize, Serialize};
 
-/// Whose words a text is made of; the lowest first.
+/// Who may have written a text; the lowest trust first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Trust {
-    /// Anybody and anything.
+    /// Anybody.
     None,
-    /// A file of the base branch: of whoever may write to it.
+    /// People with write access to the base branch, because it is a file there.
     Base,
     /// A person who may write to the repository's code, checked when the words were taken.
     Write,
@@ -19,7 +19,7 @@ pub enum Trust {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "what", rename_all = "snake_case")]
 pub enum SummaryOf {
-    /// The conversation's turns up to one, with all that an earlier summary stood for.
+    /// The conversation's turns up to one, with all that an earlier summary covered.
     Turns {
         /// The last of them.
         upto: u32,
@@ -28,17 +28,17 @@ pub enum SummaryOf {
         /// Number of the last action among them; 0 where there is none.
         to: u32,
     },
-    /// Lines of a file that an action has told in short.
+    /// Lines of a file that [`crate::Action::Summarize`] asked for.
     Lines {
         /// Number of the action.
         number: u32,
-        /// 0 for lines as they stand in the file; above it, for summaries of the level below.
+        /// 0 for a summary of the file's lines; above it, of summaries of the level below.
         level: u32,
         /// The first line, counted from 1.
         from: u64,
-        /// The last line.
+        /// The last line, included.
         to: u64,
-        /// Lines of the whole file.
+        /// Number of lines of the whole file.
         total: u64,
     },
 }
@@ -46,11 +46,11 @@ pub enum SummaryOf {
 /// A summary with what it cost.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelSummary {
-    /// What it stands for.
+    /// What it replaces.
     pub of: SummaryOf,
-    /// What the model said; empty where it answered nothing, or nothing that could be used. Foreign.
+    /// What the model said; empty where it answered nothing, or nothing that could be used. Untrusted.
     pub text: String,
-    /// The lowest trust of what it was made from: it is data of that trust, whatever it says.
+    /// The lowest trust of its sources; the summary itself is never trusted more.
     pub trust: Trust,
     /// Tokens of the call.
     pub usage: Usage,

@@ -1,4 +1,4 @@
-//! A task as the fold of its log.
+//! A task as the fold of its log of events.
 
 mod decided;
 mod work;
@@ -10,18 +10,18 @@ use crate::{
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-/// What a task may do.
+/// Whether a task may write.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TaskKind {
-    /// May write; stops at every fifth action.
+    /// May write; a checkpoint stops it after every few actions.
     #[default]
     Fix,
     /// Read-only; answers in a comment.
     Plan,
 }
 
-/// What was asked, as it stood at the command.
+/// What was asked for, as it was when the command was read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Request {
     /// Whether the task may write.
@@ -30,11 +30,11 @@ pub struct Request {
     pub repository: String,
     /// Number of the issue in its repository.
     pub issue: u64,
-    /// The issue's title. Data.
+    /// The issue's title. Untrusted.
     pub title: String,
-    /// The issue's text, then the command's own words. Data.
+    /// The issue's text, then the text after the command. Untrusted.
     pub body: String,
-    /// What stands behind the command; empty where nothing does.
+    /// The text after the command; may be empty. Untrusted.
     pub words: String,
     /// Account that gave the command.
     pub asker: Account,
@@ -49,39 +49,39 @@ pub struct Request {
     /// Branch that the work begins from and the pull request aims at: the repository's default branch in the
     /// configuration.
     pub base_branch: String,
-    /// What the operator grants at the beginning.
+    /// Budget that the operator grants at the start.
     pub budget: Budget,
-    /// At most [`crate::ACTIONS_PER_CHECKPOINT`].
+    /// Actions between two checkpoints, at most [`crate::ACTIONS_PER_CHECKPOINT`].
     pub every: u8,
-    /// Issue closed by a merge counts as delivered where the repository has no upstream.
+    /// Whether the repository has an upstream; without one, a merge counts as delivery even before the final approval.
     pub has_upstream: bool,
-    /// What was allowed for the repository when the task began.
+    /// Hosts that were allowed for the repository when the task began.
     #[serde(default)]
     pub hosts: Vec<Grant>,
-    /// What the command's options asked for; `budget` and `base_branch` hold what came of theirs.
+    /// Options of the command; `budget` and `base_branch` already take them into account.
     #[serde(default, skip_serializing_if = "Terms::is_empty")]
     pub terms: Terms,
-    /// The attempt that this one follows by `/retry`; none for a first one.
+    /// The attempt that this one follows by `/retry`; none for a first attempt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub earlier: Option<Earlier>,
 }
 
-/// A task as its log tells it.
+/// A task as its log describes it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Task {
     /// Number of the task; 0 before the store has given one.
     pub id: TaskId,
-    /// Where it stands.
+    /// Its state.
     pub state: State,
     /// What was asked for; none before [`Event::Requested`].
     pub request: Option<Request>,
-    /// What it may do now: a read-only task that was approved may write.
+    /// Whether it may write now; `/fix` under its answer turns a read-only task into one that may.
     pub kind: TaskKind,
     /// The commit that the work began from; none before the first [`Event::Prepared`].
     pub base: Option<Commit>,
-    /// The image its sandbox was made from: whatever is made for it later takes the same.
+    /// The image of its sandbox, which later containers of the task use too.
     pub image: Option<String>,
-    /// What a person should know about that sandbox.
+    /// Remarks for a person about that sandbox.
     pub note: Option<String>,
     /// Last commit on the agent's branch; the base before the first.
     pub head: Option<Commit>,
@@ -95,7 +95,7 @@ pub struct Task {
     pub actions: u32,
     /// Actions since the last decision.
     pub used: u8,
-    /// Unusable calls and turns without a call since the last action, `done`, decision or resume.
+    /// Malformed calls and turns without a call since the last action, `done`, decision or resume.
     pub malformed: u8,
     /// Recalls since the last action.
     pub recalls: u8,
@@ -105,11 +105,11 @@ pub struct Task {
     pub action: Option<Action>,
     /// Why that action waits for a person's permission; none where it does not.
     pub permission: Option<String>,
-    /// When the question that waits was posted, in Unix milliseconds; 0 once somebody was asked what they mean.
+    /// Unix milliseconds at which the waiting question was posted; 0 once somebody was asked which one they mean.
     pub asked_at: Millis,
-    /// A person permitted it, and it has not run yet.
+    /// Whether a person permitted the action that has not run yet.
     pub permitted: bool,
-    /// How often it began anew because it got nowhere, since somebody asked for changes or resumed it.
+    /// How often its conversation restarted for lack of progress since somebody asked for changes or resumed it.
     pub other_ways: u8,
     /// Questions since the last action.
     pub questions: u8,
@@ -119,53 +119,53 @@ pub struct Task {
     pub waiting: Vec<(u32, CallRequest)>,
     /// Number of the action that is under way; none between actions.
     pub running: Option<u32>,
-    /// Model calls of the coming turn that went out, and the worst case that the newest one is charged.
+    /// Calls for the coming turn that were sent.
     pub model_starts: u8,
-    /// Millionths of a US dollar; 0 while no call is charged.
+    /// Worst case that the newest of those calls is charged, in millionths of a US dollar; 0 while none is.
     pub model_worst: u64,
-    /// The worst case that the newest question of a person's is charged, in millionths of a US dollar; 0 while none is.
+    /// Worst case that the newest answer to a person's question is charged, in millionths of a US dollar; 0 while none is.
     pub reply_worst: u64,
-    /// Id of the model's entry that a person named; none = the one of its role.
+    /// Id of the model's entry that a person chose; none = the one of its role.
     pub model: Option<String>,
     /// Id of the model that answers in place of the first one until the next checkpoint; none = the first.
     pub answering: Option<String>,
-    /// The newest plan that the agent noted, as Markdown. Foreign.
+    /// The newest plan that the agent noted, as Markdown. Untrusted.
     pub plan: Option<String>,
-    /// The steps of that plan; empty where it is no list.
+    /// The steps of that plan; empty where it holds no list.
     pub steps: Vec<PlanStep>,
-    /// They changed since the last checkpoint stood.
+    /// Whether the steps changed since the last checkpoint was posted.
     pub plan_changed: bool,
-    /// The agent noted them itself since the last decision.
+    /// Whether the agent noted the steps itself since the last decision.
     pub plan_noted: bool,
-    /// What the agent said with its newest `done`; none before one, or after one that was returned. Foreign.
+    /// What the agent said with its newest `done`; none before one, or after one that was returned. Untrusted.
     pub summary: Option<String>,
-    /// Taken from the sandbox but not yet posted.
+    /// Commit that was captured but not yet posted.
     pub captured: Option<Commit>,
     /// The newest verification's verdict; none while a new publication has none yet.
     pub verdict: Option<Verdict>,
     /// Why the newest tree was refused, one sentence each; empty unless it was.
     pub refusal: Vec<String>,
-    /// A done with nothing changed was returned; the next one goes to a person.
+    /// Whether a `done` without changes was returned to the agent; the next one goes to a person.
     pub done_returned: bool,
     /// Checkpoints and answers that were posted, oldest first, voided ones included.
     pub checkpoints: Vec<Checkpoint>,
-    /// Something was done in the sandbox that is in no commit of ours.
+    /// Whether something was done in the sandbox that is in no commit of the bot.
     pub uncommitted: bool,
-    /// What no checkpoint has is in this commit: the sandbox is made anew from it.
+    /// Commit of work that no checkpoint has; the sandbox is made anew from it.
     pub kept: Option<Commit>,
-    /// That commit is being made.
+    /// Whether that commit is being made.
     pub keeping: bool,
-    /// It could not be made, and nothing was done since.
+    /// Whether that commit could not be made, and nothing was done since.
     pub not_kept: bool,
-    /// Where a task in line goes on once it has its slot; none before its first.
+    /// State that a queued task returns to once it has its slot; none before its first.
     pub next: Option<Box<State>>,
-    /// The conversation began anew, and no answer of the model came since.
+    /// Whether the conversation restarted, and the model did not answer since.
     pub restarted: bool,
-    /// The highest number a publication has taken; each is used for one tree only.
+    /// The highest checkpoint number used so far; each is used for one tree only.
     pub published_n: u32,
-    /// Texts with decisions that came while a checkpoint was being published and still wait to be judged.
+    /// Decisions that came while a checkpoint was being published and are still to be judged.
     pub unjudged: Vec<Source>,
-    /// Accounts that were told that they may not decide here: once is enough.
+    /// Accounts that were told that they may not decide here, so that each is told once.
     pub told_no_right: BTreeSet<i64>,
     /// Remarks that wait for the next decision.
     pub remarks: Vec<Item>,
@@ -173,25 +173,25 @@ pub struct Task {
     pub last_decider: Option<Account>,
     /// The approval in advance that is in force; none where there is none.
     pub advance: Option<Advance>,
-    /// A tree that was taken since the last checkpoint stood changes files that steer tests.
+    /// Whether a tree that was captured since the last checkpoint changes files that steer tests.
     pub steering: bool,
-    /// Hosts that people allowed, and whether that changed since the last checkpoint stood.
+    /// Hosts that people allowed.
     pub hosts: Vec<Grant>,
     /// Whether a host was allowed or denied since the last checkpoint stood.
     pub reach_changed: bool,
-    /// What it may use over its whole life: its first budget, as narrowed, and every grant.
+    /// What it may use in all: its first budget after narrowing, and every grant.
     pub granted: Budget,
-    /// What it has used, with the worst case of a call that is under way.
+    /// What it has used, including the worst case of a call that is under way.
     pub spent: Spent,
     /// How far its sandbox is put away.
     pub suspension: Option<Suspension>,
-    /// How often since the last decision its sandbox was lost for lack of memory, and for other reasons that count.
+    /// How often since the last decision its sandbox was lost for lack of memory.
     pub starved: u8,
     /// Losses since the last decision or resume, other than for lack of memory, that [`Loss::tolerated`] limits.
     pub losses: u8,
-    /// The newest loss is in the log, and nothing has run since: that the sandbox is made anew is no second one.
+    /// Whether the newest loss is in the log and nothing has run since, so that a second report of it is no second loss.
     pub lost: bool,
-    /// Rises with each event: names effects that have no number of their own.
+    /// Number of events so far, used in keys of effects that have no number of their own.
     pub seq: u32,
 }
 
@@ -210,12 +210,12 @@ impl Task {
         task
     }
 
-    /// The newest checkpoint that was posted and stands.
+    /// The newest checkpoint that was posted; none where its review was voided.
     pub fn checkpoint(&self) -> Option<&Checkpoint> {
         self.checkpoints.last().filter(|c| !c.void)
     }
 
-    /// The state behind a pause and a slot in line: what the task is in the middle of.
+    /// The state that a pause or the queue for a slot interrupts; otherwise the state itself.
     pub fn underneath(&self) -> &State {
         match (&self.state, &self.next) {
             (State::Paused { from, .. }, Some(next)) if **from == State::Queued => next,
@@ -225,7 +225,7 @@ impl Task {
         }
     }
 
-    /// Number of the next checkpoint.
+    /// Number of the checkpoint that is being published, otherwise of the next one.
     pub fn next_n(&self) -> u32 {
         if let State::Publishing { n, .. } | State::Verifying { n, .. } = &self.state {
             *n
@@ -245,8 +245,8 @@ impl Task {
         }
     }
 
-    /// Takes one event in. Total: an event that does not fit leaves the state as it is. In parts, each of which hands on what is not
-    /// its own; the last one names every event.
+    /// Applies one event. Total: an event that does not fit leaves the state as it is. The parts are tried in order, each passing on events
+    /// of others; the last one names every event.
     #[expect(clippy::wildcard_enum_match_arm)]
     pub fn apply(&mut self, event: &Event) {
         self.seq += 1;
@@ -309,7 +309,7 @@ impl Task {
         }
     }
 
-    /// What the project file at the base asks for; later files change nothing.
+    /// Narrows the request to what the project file at the base asks for; later versions of the file change nothing.
     fn narrow(&mut self, every: u8, budget: Option<&Budget>) {
         if let Some(request) = &mut self.request {
             request.every = request.every.min(every).max(1);
@@ -322,7 +322,7 @@ impl Task {
         }
     }
 
-    /// No action is under way any more.
+    /// Forgets the action that was under way.
     fn no_action(&mut self) {
         (self.running, self.action, self.permission, self.permitted) = (None, None, None, false);
     }
@@ -330,7 +330,7 @@ impl Task {
     fn lose(&mut self, loss: Loss) {
         self.no_action();
         self.lost = true;
-        // What an outdated runner handed out lies in the new sandbox, in no commit.
+        // Work taken out of a sandbox with an outdated runner is in the new sandbox, but in no commit.
         self.uncommitted &= loss == Loss::Outdated;
         (self.keeping, self.not_kept) = (false, false);
         if loss == Loss::Memory {
@@ -340,13 +340,13 @@ impl Task {
         }
     }
 
-    /// Whether the sandbox was lost for this reason more often than it is made anew without asking.
+    /// Whether the sandbox was lost for this reason more often than [`Loss::tolerated`] allows.
     pub fn loses_too_often(&self, loss: Loss) -> bool {
         let seen = if loss == Loss::Memory { self.starved } else { self.losses };
         loss.tolerated().is_some_and(|most| seen > most)
     }
 
-    /// Whether everything the sandbox holds, but for files that git ignores, is in a commit of ours, or was never to be kept.
+    /// Whether all files in the sandbox that git does not ignore are in a commit of the bot, or are not to be kept.
     pub fn all_committed(&self) -> bool {
         self.kind == TaskKind::Plan || !self.uncommitted
     }

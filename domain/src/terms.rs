@@ -1,18 +1,18 @@
-//! On what terms a task begins: what stands beside the words of the command that asks for it, and what an earlier attempt came to.
+//! Options of the command that starts a task, and the earlier attempt that a `/retry` follows.
 
 use crate::{Budget, TaskId};
 use serde::{Deserialize, Serialize};
 
-/// What a person asked for with options of `/fix` or `/plan`, as written; whether it is to be had is judged before a task begins.
+/// Options of `/fix` or `/plan` as written; whether they are allowed is judged before a task begins.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Terms {
-    /// What the task may use in place of the operator's amounts, kind by kind; 0 in a kind asks for nothing.
+    /// Budget in place of the operator's amounts; 0 in a kind keeps the operator's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<Budget>,
     /// Name of the toolchain whose image the sandbox is made from, in place of what the repository asks for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub toolchain: Option<String>,
-    /// Id of the model's entry that is asked in place of its role's.
+    /// Id of the model's entry that answers in place of its role's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// Name of the branch that the work begins from.
@@ -21,17 +21,17 @@ pub struct Terms {
 }
 
 impl Terms {
-    /// Whether nothing is asked for.
+    /// Whether no option was given.
     pub fn is_empty(&self) -> bool {
         *self == Terms::default()
     }
 }
 
-/// An attempt at the same words that ended before this one began.
+/// The attempt at the same request that ended before this one began.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Earlier {
     /// Its number.
     pub task: TaskId,
-    /// What it did and came to, one line each. Foreign in part.
+    /// What it did and how it ended, one line each. Partly untrusted.
     pub tried: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! What a checkpoint's tree became after the quarantine.
+//! The tree of a checkpoint after the quarantine.
 
 use crate::Commit;
 use serde::{Deserialize, Serialize};
@@ -6,34 +6,34 @@ use serde::{Deserialize, Serialize};
 /// One file that differs from the last checkpoint's commit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileChange {
-    /// Relative to the repository's root, as lossy UTF-8. Foreign.
+    /// Path relative to the repository's root, as lossy UTF-8. Untrusted.
     pub path: String,
     /// Lines added; 0 for a binary file.
     pub added: u64,
     /// Lines removed; 0 for a binary file.
     pub removed: u64,
-    /// "added", "modified", "deleted", "renamed", "mode", "binary".
+    /// `added`, `modified`, `deleted`, `renamed`, `mode` or `binary`.
     pub kind: String,
-    /// Its size now, in bytes; none when it was deleted, and in older logs.
+    /// Its present size in bytes; none when it was deleted, and in older logs.
     #[serde(default)]
     pub bytes: Option<u64>,
 }
 
-/// One checkpoint's tree after quarantine: a commit of ours.
+/// The commit that the bot made of one checkpoint's tree.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CapturedTree {
     /// The commit that was made of the tree.
     pub commit: Commit,
     /// Every file that differs from the commit's parent.
     pub files: Vec<FileChange>,
-    /// Diff since the last checkpoint, capped.
+    /// Diff against the last checkpoint's commit, cut at a limit.
     pub diff: String,
     /// Bytes that were cut off the diff's end.
     #[serde(default)]
     pub diff_cut: u64,
     /// Changed files that define or steer tests.
     pub steering: Vec<String>,
-    /// Paths that stayed out of the commit as by-products of known tools. The sandbox's own word.
+    /// Paths that were left out of the commit as by-products of known tools. Untrusted.
     #[serde(default)]
     pub left_out: Vec<String>,
 }

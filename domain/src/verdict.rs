@@ -1,9 +1,9 @@
-//! What the bot's own run of a project's tests gives.
+//! Results of the bot's own run of a project's tests.
 
 use crate::Against;
 use serde::{Deserialize, Serialize};
 
-/// What the bot's own run of the project's tests comes to.
+/// Overall result of the run.
 #[derive(Debug, Clone, Default, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum VerdictKind {
@@ -16,38 +16,37 @@ pub enum VerdictKind {
     None,
 }
 
-/// The commit's sources under the base's tests: a change of the tests then shows as a difference.
+/// Result of the base's tests on the commit's sources, which shows whether changes of the tests made the difference.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "tests", rename_all = "snake_case")]
 pub enum BaseTests {
-    /// Nothing that defines or steers tests differs: there is no second run to make.
+    /// No file that defines or steers tests differs, so there is no second run.
     #[default]
     Same,
     /// The second run was made.
     Ran {
-        /// Exit code of that run, 128 and the number for a signal; none where it did not end by itself.
+        /// Exit code of that run, 128 plus the number for a signal; none where it was ended.
         exit_code: Option<i32>,
     },
 }
 
-/// What the bot's own run of the project's tests gave, on the exact commit.
+/// Result of the bot's own run of the project's tests on the exact commit.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verdict {
-    /// What the runs come to.
+    /// Overall result.
     pub kind: VerdictKind,
     /// The project's test command; none where none is known.
     pub command: Option<String>,
-    /// Where the command comes from: ".caisson.toml" or what it was detected by.
+    /// Where the command comes from: `.caisson.toml` or the file it was detected by.
     pub origin: Option<String>,
-    /// Exit code on the commit, 128 and the number for a signal; none where the run did not end by itself or was not
-    /// made.
+    /// Exit code on the commit, 128 plus the number for a signal; none where the run was ended or not made.
     pub exit_code: Option<i32>,
     /// Exit code on the task's base, in the same way.
     pub base_exit_code: Option<i32>,
-    /// What the base's tests say of the commit's sources.
+    /// Result of the base's tests on the commit's sources.
     #[serde(default)]
     pub base_tests: BaseTests,
-    /// Tests that the base's run reported and the run they are held against did not; at most 50 names. Foreign.
+    /// Tests that the base's run reported and the compared run did not; at most 50 names. Untrusted.
     #[serde(default)]
     pub missing: Vec<String>,
     /// How many tests of the base were looked for by name; 0 when its report names none.
@@ -56,7 +55,7 @@ pub struct Verdict {
     /// What the run on the commit reports that the run on the base does not.
     #[serde(default, skip_serializing_if = "nothing")]
     pub against_base: Against,
-    /// End of the output: reported by code under review.
+    /// End of the output, printed by code under review. Untrusted.
     pub tail: String,
     /// Milliseconds of the run on the commit; 0 where none was made.
     pub duration_ms: u64,

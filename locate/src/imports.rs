@@ -1,10 +1,10 @@
-//! Which files an import may mean, and which source a test file is named after.
+//! Which files an import may refer to, and which source a test file is named after.
 //!
-//! By paths alone: nothing is resolved as a compiler would. Must not read files. Tests: below.
+//! Compares paths only, and does not resolve imports as a compiler would. Must not read files. Tests: below.
 
 use crate::language::{Language, ending, stem};
 
-/// Ends of paths (with the ending left out) that the imports of one file may mean.
+/// Ends of paths (without extension) that the imports of one file may refer to.
 pub fn meant(path: &str, imports: &[String], language: Language) -> Vec<String> {
     let mut out = Vec::new();
     for text in imports {
@@ -69,7 +69,7 @@ fn relative(path: &str, to: &str, out: &mut Vec<String>) {
     out.push(format!("{joined}/index"));
 }
 
-/// `use app::net::{client::Client}` may mean `net/client`, `net`; the first word is a crate or `crate`.
+/// `use app::net::{client::Client}` may refer to `net/client` or `net`; the first word is a crate or `crate`.
 fn rust(text: &str, out: &mut Vec<String>) {
     let path =
         text.trim_start_matches("pub ").trim_start_matches("use ").split(['{', ';', '*']).next().unwrap_or_default();
@@ -77,7 +77,7 @@ fn rust(text: &str, out: &mut Vec<String>) {
     out.extend((1..=parts.len()).map(|many| parts[..many].join("/")));
 }
 
-/// Whether `path` is one of those ends; a package is its own file in it.
+/// Whether `path` has one of those ends; a package's own file counts as the package.
 pub fn is_meant(path: &str, ends: &[String]) -> bool {
     let bare = path.strip_suffix(ending(path)).unwrap_or(path).trim_end_matches('.');
     let package = ["/__init__", "/mod"].iter().find_map(|file| bare.strip_suffix(file)).unwrap_or(bare);

@@ -1,13 +1,13 @@
-//! How often the wanted words stand in each file, by field, and what that is worth: BM25 over weighted fields.
+//! Counts the wanted words in each file by field, and scores them: BM25 over weighted fields.
 //!
-//! Keeps counts, no texts. Must not read files. Tests: below.
+//! Keeps counts and no texts. Must not read files. Tests: below.
 
 use std::collections::HashMap;
 
 use crate::wanted::Term;
 use crate::words;
 
-/// Where a word stands.
+/// Part of a file in which a word occurs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Field {
     Path = 0,
@@ -17,7 +17,7 @@ pub enum Field {
 
 pub const FIELDS: [Field; 3] = [Field::Path, Field::Symbols, Field::Text];
 
-/// What a field counts, and how much of that its length takes away (0 to 1).
+/// Weight of a field, and how much its length reduces it (0 to 1).
 #[derive(Debug, Clone, Copy)]
 pub struct Weight {
     /// Factor for each occurrence of a word in the field.
@@ -26,15 +26,15 @@ pub struct Weight {
     pub length: f64,
 }
 
-/// One file: its words by field, and of each wanted one how many.
+/// One file: the length of each field, and the count of each wanted word.
 #[derive(Debug, Clone, Default)]
 pub struct Counts {
     lengths: [u32; 3],
-    /// (place in the terms, field) to how often.
+    /// Count by (index of the term, field).
     of: HashMap<(u16, u8), u32>,
 }
 
-/// The wanted words, to be looked up.
+/// The wanted words, for look-up.
 #[derive(Debug)]
 pub struct Terms {
     pub all: Vec<Term>,
@@ -58,7 +58,7 @@ impl Terms {
     }
 }
 
-/// What one word brought to a file.
+/// Contribution of one word to a file's score.
 #[derive(Debug, Clone, Copy)]
 pub struct Share {
     pub place: usize,
@@ -66,7 +66,7 @@ pub struct Share {
     pub score: f64,
 }
 
-/// What each file scores, with the shares, by the weights of [`FIELDS`].
+/// Score of each file with its shares, by the weights of [`FIELDS`].
 pub fn score(terms: &Terms, files: &[&Counts], weights: [Weight; 3], k1: f64) -> Vec<(f64, Vec<Share>)> {
     let number = files.len() as f64;
     let mut having = vec![0.0; terms.all.len()];

@@ -1,8 +1,8 @@
-//! What a file is, by its path: its language, whether it is a source at all, whether it is a test.
+//! Language and kind (source, test, other) of a file, derived from its path.
 //!
 //! Must not read anything. Tests: below.
 
-/// A language whose definitions can be told.
+/// A language whose definitions can be parsed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Language {
     /// `.py`, `.pyi`
@@ -22,7 +22,7 @@ pub enum Language {
 }
 
 impl Language {
-    /// By a path's ending.
+    /// Language of a path's extension.
     pub fn of(path: &str) -> Option<Self> {
         match ending(path) {
             "py" | "pyi" => Some(Self::Python),
@@ -50,20 +50,20 @@ impl Language {
     }
 }
 
-/// What a file is to a programme.
+/// Role of a file in a project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FileKind {
-    /// Program text by its ending, and neither test nor made.
+    /// Program text by its extension, neither a test nor generated.
     Source,
-    /// Tests, examples and measurements: what uses the program.
+    /// Tests, examples and benchmarks.
     Test,
     /// Documents, configuration, data.
     Beside,
-    /// Made by a program, or somebody else's.
+    /// Generated, or copied from elsewhere.
     Made,
 }
 
-/// Endings of sources in languages without a parser here.
+/// Extensions of sources in languages without a parser here.
 const SOURCES: &[&str] = &[
     "c", "cc", "cpp", "cs", "cxx", "dart", "erl", "ex", "exs", "fs", "h", "hpp", "hs", "jl", "kt", "lua", "m", "ml",
     "nim", "php", "pl", "pm", "proto", "r", "rb", "scala", "sh", "sql", "svelte", "swift", "vue", "zig",
@@ -97,14 +97,14 @@ pub fn name(path: &str) -> &str {
     path.rsplit_once('/').map_or(path, |(_, name)| name)
 }
 
-/// The name without its last ending.
+/// The file name without its last extension.
 pub fn stem(path: &str) -> &str {
     let name = name(path);
     name.rsplit_once('.').map_or(name, |(stem, _)| if stem.is_empty() { name } else { stem })
 }
 
 impl FileKind {
-    /// What the path's folders, name and ending say; the file is not read.
+    /// Derived from the path's folders, name and extension; the file is not read.
     pub fn of(path: &str) -> Self {
         let folders = || path.rsplit_once('/').map_or("", |(folders, _)| folders).split('/');
         let name = name(path);
@@ -115,7 +115,7 @@ impl FileKind {
         if Language::of(path).is_none() && !SOURCES.contains(&ending(path)) {
             return Self::Beside;
         }
-        // A package that helps to test is a source of its own (`click/testing.py`), a folder of tests is not.
+        // A package with test helpers is a source (`click/testing.py`), a folder of tests is not.
         match is_test_name(path) || folders().any(|folder| TEST_FOLDERS.contains(&folder)) {
             true => Self::Test,
             false => Self::Source,

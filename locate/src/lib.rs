@@ -1,10 +1,9 @@
-//! Which files of a tree matter to an issue, and what is plainly wrong with a text, told without a model.
+//! Finds the files of a tree that are relevant to an issue, and mistakes in a text, without a model.
 //!
-//! Owns the walk over a tree's texts, what they define (`outline.rs`), the ranking, and the mistakes that a parser sees (`mistakes/`). Reads
-//! files below the root that it is given and does nothing else: no network, no process, no writing. It parses what anybody may have written,
-//! so it runs in a process of its own inside a sandbox (`caisson-runner survey`, `caisson-runner mistakes`), never in `caisson serve`.
-//! How it works and what it is worth: `docs/relevant-files.md`. Tests: beside each file and `tests/survey.rs`; measured by
-//! `examples/commits.rs`.
+//! Owns the walk over a tree's texts, their definitions (`outline.rs`), the ranking, and mistakes that a parser finds (`mistakes/`). Only
+//! reads files below the given root: no network, no process, no writing. It parses untrusted files, so it runs in a process of its own
+//! inside a sandbox (`caisson-runner survey`, `caisson-runner mistakes`), never in `caisson serve`. How it works and how well:
+//! `docs/relevant-files.md`. Tests: beside each file and `tests/survey.rs`; measured by `examples/commits.rs`.
 
 mod imports;
 mod index;

@@ -1,7 +1,7 @@
-//! What a source defines and what it imports, read off its syntax tree.
+//! Definitions and imports of a source, read from its syntax tree.
 //!
-//! Owns the grammars' names for definitions. A text that does not parse gives what could be told of it; one that takes too long
-//! gives nothing. Must not know files or scores. Tests: below and in `parts.rs`.
+//! Owns the grammars' node names for definitions. A text with errors yields what could be parsed; one that takes too long yields nothing.
+//! Must not know files or scores. Tests: below and in `parts.rs`.
 
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -10,21 +10,21 @@ use tree_sitter::{Node, ParseOptions, Parser, TreeCursor};
 
 use crate::language::Language;
 
-/// A text that parses longer than this has no outline: some texts are made to.
+/// A text that takes longer to parse has no outline, because some texts are made to be slow.
 const PARSE: Duration = Duration::from_millis(700);
-/// How deep definitions stand within one another.
+/// Deepest nesting of definitions.
 const DEPTH: u32 = 5;
-/// Definitions of one file; what is generated has more, and nobody reads it.
+/// The most definitions of one file; generated files have more.
 const MOST: usize = 3000;
 
-/// A definition; lines begin with 0.
+/// A definition; lines count from 0.
 #[derive(Debug)]
 pub struct Definition {
     pub name: String,
-    /// Where the comments and attributes above it begin.
+    /// First line of the comments and attributes above it.
     pub first: usize,
     pub last: usize,
-    /// A function, class or the like: what may be shown by itself.
+    /// Whether it is a function, class or the like, which can be shown by itself.
     pub block: bool,
     pub inner: Vec<Definition>,
 }
@@ -32,12 +32,12 @@ pub struct Definition {
 #[derive(Debug, Default)]
 pub struct Outline {
     pub definitions: Vec<Definition>,
-    /// The imports' own text.
+    /// Text of the imports.
     pub imports: Vec<String>,
 }
 
 impl Outline {
-    /// `None` when the text takes too long.
+    /// `None` when parsing takes too long.
     pub fn of(text: &str, language: Language) -> Option<Self> {
         let mut parser = Parser::new();
         parser.set_language(&language.grammar()).ok()?;
@@ -54,7 +54,7 @@ impl Outline {
         Some(Self { definitions, imports: reader.imports })
     }
 
-    /// All names, in the order in which they stand there.
+    /// All names in order of appearance.
     pub fn names(&self) -> Vec<&str> {
         fn add<'a>(definitions: &'a [Definition], out: &mut Vec<&'a str>) {
             for definition in definitions {
@@ -68,7 +68,7 @@ impl Outline {
     }
 }
 
-/// A node that defines something: where its name stands, and what may hold further definitions.
+/// A node that defines something: its name, and the node that may contain further definitions.
 struct Shape<'tree> {
     name: Node<'tree>,
     body: Option<Node<'tree>>,
@@ -89,7 +89,7 @@ impl Reader<'_> {
     fn within(&mut self, parent: Node<'_>, depth: u32) -> Vec<Definition> {
         let mut out = Vec::new();
         let mut cursor = parent.walk();
-        // Where comments and attributes that belong to what follows began, and the line on which they end.
+        // First and last line of comments and attributes directly above the next node.
         let mut above: Option<(usize, usize)> = None;
         for node in children(parent, &mut cursor) {
             let (first, last) = lines(node);
@@ -119,14 +119,14 @@ impl Reader<'_> {
             };
             out.push(Definition { name, first, last, block: shape.block, inner });
         }
-        // What stands under a condition at the top is as good as what stands beside it.
+        // A definition below a condition counts like one beside it.
         if matches!(node.kind(), "if_statement" | "try_statement" | "block" | "statement_block") && depth > 0 {
             let inner = self.within(node, depth - 1);
             out.extend(inner);
         }
     }
 
-    /// `Session` of `impl<T> Session<T>`, `send` of `exports.send = …`.
+    /// `Session` for `impl<T> Session<T>`, `send` for `exports.send = …`.
     fn name(&self, node: Node<'_>) -> String {
         let node = match node.kind() {
             "generic_type" => node.child_by_field_name("type").unwrap_or(node),
@@ -151,12 +151,12 @@ impl Reader<'_> {
 
 fn lines(node: Node<'_>) -> (usize, usize) {
     let (first, end) = (node.start_position().row, node.end_position());
-    // A node that ends at the beginning of a line ended on the one before.
+    // A node that ends at the beginning of a line ended on the line before.
     let last = if end.column == 0 && end.row > first { end.row - 1 } else { end.row };
     (first, last)
 }
 
-/// All children that have a name in the grammar; the cursor goes along, since asking by number begins anew each time.
+/// All named children; a cursor is used because access by index starts over each time.
 fn children<'tree>(parent: Node<'tree>, cursor: &mut TreeCursor<'tree>) -> Vec<Node<'tree>> {
     parent.named_children(cursor).collect()
 }
@@ -165,7 +165,7 @@ fn is_above(kind: &str) -> bool {
     matches!(kind, "comment" | "line_comment" | "block_comment" | "attribute_item" | "decorator")
 }
 
-/// What is decorated or exported.
+/// The definition inside a decorator or export.
 fn unwrapped(node: Node<'_>) -> Option<Node<'_>> {
     match node.kind() {
         "decorated_definition" => node.child_by_field_name("definition"),
@@ -221,7 +221,7 @@ fn shapes<'tree>(node: Node<'tree>) -> Vec<Shape<'tree>> {
     }
 }
 
-/// Go's `type ( … )`, `const ( … )`.
+/// The definitions in Go's `type ( … )` and `const ( … )`.
 fn specified<'tree>(node: Node<'tree>) -> Vec<Shape<'tree>> {
     let mut cursor = node.walk();
     let block = node.kind() == "type_declaration";
@@ -229,7 +229,7 @@ fn specified<'tree>(node: Node<'tree>) -> Vec<Shape<'tree>> {
     specs.filter_map(|spec| Some(Shape { name: spec.child_by_field_name("name")?, body: None, block })).collect()
 }
 
-/// JavaScript's `const send = () => …`.
+/// The definition in JavaScript's `const send = () => …`.
 fn declared<'tree>(node: Node<'tree>) -> Vec<Shape<'tree>> {
     let mut cursor = node.walk();
     let all = children(node, &mut cursor).into_iter().filter(|one| one.kind() == "variable_declarator");

@@ -1,4 +1,4 @@
-//! A file in parts that can be shown and replaced by themselves: its top-level definitions, and of a large one its members.
+//! Divides a file into parts that can be shown and replaced separately: its top-level definitions, and the members of large ones.
 //!
 //! Must not read files. Tests: below.
 
@@ -7,11 +7,10 @@ use protocol::survey::{MAX_NAME, MAX_PARTS, Part};
 use crate::language::Language;
 use crate::outline::{Definition, Outline};
 
-/// A definition of more lines than this is told as its head and its members.
+/// Lines above which a definition is divided into its head and members.
 const LARGE: usize = 60;
 
-/// The parts of a text in the order of their lines; they do not overlap, and what is between them is nobody's.
-/// Empty where the text does not parse in time.
+/// The parts of a text by line; they do not overlap and need not cover everything. Empty if the text does not parse in time.
 pub fn parts(text: &str, language: Language) -> Vec<Part> {
     Outline::of(text, language).map(|outline| of_outline(&outline)).unwrap_or_default()
 }
@@ -37,7 +36,7 @@ fn add(definitions: &[Definition], above: &str, out: &mut Vec<Part>) {
     }
 }
 
-/// Two definitions on one line are one part.
+/// Adds a part; two definitions on one line form one.
 fn push(out: &mut Vec<Part>, name: String, first: usize, last: usize) {
     let line = |number: usize| u32::try_from(number + 1).unwrap_or(u32::MAX);
     let (first, last) = (line(first), line(last));

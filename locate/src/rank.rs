@@ -1,4 +1,4 @@
-//! From words and names to an order of files, with the reasons.
+//! Ranks files by words and names, with reasons.
 //!
 //! Must not read files. Tests: `tests/survey.rs`.
 
@@ -13,11 +13,11 @@ use crate::outline::Outline;
 use crate::tuning::Tuning;
 use crate::wanted::Names;
 
-/// A name that more files define says nothing of one of them.
+/// The most files that may define a name for it to be a signal.
 const SHARED: usize = 6;
-/// Named tests whose imports are followed.
+/// The most named tests whose imports are followed.
 const TESTS: usize = 20;
-/// Words of a reason.
+/// The most words in a reason.
 const WORDS: usize = 5;
 
 /// A file that was read.
@@ -31,7 +31,7 @@ pub struct File {
     pub outline: Option<Outline>,
 }
 
-/// What is looked for.
+/// Words and names to look for.
 #[derive(Debug)]
 pub struct LookedFor {
     pub terms: Terms,
@@ -39,7 +39,7 @@ pub struct LookedFor {
     pub failing: Names,
 }
 
-/// A file's place: its index among the files, and why it stands there.
+/// A ranked file: its index among the files, and the reasons.
 #[derive(Debug)]
 pub struct Ranked {
     pub at: usize,
@@ -47,10 +47,10 @@ pub struct Ranked {
     pub because: Vec<Reason>,
 }
 
-/// Reasons with their strengths, by file.
+/// Reasons with their strengths, by file index.
 type Signals = Vec<Vec<(f64, Reason)>>;
 
-/// All files, the best first; what stands even goes by its path.
+/// All files, best first; equal ones by path.
 pub fn rank(files: &[File], wanted: &LookedFor, tuning: &Tuning) -> Vec<Ranked> {
     let counts: Vec<&Counts> = files.iter().map(|file| &file.counts).collect();
     let by_words = index::score(&wanted.terms, &counts, [tuning.path, tuning.symbols, tuning.text], tuning.k1);
@@ -115,7 +115,7 @@ fn signals(files: &[File], wanted: &LookedFor, tuning: &Tuning) -> Signals {
     out
 }
 
-/// Files whose path or name stands there.
+/// Files whose path or name is mentioned.
 fn paths(files: &[File], names: &Names, strength: f64, why: &Reason, out: &mut Signals) {
     for named in &names.paths {
         let meant: Vec<usize> = (0..files.len()).filter(|&at| is_named(&files[at].path, named)).collect();
@@ -157,7 +157,7 @@ fn chains(files: &[File], wanted: &LookedFor, tuning: &Tuning, out: &mut Signals
     }
 }
 
-/// Sources that a named test imports, or that it is named after.
+/// Sources that a named test imports or is named after.
 fn imported(files: &[File], tuning: &Tuning, out: &mut Signals) {
     let is_test = |at: &usize| files[*at].kind == FileKind::Test && !out[*at].is_empty();
     let tests: Vec<usize> = (0..files.len()).filter(is_test).collect();

@@ -1,6 +1,6 @@
-//! A tree's files read, ranked and told.
+//! Answers a survey: reads, ranks and describes the files of a tree.
 //!
-//! Owns the order of the work and its bounds. Tests: `tests/survey.rs`.
+//! Owns the order of the work and its limits. Tests: `tests/survey.rs`.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -16,12 +16,12 @@ use crate::tuning::Tuning;
 use crate::walk::Tree;
 use crate::wanted::{self, Names};
 
-/// Files whose definitions are told, those first that score best by paths and texts.
+/// The most files that are parsed for definitions, those with the best scores by path and text first.
 const OUTLINED: usize = 400;
-/// Bytes of them, and the time for all: what is left then is ranked without.
+/// The most bytes of them, and the time for all; the rest is ranked without definitions.
 const OUTLINED_BYTES: u64 = 16 << 20;
 const OUTLINING: Duration = Duration::from_secs(8);
-/// Bytes of an answer that its lists may take, roughly; the protocol's bound holds texts too.
+/// Approximate bytes of an answer without texts; the protocol's limit includes texts.
 const LISTS: usize = 400 << 10;
 
 /// Answers a question about the tree below `root`.
@@ -29,7 +29,7 @@ pub fn survey(root: &Path, question: &Question) -> SurveyAnswer {
     survey_with(root, question, &Tuning::default())
 }
 
-/// The same with other numbers, for measuring.
+/// The same with other parameters, for measurements.
 pub fn survey_with(root: &Path, question: &Question, tuning: &Tuning) -> SurveyAnswer {
     let tree = Tree::below(root);
     let wanted = looked_for(question, tuning);
@@ -54,7 +54,7 @@ fn looked_for(question: &Question, tuning: &Tuning) -> LookedFor {
     }
 }
 
-/// The files whose text could be read, and how many could not.
+/// The files whose text could be read, and the number of the others.
 fn read(tree: &Tree, terms: &Terms) -> (Vec<File>, u64) {
     let (mut files, mut unread) = (Vec::new(), 0);
     for entry in &tree.entries {
@@ -72,7 +72,7 @@ fn read(tree: &Tree, terms: &Terms) -> (Vec<File>, u64) {
     (files, unread)
 }
 
-/// Tells what the most promising files define.
+/// Parses definitions of the most promising files.
 fn outline(tree: &Tree, files: &mut [File], terms: &Terms, tuning: &Tuning) {
     let counts: Vec<&Counts> = files.iter().map(|file| &file.counts).collect();
     let scores = index::score(terms, &counts, [tuning.path, tuning.symbols, tuning.text], tuning.k1);
@@ -102,7 +102,7 @@ struct Ranking {
     files: Vec<Ranked>,
 }
 
-/// Which files are told: those that were asked for, then all sources where they are few, otherwise the best.
+/// The files to answer: requested ones, then all sources if they are few, otherwise the best.
 fn choose(files: &[File], ranked: Vec<Ranked>, question: &Question) -> Ranking {
     let tokens = |most: FileKind| -> u64 {
         files.iter().filter(|file| file.kind <= most).map(|file| file.bytes.div_ceil(4)).sum()
@@ -161,7 +161,7 @@ fn tell(tree: &Tree, files: &mut [File], told: Ranking, question: &Question) -> 
     told.files.into_iter().map(one).collect()
 }
 
-/// The first names, each once.
+/// The first distinct names.
 fn defined(outline: &Outline) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     for name in outline.names().into_iter().filter(|name| name.len() <= MAX_NAME && !name.chars().any(char::is_control))

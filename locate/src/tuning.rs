@@ -1,8 +1,8 @@
-//! The numbers of the ranking, each found by measuring (`docs/relevant-files.md`). Owns nothing else.
+//! Parameters of the ranking, each found by measurement (`docs/relevant-files.md`).
 
 use crate::index::Weight;
 
-/// A score by words is between 0 and 1 (the best file's); what is named adds to that.
+/// Parameters of the ranking; a score by words is between 0 and 1 (the best file's), and signals from names add to it.
 #[derive(Debug, Clone)]
 pub struct Tuning {
     /// Weight of the words in a file's path.
@@ -11,23 +11,23 @@ pub struct Tuning {
     pub symbols: Weight,
     /// Weight of the words in a file's text.
     pub text: Weight,
-    /// How soon more of the same word stops to count.
+    /// BM25's `k1`: how fast repetitions of a word stop to count.
     pub k1: f64,
-    /// The first line's words against the others'.
+    /// Factor of words in the issue's first line.
     pub first: f64,
-    /// The words of failing checks against the issue's.
+    /// Factor of words of failing checks.
     pub failed: f64,
-    /// What a score by words is multiplied with in a test, and in a document or the like.
+    /// Factor on the score by words of a test.
     pub test: f64,
     /// The same factor for documents, configuration and data.
     pub beside: f64,
-    /// A path or name of a file that the issue names.
+    /// Score added for a file whose path or name the issue mentions.
     pub named: f64,
-    /// A definition that the issue names.
+    /// Score added for a file with a definition that the issue names.
     pub defines: f64,
-    /// What a failing check names, and what a named test imports.
+    /// Score added for a file that a failing check names.
     pub failing: f64,
-    /// What is added for a source that a named test imports, or that such a test is named after.
+    /// Score added for a source that a named test imports or is named after.
     pub imported: f64,
 }
 

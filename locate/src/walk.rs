@@ -1,7 +1,7 @@
-//! The files of a tree: which there are, and their texts.
+//! The files of a tree and their texts.
 //!
-//! What `.gitignore` names, links, binaries and long files are left out; the number and the bytes that are read are bounded.
-//! The order is the same for the same tree. Must not write, and must not leave the root. Tests: `tests/survey.rs`.
+//! Leaves out what `.gitignore` matches, links, binaries and long files; number and bytes of files are limited. The order is deterministic.
+//! Must not write, and must not leave the root. Tests: `tests/survey.rs`.
 
 use std::fs::File;
 use std::io::Read;
@@ -14,11 +14,11 @@ use crate::language::FileKind;
 
 /// Longest file that is read, in bytes.
 pub const LONGEST: u64 = 512 << 10;
-/// Files that are read at most.
+/// The most files that are read.
 pub const MOST: usize = 20_000;
-/// Bytes that are read at most.
+/// The most bytes that are read.
 pub const BYTES: u64 = 64 << 20;
-/// Entries of the tree that are looked at at all.
+/// The most entries of the tree that are visited.
 const ENTRIES: usize = 400_000;
 
 /// One file of the tree.
@@ -30,13 +30,13 @@ pub struct Entry {
     pub bytes: u64,
 }
 
-/// What lies below a root.
+/// The files below a root.
 #[derive(Debug)]
 pub struct Tree {
     root: PathBuf,
-    /// What may be read: sources first, then tests, then the rest; each by its path.
+    /// Files that may be read: sources, then tests, then the rest; each group sorted by path.
     pub entries: Vec<Entry>,
-    /// Files past a bound, or whose name is no text.
+    /// Number of files beyond a limit, or whose name is not UTF-8.
     pub passed_over: u64,
 }
 
@@ -77,7 +77,7 @@ impl Tree {
         Self { root: root.to_owned(), entries, passed_over }
     }
 
-    /// A file's text, and whether it is that to the letter; `None` for a binary and for what went meanwhile.
+    /// A file's text, and whether it is exact UTF-8; `None` for a binary file and one deleted meanwhile.
     pub fn read(&self, path: &str) -> Option<(String, bool)> {
         let mut bytes = Vec::new();
         File::open(self.root.join(path)).ok()?.take(LONGEST + 1).read_to_end(&mut bytes).ok()?;
@@ -91,7 +91,7 @@ impl Tree {
     }
 }
 
-/// A path that an answer can hold.
+/// Whether an answer can contain the path.
 fn fits(path: &str) -> bool {
     path.len() <= MAX_PATH && !path.chars().any(char::is_control)
 }

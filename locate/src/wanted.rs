@@ -1,40 +1,40 @@
-//! What an issue and failing checks ask for: words with weights, names as they are written, and paths.
+//! Terms that an issue and failing checks mention: words with weights, names as written, and paths.
 //!
-//! Text of others: it is only compared. Must not know files. Tests: below.
+//! The texts are untrusted and only compared. Must not know files. Tests: below.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::words;
 
-/// Bytes of the words that are read.
+/// The most bytes of the texts that are read.
 const LONGEST: usize = 64 << 10;
-/// Words that are compared at most, the first; and names, and paths.
+/// The most words, names and paths that are compared.
 const MOST: usize = 300;
-/// Parts of a name with dots.
+/// The most parts of a dotted name.
 const CHAIN: usize = 6;
 
-/// A word with all its forms.
+/// A word with its normalized form.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Term {
-    /// As it is compared.
+    /// Normalized form, for comparison.
     pub form: String,
-    /// As somebody wrote it first.
+    /// As first written.
     pub written: String,
     pub weight: f64,
 }
 
-/// What one text names.
+/// Names in one text.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Names {
-    /// Names of things in a program, as they are written.
+    /// Identifiers as written.
     pub things: BTreeSet<String>,
-    /// What looks like a path or the name of a file.
+    /// Words that look like a path or a file name.
     pub paths: BTreeSet<String>,
-    /// Names with dots or `::` between them, in their parts.
+    /// Names with dots or `::`, divided into their parts.
     pub chains: BTreeSet<Vec<String>>,
 }
 
-/// The words of the issue, and of what failing checks say with a weight of its own; the first line counts `first` times.
+/// The words of the issue and of failing checks; those in the first line are weighted by `first`, those of checks by `failed`.
 pub fn terms(issue: &str, failing: &[String], first: f64, failed: f64) -> Vec<Term> {
     let mut found: BTreeMap<String, usize> = BTreeMap::new();
     let mut out: Vec<Term> = Vec::new();
@@ -47,7 +47,7 @@ pub fn terms(issue: &str, failing: &[String], first: f64, failed: f64) -> Vec<Te
                     return;
                 }
                 match found.get(form) {
-                    // Said again it counts more, but never as much again.
+                    // A repetition adds less than the first occurrence.
                     Some(&at) => out[at].weight += weight * 0.3,
                     None if out.len() < MOST => {
                         found.insert(form.to_owned(), out.len());
@@ -69,7 +69,7 @@ impl Names {
     pub fn of(text: &str) -> Self {
         let mut names = Self::default();
         let text = cut(text);
-        // Between back-quotes every word is a name.
+        // Every word in back-quotes is a name.
         for quoted in text.split('`').skip(1).step_by(2).filter(|quoted| quoted.len() <= 200) {
             names.things(words::runs(quoted));
         }
@@ -77,7 +77,7 @@ impl Names {
         for word in text.split(breaks).filter(|word| !word.is_empty() && word.len() <= 400) {
             names.word(word);
         }
-        // A call is one, whatever it is spelled like.
+        // A word before `()` is a name, however it is spelled.
         for (at, _) in text.match_indices("()") {
             let name = text[..at].rsplit(|c: char| !(c.is_alphanumeric() || c == '_')).next().unwrap_or_default();
             names.things([name].into_iter());
@@ -92,7 +92,7 @@ impl Names {
         let before = word.split("::").next().unwrap_or_default();
         let path = before.split(':').next().unwrap_or_default();
         if before.contains("//") {
-            // A page's address: what may be a path in it is its end.
+            // Of a URL only the end may be a path.
             self.path(before);
         } else if path.contains('/') || has_ending(path) {
             self.path(path);
@@ -123,14 +123,14 @@ impl Names {
     }
 }
 
-/// It can be a name: not a number, not one letter.
+/// Whether it can be a name: no number, and not too short.
 fn is_thing(run: &str) -> bool {
     run.len() > 2
         && run.starts_with(|c: char| c.is_alphabetic() || c == '_')
         && run.chars().all(|c| c.is_alphanumeric() || c == '_')
 }
 
-/// `snake_case`, `camelCase` and `CamelCase`, which no plain word is.
+/// Whether it is `snake_case`, `camelCase` or `CamelCase`, unlike a plain word.
 fn is_spelled_as_one(run: &str) -> bool {
     let inner = run.trim_matches('_');
     let mixed = run.chars().any(char::is_lowercase) && run.chars().skip(1).any(char::is_uppercase);

@@ -1,8 +1,8 @@
-//! Text as the words that are compared: identifiers whole and in their parts, in one spelling and one grammatical form.
+//! Splits text into words for comparison: identifiers whole and in parts, in lower case and without common endings.
 //!
 //! Must not know files or scores. Tests: below.
 
-/// Words that say nothing of a program, in every issue.
+/// Common words without information about a program.
 const EMPTY: &[&str] = &[
     "a", "about", "after", "all", "also", "an", "and", "any", "are", "as", "at", "be", "because", "been", "before",
     "but", "by", "can", "cannot", "could", "did", "do", "does", "doesn", "don", "for", "from", "get", "had", "has",
@@ -13,22 +13,22 @@ const EMPTY: &[&str] = &[
     "would", "you", "your",
 ];
 
-/// Whether a word, in small letters, is left out of every comparison.
+/// Whether a lower-case word is left out of comparisons.
 pub fn is_empty(word: &str) -> bool {
     EMPTY.binary_search(&word).is_ok()
 }
 
-/// Letters, digits and `_` that stand together, each such run as it is written.
+/// Maximal runs of letters, digits and `_`.
 pub fn runs(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|run| !run.is_empty())
 }
 
-/// Calls `each` with every word of `text`: the parts of each identifier and, where it has several, the whole without its `_`.
-/// All in small letters and without common endings.
+/// Calls `each` with every word of `text`: the parts of each identifier and, if there are several, the whole without `_`; in lower case and
+/// without common endings.
 pub fn each_word(text: &str, mut each: impl FnMut(&str)) {
     let (mut part, mut whole) = (String::new(), String::new());
     for run in runs(text) {
-        // A run that long is data.
+        // Such a long run is data.
         if run.len() > 80 {
             continue;
         }
@@ -86,11 +86,11 @@ impl CharKind {
     }
 }
 
-/// Without the endings of English plurals and participles, where enough is left.
+/// The word without English plural and participle endings, if enough remains.
 pub fn stem(word: &str) -> &str {
     let left = |ending: &str| word.strip_suffix(ending).filter(|left| left.len() >= 4);
     if let Some(short) = left("ing").or_else(|| left("ed")) {
-        // `mapping` and `map`, `parsing` and `parse`: the doubled letter and the silent `e` go, too.
+        // `mapping` and `map`, `parsing` and `parse`: the doubled letter and the silent `e` are removed too.
         let bytes = short.as_bytes();
         let doubled = bytes.len() > 4 && bytes[bytes.len() - 1] == bytes[bytes.len() - 2] && !short.ends_with('s');
         return if doubled && short.is_char_boundary(short.len() - 1) { &short[..short.len() - 1] } else { short };

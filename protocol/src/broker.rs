@@ -15,115 +15,114 @@ use serde::{Deserialize, Serialize};
 pub const VERSION: u32 = 5;
 /// The longest request or answer line, in bytes.
 pub const MAX_LINE: usize = 1 << 20;
-/// Users, and groups of the same numbers, that containers run as: one for each repository, because the kernel counts some things by user.
-/// What a container is never entered for (an image that is only tried) has the first of them.
+/// Users, and groups of the same numbers, that containers run as: one per repository, because the kernel counts some limits by user. A
+/// container of no repository has the first.
 pub const USERS: RangeInclusive<u32> = 10_003..=10_064;
-/// Those of the barrier's own sandboxes: what is taken from them is taken from no task, and no task can take it from them.
+/// Users of the barrier's own sandboxes, so that they and tasks share no limit that the kernel counts by user.
 pub const PROBE_USERS: [u32; 2] = [10_065, 10_066];
-/// Where a container's work lies.
+/// Directory of a container's workspace.
 pub const WORKSPACE: &str = "/workspace";
-/// The agent's home. On the engine's disk where the workspace is, and then its container finds the path as `CAISSON_DISK_HOME`.
+/// The agent's home. If it is on the engine's disk, as the workspace is, the container's environment has its path as `CAISSON_DISK_HOME`.
 pub const HOME: &str = "/home/agent";
-/// In a mirror: a tree that was checked out once, for workspaces that are layers over it.
+/// Directory in a mirror with a checked-out tree, over which workspaces are layered.
 pub const TREE: &str = "tree";
-/// Where a repository's mirror lies in a container (read-only). A container that has one finds the path in its environment as
-/// `CAISSON_MIRROR`.
+/// Mount point of a repository's mirror (read-only); a container that has one also has the path in its environment as `CAISSON_MIRROR`.
 pub const MIRROR: &str = "/mirror";
-/// Where the layer of a layered workspace lies (read-only). Its container finds the directory with what differs from the tree in its
-/// environment as `CAISSON_LAYER`.
+/// Mount point of a layered workspace's layer (read-only); the container's environment has the directory with the differences to the tree
+/// as `CAISSON_LAYER`.
 pub const LAYER: &str = "/layer";
-/// An image's label with the version of its toolchain, which `caisson image build` sets when the tools have run in it.
+/// Label of an image with its toolchain's version, set by `caisson image build` after the tools ran in it.
 pub const TOOLCHAIN_VERSION: &str = "caisson.version";
-/// Where the runner lies in a container (read-only).
+/// Path of the runner in a container (read-only).
 pub const RUNNER: &str = "/opt/caisson/caisson-runner";
 
 /// One request line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Request {
-    /// BrokerAnswer: [`EngineInfo`].
+    /// Answer: [`EngineInfo`].
     Hello {
         /// The client's [`VERSION`].
         version: u32,
     },
-    /// BrokerAnswer: null. A container of that name with the same spec is fine; with another one it is a conflict.
+    /// Answer: null. Creates a container; an existing one of that name is fine with the same spec, and a conflict with another.
     Create(ContainerSpec),
-    /// BrokerAnswer: null. Already running is fine.
+    /// Answer: null. Starts a container; one that runs already is fine.
     Start {
         /// Name of the container, as in [`ContainerSpec::name`].
         name: String,
     },
-    /// BrokerAnswer: null, then the raw stream; an older stream of the same container ends. One that does not run, or is paused,
-    /// is a conflict.
+    /// Answer: null, then the raw stream; an older stream of the same container ends. A container that does not run, or is paused, is a
+    /// conflict.
     Attach {
         /// Name of the container, as in [`ContainerSpec::name`].
         name: String,
     },
-    /// BrokerAnswer: null. Already paused is fine.
+    /// Answer: null. Already paused is fine.
     Pause {
         /// Name of the container, as in [`ContainerSpec::name`].
         name: String,
     },
-    /// BrokerAnswer: null. Not paused is fine.
+    /// Answer: null. Not paused is fine.
     Unpause {
         /// Name of the container, as in [`ContainerSpec::name`].
         name: String,
     },
-    /// BrokerAnswer: null. Kills at once; not running is fine.
+    /// Answer: null. Kills at once; not running is fine.
     Stop {
         /// Name of the container, as in [`ContainerSpec::name`].
         name: String,
     },
-    /// BrokerAnswer: null. Kills and removes the container and its workspace; gone is fine.
+    /// Answer: null. Kills and removes the container and its workspace; gone is fine.
     Remove {
         /// Name of the container, as in [`ContainerSpec::name`].
         name: String,
     },
-    /// BrokerAnswer: [`ContainerInfo`] or null.
+    /// Answer: [`ContainerInfo`] or null.
     Inspect {
         /// Name of the container, as in [`ContainerSpec::name`].
         name: String,
     },
-    /// BrokerAnswer: array of [`ContainerInfo`], this installation's only.
+    /// Answer: array of [`ContainerInfo`], this installation's only.
     List,
-    /// BrokerAnswer: [`ImageInfo`], or null when the engine does not have it.
+    /// Answer: [`ImageInfo`], or null when the engine does not have it.
     Image {
         /// Reference of an image the operator listed, for containers or for the router.
         reference: String,
     },
-    /// BrokerAnswer: [`RouterInfo`]. Holder, subnets, firewall and router exist and run afterwards.
+    /// Answer: [`RouterInfo`]. Holder, subnets, firewall and router exist and run afterwards.
     RouterEnsure(RouterSpec),
-    /// BrokerAnswer: null, then the raw stream of the router.
+    /// Answer: null, then the raw stream of the router.
     RouterAttach,
-    /// BrokerAnswer: null. Starts the router anew beside its holder; networks stay.
+    /// Answer: null. Restarts the router's container; its networks stay.
     RouterRestart,
-    /// BrokerAnswer: null. Kills the router alone: every sandbox reaches nothing until it is ensured again. Not running is fine.
+    /// Answer: null. Kills only the router: no sandbox reaches anything until it is ensured again. Not running is fine.
     RouterStop,
-    /// BrokerAnswer: text. What the runner's probe found for this plan (`protocol::probe::Plan` as JSON) as the router's user in the
-    /// router's network namespace, without the router between; it runs in a container of `image` that is removed at once.
+    /// Answer: text. Runs the runner's probe with this plan (`protocol::probe::Plan` as JSON) as the router's user in the router's network
+    /// namespace, but bypassing the router; its container of `image` is removed at once.
     RouterProbe {
         /// Reference of a container image the operator listed.
         image: String,
         /// The plan as JSON, at most 64 KiB.
         plan: String,
     },
-    /// BrokerAnswer: [`crate::host::Network`], of the machine that the engine runs on. `image` is the router's.
+    /// Answer: [`crate::host::Network`], of the machine that the engine runs on. `image` is the router's.
     Host {
         /// Reference of a router image the operator listed.
         image: String,
     },
-    /// BrokerAnswer: null, then the raw stream of a listener in that machine's network namespace, in the words of [`crate::host`]. It ends
+    /// Answer: null, then the raw stream of a listener in that machine's network namespace, as [`crate::host`] describes. The listener ends
     /// with the stream.
     HostListen {
         /// Reference of a router image the operator listed.
         image: String,
     },
-    /// BrokerAnswer: true when no such mirror is left; false while a container still has it.
+    /// Answer: true when no such mirror is left; false while a container still has it.
     RemoveMirror {
         /// Name of the mirror, as in [`ContainerSpec::mirror`].
         name: String,
     },
-    /// BrokerAnswer: array of the names removed: containers of this installation that `keep` does not list and what they left, and
+    /// Answer: array of the names removed: containers of this installation that `keep` does not list and what they left, and
     /// mirrors that `mirrors` does not list and no container has.
     Reap {
         /// Names of the containers that stay.
@@ -133,15 +132,15 @@ pub enum Request {
     },
 }
 
-/// What a container is for.
+/// Purpose of a container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Purpose {
     /// An agent works in it.
     Task,
-    /// Foreign git objects are checked in it.
+    /// Untrusted git objects are checked in it.
     Quarantine,
-    /// The project's own checks run in it.
+    /// The project's tests run in it, on one commit.
     Verify,
     /// The barrier tests itself in it.
     Probe,
@@ -152,7 +151,7 @@ pub enum Purpose {
 }
 
 impl Purpose {
-    /// The word in labels.
+    /// The word for it in labels.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Task => "task",
@@ -171,7 +170,7 @@ impl Purpose {
     }
 }
 
-/// One sealed container, as asked for.
+/// Everything the broker has to know to create a container.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ContainerSpec {
@@ -187,7 +186,7 @@ pub struct ContainerSpec {
     pub user: u32,
     /// One of the references the operator listed.
     pub image: String,
-    /// Which subnet's network, counted from 0; `None` = no network at all.
+    /// Number of the subnet that it is attached to, counted from 0; `None` = no network.
     #[serde(rename = "berth")]
     pub subnet: Option<u32>,
     /// Memory, processes, processor time and disk space the container may use.
@@ -210,7 +209,7 @@ pub struct ContainerSpec {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ContainerLimits {
-    /// Memory in bytes, swap included (there is none); what lies in memory of workspace, home and /tmp counts too.
+    /// Memory in bytes; there is no swap. Files of workspace, home and `/tmp` that are held in memory count too.
     pub memory_bytes: u64,
     /// Processes and threads.
     pub pids: u64,
@@ -219,11 +218,11 @@ pub struct ContainerLimits {
     /// Size of the workspace in bytes, held in memory; 0 = workspace and home on the engine's disk, bounded by `disk_bytes`,
     /// which the operator may refuse.
     pub workspace_bytes: u64,
-    /// How much workspace and home on disk may take together, in bytes; the runner watches over it. 0 = without end.
+    /// How much workspace and home on disk may take together, in bytes, watched by the runner; 0 = without limit.
     #[serde(default)]
     pub disk_bytes: u64,
-    /// No work begins, and none that grows goes on, in a workspace on a disk with less than this left, or than a fiftieth of it.
-    /// 0 = down to the last byte.
+    /// Free space in bytes that the disk must keep (at least a fiftieth of it): below, no work begins and no growing work goes on; 0 =
+    /// none.
     #[serde(default)]
     pub disk_floor_bytes: u64,
     /// Size in bytes of /tmp and, where the workspace is in memory, of /home/agent.
@@ -247,7 +246,7 @@ impl Default for ContainerLimits {
     }
 }
 
-/// One container, as it stands.
+/// State of one container.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ContainerInfo {
     /// Name the client gave it in [`ContainerSpec::name`], read from its label.
@@ -258,7 +257,7 @@ pub struct ContainerInfo {
     pub task: Option<i64>,
     /// State of its container.
     pub state: ContainerState,
-    /// When it was last started, in the engine's words: another value is another boot. `None` = never started.
+    /// When it was last started, as the engine writes it; a changed value means a restart. `None` = never started.
     pub boot: Option<String>,
     /// Its address in its subnet.
     pub address: Option<String>,
@@ -278,7 +277,7 @@ pub enum ContainerState {
     Exited {
         /// Exit code of process 1 (137 after SIGKILL); -1 when the engine reports none.
         code: i64,
-        /// The best word on it is in the answer to [`Request::Inspect`]; a list doesn't ask the engine twice.
+        /// How it ended, as far as known; only [`Request::Inspect`] asks the engine for the details.
         end: End,
     },
     /// Being removed, or dead.
@@ -289,11 +288,11 @@ pub enum ContainerState {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum End {
-    /// The kernel killed it for lack of memory. (For its children the runner tells.)
+    /// The kernel killed process 1 for lack of memory. (For other processes see the runner's status.)
     Memory,
-    /// Somebody ordered it of the engine.
+    /// Somebody stopped it through the engine.
     Stopped,
-    /// The engine, or the machine, was started anew since.
+    /// The engine or the machine was restarted.
     EngineRestarted,
     /// Nobody is known to have ended it.
     Itself,
@@ -312,15 +311,15 @@ pub struct EngineInfo {
     pub kernel: String,
     /// `1` or `2`.
     pub cgroup: String,
-    /// sha256 of what the engine says of its configuration, hex: runtimes, security options, drivers, versions of its
-    /// parts; and of the broker's runtime and GPUs.
+    /// SHA-256 (hex) of the engine's configuration: runtimes, security options, drivers, versions of its parts, and the broker's runtime
+    /// and GPUs.
     pub daemon: String,
     /// sha256 of the runner that containers get, hex.
     pub runner: String,
-    /// The file it was read from when the broker started.
+    /// Path of the file that the broker read the runner from when it started.
     #[serde(default)]
     pub runner_file: String,
-    /// What it says of itself; `None` = it has no mark.
+    /// The runner's [`Mark`]; `None` = it has none.
     #[serde(default)]
     pub runner_mark: Option<Mark>,
     /// sha256 of the seccomp profile `sealed`, hex.
@@ -347,12 +346,12 @@ pub struct ImageInfo {
     pub id: String,
     /// Bytes.
     pub size: u64,
-    /// Which version of its toolchain it says it has (its label [`TOOLCHAIN_VERSION`]), such as `1.95.0`.
+    /// Version of its toolchain according to its label [`TOOLCHAIN_VERSION`], such as `1.95.0`.
     #[serde(default)]
     pub version: Option<String>,
 }
 
-/// The way out: one holder with its subnets, and the router in its network namespace.
+/// How the network of sandboxes is made: one holder container with the subnets, and the router in its network namespace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RouterSpec {
@@ -364,10 +363,10 @@ pub struct RouterSpec {
     pub pool: Option<String>,
     /// The router's image, one the operator listed.
     pub image: String,
-    /// The name server (`address` or `address:port`) that allowed names are asked of; `None` = this machine's first one
-    /// that is not a loopback address.
+    /// Name server (`address` or `address:port`) that allowed names are resolved by; `None` = this machine's first one that is not a
+    /// loopback address.
     pub upstream: Option<String>,
-    /// IPv4 networks that the router's own firewall refuses besides private and special ones: public addresses of one's own.
+    /// IPv4 networks that the router's own firewall refuses besides private and special ones: public addresses of the operator's own.
     #[serde(default)]
     pub private: Vec<String>,
 }
@@ -380,7 +379,7 @@ pub struct RouterInfo {
     /// The subnets that were asked for, in the order of their numbers.
     #[serde(rename = "berths")]
     pub subnets: Vec<Subnet>,
-    /// When the router was last started; another value is another boot, which denies all until told.
+    /// When the router was last started; a changed value means a restart, after which it denies everything until it gets a policy.
     pub boot: Option<String>,
 }
 
@@ -392,7 +391,7 @@ pub struct Subnet {
     /// `a.b.c.d/28`
     #[serde(rename = "subnet")]
     pub cidr: String,
-    /// The router's address in it: name server and only neighbour.
+    /// The router's address in it: the sandbox's name server and only neighbour.
     pub gateway: String,
 }
 
@@ -406,7 +405,7 @@ pub enum BrokerAnswer<T> {
     Error(Problem),
 }
 
-/// Why not, for a person, and of which kind, for the caller.
+/// Why a request failed: a kind for the caller, a text for a person.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 #[error("{text}")]
 pub struct Problem {
@@ -426,9 +425,9 @@ pub enum ProblemKind {
     Refused,
     /// No such container, image or router.
     NotFound,
-    /// It exists in another shape or state.
+    /// It exists with another configuration or state.
     Conflict,
-    /// The engine failed in a way nobody foresaw.
+    /// An unexpected failure of the engine.
     Engine,
 }
 

@@ -1,16 +1,15 @@
-//! What a replacement does to a text: the runner carries it out, and the bot asks beforehand what it would do to a test.
+//! The effect of replacements on a text; the runner carries them out, and the bot predicts what they do to a test.
 //!
-//! Owns the one meaning of an edit: the exact text first, and where it is not there the only place that is the same but for the white space
-//! at the ends of its lines. Such a place keeps the file's own indentation and ends of lines; where it could be more than one indentation,
-//! nothing is changed. Pure.
+//! Owns the semantics of an edit: the exact text first; if it does not occur, the only place that equals it except for white space at the
+//! ends of lines. Such a place keeps the file's indentation and line ends; if the indentation is ambiguous, nothing is changed. Pure.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The longest text that an edit makes, in bytes: several edits of one call could otherwise multiply it.
+/// The longest text that an edit may produce, in bytes, because several edits of one call could multiply it.
 pub const MOST_TEXT: usize = 16 << 20;
 
-/// Lines of the text times lines of `old`, up to which a place is looked for that differs in white space.
+/// The most comparisons (lines of the text times lines of `old`) for which a place that differs in white space is searched.
 const MOST_COMPARED: usize = 20_000_000;
 
 /// Replaces `old` by `new`: the only occurrence, or with `all` every one.
@@ -18,7 +17,7 @@ const MOST_COMPARED: usize = 20_000_000;
 pub struct Edit {
     /// Text that is replaced; never empty.
     pub old: String,
-    /// Text that stands in its place; must differ from `old`.
+    /// Replacement; must differ from `old`.
     pub new: String,
     /// Whether every occurrence is replaced; otherwise more than one is an error.
     pub all: bool,
@@ -27,15 +26,15 @@ pub struct Edit {
 /// A text after an edit.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Edited {
-    /// All of it.
+    /// The whole text.
     pub text: String,
-    /// Bytes of the text before at which something was replaced, in their order.
+    /// Byte offsets in the text before the edit at which something was replaced, in order.
     pub places: Vec<usize>,
-    /// By how many bytes each of them grew or shrank.
+    /// By how many bytes each place grew or shrank.
     pub grew: isize,
-    /// What was put there.
+    /// The replacement as it was inserted.
     pub new: String,
-    /// Whether white space at the ends of lines was not regarded.
+    /// Whether the place was found only without regard to white space at the ends of lines.
     pub loosely: bool,
 }
 
@@ -48,9 +47,9 @@ pub enum Unmatched {
     Same,
     /// `old` occurs at these bytes, and `all` is not set.
     Several(Vec<usize>),
-    /// The text would be longer than [`MOST_TEXT`], and longer than it is.
+    /// The result would be longer than [`MOST_TEXT`] and longer than the text is.
     TooLong,
-    /// It does not occur, and no place or several are the same but for white space.
+    /// `old` does not occur, and not exactly one place equals it without regard to white space.
     Absent,
 }
 
@@ -106,7 +105,7 @@ fn loosely(text: &str, old: &str, new: &str) -> Option<Edited> {
     let from: usize = lines[..at].iter().map(|line| line.len()).sum();
     let last = found.last()?;
     let own = last.len() - last.trim_end_matches(['\r', '\n']).len();
-    // The end of the last line is replaced where `old` has one, too.
+    // The end of the last line is replaced too if `old` has one.
     let to = from + found.iter().map(|line| line.len()).sum::<usize>() - if old.ends_with('\n') { 0 } else { own };
     let end = if found.iter().any(|line| line.ends_with("\r\n")) { "\r\n" } else { "\n" };
     let mut put = String::new();
@@ -118,7 +117,7 @@ fn loosely(text: &str, old: &str, new: &str) -> Option<Edited> {
             put.push_str(rest.trim_end_matches('\r'));
         }
     }
-    // A file's last line may have no end, which then stays so.
+    // If the file's last line has no end, the result has none either.
     if new.ends_with('\n') && !put.is_empty() && (own > 0 || !old.ends_with('\n')) {
         put.push_str(end);
     }
@@ -131,16 +130,16 @@ fn loosely(text: &str, old: &str, new: &str) -> Option<Edited> {
     (changed != text).then_some(Edited { text: changed, places: vec![from], grew, new: put, loosely: true })
 }
 
-/// How the indentation of an edit becomes the file's.
+/// Maps the indentation of an edit to the file's.
 struct Indents<'a> {
     known: BTreeMap<&'a str, &'a str>,
-    /// What the file has more of in front of each line, or less.
+    /// What each line of the file is indented more, or less.
     more: Option<&'a str>,
     less: Option<&'a str>,
 }
 
 impl<'a> Indents<'a> {
-    /// From pairs of an edit's and the file's; none where one of the edit's would be two of the file's.
+    /// Built from pairs of an edit's and the file's indentation; none if one of the edit's maps to two of the file's.
     fn of(pairs: impl Iterator<Item = (&'a str, &'a str)>) -> Option<Self> {
         let mut known = BTreeMap::new();
         for (edits, files) in pairs {
@@ -158,7 +157,7 @@ impl<'a> Indents<'a> {
         Some(Self { more, less, known })
     }
 
-    /// None where the edit shows no line that is indented so.
+    /// The file's indentation for one of the edit; none if no line of the edit shows it.
     fn turned(&self, indent: &str) -> Option<String> {
         if let Some(files) = self.known.get(indent) {
             return Some((*files).to_owned());
@@ -200,17 +199,17 @@ mod tests {
     #[test]
     fn a_place_with_other_white_space_keeps_the_files_own() {
         let file = "class A:\n    def f(self):\n        return 1\n\n    def g(self):\n        pass\n";
-        // Without the class's indentation, and a line deeper than any in `old`.
+        // Without the class's indentation, and with a line deeper than any in `old`.
         let new = "def f(self):\n    if self:\n        return 2\n    return 1";
         let changed = loose(file, "def f(self):\n    return 1", new).expect("one place");
         assert_eq!(
             changed,
             "class A:\n    def f(self):\n        if self:\n            return 2\n        return 1\n\n    def g(self):\n        pass\n"
         );
-        // With too much of it.
+        // With too much indentation.
         let less = loose("def f():\n    return 1\n", "  def f():\n      return 1\n", "  def f():\n      return 2\n");
         assert_eq!(less.as_deref(), Some("def f():\n    return 2\n"));
-        // Tabs for blanks, and ends of lines.
+        // Tabs for blanks, and other line ends.
         assert_eq!(
             loose("if x {\n\ty()\n}\n", "if x {\n  y()\n}", "if x {\n  z()\n}").as_deref(),
             Some("if x {\n\tz()\n}\n")
@@ -220,7 +219,7 @@ mod tests {
             Some("a\r\n  x\r\n  y\r\nc\r\n")
         );
         assert_eq!(loose("a = 1  \nb = 2\n", "a = 1\nb = 2", "a = 3\nb = 2").as_deref(), Some("a = 3\nb = 2\n"));
-        // Lines are taken away, and the last line has no end.
+        // Lines are removed, and the last line has no end.
         assert_eq!(loose("  a\n  b\n", "   a\n", "").as_deref(), Some("  b\n"));
         assert_eq!(loose("x\n  b", "    b\n", "    c\n").as_deref(), Some("x\n  c"));
     }
@@ -239,11 +238,11 @@ mod tests {
         for (text, old, new) in [
             // Two places.
             ("  a = 1\n\ta = 1\n", "    a = 1\n", "    a = 2\n"),
-            // One indentation of the edit is two of the file's.
+            // One indentation of the edit maps to two of the file.
             ("  a\n    b\n", "a\nb", "a\nc"),
             // A level that the edit does not show: three blanks, where two became a tab.
             ("if x {\n\ty()\n}\n", "if x {\n  y()\n}", "if x {\n   z()\n}"),
-            // A part of a line, words, nothing but white space.
+            // A part of a line, spaces inside a line, nothing but white space.
             ("x = f(a,\n      b)\n", "f(a,\n  b)", "g()"),
             ("fn  main() {\n", "fn main() {", "fn x() {"),
             ("a\n\n\nb\n", " \n \n", "x"),

@@ -1,19 +1,19 @@
-//! Frames that find their own beginning again.
+//! Frames whose beginning can be found again after damage.
 //!
-//! A frame is `COBS(payload ++ CRC-32 of the payload, little endian) ++ 0x00`. The zero byte occurs nowhere else, so whoever
-//! joins in the middle (a host that attaches again, after another died half-way through a write) skips to the next zero and
-//! is in step. A damaged or too long frame is reported and skipped; it never takes its neighbours with it.
+//! A frame is `COBS(payload ++ CRC-32 of the payload, little endian) ++ 0x00`. The zero byte occurs nowhere else, so a reader that starts
+//! in the middle (a host that attaches after another died while writing) skips to the next zero. A damaged or too long frame is reported
+//! and skipped without affecting its neighbours.
 //!
 //! Memory is bounded: the decoder holds at most one frame of the size it was made for.
-//! An empty frame (two zeros in a row) means nothing and is no error: a writer may send one zero to end what another began.
+//! An empty frame (two zeros in a row) is no error: a writer may send a zero to end what another began.
 
 use bytes::Bytes;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Bytes that the check sum adds to a payload.
+/// Bytes that the checksum adds to a payload.
 const CHECK: usize = 4;
-/// Bytes in front of a message's head that say how long the head is.
+/// Bytes before a message's head that hold its length.
 const HEAD_LEN: usize = 4;
 
 /// Why a frame was skipped, or a message could not be read.
@@ -35,7 +35,7 @@ pub enum BadFrame {
     Malformed(String),
 }
 
-/// Bytes on the wire for `payload` bytes of payload, delimiter included, at most.
+/// The most bytes that a payload of this length takes as a frame, delimiter included.
 const fn encoded_len(payload: usize) -> usize {
     let body = payload + CHECK;
     body + body / 254 + 2
@@ -53,17 +53,17 @@ pub fn encode(payload: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Takes bytes as they come and hands out whole payloads.
+/// Collects bytes and returns whole payloads.
 #[derive(Debug)]
 pub struct Decoder {
     buffer: Vec<u8>,
     max: usize,
-    /// The frame that is being read was too long already: wait for its end.
+    /// The frame that is being read is already too long, so the rest up to its delimiter is skipped.
     skipping: bool,
 }
 
 impl Decoder {
-    /// `max`: the longest payload that is accepted, in bytes.
+    /// A decoder of payloads of at most `max` bytes.
     pub fn new(max: usize) -> Self {
         Self { buffer: Vec::new(), max, skipping: false }
     }
@@ -93,7 +93,7 @@ impl Decoder {
         if self.skipping {
             return;
         }
-        // The delimiter never enters the buffer, hence the one byte less.
+        // The delimiter never enters the buffer, hence one byte less.
         if self.buffer.len() + part.len() > encoded_len(self.max) - 1 {
             self.buffer = Vec::new();
             self.skipping = true;

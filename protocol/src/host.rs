@@ -1,8 +1,8 @@
-//! What the container in this machine's own network namespace says: `caisson-router host report`, and `host listen`.
+//! Output of the container in this machine's own network namespace: `caisson-router host report` and `host listen`.
 //!
-//! Both begin with one JSON line, [`Network`]. `listen` then opens its port to everybody, and writes a line for whoever was heard
-//! ([`HEARD`]). A line on its standard input asks for a control of its own; [`TOLD`] follows when that was heard too, behind
-//! everything that came before it. Router: `router/src/host/`. Reader: `src/barrier/ear.rs`, `broker/src/router/host.rs`.
+//! Both begin with one JSON line, [`Network`]. `listen` then listens on a port and writes a line for each peer that it receives from
+//! ([`HEARD`]). For a line on its standard input it sends itself a control datagram and opens a control connection; [`TOLD`] follows once
+//! both arrived, after everything received before. Router: `router/src/host/`. Reader: `src/barrier/ear.rs`, `broker/src/router/host.rs`.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -11,27 +11,27 @@ use serde::{Deserialize, Serialize};
 
 use crate::router::Net;
 
-/// How a line begins that names whose bytes or connection came in.
+/// Beginning of a line that names the peer of received bytes or of a connection.
 pub const HEARD: &str = "heard ";
-/// The line after a control.
+/// The line after a control arrived.
 pub const TOLD: &str = "told";
-/// The word when the table stands, as it is wanted now.
+/// Written when the firewall's table is installed as wanted.
 pub const FENCED: &str = "fenced";
-/// The word when there is none any more.
+/// Written when the firewall's table is removed.
 pub const UNFENCED: &str = "unfenced";
 
-/// This machine's network as its own namespace shows it.
+/// The network of the machine, as its own namespace shows it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Network {
-    /// Its addresses, without loopback and those of one link.
+    /// Its addresses, without loopback and link-local ones.
     pub addresses: Vec<IpAddr>,
-    /// IPv4 networks it has a route to in its main table, each with the interface; default routes aside.
+    /// IPv4 networks with a route in its main table, each with the interface; without default routes.
     pub routes: Vec<(Net, String)>,
-    /// `rp_filter` as the kernel applies it (the larger of `all` and its own), of each bridge that was asked about: by its interface,
-    /// in a broker's answer by its network's name.
+    /// `rp_filter` as the kernel applies it (the larger of `all` and the interface's), for each bridge asked about: by interface, in a
+    /// broker's answer by the network's name.
     pub rp_filter: BTreeMap<String, u8>,
-    /// Where `listen` listens, TCP and UDP.
+    /// Port that `listen` listens on, TCP and UDP.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub port: Option<u16>,
 }

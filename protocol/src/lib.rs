@@ -1,7 +1,7 @@
-//! The wire: what the host says to the runner, the router and the broker, and how it is framed.
+//! The protocols between the host and the runner, the router and the broker, and their framing.
 //!
-//! Owns the types and the framing. Must not do I/O nor know tokio: whoever reads or writes bytes brings its own.
-//! Framing tests stand in `frame.rs`, properties in `tests/frames.rs`.
+//! Owns the types and the framing. Must not do I/O nor depend on tokio.
+//! Tests of the framing: `frame.rs`, and properties in `tests/frames.rs`.
 
 pub mod broker;
 pub mod edit;

@@ -1,24 +1,24 @@
-//! How a result tells of mistakes in what was just written.
+//! How a write's result reports syntax mistakes in what was written.
 //!
-//! The runner appends them to the text of a successful write; the host finds them there. Like the rest of that text they are words of the
-//! sandbox: shown and handed on, never believed. Tests: below.
+//! The runner appends them to the text of a successful write, and the host parses them there. Like the rest of that text they come from the
+//! sandbox and are untrusted. Tests: below.
 
-/// Stands before the mistakes in a result's text, as a line of its own.
+/// Line before the mistakes in a result's text.
 pub const HEAD: &str = "mistakes in what was written (nothing has run yet):";
-/// Most mistakes that are told of one write.
+/// The most mistakes that are reported for one write.
 pub const MOST: usize = 5;
 
-/// The mistakes in the text of a write's result: for each its place and what it is, `a.py:3: syntax error near …`, then the lines around
-/// it, each with its number and the one that is meant with a `>`.
+/// The mistakes in the text of a write's result: for each its place and description, `a.py:3: syntax error near …`, then the numbered lines
+/// around it, the faulty one with a `>`.
 pub fn findings(text: &str) -> Option<&str> {
     let begin = if text.starts_with(HEAD) { 0 } else { text.find(&format!("\n{HEAD}\n"))? + 1 };
     let found = text[begin + HEAD.len()..].trim_end();
     found.strip_prefix('\n').filter(|found| !found.is_empty())
 }
 
-/// Place and mistake of each, without the lines around.
+/// Place and description of each mistake, without the lines around it.
 pub fn places(findings: &str) -> impl Iterator<Item = &str> {
-    // Lines of a file stand behind their number and a tab.
+    // A quoted line of the file begins with its number and a tab.
     findings.lines().filter(|line| {
         !line.trim_start_matches(['>', ' ']).trim_start_matches(|c: char| c.is_ascii_digit()).starts_with('\t')
     })

@@ -1,17 +1,17 @@
-//! What a picture is by its own bytes: its form and how large it is.
+//! Format and size of a picture, read from its first bytes.
 //!
-//! Owns: the first bytes of the four forms that models take. Must not: decode a picture, or believe a name.
-//! Shapes: PNG (w3.org/TR/png, 5.2 and 11.2.1), GIF 89a (w3.org/Graphics/GIF/spec-gif89a.txt, 17 and 18), JPEG (ITU-T T.81, B.1 and B.2.2), WebP
-//! (RFC 9649, 2.4 to 2.7). Tests: below.
+//! Owns the headers of the four formats that models accept. Must not decode a picture, nor trust a file name.
+//! Formats: PNG (w3.org/TR/png, 5.2 and 11.2.1), GIF 89a (w3.org/Graphics/GIF/spec-gif89a.txt, 17 and 18), JPEG (ITU-T T.81, B.1 and
+//! B.2.2), WebP (RFC 9649, 2.4 to 2.7). Tests: below.
 
 use serde::{Deserialize, Serialize};
 
-/// Longest picture that a model is shown, in bytes: base64 of it stays below the 5 MB that Anthropic takes.
+/// Longest picture that a model is shown, in bytes; as base64 it stays below Anthropic's limit of 5 MB.
 pub const MOST_BYTES: u64 = 3 << 20;
-/// The most pixels of one side; above that Anthropic refuses a request.
+/// The most pixels per side; Anthropic refuses larger pictures.
 pub const MOST_SIDE: u32 = 8000;
 
-/// The form of a picture.
+/// Format of a picture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Form {
@@ -36,7 +36,7 @@ impl Form {
         }
     }
 
-    /// How people call it.
+    /// Its name for people.
     pub const fn name(self) -> &'static str {
         match self {
             Form::Png => "PNG",
@@ -47,18 +47,18 @@ impl Form {
     }
 }
 
-/// What a picture's first bytes say; nothing says that the rest can be decoded.
+/// Format and size of a picture, read from its header; the rest may still be undecodable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seen {
-    /// Its form.
+    /// Its format.
     pub form: Form,
-    /// Pixels from left to right, above 0.
+    /// Width in pixels, above 0.
     pub width: u32,
-    /// Pixels from top to bottom, above 0.
+    /// Height in pixels, above 0.
     pub height: u32,
 }
 
-/// What these bytes are; none where they are no picture of a known form, or say no size.
+/// Format and size of these bytes; none if they are no picture of a known format or hold no size.
 pub fn recognise(bytes: &[u8]) -> Option<Seen> {
     let (form, size) = if bytes.starts_with(b"\x89PNG\r\n\x1a\n") {
         (Form::Png, png(bytes))
@@ -75,22 +75,22 @@ pub fn recognise(bytes: &[u8]) -> Option<Seen> {
     Some(Seen { form, width, height })
 }
 
-/// A number of so many bytes, the lowest first.
+/// A little-endian number of `count` bytes.
 fn little(bytes: &[u8], at: usize, count: usize) -> Option<u32> {
     Some(bytes.get(at..at + count)?.iter().rev().fold(0, |sum, byte| sum << 8 | u32::from(*byte)))
 }
 
-/// A number of so many bytes, the highest first.
+/// A big-endian number of `count` bytes.
 fn big(bytes: &[u8], at: usize, count: usize) -> Option<u32> {
     Some(bytes.get(at..at + count)?.iter().fold(0, |sum, byte| sum << 8 | u32::from(*byte)))
 }
 
-/// The header comes first.
+/// The header chunk comes first.
 fn png(bytes: &[u8]) -> Option<(u32, u32)> {
     (bytes.get(12..16)? == b"IHDR").then(|| big(bytes, 16, 4).zip(big(bytes, 20, 4)))?
 }
 
-/// The first frame header says the size; what stands before it are segments that say their lengths.
+/// The first frame header has the size; the segments before it have their lengths.
 fn jpeg(bytes: &[u8]) -> Option<(u32, u32)> {
     let mut at = 2;
     loop {
@@ -99,15 +99,15 @@ fn jpeg(bytes: &[u8]) -> Option<(u32, u32)> {
         }
         let marker = *bytes.get(at + 1)?;
         match marker {
-            // Filling before a marker.
+            // Padding before a marker.
             0xff => at += 1,
-            // Without a length: TEM and restarts.
+            // Markers without a length: TEM and restarts.
             0x01 | 0xd0..=0xd7 => at += 2,
-            // Frame headers, without DHT, JPG and DAC, which lie between them.
+            // Frame headers; DHT, JPG and DAC have markers in the same range.
             0xc0..=0xcf if !matches!(marker, 0xc4 | 0xc8 | 0xcc) => {
                 return big(bytes, at + 7, 2).zip(big(bytes, at + 5, 2));
             }
-            // An end or the picture's own bytes before any frame header.
+            // The picture's end or its data before any frame header.
             0x00 | 0xd8..=0xda => return None,
             _ => {
                 let length = big(bytes, at + 2, 2)? as usize;
@@ -122,11 +122,11 @@ fn jpeg(bytes: &[u8]) -> Option<(u32, u32)> {
 
 fn webp(bytes: &[u8]) -> Option<(u32, u32)> {
     match bytes.get(12..16)? {
-        // Behind the frame's tag and its start code; the two upper bits scale.
+        // The size follows the frame tag and the start code; the two upper bits are scaling.
         b"VP8 " if bytes.get(23..26)? == [0x9d, 0x01, 0x2a] => {
             Some((little(bytes, 26, 2)? & 0x3fff, little(bytes, 28, 2)? & 0x3fff))
         }
-        // Behind a signature of one byte: two numbers of 14 bits, each less one.
+        // A signature of one byte, then width and height, each 14 bits less one.
         b"VP8L" if *bytes.get(20)? == 0x2f => {
             let bits = little(bytes, 21, 4)?;
             Some(((bits & 0x3fff) + 1, (bits >> 14 & 0x3fff) + 1))

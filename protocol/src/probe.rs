@@ -1,43 +1,43 @@
-//! What the barrier's self-test has a runner try inside a sandbox, and what it writes back.
+//! What the barrier's self-test has a runner try inside a sandbox, and the findings.
 //!
-//! `caisson-runner probe try <plan>`: the plan is one JSON argument, the answer one JSON line for each finding. The runner
-//! judges nothing: it says what the kernel said. Runner: `runner/src/probe/`. Judge: `src/barrier/`.
+//! `caisson-runner probe try <plan>`: the plan is one JSON argument, the output one JSON line per finding. The runner only reports what the
+//! kernel answered. Runner: `runner/src/probe/`. Judge: `src/barrier/`.
 
 use std::net::{SocketAddr, SocketAddrV4};
 
 use serde::{Deserialize, Serialize};
 
-/// A call, an opening or a connection that succeeded.
+/// A call, an open or a connection succeeded.
 pub const OPEN: &str = "OPEN";
-/// A datagram left, as far as its sender knows.
+/// A datagram was sent, as far as the sender knows.
 pub const SENT: &str = "sent";
-/// A datagram was refused by the sender's own kernel.
+/// The sender's own kernel refused a datagram.
 pub const NOT_SENT: &str = "not sent";
-/// A question that nobody answered in time.
+/// Nobody answered in time.
 pub const NO_ANSWER: &str = "no answer";
-/// The two halves of the words every planted secret begins with; apart, so that no program and no plan holds them whole.
+/// The two halves of the text that every planted secret begins with, kept apart so that no program and no plan contains the whole.
 pub const CANARY: [&str; 2] = ["caisson-plan", "ted-secret-"];
 
 /// What one run of the probe tries; the default tries nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Plan {
-    /// Everything that needs nobody outside: process, kernel, files, limits, environment.
+    /// Whether to run all checks that need nothing outside: process, kernel, files, limits, environment.
     pub standing: bool,
-    /// Of these, interfaces and routes alone.
+    /// Whether to run only those of interfaces and routes.
     pub network: bool,
     /// Addresses that are tried, in the order of their findings.
     pub reach: Vec<Reach>,
-    /// Datagrams that are sent past the sandbox's routes.
+    /// Datagrams that are sent without using the sandbox's routes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub casts: Vec<Cast>,
     /// Names that are asked of the sandbox's resolver.
     pub look_ups: Vec<LookUp>,
     /// Connections that are made, with the bytes to send on each.
     pub talks: Vec<Talk>,
-    /// Words that nothing of the sandbox's surroundings may hold: names of other sandboxes.
+    /// Words that must not appear in the sandbox's surroundings, such as names of other sandboxes.
     pub words: Vec<String>,
-    /// Files whose sizes are told, with the processes that run.
+    /// Files whose sizes are reported, together with the running processes.
     pub sizes: Vec<String>,
 }
 
@@ -47,34 +47,34 @@ pub struct Plan {
 pub struct Reach {
     /// Number of the barrier's check that the finding belongs to.
     pub check: u8,
-    /// Otherwise TCP.
+    /// Whether UDP is tried; otherwise TCP.
     pub udp: bool,
     /// Address and port that are tried.
     pub to: SocketAddr,
 }
 
 impl Reach {
-    /// How the finding is called.
+    /// Name of the finding.
     pub fn what(&self) -> String {
         format!("{} {}", if self.udp { "udp" } else { "tcp" }, self.to)
     }
 }
 
-/// A datagram past the sandbox's routes: from each of its interfaces straight to whoever is on the same wire, and once as the kernel
-/// likes. Only a listener can tell whether it arrived.
+/// A datagram that does not use the sandbox's routes: sent from each interface directly to the neighbours on its link, and once on the
+/// interface that the kernel picks. Only a listener can tell whether it arrived.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cast {
     /// Number of the barrier's check that the finding belongs to.
     pub check: u8,
-    /// What lets the datagram leave without a route.
+    /// Socket option or flag that lets the datagram leave without a route.
     pub by: By,
     /// Address and UDP port the datagram is sent to.
     pub to: SocketAddrV4,
 }
 
 impl Cast {
-    /// How the finding is called.
+    /// Name of the finding.
     pub fn what(&self) -> String {
         let by = match self.by {
             By::Group => "to a group",
@@ -86,11 +86,11 @@ impl Cast {
     }
 }
 
-/// What lets it leave without a route.
+/// Socket option or flag that lets a datagram leave without a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum By {
-    /// It goes to a group of hosts, which needs no route.
+    /// It goes to a multicast group, which needs no route.
     Group,
     /// `SO_BROADCAST` is set, as the kernel requires for a broadcast address.
     Broadcast,
@@ -106,41 +106,40 @@ pub enum By {
 pub struct LookUp {
     /// Number of the barrier's check that the finding belongs to.
     pub check: u8,
-    /// How the finding is called.
+    /// Name of the finding.
     pub what: String,
     /// Host name to look up; with `reverse` a name below `in-addr.arpa`.
     pub name: String,
-    /// The name of an address (`4.3.2.1.in-addr.arpa`) instead of the address of a name.
+    /// Whether the name of an address (`4.3.2.1.in-addr.arpa`) is asked for instead of the address of a name.
     pub reverse: bool,
 }
 
-/// A name that is connected to, what is said there, and how long an answer is waited for.
+/// A TCP connection to a name, the bytes sent on it, and the time to wait for an answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Talk {
     /// Number of the barrier's check that the finding belongs to.
     pub check: u8,
-    /// How the finding is called.
+    /// Name of the finding.
     pub what: String,
     /// A name, or an address.
     pub host: String,
     /// TCP port.
     pub port: u16,
-    /// Bytes that are sent once the connection stands.
+    /// Bytes that are sent once connected.
     pub say: Vec<u8>,
-    /// Milliseconds that the look-up, the connection and the answer may take, each counted anew.
+    /// Milliseconds allowed for look-up, connection and answer, each counted separately.
     pub wait_ms: u64,
 }
 
-/// What was seen, in the words of the side that looked.
+/// Result of one thing that was tried.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
-    /// The number of the check it belongs to.
+    /// Number of the barrier's check that it belongs to.
     pub check: u8,
-    /// What was tried, as the plan calls it, or the runner if no plan does.
+    /// What was tried: the name from the plan, or else the runner's.
     pub what: String,
-    /// What came of it: a value that was read, a word such as [`OPEN`] or `refused`, an error's name, an HTTP status or
-    /// a TLS alert.
+    /// What came of it: a value that was read, a word such as [`OPEN`] or `refused`, an error's name, an HTTP status or a TLS alert.
     pub seen: String,
 }
 

@@ -1,7 +1,7 @@
-//! What the host and the router say to each other, and the policy both judge by.
+//! The protocol between the host and the router, and the policy by which both judge names.
 //!
-//! Frames are [`crate::frame`]'s with a JSON head and no body, over the router's stdin (to it) and stdout (from it).
-//! The host sends `Hello` first; a router denies everything until it got a `Policy` and a subnet's `Grant`.
+//! Frames are those of [`crate::frame`] with a JSON head and no body, over the router's stdin (orders) and stdout (answers).
+//! The host sends `Hello` first; a router denies everything until it has a `Policy` and a subnet's `Grant`.
 //! This module must not do I/O. Tests: `rule.rs`, `net.rs`, and at the end of this file.
 
 mod net;
@@ -16,19 +16,19 @@ pub use rule::{Rule, RuleError, check_name, public_suffix};
 
 /// Version of this protocol; a router refuses a `Hello` with another one.
 pub const VERSION: u32 = 1;
-/// In an operator's list of rules: what follows names a preset, filled from the configuration of the operator's own tools.
+/// Prefix of an entry in an operator's list of rules that names a preset, filled from the configuration of the operator's own tools.
 pub const PRESET: &str = "preset:";
-/// New connections at once that the firewall lets through from one subnet: above any cap, so that the cap gives the reason.
+/// The most new connections at once from one subnet that the firewall lets through; above any cap, so that the cap gives the reason.
 pub const SUBNET_CONNECTIONS: u32 = 1024;
 /// The largest message either side accepts, in bytes.
 pub const MAX_PAYLOAD: usize = 1 << 20;
 
-/// Orders of the host to the router.
+/// Messages of the host to the router.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ToRouter {
-    /// Begins a control connection. Subnets that aren't in `keep` are closed at once.
-    /// The answer repeats the nonce: whatever came before it was meant for another host.
+    /// Begins a control connection and closes all subnets that are not in `keep`. The answer repeats the nonce; anything before it was
+    /// meant for another host.
     Hello {
         /// The host's [`VERSION`].
         version: u32,
@@ -37,14 +37,14 @@ pub enum ToRouter {
         /// Numbers of the subnets that stay open.
         keep: Vec<u32>,
     },
-    /// What holds for every subnet; a generation at or below the current one is refused.
+    /// Sets the rules for every subnet; a generation at or below the current one is refused.
     Policy {
         /// Number of this policy, counted up by the host.
         generation: u64,
         /// The policy, which replaces the one before.
         policy: Policy,
     },
-    /// Replaces what one subnet may do (and opens it). Answered by `Granted` with the same serial.
+    /// Replaces the rules of one subnet and opens it. Answered by `Granted` with the same serial.
     Grant {
         /// Number of the subnet, counted from 0.
         #[serde(rename = "berth")]
@@ -54,30 +54,30 @@ pub enum ToRouter {
         /// The subnet's own rules, judged after those of the policy.
         rules: Vec<Rule>,
     },
-    /// Cuts the subnet's connections, forgets its names, denies all. Answered by `Closed`.
+    /// Cuts the subnet's connections, forgets its names and denies everything. Answered by `Closed`.
     Close {
         /// Number of the subnet, counted from 0.
         #[serde(rename = "berth")]
         subnet: u32,
     },
-    /// Send log entries after this number, then every new one.
+    /// Asks for the log entries after this number, then for every new one.
     Log {
         /// Number of the last entry that the host has; 0, or more than the router's newest, sends all that are kept.
         after: u64,
     },
 }
 
-/// Answers and log entries of the router to the host.
+/// Messages of the router to the host.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum FromRouter {
-    /// `boot` is random per start: log numbers and grants of another boot mean nothing.
+    /// Answers `Hello`.
     Hello {
         /// The router's [`VERSION`].
         version: u32,
         /// The nonce of the `Hello` that this answers.
         nonce: u64,
-        /// Id of this start of the router: 16 random bytes in hexadecimal.
+        /// Id of this start of the router, 16 random bytes in hexadecimal; log numbers and grants of another start are void.
         boot: String,
         /// Generation of the policy in force; 0 = none came since the start.
         generation: u64,
@@ -103,82 +103,80 @@ pub enum FromRouter {
     },
     /// One entry of the log; none is sent before [`ToRouter::Log`] asks for them.
     Entry(LogEntry),
-    /// A message that was not obeyed; nothing was opened by it.
+    /// A message was not obeyed; it opened nothing.
     Failed {
         /// Why it was not obeyed, for a person.
         reason: String,
     },
 }
 
-/// What became of a look-up or a connection.
+/// Result of a look-up or a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// The rules allowed it and nothing refused it later, though either side may have broken it off.
+    /// The rules allowed it and no later check refused it, even if either side broke it off.
     Allowed,
-    /// Refused by a rule, a cap or a check of what was said, or cut when it was no longer allowed or reached its byte
-    /// cap.
+    /// Refused by a rule, a cap or a check of the traffic, or cut off later because it was no longer allowed or reached its byte cap.
     Denied,
     /// Allowed, but the other side couldn't be resolved or reached.
     Failed,
 }
 
-/// One connection, one denied name, or (`count` above 1) many alike.
+/// One connection, one denied name, or several similar ones (`count` above 1).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LogEntry {
-    /// Counts from 1 within one boot; gaps are entries that the ring had to drop.
+    /// Number of the entry, counted from 1 in one start of the router; a gap means entries that the ring buffer dropped.
     pub seq: u64,
     /// Unix milliseconds.
     pub ts: i64,
     /// Number of the subnet it came from.
     #[serde(rename = "berth")]
     pub subnet: u32,
-    /// What became of it.
+    /// What the router decided.
     pub verdict: Verdict,
-    /// The rule that decided, as written.
+    /// The rule that decided, as written; none if no rule matched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
-    /// Why that rule stands.
+    /// Reason of that rule.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub because: Option<String>,
     /// The name asked for; empty when none could be told (a direct address, or many names in one entry).
     pub host: String,
-    /// 0 for a look-up.
+    /// TCP port; 0 for a look-up.
     pub port: u16,
-    /// The name inside TLS or in the Host header, where it was seen. Untrusted text.
+    /// The name inside TLS or in the Host header, where it was seen. Untrusted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sni: Option<String>,
-    /// Address that was connected to, or the last one that was tried or refused; `None` = none, or many events in one
-    /// entry.
+    /// Address that was connected to, or the last one that was tried or refused; `None` = none, or several events in one entry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ip: Option<Ipv4Addr>,
-    /// Bytes from the sandbox, and to it.
+    /// Bytes from the sandbox.
     pub up: u64,
     /// Bytes to the sandbox.
     pub down: u64,
-    /// From its beginning to this line; of many alike, from the first one's end.
+    /// Milliseconds from its beginning to this entry; for several events, from the end of the first.
     pub ms: u64,
-    /// Why it was refused, failed or broke off; empty if it ended in order.
+    /// Why it was refused, failed or broke off; empty if it ended normally.
     pub reason: String,
     /// How many events this entry stands for, at least 1.
     pub count: u64,
 }
 
-/// What holds for every subnet. Order: `deny`, then `allow`, then the subnet's own rules.
+/// The rules for every subnet, judged in the order `deny`, `allow`, the subnet's own rules.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Policy {
     /// The operator's refusals, judged before all other rules; a rule without a port refuses every port.
     pub deny: Vec<Rule>,
-    /// The operator's own, for every granted subnet.
+    /// The operator's rules for every open subnet.
     pub allow: Vec<Rule>,
-    /// Refused after resolving, besides [`SPECIAL`] and what the router was started with.
+    /// Networks that are refused after resolving, besides [`SPECIAL`] and those the router was started with.
     pub private: Vec<Net>,
     /// Limits for each subnet.
     pub caps: Caps,
-    /// Byte caps for single hosts (the rule's own spelling), instead of those in `caps`.
+    /// Byte caps for single rules, in place of those in `caps`.
     pub host_caps: Vec<HostCap>,
-    /// Refuse TLS whose hello may hide another name (ECH). Browsers send such a hello always, as noise.
+    /// Whether to refuse TLS whose ClientHello may encrypt another name (ECH). Browsers always send such a hello, with random content.
     pub refuse_ech: bool,
 }
 
@@ -188,11 +186,11 @@ pub struct Policy {
 pub struct Caps {
     /// Connections open at once.
     pub connections: u32,
-    /// Names held at once.
+    /// Names resolved and remembered at once.
     pub names: u32,
-    /// Names under wildcards that may be new within a minute: each leaks one label to its owner's name server.
+    /// New names under wildcards per minute; each name carries one label of data to the name server of its owner.
     pub wildcard_names_per_minute: u32,
-    /// Bytes for each rule since the subnet was opened, from the sandbox and to it.
+    /// Bytes from the sandbox for each rule since the subnet was opened.
     pub up: u64,
     /// Bytes to the sandbox for each rule since the subnet was opened.
     pub down: u64,
@@ -215,22 +213,22 @@ pub struct HostCap {
     pub down: u64,
 }
 
-/// What the policy says about a name or a connection.
+/// The policy's decision about a name or a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision<'a> {
-    /// It may, by this rule.
+    /// Allowed, by this rule.
     Allow(&'a Rule),
-    /// It may not.
+    /// Not allowed.
     Deny {
         /// The rule of the deny list that refused; `None` = no rule allows it.
         rule: Option<&'a Rule>,
-        /// Why, in the words of the log.
+        /// Why, as it appears in the log.
         reason: &'static str,
     },
 }
 
 impl Policy {
-    /// May this subnet (with its own `granted` rules) connect to the name at the port?
+    /// Whether this subnet, with its own `granted` rules, may connect to the name at the port.
     #[must_use]
     pub fn judge<'a>(&'a self, granted: &'a [Rule], name: &str, port: u16) -> Decision<'a> {
         if let Some(rule) = self.deny.iter().find(|rule| rule.denies(name, port)) {
@@ -243,7 +241,7 @@ impl Policy {
         }
     }
 
-    /// May the name be looked up: is there a port at which [`Policy::judge`] would allow it?
+    /// Whether the name may be looked up: [`Policy::judge`] would allow it at some port.
     #[must_use]
     pub fn judge_name<'a>(&'a self, granted: &'a [Rule], name: &str) -> Decision<'a> {
         if let Some(rule) = self.deny.iter().find(|rule| rule.port.is_none() && rule.covers(name)) {
@@ -255,13 +253,13 @@ impl Policy {
         }
     }
 
-    /// An exact rule is preferred to a wildcard, so that only names which need one count as wildcard names.
+    /// An exact rule is preferred to a wildcard, so that only names that need a wildcard count against its limit.
     fn named<'a>(&'a self, granted: &'a [Rule], name: &str) -> Option<&'a Rule> {
         let all = || self.allow.iter().chain(granted).filter(|rule| rule.covers(name));
         all().find(|rule| !rule.is_wildcard()).or_else(|| all().next())
     }
 
-    /// The byte caps (up, down) for what one rule lets through.
+    /// The byte caps (up, down) that apply to one rule.
     #[must_use]
     pub fn bytes_for(&self, rule: &str) -> (u64, u64) {
         let own = self.host_caps.iter().find(|cap| cap.rule == rule);

@@ -1,12 +1,12 @@
-//! What the host and the runner (PID 1 of a sandbox) say to each other.
+//! The protocol between the host and the runner (PID 1 of a sandbox).
 //!
-//! Frames as in `frame`, each a `Message<Order>` on the way in and a `Message<FromRunner>` on the way out, over any byte stream;
-//! with Docker it is the container's own stdin and stdout. Facts that shaped it, all tried on Engine 20.10:
+//! Frames as in `frame`, each a `Message<Order>` to the runner and a `Message<FromRunner>` from it, over any byte stream; with Docker that
+//! is the container's stdin and stdout. Behaviour of Docker 20.10 that shaped the protocol:
 //! * a half-written frame stays in the runner's stdin and the next host's bytes continue it, so an attach begins with a zero byte;
-//! * two attached hosts both write and both read everything, so every order carries its host's epoch and every answer that is
-//!   meant for one of them too; the runner obeys the highest epoch it ever saw;
+//! * two attached hosts both write and both read everything, so every order carries its host's epoch, and so does every answer
+//!   that is meant for one of them; the runner obeys the highest epoch it ever saw;
 //! * output sent while nobody is attached is lost, so a result is kept until it is acknowledged, and a request whose bytes
-//!   streamed does not survive the connection it was made on.
+//!   stream does not survive the connection it was made on.
 
 use serde::{Deserialize, Serialize};
 
@@ -19,15 +19,15 @@ macro_rules! version {
     };
 }
 
-/// Version of this page. Both sides say theirs first; a different one is refused. Rises with every change that an older runner would not read: a frame
-/// that it cannot read it skips without a word.
+/// Version of this protocol; each side sends its own first and refuses another one. It rises with every change that an older runner could
+/// not read, because a runner skips unreadable frames silently.
 pub const VERSION: u32 = version!();
-/// One word for the sources that this crate, the runner and the `locate` in it were built from.
+/// Hash over the sources of this crate, the runner and its `locate`.
 pub const BUILD: &str = env!("CAISSON_RUNNER_BUILD");
-/// Stands in the runner's binary, so that an outdated one is known before it is started.
+/// Text in the runner's binary by which an outdated runner is recognised before it is started.
 pub const MARK: &str = concat!("caisson-runner protocol=", version!(), " build=", env!("CAISSON_RUNNER_BUILD"), ";");
 
-/// What a runner's binary says of itself.
+/// Version and build of a runner, as its binary contains them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mark {
     /// Its [`VERSION`].
@@ -37,7 +37,7 @@ pub struct Mark {
 }
 
 impl Mark {
-    /// The mark of the runner that fits this side.
+    /// The mark of a runner that fits this host.
     pub fn own() -> Mark {
         Mark { version: VERSION, build: BUILD.to_owned() }
     }
@@ -60,32 +60,33 @@ impl Mark {
 pub const MAX_PAYLOAD: usize = 1 << 20;
 /// Longest body of an `Input` or `Output`, in bytes.
 pub const CHUNK: usize = 256 << 10;
-/// Bytes of one stream that may be under way: sent and not yet reported as `Taken`.
+/// The most bytes of one stream that are sent and not yet reported as `Taken`.
 pub const WINDOW: u64 = 1 << 20;
-/// Longest `Outcome::text`, in bytes, whatever `Limits::output_bytes` says. (JSON may write a byte as six: it still fits a frame.)
+/// Longest `Outcome::text`, in bytes, whatever `Limits::output_bytes` asks for; even with every byte escaped as six in JSON it fits a
+/// frame.
 pub const MAX_TEXT: u64 = 128 << 10;
-/// Requests that may be unacknowledged at once.
+/// The most requests that are unacknowledged at once.
 pub const MAX_REQUESTS: usize = 64;
 
-/// One order of one host. Orders of an epoch lower than the highest seen are refused.
+/// One order of a host; orders of an epoch lower than the highest seen are refused.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Order {
-    /// Number of the host's life, higher for each later one.
+    /// Epoch of the host: each start of it has a higher one.
     pub epoch: u64,
     /// The order itself.
     pub say: ToRunner,
 }
 
-/// Orders of the host to the runner.
+/// Messages of the host to the runner.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToRunner {
-    /// Begins every connection. Running requests go on, except those whose bytes stream: they are cancelled.
+    /// Begins every connection. Running requests go on, except those that stream, which are cancelled.
     Hello {
         /// The host's [`VERSION`].
         version: u32,
     },
-    /// Runs `op` unless `id` was seen before: a running one goes on, a finished one is reported again.
+    /// Runs `op`, at most once per `id`: for a repeated one a running request goes on, and a finished one is reported again.
     Run {
         /// Id of the request, given by the host; each is run at most once.
         id: u64,
@@ -94,7 +95,7 @@ pub enum ToRunner {
         /// Limits of time and output.
         limits: Limits,
     },
-    /// Body: bytes for the request's stdin. `offset`: bytes sent before them. `last`: the end of the input.
+    /// Bytes for the request's stdin, in the body.
     Input {
         /// Id of the request.
         id: u64,
@@ -115,20 +116,18 @@ pub enum ToRunner {
         /// Id of the request.
         id: u64,
     },
-    /// The host has stored the result: the runner may forget it. The id stays spent.
+    /// The host has stored the result, so that the runner may forget it; the id stays used.
     Ack {
         /// Id of the request.
         id: u64,
     },
 }
 
-/// Answers and results of the runner to the host.
+/// Messages of the runner to the host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FromRunner {
-    /// Answers `Hello`. `boot`: random for each process. `runner`: SHA-256 of the runner's own binary, in hex.
-    /// `requests`: all that are not acknowledged; the finished ones are reported again right after this. `lacks`: a sentence if
-    /// the workspace lies on a disk with so little left that no work should begin.
+    /// Answers `Hello`; the finished ones among `requests` are reported again right after it.
     Hello {
         /// The runner's [`VERSION`].
         version: u32,
@@ -140,11 +139,11 @@ pub enum FromRunner {
         runner: String,
         /// The requests that are not acknowledged yet, running and finished ones.
         requests: Vec<Known>,
-        /// Says how much of the disk is left if no work should begin; `None` = enough, or nothing is watched.
+        /// How little of the workspace's disk is left if no work should begin, as a sentence; `None` = enough, or not watched.
         #[serde(default)]
         lacks: Option<String>,
     },
-    /// Body: bytes of the request's stdout. `offset`: bytes sent before them. `last`: nothing follows.
+    /// Bytes of the request's stdout, in the body.
     Output {
         /// Id of the request.
         id: u64,
@@ -160,14 +159,14 @@ pub enum FromRunner {
         /// Bytes taken so far; `WINDOW` more may be under way.
         bytes: u64,
     },
-    /// Comes after all of the request's output.
+    /// The request ended; sent after all of its output.
     Finished {
         /// Id of the request.
         id: u64,
         /// How it ended, repeated until `Ack`.
         outcome: Outcome,
     },
-    /// The host that spoke with `epoch` is not obeyed.
+    /// The host with this epoch is not obeyed.
     Refused {
         /// The epoch of the order that was refused.
         epoch: u64,
@@ -176,35 +175,35 @@ pub enum FromRunner {
     },
 }
 
-/// A request that the runner holds.
+/// A request that the runner still holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Known {
     /// Id of the request, given by the host.
     pub id: u64,
-    /// Whether its result is there and waits for `Ack`.
+    /// Whether its result is ready and waits for `Ack`.
     pub finished: bool,
 }
 
-/// What is to be done. Paths are relative to the workspace, or absolute inside it.
+/// An operation. Paths are relative to the workspace, or absolute inside it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Op {
-    /// `bash -c` (or `sh -c`) in the workspace, in a process group of its own. stdin is empty, stdout and stderr are one text.
+    /// Runs `bash -c` (or `sh -c`) in the workspace, in its own process group; stdin is empty, stdout and stderr are captured together.
     Bash {
         /// The command line, as the shell reads it.
         command: String,
     },
-    /// The agent's own command: as `Bash`, but it begins in the directory that the last one ended in, with the variables it exported. What
-    /// is carried over is forgotten with the runner, and nothing else sees it.
+    /// Runs the agent's command: as `Bash`, but it begins in the directory that the last one ended in, with its exported variables. That
+    /// state is lost with the runner and used by nothing else.
     Shell {
         /// The command line, as the shell reads it.
         command: String,
-        /// Whether it goes on in a process group of its own until the next [`Op::Quiesce`], with its output in a file. The outcome comes at
-        /// once and names both; nothing is carried over from it.
+        /// Whether it continues in its own process group until the next [`Op::Quiesce`], with its output in a file. The outcome, which
+        /// names both, comes at once; nothing is carried over from it.
         background: bool,
     },
-    /// The host's own work, such as git. `env` comes on top of the container's. `input` and `output`: stdin and stdout stream as
-    /// frames (then `Outcome::text` is stderr alone); otherwise stdin is empty and both outputs are one text.
+    /// Runs a program of the host, such as git. With `input` or `output` its stdin or stdout streams as frames (with `output`,
+    /// `Outcome::text` is only stderr); otherwise stdin is empty and both outputs are captured together.
     Exec {
         /// Program and arguments; a program without a slash is looked for in `PATH`.
         argv: Vec<String>,
@@ -217,7 +216,7 @@ pub enum Op {
         /// Whether stdout streams to the host; otherwise it becomes part of `Outcome::text`.
         output: bool,
     },
-    /// Lines `from` (the first is 1) and on, at most `lines` (0: as many as fit), each with its number.
+    /// Reads lines of a file, each with its number.
     ReadFile {
         /// Path relative to the workspace, or absolute inside it.
         path: String,
@@ -226,47 +225,47 @@ pub enum Op {
         /// Most lines that are read; 0 means 2000. Fewer if the text would grow too long.
         lines: u64,
     },
-    /// Makes or replaces a file, with its parent directories.
+    /// Creates or replaces a file, with its parent directories.
     WriteFile {
         /// Path relative to the workspace, or absolute inside it.
         path: String,
         /// The whole new content.
         content: String,
     },
-    /// Makes or replaces all of these (path, content), or none of them.
+    /// Creates or replaces all of these files, or none.
     WriteFiles {
         /// Path, as in `WriteFile`, and whole new content of each file.
         files: Vec<(String, String)>,
     },
-    /// Several parts of a file, each as [`Op::ReadFile`] has it.
+    /// Reads several parts of a file, each as [`Op::ReadFile`] does.
     ReadRanges {
         /// Path relative to the workspace, or absolute inside it.
         path: String,
         /// `from` and `lines` of each.
         ranges: Vec<(u64, u64)>,
     },
-    /// Makes all of these replacements, each in what the one before it left, or none of them.
+    /// Makes all of these replacements, each in the result of the one before it, or none.
     EditFile {
         /// Path relative to the workspace, or absolute inside it.
         path: String,
         /// What is replaced, as [`crate::edit::apply`] has it; never empty.
         edits: Vec<Edit>,
     },
-    /// Gives a file or a directory another path, with its parent directories; what is there already is never replaced.
+    /// Moves a file or a directory, creating parent directories; an existing target is never replaced.
     MoveFile {
         /// Path relative to the workspace, or absolute inside it.
         from: String,
         /// The whole new path.
         to: String,
     },
-    /// Deletes a file, or a directory. Never the workspace itself, nor anything of `.git`.
+    /// Deletes a file or a directory; never the workspace itself or anything of `.git`.
     DeleteFile {
         /// Path relative to the workspace, or absolute inside it.
         path: String,
         /// Whether a directory goes with all that is in it; otherwise a directory is an error.
         recursive: bool,
     },
-    /// Files below `path`, as deep as `depth` (0: without end), without what `.gitignore` names.
+    /// Lists files below `path`, without those that `.gitignore` matches.
     ListFiles {
         /// Directory or file to begin at: relative to the workspace, or absolute inside it.
         path: String,
@@ -276,7 +275,7 @@ pub enum Op {
         /// Levels below `path`; 0 = all.
         depth: u32,
     },
-    /// Lines that match a regular expression, without what `.gitignore` names.
+    /// Finds lines that match a regular expression, in files that `.gitignore` does not match.
     Search {
         /// Regular expression that is matched line by line.
         pattern: String,
@@ -285,28 +284,28 @@ pub enum Op {
         /// Glob over paths below `path`, or over names alone if it has no slash; `None` or empty = all files.
         glob: Option<String>,
     },
-    /// A page as Markdown, fetched from inside the sandbox like everything else.
+    /// Fetches a page as Markdown, from inside the sandbox.
     WebFetch {
         /// Address of the page.
         url: String,
     },
-    /// Kills every process but the runner and returns when none is left.
+    /// Kills every process but the runner, and ends when none is left.
     Quiesce,
 }
 
 impl Op {
-    /// Whether an agent asked for it, and not the host for itself.
+    /// Whether it is an operation of the agent; the others are the host's own.
     pub fn is_agents(&self) -> bool {
         !matches!(self, Op::Bash { .. } | Op::Exec { .. } | Op::Quiesce)
     }
 
-    /// Whether bytes of this request stream in either direction.
+    /// Whether stdin or stdout of this request streams.
     pub fn streams(&self) -> bool {
         matches!(self, Op::Exec { input, output, .. } if *input || *output)
     }
 }
 
-/// `wall_ms`: milliseconds until the process group is ended. `output_bytes`: cap of `Outcome::text`; 0 means `MAX_TEXT`.
+/// Limits of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
     /// Milliseconds until the request is ended as [`Status::TimedOut`].
@@ -315,8 +314,7 @@ pub struct Limits {
     pub output_bytes: u64,
 }
 
-/// How a request ended. `text`: its output, lossy UTF-8, head and tail where it was too long; `dropped_bytes` is what lay between.
-/// `note`: what else happened that explains it, for the model to read.
+/// Result of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outcome {
     /// How the request ended.
@@ -329,19 +327,19 @@ pub struct Outcome {
     pub duration_ms: u64,
     /// What else happened, in a sentence for the model, at most 8 KiB; `None` = nothing.
     pub note: Option<String>,
-    /// File in the sandbox, outside the workspace, that holds the whole output of an [`Op::Shell`]; `None` where it was short or could not be
-    /// kept. [`Op::ReadFile`] and [`Op::Search`] read it.
+    /// File in the sandbox, outside the workspace, with the whole output of an [`Op::Shell`]; `None` if it was short or could not be kept.
+    /// [`Op::ReadFile`] and [`Op::Search`] can read it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub whole: Option<String>,
-    /// The file that an [`Op::ReadFile`] looked at is a picture; `None` as well where it is larger than a model is shown.
+    /// The picture that an [`Op::ReadFile`] read; `None` for any other file, and for a picture larger than a model is shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub picture: Option<Picture>,
-    /// What an agent's operation did to the workspace; `None` for the host's own, and from an older runner.
+    /// What an operation of the agent changed in the workspace; `None` for the host's own, and from an older runner.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub touched: Option<Touched>,
 }
 
-/// A picture in the workspace, as the runner found it. Its bytes are asked for apart.
+/// A picture in the workspace; its bytes are requested separately.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Picture {
     /// SHA-256 of its bytes, in lower-case hex.
@@ -351,7 +349,7 @@ pub struct Picture {
 }
 
 impl Outcome {
-    /// One of which nothing else is known.
+    /// An outcome with only status and text.
     pub fn new(status: Status, text: impl Into<String>) -> Self {
         Self {
             status,
@@ -384,24 +382,23 @@ pub enum Status {
     },
     /// [`Limits::wall_ms`] was over before it ended.
     TimedOut,
-    /// The kernel killed a process of the sandbox for lack of memory meanwhile.
+    /// The kernel killed a process of the sandbox for lack of memory while it ran.
     OutOfMemory,
-    /// The kernel refused a new process.
+    /// The kernel refused a new process for lack of PIDs.
     OutOfPids,
-    /// It failed and no space is left in the workspace.
+    /// It failed, and no space is left in the workspace.
     DiskFull,
-    /// The watchdog over a workspace on disk ended it, and whatever else ran: it took more than its budget, or the disk is about
-    /// to be full. `what` says how much of what.
+    /// The disk watchdog killed it and everything else that ran, because the workspace exceeded its budget or the disk is nearly full.
     DiskSpent {
         /// How much of what was used, in a sentence for the model, at most 8 KiB.
         what: String,
     },
-    /// It could not be done; the reason is written for the model.
+    /// The operation failed; the reason is written for the model.
     Failed {
         /// Why, in a sentence for the model, at most 8 KiB.
         reason: String,
     },
-    /// Ended by `Cancel`, by [`Op::Quiesce`], or by a new connection because its bytes streamed.
+    /// Cancelled by `Cancel`, by [`Op::Quiesce`], or, if it streams, by a new connection.
     Cancelled,
 }
 

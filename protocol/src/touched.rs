@@ -1,35 +1,35 @@
-//! Which files of the workspace an action touched, as the sandbox saw it: on the wire as in the log.
+//! Files of the workspace that an action touched, as the sandbox saw it; the same form in the protocol and in the log.
 //!
-//! Owns the shape and its bounds. It is the sandbox's own word: what a checkpoint's commit changes decides.
+//! Owns the form and its limits. The sandbox reports it, so it is untrusted: a checkpoint's commit decides what changed.
 
 use serde::{Deserialize, Serialize};
 
-/// Changes that are named; further ones are counted.
+/// The most changes that are named; further ones are only counted.
 pub const MOST_CHANGES: usize = 200;
-/// Files that are named as read; further ones are counted.
+/// The most files named as read; further ones are only counted.
 pub const MOST_READ: usize = 50;
 /// Bytes of all names together.
 pub const MOST_BYTES: usize = 16 << 10;
 
-/// Files (regular ones and links, no directories), by their paths in the workspace in lossy UTF-8. Nothing below a `.git`. Foreign.
+/// Files (regular ones and links, no directories) by their paths in the workspace in lossy UTF-8, without those below a `.git`. Untrusted.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Touched {
-    /// Were not there before. A file that was moved is here by its new name and in `deleted` by its old one.
+    /// Files that did not exist before. A moved file is here by its new name and in `deleted` by its old one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub created: Vec<String>,
-    /// Have another content, mode or number of names.
+    /// Files with another content, mode or number of links.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changed: Vec<String>,
-    /// Are no longer there.
+    /// Files that no longer exist.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub deleted: Vec<String>,
     /// How many more were created, changed or deleted than are named.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unnamed: u64,
-    /// How many were created, changed or deleted that `.gitignore` names; none of them is named here.
+    /// How many were created, changed or deleted that `.gitignore` matches; none of them is named here.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub ignored: u64,
-    /// Were opened to be read and closed, and nothing else. Those of directories that the action made are not seen.
+    /// Files that were only opened for reading and closed; reads in directories that the action created are not seen.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub read: Vec<String>,
     /// How many more were read than are named, as far as they were counted.

@@ -1,7 +1,7 @@
-//! What is allowed right now, and who is connected: the state that resolver, proxy and control share.
+//! The state that resolver, proxy and control share: what is allowed now, and which connections are open.
 //!
-//! Owns policy, subnets, names and the log. A subnet without a grant may do nothing; a change of policy reaches open
-//! connections through [`AccessControl::changes`]. One lock, never held across I/O. Must not open sockets.
+//! Owns policy, subnets, names and the log. A subnet without a grant may do nothing; a change of policy reaches open connections through
+//! [`AccessControl::changes`]. One lock, never held across I/O. Must not open sockets.
 //! Tests: at the end of this file, and `router/tests/lab/`.
 
 use std::collections::HashMap;
@@ -16,7 +16,7 @@ use tokio::sync::{Notify, watch};
 use crate::names::Names;
 use crate::ring::{Bucket, Event, Ring};
 
-/// Look-ups a second for each subnet, after a burst.
+/// Look-ups per second and subnet, after a burst.
 const ASK_RATE: f64 = 1000.0;
 
 /// Bytes a rule let through since its subnet was opened.
@@ -29,7 +29,7 @@ pub struct Usage {
 }
 
 struct Subnet {
-    /// Tells one allocation of a subnet from the next.
+    /// Distinguishes one allocation of a subnet from the next.
     epoch: u64,
     rules: Arc<[Rule]>,
     open: Arc<AtomicU32>,
@@ -56,11 +56,11 @@ pub struct AccessControl {
     state: Mutex<State>,
     ring: Mutex<Ring>,
     changes: watch::Sender<u64>,
-    /// Rung when the log has something new.
+    /// Notified when the log has a new entry.
     pub logged: Notify,
 }
 
-/// DnsAnswer to a look-up.
+/// Answer to a look-up.
 #[derive(Debug, PartialEq, Eq)]
 pub enum NameVerdict {
     /// The name is allowed; its synthetic address in this subnet.
@@ -69,22 +69,22 @@ pub enum NameVerdict {
     Denied,
 }
 
-/// The right to one connection; counts against the subnet's cap until it is dropped.
+/// An admitted connection; it counts against the subnet's cap until it is dropped.
 #[derive(Debug)]
 pub struct Ticket {
     /// Number of the subnet the connection came from.
     pub subnet: u32,
-    /// Name that the connection's synthetic address stands for, lower case without a final dot.
+    /// Name behind the connection's synthetic address, lower case without a final dot.
     pub name: Arc<str>,
     /// Port the connection was made to.
     pub port: u16,
     /// Rule that allowed it.
     pub rule: Rule,
-    /// What the rule let through in this subnet, counted for all of its connections together.
+    /// Bytes of all connections of this subnet under the rule.
     pub usage: Arc<Usage>,
-    /// Most bytes (up, down) for the rule in all.
+    /// The most bytes (up, down) under the rule in all.
     pub caps: (u64, u64),
-    /// Whether a TLS hello that may hide another name (ECH) is refused, by the policy at admission.
+    /// Whether a TLS hello that may encrypt another name (ECH) is refused, by the policy at admission.
     pub refuse_ech: bool,
     epoch: u64,
     open: Arc<AtomicU32>,
@@ -99,12 +99,11 @@ impl Drop for Ticket {
 /// A connection that isn't allowed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Denied {
-    /// Name that the connection's address stands for; `None` where it stands for none, the subnet is closed, or a
-    /// look-up was denied.
+    /// Name behind the connection's address; `None` where it has none, the subnet is closed, or a look-up was denied.
     pub name: Option<Arc<str>>,
-    /// Rule that refused, or that would have allowed it but for a cap; `None` = neither.
+    /// Rule that refused it, or that would have allowed it but for a cap; `None` = neither.
     pub rule: Option<Rule>,
-    /// Why, in the words of the log.
+    /// Why, as it appears in the log.
     pub reason: &'static str,
 }
 
@@ -116,7 +115,7 @@ pub fn now_ms() -> i64 {
 }
 
 impl AccessControl {
-    /// `private` and `public` as in [`Bogons::new`]: the policy can add to the first, nothing can add to the second.
+    /// `private` and `public` as in [`Bogons::new`]: a policy can add to the first, but not to the second.
     #[must_use]
     pub fn new(pool: Pool, subnets: u32, private: Vec<Net>, public: Vec<Net>) -> AccessControl {
         let bogons = Bogons::new(&private, &public);
@@ -149,26 +148,26 @@ impl AccessControl {
         self.ring.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Which subnet a source address belongs to.
+    /// Number of the subnet that a source address belongs to.
     #[must_use]
     pub fn subnet_of(&self, source: Ipv4Addr) -> Option<u32> {
         self.pool.subnet_of(source).filter(|subnet| *subnet < self.subnets)
     }
 
-    /// Whether the subnet may ask one more name now. A closed subnet may: it hears NXDOMAIN, which is quicker than silence.
+    /// Whether the subnet may ask one more name now; also true for a closed subnet, because NXDOMAIN is a quicker answer than none.
     #[must_use]
     pub fn may_ask(&self, subnet: u32) -> bool {
         let mut state = self.state();
         state.subnets.get_mut(&subnet).is_none_or(|subnet| subnet.asks.take(ASK_RATE, ASK_RATE, Instant::now()))
     }
 
-    /// Answers a look-up and writes denials down.
+    /// Answers a look-up and logs denials.
     #[must_use]
     pub fn look_up(&self, subnet: u32, name: &str) -> NameVerdict {
         match self.state().look_up(subnet, name) {
             Ok(address) => NameVerdict::Address(address),
             Err(denied) => {
-                // Reverse look-ups and other types of a name that was just refused are no news.
+                // Reverse look-ups and further record types of a name that was just denied are not logged.
                 if !name.ends_with(".arpa") && !name.is_empty() && !self.ring().repeats(subnet, name) {
                     let reason = denied.reason.to_owned();
                     self.log(Event { rule: denied.rule, reason, ..blank(subnet, name, 0, Verdict::Denied) });
@@ -186,7 +185,7 @@ impl AccessControl {
         self.state().admit(subnet, address, port)
     }
 
-    /// Whether an open connection may go on under today's policy.
+    /// Whether an open connection is still allowed by the present policy.
     #[must_use]
     pub fn still(&self, ticket: &Ticket) -> bool {
         let state = self.state();
@@ -196,7 +195,7 @@ impl AccessControl {
         })
     }
 
-    /// Changes whenever anything may have become forbidden.
+    /// Changes whenever an open connection may have become forbidden.
     #[must_use]
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.changes.subscribe()
@@ -208,20 +207,20 @@ impl AccessControl {
         self.state().bogons.refuses(address)
     }
 
-    /// Writes an event to the log and wakes whoever sends the log to the host.
+    /// Logs an event and wakes the task that sends the log to the host.
     pub fn log(&self, event: Event) {
         self.ring().push(event, now_ms());
         self.logged.notify_one();
     }
 
-    /// To be called once a second: writes what a flood added up.
+    /// Logs the summed events of floods; to be called once a second.
     pub fn tick(&self) {
         if self.ring().tick(now_ms()) {
             self.logged.notify_one();
         }
     }
 
-    /// Writes what a flood of this subnet added up: after it was closed, and before that is said.
+    /// Logs the summed events of this subnet's flood, after it was closed and before that is reported.
     pub fn settle(&self, subnet: u32) {
         if self.ring().settle(subnet, now_ms()) {
             self.logged.notify_one();
@@ -283,7 +282,7 @@ impl AccessControl {
         Ok(())
     }
 
-    /// Denies the subnet everything and forgets its names. The counter returned is 0 once its connections are gone.
+    /// Denies the subnet everything and forgets its names. The returned counter is 0 once its connections are gone.
     #[must_use]
     pub fn close(&self, subnet: u32) -> Option<Arc<AtomicU32>> {
         let mut state = self.state();
@@ -305,14 +304,14 @@ impl AccessControl {
     }
 }
 
-/// An event with nothing known but who and what.
+/// An event with only subnet, host, port and verdict.
 #[must_use]
 pub fn blank(subnet: u32, host: &str, port: u16, verdict: Verdict) -> Event {
     let (rule, sni, ip, reason) = (None, None, None, String::new());
     Event { subnet, verdict, rule, host: host.to_owned(), port, sni, ip, up: 0, down: 0, ms: 0, reason }
 }
 
-/// Rules come over the wire as they were parsed by the host; they are read again here, because the router trusts nobody.
+/// The host already parsed these rules; the router parses them again because it trusts no input.
 fn checked<'a>(rules: impl IntoIterator<Item = &'a Rule>) -> Result<(), String> {
     for rule in rules {
         let again = Rule::parse(&rule.to_string()).map_err(|error| error.to_string())?;
@@ -378,7 +377,7 @@ impl State {
 
     fn grant(&mut self, subnet: u32, rules: Arc<[Rule]>) {
         let policy = self.policy.clone();
-        // Exact names get their addresses now, so that those a client kept over a router's restart still lead somewhere.
+        // Exact names get their addresses now, so that addresses that clients cached over a router's restart stay valid.
         let exact = policy.allow.iter().chain(rules.iter()).filter(|rule| !rule.is_wildcard());
         for rule in exact {
             let cap = usize::try_from(policy.caps.names).unwrap_or(usize::MAX);

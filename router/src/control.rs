@@ -1,8 +1,8 @@
-//! The host's orders on stdin, answers and the log on stdout.
+//! Reads the host's orders from stdin, and writes answers and the log to stdout.
 //!
-//! Never waits for a reader while it holds anything: the log is sent from the ring by number, so an unread pipe costs no
-//! memory, and a host that attaches later asks for what it missed. The end of stdin ends the program: without orders there
-//! is nothing to be allowed by. Tests: at the end of this file, and `router/tests/lab/`.
+//! Holds no lock and no memory while it waits for a reader: the log is sent from the ring by number, and a host that attaches later asks
+//! for what it missed. The end of stdin ends the program, because without orders nothing may be allowed. Tests: at the end of this file,
+//! and `router/tests/lab/`.
 
 use std::io;
 use std::sync::Arc;
@@ -16,14 +16,14 @@ use tokio::sync::mpsc;
 
 use crate::access::AccessControl;
 
-/// How long connections may take to end after their subnet was closed; they are dropped at once, so this is far too long.
+/// How long connections of a closed subnet may take to end; they are dropped at once, so this is ample.
 const CLOSING: Duration = Duration::from_secs(5);
-/// Bytes of entries in one write, about.
+/// Approximate bytes of log entries in one write.
 const PIECE: usize = 32 << 10;
-/// Marks that no log was asked for yet.
+/// Marks that the log was not asked for yet.
 const SILENT: u64 = u64::MAX;
 
-/// Obeys until stdin ends.
+/// Serves orders until stdin ends.
 ///
 /// # Errors
 /// When either stream breaks.
@@ -92,7 +92,7 @@ async fn obey(access: &AccessControl, boot: &str, sent: &AtomicU64, order: ToRou
             }
         }
         ToRouter::Log { after } => {
-            // A number of another boot may lie ahead of ours: then everything is new.
+            // A number of another start of the router may be higher than the newest one here: then all entries are sent.
             sent.store(if after > access.last_entry() { 0 } else { after }, Ordering::Release);
             access.logged.notify_one();
             return None;
@@ -100,7 +100,7 @@ async fn obey(access: &AccessControl, boot: &str, sent: &AtomicU64, order: ToRou
     })
 }
 
-/// Closes a subnet and waits until its connections are gone, and all that happened in it is in the log.
+/// Closes a subnet and waits until its connections are gone and all their events are in the log.
 async fn shut(access: &AccessControl, subnet: u32) -> bool {
     let gone = match access.close(subnet) {
         Some(open) => tokio::time::timeout(CLOSING, none_left(&open)).await.is_ok(),
@@ -131,11 +131,11 @@ async fn write(
             () = access.logged.notified() => None,
         };
         let mut bytes = Vec::new();
-        // Entries first: whoever hears that a subnet is closed has seen everything that happened in it.
+        // Log entries first, so that a host that reads of a closed subnet has all its entries.
         entries(&access, &sent, &mut out).await?;
         if let Some(answer) = answer {
             if matches!(answer, FromRouter::Hello { .. }) {
-                // Ends what a reader that died may have left half read.
+                // Ends a frame that may be incomplete from before.
                 bytes.push(0);
             }
             bytes.extend(frame(answer)?);
@@ -158,7 +158,7 @@ async fn entries(access: &AccessControl, sent: &AtomicU64, out: &mut (impl Async
             return out.flush().await;
         }
         out.write_all(&bytes).await?;
-        // A `Log` order in between wins.
+        // A `Log` order that came in between takes precedence.
         let _ = sent.compare_exchange(after, last, Ordering::AcqRel, Ordering::Acquire);
     }
 }
@@ -181,7 +181,7 @@ mod tests {
         let (host, router) = tokio::io::duplex(1 << 20);
         let (orders, answers) = tokio::io::split(router);
         let running = tokio::spawn(run(access.clone(), "b1".to_owned(), orders, answers));
-        // Far more than are written one by one.
+        // More than are logged one by one.
         for n in 0..3000 {
             access.log(blank(1, &format!("x{n}.test"), 0, Verdict::Denied));
         }

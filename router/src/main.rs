@@ -53,7 +53,7 @@ fn run() -> Result<()> {
                     ended = serve::run(settings) => ended,
                 }
             });
-            // A read of stdin can't be called back, and nothing is worth waiting for.
+            // A pending read of stdin can't be cancelled, so it is not waited for.
             runtime.shutdown_background();
             served
         }
@@ -71,7 +71,7 @@ fn run() -> Result<()> {
     }
 }
 
-/// Process 1 of a container gets no default signal handling: without this, stopping it would take ten seconds.
+/// Waits for a signal to stop. Process 1 of a container has no default signal handling; without this, stopping takes ten seconds.
 async fn until_told() -> Result<()> {
     let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     tokio::select! {

@@ -1,8 +1,8 @@
-//! Synthetic addresses: which (subnet, name) each one stands for.
+//! Synthetic addresses, and the (subnet, name) that each stands for.
 //!
-//! An address belongs to one subnet and one name until the subnet is closed, whatever happens to the policy meanwhile, so a
-//! client's cached address is judged by today's rules. Where an address lies follows from subnet and name, so that a router
-//! which was restarted hands out the same ones. Bounded by the range itself and by a cap for each subnet.
+//! An address belongs to one subnet and one name until the subnet is closed, even if the policy changes, so that an address a client cached
+//! is judged by the present rules. It is derived from subnet and name, so that a restarted router gives out the same ones. Bounded by the
+//! address range and by a cap per subnet.
 //! Tests: at the end of this file.
 
 use std::collections::HashMap;
@@ -25,14 +25,14 @@ impl Names {
         self.by_name.get(&subnet)?.get(name).copied()
     }
 
-    /// Gives the name an address; nothing when the subnet has `cap` names already or the range is full.
+    /// Gives the name an address; none when the subnet has `cap` names already or the range is full.
     pub fn assign(&mut self, subnet: u32, name: &str, cap: usize) -> Option<Ipv4Addr> {
         if let Some(address) = self.address(subnet, name) {
             return Some(address);
         }
         let names = self.by_name.entry(subnet).or_default();
         let size = u32::try_from(SYNTHETIC.size()).ok()?;
-        // The range's first and last address stay free: some systems treat them as broadcast.
+        // The range's first and last address are not used, because some systems treat them as broadcast.
         if names.len() >= cap || self.by_address.len() >= (size - 2) as usize {
             return None;
         }
@@ -46,7 +46,7 @@ impl Names {
         Some(free)
     }
 
-    /// The name that an address stands for in this subnet; another subnet's address stands for nothing.
+    /// The name behind an address of this subnet; none for another subnet's address.
     #[must_use]
     pub fn name(&self, subnet: u32, address: Ipv4Addr) -> Option<Arc<str>> {
         self.by_address.get(&address).filter(|(owner, _)| *owner == subnet).map(|(_, name)| name.clone())
@@ -60,7 +60,7 @@ impl Names {
     }
 }
 
-/// FNV-1a. It needs to be the same after a restart, not hard to guess: guessing another subnet's address gains nothing.
+/// FNV-1a. It has to be stable over restarts, but not hard to guess: guessing another subnet's address gains nothing.
 fn hash(subnet: u32, name: &str) -> u32 {
     let bytes = subnet.to_be_bytes().into_iter().chain(name.bytes());
     bytes.fold(0x811c_9dc5, |hash: u32, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))

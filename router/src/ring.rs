@@ -1,7 +1,7 @@
-//! The log: the last entries, numbered, in bounded memory.
+//! The log: the newest entries, numbered, in bounded memory.
 //!
-//! One entry for each connection and each denied name. Each subnet may write so many a second; what comes beyond that is
-//! added up by kind and written once a second with its count, so that a flood costs neither memory nor its neighbours' log.
+//! One entry per connection and denied name. Each subnet may write only so many per second; further ones are summed by kind and written
+//! once a second with their count, so that a flood costs neither memory nor other subnets' entries.
 //! Does no I/O. Tests: at the end of this file.
 
 use std::collections::{HashMap, VecDeque};
@@ -10,18 +10,18 @@ use std::time::{Duration, Instant};
 
 use protocol::router::{LogEntry, Rule, Verdict};
 
-/// Entries kept: about 3 MB at most.
+/// Entries kept, about 3 MB at most.
 const KEPT: usize = 8192;
-/// Characters of a rule's reason that an entry repeats.
+/// The most characters of a rule's reason that an entry repeats.
 const REASON: usize = 120;
 const BURST: f64 = 400.0;
 const PER_SECOND: f64 = 40.0;
-/// Kinds that are told apart while a subnet is flooding.
+/// The most kinds of events that are counted separately during a flood.
 const KINDS: usize = 64;
-/// A denied look-up of the same name within this time (IPv4 and IPv6 are asked for together) is the same event.
+/// Further denied look-ups of the same name within this time are the same event, because IPv4 and IPv6 are asked for together.
 const SAME: Duration = Duration::from_millis(1500);
 
-/// What is known about an event before it is numbered.
+/// An event before it gets a number.
 #[derive(Clone, Debug)]
 pub struct Event {
     /// Number of the subnet it came from.
@@ -44,7 +44,7 @@ pub struct Event {
     pub down: u64,
     /// Milliseconds it lasted.
     pub ms: u64,
-    /// Why it was refused, failed or broke off; empty if it ended in order.
+    /// Why it was refused, failed or broke off; empty if it ended normally.
     pub reason: String,
 }
 
@@ -62,7 +62,7 @@ impl Bucket {
         Bucket { level: burst, at: Instant::now() }
     }
 
-    /// Takes one event out at the time `now`, after adding `rate` events a second up to `burst`; false if none is left.
+    /// Takes one event at the time `now`, after adding `rate` events per second up to `burst`; false if none is left.
     pub fn take(&mut self, burst: f64, rate: f64, now: Instant) -> bool {
         let grown = self.level + now.saturating_duration_since(self.at).as_secs_f64() * rate;
         self.level = grown.min(burst);
@@ -76,10 +76,10 @@ impl Bucket {
 }
 
 type EntryKey = (u32, Verdict, String, u16, String);
-/// Added up, how many, and when the first one was written (Unix milliseconds).
+/// Summed event, its count, and the time of the first one's end (Unix milliseconds).
 type Sum = (Event, u64, i64);
 
-/// The newest entries of the log, and the sums of what came too fast to be written one by one.
+/// The newest entries of the log, and the sums of events that came too fast.
 #[derive(Default)]
 pub struct Ring {
     entries: VecDeque<LogEntry>,
@@ -90,7 +90,7 @@ pub struct Ring {
 }
 
 impl Ring {
-    /// Writes the event down, now or added up with others like it.
+    /// Writes the event, or adds it to the sum of similar ones.
     pub fn push(&mut self, event: Event, ts: i64) {
         let now = Instant::now();
         let bucket = self.buckets.entry(event.subnet).or_insert_with(|| Bucket::full(BURST));
@@ -113,7 +113,7 @@ impl Ring {
         *count += 1;
     }
 
-    /// Whether this denied look-up was just written down (and remembers it from now on).
+    /// Whether this denied look-up was just written; remembers it from now on.
     pub fn repeats(&mut self, subnet: u32, name: &str) -> bool {
         let now = Instant::now();
         if self.lately.len() > 1024 {
@@ -132,13 +132,13 @@ impl Ring {
         }
     }
 
-    /// Writes what was added up; called once a second. True when there was something.
+    /// Writes the sums; called once a second. True if there were any.
     pub fn tick(&mut self, ts: i64) -> bool {
         let waiting = std::mem::take(&mut self.waiting);
         self.write_sums(waiting.into_values(), ts)
     }
 
-    /// The same for one subnet, when it was closed: whoever gets it next has no part in these.
+    /// Writes the sums of one subnet that was closed, so that they are not attributed to its next user.
     pub fn settle(&mut self, subnet: u32, ts: i64) -> bool {
         let sums: Vec<Sum> = self.waiting.extract_if(|kind, _| kind.0 == subnet).map(|(_, sum)| sum).collect();
         self.write_sums(sums, ts)

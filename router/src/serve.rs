@@ -1,6 +1,6 @@
-//! Starts resolver, proxy and control, and ends when one of them does: half a router must not stand.
+//! Starts resolver, proxy and control, and ends when one of them ends, because the others must not run alone.
 //!
-//! Denies everything until told otherwise. Needs no capability and must not have one. Tests: `router/tests/lab/`.
+//! Denies everything until it gets a policy. Needs no capability and must not have one. Tests: `router/tests/lab/`.
 
 use std::io;
 use std::net::{Ipv4Addr, UdpSocket};
@@ -19,7 +19,7 @@ use crate::{control, dns, proxy};
 /// Two sockets and two pipes.
 const DESCRIPTORS_PER_CONNECTION: u64 = 6;
 const MOST_CONNECTIONS: u64 = 4096;
-/// How long a port may be another's.
+/// How long a port may still be in use by another process.
 const PATIENCE: Duration = Duration::from_secs(30);
 const LOOK_AGAIN: Duration = Duration::from_millis(2);
 
@@ -44,7 +44,7 @@ pub async fn run(settings: Settings) -> Result<()> {
             access.tick();
         }
     };
-    // On the runtime's own threads: whoever is told of a connection takes it up, without waking another.
+    // Runs on the runtime's own threads, so that a new connection wakes no second thread.
     let tcp = tokio::spawn(dns::serve::tcp(access.clone(), tcp));
     let proxy = tokio::spawn(proxy::serve(access.clone(), resolver, proxy_listener, most_connections()));
     tokio::select! {
@@ -56,7 +56,7 @@ pub async fn run(settings: Settings) -> Result<()> {
     }
 }
 
-/// Waits for a port that another has: whoever replaces a router starts it before the old one goes.
+/// Waits for a port in use, because a new router is started before the old one ends.
 async fn free<T>(mut bind: impl AsyncFnMut() -> io::Result<T>) -> io::Result<T> {
     let until = Instant::now() + PATIENCE;
     loop {
@@ -76,7 +76,7 @@ fn listen(port: u16, backlog: u32) -> io::Result<TcpListener> {
     socket.listen(backlog)
 }
 
-/// As many as the descriptors allow, so that running out of them can't happen in the middle of a connection.
+/// As many connections as the descriptors allow, so that no open connection runs out of them.
 fn most_connections() -> usize {
     let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).unwrap_or((1024, 1024));
     let limit = if setrlimit(Resource::RLIMIT_NOFILE, hard, hard).is_ok() { hard } else { soft };

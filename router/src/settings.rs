@@ -1,13 +1,13 @@
-//! What the router is told at its start: `--name value` or `CAISSON_NAME`, the first wins.
+//! The router's settings at its start: `--name value` or `CAISSON_NAME`; the argument wins.
 //!
-//! Only what must hold before any order arrives; everything else comes through `control`. Tests: at the end of this file.
+//! Only settings that must hold before any order arrives; everything else comes through `control`. Tests: at the end of this file.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use anyhow::{Context, Result, bail};
 use protocol::router::{Net, Pool};
 
-/// The uid that may open connections to the outside, unless told otherwise.
+/// User id that may open connections to the outside by default.
 pub const PROXY_UID: u32 = 10002;
 /// Where the proxy listens; the firewall redirects synthetic addresses here.
 pub const PROXY_PORT: u16 = 15001;
@@ -19,21 +19,21 @@ pub const DNS_PORT: u16 = 15053;
 pub struct Settings {
     /// Network that the subnets are cut from.
     pub pool: Pool,
-    /// Subnets are the pool's first so many networks.
+    /// Number of subnets: the pool's first so many networks.
     pub subnets: u32,
-    /// Name server that allowed names are asked of, always IPv4; port 53 unless it was given with another.
+    /// Name server for allowed names, always IPv4; port 53 unless given otherwise.
     pub upstream: SocketAddr,
-    /// Ranges that are refused besides the special ones.
+    /// Networks that are refused besides the special ones.
     pub private: Vec<Net>,
-    /// Parts of the special ranges that are reached nevertheless (a lab's documentation addresses).
+    /// Parts of the special networks that may be reached (documentation addresses in a lab).
     pub public: Vec<Net>,
-    /// User id that may open connections to the outside; [`PROXY_UID`] unless it was given.
+    /// User id that may open connections to the outside; [`PROXY_UID`] by default.
     pub proxy_uid: u32,
 }
 
 impl Settings {
     /// # Errors
-    /// Names the setting that is missing or malformed, and how it is written.
+    /// Names the setting that is missing or malformed, and how to write it.
     pub fn read(args: &[String], env: impl Fn(&str) -> Option<String>) -> Result<Settings> {
         let known = ["pool", "berths", "upstream", "private", "public", "proxy-uid"];
         let mut given = std::collections::HashMap::new();

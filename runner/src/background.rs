@@ -1,14 +1,14 @@
-//! Processes that were started to go on: how many there are, and how many a stop of everything ended.
+//! Counts processes that were started in the background, and those that a stop of everything ended.
 //!
-//! Must not: start or end one (`shell.rs`, `quiesce.rs`). Tests: `tests/output.rs`.
+//! Must not start or end one (`shell.rs`, `quiesce.rs` do). Tests: `tests/output.rs`.
 
 use std::collections::BTreeSet;
 
-/// Those that run, by number, and how many were stopped.
+/// Process numbers of the running ones, and the count of stopped ones.
 #[derive(Debug, Default)]
 pub struct Background {
     running: BTreeSet<i32>,
-    /// Ended by a stop, and not told of yet.
+    /// Ended by a stop that was not reported yet.
     stopped: usize,
 }
 
@@ -17,17 +17,17 @@ impl Background {
         self.running.insert(number);
     }
 
-    /// By itself; one that was stopped is counted already.
+    /// Records that a process ended by itself; a stopped one is already counted.
     pub fn ended(&mut self, number: i32) {
         self.running.remove(&number);
     }
 
-    /// Everything is about to be stopped.
+    /// Records that all processes are about to be stopped.
     pub fn stop(&mut self) {
         self.stopped += std::mem::take(&mut self.running).len();
     }
 
-    /// A sentence for the first result after a stop; once.
+    /// A sentence about stopped processes for the first result after a stop; given once.
     pub fn stop_note(&mut self) -> Option<String> {
         match std::mem::take(&mut self.stopped) {
             0 => None,

@@ -1,6 +1,6 @@
-//! Starting processes, and waiting for every one that dies below us.
+//! Starts processes, and reaps every process that dies below the runner.
 //!
-//! PID 1 inherits every orphan, so one place waits for all; `tokio::process` would wait for its own behind our back and is not used.
+//! PID 1 inherits every orphan, so one place waits for all; `tokio::process` would wait for its own children separately and is not used.
 //! `unsafe` for the few calls between fork and exec.
 #![allow(unsafe_code)]
 
@@ -20,9 +20,9 @@ use nix::unistd::{Pid, getppid, setsid};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
 
-/// Raised for every child, so that the kernel, short of memory, picks it and not PID 1, whose death ends the sandbox.
+/// OOM score of every child, so that the kernel kills it rather than PID 1, whose death ends the sandbox.
 const OOM_SCORE: &str = "400";
-/// Descriptors from here on are out of the way of scripts.
+/// Descriptors from this number on do not collide with those that scripts use.
 const HIGH: i32 = 200;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,10 +31,10 @@ pub enum Exit {
     Signal(i32),
 }
 
-/// A process that was started here and is the leader of its own group.
+/// A process started here, which leads its own group.
 pub struct Child {
     group: Pid,
-    /// Resolves when it has been waited for.
+    /// Resolves when the process was reaped.
     pub exit: oneshot::Receiver<Exit>,
 }
 
@@ -44,9 +44,9 @@ impl Child {
         self.group.as_raw()
     }
 
-    /// Only while `exit` is unresolved: afterwards the number may belong to somebody else.
+    /// Only while `exit` is unresolved; afterwards the number may belong to another process.
     pub fn signal_group(&self, signal: Signal) {
-        // A group that is gone already is what was wanted.
+        // It is no error if the group is already gone.
         let _ = killpg(self.group, signal);
     }
 }
@@ -57,26 +57,26 @@ pub struct Children {
 }
 
 impl Children {
-    /// Starts a process in a session of its own, with no descriptor but the three standard ones and `kept`, which dies with the runner.
+    /// Starts a process in its own session with only the three standard descriptors and `kept`; it dies with the runner.
     ///
     /// # Errors
-    /// What fork or exec say: EAGAIN when no process may be added, ENOENT when there is no such program.
+    /// Errors of fork or exec: EAGAIN when no process may be added, ENOENT when there is no such program.
     pub fn spawn(&self, command: &mut Command, kept: Vec<OwnedFd>) -> io::Result<Child> {
         let parent = Pid::this();
         // SAFETY: only async-signal-safe calls, no allocation, between fork and exec.
         unsafe { command.pre_exec(move || set_apart(parent, &kept)) };
-        // Held until the child is entered, so that it is not waited for before.
+        // Locked until the child is entered, so that it is not reaped before.
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         let child = command.spawn()?;
         let group = Pid::from_raw(child.id().cast_signed());
         let (tell, exit) = oneshot::channel();
         waiting.insert(group, tell);
-        // Best effort: without it PID 1 is as likely a victim as its children.
+        // Best effort: without it PID 1 is as likely to be killed as its children.
         let _ = std::fs::write(format!("/proc/{group}/oom_score_adj"), OOM_SCORE);
         Ok(Child { group, exit })
     }
 
-    /// Waits for children and orphans as long as the runner lives.
+    /// Reaps children and orphans as long as the runner lives.
     pub async fn reap(&self) -> anyhow::Result<()> {
         let mut died = signal(SignalKind::child())?;
         loop {
@@ -85,7 +85,7 @@ impl Children {
         }
     }
 
-    /// Waits for all that are dead already.
+    /// Reaps all processes that are already dead.
     pub fn reap_dead(&self) {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
@@ -96,17 +96,17 @@ impl Children {
                 Ok(_) => continue,
             };
             if let Some(tell) = waiting.remove(&pid) {
-                // The request may have been given up; an orphan has no one waiting at all.
+                // The request may have been given up, and nobody waits for an orphan.
                 let _ = tell.send(exit);
             }
         }
     }
 }
 
-/// Another descriptor of the same file, whose number is far from those that scripts use; no child has it unless it is kept for it.
+/// A duplicate of the descriptor with a high number and close-on-exec.
 ///
 /// # Errors
-/// Where the process may not have so many descriptors.
+/// When the process has reached its limit of descriptors.
 pub fn high(fd: BorrowedFd<'_>) -> io::Result<OwnedFd> {
     let number = fcntl(fd, FcntlArg::F_DUPFD_CLOEXEC(HIGH))?;
     // SAFETY: the kernel just made this number for us; nobody else has it.

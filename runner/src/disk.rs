@@ -1,13 +1,13 @@
-//! The watchdog over a workspace and a home that lie on the engine's disk, where nothing else bounds them.
+//! The watchdog over a workspace and a home on the engine's disk, where no other limit applies.
 //!
-//! Measures how much of the disk both use, of a layered workspace its layer alone (what lies under it is shared), with the files that a process
-//! still holds open after they were deleted; and how much is free on its file system, which also shows what no file shows.
-//! A file counts at least as its inode's share of the disk: whoever takes the inodes fills the disk as well.
-//! Over the budget, or under the floor while something grows, every process but the runner is killed. Whatever only deletes goes on.
-//! Under the floor, what anything else takes from that disk during a command (64 MiB) is held against the command: what a process that
-//! closed itself to its neighbours holds shows nowhere else, so a sandbox that grew nothing may be killed in its neighbour's place.
-//! One thread of its own, from the start: a fork bomb can't take its place. Walks take at most a fiftieth of the time, and a fifth while much is being taken from the disk.
-//! Must not: decide what becomes of the task. Tests: below and `tests/disk.rs`.
+//! Measures the disk space of both (of a layered workspace only its layer, because the tree below is shared), including deleted files that
+//! a process still holds open, and the free space of the file system, which also shows use that no file shows. A file counts at least as
+//! its inode's share of the disk, because using up the inodes fills the disk as well. Over the budget, or below the floor while something
+//! grows, every process but the runner is killed; work that only deletes goes on. Below the floor, space that anything else takes from the
+//! disk during a command (64 MiB) counts against the command: a process can hide its use from others, so a sandbox that grew nothing may be
+//! killed in its neighbour's place. Runs on its own thread from the start, so that a fork bomb can't prevent it. Walks take at most a
+//! fiftieth of the time, and a fifth while much space is being taken. Must not decide what becomes of the task. Tests: below and
+//! `tests/disk.rs`.
 
 mod unlinked;
 mod walk;
@@ -23,21 +23,22 @@ use tokio::sync::watch;
 use crate::kill::kill_all;
 use crate::layer;
 
-/// Set by the broker for a workspace on disk: `<budget>:<floor>`, in bytes; 0 = none.
+/// Variable set by the broker for a workspace on disk: `<budget>:<floor>`, in bytes; 0 = none.
 pub const VARIABLE: &str = "CAISSON_DISK";
-/// Set beside it where the home lies on that disk, too: its path.
+/// Variable with the home's path, set by the broker if the home is on that disk too.
 pub const HOME: &str = "CAISSON_DISK_HOME";
 
-/// Between two looks while a command runs, and while none does: what it left in the background may still write.
+/// Interval of looks while a command runs, and while none does, because background processes may still write.
 const TICK: Duration = Duration::from_millis(100);
 const IDLE: Duration = Duration::from_secs(1);
-/// Between two walks at the least, and so many times the cost of the last one; and so many times where there is reason to hurry.
+/// Least interval between two walks, also as a multiple of the last walk's duration, with a smaller multiple when space is being taken
+/// fast.
 const WALK: Duration = Duration::from_millis(500);
 const SHARE: u32 = 50;
 const HURRY: u32 = 4;
 /// How long a command waits for the first walk.
 const FIRST: Duration = Duration::from_secs(5);
-/// Growth that counts as such, of the workspace and of what is used on a disk that others use too.
+/// Growth in bytes that counts: of the workspace, and of the use of a disk that others use too.
 const GROWS: u64 = 1 << 20;
 const SHRINKS: u64 = 64 << 20;
 
@@ -45,18 +46,18 @@ const SHRINKS: u64 = 64 << 20;
 struct Limits {
     budget: u64,
     floor: u64,
-    /// What an inode is worth, in bytes; 0 where the file system makes as many as it needs.
+    /// Bytes that an inode counts as; 0 where the file system makes as many as it needs.
     inode: u64,
 }
 
 impl Limits {
-    /// How inodes were counted, for a sentence about bytes.
+    /// A note on how inodes were counted, for a sentence about bytes.
     fn inode(self) -> String {
         if self.inode == 0 { String::new() } else { format!(" (an inode counts as {} KiB)", self.inode.div_ceil(1024)) }
     }
 }
 
-/// One look: what workspace and home use and what is free beside them.
+/// One measurement: what workspace and home use, and the free space.
 #[derive(Debug, Clone, Copy, Default)]
 struct Seen {
     used: u64,
@@ -65,43 +66,43 @@ struct Seen {
 
 #[derive(Default)]
 struct State {
-    /// Commands that run.
+    /// Number of running commands.
     active: usize,
-    /// One began: its start is to be looked at.
+    /// Whether a command began whose start is still to be measured.
     fresh: bool,
-    /// One ended: whether it was one too many is to be said now.
+    /// Whether a command ended and waits for a verdict on its use.
     ending: bool,
-    /// What was free at the first walk.
+    /// Free space at the first walk.
     first: Option<u64>,
     start: Seen,
     last: Seen,
     breach: Option<String>,
-    /// How many walks there were.
+    /// Number of walks so far.
     walks: u64,
 }
 
 struct Shared {
     /// What is measured: the workspace, or its layer.
     root: PathBuf,
-    /// The home, where it counts too.
+    /// The home, if it is measured too.
     home: Option<PathBuf>,
     open: unlinked::Places,
     limits: Limits,
     state: Mutex<State>,
     bell: Condvar,
     walked: watch::Sender<u64>,
-    /// False while everything is being killed: nothing may begin.
+    /// False while everything is being killed, so that nothing may begin.
     calm: watch::Sender<bool>,
 }
 
 #[derive(Clone)]
 pub struct Disk(Option<Arc<Shared>>);
 
-/// A command that is watched.
+/// A running command that is watched.
 pub struct Watched<'a>(&'a Disk);
 
 impl Disk {
-    /// As the broker said; where it said nothing nothing is watched.
+    /// Reads the broker's variable; without it nothing is watched.
     ///
     /// # Errors
     /// When the variable can't be read, or no thread can be started.
@@ -113,12 +114,12 @@ impl Disk {
             return Ok(Self(None));
         }
         let root = std::env::var_os(layer::VARIABLE).map_or_else(|| workspace.to_owned(), PathBuf::from);
-        // A disk that is large is not full with the same few bytes left.
+        // A large disk needs a larger floor.
         let (size, inodes) =
             statvfs(&root).map_or((0, 0), |stat| (stat.blocks().saturating_mul(stat.fragment_size()), stat.files()));
         let floor = if limits.floor == 0 { 0 } else { limits.floor.max(size / 50) };
         let inode = size.checked_div(inodes).unwrap_or(0);
-        // What lies there already is measured meanwhile: the first command then need not wait for it.
+        // Existing files are measured early, so that the first command need not wait.
         let furnished = std::fs::read_dir(&root).is_ok_and(|mut entries| entries.next().is_some());
         let state = Mutex::new(State { fresh: furnished, ..State::default() });
         let (bell, walked) = (Condvar::new(), watch::Sender::new(0));
@@ -132,7 +133,7 @@ impl Disk {
         Ok(Self(Some(shared)))
     }
 
-    /// A sentence if so little is free that no work should begin here.
+    /// A sentence if too little space is free for work to begin.
     pub fn lacks(&self) -> Option<String> {
         let shared = self.0.as_ref()?;
         let (free, limits) = (shared.free(), shared.limits);
@@ -142,7 +143,7 @@ impl Disk {
         })
     }
 
-    /// A command begins; not, for a sentence, when what an earlier one left behind was ended meanwhile.
+    /// A command begins; an error sentence if an earlier one's leftovers were killed meanwhile.
     pub async fn begin(&self) -> Result<Watched<'_>, String> {
         if let Some(shared) = &self.0 {
             shared.calm().await;
@@ -166,7 +167,7 @@ impl Disk {
 }
 
 impl Watched<'_> {
-    /// It ended, by itself or not: the sentence if it took too much.
+    /// The command ended; a sentence if it took too much space.
     pub async fn end(self) -> Option<String> {
         let shared = self.0.0.as_ref()?;
         let mut walked = shared.walked.subscribe();
@@ -197,7 +198,7 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// In bytes: the room there is, or what the inodes that are left are worth where those end first.
+    /// Free space in bytes, or the worth of the free inodes if that is less.
     fn free(&self) -> u64 {
         let inode = self.limits.inode;
         statvfs(&self.root).map_or(u64::MAX, |stat| {
@@ -207,7 +208,7 @@ impl Shared {
     }
 
     async fn calm(&self) {
-        // The sender lives as long as this does.
+        // The sender lives as long as `self`.
         let _ = self.calm.subscribe().wait_for(|calm| *calm).await;
     }
 
@@ -248,7 +249,7 @@ impl Shared {
         }
     }
 
-    /// Another walk now would cost too much: the last one has to do.
+    /// Answers from the last walk where another walk would cost too much.
     fn answer_from_the_last(&self) {
         let mut state = self.state();
         if state.fresh {
@@ -268,7 +269,7 @@ impl Shared {
             (used, whole) = (used.saturating_add(here), whole && all);
         }
         match before {
-            // What can't be walked is taken for as large as what went from the disk.
+            // If a tree can't be fully walked, the loss of free space counts as its use.
             Some(first) if !whole => Seen { used: used.max(first.saturating_sub(free)), free },
             _ => Seen { used, free },
         }
@@ -279,14 +280,14 @@ impl Shared {
         state.last = seen;
         let new = state.first.is_none();
         state.first.get_or_insert(seen.free);
-        // Held against the start before: what grew between two commands counts as well.
+        // Compared with the start of the command before, so that growth between two commands counts as well.
         let breach = if new { None } else { breach(self.limits, state.start, seen) };
         if state.fresh {
             state.start = if new { seen } else { next_start(state.start, seen) };
         }
         (state.fresh, state.ending) = (false, false);
         if let Some(breach) = breach {
-            // Before anything dies, so that whoever sees it die knows why.
+            // Set before anything is killed, so that the reason is known when it dies.
             state.breach.get_or_insert(breach);
             self.calm.send_replace(false);
             drop(state);
@@ -297,7 +298,7 @@ impl Shared {
                 }
                 std::thread::sleep(Duration::from_millis(5));
             }
-            // What it wrote until it died counts as what was there: deleting must be possible.
+            // What the killed processes wrote counts as existing, so that deleting is possible.
             let seen = self.look();
             state = self.state();
             (state.start, state.last) = (seen, seen);
@@ -308,7 +309,7 @@ impl Shared {
     }
 }
 
-/// What the next command is held against. Growth too small to count is not forgotten: many small files make a large one.
+/// The base of the next command's comparison; it keeps growth that is too small to count, because many small files add up.
 fn next_start(before: Seen, seen: Seen) -> Seen {
     let small = seen.used > before.used && seen.used <= before.used + GROWS;
     Seen { used: if small { before.used } else { seen.used }, ..seen }

@@ -1,4 +1,4 @@
-//! How an operation ended, before it is timed and fitted into its limits.
+//! The result of an operation, before its duration is added and its text is cut to the limits.
 
 use protocol::runner::{Picture, Status};
 use protocol::touched::Touched;
@@ -8,11 +8,11 @@ pub struct Done {
     pub text: String,
     pub dropped: u64,
     pub note: Option<String>,
-    /// Where the whole output lies.
+    /// Path of the file with the whole output.
     pub whole: Option<String>,
-    /// The picture that was looked at.
+    /// The picture that was read.
     pub picture: Option<Picture>,
-    /// What it did to the workspace, where that was looked at.
+    /// What it changed in the workspace, where that was observed.
     pub touched: Option<Touched>,
 }
 
@@ -29,7 +29,7 @@ impl Done {
         Self { text, ..Self::bare(Status::Ok) }
     }
 
-    /// Says this as well.
+    /// Adds a sentence to the note.
     pub fn also(self, said: impl Into<String>) -> Self {
         let said = said.into();
         let note = match self.note {
@@ -39,7 +39,7 @@ impl Done {
         Self { note: Some(note), ..self }
     }
 
-    /// Whatever became of a command that took too much of the disk: that is what ended it.
+    /// Replaces the status of a command that took too much disk space, because that is what ended it.
     pub fn unless_disk(self, spent: Option<String>) -> Self {
         match spent {
             Some(what) => Self { status: Status::DiskSpent { what }, note: None, ..self },
@@ -47,7 +47,7 @@ impl Done {
         }
     }
 
-    /// A tool that runs as a child prints why it failed; that is its reason.
+    /// A child process prints why it failed; its output becomes the reason.
     pub fn or_reason(self) -> Self {
         match self.status {
             Status::Exited { code: crate::web::SAID_WHY } => Self { note: self.note, ..Self::failed(self.text.trim()) },

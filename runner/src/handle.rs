@@ -1,4 +1,4 @@
-//! What a running request shares with the session: its end, its input, its window.
+//! State of a running request that is shared with the session: cancellation, input and output window.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 #[derive(Debug, Default)]
 struct Input {
     buffer: BytesMut,
-    /// Bytes received, and those that the request has taken.
+    /// Bytes received, and bytes that the request has read.
     received: u64,
     taken: u64,
     last: bool,
@@ -20,13 +20,13 @@ struct Input {
 #[derive(Debug)]
 pub struct Handle {
     pub id: u64,
-    /// Fired by Cancel, by Quiesce, and by a new connection if the request streams.
+    /// Cancelled by `Cancel`, by `Quiesce`, and by a new connection if the request streams.
     pub cancel: CancellationToken,
-    /// The connection that took the stream is gone: nothing more of it may be sent.
+    /// Whether the connection that read the stream is gone, so that nothing more may be sent.
     detached: AtomicBool,
     input: Mutex<Input>,
     arrived: Notify,
-    /// Bytes of output that the host has taken.
+    /// Bytes of output that the host has confirmed.
     taken: AtomicU64,
     opened: Notify,
     fault: Mutex<Option<String>>,
@@ -59,7 +59,7 @@ impl Handle {
         self.detached.load(Ordering::SeqCst)
     }
 
-    /// Ends the request for something that it or its host did wrong.
+    /// Ends the request with a failure, because of an error of it or of its host.
     pub fn fail(&self, reason: &str) {
         self.fault.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(reason.to_owned());
         self.cancel.cancel();
@@ -69,7 +69,7 @@ impl Handle {
         self.fault.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Bytes for stdin. A host that ignores the window or skips bytes ends its request.
+    /// Adds bytes for stdin; a host that exceeds the window or skips bytes ends its request.
     pub fn feed(&self, offset: u64, last: bool, bytes: &[u8]) {
         let mut input = self.input();
         let received = input.received + bytes.len() as u64;
@@ -100,14 +100,14 @@ impl Handle {
         }
     }
 
-    /// Counts bytes as taken by stdin; their sum so far.
+    /// Counts bytes as read by stdin and gives their sum so far.
     pub fn took(&self, bytes: usize) -> u64 {
         let mut input = self.input();
         input.taken += bytes as u64;
         input.taken
     }
 
-    /// The host has taken `bytes` bytes of output.
+    /// The host confirmed the first `bytes` bytes of output.
     pub fn open_window(&self, bytes: u64) {
         self.taken.fetch_max(bytes, Ordering::SeqCst);
         self.opened.notify_one();

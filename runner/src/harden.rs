@@ -1,4 +1,4 @@
-//! What the runner does to itself before anything else.
+//! Hardening of the runner's own process at its start.
 
 use nix::sys::prctl;
 use nix::sys::resource::{Resource, setrlimit};
@@ -8,8 +8,8 @@ pub fn is_init() -> bool {
     std::process::id() == 1
 }
 
-/// Not dumpable: agent code runs as the same user and could otherwise read our memory and reach our descriptors through `/proc`.
-/// As a plain process also the reaper of what its descendants leave behind, as PID 1 is by itself.
+/// Makes the process not dumpable: agent code runs as the same user and could otherwise read its memory and descriptors through `/proc`. If
+/// it is not PID 1, it also becomes the reaper of its orphaned descendants.
 pub fn start() -> anyhow::Result<()> {
     prctl::set_dumpable(false)?;
     prctl::set_no_new_privs()?;

@@ -1,7 +1,7 @@
-//! The runner's end of the line: bytes in, frames out, on two threads of their own.
+//! The runner's connection to the host: bytes in, frames out, on two threads of their own.
 //!
-//! A host that stops reading blocks one thread and nothing else. The queue towards it is bounded; what does not fit is dropped, which
-//! costs nothing that matters: results stay in the table until they are acknowledged, and a stream with a gap ends its request.
+//! A host that stops reading blocks one thread and nothing else. The queue to it is bounded; dropping frames is harmless, because results
+//! are kept in the table until they are acknowledged, and a stream with a gap ends its request.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -15,13 +15,13 @@ use protocol::frame::Message;
 use protocol::runner::{FromRunner, MAX_PAYLOAD};
 use tokio::sync::mpsc;
 
-/// Frames that may wait for the host to read. Streams are bounded by their windows long before.
+/// The most frames that wait for the host to read; streams are limited by their windows long before.
 const QUEUE: usize = 1024;
-/// Pieces of input that may wait for us.
+/// The most pieces of input that wait for the session.
 const PIECES: usize = 4;
 const PIECE: usize = 64 << 10;
 
-/// Sends frames to whoever is attached. Never blocks.
+/// Sends frames to the attached host; never blocks.
 pub struct Teller {
     frames: mpsc::Sender<Vec<u8>>,
 }
@@ -44,7 +44,7 @@ pub struct Host {
 }
 
 impl Host {
-    /// Moves stdin and stdout out of the way of every child and every stray `print`: their numbers lead to `/dev/null` and stderr.
+    /// Takes over stdin and stdout, so that no child and no stray `print` uses them; their numbers then lead to `/dev/null` and stderr.
     pub fn take_over_stdio() -> anyhow::Result<Self> {
         let input = private(std::io::stdin().as_fd())?;
         let output = private(std::io::stdout().as_fd())?;
@@ -84,7 +84,7 @@ fn read(mut input: File, to_us: &mpsc::Sender<Vec<u8>>) {
 
 fn write(mut output: File, mut queue: mpsc::Receiver<Vec<u8>>) {
     while let Some(frame) = queue.blocking_recv() {
-        // A reader that went away (a plain pipe; an attached container never says so) may come back: the frame is lost, not the rest.
+        // A reader that went away may come back (an attached container never reports it), so only this frame is lost.
         let _ = output.write_all(&frame);
     }
 }

@@ -1,4 +1,4 @@
-//! One process with its limits: started, watched, ended, judged.
+//! Runs one process with its limits and determines its status.
 
 use std::ffi::OsStr;
 use std::io;
@@ -25,42 +25,42 @@ use crate::pressure::Pressure;
 use crate::session::Session;
 use crate::streams;
 
-/// Between SIGTERM and SIGKILL.
+/// Time between SIGTERM and SIGKILL.
 const GRACE: Duration = Duration::from_millis(700);
-/// How long a killed process may take to be gone; only one stuck in the kernel does.
+/// How long a killed process may take to disappear, unless it is stuck in the kernel.
 const STUCK: Duration = Duration::from_secs(5);
-/// How long output may still come after the process ended. What it left in the background may hold the pipe for ever.
+/// How long output is read after the process ended, because a background process may hold the pipe for ever.
 const LINGER: Duration = Duration::from_millis(150);
 
-/// At the end of a command with a pipe: it then ends as the last of its stages that failed, and not as the one that cut the output short. A
-/// stage that nobody reads from any more (141, SIGPIPE) did not fail. `pipefail` itself takes that for a failure, also in a condition, and
-/// would change what runs. A command that says `exit` itself, or sets a trap of its own, ends as it says. `SAVED` comes first in the trap.
+/// Shell code at the end of a command with a pipe, so that it ends with the status of the last stage that failed, instead of the last
+/// stage's. A stage ended by SIGPIPE (141) did not fail. `pipefail` counts that as a failure, also in conditions, and would change what
+/// runs. A command that calls `exit` or sets its own EXIT trap ends as it says. `SAVED` comes first in the trap.
 pub const SAVED: &str = "caisson_ended=($? \"${PIPESTATUS[@]}\")";
 /// See [`SAVED`].
 pub const STAGES: &str = "if [[ ${caisson_ended[0]} == 0 && ${caisson_ended[-1]} == 0 && $BASH_COMMAND != exit* ]]; then \
     for s in \"${caisson_ended[@]}\"; do [[ $s == 0 || $s == 141 ]] || caisson_ended[0]=$s; done; \
     [[ ${caisson_ended[0]} == 0 ]] || exit \"${caisson_ended[0]}\"; fi";
-/// What is said of a command with a pipe where there is no bash.
+/// Note for a command with a pipe where there is no bash.
 pub const NO_PIPES: &str = "there is no bash here: of commands joined by a pipe only the last one's exit code is seen";
 
 pub struct Job {
     /// Program and arguments.
     pub argv: Vec<String>,
-    /// Where the program lies, if it is not looked for in `PATH`.
+    /// Path of the program, if it is not looked up in `PATH`.
     pub path: Option<&'static str>,
-    /// Variables on top of the runner's own, and those of the runner's that it does not have.
+    /// Variables on top of the runner's own, and those of the runner's that are removed.
     pub env: Vec<(String, String)>,
     pub unset: Vec<String>,
     pub cwd: PathBuf,
     pub input: bool,
     pub output: bool,
-    /// Bytes of our own for its stdin, instead of the host's.
+    /// Bytes of the runner for its stdin, instead of the host's.
     pub given: Option<Vec<u8>>,
-    /// Descriptors that it has besides the standard ones.
+    /// Descriptors that it inherits besides the standard ones.
     pub kept: Vec<OwnedFd>,
-    /// Where its output is kept whole.
+    /// File for its whole output.
     pub log: Option<Log>,
-    /// Said with the result, unless something worse is.
+    /// Note for the result, unless something worse happened.
     pub note: Option<String>,
 }
 
@@ -69,7 +69,7 @@ pub fn bash() -> Option<&'static str> {
     ["/bin/bash", "/usr/bin/bash"].into_iter().find(|path| Path::new(path).exists())
 }
 
-/// Whether a command joins others by a pipe, or looks as if it did.
+/// Whether a command contains a pipe, as far as the text shows.
 pub fn pipes(command: &str) -> bool {
     command.replace("||", "").contains('|')
 }
@@ -124,12 +124,12 @@ impl Job {
         Self { note: (pipes && !bash).then(|| NO_PIPES.to_owned()), ..job }
     }
 
-    /// A page is fetched by a child: what a page can break (memory, stack) is then not PID 1.
+    /// A page is fetched by a child process, so that a page that exhausts memory or stack does not end PID 1.
     pub fn web_fetch(url: String, workspace: &Workspace) -> Self {
         Self::captured(vec!["/proc/self/exe".to_owned(), "web-fetch".to_owned(), url], workspace)
     }
 
-    /// Parsers run in a child: what a text can break is then not PID 1.
+    /// Parsers run in a child process, so that a text that crashes them does not end PID 1.
     pub fn mistakes(files: Vec<u8>, workspace: &Workspace) -> Self {
         let argv = vec!["/proc/self/exe".to_owned(), "mistakes".to_owned()];
         Self { given: Some(files), ..Self::captured(argv, workspace) }
@@ -165,10 +165,10 @@ impl Job {
         Done { note, whole, dropped, text, ..Done::bare(status) }
     }
 
-    /// Starts it as one that goes on by itself: its process's number, and where all of its output goes. `ended` is called at its end.
+    /// Starts it as a background process and gives its process number and the file with its output. `ended` is called at its end.
     ///
     /// # Errors
-    /// What to say if it could not be started.
+    /// A sentence if it could not be started.
     pub fn go_on(
         mut self,
         session: &Arc<Session>,
@@ -233,7 +233,7 @@ impl Job {
         }
         command.stderr(text_to);
         let child = session.children.spawn(&mut command, std::mem::take(&mut self.kept))?;
-        // Our copies of the child's ends: as long as they live no reader sees the end.
+        // The parent's copies of the child's pipe ends must be closed for readers to see the end.
         drop(command);
         let text = Arc::new(Mutex::new(Capture::kept(cap, self.log.take())));
         let captured = tokio::spawn(streams::capture(text_from, Arc::clone(&text)));
@@ -259,13 +259,13 @@ impl Job {
 }
 
 impl Running {
-    /// Until the process ends, its time is over, or somebody cancels. Then it is gone, or stuck in the kernel.
+    /// Waits until the process ends, its time is over, or it is cancelled; then kills it.
     async fn watch(&mut self, handle: &Handle, deadline: Instant) -> End {
         let end = tokio::select! {
             biased;
             exit = &mut self.child.exit => {
                 let exit = exit.unwrap_or(Exit::Signal(0));
-                // Quiesce cancels and kills in one breath: the signal was ours.
+                // Quiesce cancels and kills at once, so this signal came from the runner.
                 let ours = matches!(exit, Exit::Signal(_)) && handle.cancel.is_cancelled();
                 return if ours { End::Cancelled } else { End::Exit(exit) };
             }
@@ -280,7 +280,7 @@ impl Running {
         end
     }
 
-    /// Waits for the rest of the output. True if something still holds it.
+    /// Waits for the rest of the output; true if another process still holds the pipe.
     async fn settle(&mut self, end: &mut End, handle: &Handle, deadline: Instant) -> bool {
         if let Some(fed) = self.fed.take() {
             fed.abort();
@@ -324,13 +324,13 @@ mod tests {
             ("for i in 1 2; do false | cat; done", 1),
             ("cat <<E | false | true\nx\nE", 1),
             ("true | true", 0),
-            // Not read to its end.
+            // Output that is not read to its end.
             ("yes | head -1 >/dev/null", 0),
             ("false | yes | head -1 >/dev/null", 1),
             ("yes | head -1 >/dev/null && (exit 6)", 6),
             ("if yes | grep -q y; then true; else (exit 9); fi", 0),
             ("true | (kill -13 $BASHPID)", 141),
-            // What the command says itself.
+            // A status that the command sets itself.
             ("false | true; true", 0),
             ("false | true; exit 0", 0),
             ("! false | true", 1),
@@ -341,7 +341,7 @@ mod tests {
         ] {
             assert_eq!(ran(true, command), (code, String::new(), None), "{command}");
         }
-        // Nothing of ours is seen; both stages say what they are at the same time.
+        // The runner's shell code must not show in the trace; the two stages trace at the same time.
         let (code, text, _) = ran(true, "set -x; false | true");
         assert!(code == 1 && ["+ false\n+ true\n", "+ true\n+ false\n"].contains(&text.as_str()), "{code} {text}");
     }

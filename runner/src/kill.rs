@@ -1,7 +1,7 @@
-//! Ending every process of the sandbox but the runner.
+//! Ends every process of the sandbox except the runner.
 //!
-//! As PID 1 one `kill(-1)` reaches every process of the sandbox and nothing else. As a plain process (tests) that call would reach the
-//! whole machine, so only our own descendants are killed, found through `/proc`.
+//! As PID 1, `kill(-1)` reaches exactly the processes of the sandbox. As a plain process (in tests) it would reach the whole machine, so
+//! only descendants are killed, found through `/proc`.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,12 +11,12 @@ use nix::unistd::Pid;
 
 use crate::harden::is_init;
 
-/// Kills what is there; how many were still seen, the dead that nobody waited for included.
+/// Kills all processes and gives how many were still there, including unreaped dead ones.
 pub fn kill_all(seen: &mut HashSet<i32>) -> usize {
     let there = others();
     seen.extend(&there);
     if is_init() {
-        // One sweep by the kernel: nothing can fork its way past it, and its answer counts, whatever `/proc` shows.
+        // One sweep by the kernel, which no fork can escape; its answer counts, whatever `/proc` shows.
         let alone = kill(Pid::from_raw(-1), Signal::SIGKILL) == Err(Errno::ESRCH);
         return if alone { 0 } else { there.len().max(1) };
     }
@@ -26,7 +26,7 @@ pub fn kill_all(seen: &mut HashSet<i32>) -> usize {
     there.len()
 }
 
-/// Every process below us. As PID 1 that is every process; one that entered the sandbox from outside has no parent in it.
+/// Every other process as PID 1 (one that entered the sandbox from outside has no parent in it), otherwise every descendant.
 fn others() -> Vec<i32> {
     let own = std::process::id().cast_signed();
     let parents = processes();
@@ -35,7 +35,7 @@ fn others() -> Vec<i32> {
     }
     let below = |start: i32| {
         let mut at = start;
-        // Parents can't form a circle, but this table was not read in one moment.
+        // Limits the walk up the parents, because the table was not read in one instant and may hold a cycle.
         for _ in 0..parents.len() {
             match parents.get(&at) {
                 Some(&parent) if parent == own => return true,
@@ -55,7 +55,7 @@ fn processes() -> HashMap<i32, i32> {
     pids.filter_map(|pid| Some((pid, parent(&std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)?))).collect()
 }
 
-/// The fourth field of a stat line; the second is a name in brackets that may hold anything.
+/// The fourth field of a stat line; the second is a name in parentheses that may contain anything.
 fn parent(stat: &str) -> Option<i32> {
     stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
 }

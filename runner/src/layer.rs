@@ -1,10 +1,10 @@
-//! What a workspace holds beyond the tree that it is a layer over, as a commit: read off the layer, where the kernel keeps all of it.
+//! The differences of a layered workspace to its tree as a commit, read from the layer.
 //!
-//! A file that was made, or ever opened for writing, lies in the layer with the directories above it; what went has a mark there, or lay in a
-//! directory that was made anew. So a checkpoint of 50,000 files looks at the few that are named there. They are written as
-//! `git fast-import` reads them (`git-fast-import(1)`), on top of the commit that the workspace began with: git makes objects and trees
-//! of them. What git would not store as it lies there, or only with a look at its index, is an error before the stream has
-//! ended; the host then has git look at every file. The layer must not know renamed directories (`redirect_dir=off`, which the broker asks for).
+//! A file that was created, or ever opened for writing, is in the layer with its parent directories; a deleted one has a mark there or was
+//! in a directory that was recreated. So a checkpoint of 50,000 files reads only the few named there. They are written for `git
+//! fast-import` (`git-fast-import(1)`) on top of the commit that the workspace began with. What git would store differently, or decide only
+//! with its index, is an error before the stream ends; the host then has git compare every file. The layer must not contain renamed
+//! directories (`redirect_dir=off`, which the broker sets).
 
 mod attributes;
 mod ignored;
@@ -21,29 +21,29 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail, ensure};
 
-/// Set by the broker where the workspace is a layer: where what differs from the tree lies.
+/// Variable with the directory of differences to the tree, set by the broker if the workspace is layered.
 pub const VARIABLE: &str = "CAISSON_LAYER";
 
-/// The file in `$GIT_DIR` that names what stayed out as a by-product, a line each.
+/// File in `$GIT_DIR` with the paths that were left out as by-products, one per line.
 const LEFT_OUT: &str = "left-out";
 
-/// The mode of one.
+/// Git's mode of a submodule.
 const SUBMODULE: &str = "160000";
 
-/// Where the three lie.
+/// The directories of layer, tree and workspace.
 pub struct Places<'a> {
     layer: &'a Path,
     tree: &'a Path,
-    /// What both come to.
+    /// Layer and tree merged.
     workspace: &'a Path,
 }
 
-/// In what the commit that the workspace began with differs from that of the tree.
+/// Differences between the tree's commit and the commit that the workspace began with.
 #[derive(Debug, Default)]
 struct Later {
-    /// Only the tree has it.
+    /// Only in the tree's commit.
     gone: Vec<PathBuf>,
-    /// It has it otherwise, or alone.
+    /// Different in the workspace's commit, or only there.
     other: Vec<PathBuf>,
 }
 
@@ -65,7 +65,7 @@ pub fn main(mut args: impl Iterator<Item = OsString>) -> anyhow::Result<ExitCode
     Ok(ExitCode::SUCCESS)
 }
 
-/// What lies at a path, itself.
+/// Metadata of the entry at a path, without following a link.
 fn lying(path: &Path) -> anyhow::Result<Option<Metadata>> {
     match path.symlink_metadata() {
         Ok(found) => Ok(Some(found)),

@@ -1,8 +1,9 @@
-//! What a shell of the agent leaves to its next one: the directory, and the variables it exports.
+//! State that a shell of the agent leaves to its next one: the directory and the exported variables.
 //!
-//! Owns the sheet on which it is told (memory of a fixed size, which the shell inherits), how it is filled in (bash writes its variables there,
-//! in its own words; a plain `sh` starts `caisson-runner left`, which costs a process) and what is taken from it. Whatever runs in the sandbox can write on the sheet: that makes the agent's next
-//! shell begin elsewhere, and nothing else. Must not: touch the runner's own variables, or what the host asks for. Tests: `tests/shell.rs`.
+//! Owns the sheet on which it is reported (memory of fixed size that the shell inherits), how it is filled (bash writes its variables
+//! itself; a plain `sh` starts `caisson-runner left`, which costs a process) and what is accepted from it. Any process of the sandbox can
+//! write on the sheet, which only affects where and with what variables the agent's next shell begins. Must not touch the runner's own
+//! variables or operations of the host. Tests: `tests/shell.rs`.
 
 mod declared;
 
@@ -22,29 +23,29 @@ use serde::{Deserialize, Serialize};
 
 use crate::children::high;
 
-/// Bytes of a sheet; what stands on it can neither grow nor shrink it.
+/// Size of a sheet in bytes, which writers cannot change.
 const SHEET: u64 = 256 << 10;
-/// Bytes that names and values together may have, of those that differ from the runner's own.
+/// The most bytes of names and values together that differ from the runner's own.
 const MOST: usize = 64 << 10;
-/// Shells keep these themselves, or they would change how the next one reads what it is told before its command.
+/// Variables that shells maintain themselves, or that would change how the next shell reads what precedes its command.
 const NOT_CARRIED: [&str; 6] = ["PWD", "SHLVL", "_", "SHELLOPTS", "BASHOPTS", "POSIXLY_CORRECT"];
 
-/// As it stands on a sheet.
+/// State as it is written on a sheet.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Written {
-    /// Absent if the directory is gone.
+    /// None if the directory was deleted.
     cwd: Option<PathBuf>,
     env: Vec<(String, String)>,
-    /// Some of the environment did not fit: what is not there may still be set.
+    /// Whether variables were left out because they did not fit, so that a missing one may still be set.
     cut: bool,
 }
 
-/// What the next shell begins with.
+/// State that the next shell begins with.
 #[derive(Debug, Default, Clone)]
 pub struct Left {
-    /// None is the workspace.
+    /// None for the workspace.
     pub cwd: Option<PathBuf>,
-    /// On top of the runner's own variables, and those of them that were taken away.
+    /// Variables on top of the runner's own, and those of the runner's that were unset.
     pub set: BTreeMap<String, String>,
     pub unset: BTreeSet<String>,
 }
@@ -62,12 +63,12 @@ impl Sheet {
         Ok(Self(file))
     }
 
-    /// The shell's own end of it, and its number there.
+    /// The descriptor that the shell inherits, and its number there.
     pub fn end(&self) -> io::Result<(OwnedFd, i32)> {
         end(&self.0)
     }
 
-    /// What was told; none if nothing was, or nothing that can be read.
+    /// The reported state; none if nothing readable was written.
     pub fn read(mut self, root: &Path) -> Option<(Left, Option<String>)> {
         let mut text = Vec::new();
         self.0.seek(SeekFrom::Start(0)).ok()?;
@@ -81,7 +82,7 @@ impl Sheet {
     }
 }
 
-/// A text as a file that only a bash that inherits it can read, and the number it has there until it is read.
+/// Puts a text into a file that only a bash that inherits it can read, and gives its number there.
 pub fn text(text: &str) -> io::Result<(OwnedFd, i32)> {
     let mut file = memory("prelude")?;
     let (end, number) = end(&file)?;
@@ -93,14 +94,14 @@ fn memory(name: &str) -> io::Result<File> {
     Ok(File::from(memfd_create(name, MFdFlags::MFD_CLOEXEC | MFdFlags::MFD_ALLOW_SEALING)?))
 }
 
-/// The number under which a shell inherits it.
+/// The number under which a shell inherits the file.
 fn end(file: &File) -> io::Result<(OwnedFd, i32)> {
     let end = high(file.as_fd())?;
     let number = end.as_raw_fd();
     Ok((end, number))
 }
 
-/// What bash writes on the sheet with this number, as a command of its own: where it is first, for that need not be exported.
+/// The command with which bash writes its state on the sheet with this number; the directory comes first because it need not be exported.
 pub fn bashs_words(number: i32) -> String {
     format!("{{ builtin declare -p PWD; builtin declare -px; builtin printf '\\0'; }} 1<>/proc/self/fd/{number}")
 }
@@ -114,7 +115,7 @@ fn by_bash(text: &[u8]) -> Option<Written> {
     Some(Written { cwd, env, cut: text.len() as u64 >= SHEET })
 }
 
-/// What differs from the runner's own variables, within the bounds, and a sentence about what was left out.
+/// The accepted difference from the runner's own variables, and a sentence about what was left out.
 fn taken(told: Written, root: &Path, own: BTreeMap<String, String>) -> (Left, Option<String>) {
     let mut left =
         Left { cwd: told.cwd.filter(|cwd| cwd.is_absolute() && is_clean(cwd) && cwd != root), ..Left::default() };
@@ -152,7 +153,7 @@ fn is_carried(name: &str) -> bool {
         && !NOT_CARRIED.contains(&name)
 }
 
-/// The child: its own directory and variables, which are the shell's, onto the sheet with this number.
+/// The child process: writes its own directory and variables, inherited from the shell, to the sheet with this number.
 pub fn main(mut args: impl Iterator<Item = OsString>) -> anyhow::Result<ExitCode> {
     let number: u32 =
         args.next().and_then(|word| word.into_string().ok()?.parse().ok()).context("left needs a descriptor")?;
@@ -160,7 +161,7 @@ pub fn main(mut args: impl Iterator<Item = OsString>) -> anyhow::Result<ExitCode
     let env =
         std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
     let mut env: Vec<(String, String)> = env.filter(|(name, _)| is_carried(name)).collect();
-    // Of what does not fit the largest goes first.
+    // The largest variables are left out first.
     env.sort_by_key(|(name, value)| name.len() + value.len());
     let mut told = Written { cwd: std::env::current_dir().ok(), env, cut: false };
     let mut text = serde_json::to_vec(&told)?;

@@ -1,8 +1,8 @@
-//! Whole outputs, as files that the agent reads by range where a result shows only head and tail.
+//! Files with whole outputs, which the agent can read by ranges where a result shows only beginning and end.
 //!
-//! Owns the folder for them, outside the workspace (so that it is in no commit), and its bounds: so much of one output, so much of all, the oldest
-//! go first. The folder belongs to the sandbox's user like everything else there: what is in it is data, and a folder that was made a link
-//! is not used. Must not: fail an action because its output could not be kept. Tests: below and `tests/output.rs`.
+//! Owns their folder outside the workspace (so that they are in no commit) and its limits per output and in total; the oldest are deleted
+//! first. The sandbox's user can change the folder, so its content is untrusted, and a folder replaced by a link is not used. Must not fail
+//! an action because its output could not be kept. Tests: below and `tests/output.rs`.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -16,24 +16,24 @@ use nix::fcntl::{OFlag, open, openat};
 use nix::sys::stat::{Mode, mkdirat};
 use nix::unistd::{UnlinkatFlags, unlinkat};
 
-/// Bytes of one output, and of all together.
+/// The most bytes of one output, and of all outputs.
 const MOST: u64 = 16 << 20;
 const MOST_IN_ALL: u64 = 64 << 20;
-/// Stands at the end of one that was longer.
+/// Last line of an output that was cut.
 const END: &[u8] = b"\n[the rest is not kept]\n";
-/// The folder's name, in the home of the sandbox's user.
+/// Name of the folder in the home of the sandbox's user.
 const NAME: &str = ".caisson";
 
-/// The folder.
+/// The folder of outputs.
 pub struct Logs {
-    /// Where it lies; what is above it can't be moved.
+    /// Its parent directory, which the sandbox cannot move.
     above: PathBuf,
-    /// Number and bytes of each, the oldest first.
+    /// Number and bytes of each output, oldest first.
     sizes: Mutex<VecDeque<(u64, u64)>>,
 }
 
 impl Logs {
-    /// `above`: the directory that it lies in.
+    /// `above` is the parent directory.
     pub fn new(above: PathBuf) -> Arc<Self> {
         Arc::new(Self { above: above.canonicalize().unwrap_or(above), sizes: Mutex::default() })
     }
@@ -42,7 +42,7 @@ impl Logs {
         self.above.join(NAME)
     }
 
-    /// One for the output of this request; nothing is made before something is written.
+    /// The file for the output of this request; it is created with the first write.
     pub fn of(self: &Arc<Self>, id: u64) -> Log {
         Log { logs: Arc::clone(self), id, file: None, written: 0, failed: false }
     }
@@ -72,7 +72,7 @@ impl Logs {
         Ok(file.into())
     }
 
-    /// Makes room for so many bytes more of this one; false if it went meanwhile.
+    /// Deletes old outputs to make room for more bytes of this one; false if this one was deleted meanwhile.
     fn grow(&self, id: u64, bytes: u64) -> bool {
         let mut sizes = self.sizes.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(own) = sizes.iter_mut().find(|(of, _)| *of == id) else { return false };
@@ -81,7 +81,7 @@ impl Logs {
             && let Some((oldest, _)) = sizes.pop_front()
         {
             if let Ok(directory) = self.open() {
-                // Gone already is what was wanted.
+                // It is no error if the file is already gone.
                 let _ = unlinkat(&directory, name(oldest).as_str(), UnlinkatFlags::NoRemoveDir);
             }
         }
@@ -89,7 +89,7 @@ impl Logs {
     }
 }
 
-/// The folder; an error if it is a link.
+/// Opens the folder; an error if it is a link.
 pub fn opened(directory: &Path) -> io::Result<OwnedFd> {
     let flags = OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
     Ok(open(directory, flags, Mode::empty())?)
@@ -99,7 +99,7 @@ fn name(id: u64) -> String {
     format!("{id}.log")
 }
 
-/// One output. Once anything fails, or is more than it may be, nothing more is written.
+/// One output; after a failure or at the limit nothing more is written.
 pub struct Log {
     logs: Arc<Logs>,
     id: u64,
@@ -121,7 +121,7 @@ impl Log {
         }
         self.failed = written.is_err() || !over.is_empty();
         if let (Some(file), false) = (&mut self.file, over.is_empty()) {
-            // Best effort, as all of it.
+            // Best effort, like the whole log.
             let _ = file.write_all(END);
         }
     }
@@ -142,7 +142,7 @@ impl Log {
         Ok(())
     }
 
-    /// Where it lies, if anything does.
+    /// Path of the file; none if nothing was written.
     pub fn path(&self) -> Option<String> {
         self.file.as_ref()?;
         Some(self.logs.directory().join(name(self.id)).display().to_string())

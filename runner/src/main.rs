@@ -1,8 +1,7 @@
-//! `caisson-runner`: PID 1 of a sandbox. Carries out what the host asks over stdin and stdout.
+//! `caisson-runner`: PID 1 of a sandbox, which carries out the host's orders from stdin and answers on stdout.
 //!
-//! Owns the processes of the sandbox, its workspace's file operations and the way a page is fetched from inside. Must not decide
-//! anything: what is allowed is the host's business and the container's. It runs as the agent's own user, so it keeps nothing
-//! secret, is not dumpable, and the host trusts nothing it says.
+//! Owns the processes of the sandbox, its workspace's file operations and fetching pages from inside. Must not decide what is allowed; host
+//! and container do. It runs as the agent's user, so it holds no secrets, is not dumpable, and is not trusted by the host.
 //! Tests: beside each module, and `tests/` drive the built binary over pipes.
 
 mod background;
@@ -37,7 +36,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Where the workspace is, unless it is `/workspace`.
+/// Variable with the workspace's path, if it is not `/workspace`.
 const WORKSPACE: &str = "CAISSON_WORKSPACE";
 
 const USAGE: &str = "caisson-runner: speaks with its host over stdin and stdout
@@ -62,7 +61,7 @@ fn main() -> ExitCode {
         None => serve(),
         Some(Ok(word)) if word == "--version" => {
             println!("caisson-runner {}", env!("CARGO_PKG_VERSION"));
-            // Whole in the binary: it is looked for there, too.
+            // Kept as one string in the binary, because it is searched for there too.
             println!("{}", std::hint::black_box(protocol::runner::MARK));
             Ok(ExitCode::SUCCESS)
         }
@@ -84,7 +83,7 @@ fn main() -> ExitCode {
     })
 }
 
-/// One thread runs everything; blocking file work has a few of its own.
+/// One thread runs everything, with a few extra threads for blocking file operations.
 fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -94,7 +93,7 @@ fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
     Ok(runtime)
 }
 
-/// Where whole outputs are kept: at home, which in a container nobody can move; a plain process leaves its user's home alone.
+/// Parent directory for whole outputs: the home, which nobody can move in a container; a plain process leaves its user's home alone.
 fn beside(workspace: &std::path::Path) -> PathBuf {
     let home = std::env::var_os("HOME").filter(|_| harden::is_init()).map(PathBuf::from);
     home.or_else(|| workspace.parent().map(PathBuf::from)).unwrap_or_default()
@@ -110,11 +109,11 @@ fn serve() -> anyhow::Result<ExitCode> {
     let host = host::Host::take_over_stdio()?;
     let runtime = runtime()?;
     let served = runtime.block_on(async {
-        // Its first thread must exist before a fork bomb can take the last process slot: with one, later work only waits.
+        // The first blocking thread must exist before a fork bomb takes the last process slot; later operations can wait for it.
         tokio::task::spawn_blocking(|| ()).await?;
         serve::serve(host, workspace, disk, logs).await
     });
-    // The end comes at once: file work that still runs is not waited for.
+    // Ends at once, without waiting for running file operations.
     runtime.shutdown_background();
     if !harden::is_init() {
         // The kernel does this when PID 1 ends.
@@ -123,7 +122,7 @@ fn serve() -> anyhow::Result<ExitCode> {
     served.map(|()| ExitCode::SUCCESS)
 }
 
-/// Keeps a container, and the namespaces it holds, alive.
+/// Idles, to keep a container and its namespaces alive.
 fn hold() -> anyhow::Result<ExitCode> {
     harden::start()?;
     runtime()?.block_on(async {

@@ -1,8 +1,8 @@
-//! What is plainly wrong with files that were just written: looked for by a child, `caisson-runner mistakes`.
+//! Finds syntax mistakes in files that were just written, in a child process `caisson-runner mistakes`.
 //!
-//! Owns that child and what is shown of its findings. The parsers in it (C, over whatever an agent wrote) never run in process 1; one that
-//! crashes, hangs or says too much has found nothing, and the write stays as successful as it was. Reads no file: old and new text come
-//! on standard input. Which mistakes there are is the crate `locate`'s. Tests: below and `tests/tools.rs`.
+//! Owns that child and the presentation of its findings. Its parsers (C code on the agent's text) never run in PID 1; if the child crashes,
+//! hangs or prints too much, there are no findings, and the write succeeds all the same. It reads no file: old and new text come on
+//! standard input. The mistakes themselves are defined by the crate `locate`. Tests: below and `tests/tools.rs`.
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -21,15 +21,15 @@ use crate::job::Job;
 use crate::session::Session;
 use crate::written::{LONGEST, Written};
 
-/// Until the child is ended, in milliseconds.
+/// Milliseconds after which the child is killed.
 const WALL_MS: u64 = 2_000;
-/// Most bytes that the child reads and may answer.
+/// The most bytes that the child reads, and that it may answer.
 const MAX_QUESTION: u64 = 16 << 20;
 const MAX_ANSWER: usize = 8 << 10;
-/// Characters of a line that are shown.
+/// The most characters shown of a line.
 const LINE: usize = 160;
 
-/// The result of a write, with the mistakes that it brought.
+/// Adds the mistakes that a write introduced to its result.
 pub async fn with_mistakes(
     session: &Arc<Session>,
     handle: &Arc<Handle>,
@@ -56,7 +56,7 @@ pub async fn with_mistakes(
     Done { text: format!("{}\n{HEAD}\n{}", done.text.trim_end(), looked.text), ..done }
 }
 
-/// The child: a list of [`Written`] as JSON on its standard input, the findings on its standard output.
+/// The child process: a list of [`Written`] as JSON on standard input, the findings on standard output.
 pub fn main(mut args: impl Iterator<Item = OsString>) -> anyhow::Result<ExitCode> {
     ensure!(args.next().is_none(), "mistakes takes nothing but the files on its standard input");
     let mut text = Vec::new();

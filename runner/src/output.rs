@@ -1,4 +1,4 @@
-//! Text that must not grow: its head and its tail are kept, what lies between is counted.
+//! Captures output with bounded memory: its beginning and end are kept, the bytes between are counted.
 
 use std::collections::VecDeque;
 
@@ -6,28 +6,28 @@ use protocol::runner::{Limits, MAX_TEXT};
 
 use crate::log::Log;
 
-/// Room for the sentence that stands where bytes were left out.
+/// Room for the sentence in place of left-out bytes.
 const MARK: usize = 96;
 
-/// The cap of a request's text, in bytes.
+/// Limit of a request's text, in bytes.
 pub fn cap(limits: Limits) -> usize {
     let asked = if limits.output_bytes == 0 { MAX_TEXT } else { limits.output_bytes.min(MAX_TEXT) };
     usize::try_from(asked).unwrap_or(usize::MAX).max(2 * MARK)
 }
 
-/// Output as it comes.
+/// Output that is being captured.
 pub struct Capture {
     head: Vec<u8>,
     tail: VecDeque<u8>,
     /// Bytes for each half.
     half: usize,
     dropped: u64,
-    /// Where all of it goes once it is longer than what any reader is shown.
+    /// File for the whole output once it is longer than any reader is shown.
     whole: Option<Log>,
     begun: bool,
 }
 
-/// Output that is longer than this is kept whole: a small model is shown little more.
+/// Longer output is kept whole in a file, because a small model is shown little more than this.
 const SHORT: usize = 2 << 10;
 
 impl Capture {
@@ -35,23 +35,23 @@ impl Capture {
         Self { head: Vec::new(), tail: VecDeque::new(), half: (cap - MARK) / 2, dropped: 0, whole: None, begun: false }
     }
 
-    /// The same, kept whole in a file where it is long.
+    /// A capture that also keeps long output whole in a file.
     pub fn kept(cap: usize, whole: Option<Log>) -> Self {
         Self { whole, ..Self::new(cap) }
     }
 
-    /// Keeps it whole however short it is, and says where.
+    /// Keeps even short output in a file, and gives its path.
     pub fn keep(&mut self) -> Option<String> {
         self.begin(b"");
         self.whole()
     }
 
-    /// Where the whole output lies.
+    /// Path of the file with the whole output.
     pub fn whole(&self) -> Option<String> {
         self.whole.as_ref().and_then(Log::path)
     }
 
-    /// What came until now, which is still all there, and what comes next.
+    /// Begins the file with what was captured so far, which is still complete, and the next bytes.
     fn begin(&mut self, next: &[u8]) {
         let Some(log) = &mut self.whole else { return };
         if !self.begun {
@@ -82,14 +82,14 @@ impl Capture {
         self.tail.extend(rest);
     }
 
-    /// The text, and how many bytes it leaves out.
+    /// The captured text, and how many bytes it leaves out.
     pub fn text(&self, cap: usize) -> (String, u64) {
         let (front, back) = self.tail.as_slices();
         if self.dropped == 0 {
             let all = [self.head.as_slice(), front, back].concat();
             return fit(String::from_utf8_lossy(&all).into_owned(), cap);
         }
-        // A character that the cut took apart shows as a replacement character at most.
+        // A character that was cut in two shows as replacement characters.
         let head = String::from_utf8_lossy(&self.head).into_owned();
         let tail = String::from_utf8_lossy(&[front, back].concat()).into_owned();
         let text = join(&head, self.dropped, &tail);
@@ -102,7 +102,7 @@ fn join(head: &str, dropped: u64, tail: &str) -> String {
     format!("{head}\n[... {dropped} bytes left out ...]\n{tail}")
 }
 
-/// `text` within `cap` bytes, and how many of its bytes that left out.
+/// `text` cut to `cap` bytes, and the number of bytes that were left out.
 pub fn fit(text: String, cap: usize) -> (String, u64) {
     if text.len() <= cap {
         return (text, 0);

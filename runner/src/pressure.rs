@@ -1,7 +1,7 @@
-//! Whether the kernel's limits were hit while a request ran: counters of the container's cgroup before and after, and free space.
+//! Whether the kernel's limits were hit while a request ran: cgroup counters before and after it, and free space.
 //!
-//! Exit 137 alone is ambiguous and behind `sh -c` the code may be 0, hence the counters (v1 and v2 were read as in `/sys/fs/cgroup`
-//! of a container: `memory/memory.oom_control`, `pids/pids.events`; `memory.events`, `pids.events`).
+//! Exit code 137 alone is ambiguous, and behind `sh -c` the code may be 0, hence the counters (v1 and v2 as seen in `/sys/fs/cgroup` of a
+//! container: `memory/memory.oom_control`, `pids/pids.events`; `memory.events`, `pids.events`).
 
 use std::path::Path;
 
@@ -13,10 +13,10 @@ use crate::children::Exit;
 const OOM: [(&str, &str); 2] =
     [("/sys/fs/cgroup/memory.events", "oom_kill"), ("/sys/fs/cgroup/memory/memory.oom_control", "oom_kill")];
 const PIDS: [(&str, &str); 2] = [("/sys/fs/cgroup/pids.events", "max"), ("/sys/fs/cgroup/pids/pids.events", "max")];
-/// Less free space than this is none.
+/// Free space below this many bytes counts as none.
 const FULL: u64 = 64 << 10;
 
-/// The counters at one moment; `None` where the kernel shows none.
+/// The counters at one moment; `None` where the kernel has none.
 #[derive(Debug, Clone, Copy)]
 pub struct Pressure {
     oom: Option<u64>,
@@ -28,7 +28,7 @@ impl Pressure {
         Self { oom: counter(&OOM), pids: counter(&PIDS) }
     }
 
-    /// The status of a process that ended by itself, and what else the model should know.
+    /// The status of a process that ended by itself, and a note for the model.
     pub fn judge(self, exit: Exit, text: &str, workspace: &Path) -> (Status, Option<String>) {
         let after = Self::now();
         let good = exit == Exit::Code(0);

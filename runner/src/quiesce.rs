@@ -1,4 +1,4 @@
-//! Stopping everything: when this returns well, no process but the runner is left and no request runs.
+//! Stops everything: after success no process but the runner is left and no request runs.
 
 use std::collections::HashSet;
 use std::sync::Arc;

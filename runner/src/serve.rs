@@ -1,4 +1,4 @@
-//! Takes the host's orders, starts requests, keeps their results until they are acknowledged.
+//! Reads the host's orders, starts requests, and keeps their results until they are acknowledged.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -47,7 +47,7 @@ pub async fn serve(mut host: Host, workspace: Workspace, disk: Disk, logs: Arc<L
     let mut epoch = None;
     let listen = async {
         while let Some(piece) = host.pieces.recv().await {
-            // A frame that can't be read is another host's half sentence: skipped.
+            // An unreadable frame is the incomplete write of another host and is skipped.
             for payload in decoder.push(&piece).into_iter().flatten() {
                 if let Ok(message) = Message::from_payload(payload) {
                     session.obey(&mut epoch, message);
@@ -63,7 +63,7 @@ pub async fn serve(mut host: Host, workspace: Workspace, disk: Disk, logs: Arc<L
     }
 }
 
-/// Resolves when the process is asked to end. PID 1 gets no signal it has no handler for; the handlers stand when this returns.
+/// Resolves when the process is asked to end. PID 1 gets no signal without a handler; the handlers are installed when this returns.
 pub fn terminated() -> anyhow::Result<impl Future<Output = ()>> {
     let mut term = signal(SignalKind::terminate())?;
     let mut int = signal(SignalKind::interrupt())?;
@@ -78,7 +78,7 @@ fn random() -> anyhow::Result<String> {
     Ok(hex::encode(bytes))
 }
 
-/// What the host compares with the binary that it put into the sandbox.
+/// Hash that the host compares with the binary that it put into the sandbox.
 fn own_hash() -> anyhow::Result<String> {
     let mut file = std::fs::File::open("/proc/self/exe")?;
     let mut hash = Context::new(&SHA256);
@@ -133,7 +133,7 @@ impl Session {
         }
     }
 
-    /// Words for a request that is over are late, not wrong.
+    /// Messages for a request that is over came too late and are ignored.
     fn with(&self, id: u64, act: impl FnOnce(&Handle)) {
         let handle = self.table().handle(id);
         if let Some(handle) = handle {
@@ -159,7 +159,7 @@ impl Session {
         }
     }
 
-    /// Every request that was admitted finishes, even if carrying it out panics.
+    /// Runs an admitted request to its result, even if carrying it out panics.
     async fn carry_through(self: Arc<Self>, handle: &Arc<Handle>, op: Op, limits: Limits) {
         let agents = op.is_agents();
         if agents {
@@ -186,7 +186,7 @@ impl Session {
     }
 }
 
-/// The last word on sizes: whatever an operation made of its text, the outcome fits.
+/// Cuts the outcome to its limits, whatever the operation returned.
 fn settle(done: Done, limits: Limits, took: Duration) -> Outcome {
     const SENTENCE: usize = 8 << 10;
     let (text, dropped) = fit(done.text, cap(limits));

@@ -1,4 +1,4 @@
-//! What the runner knows: its requests with their results, its children, its workspace.
+//! The runner's state: its requests with their results, its children, its workspace.
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,17 +16,17 @@ use crate::table::Table;
 pub struct Session {
     pub children: Arc<Children>,
     pub workspace: Arc<Workspace>,
-    /// What actions do to it.
+    /// Observes what actions change in the workspace.
     pub changes: Changes,
     pub disk: Disk,
     pub teller: Arc<Teller>,
-    /// Where the agent's next command begins.
+    /// State with which the agent's next command begins.
     pub left: Mutex<Left>,
-    /// Whole outputs.
+    /// Files with whole outputs.
     pub logs: Arc<Logs>,
     pub background: Mutex<Background>,
     pub requests: Mutex<Table>,
-    /// While everything is being stopped nothing may start.
+    /// Whether everything is being stopped, so that nothing may start.
     pub quiescing: AtomicBool,
     pub boot: String,
     pub binary: String,

@@ -1,10 +1,10 @@
-//! The agent's commands: each a shell of its own, which begins where the last one ended.
+//! The agent's commands: each runs in a shell of its own, which begins where the last one ended.
 //!
-//! Owns what a shell is told before its command: to say at its end, in whatever way it comes to it, where it stands and what it exports
-//! (`left.rs`), and to end as its pipe did (`job.rs`). bash reads that from a file of its own before the command (`BASH_ENV`), so that the
-//! command, its line numbers and its messages are the agent's alone; a plain `sh` reads no such file and has it before the command. A shell
-//! that is killed, becomes another program (`exec`) or sets an EXIT trap of its own says nothing: then what it began with stays. Its exit
-//! code is the process's, whatever it says. Must not: be used for what the host asks for. Tests: `tests/shell.rs`.
+//! Owns the code that a shell runs before its command: at its end, however it comes, it reports its directory and exported variables
+//! (`left.rs`) and ends with its pipe's status (`job.rs`). bash reads it from a separate file (`BASH_ENV`), so that the command, its line
+//! numbers and its messages are the agent's alone; for a plain `sh` it precedes the command. A shell that is killed, calls `exec` or sets
+//! its own EXIT trap reports nothing, and the state before stays. The exit code is always the process's. Must not be used for operations of
+//! the host. Tests: `tests/shell.rs`.
 
 use std::io;
 use std::path::Path;
@@ -19,9 +19,9 @@ use crate::job::{Job, NO_PIPES, SAVED, STAGES, bash, pipes};
 use crate::left::{Left, Sheet, bashs_words, text};
 use crate::session::Session;
 
-/// bash's own name for what it reads before a command.
+/// Variable with the path of a file that bash reads before a command.
 const BASH_ENV: &str = "BASH_ENV";
-/// Said where a shell ended by itself and told nothing.
+/// Note for a shell that ended by itself and reported nothing.
 const UNTOLD: &str = "the directory and the variables it left are not known (exec, or an EXIT trap of its own): the next command begins where this one began";
 
 /// Runs a command to its end.
@@ -30,7 +30,7 @@ pub async fn run(session: &Arc<Session>, handle: &Arc<Handle>, command: String, 
     let root = session.workspace.root();
     let sheet = Sheet::new().ok();
     if let Some(sheet) = &sheet {
-        // Without it the command runs all the same, and what it leaves is not known.
+        // Without it the command runs all the same, and its final state is unknown.
         let _ = own().and_then(|program| asks(&mut job, sheet, &program));
     }
     let done = job.run(session, handle, limits).await;
@@ -56,7 +56,7 @@ pub async fn run(session: &Arc<Session>, handle: &Arc<Handle>, command: String, 
     }
 }
 
-/// Starts a command that goes on until everything is stopped. It begins where the last one ended, and leaves nothing.
+/// Starts a background command; it begins where the last one ended, and its state is not carried over.
 pub fn start(session: &Arc<Session>, handle: &Arc<Handle>, command: String, limits: Limits) -> Done {
     let (job, gone) = begin(session, handle, command);
     if !job.cwd.is_dir() {
@@ -76,7 +76,7 @@ pub fn start(session: &Arc<Session>, handle: &Arc<Handle>, command: String, limi
     }
 }
 
-/// The shell where the last one left off, and a sentence if that place is gone.
+/// The shell with the last one's state, and a sentence if its directory is gone.
 fn begin(session: &Session, handle: &Handle, command: String) -> (Job, Option<String>) {
     let left = session.left.lock().unwrap_or_else(PoisonError::into_inner).clone();
     let (path, name) = match bash() {
@@ -98,12 +98,12 @@ fn begin(session: &Session, handle: &Handle, command: String) -> (Job, Option<St
     }
 }
 
-/// Where this program lies.
+/// Path of this program.
 fn own() -> io::Result<String> {
     std::env::current_exe()?.into_os_string().into_string().map_err(|_| io::ErrorKind::InvalidData.into())
 }
 
-/// Has the shell say at its end what it leaves; where there is no bash `program` does it, which is the runner's.
+/// Makes the shell report its state at its end; without bash, `program` (the runner) does it.
 fn asks(job: &mut Job, sheet: &Sheet, program: &str) -> io::Result<()> {
     let (end, number) = sheet.end()?;
     let Some(command) = job.argv.last_mut() else { return Ok(()) };
@@ -121,7 +121,7 @@ fn asks(job: &mut Job, sheet: &Sheet, program: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// What bash reads before the command: the trap, and then what it would have read without us.
+/// What bash reads before the command: the trap, then the file it would have read otherwise.
 fn prelude(job: &mut Job, trap: &str) -> String {
     let theirs = job.env.iter().rposition(|(name, _)| name == BASH_ENV).map(|at| job.env.remove(at).1);
     let own = || std::env::var(BASH_ENV).ok().filter(|_| !job.unset.iter().any(|name| name == BASH_ENV));
@@ -137,7 +137,7 @@ fn silent(words: &str) -> String {
     format!("{{ {words}; }} >/dev/null 2>&1")
 }
 
-/// One word for a shell.
+/// The text quoted as one word for a shell.
 fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
@@ -152,10 +152,10 @@ mod tests {
     use crate::children::{Children, Exit};
     use crate::files::Workspace;
 
-    /// What stands in for the runner's own program: it tells its directory and the variable `A`.
+    /// Stand-in for the runner's program: it reports its directory and the variable `A`.
     const TELLS: &str = "#!/bin/sh\nprintf '{\"cwd\":\"%s\",\"env\":[[\"A\",\"%s\"]],\"cut\":false}' \"$PWD\" \"$A\" 1<>/proc/self/fd/$2\n";
 
-    /// Exit code, and what a plain `sh` told of `A`.
+    /// Exit code, and the value that a plain `sh` reported for `A`.
     async fn in_sh(command: &str) -> (Exit, Option<String>) {
         let dir = tempfile::tempdir().expect("a directory");
         let program = dir.path().join("it's me");

@@ -1,4 +1,4 @@
-//! The bytes of one process: captured as text, or moved in chunks under a window.
+//! Moves the bytes of one process: captured as text, or streamed in chunks within a window.
 
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,24 +14,24 @@ use crate::host::Teller;
 use crate::output::Capture;
 
 const READ: usize = 64 << 10;
-/// What anybody may ask for (`/proc/sys/fs/pipe-max-size`).
+/// The largest pipe that an unprivileged process may ask for (`/proc/sys/fs/pipe-max-size`).
 const WIDE: i32 = 1 << 20;
 
-/// Both ends of a pipe that no other process inherits: to read, to write.
+/// Both ends of a pipe, close-on-exec: reader, writer.
 pub fn pipe() -> std::io::Result<(OwnedFd, OwnedFd)> {
     let (from, to) = std::io::pipe()?;
     Ok((from.into(), to.into()))
 }
 
-/// One for much: whoever writes is done before all of it is read. Where the kernel grants less it has its usual size.
+/// A pipe with a large buffer, so that a writer need not wait for the reader; of the usual size where the kernel refuses it.
 pub fn wide_pipe() -> std::io::Result<(OwnedFd, OwnedFd)> {
     let (from, to) = pipe()?;
     let _ = fcntl(&to, FcntlArg::F_SETPIPE_SZ(WIDE));
     Ok((from, to))
 }
 
-/// Output that is kept as text. Reads on when the text has been taken: a process left in the background must not die of a closed
-/// pipe, nor block on a full one.
+/// Captures output as text. Keeps reading after the limit, because a background process must neither die of a closed pipe nor block on a
+/// full one.
 pub async fn capture(from: OwnedFd, into: Arc<Mutex<Capture>>) {
     let Ok(mut from) = Receiver::from_owned_fd(from) else { return };
     let mut buffer = vec![0; READ];
@@ -40,13 +40,13 @@ pub async fn capture(from: OwnedFd, into: Arc<Mutex<Capture>>) {
     }
 }
 
-/// Writes all of it; a process that ends or does not read on gets less.
+/// Writes all of the bytes, or fewer if the process ends or closes its stdin.
 pub async fn give(to: OwnedFd, bytes: Vec<u8>) {
     let Ok(mut to) = Sender::from_owned_fd(to) else { return };
     let _ = to.write_all(&bytes).await;
 }
 
-/// Sends a process's stdout as fast as the host takes it, then its end.
+/// Streams a process's stdout as fast as the host confirms it, then its end.
 pub async fn send(from: OwnedFd, handle: Arc<Handle>, teller: Arc<Teller>) {
     let Ok(mut from) = Receiver::from_owned_fd(from) else { return handle.fail("its output can't be read") };
     let mut buffer = vec![0; CHUNK];
@@ -68,8 +68,7 @@ pub async fn send(from: OwnedFd, handle: Arc<Handle>, teller: Arc<Teller>) {
     }
 }
 
-/// Writes what the host sends to a process's stdin. A process that does not want it is no error: the rest is taken and thrown away,
-/// so that the host comes to its end.
+/// Writes the host's bytes to a process's stdin. If the process closed it, the rest is discarded, so that the host can finish.
 pub async fn receive(to: OwnedFd, handle: Arc<Handle>, teller: Arc<Teller>) {
     let mut to = Sender::from_owned_fd(to).ok();
     while let Some(bytes) = handle.next().await {
@@ -80,7 +79,7 @@ pub async fn receive(to: OwnedFd, handle: Arc<Handle>, teller: Arc<Teller>) {
         }
         let taken = handle.took(bytes.len());
         if !handle.is_detached() {
-            // Lost only when the host reads nothing at all; then it can't go on anyway.
+            // The message is dropped only if the host reads nothing, and then the stream cannot go on anyway.
             teller.tell(FromRunner::Taken { id: handle.id, bytes: taken });
         }
     }

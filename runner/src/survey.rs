@@ -1,7 +1,7 @@
-//! `caisson-runner survey <root>`: which files of a tree matter to an issue's words, as `protocol::survey` has it.
+//! `caisson-runner survey <root>`: the files of a tree that are relevant to an issue, as in `protocol::survey`.
 //!
-//! A process of its own that ends with its answer: the parsers in it (C, over whatever somebody committed) never run in process 1, which
-//! holds the line to the host. It reads below its root, and asks no git. Tests: `tests/survey.rs`.
+//! A process of its own that ends with its answer: its parsers (C code on committed text) never run in PID 1. It reads only below its root
+//! and does not use git. Tests: `tests/survey.rs`.
 
 use std::ffi::OsString;
 use std::io::{Read, Write};
@@ -29,7 +29,7 @@ pub fn main(mut args: impl Iterator<Item = OsString>) -> anyhow::Result<ExitCode
     Ok(ExitCode::SUCCESS)
 }
 
-/// As JSON within the bound: the last files lose their texts first, then their parts, then are left out.
+/// The answer as JSON within its limit: the last files lose their texts first, then their parts, then are left out.
 fn fit(mut answer: SurveyAnswer) -> anyhow::Result<Vec<u8>> {
     loop {
         let text = serde_json::to_vec(&answer)?;
@@ -41,7 +41,7 @@ fn fit(mut answer: SurveyAnswer) -> anyhow::Result<Vec<u8>> {
         } else if let Some(file) = answer.files.iter_mut().rev().find(|file| !file.parts.is_empty()) {
             file.parts.clear();
         } else if answer.files.pop().is_some() {
-            // Not all of them any more.
+            // The answer no longer has all files.
             answer.whole = false;
         } else {
             anyhow::bail!("the answer does not fit");
@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn an_answer_loses_texts_before_files() {
-        // A byte of these is six in JSON.
+        // Each of these bytes takes six in JSON.
         let text = "\u{1}".repeat(100 << 10);
         let files = (0..3).map(|at| found(format!("{at}.rs"), Some(text.clone()))).collect();
         let answer = SurveyAnswer { whole: true, files, ..SurveyAnswer::default() };

@@ -1,7 +1,7 @@
-//! Which requests there were: the running ones, the finished ones with their results, and the ids that are spent.
+//! The requests: running ones, finished ones with their results, and all ids ever used.
 //!
-//! The promise "at most once per id" stands here. Bounded: `MAX_REQUESTS` unacknowledged ones, and `SPENT` ids in all,
-//! after which the sandbox takes no more rather than forget one.
+//! Guarantees that each id runs at most once. Bounded by `MAX_REQUESTS` unacknowledged requests and `SPENT` ids in all, after which the
+//! sandbox refuses new ones rather than forget an id.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use protocol::runner::{Known, MAX_REQUESTS, Outcome};
 
 use crate::handle::Handle;
 
-/// Ids that are remembered; each costs some twenty bytes.
+/// The most ids that are remembered, at about twenty bytes each.
 const SPENT: usize = 200_000;
 
 struct Entry {
@@ -19,10 +19,10 @@ struct Entry {
     outcome: Option<Outcome>,
 }
 
-/// What becomes of a request to run something.
+/// How a request to run something is admitted.
 pub enum Admission {
     New(Arc<Handle>),
-    /// It runs; its result will come.
+    /// It is running, and its result will be sent.
     Running,
     Finished(Box<Outcome>),
     Refused(&'static str),
@@ -71,7 +71,7 @@ impl Table {
         self.entries.get(&id).filter(|entry| entry.outcome.is_none()).map(|entry| Arc::clone(&entry.handle))
     }
 
-    /// The running ones; `streams`: only those whose bytes stream.
+    /// The running requests; with `streams` only those that stream.
     pub fn running(&self, streams: bool) -> Vec<Arc<Handle>> {
         let running = self.entries.values().filter(|entry| entry.outcome.is_none() && (entry.streams || !streams));
         running.map(|entry| Arc::clone(&entry.handle)).collect()

@@ -1,9 +1,9 @@
-//! What a write left of a file, for whoever looks for mistakes in it.
+//! Files as a write changed them, to be checked for mistakes.
 
 use locate::Language;
 use serde::{Deserialize, Serialize};
 
-/// Longest text that is looked at, in bytes; both texts of all files of a write together have four times as much.
+/// Longest text that is checked, in bytes; both texts of all files of a write may have four times as much.
 pub const LONGEST: usize = 512 << 10;
 
 /// A file that was written.
@@ -16,7 +16,7 @@ pub struct Written {
 }
 
 impl Written {
-    /// One that can be looked at: in a known language, with a text before it that was one. `before`: bytes that stood there.
+    /// A file that can be checked: in a known language and, if it existed, with old content in UTF-8. `before` is the old content.
     pub fn new(path: String, before: Option<Vec<u8>>, after: &str) -> Option<Self> {
         Language::of(&path)?;
         let fits = after.len() <= LONGEST && before.as_ref().is_none_or(|old| old.len() <= LONGEST);

@@ -1,6 +1,6 @@
-//! What watches from outside: a listener on every address of where the bot runs, a planted secret, a name server of our own.
+//! The outside part of the self-test: a listener on every address of this process's network, a planted secret, a name server.
 //!
-//! Each has a control that must be heard; one that hears nothing at all would prove nothing. Tests: below.
+//! Each has a control that must arrive, because hearing nothing would otherwise prove nothing. Tests: below.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -14,7 +14,7 @@ use protocol::probe::CANARY;
 use tokio::net::{TcpListener, TcpStream, UdpSocket};
 use tokio::task::JoinHandle;
 
-/// Who was heard: addresses, or names that were asked.
+/// Peers that were heard, or names that were asked for.
 type Heard = Arc<Mutex<Vec<String>>>;
 
 fn note(heard: &Heard, what: String) {
@@ -25,7 +25,7 @@ fn take(heard: &Heard) -> Vec<String> {
     std::mem::take(&mut *heard.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// TCP and UDP on one port of every address, for as long as this lives.
+/// Listens with TCP and UDP on one port of every address, as long as this lives.
 pub struct Listener {
     pub port: u16,
     heard: Heard,
@@ -35,7 +35,7 @@ pub struct Listener {
 impl Listener {
     pub async fn start() -> std::io::Result<Listener> {
         let heard = Heard::default();
-        // Both families where the machine has both.
+        // IPv6 and IPv4, where the machine has both.
         let tcp = match TcpListener::bind("[::]:0").await {
             Ok(listener) => listener,
             Err(_) => TcpListener::bind("0.0.0.0:0").await?,
@@ -56,7 +56,7 @@ impl Listener {
         Ok(Listener { port: at.port(), heard, works: vec![streams, datagrams] })
     }
 
-    /// What it heard, once its own control was heard: connections come in order.
+    /// The peers heard before its own control, which is sent here; connections arrive in order.
     pub async fn heard_since(&self) -> String {
         let control = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).await;
         for _ in 0..200 {
@@ -81,7 +81,7 @@ impl Drop for Listener {
     }
 }
 
-/// This machine's addresses, without loopback and those of one link.
+/// This machine's addresses, without loopback and link-local ones.
 pub fn addresses() -> Vec<IpAddr> {
     let interfaces = getifaddrs().map(Iterator::collect::<Vec<_>>).unwrap_or_default();
     let addresses = interfaces.iter().filter_map(|interface| interface.address.as_ref());
@@ -100,10 +100,10 @@ pub fn addresses() -> Vec<IpAddr> {
     all
 }
 
-/// The address this machine has towards the world. One of an engine's networks would do, and go with its network.
+/// This machine's address towards the internet; addresses of an engine's networks vanish with these.
 async fn lasting() -> Option<Ipv4Addr> {
     let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).await.ok()?;
-    // Only chooses a route; nothing is sent. Documentation addresses (RFC 5737) are nobody's.
+    // Only selects a route; nothing is sent. The address is for documentation (RFC 5737).
     let chosen = socket.connect((Ipv4Addr::new(198, 51, 100, 1), 53)).await.and_then(|()| socket.local_addr());
     let any = || addresses().into_iter().find(IpAddr::is_ipv4);
     match chosen.ok().map(|at| at.ip()).filter(|ip| !ip.is_loopback()).or_else(any) {
@@ -132,12 +132,12 @@ impl Drop for Planted {
     }
 }
 
-/// How a name begins that this machine's own address is given to.
+/// Prefix of names that resolve to this machine's own address.
 pub const PRIVATE: &str = "private-";
 
-/// A name server that a router of the barrier's own asks: names that begin so are private, others don't exist.
+/// A name server for the test's own router: names with [`PRIVATE`] resolve to a private address, others do not exist.
 pub struct Upstream {
-    /// Where it listens over UDP: what the router under test is given as its upstream resolver.
+    /// UDP address it listens on, given to the router under test as its upstream server.
     pub at: SocketAddr,
     asked: Heard,
     work: JoinHandle<()>,
@@ -160,7 +160,7 @@ impl Upstream {
                 let Some((name, end)) = name(&buffer[..length]) else { continue };
                 let answer = answer(&buffer[..end], name.starts_with(PRIVATE).then_some(own));
                 note(&to, name);
-                // Who asked will ask again.
+                // A client whose answer is lost asks again.
                 let _ = socket.send_to(&answer, from).await;
             }
         });
@@ -179,7 +179,7 @@ impl Drop for Upstream {
     }
 }
 
-/// The name a query asks for, and where its question ends (RFC 1035, 4.1.2).
+/// The name a query asks for, and the offset after its question (RFC 1035, 4.1.2).
 fn name(query: &[u8]) -> Option<(String, usize)> {
     let mut labels = Vec::new();
     let mut at = 12;
@@ -196,7 +196,7 @@ fn name(query: &[u8]) -> Option<(String, usize)> {
     Some((labels.join("."), at + 4))
 }
 
-/// No such name, or one A record.
+/// An answer with one A record, or NXDOMAIN.
 fn answer(question: &[u8], address: Option<Ipv4Addr>) -> Vec<u8> {
     let mut out = question.to_vec();
     out[2..12].copy_from_slice(&[0x81, if address.is_some() { 0x80 } else { 0x83 }, 0, 1, 0, 0, 0, 0, 0, 0]);
@@ -219,7 +219,7 @@ mod tests {
         let own = addresses().into_iter().find(IpAddr::is_ipv4).unwrap();
         TcpStream::connect((own, listener.port)).await.unwrap();
         let heard = listener.heard_since().await;
-        // From which of its addresses is the kernel's choice.
+        // The kernel chooses which of its addresses is the source.
         assert!(heard.ends_with("2 in all"), "{heard}");
     }
 

@@ -1,7 +1,7 @@
-//! Who is heard on this machine while a sandbox tries: by the bot where it runs itself, and by a listener in the network namespace of
-//! the machine that the sandboxes run on, which in a container is another place.
+//! Listeners on this machine during the test: one of the bot's process, and one in the network namespace of the machine that sandboxes run
+//! on, which differs if the bot is in a container.
 //!
-//! Owns both listeners for as long as something is tried, and the addresses they stand on. Tests: `tests/barrier/`.
+//! Owns both listeners for the duration of a test, and their addresses. Tests: `tests/barrier/`.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use super::canary::{Listener, addresses};
 use super::plan;
 use crate::sandbox::broker::{Broker, Stream};
 
-/// The engine starts a container for it.
+/// The engine starts a container for the listener.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(super) struct Ears {
@@ -23,7 +23,7 @@ pub(super) struct Ears {
     machine: Option<Machine>,
 }
 
-/// The listener on the machine's side: its own control is the only one it may hear.
+/// The listener on the machine's side, which may hear only its own control.
 struct Machine {
     network: Network,
     port: u16,
@@ -31,7 +31,7 @@ struct Machine {
 }
 
 impl Ears {
-    /// With a router's image the machine listens too; without one a sandbox has no network that could lead there.
+    /// Opens the listeners: the machine's needs a router's image; without one sandboxes have no network that could lead there.
     pub async fn open(broker: &dyn Broker, router_image: Option<&str>) -> Result<Ears, Untested> {
         let machine = match router_image {
             Some(image) => Some(Machine::open(broker, image).await?),
@@ -40,7 +40,7 @@ impl Ears {
         Ok(Ears { own: Listener::start().await?, machine })
     }
 
-    /// Where they are: each address with the port of whoever listens there, once.
+    /// Each address with the port of a listener there, without duplicates.
     pub fn doors(&self) -> Vec<(IpAddr, u16)> {
         let machine = self.machine.iter().flat_map(|it| it.network.addresses.iter().map(|ip| (*ip, it.port)));
         let mut doors: Vec<_> = addresses().into_iter().map(|ip| (ip, self.own.port)).chain(machine).collect();
@@ -49,12 +49,12 @@ impl Ears {
         doors
     }
 
-    /// The machine's own addresses, as its network namespace has them.
+    /// The machine's own addresses, from its network namespace.
     pub fn machine(&self) -> Vec<IpAddr> {
         self.machine.iter().flat_map(|it| it.network.addresses.clone()).collect()
     }
 
-    /// What they heard since they were asked last, as findings of this check.
+    /// The peers heard since the last call, as findings of this check.
     pub async fn heard_since(&mut self, check: u8) -> Result<Vec<Finding>, Untested> {
         let mut found = vec![Finding::new(check, plan::HEARD, self.own.heard_since().await)];
         if let Some(machine) = &mut self.machine {
@@ -74,7 +74,7 @@ impl Machine {
         Ok(Machine { network, port, stream })
     }
 
-    /// Everything that came before its own control, which it makes when it is asked.
+    /// Everything heard before its own control, which this triggers.
     async fn heard_since(&mut self) -> Result<String, Untested> {
         self.stream.write_all(b"\n").await?;
         self.stream.flush().await?;

@@ -1,6 +1,6 @@
-//! Check 33: one sandbox floods the router with questions and connections, and its neighbour is answered all the same.
+//! Check 33: one sandbox floods the router with questions and connections, and its neighbour still gets answers.
 //!
-//! A second and a half of it; what a minute does to the router's log, memory and connections is shown by
+//! For one and a half seconds; the effect of a minute on the router's log, memory and connections is tested by
 //! `router/tests/lab/life.rs::floods_stay_bounded_and_leave_the_neighbour_alone`.
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,19 +18,19 @@ pub const MEANWHILE: &str = "the neighbour's question meanwhile";
 pub const ANSWERED: &str = "answered";
 
 const MS: &str = "1500";
-/// Questions and connections without which it was no flood.
+/// The least questions and connections that count as a flood.
 const LEAST: (u64, u64) = (2000, 20);
-/// What is answered later was lost at least once: clients wait a second or more before they ask again.
+/// An answer that takes longer was lost at least once, because clients repeat a question after a second or more.
 const PROMPT: Duration = Duration::from_millis(900);
-/// A busy machine may be late once; one sandbox that can take the resolver from another does it again.
+/// A busy machine may delay an answer once; a sandbox that can starve another does so repeatedly.
 const FLOODS: usize = 2;
 
-/// What the neighbour asks meanwhile.
+/// Questions of the neighbour during the flood.
 fn during(names: &Names) -> Plan {
     Plan { look_ups: vec![look_up(33, MEANWHILE, &names.denied)], ..Plan::default() }
 }
 
-/// Both subnets are open; the first has the test's rules.
+/// Runs the check with both subnets open, the first with the test's rules.
 pub(super) async fn tried(
     router: &RouterUnderTest,
     names: &Names,
@@ -59,7 +59,7 @@ pub(super) async fn tried(
     Ok(found)
 }
 
-/// Whether each question was answered at once, whatever the answer: what it should be is for other checks.
+/// Whether each question was answered at once; other checks verify the answers.
 async fn asked_until(over: &AtomicBool, names: &Names, second: &Inside) -> Result<Vec<bool>, Untested> {
     let mut heard = Vec::new();
     while !over.load(Ordering::Relaxed) {
@@ -70,7 +70,7 @@ async fn asked_until(over: &AtomicBool, names: &Names, second: &Inside) -> Resul
     Ok(heard)
 }
 
-/// A question that is lost takes the time of many: not one may be.
+/// A lost question delays many others, so none may be late.
 fn promptly(heard: &[bool]) -> String {
     let late = heard.iter().filter(|prompt| !**prompt).count();
     if late == 0 && !heard.is_empty() { ANSWERED.to_owned() } else { format!("{late} of {} lost or late", heard.len()) }

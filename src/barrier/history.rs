@@ -1,7 +1,7 @@
-//! A repository of the test's own, brought into its sandbox as a task's is: through a mirror.
+//! A repository of the test's own, brought into its sandbox through a mirror like a task's.
 //!
-//! Beside the default branch it holds what no task may read: another task's commit, another branch, a commit that was taken out. Owns
-//! that repository and what is asked of git from inside; how a mirror is made is `crate::sandbox`'s. Tests: `tests/barrier/`.
+//! Besides the default branch it has content that no task may read: another task's commit, another branch, a removed commit. Owns that
+//! repository and the git commands run inside; `crate::sandbox` makes the mirror. Tests: `tests/barrier/`.
 
 use std::collections::BTreeSet;
 
@@ -15,14 +15,14 @@ use crate::git::{GitError, Repos, checkpoint_ref};
 use crate::sandbox::{SandboxError, Sandboxes, Settings};
 
 const KEY: &str = "barrier";
-/// The default branch, another one, and where the default branch stood before it was rewritten.
+/// The default branch, another branch, and the former default branch before it was rewritten.
 const BRANCHES: [&str; 3] = ["main", "other", "leaked"];
 const TEXT: &str = "the base";
 pub(super) const THROUGH: &str = "a file, through the alternates";
 pub(super) const ALL: &str = "all objects";
-/// Nothing can be read with git; a task in such an image is refused by name before anything is brought in.
+/// Without git nothing can be read; a task with such an image is refused before anything is brought in.
 pub(super) const NO_GIT: &str = "the image has no git";
-/// Nobody's number.
+/// A number of no real task.
 const OTHER_TASK: i64 = 1;
 
 impl From<GitError> for Untested {
@@ -41,14 +41,14 @@ pub(super) struct History {
     sandboxes: Sandboxes,
     base: Commit,
     allowed: BTreeSet<String>,
-    /// What no task may read, with what it is.
+    /// Commits that no task may read, each with a description.
     forbidden: [(&'static str, Commit); 3],
-    /// The mirror; none where it could not be made.
+    /// Name of the mirror; none where it could not be made.
     pub mirror: Option<String>,
     _dir: tempfile::TempDir,
 }
 
-/// One commit of a stream for `git fast-import`, on what its branch has unless `from` names another.
+/// One commit for `git fast-import`, on its branch's last commit unless `from` names another.
 fn commit(of: &str, from: Option<&str>, text: &str) -> String {
     let from = from.map(|from| format!("from {from}\n")).unwrap_or_default();
     let who = "committer Caisson <caisson@localhost> 1700000000 +0000";
@@ -57,7 +57,7 @@ fn commit(of: &str, from: Option<&str>, text: &str) -> String {
 }
 
 impl History {
-    /// Makes the repository, and its mirror through the broker under test.
+    /// Makes the repository, and its mirror through the tested broker.
     pub async fn make(ground: &Ground) -> Result<History, Untested> {
         let dir = tempfile::Builder::new().prefix("barrier-").tempdir_in(&ground.state_dir)?;
         let repos = Repos::new(dir.path().join("repos"));
@@ -84,7 +84,7 @@ impl History {
         let mut settings = Settings::new(dir.path(), &ground.own_image);
         (settings.mirror_from_bytes, settings.user) = (0, Some(PROBE_USERS[0]));
         let sandboxes = Sandboxes::new(ground.broker.clone(), None, repos, settings, ground.epoch)?;
-        // The branch stood there, and was rewritten: what a mirror of it holds is not in the next one.
+        // The branch was here and is then rewritten: objects of the first mirror must not be in the second.
         let mut mirror = sandboxes.mirrors.mirror_for_probe(KEY, &leaked).await;
         if mirror.is_ok() {
             mirror = sandboxes.mirrors.mirror_for_probe(KEY, &base).await;
@@ -95,7 +95,7 @@ impl History {
         Ok(History { sandboxes, base, allowed, forbidden, mirror: mirror?, _dir: dir })
     }
 
-    /// Brings the base into a sandbox, and asks git there what it can read.
+    /// Brings the base into a sandbox, and lists what git can read there.
     pub async fn look(&self, inside: Inside) -> Result<(Inside, Vec<Finding>), Untested> {
         let (inside, brought) = inside.furnished(&self.sandboxes.stock, KEY, &self.base).await;
         let mut found = Vec::new();
@@ -107,14 +107,14 @@ impl History {
                 found.extend(asked.map(|(check, what)| Finding::new(check, what, NO_GIT)));
                 return Ok((inside, found));
             }
-            // An engine that is busy says nothing about the barrier.
+            // A busy engine says nothing about the barrier.
             Err(error @ SandboxError::Unavailable(_)) => return Err(error.into()),
             Err(error) => {
                 found.push(Finding::new(30, ALL, format!("the repository could not be brought in: {error}")));
                 return Ok((inside, found));
             }
         }
-        // Nothing of its own: what is found is found through the alternates.
+        // The workspace has no objects of its own, so anything found comes through the alternates.
         let text = inside.bash("ls .git/objects/pack; git cat-file blob HEAD:file").await?;
         let seen = if text.trim_end() == TEXT { "its text".to_owned() } else { text };
         found.push(Finding::new(24, THROUGH, seen));
@@ -133,7 +133,7 @@ impl History {
         Ok((inside, found))
     }
 
-    /// After the sandboxes are gone.
+    /// Must be called after the sandboxes are removed.
     pub async fn remove(self) -> Result<(), Untested> {
         Ok(self.sandboxes.mirrors.drop_mirror(KEY).await?)
     }

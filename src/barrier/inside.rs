@@ -1,4 +1,4 @@
-//! A sandbox of the self-test: made, asked, removed. What it says is untrusted and capped by its link.
+//! A sandbox of the self-test: made, used, removed. Its output is untrusted and limited by its connection.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,7 +14,7 @@ use crate::sandbox::broker::Broker;
 use crate::sandbox::link::Link;
 use crate::sandbox::{SandboxError, Stock};
 
-/// Nothing that is tried takes so long, one try after another.
+/// Longer than any of the tries takes.
 const WALL_MS: u64 = 120_000;
 
 pub(super) struct Inside {
@@ -25,11 +25,11 @@ pub(super) struct Inside {
     next: AtomicU64,
 }
 
-/// Always the same, so that what an earlier run left behind is removed by the next.
+/// Always the same names, so that leftovers of an earlier run are removed by the next.
 pub const NAMES: [&str; 2] = ["barrier-1", "barrier-2"];
 
 impl Inside {
-    /// The first or the second one, each with a user of its own as those of two repositories have.
+    /// Makes the first or the second sandbox, each with a user of its own like those of two repositories.
     pub(super) async fn make(
         ground: &Ground,
         which: usize,
@@ -74,7 +74,7 @@ impl Inside {
         Op::Exec { argv, env: Vec::new(), cwd: ".".to_owned(), input: false, output }
     }
 
-    /// With a commit in its workspace, brought in as into a task's; `false` where there is no git to do it.
+    /// Brings a commit into its workspace, as into a task's; `false` where there is no git.
     pub(super) async fn furnished(
         self,
         stock: &Stock,
@@ -85,7 +85,7 @@ impl Inside {
         (Inside { link, ..self }, done)
     }
 
-    /// What a command of an agent's says.
+    /// The output of a command run like an agent's.
     pub(super) async fn bash(&self, command: &str) -> Result<String, Untested> {
         Ok(self.run(Op::Bash { command: command.to_owned() }).await?.text)
     }
@@ -102,7 +102,7 @@ impl Inside {
         Ok(outcome)
     }
 
-    /// Everything the plan asks for.
+    /// The findings of all tries in the plan.
     pub(super) async fn carry_out(&self, plan: &Plan) -> Result<Vec<Finding>, Untested> {
         let text = serde_json::to_string(plan).map_err(|error| Untested(error.to_string()))?;
         findings(&self.name, &self.probe(&["try", &text]).await?)
@@ -113,7 +113,7 @@ impl Inside {
         Ok(self.run(Op::Quiesce).await?.status)
     }
 
-    /// Listens until `until` is over, and says whom it heard. `None` when it could not even hear itself.
+    /// Listens until `until` resolves, and gives the peers heard; `None` when it could not hear itself.
     pub(super) async fn listening<T>(
         &self,
         port: u16,
@@ -124,7 +124,7 @@ impl Inside {
         let run = self.link.run(id, Self::op(&["listen", &port.to_string()], false), limits);
         let work = async {
             let done = async { Ok::<_, Untested>((self.hears_itself(port).await?, until().await?)) }.await;
-            // However it went: the listener ends only by this.
+            // In any case, because only this ends the listener.
             self.link.cancel(id).await;
             done
         };
@@ -135,7 +135,7 @@ impl Inside {
         Ok((done, stands.then_some(heard)))
     }
 
-    /// Tries until the listener stands.
+    /// Waits until the listener is reachable from the sandbox itself.
     async fn hears_itself(&self, port: u16) -> Result<bool, Untested> {
         let own = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         let control = Plan { reach: vec![Reach { check: 0, udp: false, to: own }], ..Plan::default() };
@@ -147,7 +147,7 @@ impl Inside {
         Ok(false)
     }
 
-    /// Holds a connection while `meanwhile` is done; what ended it.
+    /// Holds a connection during `meanwhile`; returns how it ended.
     pub(super) async fn holding(
         &self,
         host: &str,
@@ -179,7 +179,7 @@ impl Inside {
         work
     }
 
-    /// Takes every inotify instance that its user may have, in the probe's words, and holds them while `meanwhile` is done.
+    /// Takes every inotify instance that its user may have, and holds them during `meanwhile`.
     pub(super) async fn crowding<T>(
         &self,
         meanwhile: impl AsyncFnOnce() -> Result<T, Untested>,
@@ -197,7 +197,7 @@ impl Inside {
             let mut lines = BufReader::new(source.take(4096)).lines();
             let taken = lines.next_line().await.unwrap_or_default().unwrap_or_else(|| "nothing was told".to_owned());
             let done = meanwhile().await;
-            // However it went: what is held is let go only by this.
+            // In any case, because only this releases them.
             self.link.cancel(id).await;
             Ok::<_, Untested>((taken, done?))
         };
@@ -207,7 +207,7 @@ impl Inside {
         work
     }
 
-    /// Has a child write a frame in the runner's name, for a request that is asked next.
+    /// Makes a child write a frame in the runner's name, for the next request.
     pub(super) async fn forged(&self) -> Result<String, Untested> {
         let id = self.id();
         let awaited = self.next.load(Ordering::Relaxed);
@@ -226,7 +226,7 @@ impl Inside {
     }
 }
 
-/// What the probe in a sandbox told.
+/// The findings in the output of a probe.
 pub(super) fn findings(name: &str, outcome: &Outcome) -> Result<Vec<Finding>, Untested> {
     if outcome.status != Status::Ok || outcome.dropped_bytes > 0 {
         let text = last(&outcome.text);
@@ -235,7 +235,7 @@ pub(super) fn findings(name: &str, outcome: &Outcome) -> Result<Vec<Finding>, Un
     read(name, &outcome.text)
 }
 
-/// One finding a line.
+/// Parses one finding per line.
 pub(super) fn read(name: &str, text: &str) -> Result<Vec<Finding>, Untested> {
     let told = |_| Untested(format!("the probe in {name} said what is no finding: {}", last(text)));
     text.lines().map(|line| serde_json::from_str(line).map_err(told)).collect()

@@ -1,4 +1,4 @@
-//! Findings against the table: what is missing, unexpected or wrong is a mismatch. Pure. Tests: below.
+//! Compares findings with the table: missing, unexpected or wrong ones are mismatches. Pure. Tests: below.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -10,10 +10,10 @@ use super::Expect;
 use super::table::{Check, Wants, checks};
 use crate::text::{cut, one_line};
 
-/// Mismatches that are shown of one check.
+/// The most mismatches shown of one check.
 const SHOWN: usize = 3;
 
-/// How one check of the barrier came out.
+/// Result of one check of the barrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
@@ -21,12 +21,12 @@ pub enum Verdict {
     Holds,
     /// A finding is missing, unexpected or wrong.
     Mismatch,
-    /// It has no object here: `seen` says why.
+    /// The check does not apply here; `seen` says why.
     NotApplicable,
 }
 
 impl Verdict {
-    /// As tables for people show it; a mismatch stands in capitals.
+    /// Its word in tables for people; a mismatch is in capitals.
     pub fn word(self) -> &'static str {
         match self {
             Self::Holds => "holds",
@@ -36,18 +36,18 @@ impl Verdict {
     }
 }
 
-/// One check, as it came out.
+/// Result of one check with its description.
 #[derive(Clone, Debug, Serialize)]
 pub struct Row {
     /// The check's fixed number, from 1, as SECURITY.md names it.
     pub number: u8,
-    /// What is checked, in a few words of ours.
+    /// Short description of the check.
     pub check: &'static str,
-    /// What is to be seen where the check holds, in words for people.
+    /// Expected result, in words for people.
     pub expected: &'static str,
-    /// Words of a sandbox: untrusted.
+    /// The findings. Untrusted.
     pub seen: String,
-    /// Whether what was seen is what was expected.
+    /// Whether the findings are as expected.
     pub verdict: Verdict,
 }
 
@@ -109,7 +109,7 @@ fn named(wrong: &[String]) -> String {
     text
 }
 
-/// Few findings one by one, many by their words.
+/// Few findings one by one, many summed by their words.
 fn summary(own: &[&Finding]) -> String {
     if own.len() <= SHOWN {
         return own.iter().map(|it| format!("{}: {}", it.what, it.seen)).collect::<Vec<_>>().join("; ");

@@ -1,9 +1,11 @@
-//! The barrier's self-test: thirty-three checks of a fresh sandbox, from inside and from outside; six of them again in each task's.
+//! The barrier's self-test: thirty-three checks of a new sandbox, from inside and outside; six of them are repeated in each task's sandbox.
 //!
-//! Owns the table of checks (`table.rs`), what is tried (here and `plan.rs`), the canaries (`canary.rs`), who is heard on this machine (`ear.rs`), a repository to be read (`history.rs`), a flood (`flood.rs`), what a neighbour can take (`watch.rs`), the verdicts
-//! (`judge.rs`), the proof that is kept of them (`proof.rs`), whether the runner fits (`outdated.rs`), and what is looked at in a task's own sandbox (`own.rs`). The sandbox is made as every other, through the broker; in it
-//! only the runner's own probe runs. Must not know the engine, nor change how a sandbox is made. A check that could not be
-//! tried does not hold. Tests: beside each file, and `tests/barrier/` (a real engine, and sandboxes weakened on purpose).
+//! Owns the table of checks (`table.rs`), the tries (here and `plan.rs`), the outside part (`canary.rs`), listeners on this machine
+//! (`ear.rs`), a repository for reading (`history.rs`), a flood (`flood.rs`), limits shared with a neighbour (`watch.rs`), the verdicts
+//! (`judge.rs`), their stored proof (`proof.rs`), the runner's version (`outdated.rs`), and the checks in a task's own sandbox (`own.rs`).
+//! The sandbox is made like every other, through the broker; only the runner's own probe runs in it. Must not know the engine, nor change
+//! how a sandbox is made. A check that could not be tried does not hold. Tests: beside each file, and `tests/barrier/` (a real engine, and
+//! deliberately weakened sandboxes).
 
 mod canary;
 mod ear;
@@ -42,7 +44,7 @@ use plan::Names;
 pub use plan::{is_own, strangers};
 pub use proof::{Key, Proof, Standing};
 
-/// Why the test could not be carried out; it says nothing about the barrier.
+/// Why the test could not be carried out, which says nothing about the barrier.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Untested(pub String);
@@ -71,44 +73,44 @@ impl From<std::io::Error> for Untested {
     }
 }
 
-/// What is tested, and with what.
+/// Everything that a test needs.
 pub struct Ground {
     /// The broker that makes and removes the sandboxes under test.
     pub broker: Arc<dyn Broker>,
-    /// `None` = sandboxes have no network.
+    /// The router; `None` = sandboxes have no network.
     pub router: Option<RouterUnderTest>,
     /// Reference of the image that the sandboxes under test are made from.
     pub image: String,
-    /// The operator's own, which holds git: what fills a repository's mirror.
+    /// The operator's image with git, which fills a repository's mirror.
     pub own_image: String,
     /// Hardening profile: `sealed` or `debug`.
     pub profile: String,
-    /// What each sandbox may use; the checks expect exactly these limits inside it.
+    /// Limits of each sandbox, which the checks expect exactly.
     pub limits: ContainerLimits,
-    /// Where a secret is planted.
+    /// Directory in which a secret is planted.
     pub state_dir: PathBuf,
-    /// The epoch with which this process attaches to the sandboxes' runners: a runner obeys the highest it has seen.
+    /// Epoch with which this process attaches to the runners, which obey the highest they have seen.
     pub epoch: u64,
-    /// Addresses that belong to nobody here and are tried all the same: private samples, a public resolver.
+    /// Addresses outside of this installation that are tried: samples of private networks, a public resolver.
     pub strangers: Vec<IpAddr>,
 }
 
-/// The way out, with two subnets that no task uses.
+/// The router, with two subnets that no task uses.
 pub struct RouterUnderTest {
     /// The client of the router under test.
     pub egress: Arc<Egress>,
-    /// One for each of the two sandboxes.
+    /// Subnets of the two sandboxes.
     pub subnets: [Subnet; 2],
-    /// A router of the test's own asks a name server of the test's own; another's is not ours to watch.
+    /// Name server of a router that belongs to the test; none for another router, whose questions cannot be watched.
     pub upstream: Option<Upstream>,
-    /// What the router is made from: the listener in the machine's own network namespace is, too.
+    /// Image of the router, and of the listener in the machine's own network namespace.
     pub router_image: String,
 }
 
-/// How many subnets the test takes, beyond those of tasks.
+/// Number of subnets that the test takes besides those of tasks.
 pub const SUBNETS: u32 = 2;
 
-/// Makes sure of the router with two subnets more than `spec` asks for, and answers those two.
+/// Ensures the router with two subnets more than `spec` asks for, and gives those two.
 ///
 /// # Errors
 /// When there is no room for them, or no router.
@@ -119,17 +121,17 @@ pub async fn subnets(broker: &dyn Broker, spec: &RouterSpec) -> Result<[Subnet; 
     made.into_iter().skip(spec.subnets as usize).collect::<Vec<_>>().try_into().map_err(|_| few())
 }
 
-/// What the table needs to know.
+/// Facts on which the expected results depend.
 pub struct Expect {
     limits: ContainerLimits,
     debug: bool,
     router: Option<ExpectedWay>,
-    /// A task's own sandbox: no second one listens beside it.
+    /// Whether it is a task's own sandbox, without a second one that listens.
     alone: bool,
 }
 
 struct ExpectedWay {
-    /// As the kernel lists them.
+    /// Routes as the kernel lists them.
     routes: String,
 }
 
@@ -139,10 +141,10 @@ impl ExpectedWay {
     }
 }
 
-/// How it came out.
+/// Result of a test.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
-    /// Whether no check came out as a mismatch.
+    /// Whether no check is a mismatch.
     #[serde(rename = "held")]
     pub holds: bool,
     /// Reference of the image that was tried.
@@ -162,10 +164,10 @@ impl Report {
     }
 }
 
-/// Makes two sandboxes, tries everything, removes them. `say` is told how it goes.
+/// Makes two sandboxes, tries everything, removes them. `say` is called with the progress.
 ///
 /// # Errors
-/// [`Untested`] when it could not be carried out to the end.
+/// [`Untested`] when it could not be completed.
 pub async fn run(ground: &Ground, say: &(dyn Fn(&str) + Sync)) -> Result<Report, Untested> {
     say("making a repository's mirror");
     let history = History::make(ground).await?;
@@ -176,7 +178,7 @@ pub async fn run(ground: &Ground, say: &(dyn Fn(&str) + Sync)) -> Result<Report,
         Err(trouble) => (Vec::new(), Err(trouble)),
     };
     for name in NAMES {
-        // The next run, or the reaper, finds what could not be removed.
+        // The next run, or reaping, removes what is left.
         if let Err(error) = ground.broker.remove(name).await {
             tracing::warn!(%error, name, "a sandbox of the barrier's self-test could not be removed");
         }
@@ -188,7 +190,7 @@ pub async fn run(ground: &Ground, say: &(dyn Fn(&str) + Sync)) -> Result<Report,
             closed = closed.and(shut);
         }
     }
-    // Everything is removed first; then the first thing that went wrong is told.
+    // Everything is removed first; then the first error is returned.
     let removed = history.remove().await;
     let found = done?;
     closed?;
@@ -237,7 +239,7 @@ async fn tried(
     Ok(found)
 }
 
-/// With a router: everything from inside an open subnet, then what happens when it is closed, lent again, and left alone.
+/// Tries everything inside an open subnet, then after it was closed, allocated again, and without a router.
 async fn networked(
     ground: &Ground,
     router: &RouterUnderTest,
@@ -285,7 +287,7 @@ async fn networked(
     });
     found.extend(stopped.await?);
     say("flooding the router");
-    // Which runs again: whoever comes next finds one.
+    // Ensures a running router for later use.
     router.egress.open(own, &names.rules()).await?;
     router.egress.open(other, &[]).await?;
     found.extend(flood::tried(router, names, first, second).await?);
@@ -293,7 +295,7 @@ async fn networked(
     Ok(())
 }
 
-/// Whom a listener in a sandbox heard; itself is its control.
+/// Peers that a listener in a sandbox heard; its own address is its control.
 fn whom(heard: Option<Vec<String>>) -> String {
     let strangers = heard.map(|all| all.into_iter().filter(|from| from != "127.0.0.1").collect::<Vec<_>>());
     match strangers {
@@ -303,7 +305,7 @@ fn whom(heard: Option<Vec<String>>) -> String {
     }
 }
 
-/// What the router's user reaches where no proxy is between.
+/// What the router's user reaches without the proxy.
 async fn outside(
     ground: &Ground,
     ears: &mut Ears,
@@ -317,7 +319,7 @@ async fn outside(
     Ok(found)
 }
 
-/// A daemon that nobody's child is, before and after everything was stopped.
+/// Starts a daemon, and looks for it before and after everything was stopped.
 async fn daemon(first: &Inside, found: &mut Vec<Finding>) -> Result<(), Untested> {
     const FILE: &str = "/workspace/.ticks";
     let plan = Plan { sizes: vec![FILE.to_owned()], ..Plan::default() };
@@ -337,7 +339,7 @@ async fn daemon(first: &Inside, found: &mut Vec<Finding>) -> Result<(), Untested
     found.push(Finding::new(29, "a daemon ticked", if ticked { "before it was stopped" } else { "never" }));
     first.quiesce().await?;
     let (before, _) = look().await?;
-    // Many of its ticks.
+    // Many times its interval.
     tokio::time::sleep(std::time::Duration::from_millis(200)).await;
     let (after, rest) = look().await?;
     found.push(Finding::new(29, "ticks after everything was stopped", (after - before).to_string()));

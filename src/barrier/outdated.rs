@@ -1,15 +1,14 @@
-//! Whether the runner that sandboxes get fits this program: one of another build misunderstands what it is asked, and no number of
-//! tries helps.
+//! Whether the runner for sandboxes fits this program, because one of another build misunderstands requests and no retry helps.
 //!
-//! Owns the comparison and its words. Tests: `tests/barrier/proof.rs`, `tests/serve.rs`.
+//! Owns the comparison and its messages. Tests: `tests/barrier/proof.rs`, `tests/serve.rs`.
 
 use protocol::broker::EngineInfo;
 use protocol::runner::Mark;
 
-/// A runner that does not fit.
+/// A runner that does not fit this program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outdated {
-    /// Which file does not fit, and how: a sentence without a full stop.
+    /// Which file does not fit and why: a sentence without a full stop.
     pub what: String,
     /// What the operator has to do: words that follow "has to", without a full stop.
     pub attempt: String,

@@ -1,8 +1,8 @@
-//! Checks 8 to 13 in a task's own sandbox, before its first action: what it can reach depends on its subnet, and the proof was made
+//! Checks 8 to 13 in a task's own sandbox before its first action, because what it can reach depends on its subnet, and the proof was made
 //! in another one.
 //!
-//! One request to its runner. What the proof tries besides (strangers' addresses, a neighbour that listens, the resolver upstream)
-//! is not tried again. Tests: `tests/barrier/own.rs` (real sandboxes, one of them weakened), `tests/stories/barrier.rs`.
+//! One request to its runner. Other tries of the proof (public addresses, a listening neighbour, the upstream resolver) are not repeated.
+//! Tests: `tests/barrier/own.rs` (real sandboxes, one of them weakened), `tests/stories/barrier.rs`.
 
 use std::net::Ipv4Addr;
 use std::ops::RangeInclusive;
@@ -23,23 +23,23 @@ use crate::sandbox::{Looks, SandboxError};
 
 const NUMBERS: RangeInclusive<u8> = 8..=13;
 
-/// Looks at a task's sandbox before anything of an agent runs in it.
+/// Inspects a task's sandbox before an agent uses it.
 #[async_trait]
 pub trait Inspector: Send + Sync {
-    /// Each mismatch in a sentence; nothing = it holds.
+    /// Each mismatch in a sentence; empty = the barrier holds.
     ///
     /// # Errors
-    /// When it could not be tried: the sandbox must not be used.
+    /// When the checks could not be made: the sandbox must not be used.
     async fn mismatches(&self, task: i64) -> Result<Vec<String>, SandboxError>;
 }
 
-/// The real one.
+/// The inspector of real sandboxes.
 pub struct FromInside {
-    /// Says what lies around a task's sandbox, and runs the probe in it.
+    /// Gives the addresses around a task's sandbox, and runs the probe in it.
     pub looks: Arc<Looks>,
-    /// Opens the listeners outside the sandbox that must not hear it.
+    /// Opens the listeners outside the sandbox that must not be reached.
     pub broker: Arc<dyn Broker>,
-    /// What listens on the machine's side of a subnet is of this image.
+    /// Image of the listener on the machine's side of a subnet.
     pub router_image: String,
 }
 
@@ -67,7 +67,7 @@ impl Inspector for FromInside {
     }
 }
 
-/// The subnet's network and gateway, from the address of the sandbox in it.
+/// The subnet's network and gateway, derived from the address of the sandbox.
 fn subnet(own: Ipv4Addr) -> Result<(Net, Ipv4Addr), Untested> {
     let first = u32::from(own) & (u32::MAX << (32 - u32::from(SUBNET_PREFIX)));
     let cidr = Net::new(first.into(), SUBNET_PREFIX).map_err(|error| Untested(error.to_string()))?;

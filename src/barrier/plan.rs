@@ -1,4 +1,4 @@
-//! What is tried from inside. Addresses, names and first words; nothing is judged here. Tests: below.
+//! What is tried from inside: addresses, names and messages. Judges nothing. Tests: below.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4};
 
@@ -10,10 +10,10 @@ use super::canary::{self, Upstream};
 use super::inside::Inside;
 use super::{Ground, Untested};
 
-/// Where the second sandbox listens.
+/// Port of the second sandbox's listener.
 pub const NEIGHBOUR: u16 = 7700;
 pub const PRIVATE: &str = "a name of a private address";
-/// What the canaries outside are told of by.
+/// Names of the outside listeners' findings.
 pub const HEARD: &str = "the listener heard";
 pub const MACHINE_HEARD: &str = "the machine's listener heard";
 pub const ITSELF: &str = "itself alone";
@@ -21,22 +21,22 @@ pub const UPSTREAM: &str = "the resolver upstream";
 pub const NOT_OURS: &str = "not ours to watch";
 pub const SYNTHETIC: &str = "the allowed name's address";
 const METADATA: Ipv4Addr = Ipv4Addr::new(169, 254, 169, 254);
-/// Of the range between a carrier and its customers (RFC 6598), and the group of all hosts.
+/// An address of carrier-grade NAT (RFC 6598), and the multicast group of all hosts.
 const CARRIER: Ipv4Addr = Ipv4Addr::new(100, 64, 0, 1);
 const MULTICAST: Ipv4Addr = Ipv4Addr::new(224, 0, 0, 1);
 /// SSH, HTTP, the engine without and with TLS.
 const PORTS: [u16; 4] = [22, 80, 2375, 2376];
-/// What a refused connection may take, the router's questions upstream included.
+/// Limit of a refused connection, including the router's questions upstream.
 const PATIENCE_MS: u64 = 15_000;
 
-/// Private samples, and a resolver that anybody may ask.
+/// Samples of private networks, and a public resolver.
 pub fn strangers() -> Vec<IpAddr> {
     [[10, 0, 0, 1], [172, 16, 0, 1], [192, 168, 0, 1], [192, 168, 1, 1], [9, 9, 9, 9]]
         .map(|octets| Ipv4Addr::from(octets).into())
         .to_vec()
 }
 
-/// Where the test's names lie, a domain that exists nowhere (RFC 6761).
+/// Domain of the test's names, which exists nowhere (RFC 6761).
 const ZONE: &str = "caisson-barrier.invalid";
 
 /// Whether a name is one of the test's.
@@ -44,7 +44,7 @@ pub fn is_own(name: &str) -> bool {
     name.strip_suffix(ZONE).is_some_and(|rest| rest.ends_with('.'))
 }
 
-/// Names that exist nowhere and are new in each run: no cache knows them.
+/// Names that exist nowhere and are new in each run, so that no cache has them.
 pub(super) struct Names {
     pub allowed: String,
     pub private: String,
@@ -59,14 +59,14 @@ impl Names {
         Ok(Names { allowed: name("allowed-"), private: name(canary::PRIVATE), denied: name("denied-") })
     }
 
-    /// Port 80 and 443 of two names.
+    /// Rules that allow ports 80 and 443 of two names.
     pub fn rules(&self) -> Vec<Rule> {
         [&self.allowed, &self.private]
             .map(|host| Rule { host: host.clone(), port: None, reason: "the barrier's self-test".to_owned() })
             .to_vec()
     }
 
-    /// Of what the name server of our own was asked.
+    /// What the test's name server was asked for.
     pub fn upstream(&self, upstream: Option<&Upstream>) -> String {
         let Some(upstream) = upstream else { return NOT_OURS.to_owned() };
         let asked = upstream.asked();
@@ -78,7 +78,7 @@ impl Names {
     }
 }
 
-/// Everything that needs one sandbox, and what it should not reach around it. `doors`: where this machine listens.
+/// Everything that needs one sandbox, including what it should not reach. `doors`: listeners on this machine.
 pub(super) fn all(ground: &Ground, names: &Names, doors: &[Door], neighbour: Option<(Ipv4Addr, u16)>) -> Plan {
     let gateways =
         ground.router.iter().flat_map(|router| &router.subnets).filter_map(|it| it.gateway.parse::<IpAddr>().ok());
@@ -92,7 +92,7 @@ pub(super) fn all(ground: &Ground, names: &Names, doors: &[Door], neighbour: Opt
     {
         add(&mut reach, 14, true, ip, 443);
     }
-    // A documentation address: with IPv6 on, the kernel would look for a route instead of refusing.
+    // A documentation address: with IPv6 enabled the kernel would look for a route instead of refusing.
     add(&mut reach, 14, false, IpAddr::from([0x2001, 0xdb8, 0, 0, 0, 0, 0, 1]), 443);
     let mut plan =
         Plan { standing: true, reach: in_order(reach), look_ups: vec![unheard_of(names)], ..Plan::default() };
@@ -105,16 +105,16 @@ pub(super) fn all(ground: &Ground, names: &Names, doors: &[Door], neighbour: Opt
     plan
 }
 
-/// An address of this machine, and the port that a listener has there.
+/// An address of this machine, and the port of a listener there.
 pub(super) type Door = (IpAddr, u16);
 
-/// Addresses that nobody listens on are tried at the port of one that somebody does.
+/// Adds addresses without a listener, at the port of one that has one.
 fn with(doors: &[Door], more: &[IpAddr]) -> Vec<Door> {
     let port = doors.first().map_or(80, |(_, port)| *port);
     doors.iter().copied().chain(more.iter().map(|ip| (*ip, port))).collect()
 }
 
-/// Past all routes to this machine: to everybody on the wire, and to each of its addresses.
+/// Datagrams that bypass the routes: broadcasts, and to each address of this machine.
 fn casts(check: u8, doors: &[Door]) -> Vec<Cast> {
     let cast = |by, ip: Ipv4Addr, port| Cast { check, by, to: SocketAddrV4::new(ip, port) };
     let mut casts = Vec::new();
@@ -129,7 +129,7 @@ fn casts(check: u8, doors: &[Door]) -> Vec<Cast> {
     casts
 }
 
-/// What a task's own sandbox must not reach: this machine, its gateway but for names, the metadata service, its neighbours.
+/// What a task's own sandbox must not reach: this machine, its gateway except for names, the metadata service, its neighbours.
 pub(super) fn own(names: &Names, doors: &[Door], gateway: Option<Ipv4Addr>, others: &[Ipv4Addr]) -> Plan {
     let gateway = gateway.map(IpAddr::from);
     let others: Vec<_> = others.iter().map(|ip| (*ip, NEIGHBOUR)).collect();
@@ -138,7 +138,7 @@ pub(super) fn own(names: &Names, doors: &[Door], gateway: Option<Ipv4Addr>, othe
     Plan { network: true, reach, casts, look_ups: vec![unheard_of(names)], ..Plan::default() }
 }
 
-/// Check 31: what the router's user must not reach even without its proxy. `neighbours`: where sandboxes listen.
+/// Check 31: what the router's user must not reach without its proxy. `neighbours`: listeners in sandboxes.
 pub(super) fn outside(strangers: &[IpAddr], doors: &[Door], neighbours: &[(Ipv4Addr, u16)]) -> Plan {
     let own = doors.iter().copied().filter(|(ip, _)| ip.is_ipv4());
     let special = strangers.iter().copied().filter(|ip| matches!(ip, IpAddr::V4(ip) if ip.is_private()));
@@ -166,7 +166,7 @@ fn in_order(mut reach: Vec<Reach>) -> Vec<Reach> {
     reach
 }
 
-/// Checks 10 to 13: addresses and ports.
+/// Addresses and ports of checks 10 to 13.
 fn around(doors: &[Door], gateways: &[IpAddr], strangers: &[IpAddr], neighbours: &[(Ipv4Addr, u16)]) -> Vec<Reach> {
     let mut reach = Vec::new();
     let own = with(doors, gateways);
@@ -174,7 +174,7 @@ fn around(doors: &[Door], gateways: &[IpAddr], strangers: &[IpAddr], neighbours:
     for ip in four.chain(strangers.iter().copied()).chain([METADATA.into()]) {
         PORTS.iter().for_each(|port| add(&mut reach, 10, false, ip, *port));
     }
-    // A gateway is the one resolver that answers.
+    // Of the machine's addresses only a gateway has a resolver that answers.
     let resolvers = doors.iter().map(|(ip, _)| *ip).filter(IpAddr::is_ipv4).chain(strangers.last().copied());
     let both = own.iter().map(|(ip, port)| (11, *ip, *port));
     let both = both.chain(neighbours.iter().map(|(ip, port)| (12, IpAddr::from(*ip), *port)));
@@ -212,7 +212,7 @@ fn talks(names: &Names) -> Vec<Talk> {
     ]
 }
 
-/// What was open before must be dead, and nothing names who was here before or who is near.
+/// After the subnet was allocated again: earlier connections and addresses must be invalid, and no name of earlier or other users known.
 pub(super) fn lent_again(names: &Names, old: Option<String>, subnets: &[Subnet; 2], second: &Inside) -> Plan {
     let reverse = |what: &str, address: &str| {
         let mut parts: Vec<&str> = address.split('.').collect();
@@ -233,12 +233,12 @@ pub(super) fn lent_again(names: &Names, old: Option<String>, subnets: &[Subnet; 
     }
 }
 
-/// The address that the allowed name has now.
+/// Asks for the present address of the allowed name.
 pub(super) fn asked_again(names: &Names) -> Plan {
     Plan { look_ups: vec![look_up(27, SYNTHETIC, &names.allowed)], ..Plan::default() }
 }
 
-/// Check 15 again, by its name and by the address it had; the router is stopped.
+/// Check 15 again, by its name and its former address, with the router stopped.
 pub(super) fn once_more(names: &Names, address: &str) -> Plan {
     let say = || get(&names.allowed);
     let soon = |what: &str, host: &str| Talk { wait_ms: 1000, ..talk(27, what, host, 80, say()) };
@@ -251,11 +251,11 @@ fn get(host: &str) -> Vec<u8> {
     format!("GET / HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").into_bytes()
 }
 
-/// A ClientHello (RFC 8446, 4.1.2) that names a server (RFC 6066, 3), or none.
+/// A ClientHello (RFC 8446, 4.1.2) with or without a server name (RFC 6066, 3).
 fn hello(name: Option<&str>) -> Vec<u8> {
     let counted = |bytes: &[u8]| [&(bytes.len() as u16).to_be_bytes()[..], bytes].concat();
     let extension = |kind: u16, data: &[u8]| [&kind.to_be_bytes()[..], &counted(data)].concat();
-    // TLS 1.3 among the versions; a real client sends more, and no proxy that reads the name alone asks for it.
+    // TLS 1.3 among the versions; real clients send more, but a proxy that only reads the name does not need it.
     let mut extensions = extension(43, &[2, 3, 4]);
     if let Some(name) = name {
         let entry = [&[0][..], &counted(name.as_bytes())].concat();

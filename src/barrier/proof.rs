@@ -1,7 +1,7 @@
-//! The proof that is kept: for which machine, engine, images and programs the barrier held, so that it isn't tried at every start.
+//! The stored proof: for which machine, engine, images and programs the barrier held, so that it isn't tested at every start.
 //!
-//! Owns one file in the state directory, and what the rest of the bot may know: may tasks start? Anything else than the same
-//! key is no proof. Tests: below.
+//! Owns one file in the state directory, and the state for the rest of the bot: whether tasks may start. Only an equal key is a proof.
+//! Tests: below.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::Untested;
 use crate::sandbox::broker::Broker;
 
-/// Settings of the kernel that open or close what the checks try.
+/// Kernel settings that affect what the checks try.
 const SYSCTLS: &[&str] = &[
     "kernel/unprivileged_userns_clone",
     "user/max_user_namespaces",
@@ -31,21 +31,21 @@ const SYSCTLS: &[&str] = &[
     "net/ipv4/ip_forward",
 ];
 
-/// May tasks start?
+/// State of the barrier, which decides whether tasks may start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// The barrier holds on this machine as it is now.
+    /// It holds on this machine in its present configuration.
     Proven,
-    /// Not yet: what is being done, or why it can't be.
+    /// Not proven yet: what is being done, or why it can't be.
     Waiting(String),
-    /// It can't be tried before the operator has done something: tasks are refused with this sentence, not kept waiting.
+    /// It can't be tested before the operator acts; tasks are refused with this sentence instead of waiting.
     Refused(String),
-    /// It does not hold: each mismatch in a sentence.
+    /// It does not hold; each mismatch in a sentence.
     Broken(Vec<String>),
 }
 
 impl Standing {
-    /// Why not; `None` when tasks may start.
+    /// Why tasks may not start; `None` when they may.
     pub fn reason(&self) -> Option<String> {
         match self {
             Self::Proven => None,
@@ -56,12 +56,12 @@ impl Standing {
     }
 }
 
-/// Of the network of the machine that sandboxes run on.
+/// Properties of the network of the machine that sandboxes run on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Machine {
-    /// As the kernel applies it, of each subnet's bridge, by the name of its network.
+    /// `rp_filter` as the kernel applies it, for each subnet's bridge, by the name of its network.
     pub rp_filter: BTreeMap<String, u8>,
-    /// Its addresses that look like anybody's: the firewall is told of them. (All others come and go with an engine's networks.)
+    /// Its public addresses, which the firewall refuses. (All others are private or special, and change with an engine's networks.)
     pub public: Vec<Net>,
 }
 
@@ -74,34 +74,34 @@ pub struct Key {
     pub boot: String,
     /// Name and version of the container engine, for example `Docker 20.10.24`.
     pub engine: String,
-    /// sha256 of what the engine says of its own configuration.
+    /// SHA-256 of the engine's configuration.
     pub daemon: String,
     /// sha256 of the seccomp profile `sealed`, hex.
     pub seccomp: String,
-    /// Kernel settings that isolation rests on, by their path below `/proc/sys`; empty text where one can't be read.
+    /// Kernel settings that isolation depends on, by path below `/proc/sys`; empty where one can't be read.
     pub sysctls: BTreeMap<String, String>,
     /// sha256 of the runner that sandboxes get, hex.
     pub runner: String,
     /// Hardening profiles that sandboxes are made with.
     pub profiles: Vec<String>,
-    /// Ids by reference.
+    /// Image ids by reference.
     pub images: BTreeMap<String, String>,
-    /// The router's image and what it is made with; `None` without a network.
+    /// The router's image and specification; `None` without a network.
     pub router: Option<(String, RouterSpec)>,
-    /// What of the machine's own network a subnet depends on; `None` without one.
+    /// Properties of the machine's network that subnets depend on; `None` without a network.
     #[serde(default)]
     pub machine: Option<Machine>,
-    /// What each sandbox may use.
+    /// Limits of each sandbox.
     pub limits: ContainerLimits,
-    /// This program's version: the checks themselves.
+    /// This program's version, which stands for the checks themselves.
     pub version: String,
 }
 
 impl Key {
-    /// Of this machine as it is now.
+    /// The key of this machine in its present configuration.
     ///
     /// # Errors
-    /// When the broker is away, or an image isn't there.
+    /// When the broker is unreachable, or an image is missing.
     pub async fn of(
         broker: &dyn Broker,
         images: &[String],
@@ -148,14 +148,14 @@ impl Key {
     }
 }
 
-/// What was found the last time.
+/// Result of the last test.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Proof {
-    /// What was tried, and on which machine.
+    /// What was tested, and on which machine.
     pub key: Key,
     /// Unix milliseconds.
     pub at: i64,
-    /// Nothing = it held.
+    /// Each mismatch in a sentence; empty = the barrier held.
     pub mismatches: Vec<String>,
     /// Addresses of the machine itself that were tried; none without a network.
     #[serde(default)]
@@ -167,17 +167,17 @@ impl Proof {
         state_dir.join("barrier.json")
     }
 
-    /// The last one; none, or one that can't be read, is no proof.
+    /// The stored proof; none if there is none or it is unreadable.
     pub fn last(state_dir: &Path) -> Option<Proof> {
         serde_json::from_slice(&std::fs::read(Self::file(state_dir)).ok()?).ok()
     }
 
-    /// Whether it shows that the barrier holds for this key.
+    /// Whether it proves that the barrier holds for this key.
     pub fn shows(&self, key: &Key) -> bool {
         self.lacks(key).is_empty()
     }
 
-    /// The images of `key` with which nothing is shown: all of them, unless it held on this very machine with others.
+    /// The images of `key` that are not proven: all of them, unless it proves the same machine with other images.
     pub fn lacks(&self, key: &Key) -> Vec<String> {
         let tried = |reference: &str, id: &String| self.key.images.get(reference) == Some(id);
         let shown =
@@ -189,14 +189,14 @@ impl Proof {
             .collect()
     }
 
-    /// It is of the machine of this key, whatever the images.
+    /// Whether it is of the machine of this key, whatever the images.
     pub fn is_of(&self, key: &Key) -> bool {
         Key { images: key.images.clone(), ..self.key.clone() } == *key
     }
 
-    /// Takes over what an older one shows for the same machine with other images.
+    /// Adds the images that an older proof of the same machine proves.
     pub fn with(mut self, older: Option<Proof>) -> Proof {
-        // Beside a mismatch nothing is taken over: what was tried is what the key says.
+        // With a mismatch nothing is added, so that the key names exactly what was tested.
         let whole = self.mismatches.is_empty();
         let older = older.filter(|older| whole && older.mismatches.is_empty() && older.is_of(&self.key));
         for (reference, id) in older.into_iter().flat_map(|it| it.key.images) {
@@ -205,7 +205,7 @@ impl Proof {
         self
     }
 
-    /// Whole or not at all: written beside, then renamed.
+    /// Stores the proof atomically: a new file, then renamed.
     ///
     /// # Errors
     /// When the state directory can't be written.

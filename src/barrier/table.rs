@@ -1,4 +1,4 @@
-//! The checks: their numbers, what is expected in a person's words, and the words a finding may have. Data; judged by `judge.rs`.
+//! The checks: their numbers, the expected results in words for people, and the accepted findings. Data, judged by `judge.rs`.
 //!
 //! Numbers and order are fixed: SECURITY.md names them.
 
@@ -7,11 +7,12 @@ use protocol::probe::{NOT_SENT, SENT};
 
 use super::{Expect, flood, history, plan, watch};
 
-/// What a check wants of its findings.
+/// Condition on a check's findings.
 pub enum Wants {
-    /// Each of `exact` was found, with one of its words (none named: with whatever was told); every other finding has one of `words`, and there are at least `least`.
+    /// Each of `exact` was found with one of its words (without words, any); every other finding has one of `words`, and there are at least
+    /// `least`.
     Findings { exact: Vec<(String, Vec<String>)>, words: &'static [&'static str], least: usize },
-    /// It has no object here; why.
+    /// The check does not apply here; with the reason.
     Nothing(&'static str),
 }
 
@@ -22,16 +23,16 @@ pub struct Check {
     pub wants: Wants,
 }
 
-/// By the seccomp filter, or by the kernel for lack of a capability.
+/// Refused by the seccomp filter, or by the kernel for lack of a capability.
 const DENIED: &[&str] = &["EPERM", "ENOSYS"];
 const NO_SOCKET: &[&str] = &["EPERM", "EACCES", "ENOSYS", "EAFNOSUPPORT", "EPROTONOSUPPORT"];
 const CLOSED: &[&str] = &["refused", "unreachable", "silent"];
-/// Whether what was sent arrived, the listeners say.
+/// Whether a message arrived is decided by the listeners.
 const UNHEARD: &[&str] = &["refused", "unreachable", "silent", SENT, NOT_SENT];
 const NOT_WRITTEN: &[&str] = &["EROFS", "EACCES", "EPERM", "ENOENT", "read-only"];
 const NOT_SHOWN: &[&str] = &["empty", "ENOENT", "EACCES", "EPERM"];
 const ENDED: &[&str] = &["reset", "closed", "refused"];
-/// A refusal, or, where the answer was lost, nothing: either way no address.
+/// A refusal, or nothing if the answer was lost: in either case no address.
 const NO_ADDRESS: &[&str] = &["no such name", "no answer"];
 const NO_NETWORK: &str = "sandboxes have no network";
 
@@ -48,14 +49,14 @@ fn both<const N: usize>(pairs: [(&str, &[&str]); N], words: &'static [&'static s
     Wants::Findings { exact: pairs.into_iter().map(owned).collect(), words, least }
 }
 
-/// What the listeners of this machine must say.
+/// Expected reports of this machine's listeners.
 fn heard(expect: &Expect) -> Vec<(String, Vec<String>)> {
     let own = (plan::HEARD, "the bot alone");
     let machine = expect.router.as_ref().map(|_| (plan::MACHINE_HEARD, plan::ITSELF));
     [own].into_iter().chain(machine).map(|(what, seen)| (what.to_owned(), vec![seen.to_owned()])).collect()
 }
 
-/// Only with a router.
+/// A condition that applies only with a router.
 fn networked(expect: &Expect, wants: impl FnOnce() -> Wants) -> Wants {
     if expect.router.is_some() { wants() } else { Wants::Nothing(NO_NETWORK) }
 }
@@ -75,11 +76,11 @@ type Row = (u8, &'static str, &'static str, Wants);
 
 fn kernel(expect: &Expect) -> Vec<Row> {
     let none: &[&str] = &["0000000000000000"];
-    // Its own, real, effective, saved and for files.
+    // Real, effective, saved and file system user.
     let user = [PROBE_USERS[0]; 4].map(|user| user.to_string()).join(" ");
     let uid: &[&str] = &[&user];
     let personality: &[&str] = if expect.debug { &["OPEN"] } else { &["EPERM"] };
-    // With ptrace in the filter the kernel itself refuses: process 1 is not dumpable.
+    // With ptrace in the filter the kernel itself refuses, because process 1 is not dumpable.
     let vm_read: &[&str] = if expect.debug { &["EPERM", "EINVAL", "EFAULT", "OPEN"] } else { &["EPERM"] };
     let capabilities =
         exact([("CapInh", none), ("CapPrm", none), ("CapEff", none), ("CapBnd", none), ("CapAmb", none)]);
@@ -134,7 +135,7 @@ fn network(expect: &Expect) -> Vec<Row> {
 }
 
 fn proxy(expect: &Expect) -> Vec<Row> {
-    // The name has no server: 502 and alert 80 are what the proxy says after it let the connection pass.
+    // The name has no server, so 502 and alert 80 are the proxy's answers after the connection was allowed.
     let allowed = || exact([("HTTP to an allowed name", &["HTTP 502"]), ("TLS to an allowed name", &["TLS alert 80"])]);
     let denied = || {
         both(
@@ -173,7 +174,7 @@ fn proxy(expect: &Expect) -> Vec<Row> {
 
 fn files(expect: &Expect) -> Vec<Row> {
     let ours: &[&str] = &["/dev/mqueue /dev/shm /home/agent /tmp /workspace"];
-    // With cgroup v1 the directory of the controllers, each of them read-only, is one more.
+    // With cgroup v1 the directory of controllers, each read-only, is an additional mount.
     let mounted: &[&str] = &[
         "/dev /dev/mqueue /dev/pts /dev/shm /home/agent /proc /tmp /workspace",
         "/dev /dev/mqueue /dev/pts /dev/shm /home/agent /proc /sys/fs/cgroup /tmp /workspace",
@@ -209,11 +210,11 @@ fn files(expect: &Expect) -> Vec<Row> {
 
 fn limits(limits: &ContainerLimits) -> Wants {
     let bytes = |bytes: u64| vec![bytes.to_string()];
-    // What is on disk is as large as the disk: whatever is told.
+    // A mount on disk is as large as the disk, so any size is accepted.
     let in_memory = |size: u64| if limits.workspace_bytes > 0 { bytes(size) } else { Vec::new() };
     let cores = std::thread::available_parallelism().map_or(limits.cpus, |it| it.get() as f64);
     let share = |cpus: f64| format!("{cpus:.2}");
-    // A kernel that doesn't count swap says so to the engine, and `doctor` to a person.
+    // A kernel that doesn't count swap reports so to the engine, and `doctor` tells a person.
     let swap = vec![limits.memory_bytes.to_string(), "unknown".to_owned()];
     let exact = vec![
         ("processes", bytes(limits.pids)),

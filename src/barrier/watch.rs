@@ -1,5 +1,5 @@
-//! In check 2: one sandbox takes every inotify instance the kernel gives its user, and another one, of another repository, still gets
-//! one. The kernel counts them by user, so that sandboxes of one user would take them from each other.
+//! Part of check 2: one sandbox takes every inotify instance of its user, and another of another repository still gets one. The kernel
+//! counts them by user, so sandboxes of one user would compete for them.
 
 use protocol::probe::{Finding, OPEN};
 
@@ -7,7 +7,7 @@ use super::Untested;
 use super::inside::Inside;
 
 pub const TAKEN: &str = "inotify instances another sandbox took";
-/// Also where its limits end before the kernel's count does: more it cannot take from anybody.
+/// Also accepted where its limits end before the kernel's, because it cannot take more from others then.
 pub const ALL: [&str; 2] = ["all", "as many as it could"];
 pub const MEANWHILE: &str = "an inotify instance meanwhile";
 pub const GIVEN: &str = OPEN;

@@ -1,7 +1,7 @@
-//! Entries of repositories that the store holds: sealed when they are written, opened and judged when they are read.
+//! Entries of repositories in the store: sealed when they are written, opened and validated when they are read.
 //!
-//! Owns what is authenticated with an entry: whoever can write into the database has no `mark.key`, and can take entries away or bring older
-//! ones back, but make or change none. Must not decide when they are read (`registry.rs`, `cli/entries.rs`). Tests: below.
+//! Owns what is authenticated with an entry: somebody who can write into the database without `mark.key` can remove entries or restore
+//! older ones, but not make or change any. Must not decide when they are read (`registry.rs`, `cli/entries.rs`). Tests: below.
 
 use crate::clock::now;
 use crate::config::process::Repository;
@@ -10,47 +10,47 @@ use crate::secret::SealingKey;
 use crate::store::{Store, StoreError, StoredEntry};
 use std::collections::HashMap;
 
-/// The first of what is authenticated: what kind of thing this is.
+/// First part of the authenticated context: the kind of object.
 const WHAT: &[u8] = b"repository";
 
-/// One entry of the store, as this host understands it.
+/// An entry of the store as this host reads it.
 #[derive(Debug, Clone)]
 pub struct Entry {
     /// The repository's key.
     pub key: String,
-    /// Rises by 1 with each writing.
+    /// Counted up with each change.
     pub generation: i64,
-    /// When it was written, in Unix milliseconds of the writer's clock. Only an entry that is [`Content::Whole`] surely says so itself.
+    /// Unix milliseconds of the change by the writer's clock; authenticated only for [`Content::Whole`].
     pub written_at: i64,
-    /// The host that wrote it, as it names itself; as `written_at`.
+    /// Address of the host that wrote it; authenticated like `written_at`.
     pub written_by: String,
-    /// What it says.
+    /// Its content.
     pub content: Content,
 }
 
-/// What an entry says.
+/// Content of an entry.
 #[derive(Debug, Clone)]
 pub enum Content {
-    /// The repository was taken out.
+    /// The repository was removed.
     Gone,
-    /// A holder of the installation's key wrote it.
+    /// It was written by a holder of the installation's key.
     Whole {
         /// The entry, without the operator's tables.
         entry: Box<Repository>,
         /// Its hook's secrets, the newest first.
         secrets: Vec<Secret>,
     },
-    /// It is not worked with.
+    /// It is refused and not used.
     Refused {
-        /// Why, and what to do, for a person to read.
+        /// Why, and what to do, for a person.
         why: String,
-        /// The forge's number of the repository that it claims to be of: nobody vouches for it.
+        /// The forge's id of the repository that it claims, which is not authenticated.
         claims: Option<i64>,
     },
 }
 
 impl Entry {
-    /// The entry and its hook's secrets, if it is one to work with.
+    /// The entry and its hook's secrets, if it may be used.
     pub fn whole(&self) -> Option<(&Repository, &[Secret])> {
         match &self.content {
             Content::Whole { entry, secrets } => Some((&**entry, secrets)),
@@ -59,10 +59,10 @@ impl Entry {
     }
 }
 
-/// Seals an entry for the store: `generation` is 1 more than that of the one before it.
+/// Seals an entry for the store; `generation` is 1 more than that of the one before it.
 ///
 /// # Errors
-/// What of it no host would take, or that there are no random bytes.
+/// Why no host would accept it, or that there are no random bytes.
 pub fn sealed(
     key: &SealingKey,
     entry: &Repository,
@@ -84,7 +84,7 @@ pub fn sealed(
     Ok(stored)
 }
 
-/// What says that a repository was taken out.
+/// The entry of a removed repository.
 pub fn gone(repository: &str, (generation, by): (i64, &str)) -> StoredEntry {
     StoredEntry {
         key: repository.to_owned(),
@@ -96,7 +96,7 @@ pub fn gone(repository: &str, (generation, by): (i64, &str)) -> StoredEntry {
     }
 }
 
-/// Opens and judges an entry. `key` is this host's, or why it has none.
+/// Opens and validates an entry. `key` is this host's, or why it has none.
 pub fn opened(key: Result<&SealingKey, &str>, stored: &StoredEntry) -> Entry {
     let content = match (stored.document.is_empty(), key) {
         (true, _) => Content::Gone,
@@ -121,7 +121,7 @@ fn refused(stored: &StoredEntry, why: String) -> Content {
 }
 
 fn read(key: &SealingKey, stored: &StoredEntry) -> Result<(Repository, Vec<Secret>), String> {
-    // Before anything of it is looked at.
+    // Authenticated before anything of it is read.
     let plain = about(stored, |about| key.open(about, &stored.sealed)).map_err(|error| error.to_string())?;
     let entry = Repository::from_document(&stored.key, &stored.document)?;
     let secrets: Vec<String> =
@@ -132,22 +132,22 @@ fn read(key: &SealingKey, stored: &StoredEntry) -> Result<(Repository, Vec<Secre
     Ok((entry, secrets.into_iter().map(|secret| Secret::new(secret).known()).collect()))
 }
 
-/// Everything of an entry but what is sealed.
+/// The context of an entry: everything that is not encrypted.
 fn about<T>(stored: &StoredEntry, work: impl FnOnce(&[&[u8]]) -> T) -> T {
     let (generation, at) = (stored.generation.to_string(), stored.written_at.to_string());
     let by = stored.written_by.as_bytes();
     work(&[WHAT, stored.key.as_bytes(), generation.as_bytes(), at.as_bytes(), by, stored.document.as_bytes()])
 }
 
-/// What came of the store's entries.
+/// Result of reading the store's entries.
 pub struct Learned {
-    /// Secrets of the hooks of those that are worked with, by their keys.
+    /// Secrets of the hooks of usable entries, by key.
     pub secrets: HashMap<String, Vec<Secret>>,
-    /// The key of each that is not, and why.
+    /// Keys of refused entries, with the reasons.
     pub refused: Vec<(String, String)>,
 }
 
-/// Has the configuration know these entries.
+/// Adds these entries to the configuration.
 pub fn learn(config: &Process, entries: &[Entry]) -> Learned {
     let whole: Vec<Repository> = entries.iter().filter_map(|it| it.whole().map(|(entry, _)| entry.clone())).collect();
     let mut refused = config.learn(whole);
@@ -162,7 +162,7 @@ pub fn learn(config: &Process, entries: &[Entry]) -> Learned {
     Learned { secrets: secrets.collect(), refused }
 }
 
-/// The key of this state directory, for a program that does not hold it yet.
+/// The key of this state directory, for a program that does not have it yet.
 ///
 /// # Errors
 /// Why there is none, with what to do.
@@ -175,8 +175,8 @@ pub fn sealing_key(config: &Process) -> Result<SealingKey, String> {
     Secret::read(&file).map(|mark| SealingKey::of(&mark)).map_err(|error| error.to_string())
 }
 
-/// Reads the store's entries with the key of this state directory, and has the configuration know them. Returns them in order of their
-/// keys, with those that are refused.
+/// Reads the store's entries with the key of this state directory and adds them to the configuration. Returns them ordered by key, and the
+/// refused ones.
 ///
 /// # Errors
 /// When the store cannot be read.

@@ -1,8 +1,7 @@
-//! This host among others that work on the same store: it says every few seconds that it is there, and works for the repositories of which
-//! it then has a lease.
+//! This host among others with the same store: it reports every few seconds, and works for the repositories of which it then has a lease.
 //!
-//! Owns when leases are asked for, that nothing of a repository is done before what another host left of it is put in order here, and that
-//! nothing of it goes on here once the lease is lost. Who gets which is the store's. Tests: `tests/stories/{several,leases,lost}.rs`.
+//! Owns when leases are requested, that work on a repository begins only after another host's leftovers were handled, and that it stops
+//! once the lease is lost. The store decides who gets which. Tests: `tests/stories/{several,leases,lost}.rs`.
 
 mod lost;
 
@@ -25,57 +24,57 @@ use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-/// How long a lease lasts without another word of its host.
+/// How long a lease lasts without a report of its host.
 const LASTS: Duration = Duration::from_secs(10);
-/// Its holder counts on less: a question may be under way for a while, and clocks of machines do not run alike.
+/// The holder relies on less, because a request may take a while and clocks of machines differ.
 const COUNTED_ON: Duration = Duration::from_secs(8);
-/// Between two words.
+/// Time between two reports.
 const EVERY: Duration = Duration::from_millis(2_500);
-/// A word that is not answered within this was not said; words follow each other all the same.
+/// A report without an answer within this time failed; further ones are sent all the same.
 const ANSWERED: Duration = Duration::from_millis(7_500);
-/// Words that are under way at most.
+/// The most reports under way.
 const MOST_ASKING: usize = 3;
-/// One that ends so soon counts as lost: it would end while it is prolonged.
+/// A lease that ends this soon counts as lost, because it would end while it is prolonged.
 const LAST_MOMENT: Duration = Duration::from_millis(200);
-/// After so long it is tried again to begin with a repository.
+/// Time after which a failed adoption of a repository is tried again.
 const AGAIN: Duration = Duration::from_secs(10);
-/// The work's name in what `/readyz` says.
+/// Name of this work in `/readyz`.
 const WORK: &str = "leases";
 
-/// States of a task in which it is at work.
+/// States in which a task is at work.
 const AT_WORK: [&str; 5] = ["queued", "preparing", "running", "publishing", "verifying"];
 
 #[derive(Clone, Copy, PartialEq)]
 enum Adoption {
-    /// What the other host left is being put in order, by the try of this number.
+    /// Another host's leftovers are being handled, by the try with this number.
     Underway(u64),
-    /// That could not be done; it is tried again after a while.
+    /// That failed and is tried again after a while.
     Failed(Instant),
     Done,
 }
 
 struct HostState {
-    /// Repositories of which the store says that they are this host's.
+    /// Repositories that belong to this host according to the store.
     adoptions: HashMap<String, Adoption>,
     until: Awake,
-    /// When the newest word was said whose answer is known.
+    /// Time of the newest report whose answer is known.
     asked: Awake,
     tries: u64,
-    /// The engine did not answer when it was asked last.
+    /// Whether the engine did not answer the last request.
     engine_away: bool,
-    /// Those in no configuration of this host, of which the store has tasks.
+    /// Repositories with tasks in the store that no configuration of this host has.
     left_over: Vec<String>,
-    /// Repositories of tasks whose sandboxes stand here: asked while the store answers.
+    /// Repositories of tasks with sandboxes here, asked while the store is available.
     of_tasks: HashMap<i64, String>,
-    /// Repositories that this life worked for.
+    /// Repositories that this life has worked for.
     worked: HashSet<String>,
-    /// Tasks whose sandboxes were let go of; false: what was begun of that has failed, and is tried again.
+    /// Tasks whose sandboxes were put to rest after a lease was lost; false = that failed and is tried again.
     resting: HashMap<i64, bool>,
-    /// Held while a task's sandbox is let go of, taken up or removed.
+    /// Locked while a task's sandbox is put to rest, used again or removed.
     turns: HashMap<i64, Arc<tokio::sync::Mutex<()>>>,
 }
 
-/// This host, where others share its store.
+/// This host of a shared store.
 pub struct Hosts {
     machine: Arc<Machine>,
     config: Arc<Process>,
@@ -85,19 +84,19 @@ pub struct Hosts {
     works: Works,
     barrier: watch::Receiver<Standing>,
     stopping: CancellationToken,
-    /// Where this host is, for people.
+    /// Address of this host, for people.
     address: String,
     state: Mutex<HostState>,
-    /// Rung when a lease may be free.
+    /// Notified when a lease may be free.
     look: Notify,
-    /// Rung when an entry of a repository may be another one.
+    /// Notified when an entry of a repository may have changed.
     entries: Arc<Notify>,
-    /// Questions for leases that are under way.
+    /// Number of requests for leases under way.
     asking: AtomicUsize,
 }
 
 impl Hosts {
-    /// Works for nothing before [`Hosts::begin`].
+    /// Works for no repository before [`Hosts::begin`].
     pub fn of(
         parts: &Parts,
         machine: &Arc<Machine>,
@@ -143,7 +142,7 @@ impl Hosts {
         &self.sandboxes.of_tasks
     }
 
-    /// Begins to hold leases, and to hear the other hosts. Goes on while the bot drains: who begins it ends it.
+    /// Starts to request leases and to receive notifications. Continues while the bot drains; the caller ends the tasks.
     pub fn begin(self: &Arc<Self>) -> [JoinHandle<()>; 4] {
         let [one, two, three, four] = [self.clone(), self.clone(), self.clone(), self.clone()];
         [
@@ -154,7 +153,7 @@ impl Hosts {
         ]
     }
 
-    /// Holds leases for as long as it runs; returns only when this process may work for nothing any more. Says its word on a beat of its own: a
+    /// Holds leases as long as it runs, and returns only when this process may no longer work at all. Reports at fixed intervals, so that a
     /// slow answer delays no other.
     async fn run(self: Arc<Self>) {
         let (over, mut ended) = mpsc::channel(1);
@@ -183,7 +182,7 @@ impl Hosts {
         }
     }
 
-    /// What a round's end says of this host; true when nothing may be done here any more.
+    /// Handles the result of a report; true when this host may no longer work.
     fn is_over(&self, asked: Result<Result<(), StoreError>, String>) -> bool {
         let why = match asked {
             Ok(Ok(())) => {
@@ -202,12 +201,12 @@ impl Hosts {
         false
     }
 
-    /// Asks for leases at once: there are other repositories than before.
+    /// Requests leases at once, because the repositories changed.
     pub fn ask(&self) {
         self.look.notify_one();
     }
 
-    /// Hears the other hosts.
+    /// Receives notifications of other hosts.
     async fn listen(self: Arc<Self>) {
         let mut wakes = self.machine.store().wakes();
         loop {
@@ -231,14 +230,14 @@ impl Hosts {
         let mut begun = Vec::new();
         {
             let mut all = self.state();
-            // The answer to a later word is known already.
+            // The answer to a later report is known already.
             if asked < all.asked {
                 return Ok(());
             }
             all.asked = asked;
             let kept: HashSet<&String> = claimed.iter().filter(|it| it.kept).map(|it| &it.repository).collect();
             let leases = self.machine.leases();
-            // With a gap, another host may have worked for it, or this one has broken off what it did.
+            // After an interruption another host may have worked for it, or this one stopped its work.
             let goes_on = |key: &String, adoption: &Adoption| {
                 kept.contains(key)
                     && match adoption {
@@ -272,7 +271,7 @@ impl Hosts {
         let all = self.state();
         let fails = all.adoptions.values().any(|adoption| matches!(adoption, Adoption::Failed(_)));
         let configured = self.config.keys();
-        // Who is on its way out takes nothing more.
+        // While draining no further repositories are requested.
         let asked = configured.iter().filter(|key| !drains || all.adoptions.contains_key(*key));
         Ok(Claim {
             host: self.machine.host().to_owned(),
@@ -287,7 +286,7 @@ impl Hosts {
         })
     }
 
-    /// `begun`: a repository that was only now put in order. Of others, what was lost meanwhile stays lost.
+    /// Publishes the leases; `begun` is a repository that was just adopted. Others that were lost meanwhile stay lost.
     fn publish(&self, all: &HostState, begun: Option<&str>) {
         let leases = self.machine.leases();
         let done = all.adoptions.iter().filter(|(_, adoption)| **adoption == Adoption::Done).map(|(key, _)| key);
@@ -302,10 +301,11 @@ impl Hosts {
         Ok(())
     }
 
-    /// Held repositories of which nothing stands here, or with which this host cannot begin: another one loses nothing with them.
+    /// Leased repositories without anything on this machine, or that cannot be adopted here, so that another host loses nothing by taking
+    /// them.
     async fn movable(&self) -> Result<Vec<String>, StoreError> {
         let mut busy: BTreeSet<String> = BTreeSet::new();
-        // Without an engine nothing goes on here that has not begun.
+        // Without an engine no task that has not begun can proceed here.
         let away = self.state().engine_away;
         for id in self.standing().tasks().into_iter().filter(|id| !away || self.standing().is_whole(*id)) {
             busy.extend(self.repository_of(id).await?);
@@ -337,14 +337,14 @@ impl Hosts {
         self.state().turns.entry(id).or_default().clone()
     }
 
-    /// Puts in order what another host left, then begins to work for the repository.
+    /// Handles another host's leftovers, then starts to work for the repository.
     async fn adopt(self: Arc<Self>, key: String, adoption: Adoption) {
         let failed = |panic| Err(Trouble::later(format!("the bot itself failed: {panic}")));
         let adopted = caught("adoption", Box::pin(self.put_in_order(&key))).await.unwrap_or_else(failed);
         let work = format!("beginning to work for {key}");
         let mut open = HashSet::new();
         if adopted.is_ok() {
-            // Each is nudged again when its thread is read, should they not be known now.
+            // If they are not known now, each is woken when its thread is read.
             open.extend(self.machine.store().tasks_with_effects_in(&key).await.unwrap_or_default());
         }
         {
@@ -372,7 +372,7 @@ impl Hosts {
 
     async fn put_in_order(&self, key: &str) -> Result<(), Trouble> {
         self.effects.adopt(key, self.machine.host()).await?;
-        // What was let go of in the middle of an action goes on.
+        // Actions interrupted by putting a sandbox to rest continue.
         for row in self.machine.store().live_tasks().await?.into_iter().filter(|row| row.repository == key) {
             if !self.state().resting.contains_key(&row.id) {
                 continue;
@@ -402,12 +402,12 @@ impl Hosts {
         }
     }
 
-    /// Gives back what another host can take over at once. What has a sandbox here stays this host's for one more lease: a restart finds it
-    /// again.
+    /// Releases leases that another host can take over at once. Repositories with a sandbox here keep theirs until it ends, so that a
+    /// restart can continue.
     pub async fn leave(&self) {
         let movable = self.movable().await.unwrap_or_default();
         let claim = self.claim().await;
-        // Whatever is still being put in order is not begun with any more.
+        // Adoptions in progress are abandoned.
         self.state().adoptions.clear();
         self.machine.leases().set([], Awake::now());
         if let Ok(claim) = claim {
@@ -418,7 +418,7 @@ impl Hosts {
     }
 }
 
-/// Where this host is, for people.
+/// Address of this host, for people.
 pub fn host_address(config: &Process) -> String {
     let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     format!("{} ({}, operations on {})", name.trim(), config.installation, config.listen.ops)

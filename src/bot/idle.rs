@@ -1,7 +1,7 @@
-//! Puts the sandboxes of tasks that wait further and further away, by age and where another task needs the subnet.
+//! Puts away sandboxes of waiting tasks in stages, by age and where another task needs the subnet.
 //!
-//! Owns when; whether, is `domain::transition`'s, and how, is `effect`'s and `sandbox`'s. Keeps nothing: how long a task has waited is
-//! the time since its last event. Tests: below, and `tests/stories/idle.rs`.
+//! Owns when; `domain::transition` decides whether, `effect` and `sandbox` how. Stateless: the waiting time is the time since a task's last
+//! event. Tests: below, and `tests/stories/idle.rs`.
 
 use crate::clock::now;
 use crate::config::process::Sandbox;
@@ -13,9 +13,9 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-/// How often it looks, unless a limit is shorter than that.
+/// Interval of rounds in seconds, unless a limit is shorter.
 const ROUND_S: u64 = 30;
-/// One that is on its way out for longer than this is not waited for.
+/// A sandbox that has been going away for longer than this is not waited for.
 const LEAVING_MS: i64 = 120_000;
 
 pub struct IdleSandboxes {
@@ -44,7 +44,7 @@ impl IdleSandboxes {
         }
     }
 
-    /// A task wants to run and every subnet is taken: the sandbox that has waited longest goes.
+    /// Puts away the sandbox that has waited longest, because a task needs a subnet and all are taken.
     async fn make_room(&self) -> Result<(), StoreError> {
         let mut held = self.machine.own_rows().await?;
         held.retain(|row| self.sandboxes.egress.subnet(row.id).is_some());
@@ -70,7 +70,7 @@ impl IdleSandboxes {
     async fn round(&self) -> Result<(), StoreError> {
         for row in self.machine.own_rows().await? {
             let Some(made_at) = self.sandboxes.of_tasks.made_at(row.id) else { continue };
-            // A record of an earlier release does not say when.
+            // A record of an earlier release lacks the time.
             let age = if made_at > 0 { now() - made_at } else { 0 };
             let idle = now() - row.updated_at;
             if let Some(suspension) = due(&self.limits, idle, age) {
@@ -83,7 +83,7 @@ impl IdleSandboxes {
     }
 }
 
-/// Where a sandbox belongs whose task has been idle, and that is old, for so many milliseconds.
+/// How far to put away a sandbox of this age whose task has been idle for so many milliseconds.
 fn due(limits: &Sandbox, idle_ms: i64, age_ms: i64) -> Option<Suspension> {
     let past = |ms: i64, limit_s: u64| limit_s > 0 && ms >= i64::try_from(limit_s * 1000).unwrap_or(i64::MAX);
     if past(idle_ms, limits.evict_after_s) || past(age_ms, limits.max_age_s) {

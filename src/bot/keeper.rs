@@ -1,6 +1,6 @@
-//! Deletes what is over and old enough, and keeps the local repositories tidy, from time to time and in small slices.
+//! Deletes old data and maintains the local repositories, regularly and in small slices.
 //!
-//! Owns when; what is old enough is the configuration's `[keep]`, how it is deleted the store's and `git`'s. Tests: below, and
+//! Owns when; the configuration's `[keep]` says what is old enough, the store and `git` how it is deleted. Tests: below, and
 //! `src/store/contract/retention.rs`.
 
 use crate::config::process::Keep;
@@ -14,20 +14,20 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
-/// Which repositories there are, asked each time: they come and go.
+/// Keys of the repositories, queried each time because they change.
 pub type Keys = Arc<dyn Fn() -> Vec<String> + Send + Sync>;
 
 const ROUND: Duration = Duration::from_secs(60 * 60);
-/// How soon it looks again whether our clock and the forge's agree.
+/// Time until it checks again whether our clock and the forge's agree.
 const AGAIN: Duration = Duration::from_secs(60);
-/// Between two times that a repository's packs are put together.
+/// Time between two maintenance runs of a repository.
 const TIDY: Duration = Duration::from_secs(24 * 60 * 60);
 
 pub struct Keeper {
     pub machine: Arc<Machine>,
     pub repos: Repos,
     pub keep: Keep,
-    /// Keys of the repositories that there are now.
+    /// Keys of the present repositories.
     pub repositories: Keys,
     pub stopping: CancellationToken,
 }
@@ -48,7 +48,7 @@ impl Keeper {
         }
     }
 
-    /// A round by our clock, unless that may be wrong: says whether there was one.
+    /// Runs a round by our clock, unless that may be wrong; whether it did.
     async fn agreed_round(&self) -> bool {
         let Some(now) = self.machine.clock().agreed() else { return false };
         if let Err(error) = self.round(now).await {
@@ -57,7 +57,7 @@ impl Keeper {
         true
     }
 
-    /// Everything that is old enough at this time.
+    /// Deletes everything that is old enough at this time.
     async fn round(&self, now: i64) -> Result<()> {
         let store = self.machine.store();
         let before = before(&self.keep, now);
@@ -107,12 +107,12 @@ impl Keeper {
         for key in &(self.repositories)() {
             let tidied = async {
                 for (_, task, base) in bases.iter().filter(|(repository, ..)| repository == key) {
-                    // One that is lost already is no reason to keep rubbish.
+                    // A base that is already lost must not prevent the clean-up.
                     if self.repos.has(key, base).await? {
                         self.repos.keep_base(key, *task, base).await?;
                     }
                 }
-                // Deleted on another host, perhaps; here its refs would keep what it was.
+                // A task may have been deleted on another host; its refs here would keep its objects.
                 for task in self.repos.tasks_with_refs(key).await? {
                     if matches!(self.machine.store().task_row(TaskId(task)).await, Ok(None)) {
                         self.repos.forget_task(key, task).await?;
@@ -126,7 +126,7 @@ impl Keeper {
         }
     }
 
-    /// What each live task began from, with its repository: of one that an older version prepared, no ref keeps it yet.
+    /// Bases of live tasks with their repositories; tasks prepared by an older version have no ref of theirs yet.
     async fn bases(&self) -> Result<Vec<(String, i64, Commit)>, StoreError> {
         let mut bases = Vec::new();
         for row in self.machine.store().live_tasks().await? {
@@ -207,7 +207,7 @@ mod tests {
         let dir = tempfile::tempdir().expect("dir");
         let store = Store::open(dir.path()).await.expect("open");
         let mut ended = Vec::new();
-        // More than one slice of the one that fails, and all of them older.
+        // More than one slice of the failing repository, all older.
         for n in 0..25 {
             let repository = if n < 24 { "shop" } else { "till" };
             let task = created_in(repository, &store, &format!("opened:{n}")).await;
@@ -257,7 +257,7 @@ mod tests {
             feed_at(20, &store, &store.task(id).await.expect("folded"), key, input).await;
         }
         assert_eq!(store.task(id).await.expect("folded").base.as_ref(), Some(&base));
-        // Forced: another history, and the old one is nobody's.
+        // A forced push: the former history is unreferenced.
         let gone = format!("reset refs/remotes/origin/main\nfrom {}\n\n", "0".repeat(40));
         repos.fast_import("shop", gone).await.expect("deleted");
         repos.fast_import("shop", commit("y")).await.expect("imported");

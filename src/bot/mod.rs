@@ -1,6 +1,6 @@
-//! One running bot: its parts put together, started, drained. `cli::serve` gives it the real parts, the stories give it theirs.
+//! One running bot: creates, starts and drains its parts. `cli::serve` provides the real parts, the stories provide theirs.
 //!
-//! Owns nothing but the wiring and the order of starting and stopping.
+//! Owns only the wiring and the order of starting and stopping.
 
 mod entries;
 mod hosts;
@@ -54,50 +54,50 @@ pub use way_out::{LogInbox, keep_log, router_spec, way_out};
 
 /// How long listeners may take to end.
 const ANSWERED_WITHIN: Duration = Duration::from_millis(500);
-/// How long sandboxes may take to be left.
+/// How long dropping sandboxes may take.
 const LEFT_WITHIN: Duration = Duration::from_secs(20);
 
-/// What a bot is made from.
+/// Everything that a bot is made from.
 pub struct Parts {
     /// The configuration of this process.
     pub config: Arc<Process>,
-    /// Where tasks, their logs, deliveries and effects are kept.
+    /// The store of tasks, logs, deliveries and effects.
     pub store: Store,
     /// The number of this process's life, from [`Store::begin_epoch`].
     pub epoch: i64,
-    /// The id of this state directory: this process among others that share its store.
+    /// Id of this state directory, which identifies this process among others with the same store.
     pub host: String,
     /// The forge, as the bot's own account sees it.
     pub forge: Arc<dyn Forge>,
     /// The bot's own account on the forge.
     pub me: Account,
-    /// The account that keeps default branches in step; its words never count. None where none is configured.
+    /// The account that synchronizes default branches; its posts never count. None where none is configured.
     pub sync: Option<Account>,
     /// The credential with which git fetches from and pushes to the forge.
     pub auth: Auth,
-    /// The way to the container engine.
+    /// Client of the container engine's broker.
     pub broker: Arc<dyn Broker>,
     /// The sandboxes of all tasks.
     pub sandboxes: Arc<Sandboxes>,
-    /// Asked before anything of an agent runs in a sandbox.
+    /// Inspects a sandbox before an agent uses it.
     pub inspector: Arc<dyn Inspector>,
     /// The configured models, by role.
     pub models: Models,
     /// The bot's bare repositories in the state directory.
     pub repos: Repos,
-    /// Key of the marks in the bot's own posts and of each conversation's fence; kept for the life of the installation.
+    /// Key of the marks in the bot's posts and of each conversation's fence; kept for the life of the installation.
     pub mark_key: Secret,
     /// The token that `caisson fetch` and `caisson task` show to the operations listener.
     pub ops_token: Secret,
-    /// Secrets of the hooks of the file's repositories by the repository's key; two of them while one is being replaced.
+    /// Secrets of the hooks of the file's repositories by key, two while one is being rotated.
     pub hook_secrets: HashMap<String, Vec<Secret>>,
     /// Renders what `/metrics` answers.
     pub metrics: PrometheusHandle,
-    /// No task starts, and no foreign code runs, before it says so.
+    /// State of the barrier; no task starts, and no untrusted code runs, before it is proven.
     pub barrier: watch::Receiver<Standing>,
-    /// What `/readyz` says of works that failed; also of those that run beside the bot.
+    /// Problems of long-running works for `/readyz`, including works outside of the bot.
     pub works: Works,
-    /// Where effects are broken off: a test's.
+    /// Interrupts effects in tests.
     pub cut: Option<Cut>,
 }
 
@@ -105,16 +105,16 @@ pub struct Parts {
 pub struct Bot {
     /// The driver of all tasks.
     pub machine: Arc<Machine>,
-    /// Where the hooks and the operations listener really listen.
+    /// Actual listening address of the hooks.
     pub hooks: SocketAddr,
-    /// Address of the operations listener: health, metrics, and what the operator's subcommands say.
+    /// Actual listening address of operations: health, metrics, and requests of the operator's subcommands.
     pub ops: SocketAddr,
-    /// Wishes that the configuration is read again, for whoever runs the process.
+    /// Requests to reload the configuration, for the code that runs the process.
     pub reloads: mpsc::Receiver<Reload>,
     outbox: Arc<Outbox>,
     sandboxes: Arc<Sandboxes>,
     hosts: Option<Arc<Hosts>>,
-    /// No new work begins.
+    /// Cancelled when no new work may begin.
     stopping: CancellationToken,
     at_work: Vec<JoinHandle<()>>,
     listeners: Vec<JoinHandle<()>>,
@@ -180,24 +180,24 @@ impl Bot {
             works.once("the operations' listener", stopping.clone(), listener),
         ];
         at_work.push(follow);
-        // Last: a start that fails takes nothing from other hosts.
+        // Last, so that a failed start takes no leases from other hosts.
         at_work.extend(hosts.iter().flat_map(Hosts::begin));
         let sandboxes = parts.sandboxes;
         Ok(Bot { machine, hooks, ops, reloads, outbox, sandboxes, hosts, stopping, at_work, listeners })
     }
 
-    /// Begins nothing new, lets what is under way end within `patience`, and returns; false when something had to be left to the next life.
+    /// Begins nothing new, waits for work under way within `patience`, and returns; false when something was left to the next life.
     pub async fn stop(self, patience: Patience) -> bool {
         self.stopping.cancel();
         let settled = self.outbox.settle(patience).await;
-        // Whoever waits for an answer gets it.
+        // Pending requests get their answers.
         let _ = tokio::time::timeout(ANSWERED_WITHIN, join_all(self.listeners)).await;
         for work in self.at_work {
             work.abort();
         }
         // What stays is reaped at the next start.
         let _ = tokio::time::timeout(LEFT_WITHIN, self.sandboxes.leave()).await;
-        // Last: from here on its leases only last for a while.
+        // Last, because after this its leases are no longer prolonged.
         if let Some(hosts) = &self.hosts {
             let _ = tokio::time::timeout(LEFT_WITHIN, hosts.leave()).await;
         }
@@ -205,7 +205,7 @@ impl Bot {
     }
 }
 
-/// Follows the store's entries. What is sent is written there.
+/// Follows the store's entries; those that are sent are written there.
 fn follow(
     registry: Arc<Registry>,
     followers: Followers,
@@ -225,7 +225,7 @@ fn visitors(config: &Process) -> Arc<Visitors> {
     })
 }
 
-/// Begins every work that may begin anew: what each holds beyond its own run is given to it from here.
+/// Starts every work that can be restarted; what they own beyond one run is passed from here.
 fn at_work(
     parts: &Parts,
     machine: &Arc<Machine>,
@@ -277,9 +277,9 @@ fn at_work(
     ]
 }
 
-/// Removes what tasks that have ended left behind; an engine that is away is asked at the next start.
+/// Removes leftovers of ended tasks; if the engine is unreachable, at the next start.
 async fn reap(parts: &Parts) -> Result<()> {
-    // What another host has moved on since is not this one's any more.
+    // A task that another host continued is no longer this one's.
     let alone = !parts.store.is_shared();
     let own = |row: &&TaskRow| alone || row.owner.is_empty() || row.owner == parts.host;
     let live: Vec<i64> = parts.store.live_tasks().await?.iter().filter(own).map(|row| row.id).collect();
@@ -292,7 +292,7 @@ async fn reap(parts: &Parts) -> Result<()> {
     Ok(())
 }
 
-/// Tells each task whose way out a router took with it; the router that took its place has its rules already.
+/// Records for each affected task that the router was replaced; the new one already has its rules.
 async fn note_routers(machine: Arc<Machine>, egress: Arc<SandboxEgress>) {
     loop {
         let (boot, tasks) = egress.router_replaced().await;

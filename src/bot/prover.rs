@@ -1,10 +1,9 @@
-//! Proves the barrier before the first task of a life, unless it was proven for this very machine before; and with a
-//! toolchain's image before the first sandbox is made from it.
+//! Proves the barrier before the first task of a life, unless a proof for this machine is stored; and with a toolchain's image before the
+//! first sandbox from it.
 //!
-//! Owns when it is tried and what follows; how is `crate::barrier`. What can't be tried is tried again; what does not hold keeps
-//! every task where it is until it was mended: tried again when anything changed that it depends on, and from time to time. A runner that
-//! does not fit is named once, and tasks are refused.
-//! Tests: `tests/barrier/proof.rs`.
+//! Owns when it is tested and the consequences; `crate::barrier` tests it. A test that fails to run is repeated; with a mismatch no task
+//! starts until a test succeeds, which is repeated when anything changes that the proof depends on, and regularly. An unfit runner is
+//! reported once, and tasks are refused. Tests: `tests/barrier/proof.rs`.
 
 use crate::barrier::{self, Ground, Key, Outdated, Proof, RouterUnderTest, Standing, Untested};
 use crate::bot::router_spec;
@@ -19,12 +18,12 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
 
-/// After what may pass: an engine that is busy, an image that is being built.
+/// Time after a temporary problem: a busy engine, an image being built.
 const AGAIN: Duration = Duration::from_secs(15);
-/// After a mismatch. What mends it may be nothing that a proof's key knows of.
+/// Time after a mismatch, because its cause may be outside of the proof's key.
 const MENDED: Duration = Duration::from_secs(300);
 
-/// Proves the barrier, and tells the bot's parts how it stands.
+/// Proves the barrier, and publishes its state.
 pub struct Prover {
     config: Arc<Process>,
     broker: Arc<dyn Broker>,
@@ -34,12 +33,12 @@ pub struct Prover {
     mended: Duration,
 }
 
-/// What a proof for this configuration depends on, as it is now. A toolchain's image is tried when a task first wants it.
+/// The present key of a proof for this configuration. A toolchain's image is tested when a task first needs it.
 pub async fn barrier_key(config: &Process, broker: &dyn Broker) -> Result<Key, Untested> {
     key(config, broker, &[]).await
 }
 
-/// Every hardening profile that foreign code may run in: verification and quarantine stay sealed.
+/// Every hardening profile in which untrusted code may run; verification and quarantine are always `sealed`.
 fn profiles(config: &Process) -> Vec<&'static str> {
     match config.sandbox.hardening {
         Hardening::Sealed => vec![Hardening::Sealed.word()],
@@ -47,13 +46,13 @@ fn profiles(config: &Process) -> Vec<&'static str> {
     }
 }
 
-/// The most that any repository's sandbox may use, of each kind: what holds with it holds with less.
+/// The largest limits of any repository's sandbox, because what holds with them holds with smaller ones.
 pub fn proven_limits(config: &Process) -> ContainerLimits {
     config.sandboxes().map(Sandbox::limits).fold(config.sandbox.limits(), |most, own| ContainerLimits {
         memory_bytes: most.memory_bytes.max(own.memory_bytes),
         pids: most.pids.max(own.pids),
         cpus: most.cpus.max(own.cpus),
-        // 0 = without end.
+        // 0 = without limit.
         disk_bytes: if most.disk_bytes == 0 || own.disk_bytes == 0 { 0 } else { most.disk_bytes.max(own.disk_bytes) },
         tmp_bytes: most.tmp_bytes.max(own.tmp_bytes),
         nofile: most.nofile.max(own.nofile),
@@ -68,8 +67,7 @@ async fn key(config: &Process, broker: &dyn Broker, more: &[String]) -> Result<K
 }
 
 impl Prover {
-    /// With it comes what the bot's parts watch; nothing is proven yet. `sandboxes` leaves those of the test alone, and takes no
-    /// image that was not tried.
+    /// Also returns the state for the bot's parts, unproven at first. `sandboxes` spares the test's own, and refuses untested images.
     pub fn new(
         config: Arc<Process>,
         broker: Arc<dyn Broker>,
@@ -83,13 +81,13 @@ impl Prover {
         (Prover { config, broker, egress, images, standing, mended: MENDED }, watched)
     }
 
-    /// How long until a barrier that did not hold is tried again without a sign that anything changed.
+    /// Sets the time until a failed barrier is tested again without any change.
     #[must_use]
     pub fn mended_within(self, mended: Duration) -> Prover {
         Prover { mended, ..self }
     }
 
-    /// As long as the bot lives.
+    /// Runs as long as the bot.
     pub async fn stay(&self) {
         let mut wanted = Vec::new();
         loop {
@@ -102,7 +100,7 @@ impl Prover {
         }
     }
 
-    /// Until it is known whether the barrier holds.
+    /// Runs until it is known whether the barrier holds.
     pub async fn run(&self) {
         self.until_known(&[]).await;
     }
@@ -116,7 +114,7 @@ impl Prover {
                 }
                 Err(trouble) => {
                     tracing::warn!(%trouble, "the barrier could not be tried; no task starts before");
-                    // What was proven stays so; the task that wants this image asks again.
+                    // The proof stays valid; the task that needs this image asks again.
                     let proven = *self.standing.borrow() == Standing::Proven;
                     if !proven {
                         self.standing.send_replace(Standing::Waiting(trouble.0));
@@ -130,7 +128,7 @@ impl Prover {
         }
     }
 
-    /// Named once, however often it is looked at.
+    /// Publishes a state, once even if it is found repeatedly.
     fn now_known(&self, standing: Standing) {
         self.standing.send_if_modified(|before| {
             let other = *before != standing;
@@ -142,13 +140,13 @@ impl Prover {
         });
     }
 
-    /// Returns when the machine is another than the one that was found wanting, or after a while.
+    /// Returns when anything changed since the failed test, or after a while.
     async fn until_changed(&self, wanted: &[String]) {
         let tried = Proof::last(&self.config.state_dir).map(|proof| proof.key);
         let until = tokio::time::Instant::now() + self.mended;
         while tokio::time::Instant::now() < until {
             tokio::time::sleep(AGAIN.min(self.mended)).await;
-            // Looked at again at once: it costs one question.
+            // Tested again at once, which costs one request.
             if matches!(*self.standing.borrow(), Standing::Refused(_)) {
                 return;
             }
@@ -164,7 +162,7 @@ impl Prover {
             return Ok(Standing::Refused(outdated.to_string()));
         }
         if self.egress.is_some() {
-            // The key tells of every bridge, those of the test too.
+            // The key includes every bridge, also those of the test.
             barrier::subnets(self.broker.as_ref(), &router_spec(&self.config)).await?;
         }
         let key = key(&self.config, self.broker.as_ref(), wanted).await?;

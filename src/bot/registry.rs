@@ -1,8 +1,7 @@
-//! The store's entries of repositories, followed by a running bot: what is added, changed or taken out anywhere takes effect here while tasks
-//! go on.
+//! Follows the store's entries of repositories in a running bot: additions, changes and removals anywhere take effect here while tasks
+//! continue.
 //!
-//! Owns when they are read, and that one that is refused is named and stops no other. What an entry must be is `entries.rs`. Tests: below,
-//! `tests/stories/entries.rs`, `tests/two_hosts.rs`.
+//! Owns when they are read, and that a refused one is reported and affects no other. `entries.rs` validates them. Tests: below,
 
 use super::Parts;
 use super::entries::{self, Content, Entry, Learned};
@@ -22,24 +21,24 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Notify, mpsc};
 
-/// Between two looks where other hosts write, too; their word is heard at once.
+/// Time between two reads where other hosts write too; their notifications are handled at once.
 const EVERY: Duration = Duration::from_millis(2_500);
 
-/// What differs from what was known before.
+/// Differences to the entries known before.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Changes {
     added: Vec<String>,
-    /// Whether something else of it than the hook's secrets is another.
+    /// Changed in more than the hook's secrets.
     changed: Vec<String>,
     gone: Vec<String>,
 }
 
 #[derive(Default)]
 struct Seen {
-    /// Of each key the highest that this life read, and when that was written: an older entry that comes back is refused, and so is another one
-    /// of the same generation.
+    /// The highest generation of each key that this life read, with its time: an older entry that reappears is refused, and so is another
+    /// one of the same generation.
     generations: HashMap<String, (i64, i64)>,
-    /// Everything as it was read last.
+    /// Generations as last read.
     newest: Option<Vec<(String, i64)>>,
     refused: BTreeSet<String>,
 }
@@ -52,26 +51,26 @@ pub struct Registry {
     of_file: HashMap<String, Vec<Secret>>,
     works: Works,
     seen: Mutex<Seen>,
-    /// What the hooks' listener verifies with.
+    /// Secrets with which the hooks' listener verifies.
     pub hooks: Arc<HookSecrets>,
-    /// Rung when another host has written an entry.
+    /// Notified when another host has written an entry.
     pub rung: Arc<Notify>,
 }
 
-/// What goes on with what is new.
+/// Parts that react to changes.
 pub struct Followers {
     /// The driver of all tasks.
     pub machine: Arc<Machine>,
-    /// Brings sandboxes that stand to what is allowed now.
+    /// Updates the rules of existing sandboxes.
     pub effects: Arc<EffectRunner>,
-    /// Reads what is new.
+    /// Reads new repositories.
     pub intake: Arc<Intake>,
-    /// Asks for leases; none where nobody shares the store.
+    /// Requests leases; none where the store is not shared.
     pub hosts: Option<Arc<Hosts>>,
 }
 
 impl Registry {
-    /// Reads the entries for the first time: from here on the configuration knows them.
+    /// Reads the entries for the first time and adds them to the configuration.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -94,21 +93,21 @@ impl Registry {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Follows the store for as long as it runs, and writes what this host's operator wishes.
+    /// Follows the store as long as it runs, and writes entries that this host's operator sends.
     pub async fn run(
         self: Arc<Self>,
         wishes: Arc<tokio::sync::Mutex<mpsc::Receiver<EntryWish>>>,
         followers: Arc<Followers>,
     ) {
         let mut wishes = wishes.lock().await;
-        // Where nobody else writes, a look is needed only after one that failed.
+        // Without other writers reading is only necessary after a failure.
         let mut look = self.store.is_shared();
         loop {
             let mut wish = None;
             tokio::select! {
                 wished = wishes.recv() => match wished {
                     Some(it) => wish = Some(it),
-                    // Nobody can wish any more: the listener has ended, and so does the bot.
+                    // The listener has ended, and so does the bot.
                     None => return,
                 },
                 () = self.rung.notified() => {}
@@ -123,9 +122,9 @@ impl Registry {
             if let (Some(EntryWish { entry, .. }), Ok(())) = (&wish, &kept) {
                 kept = self.taken_up(&entry.key, changes.as_ref().err());
             }
-            // Known here before whoever asked goes on.
+            // Used here before the caller continues.
             if let Some(EntryWish { answer, .. }) = wish {
-                // Who asked may have gone away.
+                // The caller may have gone away.
                 let _ = answer.send(kept);
             }
             match changes {
@@ -135,12 +134,12 @@ impl Registry {
         }
     }
 
-    /// Writes an entry; one that this host would refuse itself is not written.
+    /// Writes an entry, unless this host would refuse it.
     async fn put(&self, entry: StoredEntry) -> Result<(), (StatusCode, String)> {
         if let Content::Refused { why, .. } = entries::opened(Ok(&self.key), &entry).content {
             return Err((StatusCode::UNPROCESSABLE_ENTITY, why));
         }
-        // Made from one that was played back: it would give that a new generation.
+        // It is based on a restored old entry and would give that a new generation.
         if self.seen().generations.get(&entry.key).is_some_and(|(highest, _)| entry.generation <= *highest) {
             let why = "the store's entry of it is older than one that this host has read: was a backup of the database played back? A restart of \
                        `caisson serve` takes it as it is";
@@ -152,7 +151,7 @@ impl Registry {
         })
     }
 
-    /// Whether an entry that was written is worked with.
+    /// Whether a written entry is used.
     fn taken_up(&self, key: &str, failed: Option<&StoreError>) -> Result<(), (StatusCode, String)> {
         if let Some(error) = failed {
             let why = format!("it is written, and will be taken up as soon as the store can be read again ({error})");
@@ -176,7 +175,7 @@ impl Registry {
         let all: Vec<Entry> = stored.iter().map(|it| self.judged(entries::opened(Ok(&self.key), it))).collect();
         let before = self.config.repositories();
         let Learned { mut secrets, refused } = entries::learn(&self.config, &all);
-        // The file's entries win, and their secrets with them.
+        // The file's entries, with their secrets, take precedence.
         secrets.extend(self.of_file.clone());
         self.hooks.set(secrets);
         self.tell(&refused);
@@ -184,7 +183,7 @@ impl Registry {
         Ok(changes(&before, &self.config.repositories()))
     }
 
-    /// One that is older than what this life has read was brought back by somebody else than `caisson repo`.
+    /// Refuses an entry older than what this life has read, which `caisson repo` cannot have written.
     fn judged(&self, entry: Entry) -> Entry {
         let mut seen = self.seen();
         let here = (entry.generation, entry.written_at);
@@ -236,7 +235,7 @@ impl Followers {
         }
         tracing::info!(?added, ?changed, ?gone, "the store's repositories are others now");
         let held = changed.iter().filter(|key| self.machine.leases().holds(key));
-        // What may be reached is another thing than before, or nothing: before anything goes on there.
+        // What may be reached changed, so rules are updated before anything continues.
         for key in held.chain(&gone) {
             if let Err(trouble) = self.effects.egress.reach_standing(Some(key)).await {
                 tracing::warn!(

@@ -1,5 +1,5 @@
-//! `max_tasks` slots: who is in line, to begin or to go on, gets the next free one in the order and within the limits of `line`, once the
-//! barrier is proven, or is told why it never will be. A task that waits for a person takes none.
+//! `max_tasks` slots: queued tasks get free slots in the order and within the limits of `line`, once the barrier is proven, or are told why
+//! they never will. A task that waits for a person takes none.
 
 use crate::barrier::Standing;
 use crate::config::Process;
@@ -12,14 +12,14 @@ use std::time::{Duration, Instant};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-/// How often the line is looked at though nobody rang.
+/// Interval at which the queue is evaluated without a notification.
 const LOOK: Duration = Duration::from_secs(5);
-/// Milliseconds after which a task nobody touches expires.
+/// Milliseconds without an event after which a task expires.
 const EXPIRES_MS: i64 = 30 * 24 * 3600 * 1000;
-/// Between two searches for tasks that nobody touches any more.
+/// Time between two searches for expired tasks.
 const EXPIRY: Duration = Duration::from_secs(60 * 60);
 
-/// Gives free slots to tasks in line, and ends tasks that nobody has touched for 30 days.
+/// Gives free slots to queued tasks, and ends tasks without an event for 30 days.
 pub struct Slots {
     machine: Arc<Machine>,
     barrier: watch::Receiver<Standing>,
@@ -28,7 +28,7 @@ pub struct Slots {
 }
 
 impl Slots {
-    /// `config` says how many tasks may work at the same time. No slot is given while `barrier` is neither proven nor refused.
+    /// `config` limits the tasks at work. No slot is given while `barrier` is neither proven nor refused.
     pub fn new(
         machine: Arc<Machine>,
         barrier: watch::Receiver<Standing>,
@@ -38,7 +38,7 @@ impl Slots {
         Self { machine, barrier, config, stopping }
     }
 
-    /// Runs until `stopping`: looks at the line whenever it may have moved, and every 5 s.
+    /// Runs until `stopping`: evaluates the queue when it may have changed, and every 5 s.
     pub async fn run(self) {
         let line = self.machine.line();
         let mut barrier = self.barrier.clone();
@@ -55,7 +55,7 @@ impl Slots {
             tokio::select! {
                 () = tokio::time::sleep(LOOK) => {}
                 () = line.notified() => {}
-                // Whoever proves it ends with the verdict; then nothing changes any more.
+                // The prover ends with the verdict, after which nothing changes.
                 Ok(()) = barrier.changed() => {}
                 () = self.stopping.cancelled() => return,
             }
@@ -63,7 +63,7 @@ impl Slots {
     }
 
     async fn fill(&self) -> Result<(), StoreError> {
-        // Who is refused is told so by what comes next: nobody waits in line for nothing.
+        // A refused task is told so by its next step instead of waiting in vain.
         if !matches!(*self.barrier.borrow(), Standing::Proven | Standing::Refused(_)) {
             return Ok(());
         }
@@ -76,7 +76,7 @@ impl Slots {
         Ok(())
     }
 
-    /// Ends what nobody touches any more; false where our clock may be wrong: nobody is late by it then.
+    /// Ends expired tasks; false where our clock may be wrong, so that nothing expires by it.
     async fn expire(&self) -> Result<bool, StoreError> {
         let Some(now) = self.machine.clock().agreed() else { return Ok(false) };
         for row in self.machine.own_rows().await? {

@@ -1,4 +1,4 @@
-//! The way out of sandboxes as this process sees it: the router reached through the broker, its log kept with the tasks.
+//! Egress of sandboxes in this process: the router, reached through the broker, and its log, stored with the tasks.
 
 use crate::barrier;
 use crate::config::Process;
@@ -17,13 +17,13 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
 
-/// Log entries that wait to be stored; what comes beyond that is dropped, and counted.
+/// The most log entries that wait to be stored; further ones are dropped and counted.
 const WAITING: usize = 4096;
 const BATCH: usize = 256;
-/// How long until a store that could not take a line is asked again.
+/// Time until a store that failed is tried again.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// Finds the router again whenever it is gone: makes sure of it, then takes its stdio.
+/// Connects to the router whenever it is gone: ensures it, then attaches.
 struct Through {
     broker: Arc<dyn Broker>,
     spec: RouterSpec,
@@ -39,24 +39,24 @@ impl Dial for Through {
     }
 }
 
-/// The router's log on its way to the store.
+/// Log entries of the router to be stored.
 pub struct LogInbox {
-    /// Taken from the router's inbox, and not stored yet.
+    /// Taken from the channel and not stored yet.
     batch: VecDeque<(String, LogEntry)>,
-    /// With the router's life that numbered them.
+    /// Entries with the router's life that numbered them.
     entries: mpsc::Receiver<(String, LogEntry)>,
-    /// Where the last stored one is noted: told again after a restart, a line could meet another task in its subnet.
+    /// File with the last stored entry, because an entry repeated after a restart could be attributed to another task in its subnet.
     place: PathBuf,
 }
 
 impl LogInbox {
-    /// What the router said meanwhile: for somebody who keeps none of it.
+    /// The entries received so far, for callers that store none.
     pub fn drain(&mut self) -> Vec<LogEntry> {
         std::iter::from_fn(|| self.entries.try_recv().ok()).map(|(_, entry)| entry).collect()
     }
 }
 
-/// The last entry that was stored: the router's life and its number.
+/// The last stored entry: the router's life and its number.
 fn noted(place: &Path) -> Option<(String, u64)> {
     serde_json::from_slice(&std::fs::read(place).ok()?).ok()
 }
@@ -73,7 +73,7 @@ pub fn router_spec(config: &Process) -> RouterSpec {
     }
 }
 
-/// Makes sure of a router and gives the operator's policy to it. Fails when there is none: a bot with a network never starts open.
+/// Ensures a router and sets the operator's policy. Fails without one, so that a bot with a network never starts without control.
 pub async fn way_out(config: &Process, broker: &Arc<dyn Broker>) -> Result<(Arc<Egress>, LogInbox)> {
     let (entries, inbox) = mpsc::channel(WAITING);
     let on_entry: OnEntry = Arc::new(move |boot, entry| {
@@ -84,7 +84,7 @@ pub async fn way_out(config: &Process, broker: &Arc<dyn Broker>) -> Result<(Arc<
     let through = Through { broker: broker.clone(), spec: router_spec(config) };
     let first = through.dial().await?;
     let mut policy = policy(&config.egress)?;
-    // Those of the machine that sandboxes run on: a public one among them must be refused by name as well.
+    // Addresses of the machine that sandboxes run on, because a public one among them must be refused by name as well.
     let host = broker.host(&config.router.image).await.map_err(anyhow::Error::new)?;
     policy.private.extend(host.own());
     let place = config.state_dir.join("router-log.json");
@@ -94,13 +94,13 @@ pub async fn way_out(config: &Process, broker: &Arc<dyn Broker>) -> Result<(Arc<
     Ok((egress, LogInbox { batch: VecDeque::new(), entries: inbox, place }))
 }
 
-/// Keeps each entry with the task that its subnet was lent to when it was written, whatever became of either since.
+/// Stores each entry with the task that had its subnet when it was written.
 pub async fn keep_log(inbox: &mut LogInbox, store: &Store, egress: &SandboxEgress) {
     loop {
         let mut last = None;
         while let Some((boot, entry)) = inbox.batch.pop_front() {
             last = Some((boot.clone(), entry.seq));
-            // One of the barrier's own subnets, or a line from before anything was lent.
+            // One of the barrier's own subnets, or an entry before any allocation.
             let Some(task) = egress.held_by(&boot, &entry) else { continue };
             while let Err(error) = keep(store, TaskId(task), entry.clone()).await {
                 tracing::warn!(%error, task, "a line of the router's log is not kept yet; tried again");
@@ -119,14 +119,14 @@ pub async fn keep_log(inbox: &mut LogInbox, store: &Store, egress: &SandboxEgres
     }
 }
 
-/// One line with its task, and with the action that was under way when it began.
+/// Stores one entry with its task, and the action that was under way when it began.
 async fn keep(store: &Store, task: TaskId, entry: LogEntry) -> Result<()> {
     let action = store.action_at(task, began(&entry)).await?;
-    // Asked for by the bot itself, before anything of the task ran.
+    // Caused by the bot itself, before the task ran anything.
     if action.is_none() && barrier::is_own(&entry.host) {
         return Ok(());
     }
-    // Unique within the task, and the same when the router tells it twice.
+    // Unique within the task, and the same if the router repeats it.
     let (seq, ts) = ((entry.ts << 12) | (entry.seq & 0xFFF) as i64, entry.ts);
     let body = serde_json::to_string(&Line { task: task.0, action, entry })?;
     Ok(store.keep_egress(task, vec![(seq, ts, body)]).await?)
@@ -149,7 +149,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::open(dir.path()).await.unwrap();
         let task = crate::store::tests::acting(&store).await;
-        // A line is written at the end of its connection: the second one began before the first action ended.
+        // Entries are written at the end of a connection: the second one began before the first action ended.
         for (ts, ms) in [(150, 20), (320, 150), (250, 10), (400, 50)] {
             keep(&store, task, entry(ts, ms)).await.unwrap();
         }
@@ -160,7 +160,7 @@ mod tests {
         assert_eq!(drain, [(150, id, Some(1)), (250, id, None), (320, id, Some(1)), (400, id, Some(2))]);
     }
 
-    /// Stores these lines as they come from a router, with what the state directory says of subnets.
+    /// Stores these entries as if from a router, with the state directory's allocations.
     async fn stored(dir: &Path, store: &Store, lines: impl IntoIterator<Item = (&str, LogEntry)>) -> PathBuf {
         let place = dir.join("router-log.json");
         let (send, entries) = mpsc::channel(64);
@@ -193,7 +193,7 @@ mod tests {
         let leases = r#"[{"berth":0,"task":1,"after":["b1",2],"at":0},{"berth":0,"task":2,"after":["b1",7],"at":0}]"#;
         std::fs::write(dir.path().join("berths.json"), leases).unwrap();
         let lines = [2, 3, 7, 8, 9].map(|seq| ("b1", entry(seq, 0)));
-        // Twice, as after a life that was cut off before it noted them.
+        // Twice, as after a life that was interrupted before it recorded them.
         for _ in 0..2 {
             stored(dir.path(), &store, lines.clone()).await;
         }

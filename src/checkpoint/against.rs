@@ -1,6 +1,6 @@
-//! What the checks report that they did not report on the base: the part of a review that says so.
+//! The part of a review about errors and warnings that the base does not have.
 //!
-//! Owns its words and how many reports are shown. Every report is foreign: it stands in code or as plain text of one line. Tests: below.
+//! Owns its wording and the number of reports shown. Reports are untrusted: shown as code or plain text on one line. Tests: below.
 
 use std::fmt::Write as _;
 
@@ -8,10 +8,10 @@ use domain::{Against, Reported};
 
 use crate::text::{code, count};
 
-/// Reports that are shown.
+/// The most reports that are shown.
 const SHOWN: usize = 5;
 
-/// The part, with the empty line after it; nothing where the change brought no error and no warning.
+/// The part with a following empty line; empty if the change adds no error and no warning.
 pub(super) fn part(against: &Against) -> String {
     if against.new_errors == 0 && against.new_warnings == 0 {
         return String::new();
@@ -52,7 +52,7 @@ fn head(against: &Against) -> String {
     parts.join(" · ")
 }
 
-/// Place, test and the first line of what is said.
+/// Place, test and the first line of the message.
 fn line(one: &Reported) -> String {
     let mut parts = Vec::new();
     if let Some(file) = &one.file {
@@ -63,7 +63,7 @@ fn line(one: &Reported) -> String {
     format!("{} — {}", parts.join(" "), code(said)).trim_start_matches(" — ").to_owned()
 }
 
-/// Each text of it is this one.
+/// Reports in which every text is this one.
 #[cfg(test)]
 pub(super) fn hostile(text: &str) -> Against {
     let text = || Some(text.to_owned());

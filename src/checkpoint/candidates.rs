@@ -1,6 +1,6 @@
-//! Candidates that were tried in copies of the last commit: how many there were, how each ended, and what each would have changed.
+//! Candidates that were tried on copies of the last commit: their number, results, and changes.
 //!
-//! Owns gathering them from the log and showing them folded; both pure. What they hold is foreign. Tests: below.
+//! Owns collecting them from the log and showing them folded; both pure. Their content is untrusted. Tests: below.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -11,12 +11,12 @@ use crate::text::{self, count};
 use domain::{Action, Call, Event, Example};
 use similar::TextDiff;
 
-/// Bytes of all candidates' diffs together, as they are shown.
+/// The most bytes of all candidates' diffs that are shown.
 const MAX_SHOWN: usize = 12 * 1024;
-/// A diff that takes longer is a coarse one.
+/// Time after which a diff is only approximate.
 const PATIENCE: Duration = Duration::from_millis(200);
 
-/// What each try of `window` would have changed. `log` is the whole log: what a try is held against may have been read before.
+/// The changes of each try in `window`. `log` is the whole log, because files for comparison may have been read before.
 pub(super) fn gather(log: &[Event], window: &[Event]) -> Vec<Candidate> {
     let mut out = Vec::new();
     for event in window {
@@ -51,7 +51,7 @@ fn line(example: &Example) -> String {
     format!("{holds}: {}{seen}\n", example.says)
 }
 
-/// The workspace's files as they were read for the round in which this turn was asked: its first look since anything was written.
+/// The workspace's files as read for the round of this turn: its first look since anything was written.
 fn shown(log: &[Event], turn: u32) -> BTreeMap<&str, &str> {
     let mut known = BTreeMap::new();
     for event in log {
@@ -72,7 +72,7 @@ fn shown(log: &[Event], turn: u32) -> BTreeMap<&str, &str> {
     known
 }
 
-/// The candidates within `room` bytes: each with its end, and its diff folded as long as there is room. What is not shown is named.
+/// The candidates within `room` bytes: each with its result, and its diff folded while there is room. What is left out is named.
 pub(super) fn section(view: &CheckpointView, room: usize, result: impl Fn(&ActionLine) -> String) -> String {
     if view.candidates.is_empty() {
         return String::new();
@@ -83,7 +83,7 @@ pub(super) fn section(view: &CheckpointView, room: usize, result: impl Fn(&Actio
     for one in &view.candidates {
         let line = view.actions.iter().find(|action| action.n == one.n);
         let ended = line.map(|line| format!(" · {}", result(line))).unwrap_or_default();
-        // What an action printed stands outside of HTML: within it nothing is escaped.
+        // Output of an action is outside of HTML elements, inside of which nothing is escaped.
         let mut shown = format!("Action {}{ended}\n\n", one.n);
         let check = text::fence(one.check.trim_end(), "");
         if !one.check.is_empty() && shown.len() + check.len() + 80 <= left {
@@ -165,7 +165,7 @@ mod tests {
     fn each_candidate_is_held_against_the_workspace() {
         let mut log = vec![looked(1, "x = 1\n")];
         log.extend(tried(1, "x = 2\n"));
-        // The second answer was shown the first candidate, and mended that.
+        // The second answer was shown the first candidate and corrected it.
         log.push(looked(2, "x = 2\n"));
         log.extend(tried(2, "x = 3\n"));
         log.push(turn(3, Action::WriteFiles { files: files("x = 3\n") }));

@@ -1,17 +1,16 @@
-//! What is claimed or was asked for, beside what the log shows of it. Pure.
+//! Claims of the agent and requests of people, compared with the log. Pure.
 
 use super::view::{ActionLine, CheckpointView, ClaimLine, Shown, VerdictKind};
 use crate::text::{code, count, plain_cell, prose};
 use domain::{Call, Claim, Event, Item};
 use std::fmt::Write as _;
 
-/// Requests that are named; further ones are counted.
+/// The most requests that are named; further ones are counted.
 const MAX_NAMED: usize = 8;
-/// Characters of a request, and of a claim.
+/// The most characters of a request or claim.
 const MAX_WORDS: usize = 300;
 
-/// The claims of the newest `done`, each beside what it names.
-/// `all` gives every action of the task.
+/// The claims of the newest `done`, each with the evidence it names. `all` gives every action of the task.
 pub(super) fn gather(window: &[Event], all: impl FnOnce() -> Vec<ActionLine>) -> Vec<ClaimLine> {
     let claims = claims(window);
     if claims.is_empty() {
@@ -45,7 +44,7 @@ fn claims(window: &[Event]) -> &[Claim] {
     }
 }
 
-/// Rows of the table in which the agent's words stand beside the log; `result` is how an action's is shown.
+/// Rows of a table with the agent's claims beside the log; `result` formats an action's result.
 pub(super) fn rows(view: &CheckpointView, result: fn(&ActionLine) -> String) -> String {
     let row = |claim: &ClaimLine| {
         let text = plain_cell(crate::text::cut(&claim.text, MAX_WORDS).0);
@@ -71,8 +70,8 @@ fn shown(shown: &Shown, view: &CheckpointView, result: fn(&ActionLine) -> String
     }
 }
 
-/// What people asked for with the decision that this segment of the log follows, and of which its changes touch nothing: a remark on a file
-/// that did not change, or one on the whole where no file did.
+/// Requests in the decision before this segment of the log that its changes do not touch: a remark about an unchanged file, or about the
+/// whole where no file changed.
 pub(super) fn unanswered(log: &[Event], from: usize) -> Vec<Item> {
     let (mut waiting, mut asked): (Vec<&Item>, Vec<&Item>) = (Vec::new(), Vec::new());
     let mut touched: Vec<&str> = Vec::new();
@@ -101,7 +100,7 @@ pub(super) fn unanswered(log: &[Event], from: usize) -> Vec<Item> {
     asked.into_iter().filter(|item| !answered(item)).cloned().collect()
 }
 
-/// Names them.
+/// Appends the unanswered requests.
 pub(super) fn asked(out: &mut String, view: &CheckpointView) {
     if view.unanswered.is_empty() {
         return;

@@ -1,6 +1,6 @@
-//! The diff inside a review: cut to the room there is, and whatever is not shown whole is named.
+//! The diff in a review, cut to the available room, with everything cut named.
 //!
-//! Owns how a diff is told apart into files: by the lines between them, which no line of a file can look like, and never by what a line
+//! Owns how a diff is divided by files: by the separator lines, which no line of a file can imitate, and never by the content
 //! inside says.
 
 use super::view::{CheckpointView, DiffPart};
@@ -8,17 +8,17 @@ use crate::text::{MAX_LINE, bytes, code, count, cut, fence, visible};
 use domain::{CapturedTree, FileChange};
 use std::fmt::Write as _;
 
-/// Bytes kept for the frame around the diff.
+/// Bytes reserved for the frame around the diff.
 const FRAME: usize = 512;
-/// Bytes of a diff for which every review has room.
+/// Bytes of a diff that every review has room for.
 const WHOLE: usize = 20 * 1024;
-/// How git begins each file's part; lines of a file are led by a sign.
+/// Beginning of each file's part; lines of a file begin with a sign.
 const BEGINS: &str = "diff --git ";
 
-/// A tree's diff, file by file.
+/// A tree's diff by file.
 pub(super) fn parts(tree: &CapturedTree) -> Vec<DiffPart> {
     let sections = sections(&tree.diff);
-    // The cut lies in the last one that is there. With another count than git's own, nobody can say what is missing where.
+    // A cut is in the last part. If the count differs from git's own, the missing parts cannot be attributed.
     let counted = sections.len() == tree.files.len() || (tree.diff_cut > 0 && sections.len() < tree.files.len());
     let last = if tree.diff_cut > 0 { sections.len().saturating_sub(1) } else { usize::MAX };
     let part = |(at, file): (usize, &FileChange)| DiffPart {
@@ -31,7 +31,7 @@ pub(super) fn parts(tree: &CapturedTree) -> Vec<DiffPart> {
     tree.files.iter().enumerate().map(part).collect()
 }
 
-/// What it is and how large, in words of ours.
+/// Kind and size of a change, in the bot's words.
 fn about(file: &FileChange) -> String {
     let size = file.bytes.map(bytes);
     match (file.kind.as_str(), size) {
@@ -43,7 +43,7 @@ fn about(file: &FileChange) -> String {
     }
 }
 
-/// The files' parts, in git's order. A file that became a link, or the other way round, has two, which are taken for one.
+/// The parts of files in git's order. A file that became a link, or the reverse, has two, which are joined.
 fn sections(diff: &str) -> Vec<&str> {
     let mut starts: Vec<(usize, &str)> = Vec::new();
     let mut at = 0;
@@ -58,7 +58,7 @@ fn sections(diff: &str) -> Vec<&str> {
     starts.iter().zip(ends).map(|((start, _), end)| &diff[*start..end]).collect()
 }
 
-/// The folded section with the diff, in at most `room` bytes; empty when there is no diff.
+/// The folded section with the diff, of at most `room` bytes; empty without a diff.
 pub(super) fn section(view: &CheckpointView, room: usize) -> String {
     if view.diff.is_empty() || !view.refused.is_empty() {
         return String::new();
@@ -75,7 +75,7 @@ pub(super) fn section(view: &CheckpointView, room: usize) -> String {
             hidden.push(part);
         }
         if end < part.text.len() && !part.binary {
-            // What comes after a cut is not shown either.
+            // Nothing after a cut is shown.
             left = 0;
         }
     }
@@ -91,17 +91,17 @@ pub(super) fn section(view: &CheckpointView, room: usize) -> String {
     out
 }
 
-/// Whether any review shows every character of it: small enough whatever else the review says, nothing binary, no line that is cut.
+/// Whether any review shows it completely: small enough, nothing binary, no line that is cut.
 pub(super) fn is_whole(diff: &[DiffPart]) -> bool {
     diff.iter().all(showable) && diff.iter().map(cost).sum::<usize>() <= WHOLE
 }
 
-/// Whether its text says all of it, and can be shown as it is.
+/// Whether its text is complete and can be shown unchanged.
 fn showable(part: &DiffPart) -> bool {
     !part.binary && !part.cut && part.text.lines().all(|line| cut(&visible(line), MAX_LINE).1 == 0)
 }
 
-/// Bytes that its text takes in a review.
+/// Bytes of its text in a review.
 fn cost(part: &DiffPart) -> usize {
     part.text.split_inclusive('\n').map(line_cost).sum()
 }
@@ -110,7 +110,7 @@ fn line_cost(line: &str) -> usize {
     cut(&visible(line), MAX_LINE).0.len() + 40
 }
 
-/// Bytes of whole lines from the start that fit into `left`, which they use up.
+/// Bytes of whole lines from the start that fit into `left`, which is reduced by them.
 fn head(text: &str, left: &mut usize) -> usize {
     let mut end = 0;
     for line in text.split_inclusive('\n') {
@@ -125,7 +125,7 @@ fn entry(part: &DiffPart) -> String {
     format!("{} ({})", code(&part.path), part.about)
 }
 
-/// Every file that is not shown whole, as far as `room` holds their names; the others are counted.
+/// Names the files not shown completely, as far as there is `room`; others are counted.
 fn what_is_missing(hidden: &[&DiffPart], mut room: usize) -> String {
     let mut named = Vec::new();
     for part in hidden {
@@ -153,11 +153,11 @@ pub(super) struct Hunk<'a> {
     pub added: &'a str,
 }
 
-/// Every added line of a file with its place.
+/// Every added line of a file with its position.
 pub(super) fn added_lines(part: &DiffPart) -> Vec<Hunk<'_>> {
     let mut out = Vec::new();
     let mut line = 0_u64;
-    // Lines of the present hunk still to come: text such as "@@ -1 +1 @@" inside a hunk is content.
+    // Remaining lines of the present hunk, because text such as "@@ -1 +1 @@" inside of it is content.
     let (mut old_left, mut new_left) = (0_u64, 0_u64);
     for text in part.text.lines() {
         if old_left == 0 && new_left == 0 {
@@ -184,7 +184,7 @@ pub(super) fn added_lines(part: &DiffPart) -> Vec<Hunk<'_>> {
     out
 }
 
-/// `@@ -4,3 +4,5 @@` as (old lines, new start, new lines).
+/// Parses `@@ -4,3 +4,5 @@` to (old lines, new start, new lines).
 fn hunk_head(text: &str) -> Option<(u64, u64, u64)> {
     let (ranges, _) = text.strip_prefix("@@ -")?.split_once(" @@")?;
     let (old, new) = ranges.split_once(" +")?;

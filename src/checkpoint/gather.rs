@@ -1,4 +1,4 @@
-//! From a task's log to a view. Pure; what the log cannot know comes in as [`Around`].
+//! Builds a view from a task's log. Pure; data outside of the log is in [`Around`].
 
 use super::touched;
 use super::view::{
@@ -10,28 +10,28 @@ use crate::sandbox::mistakes;
 use domain::{Action, Call, Event, Outcome, OutcomeStatus, PlanStep, Risk, Shown, StepState, Task, Verdict};
 use std::collections::BTreeMap;
 
-/// What stands outside the task's log.
+/// Data for a view that is not in the task's log.
 #[derive(Clone, Debug, Default)]
 pub struct Around {
     /// Address for people of the comparison between base branch and task branch; none where it cannot be made.
     pub compare_url: Option<String>,
     /// What the router refused since the last checkpoint.
     pub blocked: Vec<BlockedLine>,
-    /// Where much was sent since then.
+    /// Hosts to which much was sent since then.
     pub uploads: Vec<UploadLine>,
     /// Other live tasks that change files of this one.
     pub overlaps: Vec<Overlap>,
-    /// The model has a price.
+    /// Whether the model has a price.
     pub priced: bool,
-    /// The model is a recording.
+    /// Whether the model is a recording.
     pub scripted: bool,
     /// How many people have to approve it; 0 and 1 = one.
     pub approvals: u8,
-    /// It is the final review.
+    /// Whether it is the final review.
     pub last: bool,
 }
 
-/// The view of checkpoint `n`, made while it is being published: everything since the one before it.
+/// The view of checkpoint `n` while it is being published: everything since the one before.
 pub fn gather(task: &Task, log: &[Event], n: u32, around: Around) -> CheckpointView {
     let window = &log[start(log, n)..];
     let request = task.request.as_ref();
@@ -90,7 +90,7 @@ pub fn gather(task: &Task, log: &[Event], n: u32, around: Around) -> CheckpointV
     view
 }
 
-/// Where in the log checkpoint `n` begins: behind the last one before it that stands. A voided one has shown nobody anything.
+/// Index in the log where checkpoint `n` begins: after the last valid one before it, because a voided one does not count as seen.
 pub fn start(log: &[Event], n: u32) -> usize {
     let void = |n: &u32| log.iter().any(|event| matches!(event, Event::CheckpointVoided { n: at } if at == n));
     let stands = |event: &Event| match event {
@@ -100,7 +100,7 @@ pub fn start(log: &[Event], n: u32) -> usize {
     log.iter().rposition(stands).map_or(0, |at| at + 1)
 }
 
-/// Tokens of the whole task's answers that were thought and not said.
+/// Tokens of hidden reasoning in the whole task.
 fn thought(log: &[Event]) -> u64 {
     let of = |event: &Event| match event {
         Event::TurnCompleted { usage, .. } => usage.reasoning,
@@ -109,7 +109,7 @@ fn thought(log: &[Event]) -> u64 {
     log.iter().map(of).sum()
 }
 
-/// What the agent said it did: its words at `done`, or the last thing it said.
+/// The agent's summary at `done`, or else its last text.
 fn summary(window: &[Event]) -> String {
     let done = window.iter().rev().find_map(|event| match event {
         Event::DoneSaid { summary, .. } => Some(summary.clone()),
@@ -142,13 +142,13 @@ fn waiting(task: &Task) -> Vec<(String, String)> {
     actions.map(|action| (action.kind().to_owned(), action.object().into_owned())).collect()
 }
 
-/// The step that is under way, or else the first open one.
+/// The step under way, or else the first open one.
 fn next_step(steps: &[PlanStep]) -> String {
     let at = |state: StepState| steps.iter().find(|step| step.state == state);
     at(StepState::Doing).or_else(|| at(StepState::Open)).map(|step| step.text.clone()).unwrap_or_default()
 }
 
-/// The actions of a segment of the log, each with what was asked for.
+/// The actions of a segment of the log, each with its request.
 fn lines<'a>(log: &'a [Event], window: &'a [Event], blocked: &[BlockedLine]) -> Vec<(ActionLine, &'a Action)> {
     let mut asked: BTreeMap<(u32, u32), &Action> = BTreeMap::new();
     for event in log {
@@ -190,7 +190,7 @@ fn actions(view: &mut CheckpointView, log: &[Event], window: &[Event]) {
         }
         view.actions.push(line);
     }
-    // A command that reported on tests says more than one that listed files.
+    // A command with a test summary says more than others.
     if view.evidence.iter().any(|line| line.note.is_some()) {
         view.evidence.retain(|line| line.note.is_some());
     }
@@ -215,7 +215,7 @@ fn result(action: &Action, outcome: &Outcome, blocked: &[BlockedLine]) -> Action
     }
 }
 
-/// The first mistake that the sandbox saw in what was written, and how many more there are.
+/// The first mistake that the sandbox found in what was written, and how many more there are.
 fn mistake(action: &Action, outcome: &Outcome) -> Option<String> {
     let found = mistakes::of(action, outcome)?;
     let mut places = mistakes::places(found);
@@ -224,7 +224,7 @@ fn mistake(action: &Action, outcome: &Outcome) -> Option<String> {
     Some(if more > 0 { format!("{first} (and {more} more)") } else { first })
 }
 
-/// The line that says that something failed comes before any other.
+/// A line that reports a failure has priority over any other.
 fn exited(code: i32, outcome: &Outcome) -> ActionResult {
     let failure = failure(&outcome.text).map(|line| summary_line(&line));
     let failed = failure.is_some();
@@ -257,7 +257,7 @@ fn is_blocked(url: &str, blocked: &[BlockedLine]) -> bool {
     host.is_some_and(|host| blocked.iter().any(|line| line.host.eq_ignore_ascii_case(&host)))
 }
 
-/// Lines that differ between an edit's two texts, without those they share at both ends.
+/// Number of lines that differ between an edit's two texts, without common ones at both ends.
 fn changed_lines(old: &str, new: &str) -> (u64, u64) {
     let (old, new): (Vec<_>, Vec<_>) = (old.lines().collect(), new.lines().collect());
     let head = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
@@ -266,7 +266,7 @@ fn changed_lines(old: &str, new: &str) -> (u64, u64) {
     ((new.len() - head - tail) as u64, (old.len() - head - tail) as u64)
 }
 
-/// The line in which a test runner sums up, if there is one near the end.
+/// A test runner's summary line near the end, if there is one.
 fn test_summary(text: &str) -> Option<String> {
     let sums_up = |line: &&str| {
         let counted = line.split_whitespace().zip(line.split_whitespace().skip(1)).any(|(number, word)| {

@@ -1,11 +1,11 @@
-//! What became of a task's sandbox, its way out and its conversation, as sentences for reviews and for `caisson task show`. Pure.
+//! Events of a task's sandbox, egress and conversation as sentences, for reviews and `caisson task show`. Pure.
 
 use domain::{Event, Fallback, Loss, SummaryOf};
 
-/// The sentence of one event; none where it is nothing of this kind. Without a full stop; a command may be quoted in it.
+/// The sentence about one event, without a full stop and possibly quoting a command; none for other events.
 pub fn sentence(event: &Event) -> Option<String> {
     match event {
-        // An older log has only words.
+        // An older log has only the sentence.
         Event::SandboxLost { sentence, loss: Loss::Unknown } => Some(sentence.clone()),
         Event::SandboxLost { loss: Loss::PutAway, .. } => {
             Some(format!("{}; it was made anew from the last commit, without files that git ignores", Loss::PutAway))
@@ -56,11 +56,11 @@ pub fn sentence(event: &Event) -> Option<String> {
     }
 }
 
-/// The sentences of a segment of the log, each once, with how often.
+/// The distinct sentences of a segment of the log, with their counts.
 pub fn gather(log: &[Event]) -> Vec<(String, u32)> {
     let mut all: Vec<(String, u32)> = Vec::new();
     let told = |(at, event): (usize, &Event)| match event {
-        // The event before it says why.
+        // The preceding event has the reason.
         Event::ConversationRestarted if at > 0 && matches!(log[at - 1], Event::AnotherWay { .. }) => None,
         event => sentence(event),
     };

@@ -1,5 +1,4 @@
-//! What a review says about the way out: hosts that were refused, how they can be allowed, where much was sent, and what
-//! people allowed.
+//! The part of a review about egress: refused hosts, how to allow them, hosts with much upload, and hosts that people allowed.
 
 use super::view::{BlockedLine, CheckpointView, HostChange};
 use crate::command::spec;
@@ -7,17 +6,17 @@ use crate::text::{bytes, code, count, grouped, host_name, rule_shown};
 use protocol::router::Rule;
 use std::fmt::Write as _;
 
-/// Hosts that are listed by name; further ones are counted.
+/// The most hosts that are named; further ones are counted.
 const MAX_NAMED: usize = 8;
 
-/// The warning that names what the router refused; empty when nothing was.
+/// The warning about refused hosts; empty if there are none.
 pub(super) fn blocked(view: &CheckpointView) -> String {
     if view.blocked.is_empty() {
         return String::new();
     }
     let hosts = view.blocked.iter().take(MAX_NAMED).map(|line| {
         let name = match host_name(&line.host) {
-            // A look-up that was refused has no port yet.
+            // A refused look-up has no port yet.
             Some(host) => host.shown(Some(line.port).filter(|port| *port > 0)),
             None => code(&line.host),
         };
@@ -37,7 +36,7 @@ pub(super) fn blocked(view: &CheckpointView) -> String {
     format!("{}\n\n", text.trim_end())
 }
 
-/// The warning that names where much was sent; empty when nowhere.
+/// The warning about uploads; empty if there are none.
 pub(super) fn uploads(view: &CheckpointView) -> String {
     if view.uploads.is_empty() {
         return String::new();
@@ -56,7 +55,7 @@ pub(super) fn uploads(view: &CheckpointView) -> String {
     )
 }
 
-/// Says how a host can be allowed, if the first that could be has such a name; nothing where rules, not their lack, refused.
+/// How to allow the first host that could be; empty where rules, not their absence, refused.
 fn allow_hint(view: &CheckpointView) -> String {
     let rule = |line: &BlockedLine| {
         let host = host_name(&line.host)?.ascii;
@@ -74,7 +73,7 @@ fn allow_hint(view: &CheckpointView) -> String {
     }
 }
 
-/// What people changed about the hosts that may be reached: a reviewer should know what the sandbox could talk to.
+/// Changes that people made to the allowed hosts, so that a reviewer knows what the sandbox could reach.
 pub(super) fn changed(out: &mut String, view: &CheckpointView) {
     if view.hosts.is_empty() {
         return;

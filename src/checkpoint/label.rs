@@ -25,7 +25,7 @@ const AMBER: &str = "b7791f";
 const GREEN: &str = "2f855a";
 const RED: &str = "c53030";
 
-/// Every state has one. Blue works, amber waits for a person, green is good, red is not, grey is over or in line.
+/// One label per state. Blue: at work; amber: waits for a person; green: good; red: failed; grey: over or queued.
 pub const LABELS: [Label; 15] = [
     label("queued", "caisson/queued", GREY, "in line for a place"),
     label("preparing", "caisson/preparing", BLUE, "a sandbox is being made"),
@@ -44,20 +44,20 @@ pub const LABELS: [Label; 15] = [
     label("expired", "caisson/expired", GREY, "nobody answered for 30 days"),
 ];
 
-/// States that often are over within a second: their labels wait whether they are.
+/// States that often end within a second, so their labels are set with a delay.
 pub const PASSING: [&str; 2] = ["running", "publishing"];
 
-/// The label of a state's name. None for a name that is no state.
+/// The label of a state; none for an unknown name.
 pub fn of_state(state: &str) -> Option<&'static Label> {
     LABELS.iter().find(|label| label.state == state)
 }
 
-/// The label's name of a state's name.
+/// Name of the label of a state.
 pub fn name(state: &str) -> String {
     format!("caisson/{state}")
 }
 
-/// Whether a label is one of ours, whatever its state.
+/// Whether a label belongs to the bot, whatever its state.
 pub fn is_ours(name: &str) -> bool {
     name.starts_with("caisson/")
 }
@@ -65,7 +65,7 @@ pub fn is_ours(name: &str) -> bool {
 /// The context under which commit statuses are posted.
 pub const STATUS_CONTEXT: &str = "caisson";
 
-/// The commit status's line, of our words and numbers only. `state` is the forge's: pending, success, failure.
+/// Description of the commit status, from our words and numbers only. `state` is the forge's: pending, success, failure.
 pub fn status_text(state: &str, n: u32, verdict: Option<VerdictKind>, exit_code: Option<i32>) -> String {
     let exit = exit_code.map(|code| format!(" (exit {code})")).unwrap_or_default();
     match (state, verdict) {

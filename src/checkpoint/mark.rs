@@ -1,18 +1,18 @@
-//! The keyed mark in the last line of whatever the bot posts, by which a retry finds it again (security 22).
+//! The keyed mark in the last line of every post of the bot, by which a retry finds the post.
 //!
-//! `<!-- caisson:<key> <mac> -->`. Anybody can write such a line; only this installation can make one that verifies,
-//! and it counts only under the bot's own account (the caller checks the poster).
+//! `<!-- caisson:<key> <mac> -->`. Anybody can write such a line, but only this installation can make one that verifies, so nobody can make
+//! the bot take another text for its own; it counts only in posts of the bot's account (checked by the caller).
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
 const PREFIX: &str = "<!-- caisson:";
 const SUFFIX: &str = " -->";
-/// Hexadecimal digits of the code that stand in the mark: 128 bits.
+/// Hexadecimal digits of the MAC in the mark: 128 bits.
 const DIGITS: usize = 32;
 
-/// The mark's line, without a line feed. `key` is the effect's key: letters, digits and `:/#._=-` (others become `_`,
-/// so that a key can never end the comment).
+/// The mark's line without a line feed. `key` is the effect's key: letters, digits and `:/#._=-`; other characters become `_`, so that a
+/// key can never end the comment.
 pub fn mark(secret: &[u8], key: &str) -> String {
     let key = safe(key);
     format!("{PREFIX}{key} {}{SUFFIX}", code(secret, &key))
@@ -35,7 +35,7 @@ fn safe(key: &str) -> String {
 }
 
 fn code(secret: &[u8], key: &str) -> String {
-    // An HMAC takes a key of any length; only a type-level length could be refused.
+    // An HMAC takes a key of any length, so this cannot fail.
     let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(secret) else { return String::new() };
     mac.update(b"caisson mark v1\n");
     mac.update(key.as_bytes());

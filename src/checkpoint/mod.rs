@@ -1,8 +1,8 @@
-//! What a checkpoint shows, and how the bot finds its own posts again.
+//! The content of reviews, and how the bot finds its own posts.
 //!
-//! Owns the reviews' wording and layout (`render`), the data they are made from (`view`) and how it is gathered from a
-//! task's log (`gather`, `happened`; for an attempt that follows it, `tried`) and the router's (`reached`), the inline notes (`notes`), the state labels and status texts (`label`), and the keyed mark
-//! (`mark`). Must not ask the forge or the store. Tests: `src/checkpoint/tests.rs`.
+//! Owns the reviews' wording and layout (`render`), their data (`view`), and collecting it from a task's log (`gather`, `happened`; for a
+//! following attempt `tried`) and the router's (`reached`), the inline notes (`notes`), the state labels and status texts (`label`), and
+//! the keyed mark (`mark`). Must not query the forge or the store. Tests: `src/checkpoint/tests.rs`.
 
 mod against;
 mod candidates;

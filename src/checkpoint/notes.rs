@@ -1,19 +1,19 @@
-//! Inline notes on changed lines: few, and only where a line deserves a second look. Ours, with foreign text as code.
+//! Inline notes on changed lines that deserve attention, written by the bot, with untrusted text as code.
 
 use super::diff::{Hunk, added_lines};
 use super::view::{ActionLine, ActionResult, CheckpointView};
 use crate::text::{code, cut, is_hidden, one_line};
 use std::collections::BTreeSet;
 
-/// Notes on one review: each is one more thing that a cut request may leave behind.
+/// The most notes of one review, because an interrupted request may leave notes behind.
 const MAX_NOTES: usize = 4;
-/// Lines longer than this, in characters, are remarked on.
+/// Length in characters above which a line gets a note.
 const LONG: usize = 400;
 
 /// One note: the path as git has it, the new file's line, Markdown.
 pub type InlineNote = (String, u64, String);
 
-/// The most telling notes first; never two on one file and reason, never more than four.
+/// The most important notes first; at most one per file and reason, and four in all.
 pub fn render_notes(view: &CheckpointView) -> Vec<InlineNote> {
     if view.commit.is_none() {
         return Vec::new();
@@ -52,7 +52,7 @@ struct Notes<'a> {
 impl<'a> Notes<'a> {
     fn push(&mut self, at: &Hunk<'a>, why: &'static str, text: String) {
         let nameable = !at.path.chars().any(is_hidden);
-        // One line of reasons per file is enough where it came from.
+        // One note about the origin per file is enough.
         let known = why == "origin" && self.out.iter().any(|note| note.0 == at.path);
         if nameable && !known && self.out.len() < MAX_NOTES && self.seen.insert((at.path, why)) {
             self.out.push((at.path.to_owned(), at.line, text));
@@ -60,7 +60,7 @@ impl<'a> Notes<'a> {
     }
 }
 
-/// Which of this checkpoint's actions wrote the file: by name, or a command as its sandbox told it.
+/// The actions of this checkpoint that wrote the file, by name or, for a command, as its sandbox reports.
 fn origin(view: &CheckpointView, path: &str) -> Option<String> {
     let wrote = |action: &ActionLine| action.wrote.iter().any(|one| one.trim_start_matches("./") == path);
     let numbers: Vec<_> = view

@@ -1,15 +1,15 @@
-//! Other live tasks that change the same files: whose merge comes second meets the first one's. From rows to what a review says; pure.
+//! Other live tasks that change the same files, because the second merge will conflict with the first. From rows to a review's text; pure.
 
 use super::view::{CheckpointView, Overlap};
 use crate::store::{MOST_SHARED, Shared};
 use crate::text::{code, count};
 use std::fmt::Write as _;
 
-/// Tasks, and files of each, that are listed by name; further ones are counted.
+/// The most tasks, and files of each, that are named; further ones are counted.
 const MAX_TASKS: usize = 5;
 const MAX_FILES: usize = 5;
 
-/// Each other task with the files it has in common with this one, in order of their numbers; `rows` are in that order.
+/// Each other task with the files in common, ordered by number like `rows`.
 pub fn gather(rows: &[Shared]) -> Vec<Overlap> {
     let cut = rows.len() >= MOST_SHARED as usize;
     rows.chunk_by(|one, next| one.task == next.task)
@@ -21,7 +21,7 @@ pub fn gather(rows: &[Shared]) -> Vec<Overlap> {
         .collect()
 }
 
-/// The line of a review; nothing where no other task changes a file of this one.
+/// The line of a review; empty if no other task changes a file of this one.
 pub(super) fn changed_elsewhere(out: &mut String, view: &CheckpointView) {
     if view.overlaps.is_empty() {
         return;

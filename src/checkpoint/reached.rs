@@ -1,23 +1,23 @@
-//! From the router's log of a task to what its review says: what was refused, and where much was sent. Pure.
+//! From the router's log of a task to the review: refusals and large uploads. Pure.
 //!
-//! Whatever a line holds is foreign. Tests: at the end of this file, from lines to text.
+//! All content of the log is untrusted. Tests: at the end of this file, from lines to text.
 
 use super::view::{BlockedLine, UploadLine};
 use crate::egress::Line;
 use protocol::router::Verdict;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What the router's log tells of the time since a checkpoint.
+/// Relevant events of the router's log since a checkpoint.
 #[derive(Clone, Debug, Default)]
 pub struct Reached {
-    /// What was refused: one for each host and port, in their order.
+    /// Refusals, one per host and port, in order.
     pub blocked: Vec<BlockedLine>,
-    /// The largest first.
+    /// Uploads, largest first.
     pub uploads: Vec<UploadLine>,
 }
 
-/// Reads the lines after `since` (Unix milliseconds). Uploads are those above `note` bytes; names under one wildcard count
-/// together, or many small ones would hide a large one.
+/// Reads the entries after `since` (Unix milliseconds). Uploads are those above `note` bytes; names under one wildcard count together, so
+/// that many small ones cannot hide a large one.
 pub fn reached(lines: &[String], since: i64, note: u64) -> Reached {
     let mut refused: BTreeMap<(String, u16), (u64, String, BTreeSet<u32>)> = BTreeMap::new();
     let mut sent: BTreeMap<String, (u64, String)> = BTreeMap::new();
@@ -28,7 +28,7 @@ pub fn reached(lines: &[String], since: i64, note: u64) -> Reached {
         }
         let because = entry.because.unwrap_or_default();
         let wildcard = entry.rule.clone().filter(|rule| rule.starts_with("*.") && !entry.host.is_empty());
-        // A connection that was cut, or whose other side failed, has sent what it has sent.
+        // Bytes of a broken connection count too.
         let (bytes, why) = sent.entry(wildcard.unwrap_or_else(|| entry.host.clone())).or_default();
         *bytes = bytes.saturating_add(entry.up);
         why.clone_from(&because);
@@ -36,7 +36,7 @@ pub fn reached(lines: &[String], since: i64, note: u64) -> Reached {
             let (count, why, actions) = refused.entry((entry.host, entry.port)).or_default();
             actions.extend(action);
             *count = count.saturating_add(entry.count.max(1));
-            // Without a rule there is no more to say than that nothing allows it.
+            // Without a rule the only reason is that nothing allows it.
             *why = match entry.rule {
                 Some(_) if because.is_empty() => entry.reason,
                 Some(_) => format!("{} — {because}", entry.reason),
@@ -64,7 +64,7 @@ mod tests {
 
     const NOTE: u64 = 1 << 20;
 
-    /// A line as the router writes it.
+    /// An entry as the router writes it.
     fn line(ts: i64, host: &str, up: u64, more: Value) -> String {
         let mut line = json!({
             "seq": 1, "ts": ts, "berth": 2, "verdict": "allowed", "host": host, "port": 443,
@@ -126,7 +126,7 @@ mod tests {
         };
         let one = [during(101, Some(4))];
         assert!(told(&one).contains("`a.test:443` (1×, action 4)."), "{}", told(&one));
-        // One that began between two actions belongs to neither; one that is too old to have the field as well.
+        // An entry that began between two actions belongs to neither, nor does an old one without the field.
         let many = [during(101, Some(12)), during(102, Some(4)), during(103, None), during(104, Some(4))];
         assert!(told(&many).contains("`a.test:443` (4×, actions 4, 12)."), "{}", told(&many));
     }

@@ -1,6 +1,6 @@
-//! From a view to the review's Markdown. Pure.
+//! Renders a view to the review's Markdown. Pure.
 //!
-//! Whatever is foreign goes through `text`; whatever is cut is named. The mark is added by the effect that posts.
+//! Untrusted text passes through `text`, and everything cut is named. The effect that posts adds the mark.
 //! Tests: `src/checkpoint/tests.rs` (snapshots, and a hostile view through a Markdown parser).
 
 use super::touched;
@@ -12,18 +12,18 @@ use std::fmt::Write as _;
 
 pub use super::notes::{InlineNote, render_notes};
 
-/// Bytes of the longest body, its mark not counted. A forge takes more; a person doesn't.
+/// The most bytes of a body, without its mark; forges accept more, but people do not read it.
 pub const MAX_BODY: usize = 60 * 1024 - 512;
-/// Bytes of the diff shown in one review.
+/// The most bytes of the diff in one review.
 const MAX_DIFF: usize = 40 * 1024;
-/// Things of one kind that are listed by name; further ones are counted.
+/// The most items of one kind that are named; further ones are counted.
 const MAX_NAMED: usize = 8;
 const MAX_SUMMARY: usize = 1200;
 const MAX_NEXT: usize = 500;
-/// Characters of what a second model said.
+/// The most characters of a second model's text.
 const MAX_SECOND: usize = 3000;
 
-/// The review of an ordinary checkpoint; one without a commit says why there is none.
+/// The review of an ordinary checkpoint; one without a commit explains why.
 pub fn render_checkpoint(view: &CheckpointView) -> String {
     let waits = if covered(view).is_some() { "approved in advance" } else { "waiting for you" };
     let mut out = format!("### Checkpoint {}{} · {waits}\n\n", view.n, range(view));
@@ -50,7 +50,7 @@ pub fn render_checkpoint(view: &CheckpointView) -> String {
     finish(out, view, foot)
 }
 
-/// The review of finished work: what the agent says beside what the log shows, and the bot's own verdict.
+/// The review of finished work: the agent's statements beside the log, and the bot's own verdict.
 pub fn render_final(view: &CheckpointView) -> String {
     let (sign, words) = match view.verdict.as_ref().map(|v| v.kind) {
         Some(VerdictKind::Passed) => ("✅", "the checks pass"),
@@ -100,7 +100,7 @@ fn says(out: &mut String, view: &CheckpointView) {
     }
 }
 
-/// What the host showed the model, where it did the looking.
+/// Files that the host showed to the model.
 fn looked(out: &mut String, view: &CheckpointView) {
     let named = |(path, because): &(String, String)| format!("{}, because {}", code(path), prose_cell(because, 200));
     let mut list: Vec<String> = view.looked.iter().take(MAX_NAMED).map(named).collect();
@@ -112,7 +112,7 @@ fn looked(out: &mut String, view: &CheckpointView) {
     }
 }
 
-/// What an approval sets going at once.
+/// Actions that run at once after an approval.
 fn waiting(out: &mut String, view: &CheckpointView) {
     let named = |(kind, what): &(String, String)| code(format!("{kind} {what}").trim());
     let mut list: Vec<String> = view.waiting.iter().take(MAX_NAMED).map(named).collect();
@@ -199,7 +199,7 @@ fn changed(out: &mut String, view: &CheckpointView) {
     left_out(out, view);
 }
 
-/// What stayed out of the commit, and how a person or the agent asks for it.
+/// Files left out of the commit, and how to request them.
 fn left_out(out: &mut String, view: &CheckpointView) {
     let Some(first) = view.left_out.first() else { return };
     let names = view.left_out.iter().take(MAX_NAMED).map(|path| code(path)).collect::<Vec<_>>().join(", ");
@@ -225,7 +225,7 @@ fn evidence(out: &mut String, view: &CheckpointView) {
     let _ = writeln!(out, "**Evidence** — from the log: {lines} (reported by code under review)");
 }
 
-/// Words of a model that took no part in the work.
+/// The text of a model that did not take part in the work.
 fn second_look(out: &mut String, view: &CheckpointView) {
     if let Some((text, model)) = &view.second_look {
         let _ = writeln!(
@@ -237,7 +237,7 @@ fn second_look(out: &mut String, view: &CheckpointView) {
     }
 }
 
-/// A sign before a command that ended well beside a summary of a failure.
+/// A warning sign for a successful command whose output summarizes a failure.
 fn doubt(line: &EvidenceLine) -> &'static str {
     if line.exit_code == 0 && line.failed { "⚠️ " } else { "" }
 }
@@ -275,7 +275,7 @@ fn verdict_line(verdict: &VerdictView, view: &CheckpointView) -> String {
     )
 }
 
-/// Tests of the base that did not run under this change, as far as a cell of a table holds them.
+/// Tests of the base that did not run with this change, as many as fit into a table cell.
 fn missing(names: &[String]) -> String {
     const SHOWN: usize = 5;
     let shown: Vec<String> = names.iter().take(SHOWN).map(|name| plain_cell(name)).collect();
@@ -381,7 +381,7 @@ fn warnings(view: &CheckpointView) -> String {
     out
 }
 
-/// Who approved this checkpoint in advance, and for how many after it.
+/// The account that approved this checkpoint in advance, and for how many more.
 fn covered(view: &CheckpointView) -> Option<(&str, u8)> {
     let (login, left) = view.advance.as_ref()?;
     view.risk.is_none().then(|| (login.as_str(), left.saturating_sub(1)))
@@ -441,12 +441,12 @@ fn foot(view: &CheckpointView, bind: Option<&str>) -> String {
     out
 }
 
-/// Puts the diff where room is left for it, then the warnings and the foot.
+/// Adds the diff in the remaining room, then the warnings and the footer.
 fn finish(mut out: String, view: &CheckpointView, foot: String) -> String {
     let warnings = warnings(view);
     let room = MAX_BODY.saturating_sub(out.len() + warnings.len() + foot.len()).min(MAX_DIFF);
     out.push_str(&super::diff::section(view, room));
-    // The change itself comes first: candidates take what it leaves.
+    // The diff has priority over candidates.
     let left = MAX_BODY.saturating_sub(out.len() + warnings.len() + foot.len());
     out.push_str(&super::candidates::section(view, left, result));
     out.push_str(&warnings);

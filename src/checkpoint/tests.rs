@@ -14,7 +14,7 @@ fn part(path: &str, text: &str) -> DiffPart {
     DiffPart { path: path.to_owned(), about, text: text.to_owned(), ..DiffPart::default() }
 }
 
-/// The measure: the example of a checkpoint as a person should meet it.
+/// The reference example of a checkpoint's review.
 fn example() -> CheckpointView {
     let note = Some("2 passed in 0.01s".to_owned());
     let test = "python3 -m pytest -q".to_owned();
@@ -185,7 +185,7 @@ fn file_diff(path: &str, lines: &[String]) -> String {
     format!("{head}@@ -0,0 +1,{} @@\n{body}", lines.len())
 }
 
-/// Added lines that read, in the diff, as if files began there.
+/// Added lines that look like the beginning of a file in a diff.
 fn forged(count: usize) -> Vec<String> {
     (0..count).map(|n| ["++ b/x", "++ /dev/null", "diff --git a/x b/x", "-- a/x"][n % 4].to_owned()).collect()
 }
@@ -202,7 +202,7 @@ fn what_is_cut_is_named_with_its_size_whatever_its_lines_say() {
     }
     let small = || file_diff("a.py", &forged(4)) + &file_diff("b.py", &forged(4)) + gone;
     assert_eq!(not_whole(tree(&files, small(), 0)), "", "all of it is there");
-    // Cut before it came here: in the last that is there, and whatever came after it.
+    // Cut in the last part present, with everything after it missing.
     let cut = small();
     let cut = cut[..cut.find("diff --git a/c.py").unwrap() - 20].to_owned();
     assert_eq!(not_whole(tree(&files, cut, 300)), format!("`b.py` (1.2 kB), `c.py` (deleted, 1 line). {rest}"));
@@ -216,7 +216,7 @@ fn what_is_cut_is_named_with_its_size_whatever_its_lines_say() {
 fn binary_files_are_named_and_never_shown() {
     let files = [("a.pyc", "binary", 1_234), ("b.py", "modified", 10), ("l", "modified", 3)];
     let binary = "diff --git a/a.pyc b/a.pyc\nnew file mode 100644\nBinary files /dev/null and b/a.pyc differ\n";
-    // A link for a file: git writes one away and the other in.
+    // A file replaced by a link: git shows a deletion and an addition.
     let link = file_diff("l", &forged(1)) + &file_diff("l", &forged(1));
     let parts = tree(&files, format!("{binary}{}{link}", file_diff("b.py", &forged(4))), 0);
     assert!(parts[2].text.matches("@@ -0,0").count() == 2 && !parts[2].cut, "{parts:?}");
@@ -291,7 +291,7 @@ fn a_hunk_cannot_pretend_to_be_a_file() {
     assert_eq!(lines, [("x", 1, "++ b/evil"), ("x", 2, "two")]);
 }
 
-/// Nothing of the view may become structure, whatever it holds.
+/// A view whose untrusted texts must not become structure.
 fn hostile(text: &str) -> CheckpointView {
     let text = text.to_owned();
     let n = 1;

@@ -1,31 +1,31 @@
-//! What a command did to files, as its sandbox told it. Pure.
+//! Files that a command touched, as its sandbox reports. Pure.
 //!
-//! The words are the sandbox's: they stand beside the action, and never in place of the difference that the bot made itself.
+//! Untrusted: shown beside the action, and never in place of the bot's own diff.
 
 use super::view::{ActionLine, TouchedFiles};
 use crate::text::{grouped, plain_cell};
 use domain::{Action, Outcome, Touched};
 
-/// Files of a command that are named; further ones are counted.
+/// The most files of a command that are named; further ones are counted.
 const MOST: usize = 3;
-/// Characters of a path.
+/// The most characters of a path.
 const PATH: usize = 80;
 
-/// Stands below the actions where one of them has files.
+/// Shown below the actions if one of them has files.
 pub(super) const WHOSE_WORD: &str =
     "Files beside a command (+ new, ± changed, − gone) are the sandbox's own word; the diff is the bot's.\n\n";
 
-/// What a command touched; none of an action that names its files itself.
+/// Files that a command touched; none for actions that name their files.
 pub(super) fn of<'a>(action: &Action, outcome: Option<&'a Outcome>) -> Option<&'a Touched> {
     outcome.and_then(|outcome| outcome.touched.as_deref()).filter(|_| action.command().is_some())
 }
 
-/// The paths that have new texts.
+/// Paths of created and changed files.
 pub(super) fn written(touched: &Touched) -> impl Iterator<Item = &String> {
     touched.created.iter().chain(&touched.changed)
 }
 
-/// What a review names of it; none where nothing was done to any.
+/// The files that a review names; none where no file was changed.
 pub(super) fn named(touched: &Touched) -> Option<TouchedFiles> {
     let signed = |sign, paths: &[String]| paths.iter().map(|path| (sign, path.clone())).collect::<Vec<_>>();
     let parts = [('+', &touched.created), ('±', &touched.changed), ('−', &touched.deleted)];
@@ -35,7 +35,7 @@ pub(super) fn named(touched: &Touched) -> Option<TouchedFiles> {
     (touched.changes() > 0).then_some(TouchedFiles { named, more, ignored: touched.ignored })
 }
 
-/// The end of an action's row.
+/// The end of an action's table row.
 pub(super) fn cell(action: &ActionLine) -> String {
     let Some(touched) = &action.touched else { return String::new() };
     let name = |(sign, path): &(char, String)| format!("{sign} {}", plain_cell(crate::text::cut(path, PATH).0));

@@ -1,13 +1,13 @@
-//! What an attempt came to, told to the one that follows it. Pure.
+//! Result of an attempt, for the one that follows it. Pure.
 
 use crate::text::{cut, one_line};
 use domain::{Event, Item, Task, VerdictKind};
 
-/// Lines, and characters of each.
+/// The most lines, and characters of each.
 const MOST: usize = 20;
 const LONGEST: usize = 600;
 
-/// One line each, in the order of the log: what was claimed, what people asked for, what the checks said, what did not work. Foreign.
+/// One line each, in the order of the log: claims, people's requests, results of checks, and failures. Untrusted.
 pub fn tried(task: &Task, log: &[Event]) -> Vec<String> {
     let mut all = Vec::new();
     for event in log {

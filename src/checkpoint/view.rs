@@ -1,46 +1,46 @@
-//! What a review shows: plain data, gathered by the effect that posts it. No text is made here.
+//! The data of a review, collected by the effect that posts it. Makes no text.
 //!
-//! Strings named *foreign* are shown as code only; `render` sees to it, whoever fills them need not.
+//! Strings marked *untrusted* are shown only as code, which `render` ensures.
 
 use domain::Risk;
 
-/// One of the five lines.
+/// One action of a review.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ActionLine {
     /// The action's number in its task, from 1.
     pub n: u32,
     /// The tool's name: `bash`, `edit_file`, …
     pub kind: String,
-    /// Foreign: its main argument — the command, the path, the address.
+    /// Untrusted: its main argument, such as the command, path or address.
     pub what: String,
-    /// Foreign: paths of the files that it gave new texts, by name or, a command, as its sandbox told it.
+    /// Untrusted: paths of files that it wrote, by name or, for a command, as its sandbox reports.
     pub wrote: Vec<String>,
     /// How it ended; [`ActionResult::Interrupted`] also where the log has no end of it.
     pub result: ActionResult,
-    /// Foreign: the first mistake in what it wrote, as the sandbox told it.
+    /// Untrusted: the first mistake in what it wrote, as the sandbox reports.
     pub mistake: Option<String>,
-    /// What a command did to files, as its sandbox told it; none where it did nothing to any, and for what names its files itself.
+    /// Files that a command changed, as its sandbox reports; none without changes, and for actions that name their files.
     pub touched: Option<TouchedFiles>,
 }
 
 /// Files that a command touched.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TouchedFiles {
-    /// The first ones, each with a sign of ours: `+` new, `±` changed, `−` gone. The paths are foreign.
+    /// The first ones, each with a sign of ours: `+` new, `±` changed, `−` deleted. The paths are untrusted.
     pub named: Vec<(char, String)>,
-    /// How many more.
+    /// How many more there are.
     pub more: u64,
-    /// How many that git ignores.
+    /// How many git ignores.
     pub ignored: u64,
 }
 
 /// How an action ended, as the log has it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ActionResult {
-    /// Nothing more to say than that it was done.
+    /// Done, without further details.
     #[default]
     Done,
-    /// A command that was started to go on in the background.
+    /// A command started in the background.
     Started,
     /// Lines read, listed or found.
     Lines(u64),
@@ -51,13 +51,13 @@ pub enum ActionResult {
         /// Lines removed.
         removed: u64,
     },
-    /// A command's end. `note` is foreign (a test summary); `failed`: it sums up a failure; `ms` is how long it ran.
+    /// The end of a command.
     Exited {
         /// The exit code.
         code: i32,
-        /// The line of the output that sums up a test run or a failure; none where there is none. Foreign.
+        /// The output line that summarizes a test run or a failure; none without one. Untrusted.
         note: Option<String>,
-        /// Whether `note` sums up a failure.
+        /// Whether `note` summarizes a failure.
         failed: bool,
         /// Milliseconds that the command ran.
         ms: u64,
@@ -74,22 +74,22 @@ pub enum ActionResult {
         /// Milliseconds that it ran.
         ms: u64,
     },
-    /// Memory, processes or disk ran out; the word says which (ours).
+    /// Memory, processes or disk were exhausted; the word is ours.
     Exhausted(&'static str),
     /// The router refused it.
     Blocked,
-    /// An inspector refused it; foreign reason.
+    /// Denied by a rule; untrusted reason.
     Denied(String),
-    /// It may have run: the sandbox went away meanwhile.
+    /// The sandbox went away meanwhile, so it may have run.
     Interrupted,
-    /// The tool refused it; foreign reason.
+    /// The tool refused it; untrusted reason.
     Failed(String),
 }
 
 /// One changed file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileLine {
-    /// Foreign.
+    /// Untrusted.
     pub path: String,
     /// Lines added since the last checkpoint.
     pub added: u64,
@@ -100,15 +100,15 @@ pub struct FileLine {
 /// One file's part of the diff.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DiffPart {
-    /// Foreign.
+    /// Untrusted path.
     pub path: String,
-    /// What it is and how large; ours.
+    /// Kind and size, in our words.
     pub about: String,
-    /// A binary file: its text is not shown.
+    /// Whether the file is binary, so that its text is not shown.
     pub binary: bool,
-    /// Foreign: as git writes it.
+    /// Untrusted: as git writes it.
     pub text: String,
-    /// Text was cut off before it came here.
+    /// Whether text was cut off before rendering.
     pub cut: bool,
 }
 
@@ -121,88 +121,88 @@ pub struct Overlap {
     pub issue: i64,
     /// Number of its pull request; none before it is open.
     pub pull: Option<i64>,
-    /// Foreign: the files that both change.
+    /// Untrusted: the files that both change.
     pub files: Vec<String>,
-    /// There may be more files, and further tasks.
+    /// Whether there may be more files and tasks.
     pub cut: bool,
 }
 
-/// One command and its end, as evidence.
+/// A command and its exit code, as evidence.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EvidenceLine {
-    /// Foreign.
+    /// Untrusted.
     pub command: String,
     /// The command's exit code.
     pub exit_code: i32,
-    /// Foreign: the summary line of a test run.
+    /// Untrusted: the summary line of a test run.
     pub note: Option<String>,
-    /// The summary is one of a failure.
+    /// Whether the summary is of a failure.
     pub failed: bool,
 }
 
-/// One claim of the agent's, beside what it names as showing it.
+/// One claim of the agent with its evidence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClaimLine {
-    /// Foreign.
+    /// Untrusted.
     pub text: String,
-    /// What stands in the log there.
+    /// The named evidence in the log.
     pub shown: Shown,
 }
 
-/// What a claim names.
+/// Evidence that a claim names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Shown {
     /// An action of this task.
     Action(ActionLine),
     /// The bot's own run of the checks.
     Checks,
-    /// An action that there was not.
+    /// An action that does not exist.
     Missing(u32),
     /// Nothing.
     Nothing,
 }
 
-/// What was tried in a copy that was thrown away.
+/// A candidate that was tried in a temporary copy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Candidate {
     /// Number of its action.
     pub n: u32,
-    /// Foreign: what it would have changed.
+    /// Untrusted: its changes.
     pub diff: String,
-    /// Foreign: what the issue's own check says of it, line by line.
+    /// Untrusted: results of the issue's own check, line by line.
     pub check: String,
 }
 
 /// A host the router refused.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BlockedLine {
-    /// Foreign.
+    /// Untrusted.
     pub host: String,
     /// The port that was asked for; 0 where the name was only looked up.
     pub port: u16,
     /// How often it was refused.
     pub count: u64,
-    /// Foreign in part: what the rule that refused it says; empty when no rule allows it.
+    /// Partly untrusted: the reason of the rule that refused it; empty when no rule allows it.
     pub why: String,
-    /// The actions during which it was refused, in their order; without those that nothing was under way at.
+    /// The actions during which it was refused, in order; background processes between actions count for none.
     pub actions: Vec<u32>,
 }
 
-/// A host that was sent unusually much.
+/// A host to which unusually much was sent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UploadLine {
-    /// Foreign: a name, or the wildcard under which there were some; empty when there were too many to tell apart.
+    /// Untrusted: a name, or a wildcard that covers several; empty when there were too many names.
     pub host: String,
     /// Bytes sent to it since the last checkpoint.
     pub bytes: u64,
-    /// Why its rule stands.
+    /// Reason of its rule.
     pub because: String,
 }
 
 /// A host that a person allowed, or took back.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HostLine {
-    /// As a rule of the router is written.
+    /// Host as a rule of the router.
     pub host: String,
     /// A forge login, shown as code.
     pub by: String,
@@ -210,7 +210,7 @@ pub struct HostLine {
     pub change: HostChange,
 }
 
-/// How a person changed what may be reached.
+/// How a person changed the allowed hosts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum HostChange {
     /// For this task.
@@ -224,12 +224,12 @@ pub enum HostChange {
     TakenBack,
 }
 
-/// Spent so far, in this task.
+/// Usage of the task so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spent {
     /// Tokens of all model calls that were answered, prompts included.
     pub tokens: u64,
-    /// Of them: tokens that models thought and did not say, as far as their servers tell.
+    /// Part of these: hidden reasoning, as far as servers report it.
     pub reasoning: u64,
     /// Micro-dollars; 0 and `priced` false where the model has no price.
     pub cost_micros: u64,
@@ -237,18 +237,18 @@ pub struct Spent {
     pub priced: bool,
     /// Micro-dollars granted; none = the budget isn't in money.
     pub granted_micros: Option<u64>,
-    /// Working time of the whole task, waiting left out.
+    /// Working time of the whole task, without waiting.
     pub duration_ms: u64,
 }
 
-/// What the bot's own run of the checks said.
+/// Result of the bot's own run of the checks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum VerdictKind {
-    /// They ended with exit code 0, and no test of the base that was looked for is missing.
+    /// They ended with exit code 0, and no test of the base is missing.
     Passed,
-    /// They failed, were ended before they could say, or tests of the base are missing.
+    /// They failed or were ended, or tests of the base are missing.
     Failed,
-    /// There was nothing to run.
+    /// There was no command to run.
     #[default]
     None,
 }
@@ -260,98 +260,97 @@ pub struct VerdictView {
     pub kind: VerdictKind,
     /// Exit code on this commit, 128 + n after signal n; none when nothing ran or it did not end by itself.
     pub exit_code: Option<i32>,
-    /// Foreign: the command that ran; none when nothing was found to run.
+    /// Untrusted: the command that ran; none when nothing was found to run.
     pub command: Option<String>,
     /// Where the command comes from: `.caisson.toml`, or the file it was detected by.
     pub chosen_by: String,
-    /// Foreign: the end of its output.
+    /// Untrusted: the end of its output.
     pub tail: String,
-    /// Foreign: the line of it that sums up a failure.
+    /// Untrusted: the output line that summarizes a failure.
     pub failure: Option<String>,
-    /// The same command on the base commit; none when it didn't run there.
+    /// Exit code on the base commit; none when it was not run there.
     pub base_exit: Option<i32>,
-    /// The same command on this commit's sources with the base's tests.
+    /// Result of the same command with the base's tests.
     pub base_tests: domain::BaseTests,
-    /// Foreign: tests of the base that the report they are held against does not have.
+    /// Untrusted: tests of the base that the compared report lacks.
     pub missing: Vec<String>,
-    /// How many were looked for.
+    /// How many tests were looked for.
     pub looked_for: u32,
-    /// What the run reports that the base's does not.
+    /// Reports that the base's run does not have.
     pub against_base: domain::Against,
 }
 
-/// Everything one review says.
+/// All data of one review.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CheckpointView {
     /// The task's number.
     pub task: i64,
     /// This checkpoint's number, from 1.
     pub n: u32,
-    /// Actions since the last checkpoint, in the order they were taken up.
+    /// Actions since the last checkpoint, in order.
     pub actions: Vec<ActionLine>,
-    /// Candidates that were tried since the last checkpoint, in their order.
+    /// Candidates that were tried since the last checkpoint, in order.
     pub candidates: Vec<Candidate>,
-    /// Files that the host read for the model since the last checkpoint: a foreign path, and why (ours; names in it are foreign).
+    /// Files that the host read for the model since the last checkpoint: untrusted path, and our reason (names in it are untrusted).
     pub looked: Vec<(String, String)>,
-    /// Foreign: tool and argument of actions that the newest answer still asks for. They come first after an approval.
+    /// Untrusted: tool and argument of actions of the newest answer that are still to run, first after an approval.
     pub waiting: Vec<(String, String)>,
-    /// Foreign: what and why, in the agent's words.
+    /// Untrusted: the agent's summary.
     pub summary: String,
-    /// Foreign: what comes next, in the agent's words.
+    /// Untrusted: the agent's next step.
     pub next: String,
-    /// Files changed since the last checkpoint, with their lines.
+    /// Files changed since the last checkpoint, with counts of lines.
     pub files: Vec<FileLine>,
-    /// Foreign paths among `files` that define or steer tests.
+    /// Untrusted paths among `files` that define or steer tests.
     pub steering: Vec<String>,
-    /// Since the last checkpoint, file by file.
+    /// Diff since the last checkpoint, by file.
     pub diff: Vec<DiffPart>,
     /// Other live tasks that change files of this one.
     pub overlaps: Vec<Overlap>,
-    /// Foreign: paths that stayed out of the commit as by-products of known tools.
+    /// Untrusted: paths left out of the commit as by-products of known tools.
     pub left_out: Vec<String>,
-    /// Commands since the last checkpoint and how they ended; if any of them has a test summary, only those that have
-    /// one.
+    /// Commands since the last checkpoint with their results; if any has a test summary, only those with one.
     pub evidence: Vec<EvidenceLine>,
-    /// What a second model said of these changes, and its label. The first is foreign.
+    /// A second model's text about these changes (untrusted), and its label.
     pub second_look: Option<(String, String)>,
-    /// What the agent claims, where it says so one by one.
+    /// The agent's claims, if it made any.
     pub claims: Vec<ClaimLine>,
-    /// What people asked for and these changes touch nothing of. Foreign: reviewers' words.
+    /// People's requests that these changes do not touch. Untrusted.
     pub unanswered: Vec<domain::Item>,
     /// What the router refused since the last checkpoint.
     pub blocked: Vec<BlockedLine>,
-    /// Where unusually much was sent, since the last checkpoint.
+    /// Large uploads since the last checkpoint.
     pub uploads: Vec<UploadLine>,
-    /// What people changed about the hosts that may be reached, since the last checkpoint.
+    /// Changes that people made to the allowed hosts since the last checkpoint.
     pub hosts: Vec<HostLine>,
-    /// What the task has used up so far.
+    /// Usage of the task so far.
     pub spent: Spent,
-    /// None when there is no commit: nothing changed, or the tree was refused.
+    /// The commit; none when nothing changed or the tree was refused.
     pub commit: Option<String>,
     /// The task's own branch, without `refs/heads/`.
     pub branch: String,
-    /// The branch that the task began from and that the pull request goes to, without `refs/heads/`.
+    /// The base branch, to which the pull request goes, without `refs/heads/`.
     pub base_branch: String,
-    /// Foreign reasons why the tree was refused; not empty = no commit.
+    /// Untrusted reasons why the tree was refused; if not empty there is no commit.
     pub refused: Vec<String>,
     /// Address for people of the comparison `base...branch`; ours.
     pub compare_url: Option<String>,
     /// The last verification's verdict; none before there is one.
     pub verdict: Option<VerdictView>,
-    /// Who is asked to answer (a forge login, shown as code).
+    /// Login of the account that is asked to answer, shown as code.
     pub asked: Option<String>,
-    /// What became of the sandbox or its way out meanwhile, and how often; ours.
+    /// Events of sandbox and egress meanwhile, with counts; our words.
     pub happened: Vec<(String, u32)>,
-    /// What a person should know about the sandbox; only in the first review after it was made.
+    /// Notes for a person about the sandbox, only in the first review after it was made.
     pub note: Option<String>,
-    /// The model was a recording, not a model.
+    /// Whether the model is a recording.
     pub scripted: bool,
     /// How many people have to approve it; 0 and 1 = one.
     pub approvals: u8,
-    /// Part of the change cannot be shown: a binary file, a very long line, more than a review holds.
+    /// Whether a part of the change cannot be shown: a binary file, a very long line, more than a review can hold.
     pub unseen: bool,
-    /// Why nobody's approval in advance covers it; none when one may.
+    /// Why no approval in advance covers it; none when one may.
     pub risk: Option<Risk>,
-    /// Who approved in advance (a forge login, shown as code), and how many checkpoints from this one on.
+    /// Login of the account that approved in advance (shown as code), and for how many checkpoints from this one on.
     pub advance: Option<(String, u8)>,
 }

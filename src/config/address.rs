@@ -1,16 +1,16 @@
-//! Where a PostgreSQL database is: which addresses are taken, and how the way there is protected. Tests: `tests.rs`.
+//! Addresses of PostgreSQL databases: which are accepted, and how their connection is protected. Tests: `tests.rs`.
 
 use url::Url;
 
-/// Everything that an address may say in its query. The driver takes more, ignores what it does not know, and logs that with its value: a
-/// secret under another program's name for it, or a check that is believed to be made.
+/// Parameters accepted in an address's query. The driver accepts more and ignores and logs unknown ones with their values: possibly a
+/// secret under another program's name, or a check that is then not made.
 const KNOWN: [&str; 10] =
     ["host", "hostaddr", "port", "user", "dbname", "sslmode", "sslrootcert", "sslcert", "sslkey", "application_name"];
 
-/// Reads the address of a database. What crosses a network says how it is protected; the driver's own default would go without.
+/// Parses the address of a database. One over a network must say how it is protected, because the driver's default is unprotected.
 ///
 /// # Errors
-/// What is wrong with it, and what to write instead; never a value of its query.
+/// What is wrong, and what to write instead; never a value of its query.
 pub fn database_address(text: &str) -> Result<Url, String> {
     let url = Url::parse(text).map_err(|why| format!("this is no address: {why}"))?;
     if !matches!(url.scheme(), "postgres" | "postgresql") || url.path().len() < 2 || url.fragment().is_some() {
@@ -33,7 +33,7 @@ pub fn database_address(text: &str) -> Result<Url, String> {
     }
 }
 
-/// Why what goes to this address may be read or answered by somebody else, with a password or without.
+/// Why a connection to this address could be read or answered by others, with or without a password.
 pub fn unprotected(url: &Url, with_password: bool) -> Option<&'static str> {
     let here = |host: &String| host.starts_with('/') || matches!(&**host, "localhost" | "127.0.0.1");
     if !named(url, &["sslmode"]).is_empty() || is_socket(url) {
@@ -42,19 +42,19 @@ pub fn unprotected(url: &Url, with_password: bool) -> Option<&'static str> {
     if !hosts(url).iter().all(here) {
         return Some("this server is on another machine: add ?sslmode=verify-full (or another one, if you know why)");
     }
-    // While the server is away, its port is anybody's on this machine.
+    // While the server is down, anybody on this machine can use its port.
     with_password.then_some(
         "whoever has this port while the server is away is told the password: take a socket (?host=/run/postgresql), or add \
          ?sslmode=verify-full (or another one, if you know why)",
     )
 }
 
-/// Whether the server is reached by a Unix socket alone.
+/// Whether the server is reached only by a Unix socket.
 pub fn is_socket(url: &Url) -> bool {
     hosts(url).iter().all(|host| host.starts_with('/'))
 }
 
-/// Every host that an address names; the driver takes the last of them.
+/// All hosts in an address; the driver uses the last.
 fn hosts(url: &Url) -> Vec<String> {
     let mut hosts = named(url, &["host", "hostaddr"]);
     let first = url.host_str().filter(|host| !host.is_empty());

@@ -1,4 +1,4 @@
-//! What no type can say: the values that make no sense together. Each sentence says what to do.
+//! Validation across values that types cannot express; each message says what to do.
 
 use super::problem::Problem;
 use super::process::{Budget, Model, ModelKind, Models, Process, Repository, Role, Sandbox};
@@ -9,7 +9,7 @@ use std::net::{IpAddr, SocketAddr};
 /// More people hardly ever have the time.
 const MOST_APPROVALS: u8 = 5;
 
-/// Everything wrong with it, not only the first thing.
+/// All problems, not only the first.
 pub(super) fn problems(config: &Process) -> Vec<Problem> {
     let mut found = Found(Vec::new());
     found.general(config);
@@ -93,7 +93,7 @@ impl Found {
         );
     }
 
-    /// More than there are slots is a slip: it would never hold.
+    /// A share above the number of slots is a mistake, because it would have no effect.
     fn share(&mut self, key: &str, most: usize, config: &Process) {
         let what = format!("set 0 (no limit of its own) to {}, which is max_tasks", config.max_tasks);
         self.when(most > config.max_tasks, key, &what);
@@ -165,7 +165,7 @@ impl Found {
         );
     }
 
-    /// The operator's table, or that of one repository.
+    /// Checks `[sandbox]`, or that of one repository.
     fn sandbox(&mut self, table: &str, sandbox: &Sandbox) {
         let key = |name: &str| format!("{table}.{name}");
         self.when(sandbox.image.is_empty(), &key("image"), "name the image that tasks run in");
@@ -191,11 +191,11 @@ impl Found {
         self.when(budget.minutes == 0, &key("minutes"), "set a number above 0");
     }
 
-    /// A rule that can't be read would silently not deny, so the whole is refused.
+    /// An unreadable rule would silently not deny, so the whole configuration is refused.
     fn network(&mut self, config: &Process) {
         for (key, rules) in [("egress.allow", &config.egress.allow), ("egress.deny", &config.egress.deny)] {
             for rule in rules {
-                // A preset is filled, and refused if it can't be, when the policy is made.
+                // Presets are resolved, and refused if that fails, when the policy is made.
                 if rule.starts_with(protocol::router::PRESET) {
                     continue;
                 }
@@ -246,7 +246,7 @@ impl Found {
         self.when(none, key, "no name under `*.suffix` could be reached; set a number above 0, or write no such rule");
     }
 
-    /// What it has in place of the operator's tables.
+    /// Checks a repository's own tables.
     fn own(&mut self, at: usize, repository: &Repository, config: &Process) {
         let table = |name: &str| format!("repositories.{at}.{name}");
         if let Some(sandbox) = &repository.sandbox {
@@ -269,7 +269,7 @@ impl Found {
         self.when(!fit, &table("checkpoint.approvals"), &format!("set 1 to {MOST_APPROVALS}"));
     }
 
-    /// A whole entry, or tables for one that the store holds.
+    /// Checks a whole entry, or tables for an entry of the store.
     fn repository(&mut self, table: &str, repository: &Repository) {
         let key = |name: &str| format!("{table}.{name}");
         if !repository.is_whole() {
@@ -298,7 +298,7 @@ impl Found {
         );
     }
 
-    /// What every entry names, wherever it stands.
+    /// Checks the values that every entry has, in file and store.
     fn entry(&mut self, table: &str, repository: &Repository) {
         let key = |name: &str| format!("{table}.{name}");
         self.key(table, repository);
@@ -312,7 +312,7 @@ impl Found {
     }
 }
 
-/// As the file's are judged, and more strictly: whoever can write into the database chose every word of it.
+/// Like entries of the file, but more strictly, because anybody who can write into the database could have chosen them.
 pub(super) fn stored(entry: &Repository) -> Vec<Problem> {
     let mut found = Found(Vec::new());
     found.entry("entry", entry);
@@ -337,7 +337,7 @@ pub(super) fn stored(entry: &Repository) -> Vec<Problem> {
     found.0
 }
 
-/// An address of git's on a machine that is named, without a password; no path, whatever it is written like.
+/// Whether it is a git address on a named machine, without a password, and no path.
 pub(super) fn is_remote(text: &str) -> bool {
     let word = |text: &str| {
         !text.is_empty()

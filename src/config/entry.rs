@@ -1,18 +1,18 @@
-//! A repository's entry as the store holds it: one JSON document with a version.
+//! A repository's entry in the store: one JSON document with a version.
 //!
-//! Owns the document's shape and what it may say: no path of this machine, no address of a hook, no file of a token. One that says more, or
-//! what makes no sense, is refused as a whole. Must not know where it lies, or how its hook's secrets are sealed. Tests: `entry_tests.rs`.
+//! Owns the document's format and restrictions: no path of this machine, no address of a hook, no file of a token. A document with anything
+//! else is refused as a whole. Must not know where it is stored, or how its hook's secrets are sealed. Tests: `entry_tests.rs`.
 
 use super::check;
 use super::process::Repository;
 use serde::{Deserialize, Serialize};
 
-/// The version that is written. An older one is read with defaults; a newer one is refused, as it may say what is not understood here.
+/// Version that is written. An older one is read with defaults; a newer one is refused, because it may contain something unknown.
 const VERSION: u32 = 1;
-/// Longest document that is read, in bytes.
+/// The most bytes of a document that is read.
 const LONGEST: usize = 256 << 10;
 
-/// Everything of an entry but its key and its hook's secrets.
+/// All of an entry but its key and its hook's secrets.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Document {
@@ -31,17 +31,17 @@ struct Document {
     accepted_foreign: Vec<String>,
 }
 
-/// What is asked before anything else.
+/// Read first, to check the version.
 #[derive(Deserialize)]
 struct Version {
     version: u32,
 }
 
 impl Repository {
-    /// The entry as the store holds it. Tables and secrets are no part of it.
+    /// The entry as a document of the store, without tables and secrets.
     ///
     /// # Errors
-    /// What of it no host would take from the store, for a person to read.
+    /// Why hosts would refuse it, for a person.
     pub fn document(&self) -> Result<String, String> {
         let (upstream, copied_from) = match check::is_remote(&self.upstream) {
             true => (self.upstream.clone(), String::new()),
@@ -62,10 +62,10 @@ impl Repository {
         Self::from_document(&self.key, &text).map(|_| text)
     }
 
-    /// The entry of this key that a document of the store describes.
+    /// The entry of this key in a document of the store.
     ///
     /// # Errors
-    /// Why it is refused, for a person to read.
+    /// Why it is refused, for a person.
     pub fn from_document(key: &str, text: &str) -> Result<Repository, String> {
         if text.len() > LONGEST {
             return Err(format!("it is longer than {} KiB", LONGEST >> 10));
@@ -96,12 +96,12 @@ impl Repository {
         if problems.is_empty() { Ok(entry) } else { Err(problems.join("; ")) }
     }
 
-    /// Where it was copied from, for people: nothing acts on it.
+    /// Where it was copied from, only shown to people.
     pub fn origin(&self) -> &str {
         if self.upstream.is_empty() { &self.copied_from } else { &self.upstream }
     }
 
-    /// The names of what differs from another entry of the same key, wherever either stands; the secrets aside.
+    /// Names of the fields that differ from another entry of the same key, without secrets.
     pub fn differs_from(&self, other: &Repository) -> Vec<&'static str> {
         [
             ("owner", self.owner != other.owner),

@@ -1,4 +1,4 @@
-//! Entries of the store: what they may say, and how they are joined with the file's.
+//! Entries of the store: accepted content, and combination with entries of the file.
 
 use super::Process;
 use super::process::Repository;
@@ -29,7 +29,7 @@ fn an_entry_of_the_store_is_read_as_it_was_written() {
     assert_eq!(Repository::from_document("shop", &text).unwrap(), shop());
     let least = r#"{"version":1,"owner":"lab","name":"shop","id":7,"default_branch":"main"}"#;
     assert_eq!(Repository::from_document("shop", least).unwrap().upstream, "");
-    // The files and tables of the host where it was added stay there.
+    // Local files and tables of the host where it was added stay there.
     let local = Repository { upstream: "/srv/git/shop".into(), secret_files: vec![PathBuf::from("/etc/x")], ..shop() };
     let read = Repository::from_document("shop", &local.document().unwrap()).unwrap();
     assert_eq!((read.upstream.as_str(), read.copied_from.as_str(), read.secret_files.len()), ("", "/srv/git/shop", 0));

@@ -1,4 +1,4 @@
-//! Values that are read in a way of their own: addresses, paths that may be left empty, prices that may be unknown, choices that may be left open. Tests: `tests.rs`.
+//! Parsing of special values: addresses, paths that may be empty, prices that may be unknown, choices that may be open. Tests: `tests.rs`.
 
 use super::address::database_address;
 use serde::{Deserialize, Deserializer, de};
@@ -28,7 +28,7 @@ pub(super) fn path<'de, D: Deserializer<'de>>(input: D) -> Result<Option<PathBuf
     Ok((!text.is_empty()).then(|| PathBuf::from(text)))
 }
 
-/// A number, or `""` for a price that nobody named; the environment's numbers come as text.
+/// A number, or `""` for an unknown price; numbers in the environment are text.
 pub(super) fn price<'de, D: Deserializer<'de>>(input: D) -> Result<Option<f64>, D::Error> {
     let wrong = || de::Error::custom("a price is dollars for a million tokens, or \"\" where it is unknown");
     match toml::Value::deserialize(input)? {
@@ -42,7 +42,7 @@ pub(super) fn price<'de, D: Deserializer<'de>>(input: D) -> Result<Option<f64>, 
     }
 }
 
-/// `true` or `false`, or `"auto"` where something else decides; the environment's words come as text.
+/// `true` or `false`, or `"auto"` for a choice made elsewhere; words in the environment are text.
 pub(super) fn choice<'de, D: Deserializer<'de>>(input: D) -> Result<Option<bool>, D::Error> {
     match toml::Value::deserialize(input)? {
         toml::Value::Boolean(choice) => Ok(Some(choice)),

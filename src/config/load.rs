@@ -1,4 +1,4 @@
-//! Layers — defaults, file, environment — and errors that name file, line and key.
+//! Loads the layers — defaults, file, environment — with errors that name file, line and key.
 
 use super::prices::Files;
 use super::problem::Problem;
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use toml::de::{DeTable, DeValue};
 use toml::{Table, Value};
 
-/// The documented defaults, as they are loaded.
+/// The documented defaults.
 pub const DEFAULTS: &str = include_str!("defaults.toml");
 
 /// Keys of one `[[repositories]]` table.
@@ -31,8 +31,8 @@ const RULE_KEYS: [&str; 6] = ["host", "reason", "deny", "example", "up", "down"]
 /// Keys of one `[[policy]]` table.
 const POLICY_KEYS: [&str; 8] = ["name", "then", "because", "command", "path", "after_web", "hits", "misses"];
 
-/// Tables that a `[[repositories]]` may have of its own, with the keys that each may hold: they lie over the tables of the same name.
-/// What is of the whole installation (hardening, mirrors, what is kept of setup, when a sandbox is put away) is not among them.
+/// Tables of a `[[repositories]]`, with the keys that each may have; they override the operator's tables of the same name. Settings of the
+/// whole installation (hardening, mirrors, retention of setup results, when a sandbox is put away) are excluded.
 const OF_A_REPOSITORY: [(&str, &[&str]); 4] = [
     (
         "sandbox",
@@ -71,16 +71,16 @@ const OF_A_REPOSITORY: [(&str, &[&str]); 4] = [
     ("slots", &["per_repository"]),
 ];
 
-/// Tables that may be repeated, with the keys that each may hold.
+/// Tables that may be repeated, with the keys that each may have.
 const REPEATED: [(&str, &[&str]); 3] =
     [("repositories", &REPOSITORY_KEYS), ("egress.rule", &RULE_KEYS), ("policy", &POLICY_KEYS)];
 
 /// Why a configuration was refused.
 #[derive(Debug, thiserror::Error)]
 pub struct ConfigError {
-    /// The configuration file, by the path that was given to load it.
+    /// Path of the file, as given to load it.
     pub file: PathBuf,
-    /// Never empty.
+    /// The problems; never empty.
     pub problems: Vec<Problem>,
 }
 
@@ -117,13 +117,13 @@ impl Process {
         Process::from_layers(file, &text, &|name| std::env::var(name).ok())
     }
 
-    /// The configuration as its file is now, for a process that goes on with the same state directory.
+    /// Reloads the file, for a process that continues with the same state directory.
     ///
     /// # Errors
-    /// What is wrong with it, for a person to read.
+    /// What is wrong with it, for a person.
     pub fn again(&self) -> Result<Process, String> {
         let now = Process::load(&self.file).map_err(|error| error.to_string())?;
-        // What tasks and containers are found by: with another one they would be taken for nobody's.
+        // Settings by which tasks and containers are found must not change, because existing ones would not be found any more.
         let same = [
             ("state_dir", now.state_dir == self.state_dir),
             ("installation", now.installation == self.installation),
@@ -137,7 +137,7 @@ impl Process {
         }
     }
 
-    /// As [`Process::load`], of given text and environment. Pure but for the working directory and the file that `prices.file` names.
+    /// As [`Process::load`], from given text and environment. Pure except for the working directory and the file that `prices.file` names.
     pub fn from_layers(
         file: &Path,
         text: &str,
@@ -177,13 +177,13 @@ impl Process {
             return Err(fail(problems));
         }
         process.file = file.to_owned();
-        // Until the store's are known.
+        // Until the store's entries are known.
         process.learn(Vec::new());
         Ok(process)
     }
 }
 
-/// The key to blame stands in the error's text only: try each table alone to find it.
+/// Only the error's text contains the wrong key, so each table is tried alone to find it.
 fn typed(merged: &Table) -> Result<Process, Problem> {
     Value::Table(merged.clone()).try_into::<Process>().map_err(|why| {
         let text = why.to_string();
@@ -192,7 +192,7 @@ fn typed(merged: &Table) -> Result<Process, Problem> {
     })
 }
 
-/// In a list of models the error does not say which of them: try each alone.
+/// The error does not say which model of a list is wrong, so each is tried alone.
 fn numbered(merged: &Table, key: &str) -> String {
     let entries = merged.get("model").and_then(Value::as_array);
     let wrong = entries.and_then(|all| all.iter().position(|entry| entry.clone().try_into::<Model>().is_err()));
@@ -213,7 +213,7 @@ fn lay_over(base: &mut Table, over: Table) {
     }
 }
 
-/// Each `[[model]]` lies over the defaults of `[model]`.
+/// Merges each `[[model]]` with the defaults of `[model]`.
 fn fill_models(defaults: &Table, over: &mut Table) {
     let Some(Value::Table(default)) = defaults.get("model") else { return };
     let Some(Value::Array(entries)) = over.get_mut("model") else { return };
@@ -223,7 +223,7 @@ fn fill_models(defaults: &Table, over: &mut Table) {
     }
 }
 
-/// What a repository has of its own lies over the operator's table of that name, the environment's values among it.
+/// Merges a repository's tables with the operator's, including values from the environment.
 fn fill_repositories(merged: &mut Table) {
     let tables: Vec<_> = ["sandbox", "budget"].map(|name| (name, merged.get(name).cloned())).into();
     let Some(Value::Array(entries)) = merged.get_mut("repositories") else { return };
@@ -236,7 +236,7 @@ fn fill_repositories(merged: &mut Table) {
     }
 }
 
-/// Where the worker stands in a list of models: the environment speaks of that one.
+/// Index of the worker in a list of models, which the environment's values apply to.
 fn worker(entries: &[Value]) -> Option<usize> {
     let works = |entry: &Value| {
         let roles = entry.get("roles").and_then(Value::as_array);
@@ -245,7 +245,7 @@ fn worker(entries: &[Value]) -> Option<usize> {
     entries.iter().position(works).or_else(|| (entries.len() == 1).then_some(0))
 }
 
-/// Sets every key that the environment names, with the type its default has. Answers with the keys it set.
+/// Sets every key that the environment names, with the type of its default. Returns the keys it set.
 fn apply_environment(
     table: &mut Table,
     prefix: &str,
@@ -292,7 +292,7 @@ fn read_as(like: &Value, text: &str) -> Option<Value> {
     }
 }
 
-/// Where each key of the file stands.
+/// Line of each key of the file.
 struct Places {
     lines: Vec<(String, usize)>,
 }
@@ -316,18 +316,18 @@ impl Places {
             if let Some((_, line)) = self.lines.iter().find(|(known, _)| known == key) {
                 return Some(*line);
             }
-            // A key that isn't in the file is missing from its table: point there.
+            // A key that isn't in the file is missing in its table, whose line is used.
             key = key.rsplit_once('.')?.0;
         }
     }
 
     fn unknown(&self, defaults: &Table) -> Vec<Problem> {
         let known = |key: &str| {
-            // Whatever an operator calls a toolchain.
+            // Names of toolchains are free.
             if key.starts_with("sandbox.toolchains.") {
                 return true;
             }
-            // A key of one `[[model]]` is a key of `[model]`.
+            // Keys of a `[[model]]` are those of `[model]`.
             let entry = key.strip_prefix("model.").unwrap_or_default();
             let (entry, rest) = entry.split_once('.').unwrap_or((entry, ""));
             if entry.parse::<usize>().is_ok() {
@@ -356,12 +356,12 @@ impl Places {
     }
 }
 
-/// Whether `repositories.<n>.<table>.<key>` may be; none for a key that is not below such a table.
+/// Whether `repositories.<n>.<table>.<key>` is allowed; none for a key outside of such a table.
 fn of_a_repository(key: &str) -> Option<bool> {
     let (_, rest) = key.strip_prefix("repositories.")?.split_once('.')?;
     let (table, inner) = rest.split_once('.').unwrap_or((rest, ""));
     let (_, keys) = OF_A_REPOSITORY.iter().find(|(name, _)| *name == table)?;
-    // An array's own entries are numbered below its key.
+    // Elements of an array are numbered below its key.
     let inner = inner.split('.').next().unwrap_or_default();
     Some(inner.is_empty() || keys.contains(&inner))
 }

@@ -1,5 +1,5 @@
-//! Configuration: of the process (`process`, from a documented defaults file, a file and the environment), and of a
-//! project. Must not reach anything over a network. Tests: `src/config/tests.rs`.
+//! Configuration of the process (`process`, from documented defaults, a file and the environment) and of a project. Must not use the
+//! network. Tests: `src/config/tests.rs`.
 
 pub mod pick;
 pub mod process;

@@ -1,7 +1,7 @@
-//! The models of a configuration: one `[model]`, or several `[[model]]`, and which role each has.
+//! The configured models: one `[model]`, or several `[[model]]`, with their roles.
 //!
-//! Owns: their shape and the choice by role. Must not: open one (`llm::open` does). What each key means stands in `defaults.toml`.
-//! Tests: `model_tests.rs`.
+//! Owns their format and the choice by role. Must not open one (`llm::open` does). `defaults.toml` describes each key. Tests:
+//! `model_tests.rs`.
 
 use super::fields::{address, choice, path, price};
 use super::origin::Origins;
@@ -41,7 +41,7 @@ impl ModelKind {
     }
 }
 
-/// What a model is asked for. One of them has each role; a role that none has is the worker's.
+/// Purpose of a model. Each role belongs to one model; a role without one to the worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
@@ -49,14 +49,14 @@ pub enum Role {
     Worker,
     /// Answers `/plan`.
     Planner,
-    /// Tells what stands in an older part of a conversation.
+    /// Summarizes older parts of a conversation.
     Summarizer,
-    /// Reads what another model changed.
+    /// Reviews changes of another model.
     Reviewer,
 }
 
 impl Role {
-    /// Each of them once.
+    /// All roles.
     pub const ALL: [Self; 4] = [Self::Worker, Self::Planner, Self::Summarizer, Self::Reviewer];
 
     /// Its spelling in the configuration.
@@ -76,9 +76,9 @@ impl Role {
 pub struct Model {
     /// Names the entry: lower-case letters, digits, hyphens.
     pub id: String,
-    /// Empty = every role for the only entry, none for one of several.
+    /// Its roles; empty = every role for the only entry, none for one of several.
     pub roles: Vec<Role>,
-    /// Ids of the entries that are asked, in this order, where this one does not answer.
+    /// Ids of the entries that are asked in its place, in order, when it does not answer.
     pub fallback: Vec<String>,
     /// Whether people may name it: `/model`, and `--model` of `/fix` and `/plan`.
     pub by_name: bool,
@@ -106,9 +106,9 @@ pub struct Model {
     /// Whether it is shown pictures; none in the file = as the file of prices says, or its wire.
     #[serde(deserialize_with = "choice")]
     pub vision: Option<bool>,
-    /// How it is talked to.
+    /// How it works: by tool calls, text or files.
     pub style: ModelStyle,
-    /// How much of the rules it is told in the style `tools`.
+    /// Length of its rules in the style `tools`.
     pub prompt: PromptLength,
     /// Dollars for a million tokens, as the other three; none = unknown, 0 = free.
     #[serde(deserialize_with = "price")]
@@ -120,7 +120,7 @@ pub struct Model {
     pub price_cache_read: f64,
     /// Dollars for a million tokens written to the provider's prompt cache; 0 = a quarter more than `price_input`.
     pub price_cache_write: f64,
-    /// Where its prices and its window came from.
+    /// Sources of its prices and context window.
     #[serde(skip)]
     pub origins: Origins,
 }
@@ -128,11 +128,11 @@ pub struct Model {
 /// Ends of names that no public server has.
 const LOCAL_NAMES: [&str; 5] = [".localhost", ".local", ".lan", ".internal", ".home.arpa"];
 
-/// Up to this window `prompt = "auto"` is the short form, in tokens.
+/// Largest window in tokens for which `prompt = "auto"` is the short form.
 const SMALL_WINDOW: u64 = 16_384;
 
 impl Model {
-    /// Whether its server is the operator's own choice and not the vendor's: there calls in words count, and the style is tried out.
+    /// Whether its server is the operator's own, where calls written as text count, and the style is tested.
     pub fn is_own_server(&self) -> bool {
         matches!(self.kind, ModelKind::Openai | ModelKind::OpenaiResponses) && self.base_url.is_some()
     }
@@ -148,17 +148,17 @@ impl Model {
         }
     }
 
-    /// Whether nobody said all of what it costs: then it is charged nothing, and no limit in dollars holds. A recording costs nothing.
+    /// Whether its cost is unknown, so that it is charged nothing and no limit in dollars applies. A recording costs nothing.
     pub fn is_unpriced(&self) -> bool {
         self.kind != ModelKind::Scripted && (self.price_input.is_none() || self.price_output.is_none())
     }
 
-    /// Whether it is shown pictures.
+    /// Whether it gets pictures.
     pub fn sees(&self) -> bool {
         self.vision == Some(true)
     }
 
-    /// Whether it is told the rules in the short form.
+    /// Whether it gets the short form of the rules.
     pub fn is_told_briefly(&self) -> bool {
         match self.prompt {
             PromptLength::Auto => self.context_tokens <= SMALL_WINDOW,
@@ -167,7 +167,7 @@ impl Model {
         }
     }
 
-    /// `openai qwen`; a recording by its file.
+    /// Its name for people: `openai qwen`; a recording by its file.
     pub fn shown(&self) -> String {
         let script = self.script.as_ref().and_then(|path| path.file_name()).map(|name| name.to_string_lossy());
         let name = if self.kind == ModelKind::Scripted { script.unwrap_or_default() } else { (&self.name).into() };
@@ -175,17 +175,17 @@ impl Model {
     }
 }
 
-/// How the model is talked to.
+/// How a model works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ModelStyle {
-    /// As three tries show; a vendor's own server is taken to hold a model that works with tools.
+    /// Determined by three tests; a model on a vendor's own server is assumed to support tools.
     Auto,
     /// It works by itself, by tool calls.
     Tools,
-    /// It works by itself, with one command or file in each answer; for models without tool calls.
+    /// It works by itself, with one command or file per answer, for models without tool calls.
     Text,
-    /// It is shown the issue and files and gives changed files back, and the host runs the checks; for small models.
+    /// It gets the issue and files and returns changed files, and the host runs the checks; for small models.
     Files,
 }
 
@@ -201,7 +201,7 @@ impl ModelStyle {
     }
 }
 
-/// How much of the rules a model that works with tools is told.
+/// Length of the rules for a model that works with tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PromptLength {
@@ -213,7 +213,7 @@ pub enum PromptLength {
     Long,
 }
 
-/// `[commands]`: a model for what one command asks for, in place of its role's.
+/// `[commands]`: models for single commands, in place of their roles' models.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Commands {
@@ -232,7 +232,7 @@ pub struct CommandModel {
 }
 
 impl Commands {
-    /// Each table's name, what its command asks for, and the entry it names, where it names one.
+    /// Each table's name, its role, and the entry that it names, if any.
     pub fn named(&self) -> impl Iterator<Item = (&'static str, Role, &str)> {
         let all = [("fix", Role::Worker, &self.fix), ("plan", Role::Planner, &self.plan)];
         all.into_iter()
@@ -241,17 +241,17 @@ impl Commands {
     }
 }
 
-/// Every model of the configuration, in its order; never empty, and once checked one of them is the worker.
+/// All models of the configuration, in order; never empty, and after validation one is the worker.
 #[derive(Clone, Debug)]
 pub struct Models {
     entries: Vec<Model>,
-    /// What a command names in place of a role's entry, by `id`.
+    /// Entries that commands name in place of their role's, by `id`.
     named: Vec<(Role, String)>,
     /// What repositories list, by `id`.
     listed_ids: Vec<String>,
     /// All of them are listed for one repository.
     within: bool,
-    /// Written as `[[model]]`.
+    /// Whether they were written as `[[model]]`.
     pub(super) listed: bool,
 }
 
@@ -261,19 +261,19 @@ impl Models {
         &self.entries
     }
 
-    /// The one that is asked for this: what a command names goes before what has the role.
+    /// The model for a role: one that a command names goes before one that has the role.
     pub fn of(&self, role: Role) -> &Model {
         let own = self.named.iter().find(|(of, _)| *of == role).and_then(|(_, id)| self.by_id(id));
         let named = |role| self.entries.iter().find(|entry| entry.roles.contains(&role));
         own.or_else(|| named(role)).or_else(|| named(Role::Worker)).unwrap_or(&self.entries[0])
     }
 
-    /// Whether an entry names this role: the worker's falling in for it is none.
+    /// Whether an entry has this role, without the worker's fallback.
     pub fn names(&self, role: Role) -> bool {
         self.entries.iter().any(|entry| entry.roles.contains(&role))
     }
 
-    /// Takes up what commands name.
+    /// Sets the entries that commands name.
     pub(super) fn name(&mut self, commands: &Commands) {
         self.named = commands.named().map(|(_, role, id)| (role, id.to_owned())).collect();
     }
@@ -300,7 +300,7 @@ impl Models {
         self.within
     }
 
-    /// The one that works on `/fix`, and has every role that no other has.
+    /// The model for `/fix`, and for every role without a model.
     pub fn worker(&self) -> &Model {
         self.of(Role::Worker)
     }
@@ -337,7 +337,7 @@ impl Models {
         self.entries.iter().filter(|entry| named(entry) || stands_in(entry)).collect()
     }
 
-    /// The roles that an entry really has, the fallen-back ones included.
+    /// The roles of an entry, including those it has as the fallback.
     pub fn roles(&self, entry: &Model) -> Vec<Role> {
         Role::ALL.into_iter().filter(|role| self.of(*role).id == entry.id).collect()
     }
@@ -357,7 +357,7 @@ impl<'de> Deserialize<'de> for Models {
     }
 }
 
-/// Both forms, each with its own errors.
+/// Parses both forms, each with its own errors.
 struct TableOrList;
 
 impl<'de> Visitor<'de> for TableOrList {

@@ -1,4 +1,4 @@
-//! One model or several: what each entry begins from, who has which role, and what is refused.
+//! One model or several: defaults of each entry, roles, and refused configurations.
 
 use crate::config::process::{ModelStyle, Process, Role};
 use std::path::Path;

@@ -1,24 +1,24 @@
-//! Where the figures of a model came from: its own entry, a file of prices, or nowhere.
+//! Sources of a model's figures: its own entry, a file of prices, or none.
 
-/// Where a figure of a model came from.
+/// Source of a figure.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Origin {
-    /// Nobody said it.
+    /// Nobody specified it.
     #[default]
     Unknown,
     /// The model's own entry.
     Entry,
-    /// The operator's file, or the one that is compiled in.
+    /// The operator's file, or the built-in one.
     File {
-        /// The day that the figure was read, as the file has it.
+        /// Day on which the figure was looked up, as in the file.
         date: String,
-        /// The vendor's page that it was read on.
+        /// The vendor's page with the figure.
         page: String,
     },
 }
 
 impl Origin {
-    /// In a table's cell: `entry`, the day, or nothing.
+    /// For a table's cell: `entry`, the day, or nothing.
     pub fn word(&self) -> &str {
         match self {
             Origin::Unknown => "",
@@ -28,13 +28,13 @@ impl Origin {
     }
 }
 
-/// Where the figures of one model came from.
+/// Sources of one model's figures.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Origins {
-    /// Of its four prices.
+    /// Source of its four prices.
     pub price: Origin,
-    /// Of `context_tokens`; unknown where the usual one was taken.
+    /// Source of `context_tokens`; unknown where the default was taken.
     pub window: Origin,
-    /// Of `vision`; unknown where its wire decided.
+    /// Source of `vision`; unknown where its protocol decided.
     pub vision: Origin,
 }

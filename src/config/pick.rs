@@ -1,18 +1,18 @@
 //! Which image a project asks for, and whether it may have it.
 //!
-//! Owns the rule: a project names an image of the operator's list, or a toolchain the operator offers, and gets that one or
-//! nothing; one that names neither leaves it to whoever looks at its files. Whether the engine has an image is not known here.
+//! Owns the rule: a project names an image of the operator's list or an offered toolchain, and gets that one or none; without either the
+//! project's files decide. Does not know whether the engine has an image.
 //! Tests: below.
 
 use super::project::{Granted, Pick, Project, Wish};
 
-/// What a project without needs of its own gets, as a toolchain's name.
+/// Toolchain of a project without needs of its own.
 const BASE: &str = "base";
-/// The longest image reference that is taken from a repository.
+/// The longest image reference accepted from a repository.
 const MAX_REFERENCE: usize = 255;
 
 impl Project {
-    /// Which image the file asks for, and whether `granted` has it.
+    /// The image that the file asks for, and whether `granted` contains it.
     pub fn pick(&self, granted: &Granted) -> Pick {
         if let Some(image) = &self.image {
             if *image == granted.image || granted.images.contains(image) {
@@ -34,7 +34,7 @@ impl Project {
         }
     }
 
-    /// An image or a toolchain that is not to be had, as a wish. Accepting the file doesn't grant it: the lists are the operator's.
+    /// An unavailable image or toolchain as a wish. Accepting the file does not grant it, because the lists are the operator's.
     pub(super) fn image_wish(&self, granted: &Granted) -> Option<Wish> {
         let Pick::Refused(_) = self.pick(granted) else { return None };
         let (key, value, list) = match (&self.image, &self.toolchain) {
@@ -45,7 +45,7 @@ impl Project {
         Some(Wish { key, value: value.clone(), means })
     }
 
-    /// Names from a repository are shown to people and given to the engine: only what can be a name is taken.
+    /// Checks names of a repository, which are shown to people and given to the engine.
     pub(super) fn check_pick(&self) -> Result<(), (&'static str, String)> {
         if self.image.is_some() && self.toolchain.is_some() {
             return Err(("toolchain", "name an image or a toolchain, not both".to_owned()));
@@ -73,7 +73,7 @@ impl Granted {
         self.toolchains.iter().find(|(known, _)| known == name).map(|(_, image)| image.clone())
     }
 
-    /// The names of the toolchains that there are, for a sentence.
+    /// Names of the available toolchains, for a sentence.
     pub fn offered(&self) -> String {
         let names = std::iter::once(BASE).chain(self.toolchains.iter().map(|(name, _)| name.as_str()));
         names.collect::<Vec<_>>().join(", ")

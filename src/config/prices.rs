@@ -1,6 +1,6 @@
-//! What a model costs and holds where its entry says nothing: the file that is compiled in, and the operator's own before it.
+//! Prices and windows of models whose entry lacks them: from the operator's file, then the built-in one.
 //!
-//! Owns: the file's shape, and which line a model is found by. Must not: decide what an unknown price means.
+//! Owns the file's format, and how a model's line is found. Must not decide what an unknown price means.
 //! Tests: below.
 
 use super::model::{Model, ModelKind};
@@ -8,9 +8,9 @@ use super::origin::Origin;
 use serde::Deserialize;
 use std::path::Path;
 
-/// The file that is compiled in, with what each key means.
+/// The built-in file, which describes each key.
 pub const BUILT_IN: &str = include_str!("prices.toml");
-/// What an entry holds of which nobody says the window, in tokens.
+/// Default window of an entry without one, in tokens.
 const WINDOW: u64 = 200_000;
 
 #[derive(Debug, Deserialize)]
@@ -45,7 +45,7 @@ pub(super) struct Files {
 }
 
 impl Files {
-    /// With the operator's file before the one that is compiled in. The error is a sentence.
+    /// Reads the operator's file in addition to the built-in one; the error is a sentence.
     pub(super) fn read(own: Option<&Path>) -> Result<Self, String> {
         let own = match own {
             None => Vec::new(),
@@ -58,7 +58,7 @@ impl Files {
         Ok(Self { own, built_in: lines(BUILT_IN)? })
     }
 
-    /// Gives an entry what it does not say itself.
+    /// Sets the missing figures of an entry.
     pub(super) fn fill(&self, model: &mut Model) {
         let priced = model.price_input.is_some() || model.price_output.is_some();
         let line = self.of(model).cloned();
@@ -89,7 +89,7 @@ impl Files {
         }
     }
 
-    /// The first line that is about it. What is compiled in are vendors' prices: they hold at a vendor's own address alone.
+    /// The first matching line. The built-in prices are vendors' and apply only at a vendor's own address.
     fn of(&self, model: &Model) -> Option<&Line> {
         let about = |line: &&Line| line.wires.contains(&model.kind) && names(&line.name, &model.name);
         let vendors = self.built_in.iter().filter(|_| model.base_url.is_none());
@@ -97,8 +97,8 @@ impl Files {
     }
 }
 
-/// What is taken for granted of a model of which nobody says it: every current one of Anthropic's and Google's takes pictures, and OpenAI's wire
-/// has models that refuse them. A recording is asked nothing.
+/// Whether a model gets pictures if nobody says so: all current ones of Anthropic and Google accept them, some with OpenAI's protocol
+/// refuse them.
 fn sees(model: &Model) -> bool {
     match model.kind {
         ModelKind::Anthropic | ModelKind::Gemini => model.base_url.is_none(),
@@ -107,7 +107,7 @@ fn sees(model: &Model) -> bool {
     }
 }
 
-/// Whether a model's name is the line's, or the line's with a date behind it.
+/// Whether a model's name is the line's, optionally followed by a date.
 fn names(line: &str, name: &str) -> bool {
     let Some(rest) = name.strip_prefix(line) else { return false };
     let digits = rest.chars().filter(char::is_ascii_digit).count();

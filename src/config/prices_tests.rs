@@ -1,4 +1,4 @@
-//! Which line of the file an entry is filled from, and what goes before it.
+//! Which line of the file is used for an entry, and what has priority over it.
 
 use super::{BUILT_IN, Origin, lines, names};
 use crate::config::Process;

@@ -1,13 +1,13 @@
-//! What is wrong with a configuration.
+//! A problem of a configuration.
 
-/// One thing wrong, and what to do about it.
+/// One problem, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// 1-based line in the file; none when the value isn't from the file.
     pub line: Option<usize>,
-    /// `forge.url`; empty when no key is to blame.
+    /// The key, such as `forge.url`; empty when no key is wrong.
     pub key: String,
-    /// What is wrong and what to do about it, for the operator to read.
+    /// What is wrong and what to do about it, for the operator.
     pub what: String,
 }
 

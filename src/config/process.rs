@@ -1,4 +1,4 @@
-//! The process's own configuration, typed. What each key means stands in `defaults.toml`, and only there.
+//! The process's own configuration, typed. `defaults.toml` describes each key.
 
 use super::fields::{address, database, path};
 pub use super::model::{Commands, Model, ModelKind, ModelStyle, Models, PromptLength, Role};
@@ -15,7 +15,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use url::Url;
 
-/// Everything in `caisson.toml`. Made by [`Process::load`] only, so that it is always checked.
+/// Everything in `caisson.toml`; only [`Process::load`] makes one, so that it is always validated.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Process {
@@ -46,7 +46,7 @@ pub struct Process {
     pub prices: Prices,
     /// `[sandbox]`: what sandboxes are made with where a repository has no table of its own.
     pub sandbox: Sandbox,
-    /// `[router]`: the way out of sandboxes.
+    /// `[router]`: the router of sandboxes.
     pub router: Router,
     /// `[egress]`: what sandboxes may reach.
     pub egress: Egress,
@@ -55,12 +55,12 @@ pub struct Process {
     pub policy: Vec<crate::policy::Written>,
     /// `[budget]`: what a task may use where its repository has no table of its own.
     pub budget: Budget,
-    /// `[keep]`: how long what is over is kept.
+    /// `[keep]`: how long old data is kept.
     pub keep: Keep,
-    /// `[broker]`: the way to the container engine.
+    /// `[broker]`: the broker to the container engine.
     pub broker: Broker,
-    /// One `[[repositories]]` each: whole entries, and tables of the operator's for entries that the store holds. Which repositories there
-    /// are says [`Process::repositories`].
+    /// One `[[repositories]]` each: whole entries, and the operator's tables for entries of the store. All of them:
+    /// [`Process::repositories`].
     #[serde(default)]
     pub(super) repositories: Vec<Repository>,
     /// The whole entries of the file and those of the store; every copy of this configuration sees the same.
@@ -75,7 +75,7 @@ pub struct Process {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Prices {
-    /// A file of the form of `prices.toml`, which goes before it; none = that one alone.
+    /// A file in the format of `prices.toml`, which has priority over it; none = only that one.
     #[serde(deserialize_with = "path")]
     pub file: Option<PathBuf>,
 }
@@ -145,11 +145,11 @@ pub enum Network {
     None,
 }
 
-/// How tight a task's sandbox is; each is a profile of the broker.
+/// Hardening of a task's sandbox; each value is a profile of the broker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Hardening {
-    /// As tight as it gets.
+    /// The strictest.
     Sealed,
     /// With ptrace inside the sandbox, for debuggers.
     Debug,
@@ -217,7 +217,7 @@ pub struct Sandbox {
     pub max_age_s: u64,
 }
 
-/// `[router]`: the only way out of sandboxes.
+/// `[router]`: the only connection of sandboxes to other networks.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Router {
@@ -240,7 +240,7 @@ pub struct Egress {
     pub allow: Vec<String>,
     /// Names that no sandbox may reach, whoever allows them; written as in `allow`.
     pub deny: Vec<String>,
-    /// `[[egress.rule]]`: rules that say why they stand.
+    /// `[[egress.rule]]`: rules with reasons.
     #[serde(default, rename = "rule")]
     pub rules: Vec<OperatorRule>,
     /// Networks, such as `10.1.0.0/16`, that no allowed name may resolve to, besides private and special ones.
@@ -330,7 +330,7 @@ fn amounts(dollars: f64, tokens: u64, actions: u32, minutes: u32) -> domain::Bud
     domain::Budget { micro_usd, tokens, actions: u64::from(actions), work_ms }
 }
 
-/// Days; 0 = for ever.
+/// `[keep]`: retention in days; 0 = for ever.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Keep {
@@ -342,15 +342,15 @@ pub struct Keep {
     pub tasks_days: u32,
 }
 
-/// `[broker]`: the way to the container engine; all but the socket is for the broker that `caisson serve` starts.
+/// `[broker]`: access to the container engine; all but the socket is for the broker that `caisson serve` starts.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Broker {
     /// Path of the broker's Unix socket; a relative one is below `state_dir`.
     pub socket: PathBuf,
-    /// Empty = the engine's default.
+    /// Runtime of the engine; empty = the engine's default.
     pub runtime: String,
-    /// `none`, `all`, or ids; the broker judges it.
+    /// Graphics processors: `none`, `all`, or ids, validated by the broker.
     pub gpus: String,
     /// Whether sandboxes may have workspace and home on the engine's disk, which has no quota for them.
     pub plain_workspaces: bool,
@@ -360,7 +360,7 @@ pub struct Broker {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Repository {
-    /// Lower-case letters, digits and hyphens: the hook's path and the local repository's folder.
+    /// Lower-case letters, digits and hyphens, used for the hook's path and the local repository's directory.
     pub key: String,
     /// Account or organisation that owns it on the forge, as written when it was added.
     #[serde(default)]
@@ -383,7 +383,7 @@ pub struct Repository {
     /// Where an entry of the store was copied from, when that is a path of the host where it was added: shown, and never opened.
     #[serde(skip)]
     pub copied_from: String,
-    /// Whether it stands in the store, and not in the file.
+    /// Whether it is an entry of the store and not of the file.
     #[serde(skip)]
     pub from_store: bool,
     /// SHA-256, in hexadecimal, of the `.caisson.toml` whose wishes the operator accepted; empty = none.
@@ -414,12 +414,12 @@ fn main_branch() -> String {
 }
 
 impl Sandbox {
-    /// Whether there is a way out, and be it to no host.
+    /// Whether sandboxes have a network, even one without allowed hosts.
     pub fn networked(&self) -> bool {
         self.network == Network::Router
     }
 
-    /// What one task's sandbox may use.
+    /// Limits of one task's sandbox.
     pub fn limits(&self) -> ContainerLimits {
         ContainerLimits {
             memory_bytes: self.memory_mib << 20,
@@ -483,7 +483,7 @@ impl Process {
     pub(super) fn make_absolute(&mut self, folder: &Path) {
         let fix = |path: &mut PathBuf| *path = folder.join(&*path);
         fix(&mut self.state_dir);
-        // The socket lives with the state unless somebody said where.
+        // Relative to the state directory, where it is by default.
         self.broker.socket = self.state_dir.join(&self.broker.socket);
         let Self { forge, store, prices, .. } = self;
         for file in [&mut forge.token_file, &mut forge.sync_token_file, &mut store.password_file, &mut prices.file] {

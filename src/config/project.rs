@@ -1,9 +1,8 @@
-//! What a repository says about itself: `.caisson.toml` on its default branch.
+//! A repository's own configuration: `.caisson.toml` on its default branch.
 //!
-//! Owns its grammar, how it narrows what the operator granted, and the list of what it merely wishes for. It must not
-//! grant anything: whatever goes beyond [`Granted`] stays without effect until the operator accepted the file's hash
-//! (`caisson repo add` and `repo check` show the wishes). The file is read at the commit a task starts from, never from
-//! the agent's branch. Tests: below.
+//! Owns its grammar, how it narrows the operator's grants, and its wishes. It must not grant anything: whatever exceeds [`Granted`] has no
+//! effect until the operator accepted the file's hash (`caisson repo add` and `repo check` show the wishes). The file is read at the task's
+//! base commit, never from the agent's branch. Tests: below.
 //!
 //! ```toml
 //! test = "cargo test --offline"       # what verification runs
@@ -41,23 +40,23 @@ pub const MAX_BYTES: u64 = 64 << 10;
 /// Longest command, in bytes.
 const MAX_COMMAND: usize = 4096;
 
-/// What a project said about its image.
+/// A project's choice of image.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Pick {
-    /// Nothing.
+    /// It names none.
     Open,
-    /// This image or none.
+    /// This image and no other.
     Asked {
         /// The image's reference.
         image: String,
         /// Name of the toolchain it was picked by; none where the file names the image itself.
         toolchain: Option<String>,
     },
-    /// What it asks for cannot be had: why, and what to do.
+    /// What it asks for is unavailable: why, and what to do.
     Refused(String),
 }
 
-/// The file as it stands. Everything in it is the repository's own word: data until narrowed by [`Project::within`].
+/// The parsed file. Untrusted until narrowed by [`Project::within`].
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Project {
@@ -72,9 +71,9 @@ pub struct Project {
     pub toolchain: Option<String>,
     /// Rules as written (`host`, `host:port`, `*.suffix`).
     pub egress: Vec<String>,
-    /// Glob patterns, relative to the root.
+    /// Glob patterns of protected files, relative to the root.
     pub protected: Vec<String>,
-    /// `[[policy]]`: rules about single actions, beside the operator's; they only take away.
+    /// `[[policy]]`: rules about single actions, in addition to the operator's; they only restrict.
     pub policy: Vec<crate::policy::Written>,
     /// `[checkpoint]`: how often a person is asked.
     pub checkpoint: Checkpoint,
@@ -92,7 +91,7 @@ pub struct Checkpoint {
     pub every: Option<u8>,
 }
 
-/// Wanted budgets; each can only lower the operator's.
+/// Requested budgets; each can only lower the operator's.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Limits {
@@ -106,7 +105,7 @@ pub struct Limits {
     pub minutes: Option<u64>,
 }
 
-/// What is wrong with a file, and where.
+/// An error in a file, with its place.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{file}:{line}: {}{text}", key.as_ref().map(|k| format!("`{k}`: ")).unwrap_or_default())]
 pub struct ProjectError {
@@ -120,7 +119,7 @@ pub struct ProjectError {
     pub text: String,
 }
 
-/// What the operator granted to this repository.
+/// The operator's grants to this repository.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Granted {
     /// The image used when the project names none.
@@ -131,7 +130,7 @@ pub struct Granted {
     pub toolchains: Vec<(String, String)>,
     /// Hosts every task may reach.
     pub egress: Vec<Rule>,
-    /// At most 5.
+    /// Actions between two approvals, at most 5.
     pub every: u8,
     /// What a task may use; 0 = no limit of that kind.
     pub budget: Budget,
@@ -152,32 +151,32 @@ impl Granted {
     }
 }
 
-/// One thing that goes beyond what the operator granted.
+/// One request beyond the operator's grants.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wish {
     /// The key in the file.
     pub key: &'static str,
-    /// As written there. Text of the repository: escape before showing.
+    /// As written in the file. Untrusted: escape before showing.
     pub value: String,
-    /// What accepting it would mean, for the operator.
+    /// Consequence of accepting it, for the operator.
     pub means: String,
 }
 
-/// Two lines, whatever the repository wrote: what it would mean, and below it the words themselves.
+/// Two lines: the consequence, and below it the repository's own words.
 impl std::fmt::Display for Wish {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}: {}\n       {}", self.key, one_line(&self.means), one_line(&self.value))
     }
 }
 
-/// What holds for a task.
+/// The configuration that applies to a task.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Effective {
     /// The image that the project asks for, or why it is refused.
     pub image: Pick,
     /// Command that verification runs; none = one is found by the files of the task's base commit.
     pub test: Option<String>,
-    /// Empty unless the wishes were accepted.
+    /// Setup commands; empty unless the wishes were accepted.
     pub setup: Vec<String>,
     /// Rules beyond the operator's own; empty unless the wishes were accepted.
     pub egress: Vec<Rule>,
@@ -190,7 +189,7 @@ pub struct Effective {
 }
 
 impl Project {
-    /// Reads a file. `file` is its name in errors.
+    /// Parses a file; `file` is its name in errors.
     ///
     /// # Errors
     /// File, line and key of the first mistake: TOML's own, an unknown key, a value out of range, a malformed host or pattern.
@@ -210,7 +209,7 @@ impl Project {
         Ok(project)
     }
 
-    /// SHA-256 of the file, in hex: what an operator accepts. Empty when there is no file.
+    /// SHA-256 of the file in hexadecimal, which an operator accepts; empty when there is no file.
     pub fn hash(&self) -> &str {
         &self.hash
     }
@@ -258,7 +257,7 @@ impl Project {
         parsed.map(|rule| rule.because("asked for by .caisson.toml")).collect()
     }
 
-    /// What goes beyond `granted` and stays without effect until its hash is accepted.
+    /// Requests beyond `granted`, without effect until the hash is accepted.
     pub fn wishes(&self, granted: &Granted) -> Vec<Wish> {
         let mut wishes: Vec<Wish> = self.image_wish(granted).into_iter().collect();
         for command in &self.setup {
@@ -274,9 +273,9 @@ impl Project {
         wishes
     }
 
-    /// What holds: the operator's grants, narrowed by the file, widened only if `accepted` is the file's very hash.
+    /// The operator's grants narrowed by the file, and widened only if `accepted` is exactly the file's hash.
     ///
-    /// An image outside the operator's list never holds, accepted or not: the list is the operator's to change.
+    /// An image outside the operator's list is never used, accepted or not, because only the operator changes the list.
     pub fn within(&self, granted: &Granted, accepted: Option<&str>) -> Effective {
         let trusted = !self.hash.is_empty() && accepted == Some(self.hash.as_str());
         let budget = &self.budget;
@@ -300,7 +299,7 @@ impl Project {
 }
 
 impl Granted {
-    /// Whether the operator's own rules cover the wanted one already. A wildcard is covered by the same wildcard only.
+    /// Whether the operator's own rules already cover this one. A wildcard is covered only by the same wildcard.
     fn reaches(&self, wanted: &Rule) -> bool {
         self.egress.iter().any(|own| {
             let host = own.host == wanted.host || !wanted.is_wildcard() && own.covers(&wanted.host);
@@ -309,7 +308,7 @@ impl Granted {
     }
 }
 
-/// Millionths of a dollar, rounded down; a sum beyond the range of the budget is no limit worth keeping.
+/// Millionths of a dollar, rounded down; a value beyond the budget's range saturates.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // checked above to be positive and finite; `as` saturates
 fn micro(usd: f64) -> u64 {
     ((usd * 1_000_000.0) as u64).max(1)
@@ -324,7 +323,7 @@ fn from_toml(file: &str, text: &str, e: &toml::de::Error) -> ProjectError {
     ProjectError { file: file.to_owned(), line, key, text: e.message().to_owned() }
 }
 
-/// The line on which a key is set, for mistakes that TOML itself does not see.
+/// The line that sets a key, for errors that TOML itself does not report.
 fn line_of_key(text: &str, key: &str) -> usize {
     let sets = |line: &str| line.trim_start().strip_prefix(key).is_some_and(|rest| rest.trim_start().starts_with('='));
     text.lines().position(sets).map_or(1, |at| at + 1)

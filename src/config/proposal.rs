@@ -1,20 +1,20 @@
-//! A `.caisson.toml` as it would have to be: what is there already, with the keys that were seen to work.
+//! A proposed `.caisson.toml`: the present one with keys that were found to work.
 //!
-//! Owns the text alone. It must not grant anything: the text is for a person to take over, and what in it is wider than granted has no
-//! effect until the operator accepts the file (`project.rs`). Tests: below.
+//! Owns only the text. Must not grant anything: the text is for a person to adopt, and what exceeds the grants has no effect until the
+//! operator accepts the file (`project.rs`). Tests: below.
 
 use super::project::{FILE, Project, ProjectError};
 use crate::text::one_line;
 use toml_edit::{Array, DocumentMut, Item, Value};
 
-/// Keys, each with where it is from.
+/// Proposed keys with their sources.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Proposal {
-    /// Name of the toolchain, and where it is from; none = the key stays as it is, as for the others.
+    /// Name of the toolchain and its source; none = the key is unchanged, as for the others.
     pub toolchain: Option<(String, String)>,
-    /// Setup commands, in order, and where they are from.
+    /// Setup commands in order, and their source.
     pub setup: Option<(Vec<String>, String)>,
-    /// Command that verification runs, and where it is from.
+    /// Test command of verification, and its source.
     pub test: Option<(String, String)>,
 }
 
@@ -48,7 +48,7 @@ impl Proposal {
     }
 }
 
-/// A new key gets a line above it that says where it is from; one that was there keeps what stands around it.
+/// Sets a key; a new one gets a comment line with its source, an existing one keeps its surroundings.
 fn put(document: &mut DocumentMut, key: &str, value: Value, by: &str) {
     if let Some(Item::Value(there)) = document.get_mut(key) {
         let decor = there.decor().clone();

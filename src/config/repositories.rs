@@ -1,4 +1,4 @@
-//! Which repositories there are, and what holds for each: the file's entries, the store's, and the operator's tables for either.
+//! The repositories and their settings: entries of the file and the store, and the operator's tables for both.
 //!
 //! Owns how they are joined: an entry of the file wins over the store's of the same key. `models` and the tables `[repositories.sandbox]`,
 //! `.budget`, `.checkpoint` and `.slots` are the file's alone, whoever has the entry. Must not know how the store keeps an entry (`entry.rs`). Tests: `tests.rs`.
@@ -10,28 +10,28 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 impl Process {
-    /// The repositories that there are now; one that is added to or taken out of the store comes and goes while the process runs.
+    /// The present repositories; entries of the store are added and removed while the process runs.
     pub fn repositories(&self) -> Arc<[Arc<Repository>]> {
         self.shared.get()
     }
 
-    /// The repository of this key, if there is one now.
+    /// The repository with this key, if it exists now.
     pub fn repository(&self, key: &str) -> Option<Arc<Repository>> {
         self.repositories().iter().find(|entry| entry.key == key).cloned()
     }
 
-    /// Keys of the repositories that there are now.
+    /// Keys of the present repositories.
     pub fn keys(&self) -> Vec<String> {
         self.repositories().iter().map(|entry| entry.key.clone()).collect()
     }
 
-    /// The whole entries of the file; they win over the store's.
+    /// The whole entries of the file, which have priority over the store's.
     pub fn in_file(&self) -> impl Iterator<Item = &Repository> {
         self.repositories.iter().filter(|entry| entry.is_whole())
     }
 
-    /// Takes the store's entries in place of those that it had: from now on there are these, and the file's. An entry of the file with
-    /// the same key wins. Returns what is left out, by its key, with the reason.
+    /// Replaces the entries of the store. An entry of the file with the same key has priority. Returns the entries left out, by key, with
+    /// the reason.
     pub fn learn(&self, stored: Vec<Repository>) -> Vec<(String, String)> {
         let mut all: Vec<Arc<Repository>> = self.in_file().cloned().map(Arc::new).collect();
         let mut refused = Vec::new();
@@ -52,7 +52,7 @@ impl Process {
         refused
     }
 
-    /// What the file says of a repository, be it a whole entry or tables alone.
+    /// The file's entry or tables for a repository.
     fn tables_of(&self, key: &str) -> Option<&Repository> {
         self.repositories.iter().find(|entry| entry.key == key)
     }
@@ -69,14 +69,14 @@ impl Process {
         }
     }
 
-    /// Every image that is named here, the router's too.
+    /// All images of the configuration, including the router's.
     pub fn images(&self) -> Vec<String> {
         let mut all = self.sandbox_images();
         all.push(self.router.image.clone());
         all
     }
 
-    /// Every image that a sandbox of any repository may be made from, each once.
+    /// All images that a sandbox of any repository may be made from, without duplicates.
     pub fn sandbox_images(&self) -> Vec<String> {
         each_once(self.sandboxes().flat_map(Sandbox::all_images))
     }
@@ -86,17 +86,17 @@ impl Process {
         each_once(self.sandboxes().flat_map(|sandbox| std::iter::once(&sandbox.image).chain(&sandbox.images)).cloned())
     }
 
-    /// The operator's table, and what repositories have of their own.
+    /// The operator's table and those of repositories.
     pub fn sandboxes(&self) -> impl Iterator<Item = &Sandbox> {
         std::iter::once(&self.sandbox).chain(self.repositories.iter().filter_map(|it| it.sandbox.as_ref()))
     }
 
-    /// What sandboxes of this repository are made with.
+    /// Settings of this repository's sandboxes.
     pub fn sandbox_of(&self, key: &str) -> &Sandbox {
         self.tables_of(key).and_then(|own| own.sandbox.as_ref()).unwrap_or(&self.sandbox)
     }
 
-    /// What a task of this repository may use.
+    /// Budget of this repository's tasks.
     pub fn budget_of(&self, key: &str) -> &Budget {
         self.tables_of(key).and_then(|own| own.budget.as_ref()).unwrap_or(&self.budget)
     }
@@ -106,7 +106,7 @@ impl Process {
         self.repositories.iter().filter_map(|own| Some((own.key.as_str(), own.budget.as_ref()?)))
     }
 
-    /// How many tasks of this repository may work at the same time; 0 = as many as there are slots.
+    /// How many tasks of this repository may work at the same time; 0 = no limit of its own.
     pub fn slots_of(&self, key: &str) -> usize {
         self.tables_of(key).and_then(|own| own.slots.per_repository).unwrap_or(self.slots.per_repository)
     }
@@ -130,14 +130,14 @@ impl Process {
         self.tables_of(key).and_then(|own| own.checkpoint.approvals).unwrap_or(1)
     }
 
-    /// After how many actions a task of this repository asks, 1 to [`ACTIONS_PER_CHECKPOINT`].
+    /// Actions between two approvals in this repository, 1 to [`ACTIONS_PER_CHECKPOINT`].
     pub fn every_of(&self, key: &str) -> u8 {
         self.tables_of(key).and_then(|own| own.checkpoint.every).unwrap_or(ACTIONS_PER_CHECKPOINT)
     }
 }
 
 impl Repository {
-    /// Whether it names the repository on the forge, and is not only the operator's tables for an entry that the store holds.
+    /// Whether it identifies a repository on the forge, and is not only tables for an entry of the store.
     pub fn is_whole(&self) -> bool {
         !(self.owner.is_empty() && self.name.is_empty() && self.id == 0 && self.secret_files.is_empty())
     }

@@ -1,7 +1,7 @@
-//! One connection to a router: orders out, answers and log entries in.
+//! One connection to a router: orders to it, answers and log entries from it.
 //!
-//! Orders are answered in turn; a router that doesn't answer in time is taken for gone. Entries are handed on before the
-//! answer that follows them, so whoever closed a subnet has all of its log. Tests: `tests.rs`.
+//! Orders are answered in turn; a router that does not answer in time counts as gone. Entries are delivered before the answer that follows
+//! them, so that after closing a subnet all of its log was received. Tests: `tests.rs`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,11 +22,11 @@ pub struct Link {
     orders: WriteHalf<Box<dyn Duplex>>,
     answers: mpsc::Receiver<FromRouter>,
     reader: JoinHandle<()>,
-    /// The router's life that answered.
+    /// Id of the router's life that answered.
     pub boot: String,
     generation: u64,
     serial: u64,
-    /// An order failed half-way: what the router thinks is unknown.
+    /// Whether an order was interrupted, so that the router's state is unknown.
     torn: bool,
 }
 
@@ -41,7 +41,7 @@ fn gone(text: impl ToString) -> EgressError {
 }
 
 impl Link {
-    /// Greets the router, which closes every subnet but those in `keep`, and asks for the log from where it was left.
+    /// Connects to the router, which closes every subnet but those in `keep`, and asks for the log from the last stored entry.
     pub async fn open(stream: Box<dyn Duplex>, keep: Vec<u32>, journal: &Arc<Journal>) -> Result<Link> {
         let (reading, orders) = tokio::io::split(stream);
         let (queue, answers) = mpsc::channel(16);
@@ -49,7 +49,7 @@ impl Link {
         let reader = tokio::spawn(read(reading, queue, journal.clone(), nonce));
         let boot = String::new();
         let mut link = Link { orders, answers, reader, boot, generation: 0, serial: 0, torn: false };
-        // A zero first: it ends what another host may have begun and not finished.
+        // A zero first, to end a frame that another host may have left incomplete.
         link.orders.write_all(&[0]).await.map_err(gone)?;
         let ours = |answer: &FromRouter| matches!(answer, FromRouter::Hello { nonce: its, .. } if *its == nonce);
         let hello = link.ask(ToRouter::Hello { version: VERSION, nonce, keep }, ours).await?;
@@ -105,8 +105,8 @@ impl Link {
         sent
     }
 
-    /// Sends one order and waits for its answer. Dropping this future half-way tears the link, so that a late answer is
-    /// never taken for another order's.
+    /// Sends one order and waits for its answer. Dropping this future makes the connection unusable, so that a late answer is never taken
+    /// for another order's.
     async fn ask(&mut self, order: ToRouter, ours: impl Fn(&FromRouter) -> bool) -> Result<FromRouter> {
         self.torn = true;
         self.send(&order).await?;
@@ -116,7 +116,7 @@ impl Link {
                     None => return Err(gone("it went away")),
                     Some(FromRouter::Failed { reason }) => return Err(EgressError::Refused(reason)),
                     Some(answer) if ours(&answer) => return Ok(answer),
-                    // What a host that was here before us asked for.
+                    // An answer to an earlier host's order.
                     Some(_) => {}
                 }
             }
@@ -133,7 +133,7 @@ fn nonce() -> Result<u64> {
     Ok(u64::from_le_bytes(nonce))
 }
 
-/// Reads until the router goes away. Entries go to the journal, answers to whoever asked.
+/// Reads until the router goes away; entries go to the journal, answers to the caller.
 async fn read(
     mut stream: ReadHalf<Box<dyn Duplex>>,
     queue: mpsc::Sender<FromRouter>,
@@ -142,7 +142,7 @@ async fn read(
 ) {
     let mut decoder = Decoder::new(MAX_PAYLOAD);
     let mut buffer = vec![0; 16 << 10];
-    // Entries before the greeting were meant for another host; they come again after our own `Log`.
+    // Entries before the greeting were for another host; they are sent again after our own `Log`.
     let mut boot: Option<String> = None;
     while let Ok(len @ 1..) = stream.read(&mut buffer).await {
         for payload in decoder.push(&buffer[..len]) {
@@ -155,7 +155,7 @@ async fn read(
                 Ok(answer) => {
                     match &answer {
                         FromRouter::Hello { boot: its, nonce: same, .. } if *same == nonce => boot = Some(its.clone()),
-                        // Until we are greeted, answers are another host's.
+                        // Answers before the greeting are another host's.
                         FromRouter::Failed { .. } => {}
                         _ if boot.is_none() => continue,
                         _ => {}
@@ -164,7 +164,7 @@ async fn read(
                         return;
                     }
                 }
-                // The end of a frame whose beginning went to another host.
+                // The rest of a frame whose beginning another host read.
                 Err(bad) => tracing::debug!(%bad, "router"),
             }
         }

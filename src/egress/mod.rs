@@ -1,8 +1,8 @@
-//! The router's client: which hosts a sandbox may reach, told to the router and confirmed by it.
+//! The router's client: sets the hosts that sandboxes may reach, and waits for confirmation.
 //!
-//! Owns the wanted state (policy, rules of each open subnet) and brings every router to it: a fresh one gets the whole
-//! policy and every open subnet before anything else happens. Nothing counts as open or closed before the router said so;
-//! if it can't be reached, `open` fails and the sandbox reaches nothing. Must not judge connections itself.
+//! Owns the wanted state (policy, rules of each open subnet) and applies it to every router: a new one gets the whole policy and all open
+//! subnets first. Nothing counts as open or closed before the router confirmed it; if the router can't be reached `open` fails and the
+//! sandbox reaches nothing. Must not judge connections itself.
 //! Tests: `tests.rs` (a router in memory), `router/tests/lab/` (the real one).
 
 mod line;
@@ -26,28 +26,28 @@ pub use line::{Line, began};
 use link::Link;
 pub use policy::{BadPolicy, overruled, policy};
 
-/// The router's stdin and stdout in one.
+/// The router's stdin and stdout as one stream.
 pub trait Duplex: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Duplex for T {}
 
-/// How to get at a router, again and again.
+/// Connects to the router, repeatedly.
 #[async_trait]
 pub trait Dial: Send + Sync {
     /// # Errors
-    /// When there is none, or it isn't running.
+    /// When there is no router, or it is not running.
     async fn dial(&self) -> std::io::Result<Box<dyn Duplex>>;
 }
 
-/// Gets every log entry, in order, with the router's boot (numbers start anew with each).
+/// Called with every log entry in order and the router's life (each life numbers its entries anew).
 pub type OnEntry = Arc<dyn Fn(&str, &LogEntry) + Send + Sync>;
 
-/// Why the router was not brought to what is wanted.
+/// Why the router does not have the wanted state.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EgressError {
-    /// Try again later: sandboxes reach nothing meanwhile.
+    /// Unreachable: to be tried again later; sandboxes reach nothing meanwhile.
     #[error("the router can't be reached: {0}")]
     Gone(String),
-    /// Trying again changes nothing.
+    /// Refused: trying again is useless.
     #[error("the router refused: {0}")]
     Refused(String),
 }
@@ -55,29 +55,29 @@ pub enum EgressError {
 /// A result of the router's client.
 pub type Result<T> = std::result::Result<T, EgressError>;
 
-/// How long between attempts to reach a router that is gone.
+/// Time between attempts to reach a router.
 const AGAIN: Duration = Duration::from_millis(250);
 
-/// What a client of the router is made from.
+/// What a client of the router is created from.
 pub struct Settings {
-    /// What holds for every subnet, until [`Egress::set_policy`] puts another in its place.
+    /// Policy for every subnet, until [`Egress::set_policy`] replaces it.
     pub policy: Policy,
-    /// Without it only [`Egress::attach`] brings a router.
+    /// Connects to the router; none = only [`Egress::attach`] provides one.
     pub dial: Option<Arc<dyn Dial>>,
-    /// Called with every entry of the router's log; none = nobody is told.
+    /// Called with every entry of the router's log; none = entries are dropped.
     pub on_entry: Option<OnEntry>,
     /// The last log entry that was stored: (boot, number).
     pub resume: Option<(String, u64)>,
 }
 
-/// The router's client. It keeps what is wanted, whether or not a router is at hand.
+/// The router's client, which keeps the wanted state even without a router.
 pub struct Egress {
     dial: Option<Arc<dyn Dial>>,
     desired: Mutex<Desired>,
     journal: Arc<Journal>,
 }
 
-/// The open ones, with their rules.
+/// The open subnets with their rules.
 type Subnets = BTreeMap<u32, Vec<Rule>>;
 
 struct Desired {
@@ -86,22 +86,22 @@ struct Desired {
     link: Option<Link>,
 }
 
-/// What the router tells by itself.
+/// Events and log entries of the router.
 struct Journal {
     /// The newest entry seen: (boot, number).
     seen: StdMutex<Option<(String, u64)>>,
     on_entry: Option<OnEntry>,
-    /// Rung when a connection to the router ended.
+    /// Notified when a connection to the router ended.
     lost: Notify,
-    /// The router's life that was last brought to the wanted state.
+    /// The router's life that last got the wanted state.
     boot: StdMutex<Option<String>>,
-    /// Subnets that stood open when a router went away, until somebody asks.
+    /// Subnets that were open when a router was replaced, until [`Egress::replaced`] reports them.
     cut: StdMutex<BTreeSet<u32>>,
     replaced: Notify,
 }
 
 impl Journal {
-    /// A router has the whole wanted state. Another one than before cut what went through the open subnets.
+    /// A router has the whole wanted state; if it is another life, connections through open subnets were cut.
     fn settled(&self, boot: &str, open: impl Iterator<Item = u32>) {
         let before = lock(&self.boot).replace(boot.to_owned());
         if before.is_some_and(|before| before != boot) {
@@ -123,8 +123,8 @@ fn lock<T>(mutex: &StdMutex<T>) -> std::sync::MutexGuard<'_, T> {
 }
 
 impl Egress {
-    /// Reaches nothing yet. With `dial`, a background task keeps a router at hand as long as this lives, so that running
-    /// tasks go on after the router was restarted. Must be called within a tokio runtime.
+    /// A client without any open subnet. With `dial`, a background task keeps it connected, so that tasks continue after the router
+    /// restarted. Must be called within a tokio runtime.
     #[must_use]
     pub fn new(settings: Settings) -> Arc<Egress> {
         let Settings { policy, dial, on_entry, resume } = settings;
@@ -139,10 +139,10 @@ impl Egress {
         egress
     }
 
-    /// Speaks through this stream from now on, after the router behind it has the whole policy and every open subnet.
+    /// Uses this stream from now on, after applying the whole policy and all open subnets.
     ///
     /// # Errors
-    /// When the router speaks another version, refuses, or goes away; nothing is open then.
+    /// When the router has another version, refuses, or goes away; nothing is open then.
     pub async fn attach(&self, stream: Box<dyn Duplex>) -> Result<()> {
         let mut desired = self.desired.lock().await;
         desired.link = None;
@@ -174,15 +174,15 @@ impl Egress {
         desired.link.as_mut().ok_or_else(|| EgressError::Gone("it is not attached".to_owned()))
     }
 
-    /// Opens a subnet with these rules, or replaces the rules of one that is open. Returns once the router obeys them.
+    /// Opens a subnet with these rules, or replaces the rules of an open one; returns once the router confirmed.
     ///
     /// # Errors
-    /// [`EgressError`]; a subnet that was closed stays closed then, one that was open keeps its old rules.
+    /// [`EgressError`]; a closed subnet stays closed then, and an open one keeps its old rules.
     pub async fn open(&self, subnet: u32, rules: &[Rule]) -> Result<()> {
         let mut desired = self.desired.lock().await;
         let granted = async { self.link(&mut desired).await?.grant(subnet, rules).await }.await;
         if matches!(granted, Err(EgressError::Gone(_))) {
-            // It may have obeyed and died before saying so: the next router is told which subnets stay open.
+            // It may have applied the order before it failed; the next router is told which subnets stay open.
             desired.link = None;
         }
         granted?;
@@ -190,10 +190,10 @@ impl Egress {
         Ok(())
     }
 
-    /// Cuts the subnet's connections and forgets its names. Only `Ok` says that it is so: a subnet may be lent again then.
+    /// Cuts the subnet's connections and forgets its names. After `Ok` it may be allocated again.
     ///
     /// # Errors
-    /// When the router can't confirm it. The subnet is closed here all the same, so a router that comes back closes it.
+    /// When the router can't confirm it. The subnet is no longer wanted open, so a router that comes back closes it.
     pub async fn close(&self, subnet: u32) -> Result<()> {
         let mut desired = self.desired.lock().await;
         desired.subnets.remove(&subnet);
@@ -204,7 +204,7 @@ impl Egress {
         closed
     }
 
-    /// Puts another policy in force for every subnet.
+    /// Replaces the policy for every subnet.
     ///
     /// # Errors
     /// [`EgressError`]; the old policy then stays in force.
@@ -215,15 +215,15 @@ impl Egress {
         Ok(())
     }
 
-    /// Lets go of the router and looks for no other while `work` is done: what is opened or closed meanwhile waits.
+    /// Disconnects from the router while `work` runs; calls of other operations wait.
     pub async fn with_router_away<T>(&self, work: impl Future<Output = T>) -> T {
         let mut desired = self.desired.lock().await;
         desired.link = None;
         work.await
     }
 
-    /// Up to where the router's log has come: its life, and the number of the newest line. Once a subnet was closed, all that
-    /// happened in it lies before.
+    /// Position in the router's log: its life and the number of the newest line, which is after everything that happened in a closed
+    /// subnet.
     #[must_use]
     pub fn log_read(&self) -> Option<(String, u64)> {
         let boot = lock(&self.journal.boot).clone()?;
@@ -231,7 +231,7 @@ impl Egress {
         Some((boot, seen.map_or(0, |(_, seq)| seq)))
     }
 
-    /// Waits until a router took the place of another while subnets stood open: its life, and those subnets.
+    /// Waits until the router was replaced while subnets were open; gives its life and those subnets.
     pub async fn replaced(&self) -> (String, Vec<u32>) {
         loop {
             self.journal.replaced.notified().await;
@@ -242,16 +242,16 @@ impl Egress {
         }
     }
 
-    /// Whether a router that has the whole policy is at hand right now.
+    /// Whether a router with the whole policy is connected.
     pub async fn is_attached(&self) -> bool {
         self.desired.lock().await.link.as_ref().is_some_and(|link| !link.is_over())
     }
 }
 
-/// Reaches a router, and another when it went away.
+/// Keeps the client connected to a router.
 async fn keep(egress: Weak<Egress>, journal: Arc<Journal>) {
     loop {
-        // Looks in from time to time as well: this task must end when nobody needs it any more.
+        // Also wakes up regularly, because this task must end when the client is dropped.
         let _ = tokio::time::timeout(AGAIN, journal.lost.notified()).await;
         let Some(egress) = egress.upgrade() else { return };
         let work = async {
@@ -260,7 +260,7 @@ async fn keep(egress: Weak<Egress>, journal: Arc<Journal>) {
                 tracing::debug!(%error, "router");
             }
         };
-        // A panic is logged and counted; the next look dials anew.
+        // A panic is logged and counted; the next round connects again.
         let _ = crate::supervise::caught("the router's link", work).await;
     }
 }

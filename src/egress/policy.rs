@@ -1,4 +1,4 @@
-//! From the operator's words to a policy. Every word that can't be read is named; one bad rule refuses them all.
+//! Builds the policy from the operator's configuration. All unreadable entries are reported; one refuses the whole policy.
 //!
 //! Tests: `tests.rs`.
 
@@ -10,17 +10,17 @@ use crate::config::process::Egress;
 
 use super::presets::{self, Machine};
 
-/// The operator's rules that can't be read, each with what to write instead.
+/// Unreadable rules of the operator, each with what to write instead.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("[egress] {}", .0.join("; "))]
 pub struct BadPolicy(pub Vec<String>);
 
-/// Reads `egress.rule` (each with its reason), `egress.allow` (rules, or `preset:cargo` and the like: see `presets`),
-/// `egress.deny` and `egress.private_ranges` (networks that no allowed name may resolve to, besides private and special
-/// ones). Rules that say why come first, so that theirs is the reason that is told.
+/// Reads `egress.rule` (each with its reason), `egress.allow` (rules, or `preset:cargo` and the like: see `presets`), `egress.deny` and
+/// `egress.private_ranges` (networks that no allowed name may resolve to, besides private and special ones). Rules with reasons come first,
+/// so that their reason is reported.
 ///
 /// # Errors
-/// [`BadPolicy`] with every fault at once.
+/// [`BadPolicy`] with all errors at once.
 pub fn policy(from: &Egress) -> Result<Policy, BadPolicy> {
     let mut faults = Vec::new();
     let mut policy = Policy { caps: from.caps, refuse_ech: from.refuse_ech, ..Policy::default() };
@@ -61,7 +61,7 @@ fn read(text: &str, field: &str) -> Result<Vec<Rule>, String> {
     Ok(vec![if field == "allow" { rule.because("allowed by the operator") } else { rule }])
 }
 
-/// The operator's rule that refuses everything this one would allow: who asks for it is told so.
+/// The operator's rule that refuses everything this rule would allow, to be named in the refusal.
 #[must_use]
 pub fn overruled<'a>(denied: &'a [Rule], rule: &Rule) -> Option<&'a Rule> {
     denied.iter().find(|deny| deny.covers(&rule.host) && (deny.port.is_none() || deny.port == rule.port))

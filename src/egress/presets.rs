@@ -1,19 +1,19 @@
-//! Rules from what the operator's own tools are configured to use: `preset:cargo`, `preset:pypi` and so on.
+//! Presets: rules derived from the configuration of the operator's own tools, such as `preset:cargo` or `preset:pypi`.
 //!
-//! No registry's host stands in this code: a preset is a list of files, keys and variables to look in, mirrors included.
-//! A tool that is configured for nothing gives nothing, and says so. Must not run the tools. Tests: `tests.rs`.
+//! This code names no registry's host: a preset is a list of files, keys and variables to read, mirrors included. A tool without
+//! configuration is an error. Must not run the tools. Tests: `tests.rs`.
 
 use std::path::{Path, PathBuf};
 
 use protocol::router::Rule;
 use url::Url;
 
-/// Where one tool says which hosts it uses.
+/// Sources of one tool's hosts.
 struct Preset {
     name: &'static str,
-    /// Below the home directory if they begin with `~`, otherwise below the root. A folder stands for the files in it.
+    /// Paths below the home directory if they begin with `~`, otherwise below the root; a directory stands for the files in it.
     files: &'static [&'static str],
-    /// Keys whose values are addresses; a key may have a scope in front (`@team:registry`).
+    /// Keys with addresses; a key may have a scope in front (`@team:registry`).
     keys: &'static [&'static str],
     variables: &'static [&'static str],
 }
@@ -46,17 +46,17 @@ const PRESETS: [Preset; 5] = [
     },
 ];
 
-/// The machine whose tools are asked: two folders and its environment.
+/// The machine whose tools are read: two directories and its environment.
 pub struct Machine<'a> {
     pub root: &'a Path,
     pub home: &'a Path,
     pub variable: &'a dyn Fn(&str) -> Option<String>,
 }
 
-/// The rules a preset stands for on this machine.
+/// The rules of a preset on this machine.
 ///
 /// # Errors
-/// When there is no such preset, the tool is configured for no host, or a host of it can't be a rule.
+/// When there is no such preset, its tool is configured for no host, or a host can't be a rule.
 pub fn rules(name: &str, machine: &Machine<'_>) -> Result<Vec<Rule>, String> {
     let Some(preset) = PRESETS.iter().find(|preset| preset.name == name) else {
         let known = PRESETS.map(|preset| preset.name).join(", ");
@@ -95,7 +95,7 @@ fn files(pattern: &str, machine: &Machine<'_>) -> Vec<PathBuf> {
     inside
 }
 
-/// `key = value`, `key: value` or `key value`; comments give nothing.
+/// The addresses in a line `key = value`, `key: value` or `key value`; comments have none.
 fn of_line(line: &str, keys: &[&str]) -> Vec<Url> {
     let line = line.trim();
     let end = line.find(|c: char| c == '=' || c.is_whitespace()).unwrap_or(line.len());
@@ -104,7 +104,7 @@ fn of_line(line: &str, keys: &[&str]) -> Vec<Url> {
     if keys.contains(&key) { addresses(&line[end..]) } else { Vec::new() }
 }
 
-/// Every web address in a value. Other words (`direct`, a suite's name, an option) are passed over.
+/// Every web address in a value, without other words (`direct`, a suite's name, an option).
 fn addresses(value: &str) -> Vec<Url> {
     let words = value.split(|c: char| c.is_whitespace() || matches!(c, ',' | '|' | '"' | '\'' | '='));
     let urls = words.filter_map(|word| Url::parse(word.trim_start_matches("sparse+")).ok());

@@ -1,4 +1,4 @@
-//! The client against a router in memory that can be killed, and that remembers what it was told.
+//! The client with a router in memory that can be killed and records its orders.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -35,7 +35,7 @@ fn entry(seq: u64, subnet: u32, host: &str, count: u64) -> LogEntry {
     }
 }
 
-/// Every start is a new boot. Writes down what it is told, shortened.
+/// Every connection is a new boot; records orders in short form.
 #[derive(Default)]
 struct Fake {
     boots: AtomicU32,
@@ -225,7 +225,7 @@ async fn what_was_denied_is_handed_on_before_the_subnet_counts_as_closed() {
     assert_eq!(egress.log_read(), Some(("b1".to_owned(), 8)), "the last line of what was closed too");
 }
 
-/// A configuration that was not checked, so that what stands behind the check is tried as well.
+/// A configuration that skips validation, to test what follows it.
 fn operator(tables: &str) -> crate::config::process::Egress {
     toml::from_str(&format!("private_ranges = []\nrefuse_ech = true\nupload_note_kib = 1\n{tables}")).unwrap()
 }
@@ -292,7 +292,7 @@ fn presets_come_from_the_tools_own_configuration() {
     assert!(read("npm").unwrap_err().contains("no host is configured"));
 }
 
-/// The router's own access control and its orders, without its network.
+/// Uses the router's own access control and orders without its network.
 #[tokio::test]
 async fn the_real_access_control_obeys() {
     use router::access::{AccessControl, NameVerdict};

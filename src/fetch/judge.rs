@@ -1,7 +1,7 @@
-//! What must be looked at before it lies on a developer's machine.
+//! Judges changed paths before they are written to a developer's machine.
 //!
-//! Owns three lists, as pure functions over changed paths: what no clone should take, what acts by itself (editors, shells,
-//! hooks, agents, git) and needs a person's word for each path, and what merely runs when the project is built. Tests: below.
+//! Owns three lists as pure functions over changed paths: what no clone should take, what takes effect by itself (editors, shells, hooks,
+//! agents, git) and needs consent for each path, and what runs when the project is built. Tests: below.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,27 +12,27 @@ use crate::sandbox::policy::{HIDDEN_REPOSITORY, Limits, escapes, fold, hidden, t
 
 pub use crate::sandbox::policy::shown;
 
-/// One path that needs a person's word.
+/// A path that needs a person's consent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// Relative to the repository's root. Foreign: escape before showing.
+    /// Path relative to the repository's root. Untrusted: escape before showing.
     pub path: String,
-    /// What it does by itself, in words that follow the path.
+    /// Its effect, in words that follow the path.
     pub why: String,
 }
 
-/// All of it.
+/// All findings about a set of changes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Findings {
-    /// Sentences; no flag helps.
+    /// Reasons as sentences that no option overrides.
     pub never: Vec<String>,
-    /// Paths that are taken only if the caller named each of them.
+    /// Paths that are accepted only if the caller named each of them.
     pub ask: Vec<Finding>,
-    /// Sentences.
+    /// Hints as sentences.
     pub notes: Vec<String>,
 }
 
-/// Patterns and what such a file does by itself.
+/// Effects of files, and the patterns of their paths.
 const ACTS: &[(&str, &[&str])] = &[
     ("steers what git does with files", &["**/.gitattributes", "**/.gitmodules", "**/.lfsconfig", ".gitconfig"]),
     (
@@ -210,7 +210,7 @@ const BUILDS: &[&str] = &[
     "**/*.sh",
 ];
 
-/// Judges what would be written: `changes` against what stands now, `entries` and `links` of the tree that would stand then.
+/// Judges a change: `changes` against the present tree, `entries` and `links` of the new tree.
 pub fn judge(changes: &[Change], entries: &[Entry], links: &HashMap<Vec<u8>, Vec<u8>>) -> Findings {
     let mut found = Findings::default();
     let limits = Limits::default();
@@ -249,7 +249,7 @@ fn kind(change: &Change) -> Option<&'static str> {
     }
 }
 
-/// One finding for each new path of a pair, so that each can be accepted by its own name.
+/// One finding for each new path of a pair, so that each can be accepted separately.
 fn twin_findings(entries: &[Entry], added: &HashSet<&[u8]>) -> Vec<Finding> {
     let mut forms: HashMap<String, usize> = HashMap::new();
     for entry in entries {
@@ -272,7 +272,7 @@ fn twin_findings(entries: &[Entry], added: &HashSet<&[u8]>) -> Vec<Finding> {
     paths.into_iter().map(finding).collect()
 }
 
-/// The table above, compiled.
+/// The compiled table of [`ACTS`].
 struct Acts(Vec<(&'static str, GlobSet)>);
 
 impl Acts {
@@ -287,7 +287,7 @@ impl Acts {
     }
 }
 
-/// The tables are ours and tested to compile; a pattern that would not is left out of the set and caught there.
+/// The tables are our own and a test compiles them; a malformed pattern is skipped here.
 fn globs(patterns: &[&str]) -> GlobSet {
     let mut set = GlobSetBuilder::new();
     for pattern in patterns {

@@ -1,9 +1,9 @@
-//! `caisson fetch`: an approved branch comes home into a developer's clone, judged before the first write.
+//! `caisson fetch`: brings an approved branch into a developer's clone, judged before the first write.
 //!
-//! Owns the order of things: ask the bot what was approved ([`ApprovedSource`]), see that the approval still stands on the
-//! forge, fetch exactly that object, judge what it would put into the clone (`judge.rs`), see that nothing uncommitted is in
-//! its way (`obstacles.rs`), and only then write. Whatever is refused leaves the clone as it was. All git is in
-//! `git::Home`. Must not know the store or a forge. Tests: beside each file, and `tests/trees.rs`.
+//! Owns the order of steps: ask the bot what was approved ([`ApprovedSource`]), check that the approval still holds on the forge, fetch
+//! exactly that object, judge what it would write (`judge.rs`), check that no uncommitted change is in the way (`obstacles.rs`), and only
+//! then write. A refusal leaves the clone unchanged. All git is in `git::Home`. Must not know the store or a forge. Tests: beside each
+//! file, and `tests/trees.rs`.
 
 pub mod judge;
 mod obstacles;
@@ -18,18 +18,18 @@ use crate::git::listing::Change;
 use crate::git::{Auth, Branch, GitError, Home, Meaning, Merged, RemoteUrl, Tree, Uncommitted};
 use judge::Findings;
 
-/// What the bot knows about a branch of one of its tasks.
+/// The bot's information about a branch of one of its tasks.
 #[derive(Debug, Clone)]
 pub struct Offer {
     /// The task's number.
     pub task: i64,
-    /// The title of the task's issue. Foreign.
+    /// The title of the task's issue. Untrusted.
     pub title: String,
     /// The task's own branch.
     pub branch: Branch,
-    /// Where the branch lies, as this machine reaches the forge.
+    /// Address of the repository with the branch, as this machine reaches the forge.
     pub url: RemoteUrl,
-    /// The credential for `url`; none = git asks without one.
+    /// Credential for `url`; none = git connects without one.
     pub auth: Option<Auth>,
     /// The commit of the default branch the task started from.
     pub base: Commit,
@@ -41,7 +41,7 @@ pub struct Offer {
     pub verdict: Option<Verdict>,
 }
 
-/// A final approval.
+/// A final approval of a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Approved {
     /// The commit that was approved.
@@ -50,46 +50,46 @@ pub struct Approved {
     pub by: String,
 }
 
-/// Whether an approval can still be relied on.
+/// Whether an approval still holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Standing {
-    /// It was read again on the forge, and counts.
+    /// It was read again on the forge and holds.
     Stands,
-    /// Dismissed, edited, deleted, or its giver lost the right: why, for a person.
+    /// It was dismissed, edited or deleted, or its author lost the right; with the reason for a person.
     Withdrawn(String),
 }
 
-/// Who is asked: the bot's store together with its forge. Errors are sentences for a person.
+/// The bot's store with its forge; errors are sentences for a person.
 #[async_trait]
 pub trait ApprovedSource: Send + Sync {
-    /// What is known of the branch; `None` = no task of this bot made it.
+    /// The information about a branch; `None` = no task of this bot made it.
     async fn offer(&self, branch: &Branch) -> Result<Option<Offer>, String>;
 
-    /// Reads the evidence of the approval again on the forge, now.
+    /// Reads the approval again on the forge.
     async fn standing(&self, offer: &Offer) -> Result<Standing, String>;
 
-    /// The commit lies in a clone: the task is delivered. Called once, after everything was written.
+    /// Reports that the commit is in a clone, so that the task is delivered. Called once, after everything was written.
     async fn delivered(&self, offer: &Offer, commit: &Commit) -> Result<(), String>;
 }
 
-/// What was asked for.
+/// Options of a fetch.
 #[derive(Debug, Clone, Default)]
 pub struct FetchRequest {
     /// Any directory inside the clone.
     pub clone: PathBuf,
     /// The branch's name on the forge, without `refs/heads/`.
     pub branch: String,
-    /// A new branch instead of changes in the work tree.
+    /// Whether to create a branch instead of changing the work tree.
     pub as_branch: bool,
-    /// Paths that were looked at and are wanted although they act by themselves.
+    /// Paths that are accepted although they take effect by themselves.
     pub accept: Vec<String>,
-    /// Take the newest commit although nobody gave the final approval.
+    /// Whether to take the newest commit without a final approval.
     pub unreviewed: bool,
-    /// Take it although its tests failed, or there are none.
+    /// Whether to take a commit whose tests failed or do not exist.
     pub unverified: bool,
 }
 
-/// What was done.
+/// Result of a fetch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Brought {
     /// The task's number.
@@ -98,23 +98,23 @@ pub struct Brought {
     pub commit: Commit,
     /// Status letter and path of each file.
     pub files: Vec<(char, String)>,
-    /// The clone stood elsewhere than the task's base: a three-way merge without conflicts.
+    /// Whether a three-way merge was made, because the clone is not at the task's base.
     pub merged: bool,
     /// The branch that was made, if one was asked for.
     pub branch: Option<Branch>,
-    /// Loud: checks that were skipped because the caller said so, and what could not be told to the bot.
+    /// Warnings: checks that the caller skipped, and failures to notify the bot.
     pub warnings: Vec<String>,
-    /// Files that run when the project is built or tested: worth a look first.
+    /// Files that run when the project is built or tested, to be looked at first.
     pub notes: Vec<String>,
 }
 
-/// Why nothing was brought. The clone is as it was.
+/// Why nothing was brought; the clone is unchanged.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what}")]
 pub struct Refusal {
-    /// What is in the way, in one sentence.
+    /// The obstacle, in one sentence.
     pub what: String,
-    /// One line each.
+    /// Details, one line each.
     pub reasons: Vec<String>,
     /// What to do about it.
     pub attempt: String,
@@ -138,7 +138,7 @@ impl From<GitError> for Refusal {
     }
 }
 
-/// Brings a branch home.
+/// Brings a branch into the clone.
 ///
 /// # Errors
 /// [`Refusal`], with the clone untouched.
@@ -146,7 +146,7 @@ pub async fn fetch(request: &FetchRequest, source: &dyn ApprovedSource) -> Resul
     prepare(request, source).await?.bring(source).await
 }
 
-/// Everything before the first write: asked, fetched, judged, and nothing found in the way.
+/// All steps before the first write.
 ///
 /// # Errors
 /// [`Refusal`], with the clone untouched.
@@ -171,7 +171,7 @@ pub async fn prepare(request: &FetchRequest, source: &dyn ApprovedSource) -> Res
     Ok(Ready { home, plan, offer, commit, as_branch: request.as_branch, left_out, warnings, notes })
 }
 
-/// A branch that may come home.
+/// A branch that passed all checks.
 pub struct Ready {
     home: Home,
     plan: Plan,
@@ -185,7 +185,7 @@ pub struct Ready {
 }
 
 impl Ready {
-    /// Writes it, and tells the bot. What changed in the clone since it was looked at stops it.
+    /// Writes the changes and notifies the bot, unless the clone changed since it was checked.
     ///
     /// # Errors
     /// [`Refusal`], with the clone as it was found.
@@ -212,7 +212,7 @@ impl Ready {
     }
 }
 
-/// The commit to bring: the approved one, while its approval stands.
+/// The commit to bring: the approved one, if its approval holds.
 async fn reviewed(
     request: &FetchRequest,
     source: &dyn ApprovedSource,
@@ -251,7 +251,7 @@ fn verified(request: &FetchRequest, offer: &Offer, commit: &Commit, warnings: &m
     Err(Refusal::new(format!("the commit {} is not verified", commit.short()), attempt).because([why.to_owned()]))
 }
 
-/// What would be written.
+/// The changes to write.
 struct Plan {
     to: Tree,
     changes: Vec<Change>,
@@ -298,7 +298,7 @@ impl Plan {
     }
 }
 
-/// Nothing of the developer's own may be in the way. Returns the tracked files that a sparse clone leaves out.
+/// Checks that no uncommitted change is in the way; gives the tracked files that a sparse clone leaves out.
 async fn clear(home: &Home, plan: &Plan) -> Result<HashSet<Vec<u8>>, Refusal> {
     let Uncommitted { paths, left_out } = home.uncommitted().await?;
     if !paths.is_empty() {
@@ -317,13 +317,13 @@ async fn clear(home: &Home, plan: &Plan) -> Result<HashSet<Vec<u8>>, Refusal> {
     Err(Refusal::new("files that git does not know stand where the branch would write", attempt).because(blocked))
 }
 
-/// A path as a shell takes it.
+/// A path quoted for a shell.
 fn quoted(path: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "._-/".contains(c);
     if path.chars().all(plain) { path.to_owned() } else { format!("'{}'", path.replace('\'', r"'\''")) }
 }
 
-/// The clone's place, for messages.
+/// Path of the clone, for messages.
 pub fn place(path: &Path) -> String {
     path.canonicalize().unwrap_or_else(|_| path.to_owned()).display().to_string()
 }

@@ -1,6 +1,6 @@
-//! Files of a work tree that git does not know and that would be overwritten: untracked and ignored ones alike.
+//! Untracked or ignored files of a work tree that would be overwritten.
 //!
-//! Owns the look at the file system before the first write. Never follows a symbolic link. Tests: below.
+//! Owns the check of the file system before the first write. Never follows a symbolic link. Tests: below.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -9,7 +9,7 @@ use super::judge::shown;
 use crate::git::listing::Change;
 use crate::git::os_path;
 
-/// Sentences about what stands where `changes` would write. The tracked files are known to be clean.
+/// Sentences about entries where `changes` would write. The tracked files are already known to be unchanged.
 pub(super) fn find(root: &Path, changes: &[Change]) -> Vec<String> {
     let goes: HashSet<&[u8]> = changes.iter().filter(|c| c.deleted()).map(|c| c.path.as_slice()).collect();
     let mut blocked = Vec::new();
@@ -24,14 +24,14 @@ pub(super) fn find(root: &Path, changes: &[Change]) -> Vec<String> {
     blocked
 }
 
-/// The first thing on the way to `path` that is not ours to replace.
+/// The first entry on the way to `path` that must not be replaced.
 fn in_the_way(root: &Path, path: &[u8], goes: &HashSet<&[u8]>) -> Option<Vec<u8>> {
     let ends = path.iter().enumerate().filter(|(_, b)| **b == b'/').map(|(at, _)| at);
     for end in ends {
         let above = &path[..end];
         let Ok(found) = std::fs::symlink_metadata(root.join(os_path(above))) else { return None };
         if !found.is_dir() {
-            // A tracked file that makes room for a directory is fine, anything else is somebody's.
+            // Only a tracked file that is deleted may make room for a directory.
             return (!goes.contains(above)).then(|| above.to_vec());
         }
     }
@@ -39,7 +39,7 @@ fn in_the_way(root: &Path, path: &[u8], goes: &HashSet<&[u8]>) -> Option<Vec<u8>
     if found.is_dir() { stranger(root, path, goes) } else { Some(path.to_vec()) }
 }
 
-/// Something below a directory that would have to make room and is not tracked.
+/// An untracked entry below a directory that would have to make room.
 fn stranger(root: &Path, dir: &[u8], goes: &HashSet<&[u8]>) -> Option<Vec<u8>> {
     let Ok(list) = std::fs::read_dir(root.join(os_path(dir))) else { return Some(dir.to_vec()) };
     for entry in list {

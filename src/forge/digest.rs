@@ -1,4 +1,4 @@
-//! What stands for a text in a log, so that it is known again: pure. Must not judge. Tests: below.
+//! Digests by which texts are recognised in a log. Pure; must not judge. Tests: below.
 
 use super::{Review, ReviewComment};
 use sha2::{Digest, Sha256};
@@ -8,12 +8,12 @@ pub fn text_hash(text: &str) -> String {
     hex::encode(Sha256::digest(text.as_bytes()))
 }
 
-/// A review's own remarks: its reviewer's, handed in with it. Replies stand in the same list.
+/// A review's own remarks: the reviewer's, submitted with it; replies are in the same list.
 pub fn own_remarks<'a>(review: &Review, inline: &'a [ReviewComment]) -> Vec<&'a ReviewComment> {
     inline.iter().filter(|c| c.author.id == review.author.id && c.created_at <= review.submitted_at).collect()
 }
 
-/// Of the whole review: its text and its own remarks. Without remarks it is that of the text, as earlier versions wrote it.
+/// Hash of a review's text with its own remarks; without remarks that of the text alone, as in earlier versions.
 pub fn review_hash(review: &Review, inline: &[ReviewComment]) -> String {
     let own = own_remarks(review, inline);
     if own.is_empty() {

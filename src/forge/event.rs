@@ -1,9 +1,9 @@
-//! What a delivery tells us: which repository and which number to read again, and nothing else.
-//! A hook is a doorbell: nothing is done because of its content. Tests: `gitea/parse.rs`.
+//! What a webhook delivery is used for: the repository and number to read again, and nothing else, because its content is never acted upon.
+//! Tests: `gitea/parse.rs`.
 
 use serde::{Deserialize, Serialize};
 
-/// "Look there." The repository by its lasting id, and the issue or pull request if the delivery names one.
+/// A hint to read again: the repository by its lasting id, and the issue or pull request if the delivery names one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wake {
     /// The repository's lasting id on the forge; 0 where a delivery that is ignored names none.
@@ -12,7 +12,7 @@ pub struct Wake {
     pub number: Option<u64>,
     /// What the delivery is about.
     pub kind: WakeKind,
-    /// The account whose doing it was.
+    /// Id of the account that caused it.
     pub by: Option<i64>,
 }
 
@@ -32,6 +32,6 @@ pub enum WakeKind {
     Push,
     /// The forge's own test delivery (a push whose `before` equals `after`).
     Test,
-    /// A type that we know and don't need, or one that we don't know.
+    /// A known type that is not needed, or an unknown one.
     Ignored,
 }

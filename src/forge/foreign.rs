@@ -1,5 +1,5 @@
-//! How what reads a push is named where people can read it: by id, host and a digest, never by an address, which may hold a secret.
-//! Must not say what may stay: the operator accepts by name. Tests: below.
+//! Names for what reads pushes, shown to people: by id, host and a digest, never by the address, which may contain a secret. Must not
+//! decide what is accepted: the operator does by name. Tests: below.
 
 use sha2::{Digest, Sha256};
 use url::{Host, Url};
@@ -12,13 +12,13 @@ pub fn listener(what: &str, address: &str) -> String {
     format!("{what} to {host} ({})", hex::encode(&Sha256::digest(address)[..4]))
 }
 
-/// Whether the operator accepted it: by this name, or by the whole address, as earlier versions named it.
+/// Whether the operator accepted it by this name, or by the whole address as in earlier versions.
 pub fn is_accepted(name: &str, accepted: &[String]) -> bool {
     accepted.iter().any(|entry| named(entry) == name)
 }
 
-/// What was accepted as it is named now, also where an earlier version wrote its whole address down. A name without a digest
-/// stays as it is and is the name of nothing.
+/// An accepted entry in its present form, even if an earlier version stored the whole address. A name without a digest is unchanged and
+/// matches nothing.
 pub fn named(entry: &str) -> String {
     let kinds = ["hook ", "organisation hook ", "push mirror"];
     match entry.rsplit_once(' ') {

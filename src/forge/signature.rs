@@ -1,12 +1,12 @@
-//! Proof that a delivery comes from the forge: HMAC-SHA256 over the raw body (`X-Hub-Signature-256: sha256=<hex>`).
-//! Nothing of a body may be parsed before this. Tests: below, and `tests/fixtures.rs` over the recorded deliveries.
+//! Verifies that a delivery comes from the forge: HMAC-SHA256 over the raw body (`X-Hub-Signature-256: sha256=<hex>`). No body may be
+//! parsed before. Tests: below, and `tests/fixtures.rs` over the recorded deliveries.
 
 use crate::secret::Secret;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 use thiserror::Error;
 
-/// Why a delivery's signature proves nothing.
+/// Why a delivery is not verified.
 #[derive(Debug, Error, Clone, Copy, PartialEq, Eq)]
 pub enum SignatureError {
     /// The header is not there, or has nothing after `sha256=`.
@@ -18,13 +18,13 @@ pub enum SignatureError {
     /// The signature was made with none of the valid secrets, or over another body.
     #[error("the signature does not match: the hook's secret is another one")]
     Mismatch,
-    /// No secret that isn't empty was given.
+    /// All given secrets are empty, or none was given.
     #[error("no secret is configured for this repository, so nothing can be verified")]
     NoSecret,
 }
 
 /// Checks the value of `X-Hub-Signature-256` against every valid secret (two while one is being replaced), in constant time.
-/// An empty secret never verifies anything: a forge without a secret sends a signature that anybody can make.
+/// An empty secret never verifies, because anybody can make its signature.
 pub fn verify(secrets: &[Secret], header: Option<&str>, body: &[u8]) -> Result<(), SignatureError> {
     let digits = header.ok_or(SignatureError::Missing)?.strip_prefix("sha256=").ok_or(SignatureError::Malformed)?;
     if digits.is_empty() {
@@ -36,13 +36,13 @@ pub fn verify(secrets: &[Secret], header: Option<&str>, body: &[u8]) -> Result<(
     if usable.peek().is_none() {
         return Err(SignatureError::NoSecret);
     }
-    // Every secret is tried whatever the earlier ones said, so that the time taken tells nothing about which matched.
+    // Every secret is tried, so that the time taken does not reveal which one matched.
     let matched = usable.fold(false, |found, secret| matches(secret, &given, body) | found);
     if matched { Ok(()) } else { Err(SignatureError::Mismatch) }
 }
 
 fn matches(secret: &Secret, given: &[u8; 32], body: &[u8]) -> bool {
-    // HMAC takes a key of any length, so the error cannot happen; if it did, it would count as no match.
+    // HMAC accepts keys of any length; an error would count as no match.
     Hmac::<Sha256>::new_from_slice(secret.expose().as_bytes())
         .is_ok_and(|mac| mac.chain_update(body).verify_slice(given).is_ok())
 }

@@ -1,11 +1,10 @@
-//! What a forge holds, in our words: plain data, no behaviour but small questions about itself.
-//! Times are Unix milliseconds (a forge may only know whole seconds, so equal times say nothing about order).
-//! Must not know any forge's wire format. Tests: `tests/contract.rs`.
+//! Objects of a forge in our own types: plain data with a few queries. Times are Unix milliseconds (a forge may have whole seconds, so
+//! equal times say nothing about order). Must not know any forge's wire format. Tests: `tests/contract.rs`.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A repository by its address. Names are what the forge calls them now; the lasting identity is [`Repository::id`].
+/// A repository's present address; its lasting identity is [`Repository::id`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct RepoRef {
     /// Login of the account or name of the organisation that owns it.
@@ -15,7 +14,7 @@ pub struct RepoRef {
 }
 
 impl RepoRef {
-    /// The repository `owner/name`; whether there is one is not looked at.
+    /// The repository `owner/name`, without checking that it exists.
     pub fn new(owner: impl Into<String>, name: impl Into<String>) -> Self {
         Self { owner: owner.into(), name: name.into() }
     }
@@ -27,7 +26,7 @@ impl fmt::Display for RepoRef {
     }
 }
 
-/// Who did something. An id below 1 is a ghost (a deleted account) or a system actor and never has rights.
+/// An account that did something. An id below 1 is a ghost (deleted account) or a system actor and never has rights.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Account {
     /// The account's lasting id on the forge.
@@ -63,13 +62,13 @@ pub struct Repository {
     pub name: String,
     /// Name of the default branch, without `refs/heads/`.
     pub default_branch: String,
-    /// No push yet, as the forge sees it: it can stay true for a moment after the first one.
+    /// Whether it has no push yet according to the forge, which may be true for a moment after the first push.
     pub empty: bool,
-    /// Not visible to everybody.
+    /// Whether it is not visible to everybody.
     pub private: bool,
     /// Archived: the forge takes no changes.
     pub archived: bool,
-    /// For git over HTTP.
+    /// Address for git over HTTP.
     pub clone_url: String,
     /// Address for people.
     pub html_url: String,
@@ -82,30 +81,30 @@ pub struct Issue {
     pub id: i64,
     /// Its number in its repository, from 1: `#7` is 7.
     pub number: u64,
-    /// Its title as it is now. Foreign.
+    /// Its title as it is now. Untrusted.
     pub title: String,
-    /// Its text as it is now, in Markdown; empty where there is none. Foreign.
+    /// Its text as it is now, in Markdown; empty where there is none. Untrusted.
     pub body: String,
     /// Who opened it.
     pub author: Account,
-    /// False once it was closed.
+    /// Whether it is open.
     pub open: bool,
     /// When it was opened, in Unix milliseconds.
     pub created_at: i64,
-    /// When the forge says that it changed last, in Unix milliseconds.
+    /// When it was last changed according to the forge, in Unix milliseconds.
     pub updated_at: i64,
-    /// Issues and pull requests share one numbering; a pull request is an issue too.
+    /// Whether it is a pull request, which shares its numbering with issues.
     pub is_pull: bool,
     /// Address for people.
     pub html_url: String,
 }
 
-/// A file that hangs on an issue or a comment.
+/// An attachment of an issue or a comment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attachment {
-    /// The forge's name for it, by which it is fetched; it never stands for another file.
+    /// The forge's id by which it is fetched; it is never reused for another file.
     pub uuid: String,
-    /// What its uploader called it. Foreign.
+    /// What its uploader called it. Untrusted.
     pub name: String,
     /// Its length in bytes, as the forge says.
     pub size: u64,
@@ -114,13 +113,13 @@ pub struct Attachment {
 /// A plain comment of an issue's or pull request's conversation (never a review's body or an inline comment).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Comment {
-    /// The number in `html_url`: one rising sequence over comments and reviews of the whole forge. "Given after" compares it.
+    /// The number in `html_url`, from one rising sequence over comments and reviews of the whole forge, which defines their order.
     pub id: i64,
     /// The issue's or pull request's number.
     pub issue: u64,
     /// Who wrote it.
     pub author: Account,
-    /// Its text as it is now, in Markdown. Foreign.
+    /// Its text as it is now, in Markdown. Untrusted.
     pub body: String,
     /// When it was written, in Unix milliseconds.
     pub created_at: i64,
@@ -137,15 +136,15 @@ pub struct PullRequest {
     pub id: i64,
     /// Its number in its repository, in one numbering with issues.
     pub number: u64,
-    /// Its title as it is now. Foreign.
+    /// Its title as it is now. Untrusted.
     pub title: String,
-    /// Its text as it is now, in Markdown; empty where there is none. Foreign.
+    /// Its text as it is now, in Markdown; empty where there is none. Untrusted.
     pub body: String,
-    /// False once it was closed or merged.
+    /// Whether it is open, neither closed nor merged.
     pub open: bool,
     /// Whether it was merged.
     pub merged: bool,
-    /// Whether the forge holds it for a draft.
+    /// Whether the forge considers it a draft.
     pub draft: bool,
     /// Name of the branch it takes from, without `refs/heads/`; the last name where the branch was deleted.
     pub head_ref: String,
@@ -163,7 +162,7 @@ pub struct PullRequest {
     pub html_url: String,
     /// When it was opened, in Unix milliseconds.
     pub created_at: i64,
-    /// When the forge says that it changed last, in Unix milliseconds.
+    /// When it was last changed according to the forge, in Unix milliseconds.
     pub updated_at: i64,
 }
 
@@ -191,7 +190,7 @@ pub struct PullEdit {
     pub open: Option<bool>,
 }
 
-/// The kind of a review, or what became of it.
+/// State of a review.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReviewState {
@@ -203,9 +202,9 @@ pub enum ReviewState {
     RequestChanges,
     /// Not submitted; only its author sees it.
     Pending,
-    /// Not a review but a row that says who was asked for one.
+    /// No review, but a row about a requested one.
     RequestReview,
-    /// An approval or rejection that was dismissed later: it no longer stands.
+    /// An approval or rejection that was dismissed and no longer counts.
     Dismissed,
 }
 
@@ -220,9 +219,9 @@ pub struct Review {
     pub author: Account,
     /// Which kind of review it is.
     pub state: ReviewState,
-    /// Its text as it is now, in Markdown; empty where there is none. Foreign.
+    /// Its text as it is now, in Markdown; empty where there is none. Untrusted.
     pub body: String,
-    /// The commit that was reviewed, as the reviewer gave or saw it. Compare it with the head; a forge's own "stale" lags by seconds.
+    /// The commit that was reviewed. Compare it with the head, because a forge's own "stale" lags by seconds.
     pub commit: String,
     /// When it was submitted, in Unix milliseconds.
     pub submitted_at: i64,
@@ -243,11 +242,11 @@ pub struct ReviewComment {
     pub review: i64,
     /// Who wrote it.
     pub author: Account,
-    /// The file it stands in, relative to the repository's root. Foreign.
+    /// The file it is about, relative to the repository's root. Untrusted.
     pub path: String,
     /// Line in the new file; none for a comment on a removed line.
     pub line: Option<u64>,
-    /// Its text as it is now, in Markdown. Foreign.
+    /// Its text as it is now, in Markdown. Untrusted.
     pub body: String,
     /// When it was written, in Unix milliseconds.
     pub created_at: i64,
@@ -255,7 +254,7 @@ pub struct ReviewComment {
     pub updated_at: i64,
 }
 
-/// A COMMENT review with inline notes: never an approval, which is for people.
+/// A COMMENT review with inline notes; approvals are only for people.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NewReview {
     /// The commit that is reviewed: its full id in hexadecimal digits.
@@ -281,13 +280,13 @@ pub struct Note {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StatusState {
-    /// `pending`: no result yet. Also any word of the forge that is not known.
+    /// `pending`: no result yet; also any unknown state of the forge.
     Pending,
-    /// `success`: what was checked holds.
+    /// `success`: the check passed.
     Success,
-    /// `error`: the check itself went wrong. The bot never posts it.
+    /// `error`: the check itself failed to run. The bot never posts it.
     Error,
-    /// `failure`: what was checked does not hold.
+    /// `failure`: the check did not pass.
     Failure,
     /// `warning`. The bot never posts it.
     Warning,
@@ -298,15 +297,15 @@ pub enum StatusState {
 /// A commit status.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Status {
-    /// What the status is about, such as `caisson`: of several with one context the newest counts.
+    /// Name of the check, such as `caisson`; of several statuses with one context the newest counts.
     pub context: String,
     /// The state that this status gives its context.
     pub state: StatusState,
     /// One line for people; empty where there is none.
     pub description: String,
-    /// Address for people that it links to; empty = none.
+    /// Address that it links to; empty = none.
     pub target_url: String,
 }
 
-/// A commit status that is to be posted.
+/// A commit status to be posted.
 pub type NewStatus = Status;

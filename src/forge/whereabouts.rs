@@ -1,35 +1,33 @@
-//! Where each configured repository is on the forge now. It is known by its id: a name can be given to another repository, and then
-//! a push would go there.
-//!
-//! Nothing is said of a repository before it was looked up once in this life. Tests: below, and `tests/stories/unread.rs`.
+//! The present forge addresses of the configured repositories, found by id, because a name may be reused by another repository, to which a
+//! push would then go. No address is given before a repository was looked up in this life. Tests: below, and `tests/stories/unread.rs`.
 
 use super::{Forge, ForgeError, RepoRef, Result};
 use crate::config::process::Repository;
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// The present owner and name of each configured repository, as the forge told them in this life of the process.
+/// The present owner and name of each configured repository, as looked up in this life of the process.
 pub struct Whereabouts {
     forge: Arc<dyn Forge>,
-    /// By the repository's key in the configuration, with the id that was looked for: an entry may be changed while the process runs.
+    /// By the repository's key, with the id that was looked up, because an entry may change while the process runs.
     seen: RwLock<HashMap<String, (i64, RepoRef)>>,
 }
 
 impl Whereabouts {
-    /// Knows no repository yet: each is looked up by [`Whereabouts::look`].
+    /// Knows no repository until [`Whereabouts::look`].
     pub fn new(forge: Arc<dyn Forge>) -> Self {
         Self { forge, seen: RwLock::default() }
     }
 
-    /// The forge that is asked.
+    /// The forge that is queried.
     pub fn forge(&self) -> &Arc<dyn Forge> {
         &self.forge
     }
 
-    /// Where it was seen last.
+    /// Its last known address.
     ///
     /// # Errors
-    /// [`ForgeError::Unavailable`] before the first look that was answered.
+    /// [`ForgeError::Unavailable`] before the first successful look-up.
     pub fn at(&self, entry: &Repository) -> Result<RepoRef> {
         let seen = self.seen.read().unwrap_or_else(PoisonError::into_inner).get(&entry.key).cloned();
         let seen = seen.filter(|(id, _)| *id == entry.id).map(|(_, at)| at);
@@ -39,10 +37,10 @@ impl Whereabouts {
         })
     }
 
-    /// Asks the forge where it is now.
+    /// Looks up its present address on the forge.
     ///
     /// # Errors
-    /// The forge's own: [`ForgeError::NotFound`] when there is no such repository for this account. What was seen before stays.
+    /// The forge's errors: [`ForgeError::NotFound`] when this account sees no such repository. The last known address is kept.
     pub async fn look(&self, entry: &Repository) -> Result<RepoRef> {
         let found = self.forge.locate(entry.id).await?;
         let now = RepoRef::new(found.owner, found.name);

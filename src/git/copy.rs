@@ -1,5 +1,5 @@
-//! Bringing a repository to the forge for the first time: which branch it calls its own, and its history and tags from there to here.
-//! Works in a bare repository that the caller throws away. Tests: `tests/setup.rs`.
+//! Copies a repository to the forge for the first time: its default branch, history and tags. Works in a temporary bare repository. Tests:
+//! `tests/setup.rs`.
 
 use super::repos::{Repos, TRANSFER};
 use super::run::Git;
@@ -7,14 +7,14 @@ use super::{Auth, Branch, GitError, RemoteUrl};
 use domain::Commit;
 use std::time::Duration;
 
-/// Where the copied tags lie meanwhile.
+/// Refs under which copied tags are kept meanwhile.
 const TAGS: &str = "refs/caisson/copied/tags";
 
 impl Repos {
-    /// The branch that HEAD names at `url`, and its commit.
+    /// The branch that HEAD names at `url`, with its commit.
     ///
     /// # Errors
-    /// [`GitError::NotFound`] for an empty repository or a detached HEAD; [`GitError::Failed`] when the other side is away.
+    /// [`GitError::NotFound`] for an empty repository or a detached HEAD; [`GitError::Failed`] when the other side is unreachable.
     pub async fn remote_head(&self, url: &RemoteUrl) -> Result<(Branch, Commit), GitError> {
         let ask = Git::new("ls-remote").remote(url, None).timeout(Duration::from_secs(60));
         let out = ask.args(["--quiet", "--symref", "--end-of-options", url.as_str(), "HEAD"]).ok().await?;
@@ -33,7 +33,7 @@ impl Repos {
         }
     }
 
-    /// Fetches one branch and all tags of `from` (checked by fsck), as the first half of a copy. Returns the branch's commit.
+    /// Fetches one branch and all tags of `from` (checked by fsck), as the first half of a copy; returns the branch's commit.
     ///
     /// # Errors
     /// As [`Repos::fetch`].
@@ -47,10 +47,10 @@ impl Repos {
         self.resolve(key, branch).await
     }
 
-    /// Pushes what `copy_in` fetched to an empty repository: the branch and all tags, in one push.
+    /// Pushes what [`Repos::copy_in`] fetched to an empty repository: the branch and all tags, in one push.
     ///
     /// # Errors
-    /// [`GitError::Failed`] when the forge refuses or is away.
+    /// [`GitError::Failed`] when the forge refuses or is unreachable.
     pub async fn copy_out(&self, key: &str, to: &RemoteUrl, auth: &Auth, branch: &Branch) -> Result<(), GitError> {
         let dir = self.path(key)?;
         let push = Git::new("push").at(&dir).remote(to, Some(auth)).timeout(TRANSFER);

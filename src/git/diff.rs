@@ -1,9 +1,9 @@
-//! Diffs as a reviewer may trust them: no attributes, no external programs, capped at a line.
+//! Diffs that a reviewer can rely on: without attributes or external programs, cut at a line.
 //!
-//! Owns the flags that the quarantine container uses, and the cap. What is binary is git's to say, by the bytes alone: the
+//! Owns the flags that the quarantine container uses, and the limit. Git decides by the bytes alone what is binary: the
 //! container's repository has no work tree to read attributes from. Tests: below and `tests/trees.rs`.
 
-/// Flags of every diff we show: no attribute, no driver and no configuration can hide or dress up a line.
+/// Flags of every diff that is shown, so that no attribute, driver or configuration can hide or change a line.
 pub(crate) const SHOWN: &[&str] = &[
     "--no-color",
     "--no-ext-diff",
@@ -14,7 +14,7 @@ pub(crate) const SHOWN: &[&str] = &[
     "--dst-prefix=b/",
 ];
 
-/// At most `cap` bytes of `bytes` as text, cut at the end of a line, and how many bytes are missing.
+/// The first `cap` bytes of `bytes` as text, cut at the end of a line, and the number of missing bytes.
 pub fn capped_text(bytes: &[u8], cap: usize) -> (String, u64) {
     if bytes.len() <= cap {
         return (String::from_utf8_lossy(bytes).into_owned(), 0);

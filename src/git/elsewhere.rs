@@ -1,4 +1,4 @@
-//! What a tree names and another place holds: submodules, and files that Git LFS keeps. Nothing of either is ever brought in.
+//! Content that a tree only refers to: submodules, and files stored by Git LFS; neither is ever fetched.
 //!
 //! Owns finding them, so that a person is told. Must not fetch anything. Tests: below and `tests/stories/elsewhere.rs`.
 
@@ -8,23 +8,23 @@ use git2::{ObjectType, Repository};
 use super::read::oid;
 use super::{GitError, Repos};
 
-/// Larger ones steer nothing that is looked at here.
+/// The most bytes read of a file of attributes.
 const ATTRIBUTES: usize = 64 << 10;
-/// Beyond so many entries nothing is looked at: a few small trees can name more paths than anybody can walk.
+/// The most entries examined, because a few small trees can contain more paths than can be walked.
 const ENTRIES: usize = 500_000;
-/// Of each kind so many are named; the rest is counted.
+/// The most that are named of each kind; the rest is counted.
 const NAMED: usize = 5;
 
-/// Names are foreign: escape before showing.
+/// Submodules and LFS patterns of a tree. Untrusted: escape before showing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Elsewhere {
     submodules: Vec<String>,
-    /// Patterns of `.gitattributes`.
+    /// Patterns of `.gitattributes` with LFS.
     lfs: Vec<String>,
 }
 
 impl Elsewhere {
-    /// For a person; none when everything is here.
+    /// A sentence for a person; none when the tree has neither.
     pub fn sentence(&self) -> Option<String> {
         let mut said = Vec::new();
         if !self.submodules.is_empty() {
@@ -50,7 +50,7 @@ fn named(all: &[String]) -> String {
 }
 
 impl Repos {
-    /// What of a commit's tree lies elsewhere.
+    /// Submodules and LFS patterns in a commit's tree.
     ///
     /// # Errors
     /// When the commit, or a tree of it, is missing.
@@ -86,7 +86,7 @@ fn found(repo: &Repository, root: git2::Oid) -> Result<Elsewhere, GitError> {
     Ok(all)
 }
 
-/// Those that a file of attributes gives to LFS.
+/// Patterns in a file of attributes that use LFS.
 fn patterns(above: &str, text: &[u8]) -> Vec<String> {
     let text = String::from_utf8_lossy(text);
     let mut found = Vec::new();

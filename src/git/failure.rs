@@ -1,20 +1,20 @@
-//! What a failure of git says about trying again. git tells by words alone: those of git 2.38 to 2.51 and libcurl 7.88 to 8.14, in
-//! English, which `run.rs` pins.
+//! Whether a failed git command may succeed later. Git tells the reason only in words: those of git 2.38 to 2.51 and libcurl 7.88 to 8.14,
+//! in English, which `run.rs` sets.
 
 use super::GitError;
 
-/// What stands behind a failure.
+/// Reason of a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Meaning {
-    /// The other side, the way there or this machine was busy, full or away.
+    /// The other side, the network or this machine was busy, full or unreachable.
     Away,
-    /// The other side has another address for this repository.
+    /// The repository has another address.
     Moved,
-    /// The other side says that it is not there. So may one that starts.
+    /// The repository does not exist according to the other side, which may also say so while it starts.
     Missing,
-    /// The other side refuses the credential. So may one that starts, or whose token is being renewed.
+    /// The other side refuses the credential, which it may also do while it starts or a token is renewed.
     Forbidden,
-    /// Nothing that passes by itself.
+    /// The failure is permanent.
     Lasting,
 }
 
@@ -62,7 +62,7 @@ const FORBIDDEN: [&str; 5] = [
 ];
 
 impl GitError {
-    /// What stands behind this failure, and so whether trying again can help.
+    /// The reason of this failure, and so whether a retry can help.
     pub fn meaning(&self) -> Meaning {
         match self {
             Self::TimedOut { .. } | Self::Io(_) => Meaning::Away,
@@ -75,7 +75,7 @@ impl GitError {
 fn meaning(stderr: &str) -> Meaning {
     let has = |signs: &[&str]| signs.iter().any(|sign| stderr.contains(sign));
     match () {
-        // A hook's verdict on a push comes over a line that works; its own words may hold anything.
+        // A hook's answer to a push means that the connection works; its words may contain anything.
         () if stderr.contains("[remote rejected]") && !stderr.contains("No space left on device") => Meaning::Lasting,
         () if has(&AWAY) => Meaning::Away,
         () if has(&MOVED) => Meaning::Moved,

@@ -1,4 +1,4 @@
-//! What is deleted from the bot's repositories: refs of a task, then the objects nobody refers to any more.
+//! Deletion in the bot's repositories: refs of a task, and then unreferenced objects.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -7,11 +7,11 @@ use super::repos::TRANSFER;
 use super::run::{Git, Input};
 use super::{GitError, Repos};
 
-/// As long as an object may lie there before a ref points to it: what an import has just brought is never taken for rubbish.
+/// Age below which unreferenced objects are kept, because an import may have just brought them.
 pub const UNBORN: Duration = Duration::from_secs(3600);
 
 impl Repos {
-    /// Deletes all refs of a task, its base's too; says how many there were. Their objects go with the next [`Repos::tidy`].
+    /// Deletes all refs of a task, including its base's, and gives their number. The objects are removed by the next [`Repos::tidy`].
     ///
     /// # Errors
     /// When git cannot write.
@@ -43,11 +43,10 @@ impl Repos {
         Ok(String::from_utf8_lossy(&list).lines().filter_map(number).collect())
     }
 
-    /// Puts packs and refs together, and removes objects that nothing refers to and that are older than `unborn` (normally [`UNBORN`]).
-    /// Other processes may read and write meanwhile.
+    /// Repacks, and removes unreferenced objects older than `unborn` (normally [`UNBORN`]). Other processes may read and write meanwhile.
     ///
     /// # Errors
-    /// When git cannot write; nothing that is referred to is lost.
+    /// When git cannot write; nothing that is referenced is lost.
     pub async fn tidy(&self, key: &str, unborn: Duration) -> Result<(), GitError> {
         let dir = self.path(key)?;
         if !dir.join("HEAD").is_file() {
@@ -71,7 +70,7 @@ mod tests {
     use super::*;
     use domain::Commit;
 
-    /// A commit of its own for each of two tasks on top of a base.
+    /// One commit for each of two tasks, on a common base.
     async fn two_tasks(repos: &Repos) -> [Commit; 2] {
         let commit = |name: &str, from: &str| {
             format!(
@@ -104,7 +103,7 @@ mod tests {
         let repos = Repos::new(dir.path());
         assert_eq!(repos.forget_task("shop", 1).await, Ok(0), "no repository yet");
         let [one, two] = two_tasks(&repos).await;
-        // Task 12 is none of task 1's.
+        // Refs of task 12 do not belong to task 1.
         assert_eq!(repos.forget_task("shop", 1).await, Ok(2), "a checkpoint and its base");
         assert_eq!(repos.forget_task("shop", 1).await, Ok(0));
         assert_eq!(repos.checkpoint("shop", 1, 1).await, Ok(None));

@@ -1,9 +1,9 @@
-//! A developer's own clone, which other people's commits are brought into.
+//! A developer's own clone, into which commits of the bot are brought.
 //!
-//! Owns every git call that concerns it. The clone is looked at through a git directory of ours in a temporary place: its
-//! objects are borrowed, its index is copied, its configuration, hooks, filters and attributes take no part. The clone
-//! itself is written to in two ways only: files of the work tree ([`Home::apply`]), or one new branch ([`Home::branch`]).
-//! (`home/files.rs`, `home/exchange.rs`). Must not judge what it brings. Tests: `tests/trees/fetch.rs`, `tests/trees/edits.rs`.
+//! Owns every git call about it. The clone is read through a temporary git directory of ours: its objects are borrowed, its index is
+//! copied, its configuration, hooks, filters and attributes have no effect. The clone itself is only written in two ways: files of the work
+//! tree ([`Home::apply`]), or one new branch ([`Home::branch`]). (`home/files.rs`, `home/exchange.rs`). Must not judge what it brings.
+//! Tests: `tests/trees/fetch.rs`, `tests/trees/edits.rs`.
 
 mod exchange;
 mod files;
@@ -20,15 +20,15 @@ use super::{Auth, Branch, GitError, RemoteUrl, Tree};
 
 pub use files::Uncommitted;
 
-/// Settings of the clone that say what its file system can do; everything else in its configuration is left out.
+/// Settings about the clone's file system, the only ones of its configuration that are used.
 const FILE_SYSTEM: &[&str] =
     &["core.fileMode", "core.symlinks", "core.ignoreCase", "core.precomposeUnicode", "core.autocrlf", "core.eol"];
-/// The fetched commit, in our own git directory.
+/// Ref of the fetched commit in our own git directory.
 const FETCHED: &str = "refs/caisson/fetched";
-/// Cap of a listing, in bytes.
+/// Limit of a listing, in bytes.
 const LISTING: u64 = 64 << 20;
 
-/// A clone, opened.
+/// An opened clone.
 #[derive(Debug)]
 pub struct Home {
     root: PathBuf,
@@ -39,7 +39,7 @@ pub struct Home {
     head: Commit,
 }
 
-/// A three-way merge, made without touching anything.
+/// Result of a three-way merge, which changes nothing in the clone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Merged {
     /// The merged tree.
@@ -50,7 +50,7 @@ pub enum Merged {
 
 impl Home {
     /// # Errors
-    /// [`GitError::Invalid`] when `path` is no clone with a work tree and a commit, or another git command runs in it.
+    /// [`GitError::Invalid`] when `path` is no clone with a work tree and a commit, or another git command is running in it.
     pub async fn open(path: &Path) -> Result<Self, GitError> {
         let at =
             path.canonicalize().map_err(|e| GitError::Invalid(format!("{} cannot be opened: {e}", path.display())))?;
@@ -127,12 +127,12 @@ impl Home {
         Ok(())
     }
 
-    /// git on our own directory.
+    /// A git command on our own directory.
     fn git<'a>(&self, verb: &'static str) -> Git<'a> {
         Git::new(verb).at(self.own.path())
     }
 
-    /// git on our own directory over the developer's work tree.
+    /// A git command on our own directory with the developer's work tree.
     fn over<'a>(&self, verb: &'static str) -> Git<'a> {
         self.over_tree(verb, &self.root)
     }
@@ -145,20 +145,20 @@ impl Home {
         git
     }
 
-    /// Top of the work tree.
+    /// Root of the work tree.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// What is checked out.
+    /// The commit that is checked out.
     pub fn head(&self) -> &Commit {
         &self.head
     }
 
-    /// Fetches exactly one object by its id, with its history, into our own directory; fsck is on.
+    /// Fetches one object by its id, with its history, into our own directory, with fsck.
     ///
     /// # Errors
-    /// [`GitError::Failed`] with git's words when the forge is away, refuses, or does not have the commit.
+    /// [`GitError::Failed`] with git's message when the forge is unreachable, refuses, or does not have the commit.
     pub async fn fetch(&self, url: &RemoteUrl, auth: Option<&Auth>, commit: &Commit) -> Result<(), GitError> {
         let flags = ["--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-gc", "--end-of-options"];
         let fetch = self.git("fetch").remote(url, auth).timeout(Duration::from_secs(600)).args(flags);
@@ -171,7 +171,7 @@ impl Home {
         }
     }
 
-    /// Whether `old` is `new` or one of its ancestors; `false` also when `old` is not here.
+    /// Whether `old` is `new` or one of its ancestors; `false` also when `old` is missing.
     ///
     /// # Errors
     /// Only when git cannot be run.
@@ -179,15 +179,15 @@ impl Home {
         Ok(self.git("merge-base").args(["--is-ancestor", old.as_str(), new.as_str()]).run().await?.code == 0)
     }
 
-    /// The commit's changes since `base`, on top of what is checked out.
+    /// Merges the commit's changes since `base` with what is checked out.
     ///
     /// # Errors
-    /// [`GitError::Failed`] when the base or something else is missing here.
+    /// [`GitError::Failed`] when the base or another object is missing.
     pub async fn merged(&self, base: &Commit, commit: &Commit) -> Result<Merged, GitError> {
         if *base == self.head {
             return Ok(Merged::Tree(self.tree(commit).await?));
         }
-        // Two commits on one root give a three-way merge whose base is exactly `base`, whatever the histories say.
+        // Two commits with one common root give a three-way merge with exactly `base` as its base, whatever the history is.
         let root = self.bare_commit(&self.tree(base).await?, None).await?;
         let theirs = self.bare_commit(&self.tree(commit).await?, Some(&root)).await?;
         let ours = self.bare_commit(&self.tree(&self.head).await?, Some(&root)).await?;
@@ -207,7 +207,7 @@ impl Home {
     /// The tree of a commit.
     ///
     /// # Errors
-    /// [`GitError::Failed`] when it is not here.
+    /// [`GitError::Failed`] when the commit is missing.
     pub async fn tree(&self, commit: &Commit) -> Result<Tree, GitError> {
         let line = self.git("rev-parse").args(["--verify", &format!("{commit}^{{tree}}")]).line().await?;
         Tree::parse(&line)
@@ -226,10 +226,10 @@ impl Home {
         make.input(Input::Bytes(Vec::new())).line().await
     }
 
-    /// What differs between two trees.
+    /// Differences between two trees.
     ///
     /// # Errors
-    /// [`GitError::TooLarge`] for a tree bomb.
+    /// [`GitError::TooLarge`] if the list is too long.
     pub async fn changes(&self, from: &Tree, to: &Tree) -> Result<Vec<Change>, GitError> {
         let list = self.git("diff-tree").args([
             "-r",
@@ -244,10 +244,10 @@ impl Home {
         parse_changes(&out).map_err(GitError::Io)
     }
 
-    /// Everything in a tree, directories included.
+    /// All entries of a tree, directories included.
     ///
     /// # Errors
-    /// [`GitError::TooLarge`] for a tree bomb.
+    /// [`GitError::TooLarge`] if the list is too long.
     pub async fn entries(&self, tree: &Tree) -> Result<Vec<Entry>, GitError> {
         let list = self.git("ls-tree").args(["-r", "-t", "-z", "--full-tree", tree.as_str()]);
         parse_entries(&list.cap(LISTING).timeout(Duration::from_secs(20)).ok().await?).map_err(GitError::Io)
@@ -265,10 +265,10 @@ impl Home {
         Ok(links.into_iter().map(|e| e.path.clone()).zip(targets).collect())
     }
 
-    /// Makes a new branch in the clone at `commit`, with its objects. The work tree is not touched.
+    /// Creates a branch in the clone at `commit`, with its objects, without changing the work tree.
     ///
     /// # Errors
-    /// [`GitError::Invalid`] when a branch of that name stands elsewhere.
+    /// [`GitError::Invalid`] when a branch of that name is at another commit.
     pub async fn branch(&self, name: &Branch, commit: &Commit) -> Result<(), GitError> {
         let full = name.full();
         let found = Git::new("rev-parse").at(&self.git_dir).args(["--verify", "--quiet", &full]).run().await?;
@@ -298,7 +298,7 @@ impl Home {
     }
 }
 
-/// A path of a tree, as the file system takes it.
+/// A path of a tree for the file system.
 pub fn os_path(path: &[u8]) -> &Path {
     Path::new(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(path))
 }
@@ -314,8 +314,8 @@ fn no_clone(path: &Path, said: &str) -> GitError {
     GitError::Invalid(format!("{} cannot be used: {why}", path.display()))
 }
 
-/// Copies an index together with its own time: a file that was changed in the very moment its entry was written, and kept its
-/// size, is known by that alone (git's "racy" entries), and would be taken for untouched and overwritten.
+/// Copies an index with its modification time. A file changed at the time its entry was written, with equal size, is recognised only by
+/// that time (git's "racy" entries), and would otherwise be taken for unchanged and overwritten.
 fn copy_dated(from: &Path, to: &Path) -> std::io::Result<()> {
     let when = from.metadata()?.modified()?;
     std::fs::copy(from, to)?;

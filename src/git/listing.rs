@@ -1,19 +1,19 @@
-//! git's machine-readable listings, read to the byte.
+//! Parsers of git's machine-readable listings.
 //!
-//! Owns the grammar of `diff-tree --raw -z`, `ls-tree -z` and `cat-file --batch`. Names stay bytes: what is no UTF-8 is for
-//! the policy to refuse. Tests: below.
+//! Owns the grammar of `diff-tree --raw -z`, `ls-tree -z` and `cat-file --batch`. Names stay bytes; the policy refuses those that are no
+//! UTF-8. Tests: below.
 
 /// The mode of a symbolic link.
 pub const LINK: &str = "120000";
 
-/// The mode of another repository's commit.
+/// The mode of a submodule.
 pub const SUBMODULE: &str = "160000";
 const DIRECTORY: &str = "040000";
 
 /// One line of `diff-tree --raw`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
-    /// The file's mode before, as six octal digits; `000000` where it was not there.
+    /// The file's mode before, as six octal digits; `000000` for an added file.
     pub old_mode: String,
     /// The file's mode now, as six octal digits; `000000` for a deletion.
     pub new_mode: String,
@@ -21,17 +21,17 @@ pub struct Change {
     pub id: String,
     /// `A`, `M`, `D` or `T`.
     pub status: char,
-    /// Bytes as they stand in the tree.
+    /// The path's bytes, as in the tree.
     pub path: Vec<u8>,
 }
 
 impl Change {
-    /// Whether the path is no longer there.
+    /// Whether the path was deleted.
     pub fn deleted(&self) -> bool {
         self.status == 'D'
     }
 
-    /// Whether it is about a directory and nothing else: one that becomes a file is listed as both, gone and added.
+    /// Whether it is only about a directory; one that becomes a file is listed twice, as deleted and added.
     pub fn of_directory(&self) -> bool {
         let nothing = |mode: &str| mode == DIRECTORY || mode.bytes().all(|digit| digit == b'0');
         nothing(&self.old_mode) && nothing(&self.new_mode)
@@ -45,7 +45,7 @@ pub struct Entry {
     pub mode: String,
     /// Id of the entry's object: 40 hexadecimal digits.
     pub id: String,
-    /// Bytes as they stand in the tree, relative to its root.
+    /// The path's bytes, relative to the tree's root.
     pub path: Vec<u8>,
 }
 

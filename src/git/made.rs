@@ -1,7 +1,7 @@
-//! Commits of our own making in a bare repository: plain files laid over a commit (or over nothing), or a patch applied to one.
+//! Commits made by the bot in a bare repository: files on top of a commit (or of nothing), or a patch applied to one.
 //!
-//! Owns how such a commit is written. Nothing is checked out: files go in as a stream, a patch is applied to an index that lies
-//! beside the repository and goes away. Must not be given what comes out of a sandbox: these are files of the operator's own disk.
+//! Owns how such a commit is written. Nothing is checked out: files are streamed, a patch is applied to a temporary index. Must not be
+//! given content of a sandbox, only files of the operator's own disk.
 //! Tests: below.
 
 use super::repos::Repos;
@@ -9,26 +9,25 @@ use super::run::{Git, Input};
 use super::{Branch, GitError};
 use domain::Commit;
 
-/// Who such a commit is by, and when: the same files make the same commit.
+/// Author and fixed time, so that the same files give the same commit.
 const WHO: &str = "Caisson <caisson@localhost> 1700000000 +0000";
 
 /// One file of a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlainFile {
-    /// Relative, with `/` between its parts.
+    /// Relative path with `/` between its parts.
     pub path: String,
     /// The file's content.
     pub bytes: Vec<u8>,
-    /// Mode 100755 instead of 100644.
+    /// Whether the mode is 100755 instead of 100644.
     pub executable: bool,
 }
 
 impl Repos {
-    /// Makes a commit of `files` over `onto` (without one: a first commit), as `branch`, and lets HEAD name that branch when it is
-    /// the first.
+    /// Commits `files` on top of `onto` (none: a first commit) as `branch`; HEAD is set to that branch when it is the first.
     ///
     /// # Errors
-    /// [`GitError::Invalid`] for a path that is none, [`GitError::Failed`] when git refuses.
+    /// [`GitError::Invalid`] for an unusable path, [`GitError::Failed`] when git refuses.
     pub async fn commit_files(
         &self,
         key: &str,
@@ -46,7 +45,7 @@ impl Repos {
         Ok(made)
     }
 
-    /// Makes a commit after `onto` that holds `files` and nothing else, as `branch`.
+    /// Commits exactly `files` after `onto`, as `branch`.
     ///
     /// # Errors
     /// As [`Repos::commit_files`].
@@ -61,10 +60,10 @@ impl Repos {
         import(&self.path(key)?, &format!("from {onto}\ndeleteall\n"), files, branch, message).await
     }
 
-    /// Makes a commit of `onto` with a patch applied, as `branch`. The patch must fit exactly.
+    /// Commits `onto` with a patch applied, as `branch`. The patch must apply exactly.
     ///
     /// # Errors
-    /// [`GitError::Failed`] with git's words when it does not fit.
+    /// [`GitError::Failed`] with git's message when it does not apply.
     pub async fn commit_patch(
         &self,
         key: &str,
@@ -92,14 +91,14 @@ impl Repos {
     }
 }
 
-/// The commit that is checked out around a folder; none where it lies in no repository.
+/// The commit checked out in the repository around a directory; none outside of a repository.
 pub fn head_around(folder: &std::path::Path) -> Option<String> {
     let repository = git2::Repository::discover(folder).ok()?;
     let head = repository.head().ok()?.peel_to_commit().ok()?;
     Some(head.id().to_string())
 }
 
-/// `begin` says what lies below the files, in the stream's grammar.
+/// Runs `git fast-import`; `begin` is the part of the stream before the files.
 async fn import(
     dir: &std::path::Path,
     begin: &str,
@@ -127,7 +126,7 @@ fn parsed(text: &str) -> Result<Commit, GitError> {
     Commit::parse(text).map_err(|_| GitError::Invalid(format!("git named no commit: {text:?}")))
 }
 
-/// The stream's grammar needs plain paths, and no path may lead out of a tree or into git's own directory.
+/// Checks a path for the stream's grammar, and that it stays in the tree and outside of git's own directory.
 fn checked(path: &str) -> Result<(), GitError> {
     let plain = !path.is_empty() && !path.starts_with('"') && !path.chars().any(char::is_control);
     let part = |part: &str| !part.is_empty() && part != "." && part != ".." && !part.eq_ignore_ascii_case(".git");

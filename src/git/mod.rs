@@ -1,11 +1,11 @@
 //! The only module that runs git.
 //!
-//! Owns: how git is started (`run.rs`: pinned environment, no hooks, no prompts, one transport at a time, time-outs, caps,
-//! killed as a group; `spawn.rs`: dies with the bot), the names it is given (`name.rs`), and the bot's bare repositories
-//! (`repos.rs`, `pack.rs`, `diff.rs`, `forget.rs`, `made.rs`; read in this process with libgit2, `read.rs`, `reach.rs`). A credential reaches git only through its environment, scoped to one URL.
-//! Must not: parse what comes from a sandbox before a quarantine container has checked it (`sandbox/quarantine.rs` does
-//! that and hands a checked pack to [`Repos::import`]); check anything out on the host; know forges or tasks.
-//! Whatever writes, speaks to a remote or checks foreign objects is git's command line: docs/decisions/0004.
+//! Owns how git is started (`run.rs`: fixed environment, no hooks, no prompts, one transport at a time, time-outs, limits, killed as a
+//! group; `spawn.rs`: ends with the bot), the names it is given (`name.rs`), and the bot's bare repositories (`repos.rs`, `pack.rs`,
+//! `diff.rs`, `forget.rs`, `made.rs`; read in this process with libgit2, `read.rs`, `reach.rs`). A credential reaches git only through its
+//! environment, limited to one URL. Must not parse what comes from a sandbox before a quarantine container has checked it
+//! (`sandbox/capture` does that and passes a checked pack to [`Repos::import`]), check anything out on the host, or know forges or tasks.
+//! Writing, remotes and checks of untrusted objects use git's command line: docs/decisions/0004.
 //! Tests: beside each file, and `tests/trees.rs`.
 
 mod copy;
@@ -38,46 +38,45 @@ pub(crate) use read::commit_id;
 pub use repos::{PushSpec, Pushed, Repos, checkpoint_ref};
 pub use secrets::{Leak, Leaks};
 
-/// What went wrong with git, for a person to read.
+/// An error of git, with a message for a person.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GitError {
     /// No program `git` was found.
     #[error("git is not installed: install the package `git` (2.38 or newer) and try again")]
     Missing,
-    /// A name, path or repository that git is not given, or that stands otherwise than it must; the sentence says
-    /// which.
+    /// A name, path or repository that git must not be given or is in the wrong state; the sentence says which.
     #[error("{0}")]
     Invalid(String),
-    /// `git <verb>` took longer than `seconds`, and was killed.
+    /// `git <verb>` took longer than `seconds` and was killed.
     #[error("git {verb} did not end within {seconds} s and was stopped")]
     TimedOut {
         /// git's subcommand.
         verb: &'static str,
-        /// The time that it had.
+        /// Its time limit in seconds.
         seconds: u64,
     },
-    /// More than `cap` bytes came, or would have come, from git.
+    /// Git's output was, or would have been, more than `cap` bytes.
     #[error("git {verb} gave more than {cap} bytes and was stopped")]
     TooLarge {
         /// git's subcommand.
         verb: &'static str,
-        /// The most bytes that were allowed.
+        /// The limit in bytes.
         cap: u64,
     },
-    /// `said` is the end of git's stderr: text from outside, escape before showing.
+    /// Git ended with an error.
     #[error("git {verb} failed (exit code {code}): {stderr}")]
     Failed {
         /// git's subcommand.
         verb: &'static str,
         /// Its exit code; 128 + n after signal n.
         code: i32,
-        /// The end of git's stderr. Foreign.
+        /// The end of git's stderr. Untrusted.
         stderr: String,
     },
-    /// The object or ref is not there.
+    /// The object or ref does not exist.
     #[error("{0}")]
     NotFound(String),
-    /// Files or pipes failed, or git's answer could not be read.
+    /// Files or pipes failed, or git's output could not be parsed.
     #[error("{0}")]
     Io(String),
 }

@@ -1,6 +1,6 @@
-//! What git is given by name: branches, object ids, addresses, credentials. Each is checked once, here.
+//! Names for git: branches, object ids, addresses, credentials; each is validated here.
 //!
-//! Owns the grammar; nothing else in the program puts a name on git's command line. Tests: below.
+//! Owns their grammar; no other code puts a name on git's command line. Tests: below.
 
 use std::fmt;
 
@@ -10,14 +10,14 @@ use url::{Host, Url};
 
 use super::GitError;
 
-/// A branch's short name (`agent/7-fix`), valid by git's own rules and stricter: it never starts with `-`, holds no
-/// control or hidden character, and is no pseudo ref.
+/// A branch's short name (`agent/7-fix`), valid by git's rules and stricter: it never starts with `-`, has no control or invisible
+/// character, and is no pseudo ref.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Branch(String);
 
 impl Branch {
     /// # Errors
-    /// Says which rule the name breaks.
+    /// Which rule the name breaks.
     pub fn parse(name: &str) -> Result<Self, GitError> {
         let wrong = |why: &str| Err(GitError::Invalid(format!("{name:?} is no usable branch name: {why}")));
         if name.is_empty() || name.len() > 200 {
@@ -77,7 +77,7 @@ impl Tree {
     }
 }
 
-/// Where a repository lies: `https://`, `http://`, `ssh://`, `user@host:path`, or a path on this machine.
+/// Address of a repository: `https://`, `http://`, `ssh://`, `user@host:path`, or a path on this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RemoteUrl {
     text: String,
@@ -86,7 +86,7 @@ pub struct RemoteUrl {
 
 impl RemoteUrl {
     /// # Errors
-    /// An unknown transport (`ext::`, `git://`, …), a password in the address, or a name that reads as an option.
+    /// An unknown transport (`ext::`, `git://`, …), a password in the address, or a name that looks like an option.
     pub fn parse(text: &str) -> Result<Self, GitError> {
         let wrong = |why: &str| GitError::Invalid(format!("{} is no usable git address: {why}", masked(text)));
         if text.is_empty() || text.starts_with('-') || text.chars().any(|c| c.is_control()) {
@@ -125,13 +125,13 @@ impl RemoteUrl {
             .then(|| Self { text: text.to_owned(), protocol: "ssh" })
     }
 
-    /// The address as it was given.
+    /// The address as given.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// Whether it is surely on this machine or beside it: a path, a loopback address, a name without a dot (as services of a
-    /// composition have).
+    /// Whether it is certainly on this machine or nearby: a path, a loopback address, or a name without a dot (as of services of a
+    /// composition).
     pub(super) fn is_near(&self) -> bool {
         match Url::parse(&self.text).as_ref().ok().and_then(Url::host) {
             Some(Host::Ipv4(ip)) => ip.is_loopback(),
@@ -141,13 +141,13 @@ impl RemoteUrl {
         }
     }
 
-    /// The one transport that may be used for it, by git's name.
+    /// Git's name of the one transport that may be used for it.
     pub(super) fn protocol(&self) -> &'static str {
         self.protocol
     }
 }
 
-/// An address without what may be a password in it.
+/// An address without a possible password.
 fn masked(text: &str) -> String {
     match (text.split_once("://"), text.rfind('@')) {
         (Some((scheme, rest)), Some(at)) if at > scheme.len() => {
@@ -157,7 +157,7 @@ fn masked(text: &str) -> String {
     }
 }
 
-/// A credential for HTTP. Never shown; it reaches git through its environment only.
+/// A credential for HTTP, never shown; git gets it only through its environment.
 #[derive(Clone)]
 pub struct Auth(String);
 
@@ -167,7 +167,7 @@ impl Auth {
         Self(STANDARD.encode(format!("{user}:{token}")))
     }
 
-    /// The whole header line. For `http.<url>.extraHeader` only.
+    /// The whole header line, only for `http.<url>.extraHeader`.
     pub(super) fn header(&self) -> String {
         format!("Authorization: Basic {}", self.0)
     }

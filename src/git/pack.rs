@@ -1,7 +1,7 @@
-//! Packs in and out of the bot's repositories.
+//! Packs for and from the bot's repositories.
 //!
-//! Owns: the pack a sandbox gets (nothing but what the base commit reaches, cut at a depth, less what a mirror it can read holds
-//! already), and the strict import of a pack that a quarantine container has checked. Tests: `tests/trees.rs`.
+//! Owns the pack for a sandbox (only what the base commit reaches, cut at a depth, without what the sandbox's mirror has), and the strict
+//! import of a pack that a quarantine container has checked. Tests: `tests/trees.rs`.
 
 use std::time::Duration;
 
@@ -13,21 +13,21 @@ use super::reach::PackContent;
 use super::run::{Git, Input};
 use super::{GitError, Repos};
 
-/// What a store holds already: everything that `head` reaches down to `shallow`, whose parents it lacks.
+/// Content of an object store: everything that `head` reaches down to `shallow`, whose parents are missing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PackBase {
-    /// The newest commit of what is held.
+    /// The newest commit in the store.
     pub head: Commit,
-    /// The commits that are held without their parents; none = the whole history is held.
+    /// Commits in the store without their parents; empty = the whole history.
     pub shallow: Vec<Commit>,
 }
 
-/// A pack in an unnamed temporary file, and the commits in it whose parents it leaves out.
+/// A pack in an unnamed temporary file, and the commits in it whose parents are left out.
 pub struct PackFile {
     file: tokio::fs::File,
-    /// To be written into the receiving repository's `shallow` file, one a line; with those of the store it comes on top of.
+    /// Lines for the receiving repository's `shallow` file, including those of the store below.
     pub shallow: Vec<Commit>,
-    /// 0 = there is nothing to send.
+    /// Size in bytes; 0 = there is nothing to send.
     pub bytes: u64,
 }
 
@@ -47,12 +47,12 @@ impl PackFile {
     }
 }
 
-/// What an import may cost.
+/// Limits of an import.
 #[derive(Debug, Clone, Copy)]
 pub struct PackLimits {
-    /// Largest pack that is taken, in bytes.
+    /// Largest accepted pack, in bytes.
     pub pack_bytes: u64,
-    /// How long git may take, and how much processor time it may use in it.
+    /// Time limit, also of git's processor time.
     pub time: Duration,
 }
 
@@ -63,11 +63,11 @@ impl Default for PackLimits {
 }
 
 impl Repos {
-    /// Everything that `commits` reach, `depth` commits deep (1 = the commits themselves), and nothing else; of that, what `held`
-    /// lacks. On top of a store the pack is thin: it is unpacked where that store is an alternate.
+    /// Everything that `commits` reach, `depth` commits deep (1 = only the commits), without what `held` has. With a store the pack is
+    /// thin, and is unpacked where that store is an alternate.
     ///
     /// # Errors
-    /// [`GitError::NotFound`] for a commit that is not there, [`GitError::TooLarge`] past `cap` bytes.
+    /// [`GitError::NotFound`] for a missing commit, [`GitError::TooLarge`] above `cap` bytes.
     pub async fn pack(
         &self,
         key: &str,
@@ -105,10 +105,10 @@ impl Repos {
         Ok(PackFile { file, shallow, bytes })
     }
 
-    /// What `commit` reaches and `parent` does not, as a pack that is whole by itself; none above `cap` bytes.
+    /// What `commit` reaches and `parent` does not, as a self-contained pack; none above `cap` bytes.
     ///
     /// # Errors
-    /// [`GitError::Failed`] when one of them is not there.
+    /// [`GitError::Failed`] when one of them is missing.
     pub async fn increment(
         &self,
         key: &str,
@@ -125,11 +125,11 @@ impl Repos {
         }
     }
 
-    /// Takes a checked pack in: strict, within limits. Objects only, of which [`Repos::complete`] says whether they are all; refs
-    /// are set by [`Repos::keep`].
+    /// Imports a checked pack, strictly and within limits. Imports only objects: [`Repos::complete`] checks that none is missing,
+    /// [`Repos::keep`] sets refs.
     ///
     /// # Errors
-    /// [`GitError::Failed`] when git finds a broken object, time-out and size as everywhere.
+    /// [`GitError::Failed`] when git finds a broken object, and errors of time and size.
     pub async fn import(
         &self,
         key: &str,
@@ -144,7 +144,7 @@ impl Repos {
     }
 }
 
-/// An unnamed temporary file: gone with its last handle, also after a crash.
+/// An unnamed temporary file, deleted with its last handle, even after a crash.
 pub(crate) fn temporary() -> Result<tokio::fs::File, GitError> {
     let file = tempfile::tempfile().map_err(|e| GitError::io("no temporary file can be made", &e))?;
     Ok(tokio::fs::File::from_std(file))

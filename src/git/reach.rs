@@ -1,6 +1,6 @@
-//! What commits reach: how much of it a pack holds, where it is cut, and what a store has of it already.
+//! Walks over what commits reach: the content of a pack, where it is cut, and what a store already has.
 //!
-//! Owns these walks; the objects are in the bot's own repositories, read as in `read.rs`. Must not write. Tests: `tests/trees/mirror.rs`.
+//! Owns these walks; objects are read from the bot's own repositories as in `read.rs`. Must not write. Tests: `tests/trees/mirror.rs`.
 
 use std::collections::{BTreeSet, HashSet, VecDeque};
 
@@ -11,7 +11,7 @@ use super::read::{commit, oid};
 use super::{GitError, PackBase, Repos};
 
 impl Repos {
-    /// What a pack of these commits holds, `depth` deep and less what `held` has.
+    /// The content of a pack of these commits, `depth` deep and without what `held` has.
     pub(super) async fn pack_content(
         &self,
         key: &str,
@@ -24,10 +24,10 @@ impl Repos {
         self.read(key, move |repo| pack_content(repo, tips, depth.max(1), pack_base.as_ref())).await
     }
 
-    /// Ids of all objects that a commit reaches, its history included.
+    /// Ids of all objects that a commit reaches, including its history.
     ///
     /// # Errors
-    /// When one of them is missing.
+    /// When an object is missing.
     pub async fn reached(&self, key: &str, commit: &Commit) -> Result<BTreeSet<String>, GitError> {
         let id = oid(commit)?;
         self.read(key, move |repo| reached(repo, id)).await
@@ -48,7 +48,7 @@ fn reached(repo: &Repository, commit: Oid) -> Result<BTreeSet<String>, GitError>
             }
             Some(ObjectType::Tree) => {
                 let tree = repo.find_tree(id)?;
-                // A submodule's commit is no object of this repository.
+                // A submodule's commit is not in this repository.
                 let own = tree.iter().filter(|entry| entry.kind() != Some(ObjectType::Commit));
                 waiting.extend(own.map(|entry| (entry.id(), entry.kind())));
             }
@@ -58,17 +58,17 @@ fn reached(repo: &Repository, commit: Oid) -> Result<BTreeSet<String>, GitError>
     Ok(all)
 }
 
-/// What goes into a pack.
+/// Content of a pack.
 pub(super) struct PackContent {
-    /// Those that are lacking.
+    /// Commits that are missing in the store.
     pub commits: Vec<Commit>,
-    /// Where it is cut: commits that are `depth` deep, have parents, and are not held.
+    /// Where it is cut: commits at the depth that have parents and are not in the store.
     pub shallow: Vec<Commit>,
-    /// Trees of held commits that are near: what they share with it is not sent again.
+    /// Trees of nearby commits in the store, whose content is not sent again.
     pub near: Vec<Oid>,
 }
 
-/// How many commits are looked at for one that is held.
+/// The most commits examined to find one in the store.
 const NEARBY: usize = 10_000;
 
 fn pack_content(
@@ -97,7 +97,7 @@ fn pack_content(
     Ok(PackContent { commits, shallow: cut(repo, lacking, depth, &has)?, near })
 }
 
-/// Every commit that is held.
+/// Every commit in the store.
 fn closure(repo: &Repository, pack_base: &PackBase) -> Result<HashSet<Oid>, GitError> {
     let ends: HashSet<Oid> = pack_base.shallow.iter().map(oid).collect::<Result<_, _>>()?;
     let (mut all, mut waiting) = (HashSet::new(), vec![oid(&pack_base.head)?]);

@@ -1,9 +1,9 @@
 #![allow(unsafe_code)] // libgit2's settings are global to the process: they are made once, before anything else of it runs.
-//! Looking into the bot's own repositories, in this process, with libgit2.
+//! Reads the bot's own repositories in this process, with libgit2.
 //!
-//! Owns every read of refs, commits, trees and blobs. What lies there has been checked before: by git itself on its way in
-//! (`fetch.fsckObjects`, `index-pack --fsck-objects`), and in quarantine when an agent made it. Must not write, speak to a remote, or
-//! read what has not been checked. Nobody's configuration but the repository's own is read. Tests: `tests/trees.rs`.
+//! Owns every read of refs, commits, trees and blobs. The objects were checked before: by git itself when they were fetched or imported
+//! (`fetch.fsckObjects`, `index-pack --fsck-objects`), and in quarantine if an agent made them. Must not write, use remotes, or read
+//! unchecked objects. Only the repository's own configuration is read. Tests: `tests/trees.rs`.
 
 use std::path::{Path, PathBuf};
 use std::sync::Once;
@@ -14,10 +14,10 @@ use git2::{ConfigLevel, Delta, DiffDelta, ErrorCode, ObjectType, Oid, Repository
 use super::listing::Change;
 use super::{GitError, Repos};
 
-/// Regular files, as trees spell their modes.
+/// Modes of regular files.
 const FILES: [i32; 2] = [0o100_644, 0o100_755];
 const DIRECTORY: i32 = 0o040_000;
-/// A commit's text, in bytes.
+/// The most bytes of a commit's text.
 const COMMIT_CAP: usize = 64 << 10;
 
 impl From<git2::Error> for GitError {
@@ -29,12 +29,12 @@ impl From<git2::Error> for GitError {
     }
 }
 
-/// No configuration of a user or of the machine, and no question who owns a directory that we name ourselves.
+/// Disables configuration of the user and the machine, and the check of a directory's owner, because we name directories ourselves.
 fn settle() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         let levels = [ConfigLevel::ProgramData, ConfigLevel::System, ConfigLevel::XDG, ConfigLevel::Global];
-        // SAFETY: `call_once` lets no second thread in, and every use of libgit2 in this program comes through here first.
+        // SAFETY: `call_once` runs once, and every use of libgit2 in this program calls this function first.
         let set = unsafe {
             let paths: Result<(), git2::Error> =
                 levels.into_iter().try_for_each(|level| git2::opts::set_search_path(level, "/nonexistent"));
@@ -50,7 +50,7 @@ pub(super) fn oid(commit: &Commit) -> Result<Oid, GitError> {
     Oid::from_str(commit.as_str()).map_err(GitError::from)
 }
 
-/// The id that a commit of this text has.
+/// The id of a commit with this text.
 pub(crate) fn commit_id(text: &str) -> Result<Commit, GitError> {
     commit(Oid::hash_object(ObjectType::Commit, text.as_bytes())?)
 }
@@ -83,7 +83,7 @@ impl Repos {
         if !self.path(key)?.join("HEAD").is_file() { Ok(None) } else { self.read(key, look).await }
     }
 
-    /// Whether the commit is there.
+    /// Whether the commit exists.
     ///
     /// # Errors
     /// Only when the repository cannot be read.
@@ -99,10 +99,10 @@ impl Repos {
         Err(GitError::NotFound(format!("the repository {key} has no commit {commit}; fetch it first")))
     }
 
-    /// The commit's own text (headers, empty line, message), at most 64 KiB.
+    /// The commit's text (headers, empty line, message), at most 64 KiB.
     ///
     /// # Errors
-    /// [`GitError::NotFound`] when it is not there.
+    /// [`GitError::NotFound`] when it does not exist.
     pub async fn commit_text(&self, key: &str, commit: &Commit) -> Result<String, GitError> {
         let id = oid(commit)?;
         let look = move |repo: &Repository| {
@@ -117,10 +117,10 @@ impl Repos {
         self.read(key, look).await
     }
 
-    /// A regular file at a commit; `None` when there is none (or it is a directory, link or submodule).
+    /// A regular file of a commit; `None` when it does not exist or is a directory, link or submodule.
     ///
     /// # Errors
-    /// [`GitError::TooLarge`] past `cap` bytes.
+    /// [`GitError::TooLarge`] above `cap` bytes.
     pub async fn show(&self, key: &str, commit: &Commit, path: &str, cap: u64) -> Result<Option<Vec<u8>>, GitError> {
         let (id, path) = (oid(commit)?, PathBuf::from(path));
         let look = move |repo: &Repository| {
@@ -139,16 +139,16 @@ impl Repos {
         self.read(key, look).await
     }
 
-    /// Names of all files at a commit, at most `cap` bytes of them.
+    /// Names of all files of a commit, at most `cap` bytes.
     ///
     /// # Errors
-    /// [`GitError::TooLarge`] past the cap.
+    /// [`GitError::TooLarge`] above the limit.
     pub async fn files(&self, key: &str, commit: &Commit, cap: u64) -> Result<Vec<String>, GitError> {
         let id = oid(commit)?;
         self.read(key, move |repo| names(repo, id, cap)).await
     }
 
-    /// Names at the root of a commit, of files and directories.
+    /// Names of files and directories at the root of a commit.
     ///
     /// # Errors
     /// When the commit is missing.
@@ -161,7 +161,7 @@ impl Repos {
         self.read(key, look).await
     }
 
-    /// What differs between two commits of ours, without renames.
+    /// Differences between two commits, without detection of renames.
     ///
     /// # Errors
     /// When one of them is missing.
@@ -177,10 +177,10 @@ impl Repos {
         self.read(key, look).await
     }
 
-    /// Whether all of `new` is there that `old`, which is whole, does not have.
+    /// Checks that all objects of `new` exist, given that those of `old` do.
     ///
     /// # Errors
-    /// [`GitError::Invalid`] names a path whose object is missing; a directory that is missing is [`GitError::NotFound`].
+    /// [`GitError::Invalid`] names a path with a missing object; a missing directory is [`GitError::NotFound`].
     pub async fn complete(&self, key: &str, old: &Commit, new: &Commit) -> Result<(), GitError> {
         let (old, new) = (oid(old)?, oid(new)?);
         let look = move |repo: &Repository| {
@@ -202,7 +202,7 @@ impl Repos {
         self.read(key, move |repo| Ok(old == new || repo.graph_descendant_of(new, old)?)).await
     }
 
-    /// How much the repository takes on disk, in bytes: never less than a pack of it.
+    /// Size of the repository on disk in bytes, at least that of a pack of it.
     ///
     /// # Errors
     /// When its directory cannot be read.
@@ -229,7 +229,7 @@ fn open(dir: &Path) -> Result<Repository, GitError> {
     Ok(Repository::open_bare(dir)?)
 }
 
-/// Where `new` names a file that is not there, of what `old` does not have under the same name.
+/// A path in `new` whose object is missing, among those that differ from `old`.
 fn missing(repo: &Repository, old: Oid, new: Oid) -> Result<Option<String>, GitError> {
     let odb = repo.odb()?;
     let mut waiting = vec![(String::new(), Some(old), new)];

@@ -1,7 +1,7 @@
-//! The bot's own bare repositories, one for each project.
+//! The bot's own bare repositories, one per project.
 //!
-//! Owns their place in the state directory, fetch and push, and the refs under `refs/caisson/`; they are read in `read.rs`. Fetched branches lie under
-//! `refs/remotes/origin/`, so that nothing fetched ever moves a ref of ours. Tests: `tests/trees.rs`.
+//! Owns their directories, fetch and push, and the refs under `refs/caisson/`; `read.rs` reads them. Fetched branches are below
+//! `refs/remotes/origin/`, so that fetching never changes a ref of the bot. Tests: `tests/trees.rs`.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,11 +19,11 @@ pub(super) const TRANSFER: Duration = Duration::from_secs(600);
 #[derive(Debug, Clone)]
 pub struct Repos {
     dir: PathBuf,
-    /// Held while a repository is made: tasks of it may come at once.
+    /// Locked while a repository is created, because several tasks may need it at once.
     making: Arc<tokio::sync::Mutex<()>>,
 }
 
-/// One push of one commit to one branch.
+/// A push of one commit to one branch.
 #[derive(Debug)]
 pub struct PushSpec<'a> {
     /// The repository that is pushed to.
@@ -32,37 +32,37 @@ pub struct PushSpec<'a> {
     pub auth: Option<&'a Auth>,
     /// The branch that is pushed to.
     pub branch: &'a Branch,
-    /// The commit that the branch is to stand at.
+    /// The commit that the branch is set to.
     pub new: &'a Commit,
-    /// Where the branch must stand for the push to happen; `None` = it must not exist.
+    /// Commit where the branch must be before the push; `None` = it must not exist.
     pub expected_old: Option<&'a Commit>,
 }
 
-/// How a push ended.
+/// Result of a push.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Pushed {
-    /// It stands there; perhaps since an earlier try.
+    /// The branch is at the commit, from this or an earlier try.
     Done,
-    /// Somebody else moved or deleted the branch; `found` is where it stands now.
+    /// Somebody else moved or deleted the branch.
     Moved {
-        /// Where the branch stands now; none = it was deleted.
+        /// Present commit of the branch; none = it was deleted.
         found: Option<Commit>,
     },
 }
 
-/// `refs/caisson/<task>/<n>`: the commit of a task's n-th checkpoint, kept whatever the forge forgets; 0 is its base.
+/// `refs/caisson/<task>/<n>`: the commit of a task's n-th checkpoint, kept whatever the forge deletes; 0 is its base.
 pub fn checkpoint_ref(task: i64, n: u32) -> String {
     format!("refs/caisson/{task}/{n}")
 }
 
 impl Repos {
-    /// `dir` is made when the first repository is.
+    /// `dir` is created with the first repository.
     pub fn new(dir: impl Into<PathBuf>) -> Self {
         Self { dir: dir.into(), making: Arc::default() }
     }
 
-    /// Removes the lock files that git processes left when they were killed. Only for whoever holds the state directory's lock,
-    /// before any git runs: a lock is then nobody's. Says how many there were.
+    /// Removes the lock files of killed git processes and gives their number. Only for the holder of the state directory's lock, before git
+    /// runs, so that no lock is in use.
     ///
     /// # Errors
     /// When the directory cannot be read or a lock not removed.
@@ -85,10 +85,10 @@ impl Repos {
         Ok(found)
     }
 
-    /// Where the repository `key` lies.
+    /// Directory of the repository `key`.
     ///
     /// # Errors
-    /// A key is 1 to 64 characters of `[a-z0-9._-]` and starts with a letter or digit.
+    /// When the key is not 1 to 64 characters of `[a-z0-9._-]` that start with a letter or digit.
     pub fn path(&self, key: &str) -> Result<PathBuf, GitError> {
         let inner = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b"._-".contains(&b);
         let first = key.bytes().next().is_some_and(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
@@ -98,17 +98,17 @@ impl Repos {
         Err(GitError::Invalid(format!("{key:?} is no repository key: use 1 to 64 of a-z, 0-9, `.`, `_`, `-`")))
     }
 
-    /// Makes commits and refs from a stream as `git fast-import` reads it: a repository for a test or a self-test.
+    /// Makes commits and refs from a stream for `git fast-import`, for a test or self-test.
     ///
     /// # Errors
-    /// [`GitError::Failed`] when git does not understand it.
+    /// [`GitError::Failed`] when git cannot parse it.
     pub async fn fast_import(&self, key: &str, stream: String) -> Result<(), GitError> {
         let dir = self.ensure(key).await?;
         let import = Git::new("fast-import").at(&dir).args(["--quiet", "--date-format=raw"]);
         import.input(Input::Bytes(stream.into_bytes())).ok().await.map(drop)
     }
 
-    /// Makes the repository if it is not there.
+    /// Creates the repository if it does not exist.
     ///
     /// # Errors
     /// [`GitError::Io`] or [`GitError::Failed`] when the directory cannot be written.
@@ -117,7 +117,7 @@ impl Repos {
         let _one = self.making.lock().await;
         if !path.join("HEAD").is_file() {
             private_dir(&self.dir)?;
-            // Made beside its place and moved there whole: a process that dies half-way leaves no half repository.
+            // Created in a temporary directory and renamed, so that a crash leaves no incomplete repository.
             let making = tempfile::Builder::new()
                 .prefix("making-")
                 .tempdir_in(&self.dir)
@@ -134,15 +134,15 @@ impl Repos {
     /// Fetches all branches of `url` to `refs/remotes/origin/`, checked by fsck, without tags or submodules.
     ///
     /// # Errors
-    /// [`GitError::Failed`] with git's words when the forge refuses or is away (see [`GitError::meaning`]).
+    /// [`GitError::Failed`] with git's message when the forge refuses or is unreachable (see [`GitError::meaning`]).
     pub async fn fetch(&self, key: &str, url: &RemoteUrl, auth: Option<&Auth>) -> Result<(), GitError> {
         self.fetch_refs(key, url, auth, "+refs/heads/*:refs/remotes/origin/*").await
     }
 
-    /// Fetches one exact commit, whatever points to it, and keeps it under `refs/caisson/seen/<commit>`.
+    /// Fetches one commit by id, and keeps it under `refs/caisson/seen/<commit>`.
     ///
     /// # Errors
-    /// As [`Repos::fetch`]; a server that does not have it says "not our ref".
+    /// As [`Repos::fetch`]; a server without it answers "not our ref".
     pub async fn fetch_commit(
         &self,
         key: &str,
@@ -161,11 +161,11 @@ impl Repos {
         Ok(())
     }
 
-    /// Pushes with an explicit lease: the branch moves from exactly `expected_old` or not at all.
-    /// Repeatable: git sees that a push has arrived already before it looks at the lease.
+    /// Pushes with an explicit lease: the branch moves from exactly `expected_old` or not at all. Repeatable, because git notices a push
+    /// that has already arrived before it checks the lease.
     ///
     /// # Errors
-    /// [`GitError::Failed`] when the forge refuses for another reason (rights, protection) or is away.
+    /// [`GitError::Failed`] when the forge refuses for another reason (rights, protection) or is unreachable.
     pub async fn push(&self, key: &str, spec: PushSpec<'_>) -> Result<Pushed, GitError> {
         let dir = self.path(key)?;
         self.require(key, spec.new).await?;
@@ -173,14 +173,14 @@ impl Repos {
         let old = spec.expected_old.map(Commit::as_str).unwrap_or_default();
         let push = Git::new("push").at(&dir).remote(spec.url, spec.auth).timeout(TRANSFER);
         let push = push.args(["--quiet", "--no-verify", "--no-follow-tags", "--recurse-submodules=no"]);
-        // Over no distance, sending files whole takes less than working out differences, and than putting them together again.
+        // To a nearby repository, sending whole files is faster than computing and applying deltas.
         let push = if spec.url.is_near() { push.arg("--no-thin").config("pack.window", "0") } else { push };
         let push = push.arg(format!("--force-with-lease={full}:{old}")).arg("--end-of-options");
         let done = push.arg(spec.url.as_str()).arg(format!("{}:{full}", spec.new)).run().await?;
         if done.code == 0 {
             return Ok(Pushed::Done);
         }
-        // What stands there decides what a refusal means.
+        // The branch's present commit decides what a refusal means.
         let now = self.remote_branch(spec.url, spec.auth, spec.branch).await?;
         match now {
             Some(at) if at == *spec.new => Ok(Pushed::Done),
@@ -189,10 +189,10 @@ impl Repos {
         }
     }
 
-    /// Where the branch stands at `url`, asked by git itself.
+    /// The branch's present commit at `url`, asked by git.
     ///
     /// # Errors
-    /// [`GitError::Failed`] when the other side is away or refuses.
+    /// [`GitError::Failed`] when the other side is unreachable or refuses.
     pub async fn remote_branch(
         &self,
         url: &RemoteUrl,
@@ -210,7 +210,7 @@ impl Repos {
     /// The commit of a fetched branch (`refs/remotes/origin/<branch>`).
     ///
     /// # Errors
-    /// [`GitError::NotFound`] when the branch was not there at the last fetch.
+    /// [`GitError::NotFound`] when the branch did not exist at the last fetch.
     pub async fn resolve(&self, key: &str, branch: &Branch) -> Result<Commit, GitError> {
         let name = format!("refs/remotes/origin/{branch}");
         let found = self.read_ref(key, &name).await?;
@@ -225,10 +225,10 @@ impl Repos {
         self.read_ref(key, &checkpoint_ref(task, n)).await
     }
 
-    /// Points `refs/caisson/<task>/<n>` to a commit; setting it to the same again is fine, moving it is refused.
+    /// Points `refs/caisson/<task>/<n>` to a commit; repeating is fine, moving it is refused.
     ///
     /// # Errors
-    /// [`GitError::Invalid`] when the ref stands elsewhere.
+    /// [`GitError::Invalid`] when the ref is at another commit.
     pub async fn keep(&self, key: &str, task: i64, n: u32, commit: &Commit) -> Result<(), GitError> {
         let name = checkpoint_ref(task, n);
         match self.read_ref(key, &name).await? {
@@ -243,11 +243,11 @@ impl Repos {
         self.write_ref(key, format!("create {name} {commit}\n")).await
     }
 
-    /// Points `refs/caisson/<task>/0` to the commit a task begins from. It may move: until that is in the task's log, a repeated
-    /// try may find its branch elsewhere.
+    /// Points `refs/caisson/<task>/0` to a task's base. It may move, because until the base is in the task's log a repeated try may find
+    /// the branch at another commit.
     ///
     /// # Errors
-    /// [`GitError::Failed`] when the commit is not there.
+    /// [`GitError::Failed`] when the commit is missing.
     pub async fn keep_base(&self, key: &str, task: i64, base: &Commit) -> Result<(), GitError> {
         let name = checkpoint_ref(task, 0);
         if self.read_ref(key, &name).await?.as_ref() == Some(base) {
@@ -256,10 +256,10 @@ impl Repos {
         self.write_ref(key, format!("update {name} {base}\n")).await
     }
 
-    /// Points `refs/caisson/<task>/brought` to a commit that came from another host: nothing else here refers to it yet.
+    /// Points `refs/caisson/<task>/brought` to a commit from another host, which nothing else here refers to yet.
     ///
     /// # Errors
-    /// [`GitError::Failed`] when the commit is not there.
+    /// [`GitError::Failed`] when the commit is missing.
     pub async fn keep_brought(&self, key: &str, task: i64, commit: &Commit) -> Result<(), GitError> {
         self.write_ref(key, format!("update refs/caisson/{task}/brought {commit}\n")).await
     }
@@ -270,7 +270,7 @@ impl Repos {
     }
 }
 
-/// Makes a directory (and its parents) that only this user can enter.
+/// Creates a directory (and its parents) that only this user can enter.
 fn private_dir(path: &std::path::Path) -> Result<(), GitError> {
     use std::os::unix::fs::DirBuilderExt;
     let mut builder = std::fs::DirBuilder::new();

@@ -1,6 +1,6 @@
-//! One invocation of git: pinned environment, time-out, capped output, the whole process group killed on the way out.
+//! One invocation of git: fixed environment, time-out, limited output, and the whole process group killed at its end.
 //!
-//! Owns: every environment variable and configuration value git sees. Must not know what a repository is for.
+//! Owns every environment variable and configuration value of git. Must not know what a repository is for.
 //! Tests: at the end of this file.
 
 use std::ffi::OsString;
@@ -15,7 +15,7 @@ use tokio::process::{Child, ChildStdin, Command};
 
 use super::{Auth, GitError, RemoteUrl, spawn};
 
-/// Configuration that holds for every call, whatever a repository's own file says (the command scope wins).
+/// Configuration for every call, which overrides the repository's own (command scope).
 const PINS: &[(&str, &str)] = &[
     ("core.hooksPath", "/dev/null"),
     ("core.fsmonitor", "false"),
@@ -41,14 +41,14 @@ const PINS: &[(&str, &str)] = &[
     ("log.showSignature", "false"),
 ];
 
-/// Variables of our own environment that git may see: where its parts lie and which authorities sign a forge.
+/// Variables of our environment that git may see: locations of its parts, and certificates of forges.
 const INHERITED: &[&str] = &["PATH", "TMPDIR", "SSL_CERT_FILE", "SSL_CERT_DIR", "GIT_SSL_CAINFO"];
 
-/// What git says on stdout is cut off (an error) after this many bytes unless a call sets another cap.
+/// Default limit of stdout in bytes; more is an error.
 const DEFAULT_CAP: u64 = 4 << 20;
 const STDERR_CAP: usize = 16 << 10;
 
-/// What git reads on stdin.
+/// Input of git's stdin.
 #[derive(Default)]
 pub(crate) enum Input<'a> {
     #[default]
@@ -57,7 +57,7 @@ pub(crate) enum Input<'a> {
     Stream(&'a mut (dyn AsyncRead + Send + Unpin)),
 }
 
-/// The end of one invocation.
+/// Result of one invocation.
 pub(crate) struct Output {
     /// Exit code; 128 + n for a signal.
     pub code: i32,
@@ -66,7 +66,7 @@ pub(crate) struct Output {
     pub stderr: String,
 }
 
-/// A git command being put together.
+/// A git command that is being built.
 pub(crate) struct Git<'a> {
     verb: &'static str,
     args: Vec<OsString>,
@@ -93,7 +93,7 @@ impl<'a> Git<'a> {
             start: None,
             env: Vec::new(),
             config: Vec::new(),
-            // No transport at all unless a call names a remote; this also stops lazy fetches of partial clones.
+            // No transport unless a call names a remote; this also prevents lazy fetches of partial clones.
             protocols: "none",
             ssh: false,
             input: Input::Nothing,
@@ -108,7 +108,7 @@ impl<'a> Git<'a> {
         self
     }
 
-    /// Lets git find the repository around a directory by itself.
+    /// Lets git find the repository around a directory.
     pub(crate) fn inside(mut self, dir: &Path) -> Self {
         self.start = Some(dir.to_owned());
         self
@@ -139,7 +139,7 @@ impl<'a> Git<'a> {
         self
     }
 
-    /// Opens the transport of `url`, and only that one; the credential goes to that URL alone.
+    /// Allows the transport of `url` only; the credential is sent only to that URL.
     pub(crate) fn remote(mut self, url: &RemoteUrl, auth: Option<&Auth>) -> Self {
         self.protocols = url.protocol();
         self.ssh = url.protocol() == "ssh";
@@ -222,7 +222,7 @@ impl<'a> Git<'a> {
         command
     }
 
-    /// Runs to the end and keeps stdout in memory, up to the cap.
+    /// Runs git and keeps stdout in memory, up to the limit.
     ///
     /// # Errors
     /// [`GitError::TimedOut`], [`GitError::TooLarge`] (the process is killed in both cases), [`GitError::Missing`]
@@ -243,7 +243,7 @@ impl<'a> Git<'a> {
         }
     }
 
-    /// As [`Git::ok`], but exit code 1 is an answer too (`merge-tree`: conflicts).
+    /// As [`Git::ok`], but exit code 1 is a result too (`merge-tree`: conflicts).
     pub(crate) async fn ok_or_one(self) -> Result<Output, GitError> {
         let verb = self.verb;
         let done = self.run().await?;
@@ -256,7 +256,7 @@ impl<'a> Git<'a> {
         Ok(String::from_utf8_lossy(&out).lines().next().unwrap_or_default().trim().to_owned())
     }
 
-    /// Runs to the end and streams stdout into `sink`: exit code and stderr come back.
+    /// Runs git and streams stdout into `sink`; returns exit code and stderr.
     pub(crate) async fn run_into<W>(mut self, sink: &mut W) -> Result<(i32, String), GitError>
     where
         W: tokio::io::AsyncWrite + Unpin + Send + ?Sized,
@@ -276,7 +276,7 @@ impl<'a> Git<'a> {
         };
         drop(group);
         if result.is_err() {
-            // Reaps; the group was killed above.
+            // Reaps the child; its group was killed above.
             drop(child.kill().await);
         }
         result
@@ -313,7 +313,7 @@ where
     Ok((code.unwrap_or(-1), said))
 }
 
-/// A child that closes its stdin early says why with its exit code, so a broken pipe is no error of ours.
+/// A child that closes its stdin early explains itself by its exit code, so a broken pipe is no error.
 async fn feed(stdin: Option<ChildStdin>, input: Input<'_>) -> Result<(), Talk> {
     let Some(mut stdin) = stdin else { return Ok(()) };
     let fed = match input {
@@ -327,7 +327,7 @@ async fn feed(stdin: Option<ChildStdin>, input: Input<'_>) -> Result<(), Talk> {
     }
 }
 
-/// Reads to the end, keeps the last [`STDERR_CAP`] bytes.
+/// Reads to the end and keeps the last [`STDERR_CAP`] bytes.
 async fn collect_tail(mut from: impl AsyncRead + Unpin) -> std::io::Result<String> {
     let mut kept: Vec<u8> = Vec::new();
     let mut chunk = [0_u8; 4096];
@@ -343,13 +343,13 @@ async fn collect_tail(mut from: impl AsyncRead + Unpin) -> std::io::Result<Strin
     }
 }
 
-/// Kills the process group when it falls out of scope: also when the caller's future is dropped half way.
+/// Kills the process group when dropped, even if the caller's future is dropped early.
 struct Group(Option<u32>);
 
 impl Drop for Group {
     fn drop(&mut self) {
         if let Some(pid) = self.0.and_then(|id| i32::try_from(id).ok()) {
-            // ESRCH (everything ended by itself) is the usual answer.
+            // ESRCH is usual, because everything has ended.
             let _ = killpg(Pid::from_raw(pid), Signal::SIGKILL);
         }
     }

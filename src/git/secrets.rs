@@ -1,7 +1,7 @@
-//! What looks like a secret in a repository's history.
+//! Finds possible secrets in a repository's history.
 //!
-//! Owns the walk over what each commit added; the patterns are `text`'s. Says where, never what: the text that matched goes nowhere. A person
-//! who adds a repository learns of it, for its history is read by agents. Must not decide anything. Tests: below and `tests/setup.rs`.
+//! Owns the walk over what each commit added; `text` has the patterns. Reports only the place, never the matching text. For the person who
+//! adds a repository, because agents can read its history. Must not decide anything. Tests: below and `tests/setup.rs`.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -14,11 +14,11 @@ use regex::bytes::RegexSet;
 use super::{GitError, Repos};
 use crate::text::CREDENTIALS;
 
-/// Files that are made to hold secrets.
+/// Names of files that usually contain secrets.
 const NAMES: &[&str] =
     &[".env", ".netrc", ".pgpass", ".git-credentials", "id_rsa", "id_ed25519", "id_ecdsa", "credentials.json"];
 
-/// A larger file is no place where people leave a token by mistake.
+/// The most bytes of a file that is searched, because tokens are not left in larger ones by mistake.
 const FILE_BYTES: u64 = 1 << 20;
 const MOST_BYTES: u64 = 512 << 20;
 const MOST_TIME: Duration = Duration::from_secs(30);
@@ -29,30 +29,30 @@ static SET: LazyLock<RegexSet> = LazyLock::new(|| {
         .expect("the patterns are compiled in, and a test tries each")
 });
 
-/// Something that looks like a secret.
+/// A possible secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Leak {
-    /// What it looks like, in words of ours with an article: `a private key`.
+    /// Its kind, with an article: `a private key`.
     pub what: &'static str,
-    /// Foreign: escape before showing.
+    /// Path of the file. Untrusted: escape before showing.
     pub path: String,
-    /// The commit that brought it in.
+    /// The commit that added it.
     pub commit: Commit,
 }
 
-/// What a look through the history gave.
+/// Result of a search through the history.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Leaks {
-    /// What was found, the newest commits first; at most 20.
+    /// Findings of the newest commits first; at most 20.
     pub found: Vec<Leak>,
-    /// How many commits were looked through.
+    /// Number of commits searched.
     pub commits: usize,
-    /// False when time, size or the number of findings ended it early.
+    /// Whether the search was complete; false when it reached a limit of time, size or findings.
     pub whole: bool,
 }
 
 impl Repos {
-    /// Looks through everything that `commit` and its ancestors added: at most 30 s, 512 MiB and 20 findings.
+    /// Searches everything that `commit` and its ancestors added: at most 30 s, 512 MiB and 20 findings.
     ///
     /// # Errors
     /// When the repository cannot be read.
@@ -96,7 +96,7 @@ fn suspicion(repo: &Repository, id: Oid, path: &str, bytes: &mut u64) -> Option<
         return Some("a file that is made for secrets");
     }
     let odb = repo.odb().ok()?;
-    // A submodule's commit is no object of this repository.
+    // A submodule's commit is not in this repository.
     let (size, _) = odb.read_header(id).ok()?;
     if size as u64 > FILE_BYTES {
         return None;

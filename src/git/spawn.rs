@@ -1,5 +1,5 @@
 #![allow(unsafe_code)] // `pre_exec` is the only way to set a parent-death signal and limits between fork and exec.
-//! Starts child processes from one thread that lasts as long as the process.
+//! Starts child processes from one thread that lives as long as the process.
 //!
 //! Owns: the parent-death signal (a push must not outlive a killed bot and run beside its successor), the child's own
 //! process group and its CPU limit. The kernel sends the signal when the *thread* that forked ends, so children are
@@ -25,7 +25,7 @@ struct Order {
     answer: oneshot::Sender<io::Result<Child>>,
 }
 
-/// Starts `command` in its own process group; it dies with this process, and after `cpu` of processor time.
+/// Starts `command` in its own process group; it ends with this process, and after `cpu` of processor time.
 pub(super) async fn spawn(command: Command, cpu: Option<Duration>) -> io::Result<Child> {
     let (answer, started) = oneshot::channel();
     let order = Order { command, cpu, runtime: Handle::current(), answer };
@@ -42,14 +42,14 @@ fn thread() -> io::Result<&'static Sender<Order>> {
     let (sender, receiver) = channel::<Order>();
     std::thread::Builder::new().name("git-spawner".to_owned()).spawn(move || {
         for order in receiver {
-            // Everybody needs this thread: one order that makes it panic fails alone.
+            // All callers need this thread, so a panic must affect only one order.
             let begin = AssertUnwindSafe(|| start(order.command, order.cpu, &order.runtime));
             let child = catch_unwind(begin).unwrap_or_else(|_| Err(io::Error::other("starting a process panicked")));
-            // Whoever asked may have been cancelled; the child then falls here and `kill_on_drop` ends it.
+            // The caller may have been cancelled; the child is then dropped here and killed by `kill_on_drop`.
             drop(order.answer.send(child));
         }
     })?;
-    // A second caller may have been faster: its thread stays, this one ends with its sender.
+    // If another caller was faster its thread stays, and this one ends with its sender.
     Ok(ORDERS.get_or_init(|| sender))
 }
 

@@ -1,8 +1,8 @@
-//! Who is next for a slot, and why who stands in line waits. Owns the order and the limits; when a slot is given is `bot`'s, and that it
-//! is given `domain::transition`'s.
+//! The queue for slots: who is next, and why a queued task waits. Owns the order and the limits; `bot` decides when a slot is given, and
+//! `domain::transition` gives it.
 //!
-//! Whoever had no turn for longest is next: first among people, then among the repositories of one person, then her oldest task. Who has
-//! twenty tasks so keeps nobody's first one waiting for more than one of them. When each had a turn is stored with the turn itself.
+//! The longest without a turn is next: first among people, then among the repositories of one person, then that person's oldest task. So a
+//! person with twenty tasks delays another's first task by at most one. The time of a turn is stored with it.
 //! Tests: `tests.rs`, and `tests/stories/line.rs`.
 
 use crate::config::Process;
@@ -10,7 +10,7 @@ use crate::store::{LineRow, Store, StoreError};
 use domain::TaskId;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
-/// A task in line, or at work.
+/// A queued or active task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Member {
     /// The task.
@@ -23,70 +23,70 @@ pub struct Member {
     pub person: String,
 }
 
-/// How many tasks may be at work at the same time; 0 = no limit.
+/// The most tasks at work at the same time; 0 = no limit.
 #[derive(Debug, Clone, Default)]
 pub struct Limits {
-    /// Of all.
+    /// Limit of all tasks.
     pub all: usize,
-    /// Of one person.
+    /// Limit of each person.
     pub person: usize,
-    /// Of one repository, by its key; one that is not named has no limit.
+    /// Limit of each repository, by its key; one without an entry has no limit.
     pub repositories: HashMap<String, usize>,
 }
 
-/// Why a task in line has no slot.
+/// Why a queued task has no slot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Why {
     /// All slots are taken.
     Full {
-        /// How many there are.
+        /// Number of slots.
         most: usize,
     },
-    /// Its repository has as many tasks at work as it may.
+    /// Its repository has as many tasks at work as allowed.
     Repository {
-        /// How many it may have.
+        /// Limit of the repository.
         most: usize,
     },
-    /// Whoever asked for it has as many tasks at work as one person may.
+    /// The person who asked for it has as many tasks at work as allowed.
     Person {
         /// Login of that account.
         login: String,
-        /// How many she may have.
+        /// Limit of each person.
         most: usize,
     },
-    /// Nothing but the next look at the line.
+    /// No reason; the next evaluation gives it a slot.
     Soon,
 }
 
-/// Where a task stands in line.
+/// Position of a task in the queue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Standing {
-    /// Its number in the order in which slots are given as things stand, from 1.
+    /// Position in the present order of slots, from 1.
     pub number: usize,
-    /// How many stand in line.
+    /// Number of queued tasks.
     pub of: usize,
     /// Why it has no slot.
     pub why: Why,
 }
 
-/// The line of one host.
+/// The queue of one host.
 #[derive(Debug, Clone, Default)]
 pub struct Line {
     limits: Limits,
     at_work: Vec<Member>,
     waiting: Vec<Member>,
-    /// When a repository's person was given a slot last.
+    /// When a person last got a slot in a repository.
     turns: HashMap<(String, String), i64>,
 }
 
-/// Tasks of one person in one repository that stand in line.
+/// Queued tasks of one person in one repository.
 struct Pair<'a> {
     person: usize,
     last: i64,
     waiting: VecDeque<&'a Member>,
 }
 
-/// How many are at work.
+/// Number of tasks at work.
 #[derive(Default)]
 struct Counts<'a> {
     all: usize,
@@ -117,7 +117,7 @@ impl Limits {
         Self { all: config.max_tasks, person: config.slots.per_person, repositories: repositories.map(own).collect() }
     }
 
-    /// What keeps a task from a slot now; none where nothing does.
+    /// Why a task can't have a slot now; none where it can.
     fn keeps(&self, counts: &Counts<'_>, member: &Member) -> Option<Why> {
         let full = |count: Option<&usize>, most: usize| most > 0 && count.copied().unwrap_or(0) >= most;
         let of_repository = self.repositories.get(&member.repository).copied().unwrap_or(0);
@@ -132,7 +132,7 @@ impl Limits {
 }
 
 impl Line {
-    /// Made of its parts; `turns` are instants by repository and person.
+    /// A queue from its parts; `turns` are times by repository and person.
     pub fn new(
         limits: Limits,
         at_work: Vec<Member>,
@@ -142,7 +142,7 @@ impl Line {
         Self { limits, at_work, waiting, turns }
     }
 
-    /// The line as it stands in the store, of those repositories that `own` names.
+    /// Reads the queue of the repositories that `own` accepts from the store.
     pub async fn read(store: &Store, config: &Process, own: impl Fn(&str) -> bool) -> Result<Self, StoreError> {
         let (rows, turns) = (store.line().await?, store.turns().await?);
         let (mut at_work, mut waiting) = (Vec::new(), Vec::new());
@@ -156,7 +156,7 @@ impl Line {
         Ok(Self::new(limits, at_work, waiting, turns))
     }
 
-    /// Where a task stands that is in line for a slot; none where it is not. The line is that of the host that works for its repository.
+    /// Position of a task; none where it is not queued. Uses the queue of the host that works for its repository.
     pub async fn standing_of(
         store: &Store,
         config: &Process,
@@ -171,7 +171,7 @@ impl Line {
         Ok(Self::read(store, config, own).await?.standing(id))
     }
 
-    /// Who is given a slot now, in this order.
+    /// The tasks that get a slot now, in order.
     pub fn next(&self) -> Vec<&Member> {
         let mut counts = Counts::of(&self.at_work);
         self.order(|member| match self.limits.keeps(&counts, member) {
@@ -183,7 +183,7 @@ impl Line {
         })
     }
 
-    /// Where a task stands; none where it is not in line.
+    /// Position of a task; none where it is not queued.
     pub fn standing(&self, id: TaskId) -> Option<Standing> {
         let at = self.order(|_| true).iter().position(|member| member.id == id)?;
         let member = self.waiting.iter().find(|member| member.id == id)?;
@@ -191,7 +191,7 @@ impl Line {
         Some(Standing { number: at + 1, of: self.waiting.len(), why })
     }
 
-    /// Those in line, in the order of their turns; who is not taken when a turn comes has none.
+    /// Queued tasks in the order of their turns; `take` says whether a task uses its turn.
     fn order<'a>(&'a self, mut take: impl FnMut(&'a Member) -> bool) -> Vec<&'a Member> {
         let (mut pairs, mut persons) = self.pairs();
         let mut now = self.turns.values().max().map_or(0, |last| last.saturating_add(1));
@@ -201,7 +201,7 @@ impl Line {
             let next = pairs.iter().enumerate().filter_map(|(at, pair)| Some((turn(pair)?, at))).min();
             let Some((_, at)) = next else { return given };
             let pair = &mut pairs[at];
-            // One that may not is followed by nobody of its pair: the same limits keep them.
+            // If a task can't have a slot, the others of its pair can't either, because the same limits apply.
             let Some(member) = pair.waiting.pop_front() else { return given };
             if take(member) {
                 given.push(member);
@@ -213,7 +213,7 @@ impl Line {
         }
     }
 
-    /// The pairs that stand in line, and when each of their people had a turn last.
+    /// The pairs with queued tasks, and the last turn of each of their people.
     fn pairs(&self) -> (Vec<Pair<'_>>, Vec<i64>) {
         let mut people: BTreeMap<&str, usize> = BTreeMap::new();
         let mut pairs: BTreeMap<(&str, &str), Pair<'_>> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! The order of turns, by examples and for any line.
+//! The order of turns, by examples and for arbitrary queues.
 
 use super::*;
 use proptest::prelude::*;
@@ -19,7 +19,7 @@ fn at_most(all: usize) -> Limits {
     Limits { all, ..Limits::default() }
 }
 
-/// Gives one slot after the other to whoever is next, each task done at once.
+/// Gives one slot at a time to the next task, each of which ends at once.
 fn served(mut line: Line) -> Vec<Member> {
     let (mut order, mut now) = (Vec::new(), 1);
     while let Some(next) = line.next().first().map(|next| (*next).clone()) {

@@ -1,25 +1,24 @@
-//! Rules about single actions: which one is put before a person first, and which is refused.
+//! Rules about single actions: which need a person's permission, and which are refused.
 //!
-//! Owns a rule's form, its examples, and the judgement: refused goes before asked, asked before allowed, and what cannot be judged is refused. A
-//! rule only takes away: whoever writes one, the operator for all repositories or a repository for itself, nothing is allowed by it that
-//! was not before. Rules about commands look at their text, so they keep an agent from accidents; what it must not be able to do is kept
-//! from it by the sandbox. Must not: know tasks, or read files. Tests: below, `tests/stories/permission.rs`.
+//! Owns the form of rules, their examples, and the judgement: deny before ask, ask before allow, and what cannot be judged is denied. Rules
+//! only restrict: no rule of the operator or a repository allows anything new. Rules about commands match their text, so they prevent
+//! accidents; the sandbox is the actual boundary. Must not know tasks or read files. Tests: below, `tests/stories/permission.rs`.
 
 use domain::{Action, ActionKind};
 use globset::{GlobBuilder, GlobMatcher};
 use regex::{Regex, RegexBuilder};
 use serde::Deserialize;
 
-/// Rules of one file.
+/// The most rules of one file.
 const MOST_RULES: usize = 50;
-/// Bytes of a pattern as written, and of what it becomes.
+/// The most bytes of a pattern, and of its compiled form.
 const MOST_PATTERN: usize = 1000;
 const MOST_PROGRAM: usize = 256 << 10;
-/// Characters of a name and of a reason.
+/// The most characters of a name and of a reason.
 const MOST_NAME: usize = 60;
 const MOST_REASON: usize = 200;
 
-/// One `[[policy]]` as it is written.
+/// One `[[policy]]` as written in a file.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Written {
@@ -27,26 +26,26 @@ pub struct Written {
     pub name: String,
     /// `ask` or `deny`.
     pub then: Then,
-    /// Why, in one line: the person who is asked reads it, and the agent that is refused.
+    /// Reason in one line, for the person who is asked and the agent that is refused.
     pub because: String,
-    /// A regular expression that a command's text must hold, anywhere.
+    /// A regular expression that matches anywhere in a command's text.
     #[serde(default)]
     pub command: Option<String>,
-    /// A pattern of paths relative to the root (`migrations/**`), for whatever changes files by name.
+    /// A pattern of paths relative to the root (`migrations/**`), for actions that change files by name.
     #[serde(default)]
     pub path: Option<String>,
-    /// Every command, and every change, once a page of the web was read in this task: its words may be behind what is asked for.
+    /// Whether it is about every command and change after a web page was read in this task, because the page may be behind it.
     #[serde(default)]
     pub after_web: bool,
-    /// Commands or paths that it must be about.
+    /// Example commands or paths that the rule must match.
     #[serde(default)]
     pub hits: Vec<String>,
-    /// … and must not be about.
+    /// Example commands or paths that the rule must not match.
     #[serde(default)]
     pub misses: Vec<String>,
 }
 
-/// What becomes of an action that a rule is about.
+/// What happens to a matching action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Then {
@@ -56,18 +55,18 @@ pub enum Then {
     Deny,
 }
 
-/// What is to become of one action.
+/// Judgement of one action.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ruling {
-    /// No rule is about it.
+    /// No rule matches.
     Allow,
-    /// A person has to permit it: which rule, and why.
+    /// A person has to permit it; rule and reason.
     Ask(String),
-    /// It may not be: which rule, and why.
+    /// It is denied; rule and reason.
     Deny(String),
 }
 
-/// Rules that were checked.
+/// Validated rules.
 #[derive(Debug, Clone, Default)]
 pub struct Rules(Vec<Rule>);
 
@@ -86,10 +85,10 @@ enum About {
 }
 
 impl Rules {
-    /// Reads rules and tries their examples.
+    /// Validates rules, including their examples.
     ///
     /// # Errors
-    /// The place of the first wrong one in the list, the key that is wrong, and what to write instead.
+    /// Index of the first wrong rule, the wrong key, and what to write instead.
     pub fn read(written: &[Written]) -> Result<Self, (usize, &'static str, String)> {
         if written.len() > MOST_RULES {
             return Err((
@@ -102,14 +101,14 @@ impl Rules {
         rules.collect::<Result<_, _>>().map(Self)
     }
 
-    /// These, and then those of another file.
+    /// Appends the rules of another file.
     #[must_use]
     pub fn and(mut self, more: Self) -> Self {
         self.0.extend(more.0);
         self
     }
 
-    /// What becomes of an action. `after_web`: a page of the web was read in this task before.
+    /// Judges an action. `after_web`: a web page was read in this task before.
     pub fn judge(&self, action: &Action, after_web: bool) -> Ruling {
         let about = |then: Then| self.0.iter().find(|rule| rule.then == then && rule.is_about(action, after_web));
         match (about(Then::Deny), about(Then::Ask)) {
@@ -164,7 +163,7 @@ impl Written {
 }
 
 impl Rule {
-    /// Whether its examples come out as they say.
+    /// Checks the rule's examples.
     fn tried(&self, hits: &[String], misses: &[String]) -> Result<(), (&'static str, String)> {
         if matches!(self.about, About::AfterWeb) {
             return match hits.is_empty() && misses.is_empty() {
@@ -190,7 +189,7 @@ impl Rule {
     fn holds(&self, text: &str) -> bool {
         match &self.about {
             About::Command(pattern) => pattern.is_match(text),
-            // One that leaves the workspace, or is none, is refused rather than let through.
+            // A path outside of the workspace is refused rather than let through.
             About::Path(pattern) => plain(text).is_none_or(|path| covers(pattern, &path)),
             About::AfterWeb => false,
         }
@@ -205,12 +204,12 @@ impl Rule {
     }
 }
 
-/// A pattern covers a path, and a directory with something below that it covers by a trailing `/**`.
+/// Whether a pattern matches a path, or a directory whose content it matches by a trailing `/**`.
 fn covers(pattern: &GlobMatcher, path: &str) -> bool {
     pattern.is_match(path) || pattern.is_match(format!("{path}/\u{1}"))
 }
 
-/// The path as a tree spells it; none for one that leaves the workspace.
+/// The path in the form of a tree; none for one outside of the workspace.
 pub fn plain(path: &str) -> Option<String> {
     let path = path.strip_prefix("/workspace/").unwrap_or(path);
     let mut parts: Vec<&str> = Vec::new();

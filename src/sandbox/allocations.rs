@@ -1,8 +1,10 @@
-//! Who a subnet was lent to, and from which line of the router's log on: a line may come long after its subnet was given back.
+//! Which task a subnet was allocated to, and from which line of the router's log on, because a line may arrive long after the subnet was
+//! released.
 //!
-//! Owns `berths.json` of the state directory: the last few allocations of each subnet, kept over restarts as the router's log is. An allocation
-//! begins where the router has confirmed that the subnet is closed, before the sandbox is made, and lasts until the next one of that
-//! subnet. Within one life of the router the numbers of its lines decide; of one in which nothing was lent, the clock. Tests: below, `tests/trees/way_out.rs`.
+//! Owns `berths.json` of the state directory: the last few allocations of each subnet, kept over restarts like the router's log. An
+//! allocation begins after the router confirmed that the subnet is closed, before the sandbox is made, and lasts until the subnet's next
+//! one. Within one life of the router the numbers of its lines decide; for a life without an allocation, the clock. Tests: below,
+//! `tests/trees/way_out.rs`.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -13,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::record::{Record, write_whole};
 use super::{Result, SandboxError};
 
-/// Of each subnet. The log is never so far behind: making one sandbox takes longer than storing all lines that may wait.
+/// Allocations kept per subnet; making one sandbox takes longer than storing all log lines that may be waiting.
 const REMEMBERED: usize = 8;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -21,9 +23,9 @@ struct SubnetAllocation {
     #[serde(rename = "berth")]
     subnet: u32,
     task: i64,
-    /// The router's life, and its newest line when the subnet was lent.
+    /// The router's life and its newest log line when the subnet was allocated.
     after: Option<(String, u64)>,
-    /// Milliseconds since 1970.
+    /// Unix milliseconds.
     at: i64,
 }
 
@@ -34,7 +36,7 @@ pub(super) struct SubnetAllocations {
 }
 
 impl SubnetAllocations {
-    /// `held`: sandboxes that stand. A subnet of theirs that nobody remembers is theirs from the beginning.
+    /// `held` are the records of existing sandboxes; a subnet of theirs without an allocation is theirs from the beginning.
     pub(super) fn load(state_dir: &Path, held: &[Record]) -> Self {
         let path = state_dir.join("berths.json");
         let read = std::fs::read(&path).ok().map(|text| serde_json::from_slice(&text));
@@ -51,7 +53,7 @@ impl SubnetAllocations {
     }
 
     pub fn lend(&self, subnet: u32, task: i64, after: Option<(String, u64)>, at: i64) -> Result<()> {
-        // A panic between two lines of bookkeeping leaves the list whole.
+        // A panic while the lock was held leaves the list consistent.
         let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
         if all.iter().rev().find(|allocation| allocation.subnet == subnet).is_some_and(|last| last.task == task) {
             return Ok(());
@@ -76,7 +78,7 @@ impl SubnetAllocations {
         let newest = all.iter().rposition(in_life);
         let covers = |at: usize, allocation: &SubnetAllocation| match (&allocation.after, newest) {
             (Some((_, last)), _) if in_life(allocation) => entry.seq > *last,
-            // One life of the router follows another, and allocations stand in order.
+            // Allocations are stored in order, and so are the router's lives.
             (Some(_), Some(newest)) => at < newest,
             _ => entry.ts >= allocation.at,
         };
@@ -109,11 +111,11 @@ mod tests {
         allocations.lend(0, 4, at("b2", 5), 300).unwrap();
         for allocations in [allocations, SubnetAllocations::load(dir.path(), &[])] {
             let holder = |boot: &str, subnet, seq, ts| allocations.holder(boot, &entry(subnet, seq, ts));
-            // By number, whatever the clock says and however late they come.
+            // By number, whatever the clock says and however late the lines arrive.
             assert_eq!([holder("b1", 0, 7, 900), holder("b1", 0, 8, 120)], [Some(1), Some(3)]);
             assert_eq!([holder("b2", 0, 5, 250), holder("b2", 0, 6, 250)], [Some(3), Some(4)]);
             assert_eq!([holder("b1", 1, 3, 160), holder("b1", 1, 4, 160)], [None, Some(2)]);
-            // Of a life in which nothing was lent, by the clock.
+            // For a life without an allocation, by the clock.
             assert_eq!(
                 [holder("b3", 0, 1, 320), holder("b0", 0, 50, 140), holder("b0", 0, 9, 50)],
                 [Some(4), Some(1), None]

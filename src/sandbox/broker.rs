@@ -1,8 +1,8 @@
 //! The broker's client: the only way this process reaches containers.
 //!
-//! Owns the trait that the sandboxes are written against and its client over the broker's unix socket. It must not know
-//! the engine: what a container looks like is decided on the other side. Each call is a connection of its own, so a
-//! broker that was restarted is simply asked again. Tests: below; the other side's in `broker/tests/docker.rs`.
+//! Owns the trait that the sandboxes use and its client over the broker's unix socket. Must not know the engine, because containers are
+//! configured on the broker's side. Each call is a connection of its own, so a restarted broker causes no trouble. Tests: below; the
+//! broker's in `broker/tests/docker.rs`.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -21,63 +21,63 @@ use tokio::net::UnixStream;
 pub trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
-/// The broker's answer, or why there is none.
+/// The broker's answer or error.
 pub type Result<T> = std::result::Result<T, Problem>;
 
-/// Containers, as the sandboxes need them. Every call may be repeated; [`ProblemKind::Unavailable`] asks for it.
+/// Operations on containers; every call may be repeated, as [`ProblemKind::Unavailable`] requires.
 #[async_trait]
 pub trait Broker: Send + Sync {
-    /// What is behind the broker; refused when its protocol is another one.
+    /// Information about the engine; refused when the broker's protocol has another version.
     async fn hello(&self) -> Result<EngineInfo>;
-    /// Exists with the same spec = done; with another spec = conflict.
+    /// Creates a container; succeeds if it exists with the same spec, conflict with another.
     async fn create(&self, spec: &ContainerSpec) -> Result<()>;
-    /// Running already = done; a paused container is a conflict.
+    /// Starts a container; succeeds if it runs already, conflict if it is paused.
     async fn start(&self, name: &str) -> Result<()>;
-    /// The runner's stdin and stdout. Who attaches last has them: an older stream of the same container ends.
+    /// The runner's stdin and stdout; an older stream of the same container ends.
     async fn attach(&self, name: &str) -> Result<Box<dyn Stream>>;
-    /// Suspends every process in it. Paused already = done; one that does not run is a conflict.
+    /// Freezes every process of a container; succeeds if it is paused already, conflict if it does not run.
     async fn pause(&self, name: &str) -> Result<()>;
-    /// Lets a paused container go on. Not paused = done.
+    /// Thaws a paused container; succeeds if it is not paused.
     async fn unpause(&self, name: &str) -> Result<()>;
-    /// Kills every process in it. Its workspace in memory is gone with them.
+    /// Kills every process of a container; a workspace in memory is lost.
     async fn stop(&self, name: &str) -> Result<()>;
-    /// Gone = done.
+    /// Removes a container; succeeds if it is gone.
     async fn remove(&self, name: &str) -> Result<()>;
-    /// How a container stands; `None` = there is none of this name.
+    /// State of a container; `None` = there is none of this name.
     async fn inspect(&self, name: &str) -> Result<Option<ContainerInfo>>;
     /// All containers of this installation, running or not.
     async fn list(&self) -> Result<Vec<ContainerInfo>>;
-    /// `None` = the engine does not have it. One that the operator did not list is refused.
+    /// The engine's image; `None` = it does not have it. Refused for an image that the operator did not list.
     async fn image(&self, reference: &str) -> Result<Option<ImageInfo>>;
-    /// Holder, subnets, firewall and router exist and run afterwards.
+    /// Makes sure that holder, subnets, firewall and router exist and run.
     async fn router_ensure(&self, spec: &RouterSpec) -> Result<RouterInfo>;
     /// The router's stdin and stdout.
     async fn router_attach(&self) -> Result<Box<dyn Stream>>;
-    /// The router starts anew; networks and containers stay.
+    /// Restarts the router; networks and containers stay.
     async fn router_restart(&self) -> Result<()>;
-    /// The router is killed; every sandbox reaches nothing until it is ensured again.
+    /// Kills the router: no sandbox reaches anything until it is ensured again.
     async fn router_stop(&self) -> Result<()>;
-    /// What a probe finds as the router's user in the router's namespace, without the router.
+    /// Findings of the runner's probe as the router's user in the router's namespace, bypassing the router.
     async fn router_probe(&self, image: &str, plan: &str) -> Result<String>;
-    /// The network of the machine that the engine runs on, as its own namespace shows it; by the router's image.
+    /// The network of the engine's machine, as its own namespace shows it; `image` is the router's.
     async fn host(&self, image: &str) -> Result<Network>;
-    /// A listener on every address of that machine, in the words of `protocol::host`; it ends with the stream.
+    /// A listener on every address of that machine, as `protocol::host` describes; it ends with the stream.
     async fn host_listen(&self, image: &str) -> Result<Box<dyn Stream>>;
-    /// Whether the mirror is gone: one that a container has stays.
+    /// Removes a mirror; false while a container uses it.
     async fn remove_mirror(&self, name: &str) -> Result<bool>;
-    /// Removes this installation's containers that `keep` does not name and what they left, and mirrors that `mirrors` does not name
-    /// and no container has; answers their names.
+    /// Removes containers that `keep` does not name with their leftovers, and unused mirrors that `mirrors` does not name; gives the
+    /// removed names.
     async fn reap(&self, keep: &[String], mirrors: &[String]) -> Result<Vec<String>>;
 }
 
-/// The real one.
+/// The client of a running broker.
 pub struct SocketBroker {
     socket: PathBuf,
     patience: Duration,
 }
 
 impl SocketBroker {
-    /// `socket` is the path that `caisson broker --socket` was given.
+    /// `socket` is the path given to `caisson broker --socket`.
     pub fn new(socket: impl AsRef<Path>) -> Self {
         Self { socket: socket.as_ref().to_owned(), patience: Duration::from_secs(180) }
     }
@@ -127,7 +127,7 @@ impl SocketBroker {
     }
 }
 
-/// What follows the line stays in the reader's buffer: it belongs to the stream.
+/// Bytes after the line stay in the reader's buffer, because they belong to the stream.
 async fn read_line(stream: &mut BufReader<UnixStream>) -> std::io::Result<Vec<u8>> {
     let mut line = Vec::new();
     stream.take(MAX_LINE as u64).read_until(b'\n', &mut line).await?;

@@ -1,17 +1,17 @@
-//! Whether a run of a project's checks says anything: they ran, or what was to run them did not get that far.
+//! Whether a run of a project's checks is meaningful: the checks ran, or could not be run.
 //!
-//! Owns the difference between a test that fails, which is what many tasks begin with, and checks that cannot run. Read from an exit
-//! code and an output that code under review printed: it warns people and ranks commands, and is never a verdict. Pure. Tests: below.
+//! Distinguishes a failing test, with which many tasks begin, from checks that cannot run. Derived from an exit code and untrusted output,
+//! it only warns people and ranks commands, and is never a verdict. Pure. Tests: below.
 
 use protocol::runner::{Outcome, Status};
 
 use super::verification::verify::exit_code;
 use super::verification::{ran, report};
 
-/// How a run of checks stands.
+/// Result of a run of checks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Standing {
-    /// They ended with 0. `tests`: how many ran; none where the output does not tell.
+    /// They ended with exit code 0.
     Pass {
         /// How many tests ran; none where the output does not tell.
         tests: Option<u64>,
@@ -21,19 +21,19 @@ pub enum Standing {
         /// How many tests ran.
         tests: u64,
     },
-    /// Not one test ran.
+    /// No test ran.
     Nothing,
-    /// They did not end by themselves: what ran out.
+    /// They were ended because this ran out.
     Stopped(&'static str),
 }
 
 impl Standing {
-    /// Whether a verdict on a change could rest on such checks.
+    /// Whether the checks ran, so that a verdict on a change could rely on them.
     pub fn run(&self) -> bool {
         matches!(self, Self::Pass { .. } | Self::Fail { .. })
     }
 
-    /// The better one is greater: passing before failing, then more tests before fewer.
+    /// Rank for comparison: passing is greater than failing, then more tests are greater than fewer.
     pub fn rank(&self) -> (u8, u64) {
         match self {
             Self::Pass { tests } => (3, tests.unwrap_or(0)),
@@ -44,7 +44,7 @@ impl Standing {
     }
 }
 
-/// How a run of checks stands, from how it ended and what it printed.
+/// The result of a run, from its status and output.
 pub fn standing(outcome: &Outcome) -> Standing {
     match &outcome.status {
         Status::TimedOut => return Standing::Stopped("they took longer than they may (`sandbox.verify_wall_s`)"),
@@ -64,8 +64,8 @@ pub fn standing(outcome: &Outcome) -> Standing {
     }
 }
 
-/// How many tests ran, by their names or by a summary's numbers, whichever are more: of a long output only a part is there. A file that
-/// could not be read is none, though programs count it.
+/// Number of tests, by their names or by a summary, whichever is greater, because long output is incomplete. Files that could not be loaded
+/// do not count, although some tools count them.
 fn tests(text: &str) -> Option<u64> {
     let names: Vec<String> = report::names(text).collect();
     let real = names.iter().filter(|name| !name.contains("_FailedTest")).count() as u64;

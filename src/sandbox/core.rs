@@ -1,6 +1,6 @@
-//! What every part of the sandboxes stands on: the broker, the repositories, the records, whose user and whose subnet.
+//! State that all parts of the sandboxes share: the broker, the repositories, the records, users and subnets.
 //!
-//! Owns nothing that one part alone needs, and how a container for one piece of work goes when that work ends. Tests: `tests/trees.rs`.
+//! Owns only what several parts need, and the removal of containers that served one piece of work. Tests: `tests/trees.rs`.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,21 +19,21 @@ use super::users::Users;
 use super::{Result, SandboxError, Settings};
 use crate::git::Repos;
 
-/// Shared by all parts, and made once.
+/// Shared by all parts, created once.
 pub(super) struct Core {
     pub broker: Arc<dyn Broker>,
     pub repos: Repos,
     pub settings: Settings,
-    /// This process's life: a runner obeys the highest it has seen.
+    /// Number of this process's life; a runner obeys the highest it has seen.
     pub epoch: u64,
     pub records: Records,
     pub subnets: Subnets,
     pub users: Users,
-    /// Names of containers that a call of this process is using: reaping leaves them alone.
+    /// Names of containers in use by this process, which reaping leaves alone.
     pub busy: Arc<Mutex<HashSet<String>>>,
-    /// Of the host's own requests.
+    /// Ids of the host's own requests.
     pub ids: Arc<AtomicU64>,
-    /// Removals that nobody waits for.
+    /// Removals in progress that nobody waits for.
     pub leaving: TaskTracker,
 }
 
@@ -43,19 +43,19 @@ impl Core {
         self.broker.image(reference).await.map_err(session::from_broker)
     }
 
-    /// A name for a container that goes when this is dropped.
+    /// A handle for a container that is removed when it is dropped.
     pub fn passing(&self, name: &str) -> Passing {
         Passing::new(Arc::clone(&self.broker), Arc::clone(&self.busy), self.leaving.clone(), name)
     }
 
-    /// Waits until everything that was let go is removed.
+    /// Waits until all removals have finished.
     pub async fn leave(&self) {
         self.leaving.close();
         self.leaving.wait().await;
         self.leaving.reopen();
     }
 
-    /// The record of a sandbox that is to be made, with a subnet if `network` asks for one: closed, and from here on this task's.
+    /// Begins the record of a sandbox that is to be made; with `network` it gets a subnet, closed and allocated to this task.
     pub async fn begin(&self, record: Record, network: bool) -> Result<Record> {
         if network && self.records.free_subnet(record.task).is_none() {
             self.subnets.ring_crowded();
@@ -66,17 +66,17 @@ impl Core {
         Ok(record)
     }
 
-    /// The subnet a task holds.
+    /// The subnet of a task.
     pub fn subnet(&self, task: i64) -> Option<u32> {
         self.records.get(task).and_then(|record| record.subnet)
     }
 
-    /// What the setup of a task's sandbox left, by its key.
+    /// Key of the setup result in a task's sandbox.
     pub fn setup_of(&self, task: i64) -> Option<String> {
         self.records.get(task).and_then(|record| record.setup)
     }
 
-    /// A sandbox of another version takes no orders of a task any more.
+    /// An error if the task's sandbox has a runner of another version, which takes no orders of a task.
     pub fn must_be_current(&self, task: i64) -> Result<()> {
         match self.records.ready(task) {
             Ok(record) if record.runner != VERSION => Err(SandboxError::Gone(Loss::Outdated)),
@@ -84,7 +84,7 @@ impl Core {
         }
     }
 
-    /// A number that no other request or container of this process has.
+    /// A number that is unique among requests and containers of this process.
     pub fn next_id(&self) -> u64 {
         self.ids.fetch_add(1, Ordering::Relaxed)
     }

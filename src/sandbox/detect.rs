@@ -1,18 +1,18 @@
-//! Which toolchain a project needs, how it is tested, and which files decide about it.
+//! The toolchain and test command of a project, and the files that affect tests.
 //!
-//! Owns three pure functions over file names (and a few files' text): the toolchain and the test command of a project that
-//! names none, and whether a path defines or steers tests. Must not read a repository itself. Tests: below.
+//! Owns three pure functions over file names (and a few files' text): toolchain and test command of a project that names none, and whether
+//! a path defines or steers tests. Must not read a repository itself. Tests: below.
 
-/// A test command and what it was recognised by.
+/// A test command, and the file it was detected by.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Detected {
-    /// A line for a shell, run at the project's root.
+    /// Command for a shell, run at the project's root.
     pub command: String,
-    /// The file that decided.
+    /// File that decided.
     pub by: &'static str,
 }
 
-/// Files whose text [`test_command`] wants to see, if they exist.
+/// Files whose text [`test_command`] needs, if they exist.
 pub const WANTED: &[&str] = &["pyproject.toml", "package.json", "Makefile", "setup.cfg", "tox.ini"];
 
 /// The command for a project with these `files`; `text` gives a root file of [`WANTED`].
@@ -43,7 +43,7 @@ pub fn test_command<'a>(files: &[String], text: impl Fn(&str) -> Option<&'a str>
     None
 }
 
-/// Files at the root, and the toolchain that each tells of; the first that is there decides.
+/// Files at the root with the toolchain that each indicates; the first that exists decides.
 const TOOLCHAINS: [(&str, &str); 12] = [
     ("Cargo.toml", "rust"),
     ("pyproject.toml", "python"),
@@ -59,7 +59,7 @@ const TOOLCHAINS: [(&str, &str); 12] = [
     ("meson.build", "cpp"),
 ];
 
-/// The toolchain of a project with these files at its root, and the file that told; `None` = nothing beyond the base.
+/// The toolchain of a project with these files at its root, and the file that decided; `None` = the base suffices.
 pub fn toolchain(root: &[String]) -> Option<(&'static str, &'static str)> {
     let told = TOOLCHAINS.iter().find(|(file, _)| root.iter().any(|name| name == file));
     told.map(|&(file, toolchain)| (toolchain, file))
@@ -86,14 +86,14 @@ fn python<'a>(
     let test = files.iter().find(module)?;
     let below = test.split_once('/').map(|(dir, _)| dir).filter(|dir| *dir == "tests" || *dir == "test");
     let command = match below {
-        // Discovery only enters packages: a directory without __init__.py must be named.
+        // Discovery only enters packages, so a directory without __init__.py must be named.
         Some(dir) if !has(&format!("{dir}/__init__.py")) => format!("python3 -m unittest discover -v -s {dir}"),
         _ => "python3 -m unittest -v".to_owned(),
     };
     Some(Detected { command, by: "test*.py" })
 }
 
-/// A real `scripts.test`: npm's own placeholder only fails.
+/// Whether `scripts.test` is real; npm's placeholder always fails.
 fn npm_test(package: &str) -> bool {
     let parsed: Option<serde_json::Value> = serde_json::from_str(package).ok();
     let script = parsed.as_ref().and_then(|p| p.pointer("/scripts/test")).and_then(|s| s.as_str());
@@ -105,7 +105,7 @@ fn is_test_target(line: &str) -> bool {
         .is_some_and(|rest| rest.trim_start().starts_with(':') && !rest.trim_start().starts_with(":="))
 }
 
-/// Files that configure, build or start tests, in lower case.
+/// Names of files that configure, build or start tests, in lower case.
 const STEERING_NAMES: [&str; 37] = [
     "cargo.toml",
     "cargo.lock",
@@ -146,7 +146,7 @@ const STEERING_NAMES: [&str; 37] = [
     "phpunit.xml",
 ];
 
-/// Beginnings of such files' names.
+/// Prefixes of such files' names.
 const STEERING_STARTS: [&str; 8] = [
     "jest.config.",
     "vitest.config.",
@@ -158,7 +158,7 @@ const STEERING_STARTS: [&str; 8] = [
     ".mocharc",
 ];
 
-/// Whether a changed path defines or steers tests: a test itself, its configuration, or what builds and runs it.
+/// Whether a changed path defines or steers tests: a test, its configuration, or what builds and runs it.
 pub fn steers_tests(path: &str) -> bool {
     let lower = path.to_lowercase();
     let name = lower.rsplit('/').next().unwrap_or_default();

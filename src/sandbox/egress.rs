@@ -1,6 +1,6 @@
-//! What a task's sandbox may reach: its rules, which the router has while its subnet is open.
+//! Egress of a task's sandbox: the rules that the router has while its subnet is open.
 //!
-//! Owns what of it is written down with the sandbox. Tests: `tests/trees/way_out.rs`.
+//! Owns the part of it in the sandbox's record. Tests: `tests/trees/way_out.rs`.
 
 use std::sync::Arc;
 
@@ -9,17 +9,18 @@ use protocol::router::{LogEntry, Rule};
 use super::Result;
 use super::core::Core;
 
-/// The ways out of tasks' sandboxes.
+/// Egress of tasks' sandboxes.
 pub struct SandboxEgress {
     pub(super) core: Arc<Core>,
 }
 
 impl SandboxEgress {
-    /// Replaces the rules of a task (`/allow`, `/deny`). An open subnet has them when this returns; a closed one when it is
+    /// Replaces the rules of a task (`/allow`, `/deny`). For an open subnet they apply when this returns; for a closed one when it is
     /// opened.
     ///
     /// # Errors
-    /// [`Gone`](super::SandboxError::Gone) without a sandbox, [`Unavailable`](super::SandboxError::Unavailable) when the router is away.
+    /// [`Gone`](super::SandboxError::Gone) without a sandbox, [`Unavailable`](super::SandboxError::Unavailable) when the router is
+    /// unreachable.
     pub async fn allow(&self, task: i64, rules: Vec<Rule>) -> Result<()> {
         let change = || {
             self.core.records.change(task, |record| (record.egress, record.cut_off) = (rules.clone(), false))?;
@@ -28,7 +29,7 @@ impl SandboxEgress {
         self.core.subnets.replace(change).await
     }
 
-    /// Closes the subnet of a task, and keeps it closed until [`SandboxEgress::allow`]: its repository has no network any more.
+    /// Closes the subnet of a task until [`SandboxEgress::allow`], because its repository may no longer use the network.
     ///
     /// # Errors
     /// As [`SandboxEgress::allow`].
@@ -39,22 +40,22 @@ impl SandboxEgress {
         self.core.subnets.close(self.subnet(task)).await
     }
 
-    /// Whether a task's sandbox reaches nothing until [`SandboxEgress::allow`].
+    /// Whether [`SandboxEgress::cut_off`] closed the task's subnet.
     pub fn is_cut_off(&self, task: i64) -> bool {
         self.core.records.get(task).is_some_and(|record| record.cut_off)
     }
 
-    /// The subnet a task holds: for questions to the router about it.
+    /// The subnet of a task, for questions to the router.
     pub fn subnet(&self, task: i64) -> Option<u32> {
         self.core.subnet(task)
     }
 
-    /// The task that a line of the router's log belongs to: the one its subnet was lent to when the router wrote it.
+    /// The task that a line of the router's log belongs to: the one its subnet was allocated to when the line was written.
     pub fn held_by(&self, boot: &str, entry: &LogEntry) -> Option<i64> {
         self.core.subnets.holder(boot, entry)
     }
 
-    /// Waits until a router took the place of another while ways out stood open: its life, and the tasks whose ways those are.
+    /// Waits until the router was replaced while subnets were open; gives its life and the tasks affected.
     pub async fn router_replaced(&self) -> (String, Vec<i64>) {
         let (boot, subnets) = self.core.subnets.replaced().await;
         let records = self.core.records.all().into_iter();
@@ -62,7 +63,7 @@ impl SandboxEgress {
         (boot, cut.map(|record| record.task).collect())
     }
 
-    /// Returns once a sandbox was to be made and every subnet was taken.
+    /// Returns when a sandbox needed a subnet and all were taken.
     pub async fn crowded(&self) {
         self.core.subnets.crowded().await;
     }

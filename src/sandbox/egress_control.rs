@@ -1,32 +1,32 @@
-//! The way out of a subnet, as the sandboxes need it: open with rules, or closed.
+//! Egress control of a subnet, as the sandboxes need it: open with rules, or closed.
 //!
-//! Owns only the trait; the router's client implements it. Tests use one that writes down what it was told.
+//! Owns only the trait, which the router's client implements; tests use one that records its calls.
 
 use async_trait::async_trait;
 use protocol::router::Rule;
 
-/// The router, seen from a sandbox.
+/// The router as a sandbox uses it.
 #[async_trait]
 pub trait EgressControl: Send + Sync {
-    /// The subnet may reach the operator's hosts and these, from now on; repeated calls replace the rules.
+    /// Opens the subnet for the operator's hosts and these rules; repeated calls replace the rules.
     ///
     /// # Errors
     /// A sentence for a person. The subnet then counts as closed.
     async fn open(&self, subnet: u32, rules: &[Rule]) -> Result<(), String>;
 
-    /// Cuts every connection, forgets every name, denies everything. Returns when the router confirmed it.
+    /// Cuts every connection, forgets every name and denies everything; returns once the router confirmed it.
     ///
     /// # Errors
-    /// A sentence for a person. The subnet then counts as open, and what was to follow must not.
+    /// A sentence for a person. The subnet then counts as open, and the caller must not continue.
     async fn close(&self, subnet: u32) -> Result<(), String>;
 
-    /// Up to where the router's log has come: its life, and the number of the newest line. What happened in a subnet before it was
-    /// closed lies before. None where nobody keeps a log.
+    /// Position in the router's log: its life and the number of the newest line, which is after everything that happened in a closed
+    /// subnet. None where nobody keeps a log.
     fn log_read(&self) -> Option<(String, u64)> {
         None
     }
 
-    /// Waits until a router took the place of another while subnets stood open: its life, and those subnets.
+    /// Waits until the router was replaced while subnets were open; gives its life and those subnets.
     async fn replaced(&self) -> (String, Vec<u32>);
 }
 

@@ -1,7 +1,7 @@
-//! Whether an output sums up a failure, as known test programs do at their end (`failures.toml`).
+//! Whether an output ends with a summary of failures, as known test programs print it (`failures.toml`).
 //!
-//! Owns the table and the search in a text, which was printed by code under review: it warns where an exit code says otherwise, and decides
-//! nothing. Tests: below, over the examples of the table.
+//! Owns the table and the search in untrusted output: it warns where the exit code says otherwise, and decides nothing. Tests: below, over
+//! the examples of the table.
 
 use std::sync::LazyLock;
 
@@ -11,7 +11,7 @@ use serde::Deserialize;
 static TABLE: LazyLock<Vec<Regex>> =
     LazyLock::new(|| table().program.into_iter().filter_map(|program| Regex::new(&program.line).ok()).collect());
 
-/// Colours and what else steers a terminal.
+/// Colours and other terminal control sequences.
 static COLOURS: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new("\u{1b}\\[[0-9;]*[A-Za-z]").ok());
 
 #[derive(Deserialize, Default)]
@@ -20,7 +20,7 @@ struct Table {
     program: Vec<Program>,
 }
 
-/// The examples are there for the test.
+/// The examples are only for the test.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(not(test), allow(dead_code))]
@@ -35,7 +35,7 @@ fn table() -> Table {
     toml::from_str(include_str!("failures.toml")).unwrap_or_default()
 }
 
-/// The last line that says that something failed, without colours.
+/// The last line that reports a failure, without colours.
 pub fn failure(text: &str) -> Option<String> {
     let plain = |line: &str| match COLOURS.as_ref() {
         Some(colours) => colours.replace_all(line, "").trim_end().to_owned(),

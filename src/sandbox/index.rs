@@ -1,12 +1,11 @@
 //! The index of a large check-out, kept on the host from before the agent enters until its tree is taken.
 //!
-//! Owns one file for each task in the state directory: a line with a second, then the index. (A workspace that is a layer has none: what changed
-//! in it is read off the layer, and where that does not do and it began with just the files of the mirror's tree, with that tree's.) The index holds each file's size and times
-//! as the kernel gave them, so that a checkpoint reads what changed and not 50,000 files. git may know times by whole seconds, and
-//! could not tell what the agent changes at once from what was checked out in that same second: so the agent enters in a later one.
-//! Bytes to this process: only git in the task's own sandbox reads them.
-//! A change that leaves no trace in a file's times is not seen and so not in the commit: on a file system in memory, a write through a
-//! shared mapping that was read through before. Such a change is kept from the review and from the commit alike. Tests: `tests/trees/mirror.rs`.
+//! Owns one file per task in the state directory: a line with a second, then the index. (A layered workspace has none, because its changes
+//! are read from the layer, or compared with the index of the mirror's tree.) The index holds each file's size and times from the kernel,
+//! so that a checkpoint reads only changed files instead of 50,000. Git may compare times in whole seconds and could not distinguish files
+//! changed in the second of the check-out, so the agent enters in a later one. This process does not parse the file; only git in the task's
+//! own sandbox does. A change that does not show in a file's times is missed: on a file system in memory, a write through a shared mapping
+//! that was read before. Such a change is missing in the review and the commit alike. Tests: `tests/trees/mirror.rs`.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,12 +15,12 @@ use super::core::Core;
 use super::record::Record;
 use super::session::{Session, Work};
 
-/// A smaller index is a tree that is read as quickly: about 2,000 files.
+/// A smaller index is of a tree that is read as fast: about 2,000 files.
 const LEAST: u64 = 200 << 10;
-/// About half a million files.
+/// The largest index that is kept: about half a million files.
 const MOST: u64 = 64 << 20;
 
-/// Of an index of `$1` bytes at least: the second that has begun, which is none that it knows, and the index.
+/// Prints the index if it has at least `$1` bytes, after the present second, which none of its files has.
 const KEEP: &str = r#"
 test "$(stat -c %s .git/index)" -ge "$1" || exit 0
 GIT_INDEX_FILE=.git/index
@@ -30,7 +29,7 @@ date +%s
 cat .git/index
 "#;
 
-/// A word for scripts about a fresh check-out and its index (`$GIT_INDEX_FILE`): waits for a second that none of its files bears.
+/// A shell function for a new check-out and its index (`$GIT_INDEX_FILE`): waits for a second that none of its files has.
 pub(super) const LATER: &str = r#"
 later() {
     last=$(stat -c %Y "$GIT_INDEX_FILE")
@@ -40,16 +39,16 @@ later() {
 }
 "#;
 
-/// What a checkpoint's git is given to begin with.
+/// The index that a checkpoint's git begins with.
 pub(super) enum Kept {
     Nothing,
     /// A line with its second, and the index.
     Here(Vec<u8>),
-    /// The index of the mirror's tree, which the workspace began as.
+    /// The index of the mirror's tree, with which the workspace began.
     WithTree,
 }
 
-/// The indexes that are kept, by task.
+/// The kept indexes, by task.
 pub(super) struct Indexes {
     core: Arc<Core>,
 }
@@ -63,7 +62,7 @@ impl Indexes {
         self.core.settings.state_dir.join("index").join(task)
     }
 
-    /// Takes a copy of a fresh check-out's index, if it is a large one. It only saves time: without it all is read.
+    /// Keeps the index of a new check-out, if it is large. It only saves time: without it all files are read.
     pub async fn keep(&self, session: &Session, task: i64) -> Result<()> {
         let words = ["sh", "-c", &format!("{LATER}{KEEP}"), "keep", &LEAST.to_string()];
         let index = session.read(Work::new(words), MOST, "keeping the index").await?;
@@ -77,7 +76,7 @@ impl Indexes {
         Ok(())
     }
 
-    /// What was kept of this very sandbox.
+    /// The index kept for this very sandbox.
     pub fn kept(&self, record: &Record) -> Kept {
         if record.mirror.as_ref().is_some_and(|lent| lent.begins_as(&record.base)) {
             return Kept::WithTree;
@@ -86,7 +85,7 @@ impl Indexes {
         read.ok().filter(|index| index.len() as u64 >= LEAST).map_or(Kept::Nothing, Kept::Here)
     }
 
-    /// Those of sandboxes that nobody remembers: what a life left that was cut off.
+    /// Removes indexes of unknown sandboxes, left by an interrupted life.
     pub fn sweep(&self) {
         let owners: Vec<String> = self.core.records.all().iter().map(|record| record.task.to_string()).collect();
         for entry in std::fs::read_dir(self.core.settings.state_dir.join("index")).into_iter().flatten().flatten() {
@@ -98,7 +97,7 @@ impl Indexes {
     }
 
     pub fn forget(&self, task: &str) {
-        // Not there is the usual case.
+        // Usually there is none.
         drop(std::fs::remove_file(self.path(task)));
     }
 }

@@ -1,28 +1,29 @@
-//! Tests that a task found there stay as they are: what of a write would change them.
+//! Protects tests that existed before the task: finds the lines of them that a write would remove.
 //!
-//! Owns three pure questions: is a file one of tests, do somebody's words ask for changed tests, and which line of the base would be gone.
-//! Lines may always be added. It is no boundary: a command can change any file, and the review marks that. Tests: below.
+//! Owns three pure functions: whether a file is a test, whether people's words ask for changed tests, and which line of the base would be
+//! removed. Adding lines is always allowed. It is no security boundary: a command can change any file, and the review marks that. Tests:
+//! below.
 
 use std::collections::HashMap;
 
-/// Folders whose files are tests, or what tests compare with.
+/// Directories whose files are tests or their data.
 const FOLDERS: [&str; 6] = ["test", "tests", "__tests__", "testdata", "fixtures", "snapshots"];
-/// What tests are called.
+/// Words for tests.
 const TESTS: [&str; 7] = ["test", "tests", "spec", "specs", "testcase", "testcases", "unittests"];
-/// What is done to tests that are to change, without its ending. Not *fix*: that asks for the code.
+/// Verbs (without endings) that ask to change tests; not *fix*, which asks to change the code.
 const VERBS: [&str; 16] = [
     "add", "writ", "updat", "chang", "adapt", "adjust", "extend", "rewrit", "remov", "delet", "drop", "migrat",
     "refactor", "improv", "correct", "replac",
 ];
 const ENDINGS: [&str; 7] = ["", "e", "es", "ed", "ing", "s", "ten"];
-/// What is said of a test that is to change.
+/// Adjectives of a test that has to change.
 const WRONG: [&str; 4] = ["wrong", "outdated", "flaky", "obsolete"];
-/// How many words may lie between them.
+/// The most words between verb and noun.
 const NEAR: usize = 5;
-/// Words by which a sentence asks for the opposite.
+/// Words that negate a sentence.
 const NOT: [&str; 7] = ["not", "don't", "dont", "never", "without", "no", "unchanged"];
 
-/// Whether a path is one of tests themselves; what builds or configures them is not.
+/// Whether a path is a test itself; files that build or configure tests are not.
 pub fn is_test(path: &str) -> bool {
     let lower = path.to_lowercase();
     let (folders, name) = lower.rsplit_once('/').unwrap_or(("", &lower));
@@ -37,8 +38,8 @@ pub fn is_test(path: &str) -> bool {
         || (name.starts_with("test") && name.ends_with(".py"))
 }
 
-/// Whether what people wrote asks for changed tests: it names this file, or says so of tests in a sentence, or asks for a rename, which
-/// reaches everywhere.
+/// Whether people's words ask for changed tests: they name this file, say so about tests in a sentence, or ask for a rename, which affects
+/// every file.
 pub fn asks_for_tests(words: &str, path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     let ends = |c: char| matches!(c, '\n' | '.' | '!' | '?' | ';');
@@ -63,8 +64,8 @@ fn is_verb(word: &str) -> bool {
     VERBS.iter().any(|verb| word.strip_prefix(verb).is_some_and(|rest| ENDINGS.contains(&rest)))
 }
 
-/// The first line of `base` that stands in `now` and would be gone in `new`, however lines are moved. What changes a line's indentation, its last
-/// comma or an import takes nothing away.
+/// The first line of `base` that is in `now` and missing in `new`, even if lines moved. Changes of indentation, a trailing comma or imports
+/// do not count.
 pub fn lost<'a>(base: &'a str, now: &str, new: &str) -> Option<&'a str> {
     let (now, new) = (counted(now), counted(new));
     let mut wanted: HashMap<&str, usize> = HashMap::new();
@@ -87,7 +88,7 @@ fn key(line: &str) -> &str {
     line.trim().trim_end_matches([',', ';']).trim_end()
 }
 
-/// Brackets alone say nothing; imports grow with what is added.
+/// Whether a line counts: lines of brackets and imports do not.
 fn matters(line: &str) -> bool {
     let import = ["import ", "from ", "use ", "pub use ", "#include", "using ", "require "];
     let required = line.contains("require(") || (line.starts_with('}') && line.contains(" from "));
@@ -164,7 +165,7 @@ mod tests {
         let changed = BASE.replacen("== 2", "== 3", 1);
         assert_eq!(lost(BASE, BASE, &changed), Some("    assert a.f(1) == 2"));
         assert_eq!(lost(BASE, BASE, ""), Some("def test_one():"));
-        // What somebody let go before, or the agent added itself, is not asked about.
+        // Lines removed before with permission, or added by the agent itself, do not count.
         assert_eq!(lost(BASE, &changed, &changed.replace("== 3", "== 4")), None);
         let added = format!("{BASE}    assert a.f(9) == 9\n");
         assert_eq!(lost(BASE, &added, BASE), None);

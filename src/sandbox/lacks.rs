@@ -1,53 +1,53 @@
-//! What a command lacked, read out of what it said: a host, another version of a toolchain, a program, a package.
+//! Detects what a command lacked from its output: a host, another version of a toolchain, a program, a package.
 //!
-//! Owns the patterns and the words about each. The output was printed by foreign code: names are taken only where they are plain words, they
-//! lead to sentences for a person, and nothing is decided by them. Pure. Tests: below, over what the tools print.
+//! Owns the patterns and the sentences about each. The output is untrusted: names are accepted only if they are plain words, appear in
+//! sentences for a person, and decide nothing. Pure. Tests: below, over real outputs.
 
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// Things that one output is asked for.
+/// The most items taken from one output.
 const MOST: usize = 6;
 
 /// One thing that is missing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Lack {
-    /// A name that could not be reached. 0 = only looked up.
+    /// A host that could not be reached.
     Host {
         /// The name, in lower case.
         host: String,
-        /// The port that was tried; 443 where only an output tells of it.
+        /// The port that was tried: 443 if only an output tells of it, 0 if the name was only looked up.
         port: u16,
     },
-    /// A toolchain of another version.
+    /// Another version of a toolchain.
     Toolchain {
-        /// Name of the toolchain, as images are named by it.
+        /// Name of the toolchain, as in names of images.
         toolchain: &'static str,
-        /// The version that is wanted, as the output spells it, a sign such as `^` included. Foreign.
+        /// Wanted version as in the output, including a sign such as `^`. Untrusted.
         version: String,
     },
-    /// A program that is not there, by its name. Foreign.
+    /// A missing program, by its name. Untrusted.
     Program(String),
-    /// Something that a package manager would have installed.
+    /// A missing package.
     Package {
-        /// Whose package it is, as people say it: `Python`, `npm`, `Rust` or `Go`.
+        /// Its ecosystem: `Python`, `npm`, `Rust` or `Go`.
         of: &'static str,
-        /// Name of the package, or of the module that is missing. Foreign.
+        /// Name of the package, or of the module that is missing. Untrusted.
         name: String,
     },
 }
 
-/// What the name in a pattern is.
+/// Meaning of the name that a pattern captures.
 #[derive(Debug, Clone, Copy)]
 enum Means {
     Host,
-    /// The version that is wanted of this toolchain.
+    /// Wanted version of this toolchain.
     Toolchain(&'static str),
     Program,
-    /// A package of this kind.
+    /// A package of this ecosystem.
     Package(&'static str),
-    /// A module of Python: its package has the name before the first dot.
+    /// A Python module, whose package is named by the part before the first dot.
     Module,
 }
 
@@ -65,11 +65,11 @@ impl Means {
     }
 }
 
-/// A version, maybe with a sign in front.
+/// A version with an optional sign in front.
 const VERSION: &str = r"([<>=~^!]{0,2} ?v?[0-9][0-9A-Za-z.*-]{0,20})";
 const HOST: &str = r"([A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,6})";
 
-/// In the order in which they are told: what lies deepest first.
+/// Patterns in the order of reporting, most fundamental first.
 static PATTERNS: LazyLock<Vec<(Regex, Means)>> = LazyLock::new(|| {
     let with = |text: &str| text.replace("HOST", HOST).replace("VERSION", VERSION);
     use Means::{Host, Module, Package, Program, Toolchain};
@@ -114,7 +114,7 @@ static PATTERNS: LazyLock<Vec<(Regex, Means)>> = LazyLock::new(|| {
 
 static COLOURS: LazyLock<Regex> = LazyLock::new(|| Regex::new("\u{1b}\\[[0-9;]*[A-Za-z]").expect("a literal"));
 
-/// What an output names as missing, each once.
+/// The missing things in an output, without duplicates.
 pub fn lacks(output: &str) -> Vec<Lack> {
     let text = COLOURS.replace_all(output, "");
     let mut out: Vec<Lack> = Vec::new();
@@ -129,7 +129,7 @@ pub fn lacks(output: &str) -> Vec<Lack> {
     out
 }
 
-/// Programs, and the toolchain whose image holds them.
+/// Programs, and the toolchain whose image contains each.
 const PROGRAMS: [(&str, &str); 20] = [
     ("python", "python"),
     ("pip", "python"),
@@ -173,7 +173,7 @@ impl Lack {
         }
     }
 
-    /// What to do about it.
+    /// What a person can do about it.
     pub fn cure(&self) -> String {
         let build = |toolchain: &str| format!("caisson image build {toolchain}");
         match self {

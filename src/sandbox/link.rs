@@ -1,9 +1,9 @@
-//! The host's end of the line to a runner.
+//! The host's connection to a runner.
 //!
-//! Owns one connection: says Hello, sends requests, waits for results, moves streams under a window, and ends the connection
-//! at the first thing it did not ask for. Whatever comes in is untrusted: frames, windows and stored results are capped.
-//! Must not decide what is run, nor repeat anything by itself: a request is sent once, and a lost connection is an error that the
-//! caller answers by attaching again. Its tests drive the real runner: `runner/tests/`.
+//! Owns one connection: says Hello, sends requests, waits for results, moves streams within a window, and ends the connection at the first
+//! message that it did not ask for. Input is untrusted: frames, windows and stored results are limited. Must not decide what is run, nor
+//! repeat anything: a request is sent once, and a lost connection is an error that the caller handles by attaching again. Tests with the
+//! real runner: `runner/tests/`.
 
 mod inbox;
 mod wire;
@@ -22,25 +22,25 @@ use self::wire::Wire;
 /// How long a cancelled stream may take to end.
 const CANCELLED: Duration = Duration::from_secs(5);
 
-/// Any byte stream that ends at a runner: an attached container, a pipe, a vsock.
+/// Any byte stream to a runner: an attached container, a pipe, a vsock.
 pub trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
 /// How long a runner may take to answer Hello.
 const HELLO: Duration = Duration::from_secs(10);
-/// What a result may take beyond the request's own wall clock: the runner's grace for a process that ignores SIGTERM, and the way.
+/// Extra time for a result beyond the request's own limit: the runner's grace period after SIGTERM, and transmission.
 const MARGIN: Duration = Duration::from_secs(20);
 
-/// Why the line did not do what was asked.
+/// Why a request over the connection failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LinkError {
     /// The stream ended or broke: the container is gone, or the engine is.
     #[error("the connection to the sandbox is closed")]
     Closed,
-    /// The runner or this side won't do it; repeating won't help.
+    /// The runner or this side refused it; repeating won't help.
     #[error("the sandbox refused: {0}")]
     Refused(String),
-    /// The other side said something that was not asked for. The connection is over and the sandbox is not to be trusted.
+    /// The other side sent something that was not asked for; the connection ends and the sandbox is no longer trusted.
     #[error("the sandbox broke the protocol: {0}")]
     Protocol(String),
     /// More bytes came than the caller allowed; the request was cancelled.
@@ -54,16 +54,16 @@ pub enum LinkError {
     Timeout,
 }
 
-/// What the runner said about itself.
+/// The runner's answer to Hello.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Welcome {
-    /// Random for each process: another one means that whatever ran before may have run or not.
+    /// Random for each process: another value means that earlier requests may or may not have run.
     pub boot: String,
     /// SHA-256 of the runner's binary, in hex.
     pub runner: String,
     /// Requests that are not acknowledged yet.
     pub known: Vec<Known>,
-    /// Why no work should begin there; the runner's words, thus a sandbox's.
+    /// Why no work should begin there, in the runner's words, so untrusted.
     pub lacks: Option<String>,
 }
 
@@ -79,7 +79,7 @@ impl std::fmt::Debug for Link {
     }
 }
 
-/// Cancels the request when its caller goes away in the middle of a stream: nobody could take up its bytes again.
+/// Cancels a streaming request when its caller goes away, because its stream cannot be resumed.
 struct CancelOnDrop<'a> {
     link: &'a Link,
     id: u64,
@@ -95,7 +95,7 @@ impl Drop for CancelOnDrop<'_> {
 }
 
 impl Link {
-    /// Takes the stream over with `epoch`. What older hosts left in the stream is skipped; a runner that obeys a higher epoch refuses.
+    /// Takes the stream over with `epoch`. Leftovers of older hosts are skipped; a runner that obeys a higher epoch refuses.
     ///
     /// # Errors
     /// `Refused` for a lower epoch or another protocol version, `Timeout` after ten seconds, `Closed`.
@@ -103,8 +103,7 @@ impl Link {
         Link::attach_as(stream, epoch, VERSION).await
     }
 
-    /// Like `attach`, in the version of a runner that is known to speak another one: of such a one only what every version keeps as it
-    /// is may be asked.
+    /// As `attach`, in the version of a runner that is known to speak another one; only operations that all versions share may be used.
     ///
     /// # Errors
     /// As those of `attach`.
@@ -120,7 +119,7 @@ impl Link {
         Ok((link, welcome))
     }
 
-    /// Runs `op` and waits for its result; if the runner knows `id` already, only waits. Acknowledge the result when it is stored.
+    /// Runs `op` and waits for its result; only waits if the runner already knows `id`. Acknowledge the result once it is stored.
     ///
     /// # Errors
     /// `TooLarge` if the request does not fit a frame; `Refused` for an op that streams; `Timeout`, `Closed`, `Protocol`.
@@ -138,8 +137,8 @@ impl Link {
         timeout(wall, work).await.map_err(|_| LinkError::Timeout)?
     }
 
-    /// Like `run`, with the bytes of stdin and stdout. Ends when the request has finished and all of its output is written.
-    /// A request that streams can't be taken up again on another connection. `cap`: bytes of output that are accepted.
+    /// As `run`, with streams for stdin and stdout. Returns when the request has finished and all output is written. A streaming request
+    /// can't be resumed on another connection. `cap`: the most bytes of output.
     ///
     /// # Errors
     /// `TooLarge` above `cap` (the request is cancelled); `Refused` if `id` is known or a local reader or writer fails.
@@ -170,20 +169,20 @@ impl Link {
         let done = timeout(wall, work).await.map_err(|_| LinkError::Timeout)?;
         if matches!(done, Err(LinkError::TooLarge { .. } | LinkError::Refused(_))) {
             self.cancel(id).await;
-            // Best effort: once it has finished it can be acknowledged, and the caller's error says what matters.
+            // Best effort: a finished request can be acknowledged, and the caller gets the original error.
             let _ = timeout(CANCELLED, self.inbox.finished(id)).await;
         }
         guard.armed = false;
         done
     }
 
-    /// Asks for the request's end; its result still comes, as `Cancelled`.
+    /// Asks to cancel the request; its result still comes, as `Cancelled`.
     pub async fn cancel(&self, id: u64) {
-        // A connection that is gone has nothing left to cancel here; the next Hello decides about the request.
+        // On a lost connection there is nothing to cancel; the next Hello decides about the request.
         let _ = self.wire.send(ToRunner::Cancel { id }, Bytes::new()).await;
     }
 
-    /// The result is stored: the runner may forget it.
+    /// Acknowledges a stored result, so that the runner may forget it.
     ///
     /// # Errors
     /// `Refused` while the request still runs; `Closed`, or what ended the connection.
@@ -200,7 +199,7 @@ impl Link {
         self.inbox.ended().await
     }
 
-    /// Sends the request; one that can't be sent was never asked for.
+    /// Sends the request; if that fails it counts as never made.
     async fn begin(&self, id: u64, op: Op, limits: Limits) -> Result<(), LinkError> {
         let sent = self.wire.send(ToRunner::Run { id, op, limits }, Bytes::new()).await;
         sent.inspect_err(|_| self.inbox.forget(id))
@@ -250,7 +249,7 @@ impl Link {
         }
     }
 
-    /// Writes the request's output. True if its end was seen, false if the request finished without one.
+    /// Writes the request's output; true if its end was seen, false if the request finished without one.
     async fn drain(&self, id: u64, writer: &mut (dyn AsyncWrite + Send + Unpin), cap: u64) -> Result<bool, LinkError> {
         let mut taken = 0_u64;
         loop {

@@ -1,6 +1,6 @@
-//! A task's sandbox, looked at: what stands around it, what its runner's own probe sees from inside, a file as it lies there.
+//! Inspects a task's sandbox: its neighbours' addresses, findings of its runner's probe, and files.
 //!
-//! Must not judge; that is the barrier's. Tests: `tests/barrier/own.rs`.
+//! Must not judge, which the barrier does. Tests: `tests/barrier/own.rs`.
 
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -13,31 +13,31 @@ use super::session::{self, Work};
 use super::sessions::Sessions;
 use super::{Result, SandboxError};
 
-/// More lines than one look shows.
+/// More lines than one look returns.
 const LINES: u64 = 1 << 20;
-/// How long one look at a file may take, in milliseconds.
+/// Limit of reading a file, in milliseconds.
 const READING_MS: u64 = 30_000;
 
-/// Addresses as the engine knows them.
+/// Addresses as the engine reports them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Around {
-    /// Its own; none without a network.
+    /// The sandbox's own; none without a network.
     pub own: Option<Ipv4Addr>,
     /// Those of this installation's other sandboxes.
     pub others: Vec<Ipv4Addr>,
 }
 
-/// Looks at tasks' sandboxes.
+/// Inspects tasks' sandboxes.
 pub struct Looks {
     pub(super) core: Arc<Core>,
     pub(super) sessions: Arc<Sessions>,
 }
 
 impl Looks {
-    /// Whose addresses lie around a task's sandbox.
+    /// Addresses of a task's sandbox and of the others.
     ///
     /// # Errors
-    /// [`SandboxError::Unavailable`] when the engine is away, or has no address for a sandbox that has a subnet.
+    /// [`SandboxError::Unavailable`] when the engine is unreachable, or reports no address for a sandbox with a subnet.
     pub async fn around(&self, task: i64) -> Result<Around> {
         let record = self.core.records.ready(task)?;
         let mut around = Around::default();
@@ -55,7 +55,7 @@ impl Looks {
         Ok(around)
     }
 
-    /// The first `cap` bytes of a file in a task's workspace as text, lossy; none where there is no such file. Words of the sandbox.
+    /// The first `cap` bytes of a file in a task's workspace as lossy text; none where there is no such file. Untrusted.
     ///
     /// # Errors
     /// As [`Actions::act`](super::Actions::act).
@@ -69,8 +69,8 @@ impl Looks {
         Ok((done.status == Status::Ok).then(|| String::from_utf8_lossy(&out).into_owned()))
     }
 
-    /// A file's lines from `from` on, numbered as the agent's own reading has them: at most `cap` bytes, with a last line that says where
-    /// it goes on. An outcome that failed says why. Words of the sandbox.
+    /// A file's lines from `from` on, numbered as in the agent's own reading: at most `cap` bytes, with a last line that says where it
+    /// continues. A failed outcome has the reason. Untrusted.
     ///
     /// # Errors
     /// As [`Actions::act`](super::Actions::act).
@@ -80,7 +80,7 @@ impl Looks {
         self.sessions.of(task).await?.capped(op, READING_MS, cap).await
     }
 
-    /// Has a task's runner probe its sandbox with these words.
+    /// Runs the probe of a task's runner with these arguments.
     ///
     /// # Errors
     /// As [`Actions::act`](super::Actions::act).

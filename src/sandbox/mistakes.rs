@@ -1,16 +1,16 @@
-//! Mistakes that the runner saw in what an action wrote, as they stand in its result.
+//! Mistakes that the runner found in files an action wrote, as its result contains them.
 //!
-//! Must not look for any itself: a text is parsed in the sandbox alone. They are the sandbox's words: shown, handed on to the model, and
-//! believed by nobody. Tests: below; how the text is made: `runner/src/mistakes.rs`.
+//! Must not look for any itself, because texts are parsed only in the sandbox. They are untrusted and only shown to people and the model.
+//! Tests: below; how the text is made: `runner/src/mistakes.rs`.
 
 use domain::{Action, Outcome};
 
 pub use protocol::mistakes::places;
 
-/// What the result of a write says of mistakes in it: each with its place, and the lines around.
+/// The mistakes in the result of a write, each with its place and the lines around it.
 pub fn of<'a>(action: &Action, outcome: &'a Outcome) -> Option<&'a str> {
     let wrote = action.what().writes_texts();
-    // A try writes before it runs anything.
+    // A try writes its files before it runs anything.
     (wrote && (outcome.status.succeeded() || action.is_apart()))
         .then(|| protocol::mistakes::findings(&outcome.text))
         .flatten()

@@ -1,13 +1,12 @@
-//! Sandboxes: repository in, actions, tree out, verification.
+//! Sandboxes: a repository in, actions, a tree out, and verification.
 //!
-//! Parts with one job each, made together by [`Sandboxes::new`] on what all share (`core.rs`): a task's sandbox from its making to its removal and
-//! what is done in it (`life/`), what saves time when one is made (`cache/`), how its tree becomes one commit of ours (`capture/`, with the rules of
-//! `policy/`), runs of the project's own commands (`verification/`, with `detect.rs`, `commands/`, `checks.rs`, `lacks.rs`), what it may reach
-//! (`egress.rs`), and looking into it (`look.rs`, `survey.rs`). Whose user each runs as: `users.rs`; what is remembered of each: `record.rs`.
-//! Built on the broker (`broker.rs`: containers), the runner (`link.rs`: one line to one runner), `git` and an [`EgressControl`].
-//! Must not: know Docker, parse git objects that no quarantine container has checked, or repeat an action by itself.
-//! Whatever a container says is untrusted: text is capped, ids are validated, a protocol error ends the container.
-//! Tests: beside each file and `tests/trees.rs` (real runner as a plain process).
+//! Parts with one job each, created together by [`Sandboxes::new`] on shared state (`core.rs`): a task's sandbox from creation to removal
+//! and the actions in it (`life/`), caches that speed up creation (`cache/`), making a commit of its tree (`capture/`, with the rules of
+//! `policy/`), runs of the project's own commands (`verification/`, with `detect.rs`, `commands/`, `checks.rs`, `lacks.rs`), egress
+//! (`egress.rs`), and inspection (`look.rs`, `survey.rs`). Users of containers: `users.rs`; records: `record.rs`. Built on the broker
+//! (`broker.rs`: containers), the runner (`link.rs`: one connection to one runner), `git` and an [`EgressControl`]. Must not know Docker,
+//! parse git objects that no quarantine container has checked, or repeat an action. Containers are untrusted: text is limited, ids are
+//! validated, a protocol error ends the container. Tests: beside each file and `tests/trees.rs` (real runner as a plain process).
 
 mod allocations;
 pub mod broker;
@@ -80,27 +79,27 @@ pub use verification::runs::Runs;
 pub use verification::trial::Trials;
 pub use verification::verify::{TAIL as VERDICT_TAIL, Verification};
 
-/// Why a sandbox did not do what was asked, in words for a person.
+/// Why a sandbox failed, in words for a person.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SandboxError {
-    /// Engine, broker, router or this machine is busy or away: the same call may be repeated later.
+    /// Engine, broker, router or this machine is busy or unreachable: the same call may be repeated later.
     #[error("{0}")]
     Unavailable(String),
     /// The container is gone (removed, restarted, never made): prepare it again.
     #[error("{0}")]
     Gone(Loss),
-    /// It will not work as asked; say so to the person.
+    /// It cannot work as requested; the person has to be told.
     #[error("{0}")]
     Refused(String),
-    /// Memory, disk, time or size ran out; says which.
+    /// Memory, disk, time or size was exceeded; says which.
     #[error("{0}")]
     Limit(String),
 }
 
-/// What a sandbox answers, or why it did not do what was asked.
+/// Result of an operation on a sandbox.
 pub type Result<T> = std::result::Result<T, SandboxError>;
 
-/// Whether a sandbox that stands has a network, whatever is configured now: without the router nobody could close it.
+/// Whether an existing sandbox has a network, whatever is configured now, because without the router nobody could close it.
 ///
 /// # Errors
 /// When the records of the state directory cannot be read.
@@ -111,41 +110,42 @@ pub fn any_networked(state_dir: &Path) -> Result<bool> {
 /// All sandboxes of this process, part by part.
 pub struct Sandboxes {
     core: Arc<Core>,
-    /// A task's own, from its making to its removal.
+    /// Tasks' own sandboxes, from creation to removal.
     pub of_tasks: Arc<TaskSandboxes>,
-    /// What is done in them.
+    /// Actions in them.
     pub actions: Actions,
-    /// What they reach.
+    /// Their egress.
     pub egress: Arc<SandboxEgress>,
-    /// What is seen in them.
+    /// Inspection of them.
     pub looks: Arc<Looks>,
-    /// Their trees, made commits.
+    /// Commits of their trees.
     pub captures: Captures,
-    /// Where those are judged.
+    /// Quarantine containers, in which trees are judged.
     pub quarantines: Arc<Quarantines>,
-    /// Runs of a project's commands, apart from any task's sandbox.
+    /// Runs of a project's commands in sandboxes of their own.
     pub runs: Arc<Runs>,
-    /// Those on a base, kept.
+    /// Stored results of such runs on base commits.
     pub base_runs: Arc<BaseRuns>,
-    /// Verdicts over commits.
+    /// Verdicts about commits.
     pub verification: Verification,
-    /// Candidates for a work.
+    /// Tries of candidates.
     pub candidates: Candidates,
-    /// Projects that a person tries out.
+    /// Tries of projects by a person.
     pub trials: Trials,
     /// Mirrors of repositories.
     pub mirrors: Arc<Mirrors>,
-    /// How a container gets its repository.
+    /// Filling containers with repositories.
     pub stock: Arc<Stock>,
-    /// Images that the barrier was proven with.
+    /// Images with which the barrier was proven.
     pub images: Arc<ProvenImages>,
 }
 
 impl Sandboxes {
-    /// `epoch` is this process's life: a runner obeys the highest it has seen. Without egress control no container gets a network.
+    /// `epoch` is the number of this process's life; a runner obeys the highest it has seen. Without egress control no container gets a
+    /// network.
     ///
     /// # Errors
-    /// When the state directory cannot be read or written, or does not say which repository has which user.
+    /// When the state directory cannot be read or written, or its list of users is invalid.
     pub fn new(
         broker: Arc<dyn Broker>,
         control: Option<Arc<dyn EgressControl>>,
@@ -156,14 +156,14 @@ impl Sandboxes {
         let records = Records::load(&settings.state_dir.join("sandboxes"), settings.subnets)?;
         let subnets = Subnets::new(control, SubnetAllocations::load(&settings.state_dir, &records.all()));
         let users = Users::load(&settings.state_dir, settings.user)?;
-        // The host's own requests live above every id that a task gives to an action.
+        // The host's own request ids are above every id of a task's action.
         let ids = Arc::new(AtomicU64::new(session::HOST_IDS | (epoch & 0xFFFF_FFFF) << 28));
         let (busy, leaving) = Default::default();
         let core = Core { broker, repos, settings, epoch, records, subnets, users, busy, ids, leaving };
         Ok(Self::of(&Arc::new(core)))
     }
 
-    /// Each part gets the parts that it stands on.
+    /// Creates each part with the parts that it needs.
     fn of(core: &Arc<Core>) -> Self {
         let own = || Arc::clone(core);
         let sessions = Arc::new(Sessions::new(own()));
@@ -208,30 +208,30 @@ impl Sandboxes {
         }
     }
 
-    /// The image the engine has under this reference; one that the broker's operator did not list is refused.
+    /// The engine's image with this reference; refused if the broker's operator did not list it.
     ///
     /// # Errors
-    /// [`SandboxError::Refused`], or [`SandboxError::Unavailable`] when the engine is away.
+    /// [`SandboxError::Refused`], or [`SandboxError::Unavailable`] when the engine is unreachable.
     pub async fn image(&self, reference: &str) -> Result<Option<ImageInfo>> {
         self.core.image(reference).await
     }
 
-    /// Whether the engine can be asked.
+    /// Checks that the engine can be reached.
     ///
     /// # Errors
-    /// [`SandboxError::Unavailable`] when broker or engine is away.
+    /// [`SandboxError::Unavailable`] when broker or engine is unreachable.
     pub async fn hello(&self) -> Result<()> {
         self.core.broker.hello().await.map(drop).map_err(session::from_broker)
     }
 
-    /// Reaping leaves containers of these names alone, as long as this process lives: somebody else looks after them.
+    /// Exempts containers of these names from reaping as long as this process lives, because another part manages them.
     pub fn spare(&self, names: &[&str]) {
         if let Ok(mut busy) = self.core.busy.lock() {
             busy.extend(names.iter().map(|&name| name.to_owned()));
         }
     }
 
-    /// Lets go of what was made in advance, and waits until everything that was let go is removed.
+    /// Drops what was made in advance, and waits until all removals have finished.
     pub async fn leave(&self) {
         self.quarantines.forget_all();
         self.core.leave().await;

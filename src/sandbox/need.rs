@@ -1,11 +1,11 @@
-//! What a project's own files say about the toolchain it is built with: which one, and which version of it.
+//! The toolchain and version that a project's own files name.
 //!
-//! Owns the files in which each community pins a version, and when an image's version suits one. Pure: whoever asks brings the
-//! texts. What they say is the repository's word: it chooses among the operator's images and can name no other. Tests: below.
+//! Owns the files in which each community pins a version, and when an image's version satisfies one. Pure: the caller gives the texts. They
+//! are untrusted: they choose among the operator's images and can name no other. Tests: below.
 
 use super::detect;
 
-/// Files whose text [`need`] wants to see, if they exist.
+/// Files whose text [`need`] needs, if they exist.
 pub const WANTED: [&str; 8] = [
     "rust-toolchain.toml",
     "rust-toolchain",
@@ -16,19 +16,19 @@ pub const WANTED: [&str; 8] = [
     ".devcontainer/devcontainer.json",
     ".devcontainer.json",
 ];
-/// The longest that is read of one, in bytes.
+/// The most bytes that are read of one file.
 pub const MAX_BYTES: u64 = 64 << 10;
-/// The longest version that is taken from one.
+/// The longest version that is accepted.
 const MAX_VERSION: usize = 30;
 
 /// A toolchain that a project needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Need {
-    /// The toolchain's name, as images are named by it: `python`, `rust`, `node` and the like.
+    /// Name of the toolchain as in names of images: `python`, `rust`, `node` and the like.
     pub toolchain: &'static str,
-    /// The file that tells of it.
+    /// File that indicates it.
     pub by: &'static str,
-    /// The version that the project names; none where it names none, or no certain one.
+    /// Version that the project names; none where it names none, or no exact one.
     pub version: Option<Version>,
 }
 
@@ -37,13 +37,13 @@ pub struct Need {
 pub struct Version {
     /// Such as `1.95`, `20.11.1` or `nightly`.
     pub text: String,
-    /// The file that names it.
+    /// File that names it.
     pub by: &'static str,
-    /// A later one does as well.
+    /// Whether a later version satisfies it too.
     pub or_later: bool,
 }
 
-/// The toolchain that the files at the root tell of; `None` = nothing beyond the base.
+/// The toolchain that the files at the root indicate; `None` = the base suffices.
 pub fn need(root: &[String], text: &dyn Fn(&str) -> Option<String>) -> Option<Need> {
     let (toolchain, by) = detect::toolchain(root)?;
     Some(Need { toolchain, by, version: version(toolchain, text) })
@@ -77,11 +77,11 @@ fn version(toolchain: &str, text: &dyn Fn(&str) -> Option<String>) -> Option<Ver
     };
     let (by, named) = named.iter().find_map(|(by, named)| Some((*by, named.as_deref()?)))?;
     let text = named.strip_prefix('v').or(named.strip_prefix("go")).unwrap_or(named);
-    // `stable`, `lts/*`, `system`: whatever there is.
+    // `stable`, `lts/*` and `system` name no exact version.
     let says =
         text.starts_with(|c: char| c.is_ascii_digit()) || text.starts_with("nightly") || text.starts_with("beta");
     let fit = text.len() <= MAX_VERSION && text.chars().all(|c| c.is_ascii_alphanumeric() || ".-+_".contains(c));
-    // go.mod says what a module is written for; every later Go builds it.
+    // go.mod names the language version a module is written for, which every later Go builds.
     (says && fit).then(|| Version { text: text.to_owned(), by, or_later: toolchain == "go" })
 }
 
@@ -90,7 +90,7 @@ fn channel(text: &str) -> Option<String> {
     Some(table.get("toolchain")?.get("channel")?.as_str()?.to_owned())
 }
 
-/// The older file is a table too, or one word.
+/// The older file contains a table too, or one word.
 fn channel_or_word(text: &str) -> Option<String> {
     channel(text).or_else(|| text.split_whitespace().next().filter(|word| !word.starts_with('[')).map(str::to_owned))
 }
@@ -105,7 +105,7 @@ fn go(text: &str) -> Option<String> {
 }
 
 impl Version {
-    /// Whether what an image says it has is that: as far as both are told, part by part.
+    /// Whether an image's version satisfies it, compared part by part as far as both have parts.
     pub fn suits(&self, has: &str) -> bool {
         if self.or_later {
             let numbers = |text: &str| text.split('.').map_while(|it| it.parse::<u64>().ok()).collect::<Vec<_>>();
@@ -117,7 +117,7 @@ impl Version {
     }
 }
 
-/// `devcontainer.json` may have comments and a comma before a closing bracket; JSON has neither.
+/// Removes the comments and trailing commas that `devcontainer.json` may have and JSON does not.
 pub(super) fn plain_json(text: &str) -> String {
     let (mut plain, mut rest, mut quoted) = (String::with_capacity(text.len()), text.chars().peekable(), false);
     while let Some(c) = rest.next() {

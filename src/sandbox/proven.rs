@@ -1,6 +1,7 @@
-//! Which images the barrier was proven with: a sandbox is made from no other, once somebody proves.
+//! The images with which the barrier was proven; once proofs are made, sandboxes are made from no other image.
 //!
-//! Owns the ids, and the bell that asks for another one to be tried. What is tried is `crate::barrier`'s. Tests: `tests/trees/images.rs`.
+//! Owns their ids and the notification that another one has to be proven. `crate::barrier` makes the proofs. Tests:
+//! `tests/trees/images.rs`.
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,12 +11,12 @@ use tokio::sync::Notify;
 use super::core::Core;
 use super::{Result, SandboxError};
 
-/// Images, and what is known of each.
+/// Proven images, and those that have to be proven.
 pub struct ProvenImages {
     core: Arc<Core>,
-    /// `None` = nobody proves anything here.
+    /// `None` = no proofs are made.
     ids: Mutex<Option<HashSet<String>>>,
-    /// References that were wanted before they were proven.
+    /// References that were needed before they were proven.
     unproven: Mutex<BTreeSet<String>>,
     asked: Notify,
 }
@@ -25,20 +26,20 @@ impl ProvenImages {
         Self { core, ids: Mutex::default(), unproven: Mutex::default(), asked: Notify::new() }
     }
 
-    /// From now on only images that [`ProvenImages::proven`] names are taken.
+    /// Accepts from now on only images named to [`ProvenImages::proven`].
     pub fn prove_first(&self) {
         self.ids.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default();
     }
 
-    /// These ids may be taken.
+    /// Accepts images with these ids.
     pub fn proven(&self, ids: impl IntoIterator<Item = String>) {
         self.ids.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default().extend(ids);
     }
 
-    /// Until somebody wants a sandbox from an image that was not tried: those that are wanted.
+    /// Waits until a sandbox needs an unproven image, and gives all such references.
     pub async fn asked_to_prove(&self) -> Vec<String> {
         self.asked.notified().await;
-        // Whoever still wants one asks again.
+        // A caller that still needs one asks again.
         std::mem::take(&mut *self.unproven.lock().unwrap_or_else(PoisonError::into_inner)).into_iter().collect()
     }
 
@@ -46,7 +47,7 @@ impl ProvenImages {
         if self.ids.lock().unwrap_or_else(PoisonError::into_inner).is_none() {
             return Ok(());
         }
-        // What is not there is refused where the container is made, in the broker's words.
+        // A missing image is refused by the broker when the container is made.
         let Some(image) = self.core.image(reference).await? else { return Ok(()) };
         let held = self.ids.lock().unwrap_or_else(PoisonError::into_inner);
         if held.as_ref().is_some_and(|ids| ids.contains(&image.id)) {

@@ -1,7 +1,7 @@
-//! What the host remembers of each living sandbox, across its own restarts.
+//! Records of living sandboxes, which survive restarts of the host.
 //!
-//! Owns one small JSON file per task in the state directory, and which subnet is whose. A file that is half written or
-//! unreadable counts as no sandbox: it is prepared anew. Tests: below.
+//! Owns one small JSON file per task in the state directory, and the allocation of subnets. An incomplete or unreadable file counts as no
+//! sandbox, which is then prepared anew. Tests: below.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -14,19 +14,19 @@ use serde::{Deserialize, Serialize};
 use super::{Result, SandboxError};
 use crate::git::PackBase;
 
-/// One generation, and what was surely in it when it was lent: later it only has more.
+/// A generation of a mirror, and its minimum content at that time; later it only has more.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Lent {
     pub name: String,
     #[serde(flatten)]
     pub base: PackBase,
-    /// The commit whose files lie in it, checked out, for workspaces that are layers over them.
+    /// The commit whose files are checked out in it, as the lower layer of workspaces.
     #[serde(default)]
     pub tree: Option<Commit>,
 }
 
 impl Lent {
-    /// Whether a workspace that lies over its tree begins as just this commit.
+    /// Whether a workspace layered over its tree begins exactly as this commit.
     pub(super) fn begins_as(&self, commit: &str) -> bool {
         self.tree.as_ref().is_some_and(|tree| tree.as_str() == commit)
     }
@@ -44,45 +44,45 @@ pub(super) struct Record {
     #[serde(rename = "berth")]
     pub subnet: Option<u32>,
     pub egress: Vec<Rule>,
-    /// Its repository has no network any more: the subnet stays closed, whatever its rules are.
+    /// Whether its repository may no longer use the network: the subnet stays closed, whatever its rules are.
     #[serde(default)]
     pub cut_off: bool,
-    /// The result of setup it was made with.
+    /// Key of the setup result it was made with.
     #[serde(default)]
     pub setup: Option<String>,
-    /// The mirror it reads from; with its tree only if the workspace is a layer over that.
+    /// The mirror it reads from, with its tree only if the workspace is layered over that.
     #[serde(default)]
     pub mirror: Option<Lent>,
-    /// The runner's boot id once the repository is in; `None` = half prepared, or known to be lost.
+    /// The runner's boot id once the repository is in; `None` = incomplete, or known to be lost.
     pub boot: Option<String>,
-    /// Why it was lost, where that is known.
+    /// How it was lost, if that is known.
     #[serde(default)]
     pub lost: Option<Loss>,
-    /// In whose place it was made.
+    /// The lost sandbox that it replaces.
     #[serde(default)]
     pub anew: Option<Anew>,
-    /// Its processes were ended while the task waits: the next boot is expected.
+    /// Whether its processes were ended while the task waits, so that another boot is expected.
     #[serde(default)]
     pub stopped: bool,
-    /// Milliseconds since 1970.
+    /// Unix milliseconds.
     #[serde(default)]
     pub made_at: i64,
-    /// The version of the protocol that its runner speaks.
+    /// Version of the protocol that its runner speaks.
     #[serde(default = "first_version")]
     pub runner: u32,
 }
 
-/// A sandbox that was made in the place of one that was lost. Who made it may be cut before this is stored elsewhere: whoever tries
-/// the same again finds a sandbox that stands, and has to say the same.
+/// A sandbox that replaces a lost one. The process may be interrupted before this is stored elsewhere; a repetition then finds the sandbox
+/// and has to report the same loss.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Anew {
-    /// The try, by a name that its repetition has too.
+    /// Name of the try, which its repetition has too.
     pub by: String,
-    /// How the one before was lost.
+    /// How the sandbox before was lost.
     pub loss: Loss,
 }
 
-/// Records of earlier releases do not say it.
+/// The version in records of earlier releases, which lack it.
 fn first_version() -> u32 {
     1
 }
@@ -125,7 +125,7 @@ impl Records {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<i64, Record>> {
-        // A panic between two lines of bookkeeping leaves the map whole.
+        // A panic while the lock was held leaves the map consistent.
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -137,7 +137,7 @@ impl Records {
         self.lock().values().cloned().collect()
     }
 
-    /// The record of a sandbox that is whole.
+    /// The record of a complete sandbox.
     pub(super) fn ready(&self, task: i64) -> Result<Record> {
         match self.get(task) {
             Some(record) if record.boot.is_some() => Ok(record),
@@ -146,21 +146,21 @@ impl Records {
         }
     }
 
-    /// Notes that a task without a record has its sandbox on another host.
+    /// Records that the sandbox of a task without a record is on another host.
     pub(super) fn came(&self, task: i64) {
         self.came.lock().unwrap_or_else(PoisonError::into_inner).insert(task);
     }
 
-    /// Why there is no record: otherwise the bot itself put away what stood.
+    /// Why there is no record: it is on another host, or the bot itself removed it.
     fn absent(&self, task: i64) -> Loss {
         let came = self.came.lock().unwrap_or_else(PoisonError::into_inner).contains(&task);
         if came { Loss::Moved } else { Loss::PutAway }
     }
 
-    /// Writes a half-prepared record and takes a subnet for it if `network` asks for one.
+    /// Writes the record of an incomplete sandbox, with a subnet if `network` is set.
     pub(super) fn begin(&self, mut record: Record, network: bool) -> Result<Record> {
         let mut all = self.lock();
-        // A try to make it anew may fail: the next one still knows why.
+        // Making it anew may fail, and the next try still needs the reason.
         record.lost = match all.get(&record.task) {
             Some(old) if old.boot.is_none() => old.lost,
             _ => Some(self.absent(record.task)),
@@ -177,7 +177,7 @@ impl Records {
         Ok(record)
     }
 
-    /// A subnet that this task could have.
+    /// A subnet that is free for this task.
     pub(super) fn free_subnet(&self, task: i64) -> Option<u32> {
         free(&self.lock(), self.subnets, task)
     }
@@ -212,7 +212,7 @@ impl Records {
     }
 }
 
-/// Whole or not at all: written beside, then renamed.
+/// Writes a file atomically: a new file, then renamed.
 pub(super) fn write_whole(path: &Path, text: &[u8]) -> Result<()> {
     let beside = path.with_extension("new");
     std::fs::write(&beside, text).map_err(|e| io(&beside, &e))?;
@@ -223,7 +223,7 @@ fn io(path: &Path, e: &std::io::Error) -> SandboxError {
     SandboxError::Unavailable(format!("{}: {e}", path.display()))
 }
 
-/// Milliseconds since 1970.
+/// Unix milliseconds.
 pub(super) fn now_ms() -> i64 {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     since.map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(i64::MAX))

@@ -1,7 +1,7 @@
-//! One container with the line to its runner: the host's own work in it.
+//! A container with the connection to its runner, for the host's own operations in it.
 //!
-//! Owns request ids of the host's own requests, their acknowledgement, and the translation of everything that may go wrong
-//! into [`SandboxError`]. Must not know what a container is for. Tests: `tests/trees.rs`.
+//! Owns ids and acknowledgement of the host's own requests, and the translation of errors into [`SandboxError`]. Must not know what a
+//! container is for. Tests: `tests/trees.rs`.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,10 +18,10 @@ use super::link::{Link, LinkError, Welcome};
 use super::record::Record;
 use super::{Result, SandboxError};
 
-/// Requests of the host itself have this bit; those of a task's actions never do.
+/// Bit of the ids of the host's own requests; ids of a task's actions never have it.
 pub(super) const HOST_IDS: u64 = 1 << 62;
 
-/// Environment of every git that the host runs in a container: as pinned as on the host.
+/// Environment of every git that the host runs in a container, as fixed as that of git on the host.
 const GIT_ENV: &[(&str, &str)] = &[
     ("GIT_CONFIG_NOSYSTEM", "1"),
     ("GIT_CONFIG_GLOBAL", "/dev/null"),
@@ -50,7 +50,7 @@ const GIT_ENV: &[(&str, &str)] = &[
     ("GIT_CONFIG_VALUE_6", "true"),
     ("GIT_CONFIG_KEY_7", "diff.external"),
     ("GIT_CONFIG_VALUE_7", ""),
-    // What is packed here is unpacked next door at once: differences between its files are not worth the search.
+    // The pack is unpacked immediately, so searching for deltas is not worthwhile.
     ("GIT_CONFIG_KEY_8", "pack.window"),
     ("GIT_CONFIG_VALUE_8", "0"),
 ];
@@ -59,12 +59,12 @@ const GIT_ENV: &[(&str, &str)] = &[
 pub(super) struct Session {
     pub boot: String,
     pub link: Link,
-    /// The last action of a task whose result is not acknowledged yet.
+    /// The last action whose result is not acknowledged yet.
     pub unacked: Mutex<Option<u64>>,
     ids: Arc<AtomicU64>,
 }
 
-/// One piece of the host's own work in a container.
+/// One command of the host in a container.
 pub(super) struct Work<'a> {
     argv: Vec<String>,
     env: Vec<(String, String)>,
@@ -96,7 +96,7 @@ impl<'a> Work<'a> {
 }
 
 impl Session {
-    /// Creates, starts and attaches a container. Whatever bears the name is removed first.
+    /// Creates, starts and attaches a container, after removing any of this name.
     pub(super) async fn make(
         broker: &dyn Broker,
         spec: &ContainerSpec,
@@ -105,7 +105,7 @@ impl Session {
     ) -> Result<Self> {
         broker.remove(&spec.name).await.map_err(from_broker)?;
         broker.create(spec).await.map_err(|e| match e.kind {
-            // What it is made from: an image, a subnet. The words say what to do.
+            // Its image or subnet is missing; the message says what to do.
             ProblemKind::NotFound => SandboxError::Refused(e.text),
             _ => from_broker(e),
         })?;
@@ -115,12 +115,12 @@ impl Session {
         Ok(session)
     }
 
-    /// Over a line that somebody else has.
+    /// A session over an existing connection.
     pub(super) fn over(link: Link, ids: Arc<AtomicU64>) -> Self {
         Self { boot: String::new(), link, unacked: Mutex::new(None), ids }
     }
 
-    /// A task's own, in the version its runner speaks.
+    /// Attaches to a task's container, in the version that its runner speaks.
     pub(super) async fn attach(
         broker: &dyn Broker,
         record: &Record,
@@ -147,12 +147,12 @@ impl Session {
         self.ids.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Runs an op of the host's own and acknowledges it.
+    /// Runs an operation of the host and acknowledges it.
     pub(super) async fn run(&self, op: Op, wall_ms: u64) -> Result<Outcome> {
         self.capped(op, wall_ms, 64 << 10).await
     }
 
-    /// As [`Session::run`], with so many bytes of output at most.
+    /// As [`Session::run`], with a limit of output bytes.
     pub(super) async fn capped(&self, op: Op, wall_ms: u64, output_bytes: u64) -> Result<Outcome> {
         let id = self.next_id();
         let done = self.link.run(id, op, Limits { wall_ms, output_bytes }).await.map_err(|e| from_link(&e))?;
@@ -160,7 +160,7 @@ impl Session {
         Ok(done)
     }
 
-    /// Does the work; its output, or the end of it, is in the outcome's text.
+    /// Runs the command; the outcome has its output, or the end of it.
     pub(super) async fn outcome(&self, work: Work<'_>) -> Result<Outcome> {
         let Work { argv, env, wall_ms, input } = work;
         let op = Op::Exec { argv, env, cwd: ".".to_owned(), input: input.is_some(), output: false };
@@ -170,7 +170,7 @@ impl Session {
         self.stream(op, wall_ms, input, None, 0).await
     }
 
-    /// Does the work and copies stdout into `sink`: at most `cap` bytes, more is [`SandboxError::Limit`].
+    /// Runs the command and copies its stdout into `sink`; more than `cap` bytes are [`SandboxError::Limit`].
     pub(super) async fn spool(
         &self,
         work: Work<'_>,
@@ -192,14 +192,14 @@ impl Session {
     ) -> Result<Outcome> {
         let (id, limits) = (self.next_id(), Limits { wall_ms, output_bytes: 64 << 10 });
         let done = self.link.stream(id, op, limits, input, output, cap).await;
-        // Also after an error: a request that ended must not stay in the runner's memory.
+        // Even after an error, because a finished request must not stay in the runner's memory.
         let acked = self.link.ack(id).await;
         let done = done.map_err(|e| from_link(&e))?;
         acked.map_err(|e| from_link(&e))?;
         Ok(done)
     }
 
-    /// The whole stdout of work that must succeed; `what` names it in the error.
+    /// The whole stdout of a command that must succeed; `what` names it in the error.
     pub(super) async fn read(&self, work: Work<'_>, cap: u64, what: &str) -> Result<Vec<u8>> {
         let mut out = Vec::new();
         let done = self.spool(work, &mut out, cap).await?;
@@ -207,13 +207,13 @@ impl Session {
         Ok(out)
     }
 
-    /// Work that must succeed and whose output does not matter.
+    /// Runs a command that must succeed, ignoring its output.
     pub(super) async fn must(&self, work: Work<'_>, what: &str) -> Result<()> {
         succeeded(&self.outcome(work).await?, what)
     }
 }
 
-/// Turns an outcome that is no success into the error that says what ran out or failed.
+/// Turns an unsuccessful outcome into the error that says what was exceeded or failed.
 pub(super) fn succeeded(outcome: &Outcome, what: &str) -> Result<()> {
     let said = last_lines(&outcome.text);
     match &outcome.status {
@@ -226,7 +226,7 @@ pub(super) fn succeeded(outcome: &Outcome, what: &str) -> Result<()> {
             let took = crate::text::one_line(crate::text::cut(took, 600).0);
             Err(SandboxError::Limit(format!("{what} took too much of the disk: {took}")))
         }
-        // 128 + SIGXCPU: so a shell says it of what it ran.
+        // 128 + SIGXCPU, as a shell reports it.
         Status::Exited { code: 152 } | Status::Signaled { signal: 24 } => {
             Err(SandboxError::Limit(format!("{what} used more processor time than it may")))
         }
@@ -237,7 +237,7 @@ pub(super) fn succeeded(outcome: &Outcome, what: &str) -> Result<()> {
     }
 }
 
-/// The end of a program's complaints, on one line without anything hidden. Progress and ids that git prints are left out.
+/// The end of a program's error output on one line, with control characters escaped, without git's progress and ids.
 pub(super) fn last_lines(text: &str) -> String {
     let noise = |line: &&str| line.is_empty() || line.starts_with("pack\t") || line.starts_with("keep\t");
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !noise(line)).collect();
@@ -250,7 +250,7 @@ pub(super) fn from_broker(e: Problem) -> SandboxError {
         ProblemKind::Unavailable | ProblemKind::Engine => SandboxError::Unavailable(e.text),
         ProblemKind::NotFound => SandboxError::Gone(Loss::Removed),
         ProblemKind::Refused => SandboxError::Refused(e.text),
-        // A name in use in another shape: an earlier removal has not ended yet, or the container is not running.
+        // An earlier removal has not finished, or the container is not running.
         ProblemKind::Conflict => SandboxError::Unavailable(e.text),
     }
 }
@@ -267,13 +267,13 @@ pub(super) fn from_link(e: &LinkError) -> SandboxError {
     }
 }
 
-/// Whether work may begin in a sandbox that was just started. Nothing of an agent runs in it yet: its words are the runner's own.
+/// Refuses a container without enough disk space. No agent has used it yet, so the runner's words are its own.
 pub(super) fn enough(lacks: Option<String>) -> Result<()> {
     let Some(lacks) = lacks else { return Ok(()) };
     Err(SandboxError::Unavailable(crate::text::one_line(crate::text::cut(&lacks, 600).0)))
 }
 
-/// A container for one piece of work: removed when this is dropped, however the work ends.
+/// A container for one operation, removed when this is dropped.
 pub(super) struct Passing {
     broker: Arc<dyn Broker>,
     busy: Arc<Mutex<HashSet<String>>>,
@@ -313,7 +313,7 @@ impl Drop for Passing {
     }
 }
 
-/// An image without git or sh cannot hold a task: said by name before anything else.
+/// Refuses an image without git or sh, with its name.
 pub(super) async fn require_git(session: &Session, image: &str) -> Result<()> {
     let outcome = session.outcome(Work::new(["sh", "-c", "exec git --version"])).await?;
     let program = if matches!(outcome.status, Status::Failed { .. }) { "sh" } else { "git" };
@@ -326,7 +326,7 @@ pub(super) async fn require_git(session: &Session, image: &str) -> Result<()> {
     }
 }
 
-/// What the first step in a container came to: one that failed in an image without git or sh failed for that.
+/// The result of the first step in a container; if it failed in an image without git or sh, that is the error.
 pub(super) async fn git_or<T>(session: &Session, image: &str, done: Result<T>) -> Result<T> {
     if let Err(SandboxError::Refused(_)) = &done {
         require_git(session, image).await?;

@@ -1,7 +1,6 @@
-//! The attached containers of tasks: one line to each runner, for all that is done in it.
+//! The attached containers of tasks, with one connection to each runner.
 //!
-//! Owns attaching (again), waking what was frozen or stopped, and what it means for its task when a container is not the one that was
-//! prepared. Tests: `tests/trees/losses.rs`.
+//! Owns attaching, thawing or starting a container, and detecting that it is not the one that was prepared. Tests: `tests/trees/losses.rs`.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -26,17 +25,17 @@ impl Sessions {
         Self { core, attached: Mutex::default() }
     }
 
-    /// Lets go of the line to a task's runner; the container stays.
+    /// Drops the connection to a task's runner; the container stays.
     pub async fn forget(&self, task: i64) {
         self.attached.lock().await.remove(&task);
     }
 
-    /// From here on a task's container is this one.
+    /// Sets the attached container of a task.
     pub async fn put(&self, task: i64, session: Arc<Session>) {
         self.attached.lock().await.insert(task, session);
     }
 
-    /// The attached container of a task, attaching (and waking) it if need be.
+    /// The attached container of a task, which is attached (and thawed or started) if necessary.
     pub async fn of(&self, task: i64) -> Result<Arc<Session>> {
         if let Some(session) = self.attached.lock().await.get(&task) {
             return Ok(Arc::clone(session));
@@ -49,7 +48,7 @@ impl Sessions {
                 self.core.broker.unpause(&record.name).await.map_err(session::from_broker)?
             }
             Some(ContainerState::Exited { end, .. }) => return Err(self.lost(task, ended(end))),
-            // One that was never started is another one than was prepared, which is gone.
+            // A container that was never started is not the prepared one, which is gone.
             Some(ContainerState::Created | ContainerState::Gone) | None => return Err(self.lost(task, Loss::Removed)),
         }
         let attached =
@@ -62,7 +61,7 @@ impl Sessions {
             return Err(self.lost(task, Loss::Restarted));
         }
         for known in welcome.known.iter().filter(|known| known.finished && known.id & HOST_IDS != 0) {
-            // Left by an older life of the host; best effort.
+            // Left by an earlier life of the host; best effort.
             drop(session.link.ack(known.id).await);
         }
         let session = Arc::new(session);
@@ -70,7 +69,7 @@ impl Sessions {
         Ok(session)
     }
 
-    /// Marks the sandbox as lost, so that everything but preparing it again says so.
+    /// Marks the sandbox as lost, so that every operation but preparing it again reports the loss.
     fn lost(&self, task: i64, loss: Loss) -> SandboxError {
         let marked = self.core.records.change(task, |record| (record.boot, record.lost) = (None, Some(loss)));
         marked.err().unwrap_or(SandboxError::Gone(loss))
@@ -83,7 +82,7 @@ impl Sessions {
         }
     }
 
-    /// `e`; a runner that broke the protocol is no runner of ours any more: its container goes before that is said.
+    /// Returns `e`; the container of a runner that broke the protocol is removed first.
     pub async fn unless_trusted(&self, task: i64, e: SandboxError) -> SandboxError {
         if e != SandboxError::Gone(Loss::Untrusted) {
             return e;
@@ -94,7 +93,7 @@ impl Sessions {
         self.core.broker.remove(&name).await.err().map_or(e, session::from_broker)
     }
 
-    /// Starts a stopped container: another boot of its runner, which is no surprise here and no loss.
+    /// Starts a stopped container; its runner's new boot is expected and no loss.
     pub async fn wake(&self, record: &Record) -> Result<()> {
         self.core.broker.unpause(&record.name).await.map_err(session::from_broker)?;
         self.core.broker.start(&record.name).await.map_err(session::from_broker)?;
@@ -104,7 +103,7 @@ impl Sessions {
             Ok(attached) => attached,
             Err(e) => return Err(self.unless_trusted(record.task, e).await),
         };
-        // It stays as good as stopped: nothing begins in it, and the next try asks again.
+        // It stays recorded as stopped, so that nothing begins in it and the next try asks again.
         session::enough(welcome.lacks)?;
         let boot = session.boot.clone();
         self.put(record.task, Arc::new(session)).await;
@@ -112,7 +111,7 @@ impl Sessions {
     }
 }
 
-/// What the broker's word on an ended container means for its task.
+/// The loss for the end of a container that the broker reports.
 fn ended(end: End) -> Loss {
     match end {
         End::Memory => Loss::Memory,

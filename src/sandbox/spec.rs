@@ -1,4 +1,4 @@
-//! What sandboxes are asked for, and what comes back: settings of all, and the words of each step.
+//! Types for the operations on sandboxes: settings, specifications and results.
 
 use super::record::{Record, now_ms};
 use super::{Anew, SetupSpec, policy};
@@ -8,45 +8,45 @@ use protocol::router::Rule;
 use protocol::runner::{Outcome, VERSION};
 use std::path::PathBuf;
 
-/// What holds for all sandboxes of this bot.
+/// Settings of all sandboxes of this bot.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// Where records of living sandboxes are kept (mode 0700).
+    /// Directory of records of living sandboxes (mode 0700).
     pub state_dir: PathBuf,
-    /// How many subnets the router holds; with no subnet free, a task that needs one is told to wait.
+    /// Number of the router's subnets; without a free one, a task that needs one has to wait.
     pub subnets: u32,
     /// Commits of history a sandbox gets with its base: 1 = the base alone.
     pub history_depth: u32,
-    /// The user of every container; `None` = one for each repository.
+    /// User of every container; `None` = one per repository.
     pub user: Option<u32>,
     /// Hardening profile of the containers (`sealed` or `debug`).
     pub profile: String,
-    /// A repository of which less than this would be sent has no mirror; 0 = each has one.
+    /// Least bytes to send for which a repository gets a mirror; 0 = always.
     pub mirror_from_bytes: u64,
-    /// What is to stay free of the engine's disk: under it no mirror is begun.
+    /// Bytes that have to stay free on the engine's disk for a mirror to be begun.
     pub disk_floor_bytes: u64,
-    /// Image of the quarantine containers: holds git and sh.
+    /// Image of the quarantine containers, with git and sh.
     pub quarantine_image: String,
-    /// Largest pack that goes into a container.
+    /// Largest pack that is sent into a container, in bytes.
     pub base_pack_bytes: u64,
-    /// Largest pack that is taken out of one.
+    /// Largest pack that is taken out of one, in bytes.
     pub tree_pack_bytes: u64,
-    /// Bytes of a checkpoint's diff that are kept.
+    /// The most bytes of a checkpoint's diff that are kept.
     pub diff_bytes: usize,
     /// Name and mail address of the commits' author.
     pub author: (String, String),
-    /// Bounds on what a checkpoint may contain.
+    /// Limits on the content of a checkpoint.
     pub policy: policy::Limits,
-    /// Wall clock of one setup command.
+    /// Limit of one setup command, in milliseconds.
     pub setup_wall_ms: u64,
-    /// Largest archive that setup may leave, and all of them together.
+    /// Largest archive of a setup result, in bytes.
     pub setup_bytes: u64,
     /// Largest size of all kept archives together, in bytes.
     pub setup_total_bytes: u64,
 }
 
 impl Settings {
-    /// Defaults that suit a workstation; `image` is used for quarantine.
+    /// Defaults for a workstation; `image` is used for quarantine.
     pub fn new(state_dir: impl Into<PathBuf>, image: impl Into<String>) -> Self {
         Self {
             state_dir: state_dir.into(),
@@ -74,100 +74,100 @@ impl Settings {
 pub struct PrepareSpec {
     /// The task's number; part of the container's name.
     pub task: i64,
-    /// A number in the container's name: a sandbox that stands under another one is not taken up again.
+    /// Number in the container's name; a sandbox with another one is not reused.
     pub attempt: u32,
     /// The repository's key in the configuration.
     pub repo_key: String,
-    /// The commit the work starts from (for a later checkpoint: the last captured one).
+    /// The commit that the work starts from; later, the last captured one.
     pub base: Commit,
-    /// Where the default branch stands now: what the repository's mirror holds. `None` = the sandbox is made without one.
+    /// Present commit of the default branch, which the repository's mirror contains; `None` = no mirror.
     pub trunk: Option<Commit>,
     /// Reference of the image that the sandbox is made from.
     pub image: String,
-    /// What the sandbox may use.
+    /// Limits of the sandbox.
     pub limits: ContainerLimits,
-    /// `false` = no network at all.
+    /// Whether it gets a network.
     pub network: bool,
-    /// Rules beyond the operator's own.
+    /// Rules in addition to the operator's.
     pub egress: Vec<Rule>,
-    /// What is to be there before the agent enters.
+    /// Setup to be run before the agent enters.
     pub setup: Option<SetupSpec>,
-    /// The one before was lost.
+    /// The lost sandbox that this one replaces.
     pub anew: Option<Anew>,
 }
 
-/// A sandbox that stands.
+/// A prepared sandbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prepared {
-    /// The runner's boot id: another one later means that the container was restarted.
+    /// The runner's boot id; another one later means that the container was restarted.
     pub boot: String,
 }
 
-/// How an action ended.
+/// Result of an action.
 #[derive(Debug, Clone)]
 pub struct Acted {
-    /// How it ended, and what it printed.
+    /// Status and output.
     pub outcome: Outcome,
-    /// Bytes of the picture that it read: of a sandbox.
+    /// Bytes of the picture that it read. Untrusted.
     pub picture: Option<Vec<u8>>,
-    /// The container went away or was restarted meanwhile: the action may have run, wholly or in part.
+    /// The loss of a container that went away or was restarted meanwhile: the action may have run, wholly or in part.
     pub lost: Option<Loss>,
 }
 
-/// The actions between two checkpoints, by what they started from.
+/// The actions between two checkpoints, identified by the commits they start from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Segment {
     /// The task's number.
     pub task: i64,
-    /// The checkpoint that will end it.
+    /// Number of the checkpoint that will end it.
     pub n: u32,
     /// The repository's key in the configuration.
     pub repo_key: String,
-    /// The last published commit, which becomes the parent.
+    /// The last published commit, the parent of the next one.
     pub parent: Commit,
     /// The commit the sandbox was prepared with.
     pub base: Commit,
 }
 
-/// A checkpoint to be taken.
+/// A checkpoint to be captured.
 #[derive(Debug, Clone)]
 pub struct CaptureSpec {
     /// What the commit covers: the actions since the last published commit.
     pub segment: Segment,
-    /// The commit's whole message, ours.
+    /// The commit's whole message, written by the bot.
     pub message: String,
-    /// Author and committer date.
+    /// Author and committer date, in Unix milliseconds.
     pub date_ms: i64,
-    /// Patterns of protected paths, on top of the defaults.
+    /// Patterns of protected paths, in addition to the defaults.
     pub protected: Vec<String>,
 }
 
-/// What came out.
+/// Result of a capture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Captured {
-    /// The tree was taken into a commit, which lies in the bot's repository and on no branch yet.
+    /// The tree became a commit in the bot's repository, which is on no branch yet.
     Commit {
         /// The commit, whose parent is [`Segment::parent`].
         commit: Commit,
         /// Changed files since the parent, with their lines.
         files: Vec<FileChange>,
-        /// Since the parent, capped.
+        /// Diff against the parent, cut at a limit.
         diff: String,
         /// Bytes that were cut off the diff's end.
         diff_cut: u64,
         /// Changed files that define or steer tests.
         steering: Vec<String>,
-        /// Paths that stayed out as by-products of known tools; a directory ends with `/`. The sandbox's own word.
+        /// Paths left out as by-products of known tools; a directory ends with `/`. Untrusted.
         left_out: Vec<String>,
     },
-    /// The tree is the parent's, but for what stayed out.
+    /// The tree equals the parent's, except for what was left out.
     Unchanged {
-        /// Paths that stayed out as by-products of known tools; a directory ends with `/`.
+        /// Paths left out as by-products of known tools; a directory ends with `/`.
         left_out: Vec<String>,
     },
-    /// The tree breaks a rule; each reason is a sentence that the agent and the person can act on.
+    /// The tree breaks a rule.
     Refused {
-        /// Each reason is a sentence.
+        /// What is wrong, one sentence each, for the agent and a person.
         reasons: Vec<String>,
     },
 }
@@ -189,24 +189,24 @@ pub struct VerifySpec {
     pub task: i64,
     /// The commit whose tests are run.
     pub commit: Commit,
-    /// The commit that the task began from: its run is what the commit's run is held against.
+    /// The commit that the task began from, whose run is compared.
     pub base: Commit,
-    /// Which try it is: part of the container's name.
+    /// Number of the try, part of the container's name.
     pub tries: u32,
     /// The repository's key in the configuration.
     pub repo_key: String,
     /// Reference of the image that the runs' sandboxes are made from.
     pub image: String,
-    /// From the pinned `.caisson.toml`; `None` = detect from the base commit.
+    /// Command of the pinned `.caisson.toml`; `None` = detected from the base.
     pub command: Option<String>,
-    /// What each of these sandboxes may use.
+    /// Limits of each sandbox.
     pub limits: ContainerLimits,
-    /// Wall clock of one run.
+    /// Limit of one run, in milliseconds.
     pub wall_ms: u64,
 }
 
 impl PrepareSpec {
-    /// What is remembered of it before anything is made.
+    /// The record that is written before anything is made.
     pub(super) fn record(&self) -> Record {
         Record {
             task: self.task,

@@ -1,7 +1,7 @@
-//! The subnets of this installation as this process left them: open with rules, or closed; and to whom each was lent.
+//! The subnets as this process left them: open with rules, or closed; and their allocation to tasks.
 //!
-//! Owns what the router is told, one thing at a time: new rules never open what a checkpoint has just closed. A subnet counts as open
-//! until the router has confirmed that it is not. Tests: `tests/trees/`.
+//! Owns the orders to the router, one at a time, so that new rules never reopen a subnet that a checkpoint has just closed. A subnet counts
+//! as open until the router confirmed that it is closed. Tests: `tests/trees/`.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,13 +14,13 @@ use super::egress_control::EgressControl;
 use super::record::now_ms;
 use super::{Result, SandboxError};
 
-/// What the router is told of subnets, and who has them.
+/// Orders to the router, and allocations.
 pub(super) struct Subnets {
     control: Option<Arc<dyn EgressControl>>,
     allocations: SubnetAllocations,
-    /// Which this process has opened (true) or closed (false). Held while the router is told anything.
+    /// Subnets that this process opened (true) or closed (false); locked during an order to the router.
     opened: Mutex<HashMap<u32, bool>>,
-    /// Rung when every subnet is taken and another is wanted.
+    /// Notified when a subnet is needed and all are taken.
     crowded: Notify,
 }
 
@@ -34,8 +34,8 @@ impl Subnets {
         self.control.is_some()
     }
 
-    /// Opens a subnet with the rules that `rules` says once nothing else is told; none = it stays closed. Without a router there is
-    /// nothing to open.
+    /// Opens a subnet with the rules of `rules`, which is called after earlier orders; none = it stays closed. Does nothing without a
+    /// router.
     pub async fn open(&self, subnet: u32, rules: impl FnOnce() -> Result<Option<Vec<Rule>>> + Send) -> Result<()> {
         let Some(control) = &self.control else { return Ok(()) };
         let mut opened = self.opened.lock().await;
@@ -47,7 +47,7 @@ impl Subnets {
         Ok(())
     }
 
-    /// Replaces rules: `change` writes them down, and says whose subnet has them now. Only one that is open is told.
+    /// Replaces rules: `change` stores them and gives the subnet they are for; the router is told only if it is open.
     pub async fn replace(&self, change: impl FnOnce() -> Result<(Option<u32>, Vec<Rule>)> + Send) -> Result<()> {
         let opened = self.opened.lock().await;
         let (subnet, rules) = change()?;
@@ -57,7 +57,7 @@ impl Subnets {
         }
     }
 
-    /// Closes a subnet. Fails closed: it counts as open until the router has confirmed that it is not.
+    /// Closes a subnet; it counts as open until the router confirmed.
     pub async fn close(&self, subnet: Option<u32>) -> Result<()> {
         match (subnet, &self.control) {
             (Some(subnet), Some(control)) => {
@@ -72,12 +72,12 @@ impl Subnets {
         }
     }
 
-    /// Whether this process has neither opened nor closed it: a router that greets a new process closes every subnet.
+    /// Whether this process has neither opened nor closed it; a router closes every subnet when a new process connects.
     pub async fn untouched(&self, subnet: u32) -> bool {
         !self.opened.lock().await.contains_key(&subnet)
     }
 
-    /// From here on, lines of the router's log about this subnet are this task's.
+    /// Allocates a subnet: later lines of the router's log about it belong to this task.
     pub fn lend(&self, subnet: Option<u32>, task: i64) -> Result<()> {
         match (subnet, &self.control) {
             (Some(subnet), Some(control)) => self.allocations.lend(subnet, task, control.log_read(), now_ms()),
@@ -90,7 +90,7 @@ impl Subnets {
         self.allocations.holder(boot, entry)
     }
 
-    /// Waits until a router took the place of another while subnets stood open: its life, and those subnets.
+    /// Waits until the router was replaced while subnets were open; gives its life and those subnets.
     pub async fn replaced(&self) -> (String, Vec<u32>) {
         match &self.control {
             Some(control) => control.replaced().await,
@@ -98,12 +98,12 @@ impl Subnets {
         }
     }
 
-    /// A sandbox was to be made, and every subnet is taken.
+    /// Reports that a sandbox needed a subnet and all were taken.
     pub fn ring_crowded(&self) {
         self.crowded.notify_one();
     }
 
-    /// Returns once a sandbox was to be made and every subnet was taken.
+    /// Returns when a sandbox needed a subnet and all were taken.
     pub async fn crowded(&self) {
         self.crowded.notified().await;
     }

@@ -1,9 +1,8 @@
-//! Which files of a task's sandbox matter to its words: asked of the runner's `survey`, judged here.
+//! Asks the runner's `survey` for the files of a task's sandbox that are relevant to the issue, and validates the answer.
 //!
-//! Owns what is believed of an answer. The program runs in the sandbox as its own process, as whoever works there: nothing of a tree is
-//! parsed by this process, and an answer is an untrusted text. It names files of the commit that the caller names and no
-//! others; every count and length has its bound, and one that breaks a bound is refused whole.
-//! It is no action: it changes nothing, and runs nothing of the project. Tests: below and `tests/trees/docker.rs`.
+//! Owns the validation. The program runs in the sandbox as a process of the agent's user: this process parses nothing of a tree, and an
+//! answer is untrusted. Only files of the given commit are accepted; counts and lengths have limits, and an answer beyond one is refused as
+//! a whole. It is no action: it changes nothing, and runs nothing of the project. Tests: below and `tests/trees/docker.rs`.
 
 use std::collections::HashSet;
 
@@ -18,55 +17,55 @@ use super::session::Work;
 use super::{Result, SandboxError};
 use crate::text;
 
-/// What the runner starts for it: its own program, wherever that lies.
+/// Path by which the runner starts its own program.
 const ITSELF: &str = "/proc/self/exe";
-/// Wall clock of one survey.
+/// Limit of one survey, in milliseconds.
 const WALL_MS: u64 = 20_000;
-/// Bytes of names of a commit's files.
+/// The most bytes of names of a commit's files.
 const NAMES: u64 = 64 << 20;
-/// Words of one reason.
+/// The most words of one reason.
 const WORDS: usize = 10;
 /// Longest file of a survey, in bytes.
 const LONGEST: u64 = 512 << 10;
-/// Bytes of one token, as everywhere where they are only estimated.
+/// Bytes per token, where tokens are only estimated.
 const TOKEN: u64 = 4;
 
-/// What is asked, and of which commit's files.
+/// A question, and the commit whose files may be answered.
 #[derive(Debug, Clone)]
 pub struct SurveySpec {
     /// The task's number, whose sandbox is asked.
     pub task: i64,
     /// The repository's key in the configuration.
     pub repo_key: String,
-    /// Only files that it has are told.
+    /// Files that it does not have are dropped.
     pub commit: Commit,
-    /// What the runner is asked.
+    /// Question to the runner.
     pub question: Question,
 }
 
-/// What was found, within its bounds.
+/// A validated answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Surveyed {
-    /// The files are all sources that there are.
+    /// Whether the files are all sources of the tree.
     pub whole: bool,
-    /// The best first.
+    /// The files, most relevant first.
     pub files: Vec<Found>,
-    /// Files that were named and that the commit does not have.
+    /// Number of answered files that the commit does not have.
     pub strange: usize,
-    /// Text files that were looked at, tokens of all sources among them, and files that were not looked at: the sandbox's own word.
+    /// Number of text files that were read. Untrusted.
     pub seen: u64,
     /// Tokens (bytes / 4) of all sources among the files that were looked at.
     pub tokens: u64,
-    /// Files that were not looked at: too long, no text, unreadable, or past a bound.
+    /// Files that were not read: too long, no text, unreadable, or beyond a limit.
     pub passed_over: u64,
 }
 
 impl Looks {
-    /// Asks a task's sandbox which files matter.
+    /// Asks a task's sandbox for relevant files.
     ///
     /// # Errors
-    /// [`SandboxError::Limit`] when it takes longer than 20 s or its answer is too long, [`SandboxError::Refused`] when the answer is not
-    /// one that our runner gives; otherwise as [`Actions::act`](super::Actions::act).
+    /// [`SandboxError::Limit`] when it takes longer than 20 s or its answer is too long, [`SandboxError::Refused`] when the answer is
+    /// invalid; otherwise as [`Actions::act`](super::Actions::act).
     pub async fn survey(&self, spec: &SurveySpec) -> Result<Surveyed> {
         self.core.must_be_current(spec.task)?;
         let known = self.core.repos.files(&spec.repo_key, &spec.commit, NAMES).await?;
@@ -111,7 +110,7 @@ fn judge(answer: &[u8], question: &Question, known: &HashSet<&str>) -> Result<Su
     })
 }
 
-/// Without the reasons that name a file which the commit does not have.
+/// Drops reasons that name a file which the commit does not have.
 fn by_known(mut file: Found, known: &HashSet<&str>) -> Found {
     file.because.retain(|why| match why {
         Reason::ImportedBy(path) => known.contains(path.as_str()),
@@ -126,7 +125,7 @@ fn by_known(mut file: Found, known: &HashSet<&str>) -> Found {
     file
 }
 
-/// What our runner would never say of a file.
+/// Why our runner would not give this answer about a file.
 fn fault(file: &Found) -> Option<&'static str> {
     let text = file.text.as_ref().is_none_or(|text| text.len() as u64 == file.bytes);
     let lines = u64::from(file.lines) <= file.bytes;
@@ -175,7 +174,7 @@ fn are_parts(parts: &[Part], lines: u32) -> bool {
     parts.iter().all(within) && parts.windows(2).all(|two| two[0].last < two[1].first)
 }
 
-/// Why a file was looked at, in words for a person: what is foreign in it is shown as code.
+/// A reason in words for a person, with untrusted parts as code.
 pub fn because(why: &Reason) -> String {
     let words = |words: &[String]| words.iter().map(|word| text::code(word)).collect::<Vec<_>>().join(", ");
     match why {
@@ -191,7 +190,7 @@ pub fn because(why: &Reason) -> String {
 }
 
 impl Surveyed {
-    /// The ranked map: a line for each file with what it defines, as many as fit into so many tokens. Foreign text, for a model.
+    /// A map for a model: one line per file with its definitions, as many as fit into so many tokens. Untrusted.
     pub fn map(&self, tokens: u64) -> String {
         let mut out = String::new();
         for file in &self.files {

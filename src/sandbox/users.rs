@@ -1,8 +1,8 @@
-//! Whose user a repository's sandboxes run as: the kernel counts some things by user, and what one repository's take is none of another's.
+//! The user that each repository's sandboxes run as, because the kernel counts some limits by user and repositories must not share them.
 //!
-//! Owns `users.json` of the state directory. A number is given once and never taken back: a parked sandbox, a mirror and what lies in
-//! them are its own. Beyond as many repositories as there are numbers, the one that fewest have is given again. A file that cannot be
-//! read is an error: a guess would give one repository's mirror to another's user (`docs/decisions/0015-a-user-for-each-repository.md`).
+//! Owns `users.json` of the state directory. A number is given once and never taken back, because stopped sandboxes and mirrors belong to
+//! it. With more repositories than numbers, the least used number is given again. An unreadable file is an error, because a guess could
+//! give one repository's mirror to another's user (`docs/decisions/0015-a-user-for-each-repository.md`).
 //! Tests: below, `tests/trees/users.rs`.
 
 use std::collections::BTreeMap;
@@ -15,19 +15,19 @@ use protocol::broker::USERS;
 
 use super::{Result, SandboxError};
 
-/// Numbers, by the keys of repositories.
+/// User numbers by the keys of repositories.
 type Given = BTreeMap<String, u32>;
 
 pub(super) struct Users {
     path: PathBuf,
-    /// Everybody has this one: the barrier's own sandboxes are no repository's.
+    /// One user for everything, as for the barrier's own sandboxes.
     only: Option<u32>,
     given: Mutex<Given>,
 }
 
 impl Users {
     /// # Errors
-    /// [`SandboxError::Refused`] for a file that holds no such list, [`SandboxError::Unavailable`] for one that cannot be opened.
+    /// [`SandboxError::Refused`] for a file with other content, [`SandboxError::Unavailable`] for one that cannot be opened.
     pub(super) fn load(state_dir: &Path, only: Option<u32>) -> Result<Self> {
         let path = state_dir.join("users.json");
         let given = match std::fs::read(&path) {
@@ -45,7 +45,7 @@ impl Users {
     }
 
     fn lock(&self) -> MutexGuard<'_, Given> {
-        // A panic between two lines of bookkeeping leaves the map whole.
+        // A panic while the lock was held leaves the map consistent.
         self.given.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -54,10 +54,10 @@ impl Users {
         self.only.or_else(|| self.lock().get(key).copied())
     }
 
-    /// The user of a repository, who is its own from here on: written down before anybody runs as him.
+    /// The user of a repository, which gets one if necessary; stored before anything runs as that user.
     ///
     /// # Errors
-    /// [`SandboxError::Unavailable`] when it cannot be written down.
+    /// [`SandboxError::Unavailable`] when it cannot be stored.
     pub(super) fn of(&self, key: &str) -> Result<u32> {
         if let Some(user) = self.only {
             return Ok(user);
@@ -74,7 +74,7 @@ impl Users {
         Ok(user)
     }
 
-    /// On the disk, not only on its way there: after a power cut an empty file would stop everything.
+    /// Writes and syncs the file, because an empty file after a power failure would stop everything.
     fn write(&self, given: &Given) -> Result<()> {
         let text = serde_json::to_vec(given).map_err(|e| SandboxError::Refused(e.to_string()))?;
         let beside = self.path.with_extension("new");
@@ -95,7 +95,7 @@ fn parse(text: &[u8]) -> std::result::Result<Given, String> {
     }
 }
 
-/// The lowest number that the fewest repositories have: a free one, as long as there is one.
+/// The lowest number among those that the fewest repositories have.
 fn next(given: &Given) -> u32 {
     let load = |user: u32| given.values().filter(|it| **it == user).count();
     USERS.min_by_key(|user| (load(*user), *user)).unwrap_or(*USERS.start())
@@ -126,7 +126,7 @@ mod tests {
         let given: Vec<u32> = (0..62).map(|at| users.of(&format!("r{at}")).unwrap()).collect();
         assert_eq!(given, (10_003..=10_064).collect::<Vec<_>>());
         assert_eq!([users.of("more"), users.of("and more")], [Ok(10_003), Ok(10_004)]);
-        // Of a gap, as of one that somebody took out by hand.
+        // A gap, as left by an entry removed by hand.
         let mut all: Given = serde_json::from_slice(&std::fs::read(dir.path().join("users.json")).unwrap()).unwrap();
         all.retain(|_, user| *user != 10_030);
         assert_eq!(next(&all), 10_030);

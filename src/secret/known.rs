@@ -1,8 +1,8 @@
-//! Every secret that this process holds, and how a text is shown without them.
+//! All secrets of this process, and removing them from texts.
 //!
-//! Owns the one list of them: whoever reads or makes a secret puts it there, and it stays until the process ends, so that one that was rotated away
-//! is still left out. None of them is ever in a sandbox; this is for the day when one is. Must not: say which one was found, or keep words that
-//! are too short to be told from others. Tests: below.
+//! Owns their list: code that reads or makes a secret adds it, and it stays until the process ends, so that a rotated one is still removed.
+//! No secret is ever in a sandbox; this is a second line of defence. Must not tell which secret was found, or keep ones too short to be
+//! distinguished from words. Tests: below.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -14,39 +14,39 @@ use base64::engine::general_purpose::{GeneralPurpose, NO_PAD};
 
 use super::Secret;
 
-/// Stands in the place of a secret.
+/// Replacement for a secret.
 pub const PLACE: &str = "[left out by caisson: a secret of this machine]";
-/// Bytes of the shortest secret that is looked for: a shorter one may be a word.
+/// Length in bytes of the shortest secret that is searched for, because a shorter one may be a word.
 pub const SHORTEST: usize = 12;
 
-/// Bytes by which a form is found.
+/// Bytes of a form that are used for look-up.
 const HEAD: usize = 8;
 
 static KNOWN: LazyLock<RwLock<Known>> = LazyLock::new(RwLock::default);
 
 impl Secret {
-    /// Has it left out of texts from now on.
+    /// Adds it to the secrets that are removed from texts.
     pub fn known(self) -> Self {
         KNOWN.write().unwrap_or_else(PoisonError::into_inner).add(self.expose());
         self
     }
 }
 
-/// The text without the secrets of this process, plain or in base64, hexadecimal, as part of an address or of JSON; and how many there were.
+/// The text without this process's secrets, whether plain or in base64, hexadecimal, URL or JSON encoding; and how many there were.
 pub fn hidden(text: &str) -> (Cow<'_, str>, usize) {
     KNOWN.read().unwrap_or_else(PoisonError::into_inner).hidden(text)
 }
 
-/// As [`hidden`], the text alone.
+/// As [`hidden`], without the count.
 pub fn without(text: &str) -> String {
     hidden(text).0.into_owned()
 }
 
-/// Found by the first bytes of what they look like.
+/// Encoded secrets by their first bytes.
 #[derive(Default)]
 struct Known {
     forms: HashMap<[u8; HEAD], Vec<Box<[u8]>>>,
-    /// Whether a form begins with these two bytes: most places of a text are done with after one look. Empty before the first form.
+    /// Whether a form begins with these two bytes, so that most positions need one look-up. Empty before the first secret.
     begins: Vec<bool>,
 }
 
@@ -63,7 +63,7 @@ impl Known {
             let same = self.forms.entry(*head).or_default();
             if !same.contains(&form) {
                 same.push(form);
-                // The longest first: what another one begins with goes with it.
+                // The longest first, because a form may begin with another one.
                 same.sort_by_key(|form| std::cmp::Reverse(form.len()));
             }
         }
@@ -77,7 +77,7 @@ impl Known {
         let (mut out, mut from, mut at, mut count) = (String::new(), 0, 0, 0);
         while let Some(head) = bytes[at..].first_chunk::<HEAD>() {
             match self.at(head, &bytes[at..]) {
-                // A form is ASCII or a whole text of its own: its ends are ends of characters.
+                // A form is ASCII or a whole text, so its ends are character boundaries.
                 Some(length) if text.is_char_boundary(at) && text.is_char_boundary(at + length) => {
                     out.push_str(&text[from..at]);
                     out.push_str(PLACE);
@@ -95,7 +95,7 @@ impl Known {
         (Cow::Owned(out), count)
     }
 
-    /// The length of what begins here.
+    /// Length of the form at this position.
     fn at(&self, head: &[u8; HEAD], rest: &[u8]) -> Option<usize> {
         if !self.begins[usize::from(u16::from_be_bytes([head[0], head[1]]))] {
             return None;
@@ -104,7 +104,7 @@ impl Known {
     }
 }
 
-/// How a secret may be written.
+/// The possible encodings of a secret.
 fn forms(secret: &str) -> Vec<String> {
     let bytes = secret.as_bytes();
     let hex = hex::encode(bytes);
@@ -121,7 +121,7 @@ fn forms(secret: &str) -> Vec<String> {
     forms
 }
 
-/// As part of an address: everything but letters, digits and `-._~`.
+/// URL-encoded: everything but letters, digits and `-._~`.
 fn escaped(secret: &str, upper: bool) -> String {
     let one = |byte: u8| match byte {
         b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => char::from(byte).to_string(),
@@ -131,7 +131,7 @@ fn escaped(secret: &str, upper: bool) -> String {
     secret.bytes().map(one).collect()
 }
 
-/// The digits that are the same whatever stands before and behind it, `before` bytes (of every three) before it.
+/// The base64 digits that do not depend on surrounding text, with `before` bytes (of every three) in front.
 fn inside_base64(bytes: &[u8], before: usize, alphabet: &alphabet::Alphabet) -> String {
     let padded = [&[0; 2][..before], bytes].concat();
     let text = GeneralPurpose::new(alphabet, NO_PAD).encode(&padded);

@@ -1,8 +1,8 @@
-//! Sealing: what lies where others can read and write it, and only a holder of the installation's key may read or make.
+//! Encryption of data that others may read and write, but only holders of the installation's key may decrypt or make.
 //!
-//! Owns how the sealing key comes from `mark.key` and what a sealed text looks like: HKDF-SHA256 with a label of its own, so that nothing
-//! made with the one key says anything of the other; AES-256-GCM with a random nonce. What a text belongs to is authenticated beside
-//! it: a sealed text that is moved elsewhere does not open. Must not know where it is kept. Tests: below.
+//! Owns the derivation of the sealing key from `mark.key` and the format: HKDF-SHA256 with a label, so that nothing made with one key
+//! reveals the other; AES-256-GCM with a random nonce. The context of a text is authenticated with it, so that it cannot be used elsewhere.
+//! Must not know where it is stored. Tests: below.
 
 use super::Secret;
 use aes_gcm::{AeadInPlace, Aes256Gcm, Key, KeyInit, Nonce, Tag};
@@ -10,24 +10,24 @@ use hkdf::Hkdf;
 use sha2::Sha256;
 use std::fmt;
 
-/// What the key is derived for; another purpose takes another label.
+/// Purpose of the derived key; another purpose needs another label.
 const LABEL: &[u8] = b"caisson: what the store holds sealed, 1";
-/// The first byte of a sealed text: how the rest is to be read.
+/// First byte of a sealed text: the format of the rest.
 const LAYOUT: u8 = 1;
 const NONCE: usize = 12;
 const TAG: usize = 16;
 
-/// The key that seals what lies in the store. It is in no store, no log and no `Debug`.
+/// The key for sealed data in the store; it appears in no store, log or `Debug` output.
 #[derive(Clone)]
 pub struct SealingKey(Aes256Gcm);
 
-/// Why a sealed text was not opened.
+/// Why a sealed text can't be opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SealError {
-    /// It is shorter than any sealed text, or of a layout that this version does not know.
+    /// It is too short, or of a format that this version does not know.
     #[error("it is damaged, or was sealed by a newer version of caisson")]
     Layout,
-    /// It was sealed with another key, belongs elsewhere, or was changed: these cannot be told apart.
+    /// It was sealed with another key or for another context, or was changed; these cannot be distinguished.
     #[error(
         "it was sealed with another key than mark.key of this state directory, or changed by somebody who has none: copy mark.key from a host \
          that works; where the key is lost, `caisson repo add` seals the repository anew"
@@ -36,16 +36,16 @@ pub enum SealError {
 }
 
 impl SealingKey {
-    /// The key that belongs to an installation's `mark.key`; the same on each host that has a copy of that file.
+    /// The key for an installation's `mark.key`, the same on each host with a copy of that file.
     pub fn of(mark: &Secret) -> Self {
         let mut key = [0; 32];
-        // 32 bytes are one block of the hash: this cannot be too long.
+        // 32 bytes are one block of the hash, so this length is valid.
         let expanded = Hkdf::<Sha256>::new(None, mark.expose().as_bytes()).expand(LABEL, &mut key);
         debug_assert!(expanded.is_ok());
         Self(Aes256Gcm::new(Key::<Aes256Gcm>::from_slice(&key)))
     }
 
-    /// Seals bytes that belong to `about`, whose parts are authenticated, each with its length, and not stored.
+    /// Encrypts bytes for the context `about`, whose parts are authenticated with their lengths and not stored.
     ///
     /// # Errors
     /// When the operating system gives no random bytes, or the text is longer than 64 GiB.
@@ -58,10 +58,10 @@ impl SealingKey {
         Ok([&[LAYOUT][..], &nonce, &body, &tag].concat())
     }
 
-    /// What was sealed with this key about the same parts.
+    /// Decrypts what was sealed with this key for the same context.
     ///
     /// # Errors
-    /// [`SealError`]; nothing of the text is told then.
+    /// [`SealError`], without any of the text.
     pub fn open(&self, about: &[&[u8]], sealed: &[u8]) -> Result<Vec<u8>, SealError> {
         let (&layout, rest) = sealed.split_first().ok_or(SealError::Layout)?;
         if layout != LAYOUT || rest.len() < NONCE + TAG {
@@ -87,7 +87,7 @@ impl fmt::Debug for SealingKey {
     }
 }
 
-/// Each part after its length: no two lists of parts are the same bytes.
+/// The parts, each after its length, so that different lists never give the same bytes.
 fn joined(about: &[&[u8]]) -> Vec<u8> {
     about.iter().flat_map(|part| (part.len() as u64).to_le_bytes().into_iter().chain(part.iter().copied())).collect()
 }
@@ -128,7 +128,7 @@ mod tests {
     fn debug_shows_nothing_and_another_label_is_another_key() {
         let mark = Secret::new("one");
         assert_eq!(format!("{:?}", SealingKey::of(&mark)), "SealingKey(…)");
-        // What the mark itself would open as a key is not what the derived one does.
+        // The derived key differs from the mark used as a key.
         let raw = SealingKey(Aes256Gcm::new(Key::<Aes256Gcm>::from_slice(&[b'o'; 32])));
         let sealed = SealingKey::of(&Secret::new("o".repeat(32))).seal(&ABOUT, b"x").unwrap();
         assert_eq!(raw.open(&ABOUT, &sealed), Err(SealError::Key));

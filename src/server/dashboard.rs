@@ -1,6 +1,7 @@
-//! `/dashboard`: a page that shows tasks, their actions, and their events as they happen. It reads; orders go by the forge or `caisson task`.
+//! `/dashboard`: a page that shows tasks, their actions, and events as they happen. It is read-only; orders go by the forge or `caisson
+//! task`.
 //!
-//! Owns the routes below `/dashboard`. The page is in `dashboard/`; nothing is loaded from elsewhere, and what it shows is put there as text.
+//! Owns the routes below `/dashboard`. The page in `dashboard/` loads nothing from elsewhere, and inserts data as text.
 //! Tests: `tests/dashboard.rs`.
 
 use super::ops::{Ops, proven};
@@ -22,9 +23,9 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::OwnedSemaphorePermit;
 
-/// Tasks of the list.
+/// The most tasks of the list.
 const MOST_TASKS: u32 = 200;
-/// How often a stream looks for what is new.
+/// How often a stream looks for new events.
 const LOOK: Duration = Duration::from_millis(300);
 
 type Refused = (StatusCode, String);
@@ -42,7 +43,7 @@ pub(super) fn routes() -> Router<Arc<Ops>> {
         .layer(middleware::from_fn(on_this_machine))
 }
 
-/// Nothing from elsewhere, nowhere else to, and in no other page.
+/// Content security policy: no external resources or targets, and no embedding.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
@@ -57,12 +58,12 @@ fn page(kind: &'static str, text: &'static str) -> Response {
     (headers, Body::from(text)).into_response()
 }
 
-/// What `caisson dashboard` is told.
+/// Answer to `caisson dashboard`.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct CodeReport {
-    /// To be typed into the page, once.
+    /// Code to be typed into the page, valid once.
     pub code: String,
-    /// How long it may be, in seconds.
+    /// How long it is valid, in seconds.
     pub lasts_s: u64,
 }
 
@@ -92,13 +93,13 @@ async fn session(State(ops): State<Arc<Ops>>, Json(typed): Json<Typed>) -> Resul
     }
 }
 
-/// The session that a request shows; empty where it shows none.
+/// The session of a request; empty where it has none.
 fn given(headers: &HeaderMap) -> &str {
     let given = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok()).unwrap_or_default();
     given.strip_prefix("Bearer ").unwrap_or_default()
 }
 
-/// A page that a name of somebody else's leads to is none of ours: what it runs would be taken for the dashboard's own.
+/// Refuses requests by a foreign host name (DNS rebinding), whose page would act as the dashboard.
 async fn on_this_machine(request: Request, next: Next) -> Response {
     let host = request.headers().get(header::HOST).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let name = host.rsplit_once(':').filter(|(_, port)| port.parse::<u16>().is_ok()).map_or(host, |(name, _)| name);
@@ -130,7 +131,7 @@ async fn tasks(State(ops): State<Arc<Ops>>, headers: HeaderMap) -> Result<Respon
     Ok(kept_nowhere(Json(ops.machine.store().tasks(MOST_TASKS).await.map_err(failed)?)))
 }
 
-/// One task as it is now.
+/// The present state of one task.
 #[derive(Serialize)]
 struct Shown {
     task: TaskRow,
@@ -148,7 +149,7 @@ async fn task(State(ops): State<Arc<Ops>>, Path(id): Path<i64>, headers: HeaderM
 
 #[derive(Deserialize)]
 struct After {
-    /// Number of the last event that is known already; 0 for none.
+    /// Number of the last known event; 0 for none.
     #[serde(default)]
     after: i64,
 }
@@ -161,7 +162,7 @@ struct Line<'a> {
     event: &'a Event,
 }
 
-/// The events of a task behind the one that is named, and each further one once it is stored, until the reader goes or the bot ends.
+/// Streams the events of a task after a given one, and further ones once stored, until the reader disconnects or the bot ends.
 async fn events(
     State(ops): State<Arc<Ops>>,
     Path(id): Path<i64>,
@@ -183,7 +184,7 @@ async fn events(
     Ok(kept_nowhere(Sse::new(told).keep_alive(KeepAlive::default())))
 }
 
-/// Ends where the session is over, the store can't be read or the task was deleted: the page asks again.
+/// Ends when the session is over, the store can't be read or the task was deleted; the page then asks again.
 fn follow(
     ops: Arc<Ops>,
     session: String,

@@ -1,6 +1,6 @@
-//! The door in front of the hooks: how many connections one address may hold, and how many bad signatures it may send in a minute.
-//! Beyond that its connections are closed at once, or answered 429 before a body is read (security 20). A forge that is turned away
-//! with them loses nothing but time: the bot reads again by itself. Tests: below, and `tests/stories/hooks.rs`.
+//! Limits in front of the hooks: connections per address, and bad signatures per minute. Beyond them connections are closed at once, or
+//! answered 429 before a body is read, so that nobody can exhaust the bot or guess secrets. A forge that is refused loses only time,
+//! because the bot reads again by itself. Tests: below, and `tests/stories/hooks.rs`.
 
 use axum::extract::connect_info::{ConnectInfo, Connected};
 use axum::extract::{Request, State};
@@ -20,16 +20,16 @@ use tokio::net::{TcpListener, TcpStream};
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// What each address may do.
+/// Limits of each address.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// Connections at once.
+    /// The most connections at once.
     pub connections: u32,
-    /// Bad signatures in a minute.
+    /// The most bad signatures per minute.
     pub bad_signatures: u32,
 }
 
-/// What each address did. One that holds no connection and sent nothing bad for a minute is forgotten.
+/// Counters of each address; an address without connections and recent bad signatures is forgotten.
 pub struct Visitors {
     limits: Limits,
     seen: Mutex<HashMap<IpAddr, Seen>>,
@@ -42,7 +42,7 @@ struct Seen {
 }
 
 impl Visitors {
-    /// Nobody was seen yet; each address may do what `limits` says.
+    /// Empty counters with these limits.
     pub fn new(limits: Limits) -> Arc<Self> {
         Arc::new(Self { limits, seen: Mutex::default() })
     }
@@ -51,7 +51,7 @@ impl Visitors {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A seat for one more connection, given back when it is dropped.
+    /// A place for one more connection, released when it is dropped; none at the limit.
     fn enter(self: &Arc<Self>, from: IpAddr) -> Option<Seat> {
         let mut seen = self.lock();
         seen.retain(|_, visitor| visitor.open > 0 || (visitor.bad > 0 && visitor.since.elapsed() < MINUTE));
@@ -63,7 +63,7 @@ impl Visitors {
         Some(Seat { visitors: Arc::clone(self), from })
     }
 
-    /// Counts a signature that did not fit.
+    /// Counts a bad signature.
     pub fn bad_signature(&self, from: IpAddr) {
         if let Some(visitor) = self.lock().get_mut(&from) {
             if visitor.since.elapsed() >= MINUTE {
@@ -92,11 +92,11 @@ impl Drop for Seat {
     }
 }
 
-/// The listener of the hooks.
+/// The listener of the hooks with its limits.
 pub struct Door {
-    /// The open port that connections come in by.
+    /// The listening port.
     pub listener: TcpListener,
-    /// Counts the connections of each address.
+    /// Counters of each address.
     pub visitors: Arc<Visitors>,
 }
 
@@ -119,7 +119,7 @@ impl Listener for Door {
     }
 }
 
-/// Where a request comes from.
+/// Address that a request comes from.
 #[derive(Debug, Clone, Copy)]
 pub struct Peer(pub IpAddr);
 
@@ -129,7 +129,7 @@ impl Connected<IncomingStream<'_, Door>> for Peer {
     }
 }
 
-/// Turns away who has guessed too often, before anything of the body is read.
+/// Refuses addresses with too many bad signatures before a body is read.
 pub(super) async fn guard(
     State(visitors): State<Arc<Visitors>>,
     ConnectInfo(Peer(from)): ConnectInfo<Peer>,
@@ -144,7 +144,7 @@ pub(super) async fn guard(
     next.run(request).await
 }
 
-/// One connection with its seat.
+/// One connection, which holds its place.
 pub struct Visit {
     stream: TcpStream,
     _seat: Seat,

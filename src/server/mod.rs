@@ -1,4 +1,4 @@
-//! The HTTP listeners: hooks in, and beside them, on loopback, health, metrics, orders and the dashboard.
+//! The HTTP listeners: hooks, and on loopback health, metrics, orders and the dashboard.
 
 mod dashboard;
 mod door;
@@ -16,7 +16,7 @@ use axum::Router;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-/// The routes of the operations listener, which is meant for loopback; elsewhere there is no dashboard.
+/// Routes of the operations listener, which is meant for loopback; on another address there is no dashboard.
 pub fn ops_router(ops: Arc<Ops>, at: SocketAddr) -> Router {
     let routes = ops::routes();
     let routes = if at.ip().is_loopback() { routes.merge(dashboard::routes()) } else { routes };

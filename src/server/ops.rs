@@ -1,4 +1,5 @@
-//! `/healthz`, `/readyz`, `/metrics`, and what `caisson fetch` and `caisson task` say to a running bot. On loopback, on a port of its own.
+//! `/healthz`, `/readyz`, `/metrics`, and requests of `caisson fetch` and `caisson task` to a running bot; on loopback, on a port of its
+//! own.
 
 use super::sessions::Dashboard;
 use crate::barrier::Standing;
@@ -21,22 +22,22 @@ use std::sync::Arc;
 use subtle::ConstantTimeEq;
 use tokio::sync::{mpsc, oneshot, watch};
 
-/// Somebody who may wishes that the configuration is read again, and waits to hear whether that can be done or why not.
+/// An authorized request to reload the configuration, answered once that is possible or with the reason why not.
 pub type Reload = oneshot::Sender<Result<(), String>>;
 
-/// Somebody who may wishes that an entry of a repository is written into the store, and waits until this bot knows it, or to hear why not.
+/// An authorized request to store an entry of a repository, answered once this bot uses it or with the reason why not.
 pub struct EntryWish {
-    /// What `caisson repo` sealed with the key of the state directory.
+    /// The entry, sealed by `caisson repo` with the state directory's key.
     pub entry: StoredEntry,
-    /// The status of the answer, and why.
+    /// Receives the answer: status and reason of a failure.
     pub answer: oneshot::Sender<Result<(), (StatusCode, String)>>,
 }
 
-/// What the operations listener needs to answer.
+/// State of the operations listener.
 pub struct Ops {
     /// The driver of all tasks, with the store.
     pub machine: Arc<Machine>,
-    /// The bot's bare repositories, from which a deleted task's refs go.
+    /// The bot's bare repositories, from which a deleted task's refs are removed.
     pub repos: Repos,
     /// The forge, asked for its version by `/readyz`.
     pub forge: Arc<dyn Forge>,
@@ -44,26 +45,26 @@ pub struct Ops {
     pub broker: Arc<dyn Broker>,
     /// Renders what `/metrics` answers.
     pub metrics: PrometheusHandle,
-    /// Who holds it may say that a branch was fetched, and give orders: it lies in the state directory.
+    /// Authorizes reports and orders; it is stored in the state directory.
     pub token: Secret,
-    /// How the barrier stands: not ready before it is proven.
+    /// State of the barrier; not ready before it is proven.
     pub barrier: watch::Receiver<Standing>,
-    /// The long-running works: each with which something is wrong makes the bot not ready.
+    /// The long-running works; a failing one makes the bot not ready.
     pub works: Works,
-    /// To whoever can begin the process anew.
+    /// Sends requests to reload.
     pub reloads: mpsc::Sender<Reload>,
-    /// To whoever follows the store's entries.
+    /// Sends entries to be stored.
     pub entries: mpsc::Sender<EntryWish>,
-    /// Who may look at the dashboard.
+    /// Sessions of the dashboard.
     pub dashboard: Dashboard,
 }
 
-/// What `caisson fetch` reports.
+/// Report of `caisson fetch`.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct FetchedReport {
     /// The task's number.
     pub task: i64,
-    /// The commit that lies in a developer's clone now.
+    /// The commit that is now in a developer's clone.
     pub commit: Commit,
 }
 
@@ -80,7 +81,7 @@ pub(super) fn routes() -> Router<Arc<Ops>> {
         .route("/tasks/{id}/{order}", post(ordered))
 }
 
-/// Ready = the store takes a row, forge and broker answer, the barrier is proven, and every work is at work; what is missing is named.
+/// Ready = the store writes a row, forge and broker answer, the barrier is proven, and every work runs; missing ones are named.
 async fn ready(State(ops): State<Arc<Ops>>) -> Response {
     let mut missing = Vec::new();
     if let Err(error) = ops.machine.store().ready().await {
@@ -100,7 +101,7 @@ async fn ready(State(ops): State<Arc<Ops>>) -> Response {
     }
 }
 
-/// Whether the caller holds the token; the answer for who doesn't.
+/// Checks the caller's token; the error is the answer.
 pub(super) fn proven(ops: &Ops, headers: &HeaderMap) -> Result<(), (StatusCode, &'static str)> {
     let given = headers.get(header::AUTHORIZATION).and_then(|v| v.to_str().ok()).unwrap_or_default();
     let given = given.strip_prefix("Bearer ").unwrap_or_default();
@@ -110,7 +111,7 @@ pub(super) fn proven(ops: &Ops, headers: &HeaderMap) -> Result<(), (StatusCode, 
     Err((StatusCode::UNAUTHORIZED, "the token of the state directory is needed"))
 }
 
-/// Begins anew with the configuration as its file now is; one that cannot be used changes nothing, and the answer says why.
+/// Restarts with the present configuration file; an invalid one changes nothing, and the answer has the reason.
 async fn reload(State(ops): State<Arc<Ops>>, headers: HeaderMap) -> Result<StatusCode, (StatusCode, String)> {
     proven(&ops, &headers).map_err(|(status, why)| (status, why.to_owned()))?;
     let nobody = || (StatusCode::SERVICE_UNAVAILABLE, "the bot is about to end".to_owned());
@@ -122,7 +123,7 @@ async fn reload(State(ops): State<Arc<Ops>>, headers: HeaderMap) -> Result<Statu
     }
 }
 
-/// Writes an entry of a repository into the store. Once it is answered, this bot works with it.
+/// Stores an entry of a repository; after the answer this bot uses it.
 async fn entry(
     State(ops): State<Arc<Ops>>,
     headers: HeaderMap,
@@ -135,7 +136,7 @@ async fn entry(
     kept.await.map_err(|_| nobody())?.map(|()| StatusCode::NO_CONTENT)
 }
 
-/// The body of a good answer is the state in which the task is now.
+/// A successful answer contains the task's state.
 async fn ordered(
     State(ops): State<Arc<Ops>>,
     Path((id, order)): Path<(i64, Order)>,
@@ -150,7 +151,7 @@ async fn ordered(
     }
 }
 
-/// What git still has of it goes in the background, as far as it is older than what may just be coming in.
+/// Deletes a task; its git objects are removed in the background, unless they may be arriving right now.
 async fn deleted(
     State(ops): State<Arc<Ops>>,
     Path(id): Path<i64>,
@@ -160,7 +161,7 @@ async fn deleted(
     let failed = |error: anyhow::Error| (StatusCode::SERVICE_UNAVAILABLE, format!("{error:#}"));
     let (machine, id) = (&ops.machine, TaskId(id));
     let live = machine.store().task_row(id).await.map_err(|error| failed(error.into()))?.is_some_and(|row| row.live);
-    // What is being carried out would bring its result to nobody.
+    // The result of an effect under way would have no task.
     let open = machine.store().tasks_with_effects().await.map_err(|error| failed(error.into()))?;
     if !live && open.contains(&id) {
         return Err((

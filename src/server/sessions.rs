@@ -1,6 +1,6 @@
-//! Who may look at the dashboard: a code that the operator asked for in a terminal opens a session, once; a session reads and orders nothing.
+//! Sessions of the dashboard: a code that the operator requested in a terminal opens a read-only session, once.
 //!
-//! Owns codes and sessions, in memory: a new life of the process knows none. Must not: know what a session is shown. Tests: below.
+//! Owns codes and sessions in memory, so a restart ends them. Must not know what a session shows. Tests: below.
 
 use crate::secret::Secret;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,22 +9,22 @@ use subtle::ConstantTimeEq;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-/// How long a code may be typed.
+/// How long a code is valid.
 pub const CODE_LASTS: Duration = Duration::from_secs(120);
 /// How long a session lasts.
 const SESSION_LASTS: Duration = Duration::from_secs(12 * 3600);
-/// A code is void after so many wrong ones.
+/// Wrong attempts after which a code is void.
 const MOST_WRONG: u32 = 5;
-/// The oldest of more goes.
+/// The most sessions; the oldest is dropped.
 const MOST_SESSIONS: usize = 16;
-/// Streams of events at the same time.
+/// The most event streams at the same time.
 pub const MOST_STREAMS: usize = 32;
-/// Without the digits and letters that are taken for one another: 32 of them, five bits each.
+/// 32 digits and letters of five bits each, without those easily confused.
 const LETTERS: &[u8; 32] = b"23456789ABCDEFGHJKLMNPQRSTUVWXYZ";
-/// Letters of a code.
+/// Characters of a code.
 const LONG: usize = 10;
 
-/// One code that may be used.
+/// The valid code.
 struct Code {
     text: Secret,
     until: Instant,
@@ -34,7 +34,7 @@ struct Code {
 #[derive(Default)]
 struct Known {
     code: Option<Code>,
-    /// Each with its end, the oldest first.
+    /// Sessions with their end, oldest first.
     sessions: Vec<(Secret, Instant)>,
 }
 
@@ -47,7 +47,7 @@ impl Sessions {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A new code, in place of the one before it: `ABCDE-FGHJK`.
+    /// A new code like `ABCDE-FGHJK`, which replaces the one before.
     ///
     /// # Errors
     /// When the operating system gives no random bytes.
@@ -62,7 +62,7 @@ impl Sessions {
         Ok(shown)
     }
 
-    /// A session for a code as a person typed it; none for one that does not hold.
+    /// Opens a session for a code as a person typed it; none for a wrong one.
     ///
     /// # Errors
     /// When the operating system gives no random bytes.
@@ -87,7 +87,7 @@ impl Sessions {
         Ok(Some(session))
     }
 
-    /// Whether a session lasts.
+    /// Whether a session is valid.
     pub fn holds(&self, given: &str) -> bool {
         let mut known = self.known();
         known.sessions.retain(|(_, until)| Instant::now() < *until);
@@ -95,18 +95,18 @@ impl Sessions {
     }
 }
 
-/// Who may look, and what is being looked at.
+/// Sessions and streams of the dashboard.
 pub struct Dashboard {
     /// Codes and sessions.
     pub(super) sessions: Sessions,
-    /// A permit for each stream.
+    /// Permits of streams.
     pub(super) streams: Arc<Semaphore>,
-    /// Ends streams with the bot.
+    /// Ends the streams when the bot stops.
     pub(super) stopping: CancellationToken,
 }
 
 impl Dashboard {
-    /// Nobody may look yet.
+    /// A dashboard without sessions.
     pub fn new(stopping: CancellationToken) -> Self {
         Self { sessions: Sessions::default(), streams: Arc::new(Semaphore::new(MOST_STREAMS)), stopping }
     }

@@ -1,5 +1,5 @@
-//! `POST /webhooks/gitea/<repository key>`: size, signature over the raw bytes, durable, `202`. Nothing else happens here:
-//! the forge waits five seconds at most and never posts twice (gitea-facts 1.3). Nothing unverified is parsed.
+//! `POST /webhooks/gitea/<repository key>`: checks size and signature over the raw bytes, stores the delivery, and answers `202`; handling
+//! comes later, because Gitea waits at most five seconds and never repeats a delivery. Unverified bytes are not parsed.
 
 use super::door::{Peer, Visitors};
 use crate::clock::now;
@@ -16,9 +16,9 @@ use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 use tokio::sync::Notify;
 
-/// Where deliveries go that are verified.
+/// Stores verified deliveries.
 pub trait Keep: Send + Sync + 'static {
-    /// Returns once it is kept; false when its uuid was known.
+    /// Returns once it is stored; false when its uuid was known.
     fn keep(&self, delivery: Delivery) -> impl Future<Output = Result<bool, StoreError>> + Send;
 }
 
@@ -28,12 +28,12 @@ impl Keep for Store {
     }
 }
 
-/// Secrets of the hooks by the repository's key; two of them while one is being replaced. They change while the listener runs.
+/// Secrets of the hooks by the repository's key, two while one is being rotated; replaceable while the listener runs.
 #[derive(Default)]
 pub struct HookSecrets(RwLock<Arc<HashMap<String, Vec<Secret>>>>);
 
 impl HookSecrets {
-    /// Those that count from now on, in place of those before.
+    /// Replaces all secrets.
     pub fn set(&self, all: HashMap<String, Vec<Secret>>) {
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(all);
     }
@@ -49,19 +49,19 @@ impl From<HashMap<String, Vec<Secret>>> for HookSecrets {
     }
 }
 
-/// What the listener needs: secrets by repository key (two while rotating), the store, and the bell of the intake.
+/// State of the listener.
 pub struct Hooks<K = Store> {
     /// Secrets of the hooks.
     pub secrets: Arc<HookSecrets>,
     /// Where a delivery is kept before it is answered.
     pub store: K,
-    /// Rung whenever a delivery was stored.
+    /// Notified whenever a delivery was stored.
     pub bell: Arc<Notify>,
-    /// What each address did: bad signatures are counted there.
+    /// Counters of addresses, for bad signatures.
     pub visitors: Arc<Visitors>,
 }
 
-/// The router, with bodies up to `max_body` bytes. It is served behind a [`super::Door`], which says where a request comes from.
+/// The routes, with bodies of at most `max_body` bytes; served behind a [`super::Door`], which gives a request's address.
 pub fn hook_router<K: Keep>(hooks: Arc<Hooks<K>>, max_body: usize) -> Router {
     let guard = axum::middleware::from_fn_with_state(hooks.visitors.clone(), super::door::guard);
     let routes = Router::new().route("/webhooks/gitea/{key}", post(take::<K>));
@@ -71,7 +71,7 @@ pub fn hook_router<K: Keep>(hooks: Arc<Hooks<K>>, max_body: usize) -> Router {
 const DELIVERY: &str = "x-gitea-delivery";
 const EVENT_TYPE: &str = "x-gitea-event-type";
 const SIGNATURE: &str = "x-hub-signature-256";
-/// A UUID has 36 characters; more is nobody's delivery id.
+/// The most characters of a delivery's id; a UUID has 36.
 const LONGEST_ID: usize = 64;
 
 async fn take<K: Keep>(
@@ -84,7 +84,7 @@ async fn take<K: Keep>(
     let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let verified = match hooks.secrets.now().get(&key) {
         Some(secrets) => verify(secrets, header(SIGNATURE), &body),
-        // Verified all the same: who cannot sign learns no names, neither from the words nor from the time it takes.
+        // Verified all the same, so that neither answer nor timing tells an unauthorized caller which repositories exist.
         None => verify(&[Secret::new("nobody")], header(SIGNATURE), &body).and(Err(SignatureError::Mismatch)),
     };
     if let Err(error) = verified {

@@ -1,4 +1,4 @@
-//! Under which name each repository was seen last.
+//! The last known forge name of each repository.
 
 use super::{Store, StoreError, queue};
 use sqlx::AnyConnection;
@@ -17,13 +17,13 @@ pub struct Address {
 }
 
 impl Store {
-    /// What was kept for this key.
+    /// The stored name of this key.
     pub async fn address(&self, repository: &str) -> Result<Option<Address>, StoreError> {
         let sql = "SELECT repository, forge_id, owner, name FROM addresses WHERE repository = $1";
         self.read(sqlx::query_as(sql).bind(repository).fetch_optional(&self.readers())).await
     }
 
-    /// Stores the name, in place of what was kept for the same key.
+    /// Stores the name, replacing the earlier one of the same key.
     pub async fn keep_address(&self, seen: Address) -> Result<(), StoreError> {
         self.writer.ask(|answer| queue::Write::Address { seen, answer }).await
     }

@@ -1,4 +1,4 @@
-//! Moving a task on: one savepoint holds the input's key, the events, the effects and what people ask for.
+//! Appending to a task: one savepoint covers the input's key, events, effects and projections.
 
 use super::{StoreError, body, inputs};
 use domain::{Call, Decision, Effect, Event, OutcomeStatus, Step, Task, TaskId, Verb};
@@ -6,16 +6,16 @@ use sqlx::AnyConnection;
 use sqlx::Row;
 use std::sync::Arc;
 
-/// A step of a task that exists.
+/// A step of an existing task.
 #[derive(Debug)]
 pub struct Append {
-    /// The task after the step: its projection is written from here.
+    /// The task after the step, from which its projections are written.
     pub task: Task,
     /// Number of events before the step.
     pub expected_seq: u32,
-    /// Key under which the input is taken up once, such as `comment:17`.
+    /// Key of the input, which is accepted once, such as `comment:17`.
     pub input_key: String,
-    /// When the input was taken up, in Unix milliseconds.
+    /// Unix milliseconds at which the input was accepted.
     pub now: i64,
     /// The events and effects to store.
     pub step: Step,
@@ -36,14 +36,14 @@ pub struct Close {
     pub failed: bool,
 }
 
-/// The first step of a task. The number it gets is not known before: `task.id` is not looked at.
+/// The first step of a task; `task.id` is ignored, because the number is given when it is stored.
 #[derive(Debug)]
 pub struct NewTask {
     /// The task after the step.
     pub task: Task,
-    /// Key under which the input is taken up once, such as `comment:17`.
+    /// Key of the input, which is accepted once, such as `comment:17`.
     pub input_key: String,
-    /// When the input was taken up, in Unix milliseconds.
+    /// Unix milliseconds at which the input was accepted.
     pub now: i64,
     /// The events and effects to store.
     pub step: Step,
@@ -53,14 +53,14 @@ pub struct NewTask {
     pub host: Arc<str>,
 }
 
-/// What became of an append; only [`Appended::Done`] stored anything.
+/// Result of an append; only [`Appended::Done`] stored anything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Appended {
     /// The step is stored.
     Done,
-    /// The input was taken up before.
+    /// The input's key was used before.
     Duplicate,
-    /// The log has moved on: fold again and decide anew.
+    /// The log has more events than expected: fold again and decide anew.
     Conflict,
 }
 
@@ -80,7 +80,7 @@ pub(super) async fn append(c: &mut AnyConnection, a: &Append) -> Result<Appended
         super::changed::forget(c, a.task.id).await?;
     }
     write_step(c, a.task.id, a.expected_seq, &a.step, a.now).await?;
-    // What changed nothing is no sign of life.
+    // A step without events does not count as activity.
     if a.step.events.is_empty() {
         return Ok(Appended::Done);
     }
@@ -92,7 +92,7 @@ pub(super) async fn create(c: &mut AnyConnection, new: &NewTask) -> Result<Optio
     if let Some(request) = &new.task.request {
         super::leases::fence(c, &request.repository, new.epoch).await?;
     }
-    // A deleted task's number marks its posts on the forge: nobody else gets it.
+    // A deleted task's number still marks its posts on the forge, so it is not given again.
     let sql = "SELECT MAX(id) + 1 FROM (SELECT COALESCE(MAX(id), 0) AS id FROM tasks \
                UNION ALL SELECT id FROM floors WHERE kind = 'task') AS taken";
     let next: i64 = sqlx::query_scalar(sql).fetch_one(&mut *c).await?;
@@ -177,7 +177,7 @@ async fn write_event(c: &mut AnyConnection, id: TaskId, seq: i64, event: &Event,
     Ok(())
 }
 
-/// An effect that failed or was done before under the same key and is wanted again goes back in line.
+/// An effect that failed or was done before under the same key becomes pending again.
 async fn write_effect(c: &mut AnyConnection, id: TaskId, effect: &Effect, now: i64) -> Result<(), StoreError> {
     let queue = super::outbox::queue(effect.queue());
     let sql = "INSERT INTO effects (task, key, kind, lane, body, state, created_at) VALUES ($1, $2, $3, $4, $5, 'pending', $6) \
@@ -188,7 +188,7 @@ async fn write_effect(c: &mut AnyConnection, id: TaskId, effect: &Effect, now: i
     Ok(())
 }
 
-/// The tables a person asks.
+/// Updates the tables that people query.
 async fn project(c: &mut AnyConnection, id: TaskId, event: &Event, now: i64) -> Result<(), StoreError> {
     match event {
         Event::ActionStarted { number, turn, index } => action_started(c, id, *number, *turn, *index, now).await,
@@ -232,7 +232,7 @@ async fn project(c: &mut AnyConnection, id: TaskId, event: &Event, now: i64) -> 
             let repository: String = sqlx::query_scalar(sql).bind(id.0).fetch_one(&mut *c).await?;
             super::grants::drop_named(c, &repository, host).await.map(drop)
         }
-        // Whoever goes on with the task has it from the forge.
+        // Another host that continues the task gets this commit from the forge.
         Event::Pushed { commit, .. } => {
             let sql = "DELETE FROM packs WHERE task = $1 AND commit_id = $2";
             sqlx::query(sql).bind(id.0).bind(commit.to_string()).execute(c).await?;
@@ -243,7 +243,7 @@ async fn project(c: &mut AnyConnection, id: TaskId, event: &Event, now: i64) -> 
     }
 }
 
-/// Tokens and money of the turn stand with its first action.
+/// Tokens and cost of the turn are recorded with its first action.
 async fn action_started(
     c: &mut AnyConnection,
     id: TaskId,

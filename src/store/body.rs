@@ -1,12 +1,12 @@
-//! How values lie in their columns: small bodies in their row, large ones in `blobs` under their digest; texts; truth values.
+//! How values are stored: small bodies in their row, large ones in `blobs` under their digest; texts; booleans.
 
 use super::StoreError;
 use domain::Event;
 use sha2::{Digest, Sha256};
 
-/// Above this many bytes a body is a blob.
+/// Bodies with more bytes than this are stored as blobs.
 pub(super) const INLINE: usize = 4096;
-/// Shape of the event bodies this version writes.
+/// Version of the event bodies that this program writes.
 pub(super) const VERSION: i64 = 1;
 
 pub(super) struct Stored {
@@ -26,7 +26,7 @@ pub(super) fn store_event(event: &Event) -> Result<Stored, StoreError> {
     Ok(Stored { kind, inline: None, blob: Some((digest, text.into_bytes())) })
 }
 
-/// A truth value, selected as `CAST(… AS INTEGER)`: SQLite's own is no type of sqlx's `Any` driver.
+/// A boolean, selected as `CAST(… AS INTEGER)`, because sqlx's `Any` driver lacks SQLite's own.
 #[derive(sqlx::Type)]
 #[sqlx(transparent)]
 pub(super) struct Flag(i64);
@@ -37,12 +37,12 @@ impl From<Flag> for bool {
     }
 }
 
-/// A text as a column of either database takes it: PostgreSQL has no NUL in a text.
+/// A text that both databases accept, because PostgreSQL stores no NUL.
 pub(super) fn storable(text: &str) -> String {
     text.replace('\0', "\u{fffd}")
 }
 
-/// Reads a body of any version ever written.
+/// Parses a body of any earlier version.
 pub(super) fn load_event(version: i64, inline: Option<String>, blob: Option<Vec<u8>>) -> Result<Event, StoreError> {
     let text = match (inline, blob) {
         (Some(text), _) => text.into_bytes(),
@@ -52,7 +52,7 @@ pub(super) fn load_event(version: i64, inline: Option<String>, blob: Option<Vec<
     upcast(version, &text)
 }
 
-/// One arm for each version whose bodies differ from today's.
+/// Converts bodies of earlier versions, one arm per version that differs.
 fn upcast(_version: i64, text: &[u8]) -> Result<Event, StoreError> {
     Ok(serde_json::from_slice(text)?)
 }

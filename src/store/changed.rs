@@ -1,13 +1,13 @@
-//! Which files live tasks have changed, so that two of them which change the same one can say so. Tests: `contract/line.rs`.
+//! Files that live tasks have changed, to report tasks that change the same files. Tests: `contract/line.rs`.
 
 use super::{Store, StoreError, body};
 use domain::{CapturedTree, TaskId};
 use sha2::{Digest, Sha256};
 use sqlx::{AnyConnection, FromRow};
 
-/// Paths of one checkpoint that are kept; a larger change is compared by these.
+/// The most paths of one checkpoint that are stored and compared.
 const MOST_PATHS: usize = 2_000;
-/// Rows that are read of what others changed, too.
+/// The most rows of shared files that are read.
 pub const MOST_SHARED: u32 = 1_000;
 
 /// A file that another live task of the same repository changes too.
@@ -19,7 +19,7 @@ pub struct Shared {
     pub issue: i64,
     /// Number of its pull request; none before it is open.
     pub pull: Option<i64>,
-    /// The file, relative to the repository's root. Foreign.
+    /// The file, relative to the repository's root. Untrusted.
     pub path: String,
 }
 
@@ -30,15 +30,14 @@ pub(super) const SHARED: &str = "SELECT theirs.task, tasks.issue, tasks.pull, th
      ORDER BY theirs.task, theirs.path LIMIT $2";
 
 impl Store {
-    /// Files that checkpoints of this task changed, and those of another live task of its repository too: by task and path, at most
-    /// [`MOST_SHARED`].
+    /// Files changed by checkpoints of this task and of another live task of its repository: by task and path, at most [`MOST_SHARED`].
     pub async fn shared_files(&self, task: TaskId) -> Result<Vec<Shared>, StoreError> {
         let query = sqlx::query_as(SHARED).bind(task.0).bind(i64::from(MOST_SHARED));
         self.read(query.fetch_all(&self.readers())).await
     }
 }
 
-/// A checkpoint of a task changed these files.
+/// Records the files that a checkpoint changed.
 pub(super) async fn captured(c: &mut AnyConnection, id: TaskId, tree: &CapturedTree) -> Result<(), StoreError> {
     let sql = "INSERT INTO changed_files (task, digest, path) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
     for file in tree.files.iter().take(MOST_PATHS) {
@@ -48,7 +47,7 @@ pub(super) async fn captured(c: &mut AnyConnection, id: TaskId, tree: &CapturedT
     Ok(())
 }
 
-/// A task ended: nobody comes across its changes any more.
+/// Deletes the files of an ended task.
 pub(super) async fn forget(c: &mut AnyConnection, id: TaskId) -> Result<(), StoreError> {
     sqlx::query("DELETE FROM changed_files WHERE task = $1").bind(id.0).execute(c).await?;
     Ok(())

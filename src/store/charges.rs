@@ -1,11 +1,11 @@
-//! What model calls cost: a row for each, written with the event that charged it, so that a day or a repository can be summed up without
-//! folding its tasks. The sum over a task's rows is what its log says that it spent. Tests: `contract/charges.rs`.
+//! Costs of model calls: one row each, written with the event that charged it, so that a day or a repository can be summed without folding
+//! tasks. The sum of a task's rows equals the spending in its log. Tests: `contract/charges.rs`.
 
 use super::{Store, StoreError};
 use domain::{Event, TaskId, Usage};
 use sqlx::{AnyConnection, FromRow};
 
-/// By what costs are summed up.
+/// Grouping of costs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CostBy {
     /// A row for each day (UTC), newest first.
@@ -21,7 +21,7 @@ pub enum CostBy {
 /// One line of `caisson cost`.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow, serde::Serialize)]
 pub struct Cost {
-    /// The day (days since 1970), the repository's key, the model's label or the task's number; an empty model: its answer was lost.
+    /// The day (days since 1970), the repository's key, the model's label or the task's number; an empty model stands for a lost answer.
     pub of: String,
     /// Number of model calls.
     pub calls: i64,
@@ -29,7 +29,7 @@ pub struct Cost {
     pub input: i64,
     /// Tokens of answers.
     pub output: i64,
-    /// Of `output`: tokens that models thought and did not say, as far as their servers tell.
+    /// Part of `output`: hidden reasoning, as far as servers report it.
     pub reasoning: i64,
     /// Tokens of prompts that were read from a cache.
     pub cache_read: i64,
@@ -39,21 +39,21 @@ pub struct Cost {
     pub micro_usd: i64,
 }
 
-/// A day, in milliseconds.
+/// One day in milliseconds.
 pub const DAY_MS: i64 = 24 * 3600 * 1000;
 
-/// When the day of this instant began (UTC), both in Unix milliseconds.
+/// Beginning of the day (UTC) of an instant, both in Unix milliseconds.
 pub fn day_began(now: i64) -> i64 {
     now - now.rem_euclid(DAY_MS)
 }
 
-/// When the calendar month of this instant began (UTC), both in Unix milliseconds.
+/// Beginning of the calendar month (UTC) of an instant, both in Unix milliseconds.
 pub fn month_began(now: i64) -> i64 {
     let first = jiff::Timestamp::from_millisecond(now).ok().and_then(|at| {
         let day = at.to_zoned(jiff::tz::TimeZone::UTC).date().first_of_month();
         day.to_zoned(jiff::tz::TimeZone::UTC).ok()
     });
-    // An instant that no calendar has: nothing of it is forgotten.
+    // For an instant outside of any calendar everything counts.
     first.map_or(0, |at| at.timestamp().as_millisecond())
 }
 
@@ -62,8 +62,8 @@ const SPENT_OF: &str =
     "SELECT CAST(COALESCE(SUM(micro_usd), 0) AS BIGINT) FROM charges WHERE at >= $1 AND repository = $2";
 
 impl Store {
-    /// Millionths of a US dollar charged since then, in Unix milliseconds; of one repository, if one is named. Worst cases of calls that
-    /// are under way count.
+    /// Millionths of a US dollar charged since this time (Unix milliseconds), in one repository if one is named; includes worst cases of
+    /// calls under way.
     pub async fn spent_since(&self, since: i64, repository: Option<&str>) -> Result<u64, StoreError> {
         let readers = self.readers();
         let query = match repository {
@@ -74,7 +74,7 @@ impl Store {
         Ok(u64::try_from(spent).unwrap_or(0))
     }
 
-    /// What was charged since then, summed up.
+    /// Sums of the costs since this time.
     pub async fn costs(&self, by: CostBy, since: i64) -> Result<Vec<Cost>, StoreError> {
         let (of, order) = match by {
             CostBy::Day => ("CAST(at / 86400000 AS TEXT)", "MAX(at) DESC"),
@@ -84,7 +84,7 @@ impl Store {
         };
         let sums = ["input", "output", "reasoning", "cache_read", "cache_write", "micro_usd"];
         let sums = sums.map(|it| format!("CAST(SUM({it}) AS BIGINT) AS {it}")).join(", ");
-        // `micro_usd` in the order is the sum's name.
+        // `micro_usd` in the order is the alias of the sum.
         let sql = format!(
             "SELECT {of} AS of, COUNT(*) AS calls, {sums} FROM charges WHERE at >= $1 GROUP BY {of} ORDER BY {order}"
         );
@@ -93,7 +93,7 @@ impl Store {
     }
 }
 
-/// The turn that a call is charged for; 0 for a second look and a summary, which belong to none, and below that for a person's question.
+/// The turn that a call is charged to; 0 for a second look and a summary, negative for a person's question.
 fn of_turn(event: &Event) -> i64 {
     match event {
         Event::ModelCallStarted { turn, .. } | Event::TurnCompleted { turn, .. } => i64::from(*turn),
@@ -102,11 +102,11 @@ fn of_turn(event: &Event) -> i64 {
     }
 }
 
-/// Without its last column, whether the answer is awaited.
+/// Without the last value, whether the answer is pending.
 const INSERT: &str = "INSERT INTO charges (task, seq, turn, at, repository, model, input, output, cache_read, cache_write, micro_usd, reasoning, open) \
                       SELECT $1, $2, $3, $4, repository, $5, $6, $7, $8, $9, $10, $11, ";
 
-/// What an answer took: tokens, millionths of a US dollar, the model's label.
+/// Tokens, cost in millionths of a US dollar, and model of an answer.
 fn answered(event: &Event) -> Option<(&Usage, u64, &str)> {
     match event {
         Event::TurnCompleted { usage, micro_usd, model, .. } | Event::SecondLooked { usage, micro_usd, model, .. } => {
@@ -117,7 +117,7 @@ fn answered(event: &Event) -> Option<(&Usage, u64, &str)> {
     }
 }
 
-/// Writes what an event charged, or took back, as the fold of the log does.
+/// Writes what an event charged or refunded, as the fold of the log does.
 pub(super) async fn project(
     c: &mut AnyConnection,
     id: TaskId,
@@ -131,7 +131,7 @@ pub(super) async fn project(
         | Event::SecondLookStarted { worst_micro_usd, .. }
         | Event::SummaryStarted { worst_micro_usd, .. } => {
             let turn = of_turn(event);
-            // Whatever was awaited before is lost: its worst case stays charged.
+            // An answer still pending is lost, and its worst case stays charged.
             sqlx::query("UPDATE charges SET open = FALSE WHERE task = $1 AND open").bind(id.0).execute(&mut *c).await?;
             let sql = sqlx::AssertSqlSafe(format!("{insert} TRUE FROM tasks WHERE id = $1"));
             let query = sqlx::query(sql).bind(id.0).bind(seq).bind(turn).bind(now).bind("");
@@ -156,7 +156,7 @@ pub(super) async fn project(
             let query = sqlx::query(sql).bind(id.0).bind(model).bind(input).bind(output).bind(cache_read);
             let known =
                 query.bind(cache_write).bind(micro_usd).bind(reasoning).execute(&mut *c).await?.rows_affected() > 0;
-            // Begun under a version that kept no charges; the host's own answers cost nothing.
+            // Started under a version that stored no charges; the host's own answers cost nothing.
             if !known && (usage.total() > 0 || micro_usd > 0) {
                 let sql = sqlx::AssertSqlSafe(format!("{insert} FALSE FROM tasks WHERE id = $1"));
                 let query = sqlx::query(sql).bind(id.0).bind(seq).bind(of_turn(event)).bind(now).bind(model);
@@ -169,7 +169,7 @@ pub(super) async fn project(
     Ok(())
 }
 
-/// A person's question is asked beside the work: its row is known by its number, and not by being open.
+/// A person's question runs beside other calls, so its row is found by its number and not by being open.
 async fn question(c: &mut AnyConnection, id: TaskId, seq: i64, event: &Event, now: i64) -> Result<(), StoreError> {
     match event {
         Event::ReplyStarted { worst_micro_usd, .. } => {

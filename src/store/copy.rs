@@ -1,5 +1,5 @@
-//! A whole store from one place to another: every row of every table, in one transaction, read back and compared before anybody is told
-//! that it is there. The source stays as it is, and nobody writes into it meanwhile. Tests: `contract/moves.rs`.
+//! Copies a store: every row of every table in one transaction, read back and compared before it is committed. The source stays unchanged
+//! and is locked meanwhile. Tests: `contract/moves.rs`.
 
 use super::location::{Column, ColumnKind, Counter};
 use super::{Location, Store, StoreError, body};
@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use sqlx::any::AnyRow;
 use sqlx::{AnyConnection, Connection, Executor, Row};
 
-/// Every table but `hosts` and `leases`, which say who is at work now; a test compares them with the migrations.
+/// Every table but `hosts` and `leases`, which are about running processes; a test compares them with the migrations.
 pub const TABLES: [&str; 25] = [
     "actions",
     "addresses",
@@ -40,7 +40,7 @@ pub const TABLES: [&str; 25] = [
 const COUNTERS: [Counter; 2] =
     [Counter { table: "effects", column: "id" }, Counter { table: "epochs", column: "epoch" }];
 
-/// How many rows of a table were copied, and are the same on both sides.
+/// Number of rows of a table that were copied and compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Copied {
     /// The table's name, one of [`TABLES`].
@@ -49,7 +49,7 @@ pub struct Copied {
     pub rows: u64,
 }
 
-/// One value of a row, as either database gives it.
+/// One value of a row, from either database.
 enum Value {
     Text(Option<String>),
     Number(Option<i64>),
@@ -58,14 +58,14 @@ enum Value {
 }
 
 impl Store {
-    /// Copies the store at `from` into the empty store at `to`, which is made and brought to the newest shape; `told` hears of each
-    /// table as it is done. For who holds the state directory's lock.
+    /// Copies the store at `from` into an empty store at `to`, which is created with the newest schema; `told` is called for each finished
+    /// table. For the holder of the state directory's lock.
     ///
     /// # Errors
-    /// [`StoreError::NotEmpty`] when there is something at `to`; [`StoreError::Differs`] when what was read back is not what was written.
+    /// [`StoreError::NotEmpty`] when there are rows at `to`; [`StoreError::Differs`] when what was read back is not what was written.
     /// Nothing is stored at `to` then.
     pub async fn copy(from: &Location, to: &Location, mut told: impl FnMut(Copied)) -> Result<(), StoreError> {
-        // Neither is brought to another shape before it is known that it is to be: the source has ours, the target has nothing.
+        // Both are checked before either is migrated: the source has this version's schema, the target is empty.
         let nothing = || StoreError::NoStore { path: from.to_string() };
         drop(Self::look(from.clone()).await?.ok_or_else(nothing)?);
         if let Some(there) = Self::look(to.clone()).await? {
@@ -108,7 +108,7 @@ impl Store {
     }
 }
 
-/// How many there are, and a sum over the digests of all: the order of rows says nothing. Each is written into `into`.
+/// Number of rows and the sum of their digests, which does not depend on their order; each row is written into `into`.
 async fn rows(
     from: &mut AnyConnection,
     mut into: Option<&mut AnyConnection>,
@@ -173,7 +173,7 @@ fn digest(values: &[Value]) -> u128 {
             Value::Flag(value) => value.map(|flag| vec![u8::from(flag)]),
             Value::Bytes(value) => value.clone(),
         };
-        // Its length before it: no two rows of different values are one text.
+        // Preceded by its length, so that rows of different values never give the same bytes.
         let length = bytes.as_ref().map_or(u64::MAX, |bytes| bytes.len() as u64);
         hash.update(length.to_le_bytes());
         hash.update(bytes.unwrap_or_default());

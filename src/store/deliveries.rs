@@ -1,16 +1,16 @@
-//! What arrived at the door: stored once for each uuid, however often it comes, packed. Tests: `contract/deliveries.rs`.
+//! Webhook deliveries: stored once per uuid, with packed bodies. Tests: `contract/deliveries.rs`.
 
 use super::{Delivery, StoreError};
 use sqlx::any::AnyRow;
 use sqlx::{AnyConnection, AnyPool, Row};
 use std::collections::HashSet;
 
-/// How a body lies in its row: `deliveries.packing`.
+/// Packing of a body in its row, `deliveries.packing`.
 const PLAIN: i64 = 0;
 /// One LZ4 block after its unpacked length (32 bits, little-endian).
 const LZ4: i64 = 1;
 
-/// An arrival with its body packed: the forge's JSON shrinks to a fourth, and it is kept for weeks.
+/// A delivery with its body packed, because the forge's JSON shrinks to a fourth and is kept for weeks.
 pub struct Packed {
     delivery: Delivery,
     body: Vec<u8>,
@@ -30,13 +30,13 @@ macro_rules! of_deliveries {
 }
 
 pub(super) const OPEN: &str = of_deliveries!("WHERE handled_at IS NULL ORDER BY received_at LIMIT $1");
-/// Only asked of a store that several hosts share, which is PostgreSQL.
+/// Only used on a shared store, which is PostgreSQL.
 const OPEN_OF: &str = of_deliveries!(
     "WHERE handled_at IS NULL AND repository IN (SELECT json_array_elements_text(CAST($1 AS JSON))) ORDER BY received_at LIMIT $2"
 );
 pub(super) const ABOUT: &str = of_deliveries!("WHERE repository = $1 AND about = $2 ORDER BY received_at");
 
-/// Arrivals that nobody has taken care of, oldest first, without these; of these repositories, if any are named.
+/// Unhandled deliveries, oldest first, except these; of these repositories if any are named.
 pub async fn open(
     readers: &AnyPool,
     limit: u32,
@@ -55,7 +55,7 @@ pub async fn open(
     Ok(wanted.take(limit as usize).map(one).collect())
 }
 
-/// What was delivered about one text and is still kept, whether it was taken care of or not, oldest first.
+/// Deliveries about one text that are still stored, handled or not, oldest first.
 pub async fn about(readers: &AnyPool, repository: &str, about: &str) -> Result<Vec<Delivery>, StoreError> {
     let rows = sqlx::query(ABOUT).bind(repository).bind(about).fetch_all(readers).await?;
     Ok(rows.iter().map(one).collect())
@@ -82,7 +82,7 @@ fn unpacked(packing: i64, body: Vec<u8>) -> Result<Vec<u8>, String> {
     }
 }
 
-/// Whether it is new.
+/// Stores a delivery; true if it is new.
 pub async fn store(c: &mut AnyConnection, Packed { delivery, body }: &Packed) -> Result<bool, StoreError> {
     let sql = "INSERT INTO deliveries (uuid, repository, event_type, received_at, packing, body, about) \
                VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (uuid) DO NOTHING";

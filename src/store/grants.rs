@@ -1,23 +1,23 @@
-//! Hosts that are allowed for every task of a repository: given within a task's step, taken back there or without any task.
+//! Hosts that are allowed for every task of a repository: granted within a task's step, taken back there or without a task.
 
 use super::{Store, StoreError, inputs, queue};
 use sqlx::AnyConnection;
 
-/// Hosts that somebody takes back where no task is at work.
+/// A `/deny` where no task is active.
 #[derive(Debug)]
 pub struct TakeBack {
-    /// The text's key: it is taken up once.
+    /// The text's input key, which is accepted once.
     pub input_key: String,
     /// The repository's key in the configuration.
     pub repository: String,
-    /// Hosts as they were named; one without a port stands for all its ports.
+    /// Hosts as named; one without a port stands for all ports.
     pub hosts: Vec<String>,
-    /// When the text was taken up, in Unix milliseconds.
+    /// Unix milliseconds at which the text was accepted.
     pub now: i64,
 }
 
 impl Store {
-    /// Takes hosts back from a repository's later tasks: for each, the grants that stood. None when the text was taken up before.
+    /// Takes back a repository's grants and gives them for each host. None when the text was accepted before.
     pub async fn take_back(&self, wish: TakeBack) -> Result<Option<Vec<Vec<String>>>, StoreError> {
         let epoch = self.life();
         self.writer.ask(|answer| queue::Write::TakeBack { wish, epoch, answer }).await
@@ -40,7 +40,7 @@ pub(super) async fn take_back(
     Ok(Some(taken))
 }
 
-/// Without a port, a name takes back every port. What stood is returned.
+/// Deletes the grants of a host and gives them; without a port, those of every port.
 pub(super) async fn drop_named(c: &mut AnyConnection, repository: &str, host: &str) -> Result<Vec<String>, StoreError> {
     let sql = "DELETE FROM grants WHERE repository = $1 AND (host = $2 OR substr(host, 1, length($2) + 1) = $2 || ':') \
                RETURNING host";

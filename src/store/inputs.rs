@@ -1,10 +1,10 @@
-//! Inputs that were taken up: each once.
+//! Keys of accepted inputs, each accepted once.
 
 use super::StoreError;
 use domain::TaskId;
 use sqlx::AnyConnection;
 
-/// Whether it is new; then it is taken up from now on.
+/// Accepts an input; true if its key is new.
 pub(super) async fn input(
     c: &mut AnyConnection,
     key: &str,
@@ -19,7 +19,7 @@ pub(super) async fn input(
     Ok(done.rows_affected() > 0)
 }
 
-/// As [`input`], without a task; by this life for a text of this repository.
+/// As [`input`], without a task; only if this life holds the lease of the text's repository.
 pub(super) async fn noted(
     c: &mut AnyConnection,
     key: &str,

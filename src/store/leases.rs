@@ -1,8 +1,8 @@
-//! Which of several hosts works for a repository: a lease for each repository, with the epoch of its holder as the fencing token.
+//! Which of several hosts works for a repository: one lease per repository, with its holder's epoch as the fencing token.
 //!
-//! A host is a process with a state directory; its id lies in that directory. Times are the database's, so that clocks of hosts do not
-//! matter. Every write of every host goes through one lock of the database ([`Location::begin`]), so what is compared here still holds
-//! when the transaction ends. Tests: `contract/leases.rs`.
+//! A host is a process with a state directory, which holds its id. Times are the database's, so that clocks of hosts do not matter. Every
+//! write of every host takes one lock of the database ([`Location::begin`]), so comparisons still hold when the transaction ends. Tests:
+//! `contract/leases.rs`.
 
 use super::body::Flag;
 use super::queue::{self, Database};
@@ -12,42 +12,42 @@ use sqlx::any::AnyRow;
 use sqlx::{AnyConnection, Row};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A host that holds more than another leaves a free lease to that one for so long.
+/// How long a host with more repositories than another leaves a free lease to that one.
 const LEFT_TO_OTHERS_MS: i64 = 3_000;
-/// A repository that is in no file of a known host is left to whoever had it last for so long.
+/// How long a repository in no known host's file is left to its last host.
 const ABANDONED_MS: i64 = 10 * 60 * 1000;
-/// Hosts that were silent for so long are forgotten.
+/// How long silent hosts are remembered.
 const FORGOTTEN_MS: i64 = 24 * 3600 * 1000;
 
-/// What a host says of itself, and asks for.
+/// A host's description and request for leases.
 #[derive(Debug, Clone)]
 pub struct Claim {
     /// The id of its state directory.
     pub host: String,
-    /// Where it is, for people.
+    /// Its address, for people.
     pub address: String,
-    /// The number of its life, from [`Store::begin_epoch`].
+    /// Number of its life, from [`Store::begin_epoch`].
     pub epoch: i64,
-    /// Keys of the repositories in its file: it is known for a day that it has them.
+    /// Keys of the repositories in its configuration file, remembered for a day.
     pub configured: Vec<String>,
     /// Those of them that it asks for.
     pub repositories: Vec<String>,
-    /// Keys of others that the store has tasks of: somebody has to end them.
+    /// Keys of other repositories with tasks in the store, which some host has to end.
     pub left_over: Vec<String>,
-    /// Whether it can do their work. Otherwise it takes only what no other host could.
+    /// Whether it can work; otherwise it takes only what no other host can.
     pub willing: bool,
-    /// Those that another host could take over without a loss, because nothing of them stands here.
+    /// Those that another host could take over without a loss, because nothing of them is on this machine.
     pub movable: Vec<String>,
     /// How long a lease lasts from now on, in milliseconds.
     pub lasts_ms: i64,
 }
 
-/// A repository that a host works for from now on.
+/// A repository that a host works for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claimed {
     /// The repository's key.
     pub repository: String,
-    /// Whether nobody else can have worked for it since this life claimed it last.
+    /// Whether no other host can have worked for it since this life claimed it last.
     pub kept: bool,
 }
 
@@ -56,9 +56,9 @@ pub struct Claimed {
 pub struct Host {
     /// The id of its state directory.
     pub id: String,
-    /// Where it is, for people.
+    /// Its address, for people.
     pub address: String,
-    /// Milliseconds that its last word still counts; below 0: it has been silent for longer.
+    /// Milliseconds until its last report expires; negative if it has expired.
     pub left_ms: i64,
     /// The repositories it works for.
     pub repositories: Vec<String>,
@@ -71,31 +71,31 @@ struct Lease {
 }
 
 impl Store {
-    /// Whether more than one process may work on it.
+    /// Whether several processes may use this store.
     pub fn is_shared(&self) -> bool {
         self.location.is_shared()
     }
 
-    /// Says that a host is there, prolongs its leases, takes those that are free, and gives up what another host should have: the
-    /// repositories it works for from now on.
+    /// Registers a host, prolongs its leases, takes free ones, and gives up those that another host should have. Returns the repositories
+    /// it works for.
     ///
     /// # Errors
-    /// [`StoreError::Replaced`] when a later life with this host's id is there, [`StoreError::Shape`] when a newer version has brought the
-    /// store to another shape: then this one has lost everything.
+    /// [`StoreError::Replaced`] when a later life with this host's id exists, [`StoreError::Shape`] when a newer version has migrated the
+    /// store: then this one has lost everything.
     pub async fn claim(&self, claim: Claim) -> Result<Vec<Claimed>, StoreError> {
         let known = self.location.migrations().iter().map(|migration| migration.version).max().unwrap_or(0);
         let database = Database { clock: self.location.clock(), known };
         self.writer.ask(|answer| queue::Write::Claim { claim, database, answer }).await
     }
 
-    /// Keys of all repositories that the store has tasks of.
+    /// Keys of all repositories with tasks in the store.
     pub async fn repositories_with_tasks(&self) -> Result<Vec<String>, StoreError> {
         let sql = "SELECT DISTINCT repository FROM tasks ORDER BY repository";
         let readers = self.readers();
         self.read(sqlx::query_scalar(sql).fetch_all(&readers)).await
     }
 
-    /// Gives leases of this life back, so that others need not wait for their end. With `goes`, the host is not there any more.
+    /// Releases leases of this life, so that others need not wait for their end; with `goes` the host is removed too.
     pub async fn release(
         &self,
         host: &str,
@@ -107,7 +107,7 @@ impl Store {
         self.writer.ask(|answer| queue::Write::Release { host, epoch, repositories, goes, clock, answer }).await
     }
 
-    /// The hosts that are known, in order of their ids.
+    /// The known hosts, ordered by id.
     pub async fn hosts(&self) -> Result<Vec<Host>, StoreError> {
         let now: i64 = self.read(sqlx::query_scalar(self.location.clock()).fetch_one(&self.readers())).await?;
         let sql = "SELECT id, address, until FROM hosts ORDER BY id";
@@ -151,13 +151,13 @@ pub(super) async fn claim(
     Ok(leased)
 }
 
-/// What a host works for from now on, and what it gives up for another.
+/// The leases of a host, and those it gives up for another.
 struct Shared {
     leased: Vec<Claimed>,
     given: Option<String>,
 }
 
-/// What is free goes to whoever asks first, unless another host has less; and who has more than another gives it one at a time.
+/// Divides repositories: a free one goes to the first host that asks, unless another has fewer; a host with more gives up one at a time.
 fn share(claim: &Claim, leases: &BTreeMap<String, Lease>, others: &[Other], now: i64) -> Shared {
     let mut leased = Vec::new();
     let mut free = Vec::new();
@@ -166,7 +166,7 @@ fn share(claim: &Claim, leases: &BTreeMap<String, Lease>, others: &[Other], now:
             Some(lease) if lease.host == claim.host && lease.epoch == claim.epoch && lease.until >= now => {
                 leased.push(Claimed { repository: key.clone(), kept: true });
             }
-            // An earlier life of this host is over: the state directory's lock says so.
+            // An earlier life of this host is over, because this one holds the state directory's lock.
             Some(lease) if lease.host == claim.host && lease.epoch < claim.epoch => {
                 leased.push(Claimed { repository: key.clone(), kept: false });
             }
@@ -192,7 +192,7 @@ fn share(claim: &Claim, leases: &BTreeMap<String, Lease>, others: &[Other], now:
     Shared { leased, given }
 }
 
-/// Repositories in no file of any host that is known, which their last host has left alone for long: their tasks are ended by somebody.
+/// Repositories in no known host's file that their last host has not used for long; another host has to end their tasks.
 fn abandoned(claim: &Claim, leases: &BTreeMap<String, Lease>, others: &[Other], now: i64) -> Vec<Claimed> {
     let nobodys = |key: &&String| !others.iter().any(|other| other.repositories.contains(*key));
     let one = |key: &String| {
@@ -227,10 +227,10 @@ async fn leases(c: &mut AnyConnection) -> Result<BTreeMap<String, Lease>, StoreE
     Ok(rows.iter().map(one).collect())
 }
 
-/// Another host that is there, or was within the last day.
+/// Another host that is present, or was within the last day.
 struct Other {
     repositories: BTreeSet<String>,
-    /// It was heard of within its lease.
+    /// Whether its last report has not expired.
     is_there: bool,
     willing: bool,
     leased: usize,
@@ -278,17 +278,17 @@ pub(super) async fn release(
         sqlx::query(sql).bind(key).bind(host).bind(epoch).bind(now - 1).execute(&mut *c).await?;
     }
     if goes {
-        // What it has in its file is known for a day.
+        // Its configured repositories are remembered for a day.
         let sql = "UPDATE hosts SET until = $3 WHERE id = $1 AND epoch = $2";
         sqlx::query(sql).bind(host).bind(epoch).bind(now - 1).execute(c).await?;
     }
     Ok(())
 }
 
-/// Whether this life may write for a repository: nobody ever had a lease of it, or it is this life's.
+/// Checks that this life may write for a repository: nobody ever had its lease, or this life has it.
 ///
 /// # Errors
-/// [`StoreError::Elsewhere`] when it is another's.
+/// [`StoreError::Elsewhere`] when another host has it.
 pub(super) async fn fence(c: &mut AnyConnection, repository: &str, epoch: i64) -> Result<(), StoreError> {
     let sql = "SELECT l.repository, l.epoch, COALESCE(h.address, l.host) FROM leases l LEFT JOIN hosts h ON h.id = l.host \
                WHERE l.repository = $1";
@@ -305,14 +305,14 @@ macro_rules! lease_of_task {
     };
 }
 
-/// As [`fence`], for a task's repository: how many events its log has; none when there is no such task.
+/// As [`fence`], for a task's repository; gives the number of events in its log, none when there is no such task.
 pub(super) async fn fence_task(c: &mut AnyConnection, task: TaskId, epoch: i64) -> Result<Option<i64>, StoreError> {
     let row = sqlx::query(lease_of_task!("$1")).bind(task.0).fetch_optional(c).await?;
     let seq = row.as_ref().map(|row| row.get(3));
     judge(row, epoch).map(|()| seq)
 }
 
-/// As [`fence`], for the repository of the task that wants an effect.
+/// As [`fence`], for the repository of an effect's task.
 pub(super) async fn fence_effect(c: &mut AnyConnection, effect: i64, epoch: i64) -> Result<(), StoreError> {
     let sql = lease_of_task!("(SELECT task FROM effects WHERE id = $1)");
     judge(sqlx::query(sql).bind(effect).fetch_optional(c).await?, epoch)

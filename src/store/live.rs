@@ -1,4 +1,4 @@
-//! Live tasks in a few words each: what is asked of all of them again and again, ten thousand of them too.
+//! Short rows of live tasks, for queries that are repeated often and over thousands of tasks.
 
 use super::{Store, StoreError};
 use sqlx::FromRow;
@@ -24,7 +24,7 @@ pub struct LiveRow {
 }
 
 impl LiveRow {
-    /// Whether it has a slot, and neither waits for a person nor stands in line.
+    /// Whether it has a slot, so that it neither waits for a person nor is queued.
     pub fn busy(&self) -> bool {
         BUSY.contains(&self.state.as_str())
     }
@@ -34,7 +34,7 @@ pub(super) const LIVE_ROWS: &str =
     "SELECT id, repository, issue, state, seq, updated_at FROM tasks WHERE live ORDER BY id";
 
 impl Store {
-    /// As [`Store::live_tasks`], without what is shown to people.
+    /// As [`Store::live_tasks`], without columns for people.
     pub async fn live(&self) -> Result<Vec<LiveRow>, StoreError> {
         self.read(sqlx::query_as(LIVE_ROWS).fetch_all(&self.readers())).await
     }

@@ -1,5 +1,5 @@
-//! Where a store is kept, and all in which SQLite and PostgreSQL differ: how a connection is prepared, how a transaction begins, what
-//! follows a deletion. Everything else is one text of SQL for both, by sqlx's `Any` driver.
+//! Location of a store, and all differences between SQLite and PostgreSQL: preparing a connection, beginning a transaction, cleaning up
+//! after a deletion. All other SQL is the same for both, through sqlx's `Any` driver.
 
 use super::StoreError;
 use crate::secret::Secret;
@@ -16,48 +16,46 @@ use url::Url;
 static SQLITE: Migrator = sqlx::migrate!("migrations/sqlite");
 static POSTGRES: Migrator = sqlx::migrate!("migrations/postgres");
 
-/// The file in its directory.
+/// Name of the file in its directory.
 pub(super) const FILE: &str = "caisson.db";
 
-/// The writer's own. Page size and journal are of a store that is made now: a delivery is a few of the usual pages, and each page
-/// is two writes to the log. The log is brought into the file after 8192 pages (64 MiB): with fewer, a burst of deliveries waits for
-/// the file again and again. What is deleted is overwritten.
+/// Settings of the writer. Page size and journal mode apply to a new store: a delivery takes a few pages of the default size, and each page
+/// is written twice. The log is checkpointed after 8192 pages (64 MiB), because with fewer a burst of deliveries waits for the file
+/// repeatedly. Deleted data is overwritten.
 const WRITING: &str = "PRAGMA page_size = 8192; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; \
                        PRAGMA wal_autocheckpoint = 8192; PRAGMA secure_delete = ON;";
 
-/// Held for as long as a writer's connection lives: by one alone that copies a whole store, by all others together. The number is
-/// "caisson" in ASCII.
+/// Lock held as long as a writer's connection: exclusive while copying a whole store, otherwise shared. The number is "caisson" in ASCII.
 const LOCK: &str = "SELECT pg_try_advisory_lock(27973128230760302)";
 const LOCK_WITH_OTHERS: &str = "SELECT pg_try_advisory_lock_shared(27973128230760302)";
 
-/// The writers of all hosts write one after the other: within a transaction nothing moves that another of ours writes.
-/// What is compared is what the last of them left, whatever the server's own isolation is.
+/// Serializes the writers of all hosts, so that within a transaction nothing changes that they write, and each sees the last one's data
+/// whatever the server's default isolation is.
 const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED; SELECT pg_advisory_xact_lock(27973128230760303)";
 
-/// A host that stands still within a transaction holds up all others: the server ends its session.
+/// The server ends the session of a host that stops within a transaction, because it blocks all others.
 const NO_STANDSTILL: &str = "SET idle_in_transaction_session_timeout = 5000";
 
-/// How long the lock is waited for. A socket's end is seen at once; that of a connection over a network, which nobody may have told of, by
-/// the keepalives below.
+/// How long the lock is waited for. The end of a local socket is noticed at once, that of a network connection only by the keepalives
+/// below.
 const LOCK_WITHIN: Duration = Duration::from_secs(3);
 const LOCK_WITHIN_NETWORK: Duration = Duration::from_secs(45);
 const LOCK_PAUSE: Duration = Duration::from_millis(100);
 
-/// The server gives a client up that does not answer for 30 s, whether it owes an answer or is silent, and its lock with it; its own
-/// default is two hours.
+/// The server drops a client that does not answer for 30 s, and with it its lock; its own default is two hours.
 pub(super) const KEEPALIVES: &str = "SET tcp_keepalives_idle = 15; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3; \
      SET tcp_user_timeout = 30000";
 
-/// The longest that a question, or a transaction of the writer with a new connection before it, may take on a server.
+/// The longest time for a query, or for a transaction of the writer with a new connection before it, on a server.
 #[cfg(not(test))]
 const ANSWERS_WITHIN: Duration = Duration::from_secs(90);
 #[cfg(test)]
 const ANSWERS_WITHIN: Duration = Duration::from_secs(3);
 
-/// As the driver knows it in an address's query.
+/// Name of the password in an address's query, as the driver expects it.
 const PASSWORD: &str = "password";
 
-/// How long a server may take to answer a connection.
+/// How long connecting to a server may take.
 const CONNECTED_WITHIN: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,26 +71,26 @@ pub(super) struct Column {
     pub kind: ColumnKind,
 }
 
-/// A column whose numbers the database gives out, each once.
+/// A column numbered by the database.
 pub(super) struct Counter {
     pub table: &'static str,
     pub column: &'static str,
 }
 
-/// Where a store is kept. Shown without a password.
+/// Location of a store; its `Display` has no password.
 #[derive(Clone)]
 pub enum Location {
     /// A directory of this machine: SQLite, one file.
     Directory(PathBuf),
-    /// A PostgreSQL database, by an address that is good for connecting.
+    /// A PostgreSQL database, by an address with everything needed to connect.
     Postgres(Url),
 }
 
 impl Location {
-    /// A database's address, and the password that its server asks for.
+    /// A database's address and the password for its server.
     pub fn postgres(mut address: Url, password: Option<&Secret>) -> Self {
-        // In the query: an address of a socket has no place for it before the host. Without one it is said to be empty: the driver would
-        // look for another in PGPASSWORD and ~/.pgpass, and log a line there that it cannot read.
+        // In the query, because the address of a socket has no place for it before the host. Without a password it is set to empty, or the
+        // driver would read PGPASSWORD and ~/.pgpass and log lines that it cannot parse.
         address.query_pairs_mut().append_pair(PASSWORD, password.map_or("", Secret::expose));
         Self::Postgres(address)
     }
@@ -111,7 +109,7 @@ impl fmt::Display for Location {
             Self::Postgres(url) => {
                 let mut shown = url.clone();
                 let _ = shown.set_password(None);
-                // As it was written: only what was appended here is left out.
+                // As written, without what was appended here.
                 let secret = |part: &&str| part.split('=').next() != Some(PASSWORD);
                 let rest: Vec<&str> = url.query().unwrap_or_default().split('&').filter(secret).collect();
                 shown.set_query(Some(rest.join("&")).filter(|rest| !rest.is_empty()).as_deref());
@@ -132,8 +130,8 @@ impl Location {
         StoreError::Open { path: self.to_string(), source }
     }
 
-    /// Makes what can be made without a connection, for nobody else to read, because the store holds what people wrote and what ran: the
-    /// directory, and an empty file, whose mode its journal takes over.
+    /// Creates the directory and an empty file, readable only for the owner, because the store contains private data; the journal inherits
+    /// the file's mode.
     pub(super) fn make(&self) -> Result<(), StoreError> {
         let Self::Directory(directory) = self else { return Ok(()) };
         let failed = |error| self.failed(sqlx::Error::Io(error));
@@ -145,7 +143,7 @@ impl Location {
         }
     }
 
-    /// Whether there is something to look at: a server always is, a file that was only just made is not.
+    /// Whether there is a store to read: always for a server, not for a file that was just created.
     pub(super) fn exists(&self) -> bool {
         match self {
             Self::Directory(directory) => std::fs::metadata(directory.join(FILE)).is_ok_and(|found| found.len() > 0),
@@ -153,7 +151,7 @@ impl Location {
         }
     }
 
-    /// How long the writer waits for a transaction, and who reads for an answer; none = as long as it takes.
+    /// How long the writer waits for a transaction and readers for an answer; none = without limit.
     pub(super) fn answers_within(&self) -> Option<Duration> {
         match self {
             Self::Directory(_) => None,
@@ -168,12 +166,12 @@ impl Location {
         }
     }
 
-    /// Whether more than one process may write, each for repositories of its own.
+    /// Whether several processes may write, each for its repositories.
     pub(super) fn is_shared(&self) -> bool {
         matches!(self, Self::Postgres(_))
     }
 
-    /// Asks for the database's time, in Unix milliseconds.
+    /// SQL for the database's time, in Unix milliseconds.
     pub(super) fn clock(&self) -> &'static str {
         match self {
             Self::Directory(_) => "SELECT CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)",
@@ -181,7 +179,7 @@ impl Location {
         }
     }
 
-    /// A connection that may write, beside those of other hosts.
+    /// A connection for writing, shared with other hosts.
     pub(super) async fn writer(&self) -> Result<AnyConnection, sqlx::Error> {
         let mut connection = self.writing(LOCK_WITH_OTHERS, "another caisson copies this database").await?;
         if self.is_shared() {
@@ -190,7 +188,7 @@ impl Location {
         Ok(connection)
     }
 
-    /// A connection that alone may write.
+    /// A connection for writing, with the exclusive lock.
     pub(super) async fn only_writer(&self) -> Result<AnyConnection, sqlx::Error> {
         self.writing(LOCK, "another caisson writes into this database").await
     }
@@ -218,7 +216,7 @@ impl Location {
         self.reading(most).connect_with(self.options(true)?).await
     }
 
-    /// As [`Location::readers`], of which each connects when it is first asked.
+    /// As [`Location::readers`], but each connects at its first query.
     pub(super) fn other_readers(&self, most: u32) -> Result<AnyPool, sqlx::Error> {
         Ok(self.reading(most).connect_lazy_with(self.options(true)?))
     }
@@ -236,7 +234,7 @@ impl Location {
         })
     }
 
-    /// How a transaction begins that is going to write.
+    /// SQL that begins a writing transaction.
     pub(super) fn begin(&self) -> &'static str {
         match self {
             Self::Directory(_) => "BEGIN IMMEDIATE",
@@ -244,7 +242,7 @@ impl Location {
         }
     }
 
-    /// What makes deleted bytes unreadable, after a deletion. A server's pages are its operator's: autovacuum frees them.
+    /// SQL that makes deleted bytes unreadable. On a server that is the operator's task; autovacuum frees its pages.
     pub(super) fn after_deletion(&self) -> Option<&'static str> {
         match self {
             Self::Directory(_) => Some("PRAGMA wal_checkpoint(TRUNCATE)"),
@@ -270,7 +268,7 @@ impl Location {
         };
         let columns = rows.iter().map(|row| Column { name: row.get(0), kind: kind(row.get(1)) });
         let columns: Vec<Column> = columns.collect();
-        // They become SQL, in the other database too.
+        // The names become SQL in the other database too.
         let plain = |name: &str| {
             !name.is_empty() && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
         };
@@ -282,7 +280,7 @@ impl Location {
         }
     }
 
-    /// The last number that a table gave out by itself, deleted ones too; none before the first.
+    /// The last number that a table gave out, even if deleted; none before the first.
     pub(super) async fn counter(&self, c: &mut AnyConnection, of: &Counter) -> Result<Option<i64>, sqlx::Error> {
         match self {
             Self::Directory(_) => {
@@ -310,7 +308,7 @@ impl Location {
         }
     }
 
-    /// A connection for what no version of ours would write.
+    /// A connection for changes that no version of this program makes.
     #[cfg(test)]
     pub async fn by_hand(&self) -> Result<AnyPool, sqlx::Error> {
         AnyPoolOptions::new().max_connections(2).connect_with(self.options(false)?).await
@@ -320,7 +318,8 @@ impl Location {
         sqlx::any::install_default_drivers();
         let url = match self {
             Self::Directory(directory) => {
-                // Absolute and without `..`: an address has no relative path, and knows of no symbolic link. `%` begins an escape there.
+                // Absolute and without `..`, because the driver's addresses know neither relative paths nor symbolic links; `%` begins an
+                // escape there.
                 let path = std::fs::canonicalize(directory)?.join(FILE);
                 let no_text = || sqlx::Error::Configuration("the path of the state directory is no UTF-8".into());
                 let path = path.to_str().ok_or_else(no_text)?.replace('%', "%25");
@@ -333,7 +332,7 @@ impl Location {
     }
 }
 
-/// Takes the lock of a database. A server lets go of a killed process's lock as soon as it sees the end of its connection.
+/// Takes the lock of a database. A server releases a killed process's lock when it notices the end of its connection.
 async fn locked(connection: &mut AnyConnection, lock: &'static str, patience: Duration) -> Result<bool, sqlx::Error> {
     let end = tokio::time::Instant::now() + patience;
     while !sqlx::query_scalar::<_, bool>(lock).fetch_one(&mut *connection).await? {
@@ -345,7 +344,7 @@ async fn locked(connection: &mut AnyConnection, lock: &'static str, patience: Du
     Ok(true)
 }
 
-/// A server that is gone without a word: the connection is of no use, and whether it stored what it was sent is not known.
+/// The error for a server that does not answer: the connection is useless, and it is unknown whether a write was stored.
 pub(super) fn late(limit: Duration) -> sqlx::Error {
     sqlx::Error::Protocol(format!("the database did not answer within {} s", limit.as_secs()))
 }

@@ -1,4 +1,4 @@
-//! Looking into a store that a running bot may be writing: nothing is made, and nothing is brought to another shape.
+//! Reading a store that a running bot may be writing, without creating or migrating anything.
 
 use super::{Location, Store, StoreError, queue};
 use std::sync::{Arc, RwLock};
@@ -7,10 +7,10 @@ use std::sync::{Arc, RwLock};
 const NO_TABLE: &str = "42P01";
 
 impl Store {
-    /// The store there, for reading: every write is [`StoreError::Closed`]. None where there is no store.
+    /// Opens the store for reading; every write is [`StoreError::Closed`]. None where there is no store.
     ///
     /// # Errors
-    /// [`StoreError::Shape`] when another version of caisson wrote it last; [`StoreError::Open`] when it cannot be read.
+    /// [`StoreError::Shape`] when another version wrote it last; [`StoreError::Open`] when it cannot be read.
     pub async fn look(at: impl Into<Location>) -> Result<Option<Self>, StoreError> {
         let location = at.into();
         if !location.exists() {

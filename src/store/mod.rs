@@ -1,9 +1,9 @@
-//! What is kept, and the only module that speaks SQL.
+//! The database; no other module uses SQL.
 //!
-//! One writer, on a thread of its own, owns the one writing connection and commits what has queued up in one transaction (group commit, synchronous FULL);
-//! readers have connections of their own. Nobody is handed a transaction: [`Store::append`] is the one message by which a task moves on.
-//! It lies in SQLite or in PostgreSQL: one text of SQL for both, what differs in `location.rs`. Tests: `contract` for both, `tests.rs`
-//! for what only SQLite's file has.
+//! One writer on a thread of its own has the one writing connection and commits queued messages in one transaction (group commit,
+//! synchronous FULL); readers have other connections. No caller gets a transaction: [`Store::append`] is the only message that changes a
+//! task. Stored in SQLite or PostgreSQL with the same SQL; differences are in `location.rs`. Tests: `contract` for both, `tests.rs` for
+//! SQLite's file.
 
 mod addresses;
 mod append;
@@ -66,10 +66,10 @@ pub enum StoreError {
         /// What failed, an I/O error of this machine included.
         source: sqlx::Error,
     },
-    /// It could not be brought to the newest schema, for example because a newer version made it.
+    /// It could not be migrated to the newest schema, for example because a newer version made it.
     #[error("the store was made by a newer or damaged version: {0}")]
     Migrate(#[from] sqlx::migrate::MigrateError),
-    /// A store that was to be looked at only has the schema of another version.
+    /// A store opened for reading has the schema of another version.
     #[error(
         "the store has the shape of {} version of caisson ({found}; this one knows {known}): look with that version, or start `caisson serve` of this one first",
         if found < known { "an older" } else { "a newer" }
@@ -89,7 +89,7 @@ pub enum StoreError {
     /// An event or an effect could not be written as JSON, or a stored event not be read.
     #[error("a stored body cannot be read: {0}")]
     Body(#[from] serde_json::Error),
-    /// An open effect is none that this version knows.
+    /// An open effect that this version cannot parse.
     #[error("the stored effect {key} cannot be read: {source}")]
     Effect {
         /// The effect's number in the outbox.
@@ -99,8 +99,8 @@ pub enum StoreError {
         /// Why its body could not be read.
         source: serde_json::Error,
     },
-    /// The writer panicked, or ended or lost its database before it answered: the write may be stored or not, and is asked for again by
-    /// its key.
+    /// The writer panicked, ended or lost its database before it answered: the write may or may not be stored, and is repeated with its
+    /// key.
     #[error("the store broke off while it wrote: {0}")]
     Broken(String),
     /// [`Store::ready`] wrote no row within 10 seconds.
@@ -116,45 +116,45 @@ pub enum StoreError {
         /// The first table with rows.
         table: &'static str,
     },
-    /// Rows that [`Store::copy`] read back differ from those it wrote; nothing was kept.
+    /// Rows that [`Store::copy`] read back differ from those it wrote; nothing was stored.
     #[error("what was read back of `{table}` is not what was written: nothing was kept")]
     Differs {
         /// The table of those rows.
         table: &'static str,
     },
-    /// What was to be copied is not there.
+    /// There is no store to copy.
     #[error("there is no store at {path}")]
     NoStore {
-        /// Where it was looked for.
+        /// Its location.
         path: String,
     },
-    /// The task was never begun, or is deleted.
+    /// The task does not exist or was deleted.
     #[error("there is no task {0}")]
     NoTask(domain::TaskId),
-    /// Another host works for this repository now: nothing was stored.
+    /// Another host works for this repository: nothing was stored.
     #[error("another host works for the repository {repository} now: {address}")]
     Elsewhere {
         /// The repository's key in the configuration.
         repository: String,
-        /// That host, as it names itself.
+        /// Address of that host.
         address: String,
     },
-    /// Somebody else wrote this repository's entry meanwhile: nothing was stored.
+    /// Another process changed this repository's entry meanwhile: nothing was stored.
     #[error("the entry of the repository {repository} was changed meanwhile: repeat the command")]
     Changed {
         /// The repository's key.
         repository: String,
     },
-    /// A task of the repository began meanwhile: its entry stays.
+    /// A task of the repository started meanwhile: its entry stays.
     #[error("a task of {repository} has begun meanwhile: repeat the command")]
     Live {
         /// The repository's key.
         repository: String,
     },
-    /// A later life of this host, or a copy of its state directory, is at work.
+    /// A later life of this host, or a process with a copy of its state directory, is running.
     #[error("another process works with this host's id (host.id in the state directory): is the directory a copy?")]
     Replaced,
-    /// A write that nobody takes: the writer has ended, or the store was opened by [`Store::look`].
+    /// Writing is impossible: the writer has ended, or the store was opened by [`Store::look`].
     #[error("the store is closed, or was opened for looking only")]
     Closed,
 }
@@ -175,7 +175,7 @@ impl From<sqlx::Error> for StoreError {
     }
 }
 
-/// One webhook arrival.
+/// One webhook delivery.
 #[derive(Debug, Clone)]
 pub struct Delivery {
     /// The forge's id of the delivery, from the header `X-Gitea-Delivery`.
@@ -184,15 +184,15 @@ pub struct Delivery {
     pub repository: String,
     /// The forge's name of the event, from the header `X-Gitea-Event-Type`.
     pub event_type: String,
-    /// The text that it is about (`comment:17`, `issue:5`), by which it is found again as evidence.
+    /// The text that it is about (`comment:17`, `issue:5`), by which it is found as evidence.
     pub about: Option<String>,
-    /// The request's body as it came, JSON; empty when a stored one cannot be unpacked.
+    /// The request's body, JSON as received; empty when a stored one cannot be unpacked.
     pub body: Vec<u8>,
-    /// When it arrived, in Unix milliseconds of this machine's clock.
+    /// Unix milliseconds of its arrival by this machine's clock.
     pub received_at: i64,
 }
 
-/// An effect, and the life that began it.
+/// An effect with the life that began it.
 #[derive(Debug, Clone, Copy)]
 pub struct Begun {
     /// The effect's number in the outbox, [`EffectRow::id`].
@@ -204,19 +204,19 @@ pub struct Begun {
 /// Connections for reading.
 const READERS: u32 = 4;
 
-/// An open store: its one writer, and connections for reading. Clones share both.
+/// An open store with its one writer and connections for reading; clones share both.
 #[derive(Clone)]
 pub struct Store {
     writer: queue::Writer,
     readers: Arc<RwLock<AnyPool>>,
     location: Location,
-    /// The number of the life that was begun here; 0 before.
+    /// Number of the life that was begun here; 0 before.
     life: Arc<AtomicI64>,
 }
 
 impl Store {
-    /// Opens or makes the store there and brings it to the newest shape. For who holds the state directory's lock;
-    /// others take [`Store::look`].
+    /// Opens or creates the store and migrates it to the newest schema. For the holder of the state directory's lock; others use
+    /// [`Store::look`].
     ///
     /// # Errors
     /// [`StoreError::Open`] when it cannot be reached, or another process writes into that database; [`StoreError::Migrate`] when a
@@ -233,8 +233,8 @@ impl Store {
         self.readers.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// A question of its readers. A server that is gone without a word would never answer: then others are asked from now on (the pool
-    /// itself waits without end for what becomes of a connection).
+    /// A query by its readers. If a server does not answer in time the pool is replaced, because the pool itself would wait for the lost
+    /// connection for ever.
     async fn read<T, E: Into<StoreError>>(
         &self,
         question: impl Future<Output = Result<T, E>>,
@@ -248,7 +248,7 @@ impl Store {
         Err(StoreError::Sql(location::late(limit)))
     }
 
-    /// Begins a process life: the number that marks what it starts.
+    /// Begins a life of the process and gives its number.
     pub async fn begin_epoch(&self, now: i64) -> Result<i64, StoreError> {
         let epoch = self.writer.ask(|answer| queue::Write::Epoch { now, answer }).await?;
         self.life.store(epoch, Ordering::Relaxed);
@@ -259,37 +259,37 @@ impl Store {
         self.life.load(Ordering::Relaxed)
     }
 
-    /// Stores an arrival; false when this uuid was stored before. Returns only once it is on the disk.
+    /// Stores a delivery; false when its uuid was stored before. Returns once it is on the disk.
     pub async fn deliver(&self, delivery: Delivery) -> Result<bool, StoreError> {
         self.writer.deliver(delivery).await
     }
 
-    /// Marks arrivals as taken care of.
+    /// Marks deliveries as handled.
     pub async fn delivered(&self, uuids: Vec<String>, now: i64) -> Result<(), StoreError> {
         self.writer.ask(|answer| queue::Write::Delivered { uuids, now, answer }).await
     }
 
-    /// Moves a task on: input key, events, effects and projections in one transaction.
+    /// Appends a step to a task: input key, events, effects and projections in one transaction.
     ///
     /// # Errors
-    /// [`StoreError::NoTask`] when it was never begun or is deleted; [`StoreError::Elsewhere`] when another host works for its
-    /// repository; whatever else says that nothing was stored.
+    /// [`StoreError::NoTask`] when it does not exist or was deleted; [`StoreError::Elsewhere`] when another host works for its repository;
+    /// after any error nothing was stored, except as [`StoreError::Broken`] says.
     pub async fn append(&self, append: Append) -> Result<Appended, StoreError> {
         self.writer.ask(|answer| queue::Write::Append { append: Box::new(append), answer }).await
     }
 
-    /// Makes a task from its first step; none when the input key was used before.
+    /// Creates a task from its first step; none when the input key was used before.
     pub async fn create(&self, new: NewTask) -> Result<Option<domain::TaskId>, StoreError> {
         self.writer.ask(|answer| queue::Write::Create { new: Box::new(new), answer }).await
     }
 
-    /// Marks an input as taken up without a task (a command that was only answered); false when it was before.
+    /// Accepts an input without a task (a command that was only answered); false when it was accepted before.
     pub async fn note_input(&self, key: &str, now: i64) -> Result<bool, StoreError> {
         let key = key.to_owned();
         self.writer.ask(|answer| queue::Write::Input { key, by: None, now, answer }).await
     }
 
-    /// As [`Store::note_input`], of a text of this repository.
+    /// As [`Store::note_input`], for a text of this repository.
     ///
     /// # Errors
     /// [`StoreError::Elsewhere`] when another host works for it.
@@ -298,7 +298,7 @@ impl Store {
         self.writer.ask(|answer| queue::Write::Input { key, by, now, answer }).await
     }
 
-    /// Marks an effect as begun in this epoch; false when it is not open any more.
+    /// Marks an effect as begun by this life; false when it is no longer open.
     ///
     /// # Errors
     /// [`StoreError::Elsewhere`] when another host works for its repository.
@@ -306,12 +306,12 @@ impl Store {
         self.writer.ask(|answer| queue::Write::EffectStarted { id, epoch, answer }).await
     }
 
-    /// Puts an effect back in line after something it needs was down.
+    /// Makes an effect pending again after something it needs was unavailable.
     pub async fn effect_later(&self, begun: Begun, not_before: i64, trouble: &str) -> Result<(), StoreError> {
         self.put_back(begun, not_before, trouble, false).await
     }
 
-    /// As [`Store::effect_later`], and everything else of its queue goes before it from now on.
+    /// As [`Store::effect_later`], and lets everything else of its queue run before it.
     pub async fn effect_aside(&self, begun: Begun, not_before: i64, trouble: &str) -> Result<(), StoreError> {
         self.put_back(begun, not_before, trouble, true).await
     }
@@ -321,20 +321,20 @@ impl Store {
         self.writer.ask(|answer| queue::Write::EffectLater { id, epoch, not_before, trouble, aside, answer }).await
     }
 
-    /// Keeps the forge's id of the comment or review that the effect of this key posted, in place of an earlier one.
+    /// Stores the forge's id of the comment or review posted by the effect with this key, replacing an earlier one.
     pub async fn remember_post(&self, task: domain::TaskId, key: &str, forge_id: i64) -> Result<(), StoreError> {
         let key = key.to_owned();
         self.writer.ask(|answer| queue::Write::Post { task, key, forge_id, answer }).await
     }
 
-    /// Keeps a mark in Unix milliseconds of the forge's clock: for a repository's key, how far it has been read; for
-    /// `first:<key>`, when it was read first.
+    /// Stores a time of the forge's clock in Unix milliseconds: for a repository's key, how far it was read; for `first:<key>`, when it was
+    /// first read.
     pub async fn set_watermark(&self, repository: &str, at: i64) -> Result<(), StoreError> {
         let repository = repository.to_owned();
         self.writer.ask(|answer| queue::Write::Watermark { repository, at, answer }).await
     }
 
-    /// Keeps lines of the router's log with their task.
+    /// Stores lines of the router's log for their task.
     pub async fn keep_egress(&self, task: domain::TaskId, lines: Vec<(i64, i64, String)>) -> Result<(), StoreError> {
         self.writer.ask(|answer| queue::Write::Egress { task, lines, answer }).await
     }

@@ -7,16 +7,16 @@ use sqlx::AnyConnection;
 use sqlx::Row;
 use sqlx::any::AnyRow;
 
-/// State of an effect that is still open.
+/// State of an open effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EffectState {
-    /// Not begun, or put back in line to be tried again.
+    /// Not begun, or to be tried again.
     Pending,
     /// Begun by the process life in [`EffectRow::epoch`]; its result is not stored.
     Started,
 }
 
-/// An effect that is still open.
+/// An open effect.
 #[derive(Debug, Clone)]
 pub struct EffectRow {
     /// Its number in the outbox.
@@ -25,27 +25,27 @@ pub struct EffectRow {
     pub task: TaskId,
     /// Its key, unique within the task, such as `act:3`.
     pub key: String,
-    /// What is to be done.
+    /// The effect to carry out.
     pub effect: Effect,
-    /// Whether it was begun.
+    /// Its state.
     pub state: EffectState,
-    /// The process life that started it, if one did.
+    /// The life that began it; none before.
     pub epoch: Option<i64>,
-    /// Times it was begun, by killed lives too: an earlier one may have done it.
+    /// How often it was begun, also by killed lives, so that an earlier try may have carried it out.
     pub tries: i64,
-    /// Times something it needs was down.
+    /// How often something it needs was unavailable.
     pub failures: i64,
-    /// Not tried again before this, in Unix milliseconds; 0 = at once.
+    /// Earliest time of the next try, in Unix milliseconds; 0 = at once.
     pub not_before: i64,
-    /// Why it was last put back in line; none = it never was.
+    /// Reason of the last postponement; none = it never was postponed.
     pub trouble: Option<String>,
-    /// Times it was set aside because the forge forbids it: everything else of its queue goes before it.
+    /// How often it was set aside because the forge forbids it, so that everything else of its queue goes first.
     pub aside: i64,
-    /// What its last try had charged is known to be unspent, and stays charged for the next.
+    /// Whether the charge of its last try was not spent and is kept for the next try.
     pub charge_kept: bool,
 }
 
-/// A queue's name in its column.
+/// A queue's name in the database.
 pub(super) fn queue(queue: Queue) -> &'static str {
     match queue {
         Queue::Work => "work",
@@ -89,7 +89,7 @@ pub(super) async fn close(c: &mut AnyConnection, close: Close, now: i64) -> Resu
     Ok(())
 }
 
-/// The work of a task that has ended is not begun any more; what it owes people still is.
+/// Drops the work of an ended task; posts for people stay.
 pub(super) async fn drop_open(c: &mut AnyConnection, task: TaskId, now: i64) -> Result<(), StoreError> {
     let sql = "UPDATE effects SET state = 'dropped', closed_at = $1 \
                WHERE task = $2 AND lane = 'work' AND state IN ('pending', 'started') AND kind <> 'teardown'";
@@ -104,16 +104,16 @@ pub(super) const WITH_EFFECTS: &str =
     "SELECT DISTINCT task FROM effects WHERE state IN ('pending', 'started') ORDER BY task";
 
 impl Store {
-    /// Keeps what an effect has charged for its next try: an outage then adds nothing to the log.
+    /// Keeps an effect's charge for its next try, so that an outage adds nothing to the log.
     pub async fn hold_charge(&self, effect: i64) -> Result<(), StoreError> {
         let epoch = self.life();
         self.writer.ask(|answer| super::queue::Write::HoldCharge { effect, epoch, answer }).await
     }
 
-    /// The effect that is next in a queue of a task: the oldest; of those set aside, when nothing else is left, the one that waits least.
+    /// The next effect in a queue of a task: the oldest; one set aside only if no other is left, the soonest due first.
     ///
     /// # Errors
-    /// [`StoreError::Effect`] when it is there and this version cannot read it.
+    /// [`StoreError::Effect`] when this version cannot parse it.
     pub async fn next_effect(&self, task: TaskId, queue: Queue) -> Result<Option<EffectRow>, StoreError> {
         let queue = self::queue(queue);
         let row = self.read(sqlx::query(NEXT).bind(task.0).bind(queue).fetch_optional(&self.readers())).await?;

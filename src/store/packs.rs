@@ -1,20 +1,20 @@
-//! The newest commit of each task that its branch may not have yet: another host goes on from it. And what is true of the store itself.
+//! The newest commit of each task that may not be on its branch yet, from which another host continues; and properties of the store itself.
 
 use super::{Store, StoreError, queue};
 use domain::{Commit, TaskId};
 use sqlx::{AnyConnection, Row};
 
-/// The name under which the installation's marks are known.
+/// Key of the marks' fingerprint.
 const MARKS: &str = "marks";
 
 impl Store {
-    /// Keeps a commit of a task as a git pack of what its parent lacks, in place of an earlier one.
+    /// Stores a commit of a task as a git pack of what its parent lacks, replacing an earlier one.
     pub async fn keep_pack(&self, task: TaskId, commit: &Commit, body: Vec<u8>) -> Result<(), StoreError> {
         let (commit, epoch) = (commit.to_string(), self.life());
         self.writer.ask(|answer| queue::Write::Pack { task, commit, epoch, body, answer }).await
     }
 
-    /// The pack of a task's commit; none when another one is kept, or none.
+    /// The pack of a task's commit; none when it is not stored.
     pub async fn pack(&self, task: TaskId, commit: &Commit) -> Result<Option<Vec<u8>>, StoreError> {
         let sql = "SELECT body FROM packs WHERE task = $1 AND commit_id = $2";
         let readers = self.readers();
@@ -22,13 +22,13 @@ impl Store {
         Ok(self.read(row).await?.map(|row| row.get(0)))
     }
 
-    /// The fingerprint of the key that marks this store's posts: this one, if none was known before.
+    /// The fingerprint of the key that marks this store's posts; sets this one if none is stored.
     pub async fn marked_with(&self, fingerprint: &str) -> Result<String, StoreError> {
         let fingerprint = fingerprint.to_owned();
         self.writer.ask(|answer| queue::Write::Marks { fingerprint, anew: false, answer }).await
     }
 
-    /// From now on this store's posts are marked with the key of this fingerprint.
+    /// Replaces the fingerprint of the key that marks this store's posts.
     pub async fn mark_anew_with(&self, fingerprint: &str) -> Result<(), StoreError> {
         let fingerprint = fingerprint.to_owned();
         self.writer.ask(|answer| queue::Write::Marks { fingerprint, anew: true, answer }).await.map(drop)

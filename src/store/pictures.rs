@@ -1,20 +1,20 @@
-//! The bytes of pictures that tasks' conversations show, under their digest: the log names them, and stays small. Tests: `contract/pictures.rs`.
+//! Bytes of the pictures in tasks' conversations, under their digest; the log has only their metadata. Tests: `contract/pictures.rs`.
 
 use super::{Store, StoreError, queue};
 use domain::TaskId;
 use sqlx::{AnyConnection, Row};
 
-/// The most bytes of pictures that are kept of one task.
+/// The most bytes of pictures stored per task.
 pub const MOST_OF_A_TASK: u64 = 64 << 20;
 
 impl Store {
-    /// Keeps a picture's bytes for a task; false where it has too many already. The same picture is kept once.
+    /// Stores a picture for a task; false if that would exceed the limit. The same picture is stored once.
     pub async fn keep_picture(&self, task: TaskId, digest: &str, body: Vec<u8>) -> Result<bool, StoreError> {
         let (digest, epoch) = (digest.to_owned(), self.life());
         self.writer.ask(|answer| queue::Write::Picture { task, digest, epoch, body, answer }).await
     }
 
-    /// The bytes of one of a task's pictures; none where it is not kept.
+    /// The bytes of a task's picture; none where it is not stored.
     pub async fn picture(&self, task: TaskId, digest: &str) -> Result<Option<Vec<u8>>, StoreError> {
         let sql = "SELECT body FROM pictures WHERE task = $1 AND sha256 = $2";
         let readers = self.readers();

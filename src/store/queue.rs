@@ -1,4 +1,4 @@
-//! What the store's writer is asked, and the handle by which it is asked.
+//! Messages to the store's writer, and the handle for sending them.
 
 use super::{
     Address, Append, Appended, Before, Claim, Claimed, Deleted, Delivery, NewTask, StoreError, StoredEntry, TakeBack,
@@ -10,14 +10,14 @@ use tokio::sync::{mpsc, oneshot};
 
 pub(super) type Reply<T> = oneshot::Sender<Result<T, StoreError>>;
 
-/// How a database is asked for its time, and the shape that this version knows.
+/// SQL for the database's time, and the newest migration that this version knows.
 pub(super) struct Database {
     pub clock: &'static str,
     pub known: i64,
 }
 
 pub(super) enum Write {
-    /// Writes a row as it is.
+    /// Writes a row, to test that writing works.
     Try {
         answer: Reply<()>,
     },
@@ -40,7 +40,7 @@ pub(super) enum Write {
     },
     Input {
         key: String,
-        /// Whose text it is, and the life that takes it up; none: nobody else can.
+        /// Repository of the text and the life that accepts it; none for a store that is not shared.
         by: Option<(String, i64)>,
         now: i64,
         answer: Reply<bool>,
@@ -145,14 +145,14 @@ pub(super) type Arrival = (deliveries::Packed, Reply<bool>);
 pub(super) enum Message {
     Delivery(Arrival),
     Write(Write),
-    /// Makes what was deleted unreadable: SQLite's write-ahead log is brought into the file and left empty.
+    /// Makes deleted data unreadable: SQLite's write-ahead log is checkpointed and truncated.
     EmptyLog(Reply<()>),
 }
 
 #[derive(Clone)]
 pub(super) struct Writer {
     queue: mpsc::Sender<Message>,
-    // After the queue: whoever drops the last one waits until what had queued up is stored.
+    // Declared after the queue, so that dropping the last handle waits until all queued messages are stored.
     _thread: Arc<Thread>,
 }
 
@@ -167,12 +167,12 @@ impl Drop for Thread {
 }
 
 impl Writer {
-    /// One whose messages are taken from the other end by this thread.
+    /// A handle whose messages this thread receives.
     pub fn of(queue: mpsc::Sender<Message>, thread: std::thread::JoinHandle<()>) -> Self {
         Self { queue, _thread: Arc::new(Thread(Some(thread))) }
     }
 
-    /// One to whom nobody listens: every write is [`StoreError::Closed`].
+    /// A handle without a receiver: every write is [`StoreError::Closed`].
     pub fn nobody() -> Self {
         Self { queue: mpsc::channel(1).0, _thread: Arc::new(Thread(None)) }
     }

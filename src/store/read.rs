@@ -1,4 +1,4 @@
-//! What is read: logs to fold, and the tables a person asks.
+//! Reading: logs to fold, and tables for people's queries.
 
 use super::body::Flag;
 use super::{Delivery, Store, StoreError, body, deliveries, queue};
@@ -23,9 +23,9 @@ pub struct TaskRow {
     pub pull: Option<i64>,
     /// The agent's branch on the forge, `agent/<issue>-<slug>[-k]`.
     pub branch: String,
-    /// What was asked for: `fix` or `plan`.
+    /// Kind of the task: `fix` or `plan`.
     pub kind: String,
-    /// The issue's title when the task began; untrusted text.
+    /// The issue's title when the task began. Untrusted.
     pub title: String,
     /// Login of the account that gave the command.
     pub asker: String,
@@ -46,7 +46,7 @@ pub struct TaskRow {
     pub created_at: i64,
     /// When its log last grew, in Unix milliseconds.
     pub updated_at: i64,
-    /// The id of the host that moved it on last, where its sandbox is; empty where there is but one.
+    /// Id of the host that changed it last, where its sandbox is; empty in a store with one process.
     pub owner: String,
 }
 
@@ -61,7 +61,7 @@ pub struct ActionRow {
     pub kind: String,
     /// The whole action as JSON.
     pub input: String,
-    /// What it answered; none while it runs.
+    /// Its result text; none while it runs.
     pub output: Option<String>,
     /// How it ended, such as `ok`, `exited` or `timed_out`; none while it runs.
     pub status: Option<String>,
@@ -88,7 +88,7 @@ macro_rules! of_tasks {
 pub(super) const LIVE: &str = of_tasks!("WHERE live ORDER BY id");
 pub(super) const LIVE_OF: &str =
     of_tasks!("WHERE repository = $1 AND live AND (issue = $2 OR pull = $2) ORDER BY id DESC LIMIT 1");
-/// A text up to its kind's floor was taken up, and its key deleted with its task.
+/// A text up to its kind's floor was accepted, even if its key was deleted with its task.
 pub(super) const KNOWN: &str = "SELECT CAST(EXISTS (SELECT 1 FROM inputs WHERE key = $1) \
      OR EXISTS (SELECT 1 FROM floors WHERE kind = $2 AND id >= $3) AS INTEGER)";
 pub(super) const WATERMARK: &str = "SELECT at FROM watermarks WHERE repository = $1";
@@ -108,7 +108,7 @@ impl Store {
         rows.iter().map(|r| Ok((r.get(0), body::load_event(r.get(1), r.get(2), r.get(3))?))).collect()
     }
 
-    /// The events of a task behind the one with this number, each with its number and its time.
+    /// The events of a task after the one with this number, each with number and time.
     pub async fn log_after(&self, task: TaskId, after: i64) -> Result<Vec<(i64, i64, Event)>, StoreError> {
         let sql = "SELECT e.seq, e.at, e.version, e.body, b.body AS blob FROM task_events e \
                    LEFT JOIN blobs b ON b.sha256 = e.blob WHERE e.task = $1 AND e.seq > $2 ORDER BY e.seq";
@@ -127,7 +127,7 @@ impl Store {
         self.read(sqlx::query_as(LIVE).fetch_all(&self.readers())).await
     }
 
-    /// Whether it never had a task.
+    /// Whether the store never had a task.
     pub async fn is_new(&self) -> Result<bool, StoreError> {
         let sql =
             "SELECT CAST(EXISTS (SELECT 1 FROM tasks) OR EXISTS (SELECT 1 FROM floors WHERE kind = 'task') AS INTEGER)";
@@ -147,12 +147,12 @@ impl Store {
         self.read(sqlx::query_as(sql).bind(task.0).fetch_optional(&self.readers())).await
     }
 
-    /// The live task whose issue or pull request has this number.
+    /// The live task with this issue or pull request.
     pub async fn live_task_of(&self, repository: &str, number: u64) -> Result<Option<TaskRow>, StoreError> {
         self.read(sqlx::query_as(LIVE_OF).bind(repository).bind(number as i64).fetch_optional(&self.readers())).await
     }
 
-    /// The newest task of an issue or of a pull request, over or not.
+    /// The newest task of an issue or pull request, live or ended.
     pub async fn newest_task_of(&self, repository: &str, number: u64) -> Result<Option<TaskRow>, StoreError> {
         let sql = of_tasks!("WHERE repository = $1 AND (issue = $2 OR pull = $2) ORDER BY id DESC LIMIT 1");
         self.read(sqlx::query_as(sql).bind(repository).bind(number as i64).fetch_optional(&self.readers())).await
@@ -164,7 +164,7 @@ impl Store {
         self.read(sqlx::query_as(sql).bind(repository).bind(branch).fetch_optional(&self.readers())).await
     }
 
-    /// How many tasks an issue has had, deleted ones too: names the next branch.
+    /// How many tasks an issue has had, including deleted ones, for the name of the next branch.
     pub async fn tasks_of_issue(&self, repository: &str, issue: u64) -> Result<u32, StoreError> {
         let sql = "SELECT (SELECT COUNT(*) FROM tasks WHERE repository = $1 AND issue = $2) \
                    + COALESCE((SELECT tasks FROM retired WHERE repository = $1 AND issue = $2), 0)";
@@ -180,17 +180,17 @@ impl Store {
         self.read(sqlx::query_as(sql).bind(task.0).fetch_all(&self.readers())).await
     }
 
-    /// Whether an input was taken up before.
+    /// Whether an input was accepted before.
     pub async fn knows_input(&self, key: &str) -> Result<bool, StoreError> {
         self.read(known(&self.readers(), key)).await
     }
 
-    /// Arrivals that nobody has taken care of, oldest first, without those of these UUIDs.
+    /// Unhandled deliveries, oldest first, except those with these UUIDs.
     pub async fn open_deliveries(&self, limit: u32, without: &[String]) -> Result<Vec<Delivery>, StoreError> {
         self.read(deliveries::open(&self.readers(), limit, without, None)).await
     }
 
-    /// As [`Store::open_deliveries`], of these repositories; of a store that several hosts share.
+    /// As [`Store::open_deliveries`], for these repositories of a shared store.
     pub async fn open_deliveries_of(
         &self,
         repositories: &HashSet<String>,
@@ -200,18 +200,18 @@ impl Store {
         self.read(deliveries::open(&self.readers(), limit, without, Some(repositories))).await
     }
 
-    /// What was delivered about one text (`comment:17`) and is still kept, oldest first.
+    /// Deliveries about one text (`comment:17`) that are still stored, oldest first.
     pub async fn deliveries_about(&self, repository: &str, about: &str) -> Result<Vec<Delivery>, StoreError> {
         self.read(deliveries::about(&self.readers(), repository, about)).await
     }
 
-    /// The forge's id that [`Store::remember_post`] kept under this key; none when nothing was kept.
+    /// The forge's id stored by [`Store::remember_post`]; none when there is none.
     pub async fn post(&self, task: TaskId, key: &str) -> Result<Option<i64>, StoreError> {
         let sql = "SELECT forge_id FROM posts WHERE task = $1 AND key = $2";
         self.read(sqlx::query_scalar(sql).bind(task.0).bind(key).fetch_optional(&self.readers())).await
     }
 
-    /// The mark that [`Store::set_watermark`] kept, in Unix milliseconds of the forge's clock; none before the first.
+    /// The time stored by [`Store::set_watermark`]; none before the first.
     pub async fn watermark(&self, repository: &str) -> Result<Option<i64>, StoreError> {
         self.read(sqlx::query_scalar(WATERMARK).bind(repository).fetch_optional(&self.readers())).await
     }
@@ -233,18 +233,18 @@ impl Store {
         Ok(number.and_then(|number| u32::try_from(number).ok()))
     }
 
-    /// Lines of the router's log kept with a task, in order.
+    /// Lines of the router's log of a task, in order.
     pub async fn egress(&self, task: TaskId) -> Result<Vec<String>, StoreError> {
         let sql = "SELECT body FROM egress WHERE task = $1 ORDER BY seq";
         self.read(sqlx::query_scalar(sql).bind(task.0).fetch_all(&self.readers())).await
     }
 
-    /// Returns when everything that was asked of the writer before is over, and a row was written behind it.
+    /// Returns once all earlier messages to the writer are done and a row was written after them.
     pub async fn written(&self) -> Result<(), StoreError> {
         self.writer.ask(|answer| queue::Write::Try { answer }).await
     }
 
-    /// Whether the store can be read and written, tried with a row that really is.
+    /// Checks that the store can be read and written, by writing a row.
     pub async fn ready(&self) -> Result<(), StoreError> {
         self.read(sqlx::query_scalar::<_, i64>("SELECT 1").fetch_one(&self.readers())).await?;
         let written = self.writer.ask(|answer| queue::Write::Try { answer });

@@ -1,25 +1,25 @@
-//! Entries of repositories that every host works for. What an entry says, and how it is sealed, is not known here: `config/entry.rs`,
-//! `bot/entries.rs`. Tests: `contract/repositories.rs`.
+//! Entries of repositories, shared by all hosts. `config/entry.rs` and `bot/entries.rs` own their content and sealing. Tests:
+//! `contract/repositories.rs`.
 
 use super::{Store, StoreError, queue};
 use serde::{Deserialize, Serialize};
 use sqlx::any::AnyRow;
 use sqlx::{AnyConnection, Row};
 
-/// One repository's entry. It goes from `caisson repo` to a running bot in this shape, too.
+/// One repository's entry, also as `caisson repo` sends it to a running bot.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoredEntry {
     /// The repository's key.
     pub key: String,
-    /// A versioned JSON document; empty for one that was taken out.
+    /// A versioned JSON document; empty for a removed entry.
     pub document: String,
-    /// The hook's secrets, sealed; authenticates the rest of the entry.
+    /// The hook's secrets, encrypted; also authenticates the rest of the entry.
     pub sealed: Vec<u8>,
-    /// 1 for the first entry of this key, and 1 more with each writing.
+    /// 1 for the first entry of this key, counted up with each change.
     pub generation: i64,
-    /// When it was written, in Unix milliseconds of the writer's clock.
+    /// Unix milliseconds of the change, by the writer's clock.
     pub written_at: i64,
-    /// The host that wrote it, as it names itself.
+    /// Address of the host that wrote it.
     pub written_by: String,
 }
 
@@ -30,10 +30,10 @@ impl std::fmt::Debug for StoredEntry {
 }
 
 impl Store {
-    /// Every entry, in order of the keys; those that were taken out among them.
+    /// Every entry, removed ones included, ordered by key.
     ///
     /// # Errors
-    /// When the database cannot be asked.
+    /// When the database cannot be read.
     pub async fn entries(&self) -> Result<Vec<StoredEntry>, StoreError> {
         let sql = "SELECT key, document, sealed, generation, written_at, written_by FROM repositories ORDER BY key";
         let readers = self.readers();
@@ -49,20 +49,20 @@ impl Store {
         Ok(rows.iter().map(one).collect())
     }
 
-    /// Key and generation of every entry: what has changed since it was read last.
+    /// Key and generation of every entry, to find changed ones.
     ///
     /// # Errors
-    /// When the database cannot be asked.
+    /// When the database cannot be read.
     pub async fn generations(&self) -> Result<Vec<(String, i64)>, StoreError> {
         let sql = "SELECT key, generation FROM repositories ORDER BY key";
         let readers = self.readers();
         self.read(sqlx::query_as(sql).fetch_all(&readers)).await
     }
 
-    /// Stores an entry in place of the one before it. Other hosts are told.
+    /// Stores an entry, replacing the one before it, and notifies other hosts.
     ///
     /// # Errors
-    /// [`StoreError::Changed`] when the one before it is not of the generation before its own: somebody else wrote one meanwhile.
+    /// [`StoreError::Changed`] when the stored entry is not of the generation before: another process changed it meanwhile.
     pub async fn put_entry(&self, entry: StoredEntry) -> Result<(), StoreError> {
         self.writer.ask(|answer| queue::Write::Entry { entry: Box::new(entry), answer }).await
     }
@@ -74,7 +74,7 @@ pub(super) async fn put(c: &mut AnyConnection, entry: &StoredEntry) -> Result<()
     if before.unwrap_or(0) + 1 != entry.generation {
         return Err(StoreError::Changed { repository: entry.key.clone() });
     }
-    // Another repository may get this key: nobody of it has allowed what people of this one did.
+    // Another repository may get this key, whose people granted nothing.
     if entry.document.is_empty() {
         let sql = "SELECT COUNT(*) FROM tasks WHERE repository = $1 AND live";
         let live: i64 = sqlx::query_scalar(sql).bind(&entry.key).fetch_one(&mut *c).await?;

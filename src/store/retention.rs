@@ -1,8 +1,8 @@
-//! What is deleted, and what stays of it: an ended task goes whole when a person says so or its time is over, what only its work
-//! needed goes earlier. Deleted bytes are overwritten (`secure_delete`), the write-ahead log is emptied after it.
+//! Deletion: ended tasks on request or after a time, details that only their work needed earlier. Deleted bytes are overwritten
+//! (`secure_delete`), and the write-ahead log is emptied.
 //!
-//! Of a deleted task three numbers stay, so that nothing happens twice: see `floors` and `retired` in the migrations, and the ids of
-//! the texts it took up. Tests: `contract/retention.rs`.
+//! Three numbers of a deleted task stay, so that nothing happens twice: see `floors` and `retired` in the migrations, and the ids of texts
+//! it accepted. Tests: `contract/retention.rs`.
 
 use super::body::Flag;
 use super::{Store, StoreError, month_began, queue};
@@ -11,28 +11,28 @@ use domain::TaskId;
 use sqlx::AnyConnection;
 use sqlx::Row;
 
-/// Rows, or tasks, of one slice: between two slices whatever else waits for the writer has its turn.
+/// Rows and tasks deleted per slice, so that other messages to the writer are handled in between.
 const ROWS: i64 = 500;
 const TASKS: i64 = 20;
 
-/// Texts on the forge, by the beginning of their input keys: their ids count up.
+/// Prefixes of input keys of texts on the forge, whose ids count up.
 const TEXTS: [&str; 3] = ["opened", "comment", "review"];
 
-/// Unix milliseconds; what is older goes. `None` = nothing of it does.
+/// Times in Unix milliseconds, before which data is deleted; `None` = nothing is deleted.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Before {
-    /// Deliveries that were handled.
+    /// Handled deliveries.
     pub deliveries: Option<i64>,
-    /// Of ended tasks: outbox, keys of inputs, lines of the router's log. Of people: whose turn came when.
+    /// Details of ended tasks (outbox, input keys, lines of the router's log), and times of people's turns.
     pub details: Option<i64>,
-    /// Ended tasks, and keys of texts that no task took up.
+    /// Ended tasks, and keys of texts that no task accepted.
     pub tasks: Option<i64>,
 }
 
-/// What became of a wish to delete a task.
+/// Result of deleting a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Deleted {
-    /// Its rows are gone. Its refs in the local repository of this key are not the store's: `Repos::forget_task`.
+    /// Its rows are deleted. `Repos::forget_task` deletes its refs in the local repository of this key.
     Gone {
         /// The repository's key in the configuration.
         repository: String,
@@ -43,7 +43,7 @@ pub enum Deleted {
     Unknown,
 }
 
-/// The kind and the number of a text that an input's key stands for.
+/// Kind and number of the text in an input's key.
 pub(super) fn text_of(key: &str) -> Option<(&'static str, i64)> {
     let (kind, rest) = key.split_once(':')?;
     let kind = TEXTS.into_iter().find(|text| *text == kind)?;
@@ -58,7 +58,7 @@ async fn raise_floor(c: &mut AnyConnection, kind: &str, id: i64) -> Result<(), S
     Ok(())
 }
 
-/// Deletes an ended task with everything of it.
+/// Deletes an ended task with all of its data.
 pub(super) async fn delete_task(c: &mut AnyConnection, id: TaskId) -> Result<Deleted, StoreError> {
     let sql = "SELECT CAST(live AS INTEGER), repository, issue FROM tasks WHERE id = $1";
     let Some(row) = sqlx::query(sql).bind(id.0).fetch_optional(&mut *c).await? else { return Ok(Deleted::Unknown) };
@@ -69,7 +69,7 @@ pub(super) async fn delete_task(c: &mut AnyConnection, id: TaskId) -> Result<Del
     delete_details(c, id).await?;
     let blobs = "DELETE FROM blobs WHERE sha256 IN (SELECT blob FROM task_events WHERE task = $1 AND blob IS NOT NULL) \
                  AND NOT EXISTS (SELECT 1 FROM task_events e WHERE e.blob = blobs.sha256 AND e.task <> $1)";
-    // Ids of texts stay for a while (`prune`): what was deleted does not begin anew when its issue is read again.
+    // Ids of texts are kept for a while (`prune`), so that reading the issue again does not start the task anew.
     let rest = [
         blobs,
         "UPDATE inputs SET task = NULL WHERE task = $1",
@@ -85,7 +85,7 @@ pub(super) async fn delete_task(c: &mut AnyConnection, id: TaskId) -> Result<Del
     for sql in rest {
         sqlx::query(sql).bind(id.0).execute(&mut *c).await?;
     }
-    // What it cost this month still counts towards the month's money.
+    // Its cost of this month still counts towards the monthly limit.
     let sql = "DELETE FROM charges WHERE task = $1 AND at < $2";
     sqlx::query(sql).bind(id.0).bind(month_began(now())).execute(&mut *c).await?;
     let turns = "DELETE FROM turns WHERE repository = $1 AND NOT EXISTS (SELECT 1 FROM tasks \
@@ -98,7 +98,7 @@ pub(super) async fn delete_task(c: &mut AnyConnection, id: TaskId) -> Result<Del
     Ok(Deleted::Gone { repository })
 }
 
-/// What only the work of a task needed.
+/// Deletes data that only the work of a task needed.
 async fn delete_details(c: &mut AnyConnection, id: TaskId) -> Result<(), StoreError> {
     let texts = TEXTS.map(|kind| format!("key NOT LIKE '{kind}:%'")).join(" AND ");
     let inputs = format!("DELETE FROM inputs WHERE task = $1 AND {texts}");
@@ -115,15 +115,15 @@ pub(super) const UNTRIMMED: &str =
     "SELECT id FROM tasks WHERE NOT live AND NOT trimmed AND updated_at < $1 ORDER BY updated_at LIMIT $2";
 pub(super) const OVERDUE: &str =
     "SELECT id, repository FROM tasks WHERE NOT live AND updated_at < $1 ORDER BY updated_at, id LIMIT $2 OFFSET $3";
-/// Keys of live tasks are left out: such a task is as old as its first word.
+/// Without keys of live tasks, which are as old as the task.
 pub(super) const OLD_INPUTS: &str = "SELECT key FROM inputs WHERE at < $1 AND (task IS NULL OR NOT EXISTS \
      (SELECT 1 FROM tasks WHERE tasks.id = inputs.task AND live)) ORDER BY at LIMIT $2";
 
-/// Charges of months that are over, of tasks that were deleted while theirs was not.
+/// Charges of past months of tasks that were deleted during theirs.
 const ORPHANED: &str =
     "DELETE FROM charges WHERE at < $1 AND NOT EXISTS (SELECT 1 FROM tasks WHERE tasks.id = charges.task)";
 
-/// One slice of what is old enough; true when there may be more.
+/// Deletes one slice of old data; true when there may be more.
 pub(super) async fn prune(c: &mut AnyConnection, before: &Before) -> Result<bool, StoreError> {
     let mut more = false;
     sqlx::query(ORPHANED).bind(month_began(now())).execute(&mut *c).await?;
@@ -158,8 +158,8 @@ async fn prune_inputs(c: &mut AnyConnection, at: i64) -> Result<bool, StoreError
 }
 
 impl Store {
-    /// Deletes an ended task: its log, actions, decisions, posts' ids, outbox, and bodies that no other task has. Nothing of it can be
-    /// read from the store's file afterwards. A task that is live stays: end it first.
+    /// Deletes an ended task: its log, actions, decisions, ids of posts, outbox, and bodies that no other task has. Afterwards none of it
+    /// is in the store's file. A live task is not deleted.
     ///
     /// # Errors
     /// When it could not be written; nothing is deleted then.
@@ -169,13 +169,12 @@ impl Store {
         Ok(deleted)
     }
 
-    /// Deletes one slice of what is older than this; true when there may be more. Tasks are [`Store::overdue_tasks`]'s.
+    /// Deletes one slice of old data; true when there may be more. For tasks see [`Store::overdue_tasks`].
     pub async fn prune(&self, before: Before) -> Result<bool, StoreError> {
         self.writer.ask(|answer| queue::Write::Prune { before, answer }).await
     }
 
-    /// Ended tasks that nobody touched since, with the key of their repository: some of them, the oldest first,
-    /// behind as many as are `left` where they are.
+    /// Ended tasks unchanged since this time, with their repository's key: some of them, oldest first, skipping the first `left`.
     pub async fn overdue_tasks(&self, before: i64, left: u32) -> Result<Vec<(TaskId, String)>, StoreError> {
         let rows = self
             .read(sqlx::query(OVERDUE).bind(before).bind(TASKS).bind(i64::from(left)).fetch_all(&self.readers()))

@@ -1,4 +1,4 @@
-//! What only SQLite's file has, and what the contract's tests build with.
+//! Tests of SQLite's file, and helpers for the contract's tests.
 
 use super::*;
 use domain::*;
@@ -113,15 +113,15 @@ pub(super) fn delivery(uuid: &str, received_at: i64, body: &[u8]) -> Delivery {
     Delivery { uuid: uuid.into(), repository, event_type, about: None, body: body.to_vec(), received_at }
 }
 
-/// A connection of another program to the same file.
+/// Another program's connection to the same file.
 async fn beside(dir: &Path) -> SqlitePool {
     SqlitePool::connect(&format!("sqlite://{}", dir.join("caisson.db").display())).await.expect("open")
 }
 
-/// Ends the whole transaction of whoever proves that the store can be written to.
+/// Makes the test write of a store roll back the whole transaction.
 const TRAP: &str = "CREATE TRIGGER trap BEFORE UPDATE ON epochs BEGIN SELECT RAISE(ROLLBACK, 'trap'); END";
 
-/// A stored row that makes the reading of it panic: its column has another type than this version ever wrote.
+/// A row whose column has another type than any version wrote makes reading it panic.
 #[tokio::test]
 async fn what_makes_the_writer_panic_is_refused_and_everybody_else_is_served() {
     let dir = tempfile::tempdir().expect("dir");
@@ -154,7 +154,7 @@ async fn what_makes_the_writer_panic_is_refused_and_everybody_else_is_served() {
     store.ready().await.expect("ready");
 }
 
-/// A transaction that ends in the middle: so a disk or another program may end it.
+/// A transaction that fails in the middle, as by a full disk or another program.
 #[tokio::test]
 async fn a_transaction_that_fails_is_told_to_whoever_asked_and_the_next_one_goes_on() {
     let dir = tempfile::tempdir().expect("dir");
@@ -169,7 +169,7 @@ async fn a_transaction_that_fails_is_told_to_whoever_asked_and_the_next_one_goes
     assert!(store.note_input("comment:1#0", 9).await.expect("stored"));
 }
 
-/// What undoes the whole transaction (a full disk does) takes those behind it with it: none of them is stored by itself.
+/// A message that rolls back the whole transaction (as on a full disk) also undoes those after it: none is stored alone.
 #[tokio::test]
 async fn what_stands_behind_an_undone_transaction_is_not_stored_and_told_as_if_it_were_not() {
     let dir = tempfile::tempdir().expect("dir");
@@ -177,7 +177,7 @@ async fn what_stands_behind_an_undone_transaction_is_not_stored_and_told_as_if_i
     store.begin_epoch(1).await.expect("begun");
     let other = beside(dir.path()).await;
     sqlx::query(TRAP).execute(&other).await.expect("laid");
-    // Held, so that all of them come in one transaction.
+    // Locked, so that all of them are in one transaction.
     let held = other.begin_with("BEGIN IMMEDIATE").await.expect("held");
     let first = tokio::spawn({
         let store = store.clone();
@@ -199,7 +199,7 @@ async fn what_stands_behind_an_undone_transaction_is_not_stored_and_told_as_if_i
     assert_eq!(store.open_deliveries(9, &[]).await.expect("read").len(), usize::from(arrived.is_ok()), "{arrived:?}");
 }
 
-/// Somebody else holds the store for longer than a writer waits: no transaction begins.
+/// Another program holds the lock longer than the writer waits, so no transaction begins.
 #[tokio::test]
 async fn a_store_that_is_held_by_somebody_else_is_written_to_again_afterwards() {
     let dir = tempfile::tempdir().expect("dir");
@@ -215,7 +215,7 @@ async fn a_store_that_is_held_by_somebody_else_is_written_to_again_afterwards() 
     store.ready().await.expect("ready");
 }
 
-/// The same tables come of both: each migration is one text, but for the two words that SQLite and PostgreSQL spell differently.
+/// Both kinds of migrations make the same tables; they differ only in two words that SQLite and PostgreSQL spell differently.
 #[test]
 fn the_migrations_of_both_databases_mean_the_same() {
     let read = |kind: &str| {
@@ -237,7 +237,7 @@ fn the_migrations_of_both_databases_mean_the_same() {
     }
 }
 
-/// Logs that 0.1.0 wrote, one task after the other: each later version reads them, and folds them to what they meant.
+/// Logs written by 0.1.0, one task after the other, have to fold to the same result in every later version.
 #[test]
 fn the_log_of_an_earlier_version_still_folds() {
     #[derive(serde::Deserialize)]
@@ -254,7 +254,7 @@ fn the_log_of_an_earlier_version_still_folds() {
         let line: Line = serde_json::from_str(line).expect("a line");
         let event = body::load_event(line.version, Some(line.body.to_string()), None).expect("it is read");
         let again = serde_json::to_value(&event).expect("written");
-        // What this version adds may stand beside; what stood there says the same.
+        // This version may add fields; existing ones are unchanged.
         for (key, value) in line.body.as_object().expect("an object") {
             assert_eq!(again.get(key), Some(value), "{key} of {}", line.body);
         }
@@ -280,7 +280,7 @@ fn the_log_of_an_earlier_version_still_folds() {
     assert_eq!(kinds.len(), 42);
 }
 
-/// A path means what the system takes it for: the driver's addresses know of no symbolic link. And nobody else may read the file, whoever made
+/// A path may contain a symbolic link, which the driver's addresses cannot express; and the file is private even in a readable directory.
 /// its directory.
 #[tokio::test]
 async fn the_file_lies_where_its_directory_is_and_is_its_owners_alone() {
@@ -302,7 +302,7 @@ async fn the_file_lies_where_its_directory_is_and_is_its_owners_alone() {
     }
 }
 
-/// What a file has for good is set when it is made; the rest belongs to the one connection that writes.
+/// Permanent settings of a file are made at its creation; the others belong to the writing connection.
 #[tokio::test]
 async fn a_new_file_has_large_pages_and_a_write_ahead_log_and_its_writer_waits_for_the_disk() {
     let dir = tempfile::tempdir().expect("dir");
@@ -323,7 +323,7 @@ async fn a_new_file_has_large_pages_and_a_write_ahead_log_and_its_writer_waits_f
     }
 }
 
-/// What is asked again and again walks no whole table, however many tasks there were.
+/// Repeated queries must not scan whole tables, however many tasks there were.
 #[tokio::test]
 async fn every_periodic_statement_uses_an_index() {
     let dir = tempfile::tempdir().expect("dir");
@@ -341,7 +341,7 @@ async fn every_periodic_statement_uses_an_index() {
         let explain = sqlx::AssertSqlSafe(format!("EXPLAIN QUERY PLAN {sql}"));
         let plan = sqlx::query(explain).fetch_all(&store.readers()).await.expect("explained");
         for step in plan.iter().map(|row| row.get::<String, _>("detail")) {
-            // Only an index of live, open, handled or ended rows may be walked: the primary key's holds all rows.
+            // Only indexes of live, open, handled or ended rows may be scanned; the primary key's has all rows.
             let index = step.split_once(" INDEX ").map(|(_, rest)| rest.split(' ').next().unwrap_or_default());
             let small = index.is_some_and(|name| partial.iter().any(|known| known == name))
                 || step == "SCAN CONSTANT ROW"

@@ -1,16 +1,16 @@
-//! Issues and pull requests whose last reading failed: the next life reads them too.
+//! Issues and pull requests whose last reading failed, so that the next life reads them too.
 
 use super::{Store, StoreError, queue};
 use sqlx::AnyConnection;
 
 impl Store {
-    /// Remembers that a reading failed. Again is fine.
+    /// Records that a reading failed; may be repeated.
     pub async fn could_not_read(&self, repository: &str, number: u64, now: i64) -> Result<(), StoreError> {
         let repository = repository.to_owned();
         self.writer.ask(|answer| queue::Write::Unread { repository, number, now: Some(now), answer }).await
     }
 
-    /// It was read, or is not to be read any more.
+    /// Removes the record, because it was read or need not be read any more.
     pub async fn read_at_last(&self, repository: &str, number: u64) -> Result<(), StoreError> {
         let repository = repository.to_owned();
         self.writer.ask(|answer| queue::Write::Unread { repository, number, now: None, answer }).await
@@ -24,7 +24,7 @@ impl Store {
     }
 }
 
-/// With an instant it is remembered, without one forgotten.
+/// Records it with a time, removes it without.
 pub(super) async fn note(
     c: &mut AnyConnection,
     repository: &str,

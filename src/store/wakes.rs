@@ -1,5 +1,5 @@
-//! What hosts of one store tell each other: that something came for a repository, that a lease is free, or that an entry of a repository was
-//! written. Only a hint: whoever misses one looks a little later by himself.
+//! Notifications between hosts of one store: something arrived for a repository, a lease is free, or an entry was changed. Only hints: a
+//! host that misses one looks a little later by itself.
 
 use super::location::KEEPALIVES;
 use super::queue::{Arrival, Write};
@@ -11,14 +11,14 @@ use std::time::Duration;
 const DELIVERED_AND_COMMIT: &str = "NOTIFY caisson, 'delivery'; COMMIT";
 const RELEASED_AND_COMMIT: &str = "NOTIFY caisson, 'lease'; COMMIT";
 const BOTH_AND_COMMIT: &str = "NOTIFY caisson, 'delivery'; NOTIFY caisson, 'lease'; COMMIT";
-/// Rare: whoever hears it looks for everything.
+/// Rare, so every listener looks for everything.
 const ANY_AND_COMMIT: &str =
     "NOTIFY caisson, 'delivery'; NOTIFY caisson, 'lease'; NOTIFY caisson, 'repository'; COMMIT";
 const CHANNEL: &str = "caisson";
-/// Between two tries to hear again.
+/// Time between two tries to connect.
 const AGAIN: Duration = Duration::from_secs(2);
 
-/// How a transaction with these ends: what others are told is told within it, and heard once it is stored.
+/// The end of a transaction with these writes; notifications within it are delivered when it is committed.
 pub(super) fn commit(arrived: &[Arrival], writes: &[Write]) -> &'static str {
     let releases = writes.iter().any(|write| matches!(write, Write::Release { .. }));
     match arrived.is_empty() {
@@ -30,34 +30,34 @@ pub(super) fn commit(arrived: &[Arrival], writes: &[Write]) -> &'static str {
     }
 }
 
-/// What was told.
+/// Kind of a notification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Word {
     /// A delivery was stored.
     Delivery,
-    /// A lease was given back.
+    /// A lease was released.
     Lease,
-    /// An entry of a repository was written.
+    /// An entry of a repository was changed.
     Repository,
-    /// Something may have been missed.
+    /// Notifications may have been missed.
     Unknown,
 }
 
-/// Hears what other hosts tell.
+/// Receives notifications of other hosts.
 pub struct Wakes {
     location: Location,
     listener: Option<PgListener>,
 }
 
 impl Store {
-    /// Where the other hosts of this store are heard.
+    /// A receiver of notifications of this store's hosts.
     pub fn wakes(&self) -> Wakes {
         Wakes { location: self.location.clone(), listener: None }
     }
 }
 
 impl Wakes {
-    /// Returns when another host, or this one, told something; or when it may have been missed.
+    /// Returns after a notification from any host, or when one may have been missed.
     pub async fn next(&mut self) -> Word {
         let Some(listener) = &mut self.listener else {
             match listen(&self.location).await {
@@ -73,7 +73,7 @@ impl Wakes {
             Ok(Some(payload)) if payload == "delivery" => Word::Delivery,
             Ok(Some(payload)) if payload == "lease" => Word::Lease,
             Ok(Some(payload)) if payload == "repository" => Word::Repository,
-            // Connected anew, or another version's word.
+            // Reconnected, or a notification of another version.
             Ok(_) => Word::Unknown,
             Err(error) => {
                 tracing::debug!(%error, "other hosts are not heard any more");

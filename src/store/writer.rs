@@ -1,7 +1,7 @@
-//! The one writer: takes what has queued up, does it in one transaction, answers when that is on the disk.
+//! The one writer: takes queued messages, writes them in one transaction, and answers once that is on the disk.
 //!
-//! It outlives whatever fails: a message that panics is answered with an error and undone, a connection that could not begin or end a
-//! transaction is replaced by a new one (what was open in it was never stored).
+//! It survives failures: a message that panics is undone and answered with an error, and a connection that could not begin or end a
+//! transaction is replaced (what was open in it was never stored).
 
 use super::queue::{Arrival, Message, Reply, Write, Writer};
 use super::{
@@ -15,11 +15,10 @@ use sqlx::{AnyConnection, Connection, Executor};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tokio::sync::{mpsc, oneshot};
 
-/// Messages taken into one transaction at most.
+/// The most messages in one transaction.
 const BATCH: usize = 256;
 
-/// Opens the store and brings it to the newest shape, on a thread of its own: what the database wakes then runs at once, and not
-/// behind every request that came meanwhile.
+/// Opens and migrates the store on a thread of its own, so that database events are handled at once and not after queued requests.
 pub(super) async fn start(location: Location) -> Result<Writer, StoreError> {
     let (queue, mut inbox) = mpsc::channel(1024);
     let (opened, answer) = oneshot::channel();
@@ -39,12 +38,12 @@ pub(super) async fn start(location: Location) -> Result<Writer, StoreError> {
         }
     });
     let thread = thread.map_err(failed)?;
-    // Who gives up meanwhile waits for no thread: it ends by itself once it sees that nobody asks.
+    // A caller that gives up does not wait for the thread, which ends when it has no senders.
     answer.await.map_err(|_| StoreError::Broken("it could not be opened".to_owned()))??;
     Ok(Writer::of(queue, thread))
 }
 
-/// Told to the asker once the transaction is on the disk, or has failed.
+/// Called once the transaction is on the disk or has failed.
 type OnCommit = Box<dyn FnOnce(Option<sqlx::Error>) + Send>;
 
 fn broken(error: &dyn std::fmt::Display) {
@@ -52,7 +51,7 @@ fn broken(error: &dyn std::fmt::Display) {
     metrics::counter!("caisson_store_failures_total").increment(1);
 }
 
-/// The one writing connection. `None` after it failed.
+/// The one writing connection; `None` after it failed.
 struct Line {
     connection: Option<AnyConnection>,
     location: Location,
@@ -65,7 +64,7 @@ impl Line {
         Ok(Self { connection: Some(connection), location })
     }
 
-    /// Until nobody is left who could ask.
+    /// Runs until all senders are dropped.
     async fn run(&mut self, inbox: &mut mpsc::Receiver<Message>) {
         let mut messages = Vec::with_capacity(BATCH);
         while inbox.recv_many(&mut messages, BATCH).await > 0 {
@@ -93,7 +92,7 @@ impl Line {
         }
     }
 
-    /// Fails when the connection is of no use any more. Whoever asked has been told by then, or is told by its answer's end.
+    /// Fails when the connection is unusable; the senders were answered, or are by dropping their channel.
     async fn take(
         &mut self,
         arrived: Vec<Arrival>,
@@ -130,7 +129,7 @@ async fn together(
     let mut told: Vec<OnCommit> = Vec::with_capacity(arrived.len() + writes.len());
     let mut whole = arrivals(connection, arrived, &mut told).await;
     for write in writes {
-        // Behind one whose savepoint could not be ended there may be no transaction any more: each would be stored by itself.
+        // After a savepoint that could not be ended there may be no transaction, so further messages would be stored separately.
         if !whole {
             break;
         }
@@ -146,7 +145,7 @@ async fn together(
     ended
 }
 
-/// Deliveries between two savepoints for all of them: one row each, in which nothing can be wrong but the database. False as in [`one`].
+/// Deliveries between two savepoints for all, because only the database can fail. False as in [`one`].
 async fn arrivals(connection: &mut AnyConnection, arrived: Vec<Arrival>, told: &mut Vec<OnCommit>) -> bool {
     if arrived.is_empty() {
         return true;
@@ -168,7 +167,7 @@ async fn arrivals(connection: &mut AnyConnection, arrived: Vec<Arrival>, told: &
     whole
 }
 
-/// The error once more, for each who waits.
+/// The error, copied for each waiting sender.
 fn same(error: &StoreError) -> StoreError {
     match error {
         StoreError::DiskFull => StoreError::DiskFull,
@@ -176,7 +175,7 @@ fn same(error: &StoreError) -> StoreError {
     }
 }
 
-/// PostgreSQL takes the COMMIT of a failed transaction without a word, and stores nothing.
+/// Rolls back, because PostgreSQL accepts the COMMIT of a failed transaction silently and stores nothing.
 async fn undone(connection: &mut AnyConnection) -> Result<(), sqlx::Error> {
     let _ = connection.execute("ROLLBACK").await;
     Err(sqlx::Error::Protocol("the transaction failed: nothing of it was stored".to_owned()))
@@ -186,11 +185,11 @@ fn tell<T: Send + 'static>(answer: Reply<T>, result: Result<T, StoreError>) -> O
     Box::new(move |failed| {
         let result = match failed {
             Some(error) if error.to_string().contains("disk is full") => Err(StoreError::DiskFull),
-            // Its own failure says more than that of them all.
+            // The message's own error says more than the transaction's.
             Some(error) => Err(result.err().unwrap_or(StoreError::Sql(error))),
             None => result,
         };
-        // The asker may have gone away; what was stored stays stored.
+        // The sender may have gone; what was stored stays stored.
         let _ = answer.send(result);
     })
 }
@@ -202,7 +201,7 @@ fn panicked(panic: &(dyn std::any::Any + Send)) -> StoreError {
     StoreError::Broken(text)
 }
 
-/// Does one message between savepoints: a failing one takes nothing else with it. False = even its savepoint could not be ended.
+/// Handles one message between savepoints, so that a failure affects no other. False = even its savepoint could not be ended.
 async fn one(connection: &mut AnyConnection, write: Write) -> (OnCommit, bool) {
     macro_rules! within {
         ($answer:expr, $work:expr) => {{
@@ -273,7 +272,7 @@ async fn run_sql(query: Query<'_>, connection: &mut AnyConnection) -> Result<(),
 async fn epoch(connection: &mut AnyConnection, now: i64) -> Result<i64, StoreError> {
     let sql = "INSERT INTO epochs (started_at) VALUES ($1) RETURNING epoch";
     let epoch = sqlx::query_scalar(sql).bind(now).fetch_one(&mut *connection).await?;
-    // Numbers count up without the rows of earlier lives.
+    // Numbers keep counting up without the rows of earlier lives.
     sqlx::query("DELETE FROM epochs WHERE epoch < $1").bind(epoch).execute(connection).await?;
     Ok(epoch)
 }

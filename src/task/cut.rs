@@ -1,34 +1,34 @@
-//! The named boundaries of an effect, where a test can break it off. `serve` has nobody who does.
+//! Named points of an effect at which a test can interrupt it; never used by `serve`.
 
 use crate::store::EffectRow;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
 
-/// How far an effect has come.
+/// Progress of an effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Boundary {
-    /// Its row says started, nothing of it is done.
+    /// Its row says started, but nothing was done.
     Begun,
-    /// It waits for something outside, for the n-th time (counted from 1).
+    /// It waits for something outside for the n-th time (counted from 1).
     Under(u32),
-    /// It is done, and its result is known to nobody else.
+    /// It is done, but its result is not stored.
     Done,
-    /// Its row is closed together with what follows from it.
+    /// Its row was closed together with the following events and effects.
     Closed,
 }
 
-/// Asked at each boundary; where it says true, the effect never goes on. It may panic instead.
+/// Called at each boundary; on true the effect never continues. It may panic instead.
 pub type Cut = Arc<dyn Fn(&EffectRow, Boundary) -> bool + Send + Sync>;
 
-/// Stands still for ever where the effect is cut.
+/// Blocks for ever where the effect is cut.
 pub(super) async fn at(cut: Option<&Cut>, row: &EffectRow, boundary: Boundary) {
     if cut.is_some_and(|cut| cut(row, boundary)) {
         std::future::pending().await
     }
 }
 
-/// Performs between two boundaries, and asks at each wait in between.
+/// Runs `work` between the first two boundaries, with a call at each wait.
 pub(super) async fn within<T>(cut: Option<&Cut>, row: &EffectRow, work: impl Future<Output = T>) -> T {
     at(cut, row, Boundary::Begun).await;
     let (mut work, mut waits, mut still) = (pin!(work), 0, false);

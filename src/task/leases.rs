@@ -1,20 +1,20 @@
-//! Which repositories this process works for. Where several hosts share a store each repository is one host's at a time, and everything
-//! that has an order (readings of a thread, effects of a task) happens there.
+//! The repositories that this process works for. Where hosts share a store each repository belongs to one host at a time, which does
+//! everything that has an order (readings of a thread, effects of a task).
 
 use nix::time::{ClockId, clock_gettime};
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
-/// How often a lease is looked at while its end is awaited: the clock it is counted on goes on while the machine sleeps, timers do not.
+/// How often a lease is checked while its end is awaited, because its clock continues while the machine sleeps, and timers do not.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// An instant by a clock that goes on while the machine sleeps.
+/// An instant of a clock that continues while the machine sleeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Awake(Duration);
 
 impl Awake {
-    /// Now. A machine without such a clock counts as one that never sleeps.
+    /// The present instant. A machine without such a clock counts as one that never sleeps.
     pub fn now() -> Self {
         static BEGAN: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
         match clock_gettime(ClockId::CLOCK_BOOTTIME) {
@@ -23,7 +23,7 @@ impl Awake {
         }
     }
 
-    /// How long until then; 0 when it is over.
+    /// Time until this instant; 0 when it has passed.
     fn left(self) -> Duration {
         self.0.saturating_sub(Self::now().0)
     }
@@ -39,31 +39,31 @@ impl std::ops::Add<Duration> for Awake {
 
 struct Lease {
     until: Awake,
-    /// Another number each time that the repository is held anew.
+    /// Number that changes each time the repository is acquired anew.
     term: u64,
 }
 
-/// What is held; none = everything, for good.
+/// The leases by repository; none = all repositories, without end.
 type Leased = Option<HashMap<String, Lease>>;
 
-/// What this process holds leases of, by its own clock.
+/// The leases of this process, by its own clock.
 pub struct Leases {
     leased: watch::Sender<Leased>,
     terms: std::sync::atomic::AtomicU64,
 }
 
 impl Leases {
-    /// Of the only process there is: it works for every repository.
+    /// For the only process of a store: it works for every repository.
     pub fn everything() -> Self {
         Self { leased: watch::channel(None).0, terms: 1.into() }
     }
 
-    /// Of one among several, which works for nothing yet.
+    /// For one of several processes: it works for no repository yet.
     pub fn nothing() -> Self {
         Self { leased: watch::channel(Some(HashMap::new())).0, terms: 1.into() }
     }
 
-    /// Whether other processes work for repositories, too.
+    /// Whether several processes work for repositories.
     pub fn are_shared(&self) -> bool {
         self.leased.borrow().is_some()
     }
@@ -73,7 +73,7 @@ impl Leases {
         self.term(repository).is_some()
     }
 
-    /// Whether it does for so much longer.
+    /// Whether it works for the repository at least for this time.
     pub fn holds_for(&self, repository: &str, more: Duration) -> bool {
         match &*self.leased.borrow() {
             None => true,
@@ -81,7 +81,7 @@ impl Leases {
         }
     }
 
-    /// Since when this process has worked for the repository without a gap: a number for each such time; none when it does not.
+    /// The number of the uninterrupted period in which this process works for the repository; none when it does not.
     pub fn term(&self, repository: &str) -> Option<u64> {
         match &*self.leased.borrow() {
             None => Some(0),
@@ -89,7 +89,7 @@ impl Leases {
         }
     }
 
-    /// Those it works for; none = all of them.
+    /// The repositories it works for; none = all.
     pub fn all(&self) -> Option<HashSet<String>> {
         let leased = self.leased.borrow();
         let now = Awake::now();
@@ -97,7 +97,7 @@ impl Leases {
         leased.as_ref().map(|leased| leased.iter().filter_map(live).collect())
     }
 
-    /// It works for these until then, and for nothing else.
+    /// Sets the repositories that it works for until this instant.
     pub fn set(&self, repositories: impl IntoIterator<Item = String>, until: Awake) {
         self.leased.send_modify(|leased| {
             let (before, now) = (leased.take().unwrap_or_default(), Awake::now());
@@ -108,13 +108,13 @@ impl Leases {
         });
     }
 
-    /// Another host was found to work for it.
+    /// Another host works for this repository.
     pub fn lose(&self, repository: &str) {
         self.leased
             .send_if_modified(|leased| leased.as_mut().is_some_and(|leased| leased.remove(repository).is_some()));
     }
 
-    /// Returns when this process does not work for the repository any more, or has not all the time since this term.
+    /// Returns when this process no longer works for the repository, or did not without interruption since this term.
     pub async fn lost(&self, repository: &str, term: u64) {
         let mut changes = self.leased.subscribe();
         loop {

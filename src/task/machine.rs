@@ -1,4 +1,4 @@
-//! Feeds inputs to tasks: fold, decide, store, tell the outbox. One owner of each task's state, one input at a time.
+//! Applies inputs to tasks: fold, decide, store, wake the outbox. Each task's state has one owner, and one input is handled at a time.
 
 use super::Leases;
 use crate::clock::{Clock, now};
@@ -9,48 +9,48 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{Notify, mpsc};
 
-/// What became of an input.
+/// Result of an input.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Fed {
-    /// Taken up; the task as it is now.
+    /// It was accepted; the task afterwards.
     Taken(Box<Task>),
-    /// Its key had been used before.
+    /// Its key was used before.
     Known,
 }
 
 type Slot = Arc<tokio::sync::Mutex<Option<Task>>>;
 
-/// Feeds inputs to tasks; the one place where a task's state moves.
+/// Applies inputs to tasks; the only code that changes a task's state.
 pub struct Machine {
     store: Store,
     epoch: i64,
-    /// The id of this process's state directory; empty where the store is one process's alone.
+    /// Id of this process's state directory; empty for a store with one process.
     host: Arc<str>,
     leases: Leases,
-    /// Folds of tasks that were looked at in this life; the log stays the truth.
+    /// Cached folds of tasks; the log is authoritative.
     folds: Mutex<HashMap<TaskId, Slot>>,
-    /// Tells the outbox which task has moved.
+    /// Sends the outbox the tasks that changed.
     moved: mpsc::UnboundedSender<TaskId>,
-    /// Rung when a task got in line, or gave its slot back.
+    /// Notified when a task was queued or released its slot.
     line: Arc<Notify>,
     clock: Arc<Clock>,
 }
 
 impl Machine {
-    /// Of the only process there is. With it comes what the outbox waits for: the number of each task that moved. `epoch` is from
-    /// [`Store::begin_epoch`].
+    /// For the only process of a store. Also returns the receiver for the outbox, with the number of each task that changed. `epoch` is
+    /// from [`Store::begin_epoch`].
     pub fn new(store: Store, epoch: i64) -> (Arc<Self>, mpsc::UnboundedReceiver<TaskId>) {
         Self::of(store, epoch, "", Leases::everything())
     }
 
-    /// As [`Machine::new`], of the host with this id: it takes inputs to tasks of the repositories that it holds.
+    /// As [`Machine::new`], for the host with this id, which handles the repositories that it has leases of.
     pub fn of(store: Store, epoch: i64, host: &str, leases: Leases) -> (Arc<Self>, mpsc::UnboundedReceiver<TaskId>) {
         let (moved, inbox) = mpsc::unbounded_channel();
         let (folds, line, clock) = Default::default();
         (Arc::new(Self { store, epoch, host: host.into(), leases, folds, moved, line, clock }), inbox)
     }
 
-    /// Where tasks, their logs and effects are kept.
+    /// The store with tasks, their logs and effects.
     pub fn store(&self) -> &Store {
         &self.store
     }
@@ -60,12 +60,12 @@ impl Machine {
         self.epoch
     }
 
-    /// The id of this process's state directory; empty where the store is one process's alone.
+    /// Id of this process's state directory; empty for a store with one process.
     pub fn host(&self) -> &str {
         &self.host
     }
 
-    /// Which repositories this process works for.
+    /// The repositories that this process works for.
     pub fn leases(&self) -> &Leases {
         &self.leases
     }
@@ -86,12 +86,12 @@ impl Machine {
         Ok(live)
     }
 
-    /// Our clock beside the forge's.
+    /// This machine's clock relative to the forge's.
     pub fn clock(&self) -> &Arc<Clock> {
         &self.clock
     }
 
-    /// Rings when the line of tasks may have moved.
+    /// Notified when the queue of tasks may have changed.
     pub fn line(&self) -> Arc<Notify> {
         self.line.clone()
     }
@@ -100,7 +100,7 @@ impl Machine {
         self.folds.lock().unwrap_or_else(PoisonError::into_inner).entry(id).or_default().clone()
     }
 
-    /// The task as it is now.
+    /// The present task.
     pub async fn look(&self, id: TaskId) -> Result<Task, StoreError> {
         let slot = self.slot(id);
         let mut fold = slot.lock().await;
@@ -114,10 +114,10 @@ impl Machine {
         fold.as_mut().ok_or(StoreError::Closed)
     }
 
-    /// Takes an input to a task. `close` names the effect whose result it is.
+    /// Applies an input to a task. `close` names the effect whose result it is.
     ///
     /// # Errors
-    /// [`StoreError::NoTask`] when there is none of this number.
+    /// [`StoreError::NoTask`] when it does not exist.
     pub async fn feed(&self, id: TaskId, key: &str, input: Input, close: Option<Close>) -> Result<Fed, StoreError> {
         let slot = self.slot(id);
         let mut fold = slot.lock().await;
@@ -138,7 +138,7 @@ impl Machine {
                 epoch: self.epoch,
                 host: self.host.clone(),
             };
-            // The answer may be lost and not the work, or who asks goes away: then what stands in the store is read again and gone on with.
+            // The answer may be lost although the write succeeded, or the caller may go away: then the task is read from the store again.
             let read = fold.take();
             let unsure = Unsure { machine: self, slot: &slot, id, over: false };
             let appended = self.store.append(append).await.inspect_err(|error| self.note_loss(error))?;
@@ -147,7 +147,7 @@ impl Machine {
                 Appended::Duplicate => {
                     unsure.over();
                     *fold = read;
-                    // Taken up by a try whose answer was lost, perhaps: then nobody was woken for it.
+                    // Perhaps accepted by a try whose answer was lost, so that the outbox was not woken.
                     self.nudge(id);
                     return Ok(Fed::Known);
                 }
@@ -168,8 +168,7 @@ impl Machine {
         }
     }
 
-    /// Begins a task and takes up `more` of the same text, all in one transaction; none when the input that asks for it was taken up
-    /// before.
+    /// Creates a task and applies `more` inputs of the same text, in one transaction; none when the first input was accepted before.
     pub async fn create(&self, key: &str, request: Request, more: Vec<Input>) -> Result<Option<TaskId>, StoreError> {
         let now = now();
         let mut task = Task::new(TaskId(0));
@@ -183,7 +182,7 @@ impl Machine {
         let new = NewTask { task, input_key: key.to_owned(), now, step, epoch: self.epoch, host: self.host.clone() };
         let place = new.task.request.as_ref().map(|it| (it.repository.clone(), it.issue));
         let id = self.store.create(new).await.inspect_err(|error| self.note_loss(error))?;
-        // Begun by a try whose answer was lost, perhaps: then nobody was woken for it.
+        // Perhaps created by a try whose answer was lost, so that the outbox was not woken.
         let known = match (id, place) {
             (None, Some((repository, issue))) => self.store.live_task_of(&repository, issue).await?.map(|row| row.id),
             _ => None,
@@ -200,7 +199,7 @@ impl Machine {
         let _ = self.moved.send(id);
     }
 
-    /// What the store refuses because another host is at work there is nothing of this process's any more.
+    /// Drops the lease of a repository for which the store says that another host works.
     pub(super) fn note_loss(&self, error: &StoreError) {
         if let StoreError::Elsewhere { repository, address } = error {
             tracing::warn!(repository, other = address, "another host works for a repository");
@@ -208,13 +207,13 @@ impl Machine {
         }
     }
 
-    /// Forgets what other hosts may have moved on meanwhile: the folds of a repository's tasks, of which `open` have something to do.
+    /// Drops cached folds of a repository's tasks that other hosts may have changed, of which `open` have open effects.
     pub fn forget_repository(&self, repository: &str, open: &HashSet<TaskId>) {
         let of_another = |task: &Task| task.request.as_ref().is_some_and(|request| request.repository != repository);
         let mut folds = self.folds.lock().unwrap_or_else(PoisonError::into_inner);
         folds.retain(|id, slot| match slot.try_lock() {
             Ok(fold) => fold.as_ref().is_none_or(of_another),
-            // One that is being used goes too, if it is one of these: whoever has it finds that the log has moved on.
+            // A fold in use is dropped too; its user finds that the log has changed.
             Err(_) => !open.contains(id),
         });
     }
@@ -223,11 +222,10 @@ impl Machine {
         self.folds.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
     }
 
-    /// Forgets folds of tasks that are not at work, so that memory follows those that are: of one that waits or has ended the log is read
-    /// when something comes for it.
+    /// Drops folds of idle tasks to bound memory; their logs are read again when an input comes.
     pub fn forget_idle(&self) {
         let mut folds = self.folds.lock().unwrap_or_else(PoisonError::into_inner);
-        // Whoever has one from this map goes on with it, and nobody else begins another beside.
+        // A fold in use stays in the map, so that no second one is created.
         let held = |slot: &Slot| Arc::strong_count(slot) > 1;
         let busy =
             |slot: &Slot| slot.try_lock().map_or(true, |fold| fold.as_ref().is_some_and(|task| task.state.busy()));
@@ -236,8 +234,8 @@ impl Machine {
     }
 }
 
-/// Whether an input was stored is not known while it lives: when it is dropped, and whatever was asked of the store is over, the task is read
-/// again and its queues look.
+/// Exists while it is unknown whether an input was stored; when dropped, the task is read again after the store has finished, and its
+/// queues are woken.
 struct Unsure<'a> {
     machine: &'a Machine,
     slot: &'a Slot,
@@ -259,10 +257,10 @@ impl Drop for Unsure<'_> {
         let (store, moved) = (self.machine.store.clone(), self.machine.moved.clone());
         let (slot, id) = (self.slot.clone(), self.id);
         tokio::spawn(async move {
-            // Behind the input in the writer's line.
+            // Queued after the input at the writer.
             let _ = store.written().await;
             *slot.lock().await = None;
-            // The outbox is gone only when the process ends; the rows stay for the next life.
+            // The outbox is gone only when the process ends; the next life reads the rows.
             let _ = moved.send(id);
         });
     }
@@ -293,7 +291,7 @@ mod tests {
         (store, id)
     }
 
-    /// As where the answer to a COMMIT was lost on its way: the log moved on, and this process was told that it did not.
+    /// As if the answer to a COMMIT was lost: the log changed, and this process was told that it did not.
     #[tokio::test]
     async fn a_log_that_moved_on_unseen_is_read_again_and_what_it_wants_is_begun() {
         let dir = tempfile::tempdir().expect("dir");
@@ -308,7 +306,7 @@ mod tests {
         assert_eq!(machine.look(id).await.expect("read").state.name(), "preparing");
     }
 
-    /// As where the client of an order goes away while the store is slow.
+    /// As if the client of an order disconnects while the store is slow.
     #[tokio::test]
     async fn who_asks_and_goes_away_leaves_no_task_that_is_not_what_the_store_says() {
         let dir = tempfile::tempdir().expect("dir");
@@ -319,7 +317,7 @@ mod tests {
             let mut asked = std::pin::pin!(machine.feed(id, "place:1", Input::SlotFree, None));
             assert!(futures_util::poll!(asked.as_mut()).is_pending(), "it waits for the store");
         }
-        // As a reader would that comes in between.
+        // As a concurrent reader would.
         machine.look(id).await.expect("read");
         assert_eq!(moved.recv().await, Some(id), "its queues look at the store once it is stored");
         assert_eq!(machine.look(id).await.expect("read").state.name(), "preparing");

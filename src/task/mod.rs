@@ -1,6 +1,6 @@
-//! The driver: takes inputs to tasks one at a time, carries out what they ask for, and keeps the clock.
+//! The driver: applies inputs to tasks one at a time, carries out their effects, and keeps time.
 //!
-//! While a task waits for a person nothing here belongs to it: no thread, no future, no lock; only its rows.
+//! A task that waits for a person has only its rows: no thread, no future, no lock.
 
 mod cut;
 mod leases;

@@ -1,47 +1,45 @@
-//! The operator's orders, given at the machine: the same for a running bot, which hears them on its second listener, and for
-//! `caisson task` where none runs.
+//! The operator's orders from the command line, for a running bot (through its operations listener) and for `caisson task` without one.
 
 use super::{Fed, Machine};
 use crate::git::Repos;
 use crate::store::{Deleted, StoreError};
 use domain::{Input, Order, State, TaskId};
 
-/// What became of an order.
+/// Result of an order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Obeyed {
     /// The task's state now.
     Now(&'static str),
     /// There is no such task.
     Unknown,
-    /// It is in this state, to which the order does not fit.
+    /// The order does not apply to the task's present state, which this is.
     Unfit(&'static str),
 }
 
 impl Machine {
-    /// Deletes an ended task, also what the outbox still has of it: its checkpoints' refs in the local repository, then everything in
-    /// the store.
+    /// Deletes an ended task: its checkpoints' refs in the local repository, then everything in the store, the outbox included.
     ///
     /// # Errors
-    /// When git or the store cannot write; it is still there then, and can be deleted again.
+    /// When git or the store cannot write; the task still exists then, and can be deleted again.
     pub async fn delete(&self, id: TaskId, repos: &Repos) -> anyhow::Result<Deleted> {
         let Some(row) = self.store().task_row(id).await? else { return Ok(Deleted::Unknown) };
         if row.live {
             return Ok(Deleted::Live);
         }
-        // Refs first: a life that is cut off in between finds the task's row again.
+        // Refs first, because after an interruption the task's row can still be found.
         repos.forget_task(&row.repository, id.0).await?;
         let deleted = self.store().delete_task(id).await?;
         self.forget(id);
         Ok(deleted)
     }
 
-    /// Carries an order out. What it brings about (a word on the forge, a sandbox that goes) is the outbox's.
+    /// Carries an order out; the outbox carries out its effects.
     pub async fn order(&self, id: TaskId, order: Order) -> Result<Obeyed, StoreError> {
         if self.store().task_row(id).await?.is_none() {
             return Ok(Obeyed::Unknown);
         }
         if !self.works_for(id).await? {
-            // What another host did with it is not known here.
+            // Another host may have changed it.
             self.forget(id);
         }
         let task = self.look(id).await?;

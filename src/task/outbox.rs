@@ -1,4 +1,4 @@
-//! Carries out effects: in order within a queue, again after a failure that may pass, and never without closing the row with its result.
+//! Carries out effects: in order within a queue, repeated after temporary failures, and each closed together with its result.
 
 use super::Machine;
 use super::cut::{self, Boundary, Cut};
@@ -15,34 +15,34 @@ use std::time::{Duration, Instant};
 use tokio::sync::{Notify, mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
-/// After this many tries in vain a person is told, once.
+/// Failed tries after which a person is told, once.
 const TELL_AFTER: i64 = 4;
-/// After this many tries in vain an effect that panics is not tried again before a person says so.
+/// Tries after which an effect that panics waits for a person.
 const PARK_AFTER: i64 = 4;
 const SHORTEST_WAIT_MS: i64 = 50;
 const FIRST_WAIT_MS: i64 = 500;
 const LONGEST_WAIT_MS: i64 = 60_000;
-/// Between two tries of what the forge denies.
+/// Time between two tries of an effect that the forge denies.
 const DENIED_WAIT_MS: u64 = 2_000;
 
-/// A word that the forge forbids is set aside for so long at first, doubling up to the longest.
+/// First and longest postponement of a text that the forge forbids; it doubles each time.
 const FIRST_ASIDE_MS: i64 = 10_000;
 const LONGEST_ASIDE_MS: i64 = 6 * 3_600_000;
-/// Set aside so often (three days), it is given up.
+/// Postponements (three days) after which it is given up.
 const MOST_ASIDE: i64 = 23;
 
-/// How long a row with this instant still waits. One further away than any wait was written before the clock was set back.
+/// How long a row with this time still waits; a time too far away was written before the clock was set back.
 fn due_in(not_before: i64, now: i64, aside: i64) -> i64 {
     let longest = if aside > 0 { LONGEST_ASIDE_MS } else { LONGEST_WAIT_MS };
     Some(not_before.saturating_sub(now)).filter(|wait| (1..=longest).contains(wait)).unwrap_or(0)
 }
 
-/// How long a word waits that was set aside so often before; none when it is given up.
+/// How long a text waits after so many postponements; none when it is given up.
 fn aside_ms(times: i64) -> Option<i64> {
     (times < MOST_ASIDE).then(|| (FIRST_ASIDE_MS << times.clamp(0, 20)).min(LONGEST_ASIDE_MS))
 }
 
-/// How long until the next try, after so many failures before this one. What a server asks for counts, within bounds.
+/// Time until the next try after so many failures; a server's request for a delay counts, within limits.
 fn wait_ms(failures: i64, asked_ms: Option<u64>) -> i64 {
     let doubling = FIRST_WAIT_MS << failures.clamp(0, 10);
     asked_ms
@@ -50,12 +50,12 @@ fn wait_ms(failures: i64, asked_ms: Option<u64>) -> i64 {
         .clamp(SHORTEST_WAIT_MS, LONGEST_WAIT_MS)
 }
 
-/// How long the outbox is waited for when it is to end.
+/// How long to wait for the outbox when it stops.
 #[derive(Debug, Clone, Copy)]
 pub struct Patience {
-    /// For whatever is under way.
+    /// For any effect under way.
     pub all: Duration,
-    /// While something is under way that would be paid for twice.
+    /// For effects that would cost money again.
     pub paid: Duration,
 }
 
@@ -73,7 +73,7 @@ pub struct Outbox {
 }
 
 impl Outbox {
-    /// `cut` is for tests alone. Nothing runs before [`Outbox::run`].
+    /// `cut` is only for tests. Nothing runs before [`Outbox::run`].
     pub fn new(
         machine: Arc<Machine>,
         effects: Arc<EffectRunner>,
@@ -94,7 +94,7 @@ impl Outbox {
         })
     }
 
-    /// Runs until told to stop; what is under way then is finished or left as started for the next life.
+    /// Runs until told to stop; effects under way are then finished, or left as started for the next life.
     pub async fn run(self: &Arc<Self>, moved: &mut mpsc::UnboundedReceiver<TaskId>) {
         match self.machine.store().tasks_with_effects().await {
             Ok(tasks) => tasks.into_iter().for_each(|task| self.ring(task)),
@@ -122,7 +122,7 @@ impl Outbox {
         }
     }
 
-    /// Waits until no queue is at work, for as long as the patience lasts; whether none is.
+    /// Waits until no queue is active, at most as long as the patience allows; whether none is.
     pub async fn settle(&self, patience: Patience) -> bool {
         let began = Instant::now();
         while !self.workers.is_empty() {
@@ -135,7 +135,7 @@ impl Outbox {
         true
     }
 
-    /// A queue that panics goes on after a while: it stays registered, so nobody else begins it meanwhile.
+    /// A queue that panics continues after a delay; it stays registered, so that no second worker starts.
     async fn keep_draining(&self, task: TaskId, queue: Queue, bell: &Notify, calloff: &CancellationToken) {
         let mut failures = 0;
         while let Err(panic) = caught("lane", self.drain(task, queue, bell, calloff)).await {
@@ -147,20 +147,20 @@ impl Outbox {
         }
         self.workers.leave(task, queue);
         self.works.well(&work(task, queue));
-        // What came in between the last look and the leaving rang a bell that nobody hears any more.
+        // A wake-up between the last look and deregistering was not noticed, so it looks again.
         let ours = !self.stopping.is_cancelled() && !matches!(self.machine.works_for(task).await, Ok(false));
         if ours && !matches!(self.machine.store().next_effect(task, queue).await, Ok(None)) {
             self.machine.nudge(task);
         }
     }
 
-    /// Until nothing is left to do, or the bot is told to stop.
+    /// Runs until no effect is left, or the bot is told to stop.
     async fn drain(&self, task: TaskId, queue: Queue, bell: &Notify, calloff: &CancellationToken) {
         let mut failures = 0;
         while !self.stopping.is_cancelled() {
             let next = match self.machine.works_for(task).await {
                 Ok(true) => self.machine.store().next_effect(task, queue).await,
-                // Another host does it.
+                // Another host works for it.
                 Ok(false) => return,
                 Err(error) => Err(error),
             };
@@ -183,7 +183,7 @@ impl Outbox {
         }
     }
 
-    /// What goes wrong with the rows themselves is seen, and tried again more and more rarely. False when the bot is told to stop.
+    /// Reports a failure to read rows and waits, longer each time; false when the bot is told to stop.
     async fn wait_after(&self, task: TaskId, queue: Queue, why: &str, failures: i64) -> bool {
         let wait = wait_ms(failures, None);
         tracing::error!(task = task.0, ?queue, why, wait_ms = wait, "the outbox cannot go on here; tried again");
@@ -192,7 +192,7 @@ impl Outbox {
         self.stopping.run_until_cancelled(tokio::time::sleep(Duration::from_millis(wait as u64))).await.is_some()
     }
 
-    /// An effect that this version cannot read is closed, and a person is told; `/resume` asks for it anew.
+    /// Closes an effect that this version cannot parse and tells a person; `/resume` wants it anew.
     async fn park(&self, task: TaskId, queue: Queue, id: i64, key: &str, why: &str) -> Result<(), StoreError> {
         tracing::error!(task = task.0, effect = key, why, "a stored effect cannot be read: it is put aside");
         metrics::counter!("caisson_outbox_failures_total").increment(1);
@@ -227,7 +227,7 @@ impl Outbox {
         self.attempt(&row, calloff, barrier).await
     }
 
-    /// Waits until the barrier is proven, or cannot be; `None` when the queue must look again first.
+    /// Waits until the barrier is proven or failed; `None` when the queue has to look again first.
     async fn behind_barrier(&self, bell: &Notify) -> Option<Result<(), Trouble>> {
         let mut barrier = self.barrier.clone();
         let judged = async {
@@ -235,7 +235,7 @@ impl Outbox {
             match judged.map(|it| it.clone()) {
                 Ok(Standing::Refused(why)) => Err(Trouble::blocked(why)),
                 Ok(Standing::Proven | Standing::Waiting(_) | Standing::Broken(_)) => Ok(()),
-                // Nobody is left who could prove it.
+                // The prover is gone.
                 Err(_) => std::future::pending().await,
             }
         };
@@ -255,7 +255,7 @@ impl Outbox {
     ) -> Result<(), StoreError> {
         let repository = self.machine.look(row.task).await?.request.map(|request| request.repository);
         let term = repository.as_ref().map(|key| self.machine.leases().term(key));
-        // As it is within this term.
+        // The task as of this term of the lease.
         let task = self.machine.look(row.task).await?;
         if !self.machine.store().effect_started(row.id, self.machine.epoch()).await? {
             return Ok(());
@@ -275,7 +275,7 @@ impl Outbox {
         };
         let performed = async {
             barrier?;
-            // Boxed: the largest of them is too large to be handed on by value.
+            // Boxed, because the largest future is too large to be moved by value.
             let work =
                 cut::within(self.cut.as_ref(), row, Box::pin(self.effects.perform(&task, row, self.machine.as_ref())));
             caught(kind, work).await.unwrap_or_else(|panic| Err(self.panicked(row, &panic)))
@@ -306,7 +306,8 @@ impl Outbox {
         closed
     }
 
-    /// At once only where the repository has another name: a redirect that stays (to https, to a login) would be tried without end.
+    /// Retries at once only if the repository was renamed, because a permanent redirect (to https, to a login) would be retried without
+    /// end.
     async fn redirected(&self, task: &Task, row: &EffectRow, sentence: String) -> Result<(), StoreError> {
         match self.effects.repositories.find_again(task).await {
             Ok(true) => self.later(row, &sentence, Some(0)).await,
@@ -322,7 +323,7 @@ impl Outbox {
     }
 
     async fn failed(&self, row: &EffectRow, failure: Failure) -> Result<(), StoreError> {
-        // A word that cannot be said is no reason for the work to stop.
+        // A text that cannot be posted does not stop the work.
         if row.effect.queue() == Queue::Talk {
             tracing::warn!(task = row.task.0, effect = row.key, ?failure, "not said");
             return self.close(row, Input::Settled, true).await;
@@ -332,7 +333,7 @@ impl Outbox {
         self.close(row, input, true).await
     }
 
-    /// What the forge denies counts once it is certain. A text for people is then set aside, unless there is no place for it any more.
+    /// A denial counts once it is certain; a text for people is then postponed, unless its thread is gone.
     async fn denied(&self, row: &EffectRow, no: No, sentence: String) -> Result<(), StoreError> {
         let certain = match no {
             No::State => true,
@@ -355,7 +356,7 @@ impl Outbox {
         }
     }
 
-    /// A user who is blocked or a thread that is locked must not hold up labels, statuses and pull requests.
+    /// Postpones a text, so that a blocked user or a locked thread does not hold up labels, statuses and pull requests.
     async fn set_aside(&self, row: &EffectRow, sentence: String) -> Result<(), StoreError> {
         let Some(wait) = aside_ms(row.aside) else {
             self.refusals.forget(&row.id);
@@ -371,7 +372,7 @@ impl Outbox {
         self.machine.store().effect_aside(self.begun(row), now() + wait, &sentence).await
     }
 
-    /// A fault of the bot's own may pass, or not: after some tries a person decides.
+    /// A panic may be temporary; after some tries a person decides.
     fn panicked(&self, row: &EffectRow, panic: &str) -> Trouble {
         self.works.set_wrong(&work(row.task, row.effect.queue()), format!("{} panicked: {panic}", row.key));
         let sentence = "the bot itself failed while it did this (a panic; its log says where)";
@@ -392,7 +393,7 @@ impl Outbox {
         Begun { id: row.id, epoch: self.machine.epoch() }
     }
 
-    /// What is down is no verdict: the effect stays, a person is told once.
+    /// Postpones an effect after a temporary failure; a person is told once.
     async fn later(&self, row: &EffectRow, sentence: &str, after_ms: Option<u64>) -> Result<(), StoreError> {
         let wait = wait_ms(row.failures, after_ms);
         tracing::warn!(

@@ -1,4 +1,4 @@
-//! Which queues have a worker, and how a task's work is called off.
+//! The workers of queues, and cancelling a task's work.
 
 use domain::{Queue, TaskId};
 use std::collections::HashMap;
@@ -7,19 +7,19 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 struct Worker {
-    /// Rung when the queue may have got more to do, or sooner.
+    /// Notified when the queue may have an effect to do, or one earlier.
     bell: Arc<Notify>,
     calloff: CancellationToken,
 }
 
-/// Workers by task and queue. A queue has at most one, so its effects stay in order.
+/// Workers by task and queue; a queue has at most one, so that its effects stay in order.
 #[derive(Default)]
 pub(super) struct Workers {
     workers: Mutex<HashMap<(TaskId, Queue), Worker>>,
 }
 
 impl Workers {
-    /// Rings the queue's worker, or says that one must be started (then it is registered).
+    /// Wakes the queue's worker; if there is none, registers one that the caller has to start.
     pub fn ring(&self, task: TaskId, queue: Queue) -> Option<(Arc<Notify>, CancellationToken)> {
         let mut workers = self.workers.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(worker) = workers.get(&(task, queue)) {
@@ -35,7 +35,7 @@ impl Workers {
         self.workers.lock().unwrap_or_else(PoisonError::into_inner).remove(&(task, queue));
     }
 
-    /// Calls off what the task's work queue is doing: the task has ended.
+    /// Cancels what the work queue of an ended task is doing.
     pub fn call_off(&self, task: TaskId) {
         let workers = self.workers.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(worker) = workers.get(&(task, Queue::Work)) {

@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::MakeWriter;
 
-/// How a line is written.
+/// Format of log lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Format {
     /// For a person.
@@ -17,7 +17,7 @@ pub enum Format {
     Json,
 }
 
-/// Why logging could not begin.
+/// Why logging could not be started.
 #[derive(Debug, thiserror::Error)]
 pub enum TelemetryError {
     /// `CAISSON_LOG` is no filter; the text says why.
@@ -26,18 +26,18 @@ pub enum TelemetryError {
     /// `CAISSON_LOG_FORMAT` is neither `text` nor `json`; the text is its value.
     #[error("CAISSON_LOG_FORMAT: {0:?} is no format; write text or json")]
     Format(String),
-    /// A recorder of metrics is installed in this process already.
+    /// This process already has a recorder of metrics.
     #[error("metrics are already being recorded in this process")]
     Recorder,
 }
 
-/// Starts logging to stderr as the environment says. A second call in one process changes nothing.
+/// Starts logging to stderr as the environment says; a repeated call changes nothing.
 pub fn start() -> Result<(), TelemetryError> {
     let environment = |name: &str| std::env::var(name).ok().filter(|text| !text.is_empty());
     let filter = filter(environment("CAISSON_LOG").as_deref())?;
     let format = format(environment("CAISSON_LOG_FORMAT").as_deref())?;
     let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(Clean(io::stderr)).with_ansi(false);
-    // An error means that a subscriber is there already: a test's, or an earlier call's.
+    // An error means that a subscriber exists, from a test or an earlier call.
     let _ = match format {
         Format::Text => builder.with_target(false).try_init(),
         Format::Json => builder.json().flatten_event(true).try_init(),
@@ -58,7 +58,7 @@ pub(super) fn format(text: Option<&str>) -> Result<Format, TelemetryError> {
     }
 }
 
-/// Shows every hidden character of a line escaped, so that a log can be read in a terminal.
+/// Escapes every control character of a line, so that a log can be shown in a terminal.
 #[derive(Clone)]
 pub(super) struct Clean<M>(pub M);
 
@@ -77,7 +77,7 @@ where
 pub(super) struct CleanWriter<W>(W);
 
 impl<W: Write> Write for CleanWriter<W> {
-    /// A whole line comes in one call. A line feed inside it was escaped before, or ends it.
+    /// A whole line comes in one call, with line feeds inside of it already escaped.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let line = String::from_utf8_lossy(bytes);
         let (body, end) = line.strip_suffix('\n').map_or((&*line, ""), |body| (body, "\n"));

@@ -1,32 +1,32 @@
-//! The names of the metrics, what they mean, and their recorder.
+//! The metrics with names and descriptions, and their recorder.
 
 use super::log::TelemetryError;
 use metrics::Unit;
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 
-/// How a metric moves.
+/// Kind of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MetricKind {
-    /// It only rises, from 0 at the start of the process.
+    /// A count that only rises, from 0 at the start of the process.
     Counter,
-    /// Durations in seconds, counted into buckets.
+    /// Durations in seconds, counted in buckets.
     Histogram,
 }
 
 /// One metric as `/metrics` shows it.
 #[derive(Clone, Copy, Debug)]
 pub struct Metric {
-    /// Its full name, as `/metrics` shows it.
+    /// Full name, as in `/metrics`.
     pub name: &'static str,
-    /// How it moves.
+    /// Its kind.
     pub kind: MetricKind,
-    /// Its label's name; empty where it has none.
+    /// Name of its label; empty where it has none.
     pub labels: &'static str,
-    /// What it means, in a sentence for people.
+    /// Description, a sentence for people.
     pub help: &'static str,
 }
 
-/// Every metric of the process. Labels hold our own words only: no login, no path, no host.
+/// Every metric of the process. Labels have only values of our own: no login, path or host.
 pub const METRICS: [Metric; 6] = [
     Metric {
         name: "caisson_hooks_total",
@@ -66,10 +66,10 @@ pub const METRICS: [Metric; 6] = [
     },
 ];
 
-/// Upper bounds in seconds: from one store commit to a verification.
+/// Upper bounds of buckets in seconds, from one store commit to a verification.
 const SECONDS: [f64; 12] = [0.001, 0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0, 120.0, 600.0];
 
-/// Installs the process's recorder and describes every metric. Once for each process.
+/// Installs the process's recorder and describes every metric; to be called once.
 pub fn recorder() -> Result<PrometheusHandle, TelemetryError> {
     let handle = PrometheusBuilder::new()
         .set_buckets_for_metric(Matcher::Suffix("_seconds".to_owned()), &SECONDS)

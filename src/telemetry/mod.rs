@@ -1,7 +1,7 @@
 //! Logs and metrics.
 //!
-//! Owns how a log line is written (stderr, text or JSON, nothing hidden in it) and the names of the metrics. Must not
-//! hold state of its own, and never sees a secret: whatever is logged has no field of type `Secret`.
+//! Owns the format of log lines (stderr, text or JSON, control characters escaped) and the metrics' names. Must not hold state of its own,
+//! and never sees a secret: logged values have no field of type `Secret`.
 //! Tests: `src/telemetry/tests.rs`.
 
 mod log;

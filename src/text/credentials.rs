@@ -1,14 +1,14 @@
-//! What looks like a credential in a text that is not ours.
+//! Finds and replaces credentials in untrusted text.
 //!
-//! Owns the patterns, and what stands in the place of one that is left out. Must not decide what is looked through. Tests: below and
+//! Owns the patterns and the replacement. Must not decide what is searched. Tests: below and
 //! `src/git/secrets.rs`.
 
 use regex::{Captures, Regex, RegexSet};
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
-/// What a match is called, and what matches. Prefixes that a vendor chose so that tokens can be found; nothing that is only random. A private
-/// key is matched to its end, or to the text's where that is missing.
+/// Name and pattern of each kind. Only prefixes that vendors chose for recognition, nothing merely random. A private key is matched to its
+/// end, or to the text's if that is missing.
 pub const PATTERNS: [(&str, &str); 10] = [
     (
         "a private key",
@@ -25,7 +25,7 @@ pub const PATTERNS: [(&str, &str); 10] = [
     ("a password in an address", r#"\b[a-z][a-z0-9+.-]{1,15}://[^/\s:@"'<>]{1,64}:[^/\s:@"'{}$<>*]{8,64}@[A-Za-z0-9]"#),
 ];
 
-/// How a place begins where one was left out: a text that is written with it would destroy what stands there.
+/// Beginning of a replacement; writing a text that contains it would destroy the original.
 pub const PLACE: &str = "[left out by caisson: ";
 
 static SET: LazyLock<RegexSet> = LazyLock::new(|| {
@@ -37,12 +37,12 @@ static EACH: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     compiled.collect::<Result<_, _>>().expect("the patterns are compiled in, and a test tries each")
 });
 
-/// The text with a word in the place of each credential, and how many there were. What stands around it stays.
+/// The text with each credential replaced, and how many there were.
 pub fn redacted(text: &str) -> (Cow<'_, str>, usize) {
     replaced(text, |_| String::new())
 }
 
-/// A difference with a word in the place of each credential. It has as many lines as before, each with its sign.
+/// A diff with each credential replaced; it keeps its lines and their signs.
 pub fn redacted_diff(diff: &str) -> Cow<'_, str> {
     let lines = |found: &str| {
         let sign = |line: &str| line.chars().next().filter(|c| "+- ".contains(*c)).map_or(' ', |c| c);
@@ -51,7 +51,7 @@ pub fn redacted_diff(diff: &str) -> Cow<'_, str> {
     replaced(diff, lines).0
 }
 
-/// `behind` gives what follows the word, from what was found.
+/// `behind` gives the text after each replacement, from the match.
 fn replaced(text: &str, behind: impl Fn(&str) -> String) -> (Cow<'_, str>, usize) {
     let found = SET.matches(text);
     if !found.matched_any() {

@@ -1,14 +1,14 @@
-//! A whole foreign text with its paragraphs and lists, rebuilt from pieces that are safe.
+//! Rebuilds a whole untrusted text with paragraphs and lists from safe pieces.
 
 use super::escape::cut;
 use super::markdown::{fence, prose};
 
-/// Characters of one paragraph.
+/// The most characters of one paragraph.
 const MAX_PARAGRAPH: usize = 2000;
 
-/// Foreign Markdown as a quoted document: paragraphs, lists, check lists, headings (as bold words) and code blocks keep
-/// their shape; every line stands behind `> `, so that none of it can pass for ours. Everything else is as in
-/// [`prose`]: plain words, or code. Cut after `max` characters, and what is missing is counted.
+/// Untrusted Markdown as a quoted document: paragraphs, lists, check lists, headings (as bold words) and code blocks keep their form; every
+/// line begins with `> `, so that none can pass for the bot's. Everything else is as in [`prose`]: plain words, or code. Cut after `max`
+/// characters, and what is missing is counted.
 pub fn document(text: &str, max: usize) -> String {
     let (head, missing) = cut(text.trim(), max);
     let mut out: Vec<String> = Vec::new();
@@ -59,10 +59,10 @@ fn paragraph(line: &str) -> String {
         let level = "  ".repeat((indent / 2).min(3));
         let (check, rest) = check(rest);
         let words = prose(rest, MAX_PARAGRAPH);
-        // A bare `-` would underline the line above it: a heading.
+        // A single `-` would turn the line above into a heading.
         return if words.is_empty() && check.is_empty() { words } else { format!("{level}{sign} {check}{words}") };
     }
-    // Nothing else of Markdown's line starts is made of plain words; a number with its point was taken for an item.
+    // No other Markdown line start consists of plain words; a number with a point was handled as an item.
     prose(text, MAX_PARAGRAPH)
 }
 

@@ -1,9 +1,9 @@
-//! Characters a reader cannot see, made visible.
+//! Makes invisible characters visible.
 
 use std::fmt::Write as _;
 
-/// Whether a character hides something from a reader: control, bidirectional, zero-width, filler, variation selector,
-/// tag, private-use or non-character. Line feed and tab count as hidden here; callers that keep them say so.
+/// Whether a character is invisible or misleading: control, bidirectional, zero-width, filler, variation selector, tag, private-use or
+/// non-character. Line feed and tab count too, and callers that keep them handle them first.
 pub fn is_hidden(c: char) -> bool {
     let code = u32::from(c);
     c.is_control()
@@ -37,8 +37,8 @@ fn push_escaped(out: &mut String, c: char) {
     }
 }
 
-/// The text on its own lines: line feeds and tabs stay (a carriage return before a line feed is dropped), everything
-/// hidden is shown as `\u{202e}`. An emoji's own variation selector stays.
+/// The text with its lines: line feeds and tabs stay (a carriage return before a line feed is dropped), every hidden character is shown as
+/// `\u{202e}`. An emoji's own variation selector stays.
 pub fn visible(text: &str) -> String {
     shown(text, true)
 }
@@ -56,7 +56,7 @@ fn shown(text: &str, lines: bool) -> String {
     let mut out = String::with_capacity(text.len());
     let (mut before, mut rest) = (' ', text);
     loop {
-        // Most of most texts, and copied at once: a long conversation is shown anew before each call.
+        // The common case, copied at once because long conversations are processed before each call.
         let end = rest.bytes().position(|byte| !plain(byte)).unwrap_or(rest.len());
         let (copied, other) = rest.split_at(end);
         out.push_str(copied);
@@ -67,7 +67,7 @@ fn shown(text: &str, lines: bool) -> String {
         let line_end = c == '\r' && rest.starts_with('\n');
         let emoji_style = c == '\u{fe0f}' && !before.is_ascii() && !is_hidden(before);
         if line_end && lines {
-            // The line feed that follows says it all.
+            // The line feed after it is enough.
         } else if emoji_style || !is_hidden(c) {
             out.push(c);
         } else {
@@ -77,7 +77,7 @@ fn shown(text: &str, lines: bool) -> String {
     }
 }
 
-/// Cuts after `max` characters: the head and how many characters are missing.
+/// The first `max` characters, and how many are missing.
 pub fn cut(text: &str, max: usize) -> (&str, usize) {
     match text.char_indices().nth(max) {
         Some((at, _)) => (&text[..at], text[at..].chars().count()),
@@ -85,10 +85,10 @@ pub fn cut(text: &str, max: usize) -> (&str, usize) {
     }
 }
 
-/// Foreign words for a place that knows no code spans: a pull request's title, a commit's subject, a status text.
+/// Untrusted text for a place without code spans: a pull request's title, a commit's subject, a status.
 ///
-/// Letters, digits and a few harmless signs stay; everything a forge reads as a mention, reference, link or markup
-/// becomes a space. At most `max` characters, cut at a word where one is near.
+/// Keeps letters, digits and a few harmless signs; whatever a forge reads as a mention, reference, link or markup becomes a space. At most
+/// `max` characters, cut at a word if possible.
 pub fn plain_line(text: &str, max: usize) -> String {
     let kept: String = text
         .chars()

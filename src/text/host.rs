@@ -1,21 +1,21 @@
-//! Host names as they are shown to a person who is to judge them.
+//! Host names for a person who has to judge them.
 
 use super::markdown::code;
 
-/// A host name in its wire form and the domain under which somebody could register it.
+/// A host name in its ASCII form, and the domain under which it was registered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostName {
     /// Lower case, punycode for anything beyond ASCII.
     pub ascii: String,
-    /// The last two labels, or three under suffixes such as `co.uk`. Without the public suffix list this is a guess,
-    /// good enough to say whose name it is, never used to allow anything.
+    /// The last two labels, or three under suffixes such as `co.uk`. Without the public suffix list this is a guess, only for display and
+    /// never used to allow anything.
     pub registrable: String,
 }
 
-/// Second labels under which registries of two-letter countries sell names.
+/// Second-level labels under which country registries sell names.
 const SHARED_SECOND: [&str; 10] = ["ac", "co", "com", "edu", "go", "gov", "ne", "net", "or", "org"];
 
-/// Reads a host name. `None` when it is not one (the caller then shows it as plain code).
+/// Parses a host name; `None` for any other text, which the caller shows as code.
 pub fn host_name(text: &str) -> Option<HostName> {
     let ascii = match url::Host::parse(text.trim_end_matches('.')) {
         Ok(url::Host::Domain(name)) => name,
@@ -38,7 +38,7 @@ pub fn host_name(text: &str) -> Option<HostName> {
 }
 
 impl HostName {
-    /// `` `cdn.example.com:443` (of `example.com`) ``; the part in brackets only where it says more.
+    /// `` `cdn.example.com:443` (of `example.com`) ``; the part in parentheses only where it adds information.
     pub fn shown(&self, port: Option<u16>) -> String {
         let name = match port {
             Some(port) => code(&format!("{}:{port}", self.ascii)),
@@ -48,7 +48,7 @@ impl HostName {
     }
 }
 
-/// A rule of the router (`host`, `host:port`, `*.suffix`) as a person should meet it: in punycode, and whose name it is.
+/// A rule of the router (`host`, `host:port`, `*.suffix`) for a person: in punycode, with the registered domain.
 pub fn rule_shown(rule: &str) -> String {
     let (name, port) = rule.rsplit_once(':').map_or((rule, None), |(name, port)| (name, Some(port)));
     let port = port.map(str::parse::<u16>).transpose().ok();

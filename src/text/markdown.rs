@@ -1,13 +1,13 @@
-//! Foreign text inside Markdown: code spans, fences, table cells, and prose whose every risky word is code.
+//! Untrusted text in Markdown: code spans, fences, table cells, and prose with every risky word as code.
 //!
-//! Backslash escapes are no protection on a forge: it looks for `@name` and `#1` in the *rendered* text. Only code is
-//! left alone, so whatever is not a plain word ends up as code.
+//! Backslash escapes do not protect on a forge, which searches for `@name` and `#1` in the *rendered* text. Only code is exempt, so
+//! everything but plain words becomes code.
 
 use super::escape::{cut, is_hidden, one_line, visible};
 
-/// Characters of foreign text in one code span; the rest is cut and counted.
+/// The most characters in one code span; the rest is cut and counted.
 pub const MAX_INLINE: usize = 160;
-/// Characters in one line of a fence; the rest is cut and counted.
+/// The most characters in one line of a fence; the rest is cut and counted.
 pub const MAX_LINE: usize = 400;
 
 fn longest_run(text: &str) -> usize {
@@ -26,7 +26,7 @@ fn span(shown: &str) -> String {
     }
     let ticks = "`".repeat(longest_run(shown) + 1);
     let edge = |c: Option<char>| c.is_some_and(|c| c == '`' || c == ' ');
-    // A span of spaces only is never trimmed by the reader, any other is, by one at each end.
+    // Parsers trim one space at each end of a span, unless it has only spaces.
     let blank = shown.chars().all(|c| c == ' ');
     let pad = if !blank && (edge(shown.chars().next()) || edge(shown.chars().last())) { " " } else { "" };
     format!("{ticks}{pad}{shown}{pad}{ticks}")
@@ -38,26 +38,26 @@ fn cut_span(text: &str, each: impl Fn(&str) -> String) -> String {
     if missing == 0 { span(&each(head)) } else { format!("{}… ({missing} more characters)", span(&each(head))) }
 }
 
-/// Foreign text as one code span on one line; cut after [`MAX_INLINE`] characters, and what is missing is counted.
+/// Untrusted text as one code span on one line; cut after [`MAX_INLINE`] characters, and what is missing is counted.
 pub fn code(text: &str) -> String {
     cut_span(text, str::to_owned)
 }
 
-/// As [`code`], for a cell of a table: a `|` would end the cell even inside code.
+/// As [`code`], for a table cell, which a `|` would end even inside of code.
 pub fn plain_cell(text: &str) -> String {
     cut_span(text, |head| {
         let mut out = String::with_capacity(head.len() + 8);
         let mut slash = false;
         for c in head.chars() {
             match c {
-                // Parsers disagree about `\\|`: after a backslash the bar is spelled out.
+                // Parsers disagree about `\\|`, so a bar after a backslash is written as an escape.
                 '|' if slash => out.push_str("u{7c}"),
                 '|' => out.push_str("\\|"),
                 _ => out.push(c),
             }
             slash = c == '\\';
         }
-        // A last backslash could swallow the bar that ends the cell.
+        // A final backslash could escape the bar that ends the cell.
         if slash {
             out.push(' ');
         }
@@ -65,12 +65,12 @@ pub fn plain_cell(text: &str) -> String {
     })
 }
 
-/// A fence's marks that this text cannot end.
+/// A fence that this text cannot close.
 pub fn ticks(text: &str) -> String {
     "`".repeat(longest_run(text).max(2) + 1)
 }
 
-/// Foreign text as a fenced block, its fence longer than its longest run of backticks. `lang` is ours.
+/// Untrusted text as a fenced block, its fence longer than its longest run of backticks. `lang` is ours.
 /// Ends with a line feed; lines beyond [`MAX_LINE`] characters are cut and counted.
 pub fn fence(text: &str, lang: &str) -> String {
     let shown = visible(text);
@@ -89,17 +89,16 @@ pub fn fence(text: &str, lang: &str) -> String {
     out
 }
 
-/// A part of a sentence, and whether white space stood before it.
+/// A part of a sentence, and whether white space precedes it.
 enum Piece {
     Word(String, bool),
     Code(String, bool),
 }
 
-/// Foreign sentences as they may stand in a paragraph: plain words stay words, everything else is code.
+/// Untrusted sentences for a paragraph: plain words stay, everything else becomes code.
 ///
-/// A word is plain when it is made of letters (or is a short number) with ordinary punctuation around it. What the
-/// writer put in backticks stays code. Line breaks become spaces. Must not stand at the beginning of a line.
-/// Cut after `max` characters.
+/// A word is plain if it consists of letters (or is a short number) with ordinary punctuation around it. Text in backticks stays code. Line
+/// breaks become spaces. Must not be at the beginning of a line. Cut after `max` characters.
 pub fn prose(text: &str, max: usize) -> String {
     sentences(text, max, code)
 }
@@ -114,7 +113,7 @@ fn sentences(text: &str, max: usize, as_code: fn(&str) -> String) -> String {
     let mut pieces: Vec<Piece> = Vec::new();
     let mut spaced = true;
     for (at, part) in head.split('`').enumerate() {
-        // Odd parts stood between backticks; an unclosed one is treated the same: it only becomes code.
+        // Odd parts were between backticks; an unclosed one is treated alike, which is safe.
         if at % 2 == 1 && !part.trim().is_empty() {
             pieces.push(Piece::Code(part.trim().to_owned(), spaced));
             spaced = false;
@@ -136,7 +135,7 @@ fn sentences(text: &str, max: usize, as_code: fn(&str) -> String) -> String {
     out
 }
 
-/// A word, or the code in it with the punctuation around it left outside.
+/// Adds a word, or the code in it with surrounding punctuation outside.
 fn push_word(pieces: &mut Vec<Piece>, word: &str, spaced: bool) {
     if is_plain_word(word) {
         return pieces.push(Piece::Word(word.to_owned(), spaced));
@@ -159,7 +158,7 @@ fn push_word(pieces: &mut Vec<Piece>, word: &str, spaced: bool) {
     }
 }
 
-/// Neighbouring pieces of code become one span.
+/// Joins adjacent pieces of code to one span.
 fn join(pieces: Vec<Piece>, as_code: fn(&str) -> String) -> String {
     let mut out = String::new();
     let mut open = String::new();
@@ -183,7 +182,7 @@ fn join(pieces: Vec<Piece>, as_code: fn(&str) -> String) -> String {
                     out.push_str(&as_code(&std::mem::take(&mut open)));
                     after_word = false;
                 }
-                // Two words that nothing parts, for the code between them was empty, would be one that nobody judged.
+                // Two adjacent words, because the code between was empty, must not join to one that was not checked.
                 gap(&mut out, spaced || after_word);
                 out.push_str(&word);
                 after_word = true;
@@ -197,8 +196,8 @@ fn join(pieces: Vec<Piece>, as_code: fn(&str) -> String) -> String {
     out
 }
 
-/// Letters and inner apostrophes or hyphens, or a number of up to six digits, in ordinary punctuation. Not a word that
-/// could be a commit's id (seven or more hexadecimal signs), which a forge turns into a link.
+/// Letters with inner apostrophes or hyphens, or a number of up to six digits, in ordinary punctuation; no possible commit id (seven or
+/// more hexadecimal digits), which a forge would link.
 fn is_plain_word(word: &str) -> bool {
     let core =
         word.trim_start_matches(['(', '"', '\'']).trim_end_matches(['.', ',', ';', ':', '!', '?', ')', '"', '\'']);

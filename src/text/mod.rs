@@ -1,8 +1,8 @@
-//! Text that is not ours: how it may be shown.
+//! Safe display of untrusted text.
 //!
-//! Owns the only ways by which foreign text (the agent's words, names, commands, output, diffs, host names) gets into
-//! Markdown, titles and terminals. It must not know tasks, forges or models: it stands at the bottom.
-//! A piece that went through here carries no link, image, HTML, mention or reference, and hides no character.
+//! Owns the only functions by which untrusted text (the agent's words, names, commands, output, diffs, host names) gets into Markdown,
+//! titles and terminals. Must not know tasks, forges or models. The results contain no link, image, HTML, mention or reference, and no
+//! hidden character.
 //! Tests: `src/text/tests.rs` (with a real Markdown parser, and property tests).
 
 mod credentials;
@@ -21,7 +21,7 @@ pub use host::{HostName, host_name, rule_shown};
 pub use markdown::{MAX_INLINE, MAX_LINE, code, fence, plain_cell, prose, prose_cell, ticks};
 pub use template::{is_templated, untemplated};
 
-/// A number with thin groups of three: `12400` becomes `12 400`.
+/// A number with groups of three digits: `12400` becomes `12 400`.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
@@ -34,7 +34,7 @@ pub fn grouped(number: u64) -> String {
     out
 }
 
-/// A span of milliseconds as a person says it: `0.4 s`, `52 s`, `1 m 52 s`, `2 h 5 m`.
+/// A duration in milliseconds for people: `0.4 s`, `52 s`, `1 m 52 s`, `2 h 5 m`.
 pub fn duration(ms: u64) -> String {
     let seconds = ms / 1000;
     match seconds {
@@ -51,7 +51,7 @@ pub fn count(number: u64, noun: &str) -> String {
     format!("{} {noun}{plural}", grouped(number))
 }
 
-/// A volume as a person says it: `812 B`, `3.2 MB`.
+/// A number of bytes for people: `812 B`, `3.2 MB`.
 pub fn bytes(number: u64) -> String {
     let tenths = |unit: u64| format!("{}.{}", number / unit, number % unit / (unit / 10));
     match number {
@@ -62,7 +62,7 @@ pub fn bytes(number: u64) -> String {
     }
 }
 
-/// Micro-dollars as dollars: whole cents with two digits, others below ten dollars with three; never rounded down to nothing.
+/// Micro-dollars as dollars: whole cents with two digits, others below ten dollars with three; never rounded to zero.
 pub fn dollars(micros: u64) -> String {
     if micros > 0 && micros < 1000 {
         return "$0.001".to_owned();

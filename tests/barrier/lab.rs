@@ -39,14 +39,14 @@ pub fn runner() -> Option<PathBuf> {
     None
 }
 
-/// An installation of the test's own; whatever happens, nothing of it stays.
+/// An installation for one test, removed when the test ends, also when it fails.
 pub struct Lab {
     pub broker: Arc<SocketBroker>,
     pub installation: String,
     pub dir: tempfile::TempDir,
 }
 
-/// All tests' sandboxes have the same two users, and the kernel counts all of these together.
+/// Every test's sandboxes have the same two user ids, and the kernel counts the processes of all of them together.
 static USERS: RwLock<()> = RwLock::const_new(());
 
 pub async fn run<F: Future<Output = ()> + Send + 'static>(runner: PathBuf, test: impl FnOnce(Arc<Lab>) -> F) {
@@ -54,7 +54,7 @@ pub async fn run<F: Future<Output = ()> + Send + 'static>(runner: PathBuf, test:
     in_a_lab(runner, test).await;
 }
 
-/// For what takes from the first sandbox's user all there is.
+/// Runs a test that exhausts the first sandbox's user while no other test runs.
 pub async fn run_alone<F: Future<Output = ()> + Send + 'static>(runner: PathBuf, test: impl FnOnce(Arc<Lab>) -> F) {
     let _alone = USERS.write().await;
     in_a_lab(runner, test).await;
@@ -103,7 +103,7 @@ impl Lab {
             limits: self.config("").sandbox.limits(),
             state_dir: self.dir.path().to_owned(),
             epoch: 1,
-            // Where the sandbox is weak, what is sent there would leave this machine.
+            // A weak sandbox would really send there, and out of this machine.
             strangers: Vec::new(),
         }
     }
@@ -113,7 +113,7 @@ impl Lab {
         let upstream = Upstream::start().await.expect("a name server").expect("an address");
         let mut config = self.config(more);
         config.router.upstream = upstream.at.to_string();
-        // The broker's first free one: other tests have networks too.
+        // An empty pool lets the broker take its first free range: other tests have networks too.
         config.router.pool = String::new();
         let (egress, _log) = way_out(&config, &broker).await.expect("a router");
         let subnets = barrier::subnets(broker.as_ref(), &router_spec(&config)).await.expect("two subnets");
@@ -122,7 +122,7 @@ impl Lab {
     }
 }
 
-/// As in a container: in a network namespace of its own, with nothing but loopback in it.
+/// Runs the work as in a container: in a network namespace that has only loopback.
 pub async fn elsewhere<T: Send + 'static, F: Future<Output = T>>(work: impl FnOnce() -> F + Send + 'static) -> T {
     let apart = move || {
         nix::sched::unshare(nix::sched::CloneFlags::CLONE_NEWNET).expect("a namespace, as root");
@@ -130,13 +130,13 @@ pub async fn elsewhere<T: Send + 'static, F: Future<Output = T>>(work: impl FnOn
         assert!(up.is_ok_and(|status| status.success()), "loopback");
         tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime").block_on(work())
     };
-    // A thread of its own: it stays in that namespace, and ends there.
+    // A separate thread, since it enters that namespace for good.
     let (send, done) = tokio::sync::oneshot::channel();
     std::thread::spawn(move || send.send(std::panic::catch_unwind(std::panic::AssertUnwindSafe(apart))));
     done.await.expect("it ends").unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// Whether a datagram from a subnet's own network reaches a program of this machine where no table holds it off.
+/// Whether a datagram from a subnet's network reaches a program of this machine where no packet filter rule drops it.
 pub async fn lenient(lab: &Lab) -> bool {
     let strict = lab.broker.host(ROUTER).await.expect("told").rp_filter.values().all(|value| *value == 1);
     if strict {
@@ -148,33 +148,33 @@ pub async fn lenient(lab: &Lab) -> bool {
     !strict
 }
 
-/// The whole test, and the numbers of the checks that don't hold.
+/// The whole self-test, and the numbers of the checks that fail.
 pub async fn mismatches(ground: &Ground) -> (Report, Vec<u8>) {
     let report = barrier::run(ground, &|text| eprintln!("  {text}")).await.expect("carried out");
     let wrong = report.rows.iter().filter(|row| row.verdict == Verdict::Mismatch).map(|row| row.number).collect();
     (report, wrong)
 }
 
-/// What is changed in the engine's configuration of the first sandbox.
+/// A change of the engine's configuration of the first sandbox.
 pub type Change = fn(&mut Value, &Lab);
 
-/// The real broker, but the container it made is made again with one thing changed.
+/// The real broker, but with one weakness: a container recreated with a changed configuration, or one of the flags below.
 pub struct Weak {
     pub lab: Arc<Lab>,
     pub change: Change,
-    /// Whose container it is.
+    /// The name of the container that is recreated.
     pub victim: &'static str,
-    /// A further network it is joined to: the second subnet's.
+    /// Joins it to a further network: the second subnet's.
     pub joined: bool,
-    /// The router goes on when it is to be stopped.
+    /// The router keeps running when it is told to stop.
     pub router_stays: bool,
-    /// The router's firewall lets it to this machine.
+    /// The router's firewall accepts its packets to this machine.
     pub hole: bool,
-    /// The router's firewall counts no questions.
+    /// The router's firewall does not limit its DNS queries.
     pub uncounted: bool,
-    /// The machine's side of the subnets is open again once a sandbox runs.
+    /// The host's packet filter table for the subnets is deleted once a sandbox runs.
     pub unfenced: bool,
-    /// No mirror is filled: the engine has no time for it.
+    /// No mirror is filled, as when the engine is too busy.
     pub busy: bool,
 }
 
@@ -186,7 +186,7 @@ impl Weak {
 }
 
 impl Weak {
-    /// One rule more in the router's firewall.
+    /// Adds a rule to the router's firewall.
     fn pierce(&self, rule: &[&str]) {
         let place = format!("container:caisson-{}-holder", self.lab.installation);
         let mut words = vec!["run", "--rm", "--network", &place, "--cap-add", "NET_ADMIN", "--user", "0"];
@@ -195,9 +195,9 @@ impl Weak {
         assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
     }
 
-    /// As somebody who flushes every table of the machine's packet filter.
+    /// Deletes the table, as somebody does who flushes the host's packet filter.
     fn unfence(&self) {
-        // Made first: it may be gone already.
+        // Created first, so that deleting does not fail when it is gone already.
         let table = format!("inet caisson-{}", self.lab.installation);
         let gone = format!("add table {table}; delete table {table}");
         let words =

@@ -1,4 +1,4 @@
-//! Where the bot's effects are broken off, from outside and while it runs.
+//! Lets a test break the bot's effects off at chosen boundaries while the bot runs.
 
 use caisson::store::EffectRow;
 use caisson::task::{Boundary, Cut};
@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 type Judge = Box<dyn FnMut(&EffectRow, Boundary) -> bool + Send>;
 
-/// Clones are the same one; what is set holds for every further life of the bot.
+/// Clones share one judge; what is set holds for every later start of the bot.
 #[derive(Clone, Default)]
 pub struct Cuts(Arc<Mutex<Option<Judge>>>);
 

@@ -29,17 +29,17 @@ const PATIENCE: Duration = Duration::from_secs(120);
 pub struct World {
     pub forge: Devforge,
     pub broker: Arc<LocalBroker>,
-    /// Where there is a network: what the router would have been told.
+    /// With a network: the egress control that records what the router would have been told.
     pub doors: Option<Arc<Doors>>,
     pub dir: tempfile::TempDir,
     pub config: Arc<Process>,
     /// Plain processes have no barrier: it counts as proven unless a story says otherwise.
     pub barrier: watch::Sender<Standing>,
-    /// What is found in each task's sandbox: nothing, unless a story says otherwise.
+    /// What the inspection of each task's sandbox finds: nothing, unless a story says otherwise.
     pub inspector: Arc<Inspected>,
     /// Where effects are broken off: nowhere, unless a story says otherwise.
     pub cuts: Cuts,
-    /// Whether the model is out of reach.
+    /// Whether the model is unreachable.
     pub model: Switch,
     bot: Option<(tokio::runtime::Runtime, Bot)>,
     looking: Option<Store>,
@@ -51,7 +51,7 @@ pub fn end(runtime: tokio::runtime::Runtime) {
     ended.join().expect("ended");
 }
 
-/// Waits until the clock shows another second: the forge tells whole ones, and an edit within the same one does not show.
+/// Waits until the clock's next second: the forge's times are whole seconds, and an edit within the same one does not show.
 pub async fn next_second() {
     let second = || std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("after 1970").as_secs();
     let now = second();
@@ -60,7 +60,7 @@ pub async fn next_second() {
     }
 }
 
-/// The image of the local broker. How full the disk of the machine is that runs the stories is none of theirs.
+/// The image of the local broker; no disk floor, since how full this machine's disk is must not decide a story.
 const LOCAL: &str = "image = \"local\"\ndisk_floor_mib = 0";
 /// One model, which follows the recording.
 pub fn single(style: &str) -> String {
@@ -84,7 +84,7 @@ impl World {
         World::build(script, more, LOCAL, None, 1, &single("tools")).await
     }
 
-    /// Whose bot reads by itself when it starts and not again: what wakes it is a delivery.
+    /// With a bot that polls once at its start and not again: only a webhook delivery wakes it.
     pub async fn only_hooked(script: &str) -> World {
         let world = World::build(script, "", LOCAL, None, 3600, &single("tools")).await;
         let end = Instant::now() + PATIENCE;
@@ -105,7 +105,7 @@ impl World {
         World::build(script, "", sandbox, None, 1, &single("tools")).await
     }
 
-    /// Whose model is shown files and gives them back.
+    /// With a model that is shown files and answers with whole files.
     pub async fn in_files(script: &str) -> World {
         World::build(script, "", LOCAL, None, 1, &single("files")).await
     }
@@ -214,7 +214,7 @@ impl World {
         format!("http://{}", self.bot.as_ref().expect("started").1.ops)
     }
 
-    /// As if so much time had passed for what the bot does once in a while.
+    /// Makes this much time pass for the bot's periodic work.
     pub fn clock_moves_on(&self, ms: i64) {
         self.bot.as_ref().expect("started").1.machine.clock().move_on(ms);
     }
@@ -269,7 +269,7 @@ impl World {
         self.looking.as_ref().expect("started")
     }
 
-    /// The database itself, for what no version of ours would write or ask.
+    /// A direct connection to the database, for statements that no version of the bot would make.
     pub async fn by_hand(&self) -> sqlx::AnyPool {
         sqlx::any::install_default_drivers();
         let file = || format!("sqlite://{}", self.config.state_dir.join("caisson.db").display());
@@ -352,8 +352,8 @@ impl World {
         }
     }
 
-    /// Asks for the status on this number and waits for the answer: the texts of a number are taken up in their order, so
-    /// whatever was said there before has had its turn by then.
+    /// Asks for the status on this number and waits for the answer: the comments of a number are handled in order, so
+    /// everything posted there earlier has been handled by then.
     pub async fn heard(&self, number: u64) {
         let is_answer =
             |text: &String| text.starts_with("Task 1 is ") || text.contains("no task belongs to this issue");
@@ -366,7 +366,7 @@ impl World {
         }
     }
 
-    /// Approves what stands, as the web page would: with the commit that is shown.
+    /// Approves the waiting checkpoint as the web page would: with the commit that is shown.
     pub async fn approve(&self) {
         let task = self.task().await;
         let commit = task.checkpoint().and_then(|c| c.commit.clone()).expect("a commit to approve");

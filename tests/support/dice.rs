@@ -1,10 +1,10 @@
-//! Numbers that only look random: a run can be repeated.
+//! Pseudorandom numbers from a seed, so that a run can be repeated.
 
 /// The same numbers for the same seed.
 pub struct Dice(u64);
 
 impl Dice {
-    /// Of `CAISSON_SEED`, or of the clock; printed, so that the run can be repeated. The seed comes with it.
+    /// Seeded by `CAISSON_SEED`, or by the clock; prints the seed, so that the run can be repeated, and returns it.
     pub fn cast() -> (Self, u64) {
         let by_clock = std::time::UNIX_EPOCH.elapsed().map_or(1, |at| at.as_nanos() as u64);
         let seed = number("CAISSON_SEED").unwrap_or(by_clock);
@@ -18,7 +18,7 @@ impl Dice {
     }
 }
 
-/// A number of the environment.
+/// A number from an environment variable.
 pub fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
 }

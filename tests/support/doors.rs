@@ -6,17 +6,17 @@ use protocol::router::Rule;
 use std::sync::Mutex;
 use tokio::sync::Notify;
 
-/// Writes down what it was told.
+/// Records the calls.
 #[derive(Default)]
 pub struct Doors {
     pub told: Mutex<Vec<String>>,
-    /// Up to where the log of the router behind it has come.
+    /// The router's boot and the position in its log up to which the bot has read.
     pub read: Mutex<Option<(String, u64)>>,
     router: Notify,
 }
 
 impl Doors {
-    /// As if the router behind it had died and another stood there now.
+    /// Behaves from now on as if the router had died and another had started.
     pub fn replace_router(&self) {
         self.router.notify_one();
     }

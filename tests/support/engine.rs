@@ -6,13 +6,13 @@ use std::process::{Command, Stdio};
 pub const SANDBOX: &str = "caisson-sandbox:local";
 pub const ROUTER: &str = "caisson-router:local";
 
-/// What `docker` prints; none when it fails.
+/// Standard output of `docker`; None when it fails.
 pub fn docker(words: &[&str]) -> Option<String> {
     let out = Command::new("docker").args(words).stderr(Stdio::null()).output().ok()?;
     out.status.success().then(|| String::from_utf8_lossy(&out.stdout).trim().to_owned())
 }
 
-/// Why nothing can be tried with these images; none where everything is there.
+/// What is missing to run a test with these images; None when all are there.
 pub fn missing(images: &[&str]) -> Option<String> {
     if std::env::var_os("CAISSON_RUNNER").is_none_or(|path| !Path::new(&path).is_file()) {
         return Some("CAISSON_RUNNER does not name the static runner (`make test` builds it)".to_owned());

@@ -44,7 +44,7 @@ pub async fn builtin(options: Options) -> Lab {
     furnish(Kept::Builtin(forge), &url, &token).await
 }
 
-/// `None` where there is no Gitea (said aloud).
+/// `None`, with a printed message, where there is no Gitea.
 pub async fn real() -> Option<Lab> {
     let forge = gitea::start()?;
     let (url, token) = (forge.url.clone(), forge.admin_token.clone());
@@ -79,7 +79,7 @@ impl Lab {
         Gitea::new(&self.url, self.token(login), AGENT).expect("a client")
     }
 
-    /// An account that nobody has used yet.
+    /// A new account.
     pub async fn newcomer(&self, login: &str) -> Account {
         let admin = Admin::new(&self.url, self.token("root"), AGENT).expect("a client");
         let password = Secret::random().expect("random bytes");
@@ -111,7 +111,7 @@ impl Lab {
         place.main = place.commit(&[("calc.txt", "one\ntwo\nthree\n")], "first");
         self.push(&place, "caisson-sync", "main").expect("the first push");
         let end = Instant::now() + Duration::from_secs(60);
-        // A forge notices its first push late; until then it calls the repository empty.
+        // A forge notices the first push with a delay; until then it calls the repository empty.
         while self.bot.repository(&place.repo).await.expect("the repository").empty {
             assert!(Instant::now() < end, "{} stays empty", place.repo);
             tokio::time::sleep(Duration::from_millis(50)).await;
@@ -174,7 +174,7 @@ impl Place {
 }
 
 fn try_git(dir: &Path, args: &[&str]) -> Result<String, String> {
-    // The built-in forge runs in this process: a blocked worker could hold the very task that is to answer git.
+    // The built-in forge runs in this process: a blocked worker could hold the very task that has to answer git.
     tokio::task::block_in_place(|| run_git(dir, args))
 }
 
@@ -228,7 +228,7 @@ impl Hand {
         made["number"].as_u64().expect("a number")
     }
 
-    /// Hangs a file on an issue, as a form does.
+    /// Attaches a file to an issue, as a form does.
     pub async fn attach(&self, repo: &RepoRef, number: u64, name: &str, bytes: &[u8]) {
         let url = self.base.join(&format!("api/v1/repos/{repo}/issues/{number}/assets")).expect("an address");
         let head = format!(

@@ -21,7 +21,7 @@ pub struct RealGitea {
 impl Drop for RealGitea {
     fn drop(&mut self) {
         let pid = self.child.id().to_string();
-        // TERM lets it end its git processes; whatever is left after that is killed.
+        // TERM lets it end its git processes; those that are left after that are killed.
         let _ = Command::new("kill").args(["-TERM", &pid]).status();
         let end = Instant::now() + Duration::from_secs(5);
         while Instant::now() < end {
@@ -43,7 +43,7 @@ pub fn binary() -> Option<PathBuf> {
     std::env::split_paths(&path).map(|dir| dir.join("gitea")).find(|file| file.is_file())
 }
 
-/// A running Gitea; `None` (said aloud) where there is no binary and none is required.
+/// A running Gitea; `None`, with a printed message, where there is no binary and none is required.
 pub fn start() -> Option<RealGitea> {
     let Some(binary) = binary() else {
         skipped("gitea", "no gitea on the PATH and no CAISSON_GITEA_BIN; the built-in forge alone was tested");
@@ -112,7 +112,7 @@ impl RealGitea {
     }
 }
 
-/// A bare GET: the tests' async clients are not there yet.
+/// A plain GET without a client library: there is no async runtime yet.
 fn answers(port: u16) -> bool {
     use std::io::{Read, Write};
     let Ok(mut stream) = std::net::TcpStream::connect(("127.0.0.1", port)) else { return false };
@@ -141,7 +141,7 @@ fn cli(binary: &Path, dir: &Path, args: &[&str]) -> String {
     text
 }
 
-/// The smallest configuration that skips the wizard and keeps to itself.
+/// The smallest configuration that skips the installation wizard and calls no other server.
 fn settings(dir: &Path, port: u16, url: &str) -> String {
     let dir = dir.display();
     format!(

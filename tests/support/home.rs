@@ -12,16 +12,16 @@ use std::time::{Duration, Instant};
 pub const PATIENCE: Duration = Duration::from_secs(90);
 pub const ROUTER: &str = "caisson-router:local";
 
-/// An installation of its own; whatever happens, nothing of it stays.
+/// An installation for one test, removed when the test ends, also when it fails.
 pub struct Home {
     pub dir: tempfile::TempDir,
     pub installation: String,
     pub ports: [u16; 2],
-    /// No two tests of this program have the same addresses.
+    /// Part of the address pool, different for each test of this program.
     pool: u8,
-    /// Settings beside those of every test here.
+    /// Settings added to those of every test here.
     more: Vec<(&'static str, String)>,
-    /// Its configuration; that of the first host where it is one beside another.
+    /// The path of its configuration; for a second host, the first one's.
     config: PathBuf,
     pub forge: Arc<devforge::Devforge>,
 }
@@ -39,7 +39,7 @@ pub fn until(what: &str, mut done: impl FnMut() -> bool) {
     }
 }
 
-/// `caisson serve`; it ends with the test, however that ends.
+/// A running `caisson serve`, which ends with the test, also when it fails.
 pub struct Serve(pub Child);
 
 impl Drop for Serve {
@@ -137,7 +137,7 @@ impl Home {
         command.env("CAISSON_MODEL_KIND", "scripted").env("CAISSON_MODEL_SCRIPT", script);
         command.env("CAISSON_ROUTER_IMAGE", ROUTER).env("CAISSON_ROUTER_BERTHS", "1");
         command.env("CAISSON_SANDBOX_IMAGE", "caisson-sandbox:local");
-        // Other installations on this engine have pools of their own.
+        // Other installations on this engine use other pools.
         command.env("CAISSON_ROUTER_POOL", format!("10.218.{}.0/24", self.pool));
         command.env("CAISSON_LISTEN_WEBHOOKS", format!("127.0.0.1:{}", self.ports[0]));
         command.env("CAISSON_LISTEN_OPS", format!("127.0.0.1:{}", self.ports[1]));
@@ -149,12 +149,12 @@ impl Home {
         self.more.push((name, value.into()));
     }
 
-    /// On a thread that may block: the forge lives in this process.
+    /// Runs on a thread that may block: the forge is in this process.
     pub fn run(&self, args: &[&str]) -> Output {
         tokio::task::block_in_place(|| self.command(args).output().expect("caisson starts"))
     }
 
-    /// `caisson serve`, until it listens.
+    /// Starts `caisson serve`, and waits until it listens.
     pub fn serving(&self) -> Serve {
         let child =
             self.command(&["serve"]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
@@ -168,7 +168,7 @@ impl Home {
         serve
     }
 
-    /// What the store holds of a repository: its entry, and its hook's secrets.
+    /// A repository's entry in the store, and its hook's secrets.
     pub async fn entry(&self, key: &str) -> (caisson::config::process::Repository, Vec<Secret>) {
         let mut config = caisson::config::Process::load(&self.config).unwrap();
         config.state_dir = self.dir.path().join("state");

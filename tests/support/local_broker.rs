@@ -29,7 +29,7 @@ mod old_runner;
 
 type Listeners = Arc<tokio::sync::Mutex<Vec<WriteHalf<DuplexStream>>>>;
 
-/// What goes wrong in the engine where a test says so.
+/// Faults that a test switches on.
 #[derive(Default)]
 pub struct Faults {
     pub no_pause: AtomicBool,
@@ -39,14 +39,14 @@ pub struct Faults {
     pub pauses: AtomicUsize,
 }
 
-/// See the module's words.
+/// See the module's documentation.
 pub struct LocalBroker {
     dir: tempfile::TempDir,
-    /// Containers live in the runtime the broker was made in: they outlive the bot's, as an engine's do.
+    /// The runtime that the broker was made in: containers outlive the bot's runtime, as an engine's do.
     home: tokio::runtime::Handle,
     containers: Mutex<HashMap<String, Local>>,
     away: AtomicBool,
-    /// Calls that failed for that.
+    /// Calls that failed because the engine was away.
     in_vain: AtomicUsize,
     pub faults: Faults,
     /// Every name that was ever created, in order: tests look at it for leftovers and repeats.
@@ -60,9 +60,9 @@ struct Local {
     boots: u32,
     run: Option<Run>,
     state: ContainerState,
-    /// Whoever attaches hears this first.
+    /// Bytes that every newly attached host receives first.
     noise: Vec<u8>,
-    /// Its runner speaks this version; `None` = ours.
+    /// The protocol version that its runner speaks; `None` is the current one.
     version: Option<u32>,
 }
 
@@ -86,17 +86,17 @@ impl LocalBroker {
         })
     }
 
-    /// Where a mirror lies; nothing keeps the containers that read it from writing here.
+    /// A mirror's directory; nothing keeps the containers that read it from writing here.
     pub fn mirror(&self, name: &str) -> PathBuf {
         self.dir.path().join("mirrors").join(name)
     }
 
-    /// Where a container's files lie.
+    /// A container's directory of files.
     pub fn workspace(&self, name: &str) -> PathBuf {
         self.dir.path().join(name).join("workspace")
     }
 
-    /// Ends a container as something outside of the bot would.
+    /// Ends a container without the bot.
     pub fn end(&self, name: &str, end: End) {
         self.containers.lock().unwrap().get_mut(name).expect("it is there").stop(end);
     }
@@ -109,7 +109,7 @@ impl LocalBroker {
         Ok(())
     }
 
-    /// Starts a container anew behind the bot's back.
+    /// Restarts a container without the bot.
     pub fn restart(&self, name: &str) {
         let mut containers = self.containers.lock().unwrap();
         let local = containers.get_mut(name).expect("it is there");
@@ -117,13 +117,13 @@ impl LocalBroker {
         local.start(&self.home).expect("started");
     }
 
-    /// From now on a container's runner is one of another release, which speaks this version.
+    /// Gives a container a runner of another release, which speaks this version.
     #[allow(dead_code, reason = "for tests/trees.rs alone")]
     pub fn speaks(&self, name: &str, version: u32) {
         self.containers.lock().unwrap().get_mut(name).expect("it is there").version = Some(version);
     }
 
-    /// Has a container say this, now and to whoever attaches later: as one would that is not our runner's any more.
+    /// Has a container send these bytes, now and to every host that attaches later, as one would whose runner was replaced.
     #[allow(dead_code, reason = "for tests/trees.rs alone")]
     pub async fn say(&self, name: &str, noise: &[u8]) {
         let listeners = {
@@ -138,19 +138,19 @@ impl LocalBroker {
         }
     }
 
-    /// From its next start on a container lies on a disk that is nearly full.
+    /// Puts a container, from its next start on, on a disk that is nearly full.
     #[allow(dead_code, reason = "for tests/trees.rs alone")]
     pub fn fill_disk(&self, name: &str) {
         let mut containers = self.containers.lock().unwrap();
         containers.get_mut(name).expect("it is there").spec.limits.disk_floor_bytes = u64::MAX >> 8;
     }
 
-    /// From now on every call fails as when the engine is away, or no more.
+    /// Makes every call fail as when the engine is away, or ends that.
     pub fn set_away(&self, away: bool) {
         self.away.store(away, Ordering::SeqCst);
     }
 
-    /// How many calls have failed since it was made because it was away.
+    /// Number of calls that have failed because the engine was away.
     #[allow(dead_code, reason = "for tests/stories alone")]
     pub fn in_vain(&self) -> usize {
         self.in_vain.load(Ordering::SeqCst)
@@ -187,7 +187,7 @@ impl Local {
             std::fs::create_dir_all(self.dir.join(part))?;
         }
         let mut command = Command::new(runner());
-        // A container's, then this machine's: what stands in the usual places is not hidden behind anybody's wrappers.
+        // The container's path, then this machine's: wrapper programs of this machine do not hide the usual ones.
         let usual = format!("/usr/bin:/bin:{}", std::env::var("PATH").unwrap_or_default());
         let path = if self.spec.image == "no-git" { local_host::poor_path(&self.dir)? } else { usual };
         let workspace = match (&self.mirror, self.spec.purpose) {
@@ -235,7 +235,7 @@ impl Local {
     }
 }
 
-/// What the runner says goes to everybody who is attached; to nobody, if nobody is.
+/// Sends the runner's output to every attached host; drops it when there is none.
 async fn spread(mut stdout: tokio::process::ChildStdout, listeners: Listeners) {
     let mut buffer = vec![0; 64 << 10];
     while let Ok(count) = stdout.read(&mut buffer).await {
@@ -249,7 +249,7 @@ async fn spread(mut stdout: tokio::process::ChildStdout, listeners: Listeners) {
             }
         }
     }
-    // Whoever listens hears that it ended, as an engine's stream does.
+    // Attached hosts see the end of the stream, as with an engine.
     for mut listener in listeners.lock().await.drain(..) {
         drop(listener.shutdown().await);
     }
@@ -391,7 +391,7 @@ impl Broker for LocalBroker {
     async fn remove(&self, name: &str) -> Result<()> {
         self.there()?;
         tokio::time::sleep(Duration::from_millis(self.faults.slow_removal.load(Ordering::SeqCst) as u64)).await;
-        // Held to the end: one that is made anew under this name gets files of its own.
+        // Held to the end, so that a container created meanwhile under this name gets its own files.
         let mut containers = self.containers.lock().unwrap();
         if let Some(mut local) = containers.remove(name) {
             local.stop(End::Stopped);
@@ -435,7 +435,7 @@ impl Broker for LocalBroker {
     }
 
     async fn image(&self, reference: &str) -> Result<Option<ImageInfo>> {
-        // What it says it has stands behind a `=` here.
+        // The part of the name after `=` is the image's version.
         let version = reference.split_once('=').map(|(_, version)| version.to_owned());
         Ok((!reference.starts_with("missing")).then(|| ImageInfo { id: "sha256:local".to_owned(), size: 0, version }))
     }

@@ -4,7 +4,7 @@ use protocol::broker::{Problem, ProblemKind};
 use std::path::Path;
 use std::process::Stdio;
 
-/// A layer of its own over a tree is a copy here.
+/// Copies a tree, in place of a layer over it.
 pub fn copy(from: &Path, to: &Path) -> Result<(), Problem> {
     let made = to.parent().map_or(Ok(()), std::fs::create_dir_all);
     let copied = made.and_then(|()| std::process::Command::new("cp").arg("-a").arg(from).arg(to).output());
@@ -15,7 +15,7 @@ pub fn copy(from: &Path, to: &Path) -> Result<(), Problem> {
     }
 }
 
-/// A search path that holds a shell and nothing else.
+/// A search path with only a shell.
 pub fn poor_path(dir: &Path) -> std::io::Result<String> {
     let bin = dir.join("bin");
     std::fs::create_dir_all(&bin)?;
@@ -25,7 +25,7 @@ pub fn poor_path(dir: &Path) -> std::io::Result<String> {
     Ok(bin.display().to_string())
 }
 
-/// Kills a process and everything below it: it first, as with a container's process 1, so that it tells nobody of the others' end.
+/// Kills a process and its descendants: it first, as with a container's process 1, so that it cannot report the others' end.
 pub fn kill_tree(root: u32) {
     let mut tree = vec![root];
     let mut at = 0;

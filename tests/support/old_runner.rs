@@ -1,4 +1,4 @@
-//! A line to a runner of another release, made of one to ours.
+//! A connection to a runner of another release, simulated over one to the current runner.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use protocol::frame::{Decoder, Message};
 use protocol::runner::{FromRunner, MAX_PAYLOAD, Order, ToRunner};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-/// A line on which the runner speaks another version, as one of another release would: it refuses a host that does not speak it.
+/// A connection on which the runner speaks another version: it refuses a host that does not speak it.
 pub fn as_version(version: u32, runner: tokio::io::DuplexStream) -> tokio::io::DuplexStream {
     let (ours, theirs) = tokio::io::duplex(1 << 20);
     let (mut from_host, to_host) = tokio::io::split(theirs);

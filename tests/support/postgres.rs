@@ -1,5 +1,5 @@
-//! A PostgreSQL server of the tests' own: Debian's package, a data directory made for it, reachable by a socket in that directory
-//! alone. It ends with the process that started it, however that ends.
+//! A PostgreSQL server for the tests: Debian's package, a data directory made for it, reachable only by a socket in that directory.
+//! It ends with the process that started it, even when that is killed.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
@@ -7,8 +7,8 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock};
 
-/// Makes the cluster, starts the server, says so once it answers, and removes all of it when its input ends. PostgreSQL refuses to
-/// run as root, so root steps down to the package's account.
+/// Creates the cluster, starts the server, reports when it answers, and removes everything when its input ends. PostgreSQL refuses to
+/// run as root, so root switches to the package's account.
 const SCRIPT: &str = r#"
 set -eu
 bin=$1
@@ -51,26 +51,26 @@ pub struct Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // The end of its input; what it leaves is removed by then.
+        // Closes its input; it has removed everything when it exits.
         self.pipes.lock().expect("no panic before").0 = None;
         let _ = self.shell.wait();
     }
 }
 
 impl Server {
-    /// The one of this process; none, said aloud, where PostgreSQL is not installed.
+    /// This process's server; None, with a printed message, where PostgreSQL is not installed.
     pub fn of_this_process() -> Option<&'static Server> {
         static SERVER: OnceLock<Option<Server>> = OnceLock::new();
         SERVER.get_or_init(|| Self::start("off")).as_ref()
     }
 
-    /// One that nobody else uses: for tests that restart it.
+    /// A server that is not shared, for tests that restart it.
     #[allow(dead_code, reason = "not every program that includes this file restarts one")]
     pub fn alone() -> Option<Server> {
         Self::start("off")
     }
 
-    /// One that brings what it commits to the disk.
+    /// A server with `fsync` on.
     #[allow(dead_code, reason = "the bench's")]
     pub fn durable() -> Option<Server> {
         Self::start("on")
@@ -83,7 +83,7 @@ impl Server {
         };
         let mut shell = Command::new("sh");
         shell.arg("-c").arg(SCRIPT).arg("postgres").arg(bin).arg(fsync).stdin(Stdio::piped()).stdout(Stdio::piped());
-        // Its own group: a Ctrl-C for the tests reaches it by the end of its input.
+        // A separate process group: a Ctrl-C for the tests reaches it only as the end of its input.
         std::os::unix::process::CommandExt::process_group(&mut shell, 0);
         let mut shell = shell.spawn().expect("a shell");
         let (stdin, stdout) = (shell.stdin.take().expect("piped"), shell.stdout.take().expect("piped"));
@@ -106,7 +106,7 @@ impl Server {
         format!("postgres:///{name}?host={socket}&user=caisson")
     }
 
-    /// Killed and started again: every connection is gone.
+    /// Kills the server and starts it again: every connection is lost.
     #[allow(dead_code, reason = "not every program that includes this file restarts one")]
     pub fn restart(&self) {
         let mut pipes = self.pipes.lock().expect("no panic before");

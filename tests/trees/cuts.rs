@@ -23,7 +23,7 @@ const TRIES: usize = 6;
 /// Which call is cut, counted over broker and router.
 struct Cut {
     at: usize,
-    /// It is carried out, and its answer is lost.
+    /// The call is carried out, and its answer is lost.
     after: bool,
     calls: AtomicUsize,
 }
@@ -128,11 +128,11 @@ impl EgressControl for CutDoors {
     }
 }
 
-/// A bot whose every life may end at a failure.
+/// A bot that may be restarted after each failure.
 struct Bot<'a> {
     world: &'a World,
     cut: Arc<Cut>,
-    /// Whether a failure ends its life.
+    /// Whether a failure restarts it.
     dies: bool,
     epoch: u64,
     sandboxes: Arc<Sandboxes>,
@@ -186,7 +186,7 @@ impl<'a> Bot<'a> {
         }
     }
 
-    /// From an empty sandbox to a verified commit: both checkpoints.
+    /// From an empty sandbox to both verified checkpoints.
     async fn goes_its_way(&mut self) -> [Commit; 2] {
         let (spec, base) = (self.world.spec(1), self.world.base.clone());
         self.until_done("prepare", async |it, _| it.of_tasks.prepare(&spec).await.map(drop)).await;
@@ -233,7 +233,7 @@ async fn cut_at(at: usize, after: bool, dies: bool) -> ([String; 2], usize) {
     let told = world.doors.told.lock().unwrap().last().cloned();
     assert_eq!(told.as_deref(), Some("close 0"));
     let left: Vec<String> = world.broker.list().await.expect("listed").into_iter().map(|it| it.name).collect();
-    // Removals that nobody waits for are cut like others; the next start reaps.
+    // Removals in the background are cut like other calls; the next start reaps what they leave.
     let left: Vec<&String> = left.iter().filter(|name| name.starts_with("task-")).collect();
     assert!(left.is_empty(), "{left:?}");
     (commits.map(|it| it.to_string()), cut.calls.load(Ordering::SeqCst))
@@ -245,7 +245,7 @@ async fn a_task_ends_with_the_same_commits_wherever_one_call_is_cut() {
     assert!(calls > 30, "{calls}");
     for at in 0..calls {
         for after in [false, true] {
-            // Each way at every other call.
+            // Alternates, so that each is tried at every other call.
             let dies = (at % 2 == 0) == after;
             println!("call {at}, carried out: {after}, a new life after it: {dies}");
             let (again, reached) = cut_at(at, after, dies).await;

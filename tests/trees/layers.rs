@@ -17,7 +17,7 @@ pub fn sandboxes_on(world: &World, broker: SocketBroker) -> Arc<Sandboxes> {
     Arc::new(Sandboxes::new(Arc::new(broker), None, world.repos.clone(), settings, 1).expect("sandboxes"))
 }
 
-/// A task's workspace on disk, in a container without a network, of what stands upstream.
+/// A task's workspace on disk, of the upstream's current commit, in a container without a network.
 pub async fn in_container(world: &World, task: i64) -> PrepareSpec {
     let spec = spec(world, task).await;
     PrepareSpec { image: IMAGE.to_owned(), network: false, egress: Vec::new(), ..spec }
@@ -29,7 +29,7 @@ async fn begun(world: &World, task: i64) -> Commit {
     spec.base
 }
 
-/// The commit whose files lie in the mirror, as it is remembered.
+/// The commit whose files are in the mirror, as recorded.
 fn tree(world: &World) -> Option<String> {
     let text = std::fs::read(world.dir.path().join("state/mirrors.json")).expect("remembered");
     let all: serde_json::Value = serde_json::from_slice(&text).expect("JSON");
@@ -62,7 +62,7 @@ async fn a_large_tree_is_checked_out_once_and_a_later_commit_brings_what_differs
     for task in [1, 2] {
         assert_eq!(world.bash(task, &see).await.outcome.text, "many files\nsame size\ndef add(a, b):\n");
     }
-    // What one does is in its own layer and its own checkpoint.
+    // Changes show only in the task's own layer and checkpoint.
     world.bash(1, &format!("printf 'SAME SIZE\\n' >{MANY}7/number-7.txt; rm README.md; echo new >new.txt")).await;
     assert_eq!(changed(&world, 1, &base).await, ["README.md", &format!("{MANY}7/number-7.txt"), "new.txt"]);
     assert_eq!(world.bash(2, &see).await.outcome.text, "many files\nsame size\ndef add(a, b):\n");
@@ -78,7 +78,7 @@ async fn a_large_tree_is_checked_out_once_and_a_later_commit_brings_what_differs
     );
     let text = world.bash(3, &format!("{see}; cat later.txt; ls README.md 2>&1 | tail -c 10")).await.outcome.text;
     assert_eq!(text, "a later one\nsame size\ndef plus(a, b):\nlater\ndirectory\n");
-    // Of a task that an earlier life forgot.
+    // The index file of a task that an earlier start of the bot left behind.
     let stray = world.dir.path().join("state/index/99");
     let living = stray.with_file_name("3");
     std::fs::create_dir_all(stray.parent().expect("a parent")).expect("made");
@@ -98,7 +98,7 @@ async fn a_small_repository_has_no_tree_nor_does_one_whose_workspaces_are_in_mem
     let world_of_many = of_many_files().await;
     world_of_many.sandboxes.of_tasks.prepare(&in_memory(&world_of_many, 1).await).await.expect("prepared");
     assert_eq!((tree(&world), tree(&world_of_many)), (None, None));
-    // Asked for on disk later, it is made then.
+    // When disk is asked for later, the tree is made then.
     let base = begun(&world_of_many, 2).await;
     assert_eq!(tree(&world_of_many), Some(base.to_string()));
 }
@@ -122,7 +122,7 @@ async fn a_tree_that_no_workspace_can_lie_over_fails_no_task_and_is_not_tried_ag
 async fn in_containers_a_checkpoint_of_a_layer_has_every_change() {
     in_containers("layers", |_| {}, |world, broker, _| async move {
         many_files(&world);
-        // Every file is spoken about; none has a carriage return yet.
+        // Every `.txt` file is `text`; none has a carriage return yet.
         commit(&world.upstream(), &[(".gitattributes", "*.txt text\n")], "attributes");
         let sandboxes = sandboxes_on(&world, broker);
         let spec = in_container(&world, 1).await;
@@ -142,14 +142,14 @@ async fn in_containers_a_checkpoint_of_a_layer_has_every_change() {
             let left_out = left_out.iter().map(|path| format!("left out {}", path.replace(MANY, "")));
             (commit, shown.chain(left_out).collect::<Vec<_>>())
         };
-        // Nothing new, so git looks for nothing new: of the same size with the old time of change; gone; executable; as it was.
+        // No new file, so git looks for no untracked ones: same size with the old modification time; deleted; executable; unchanged.
         let quiet = format!(
             "cd {MANY}1 && t=$(stat -c %y number-1.txt) && printf 'SAME SIZE\\n' >number-1.txt && touch -d \"$t\" number-1.txt && cd - >/dev/null
              rm {MANY}2/number-2.txt; rm -r {MANY}4; chmod +x {MANY}3/number-3.txt; cat sum.py >sum2 && cat sum2 >sum.py && rm sum2
              touch $CAISSON_LAYER/x 2>&1 | grep -o 'Read-only.*'; stat -f -c %T .; id -u"
         );
         assert_eq!(bash(1, 1, &quiet).await, "Read-only file system\noverlayfs\n10003\n");
-        // The layer tells it all: no file of the tree is looked at.
+        // The layer names every change: no file of the tree is read.
         let tell = "/opt/caisson/caisson-runner changed $CAISSON_LAYER $CAISSON_MIRROR/tree . 0 </dev/null | tail -1; echo ${PIPESTATUS[0]}";
         assert_eq!(bash(1, 2, tell).await, "done\n0\n");
         let (first, mut files) = taken(1, 1, &spec.base, &spec.base).await;
@@ -193,11 +193,11 @@ async fn in_containers_a_checkpoint_of_a_layer_has_every_change() {
         bash(2, 2, &format!("echo more >>later.txt; echo new >new.txt; rm {MANY}4/number-4.txt; echo x >>{MANY}5/number-5.txt")).await;
         let (second, files) = taken(2, 1, &spec.base, &spec.base).await;
         assert_eq!(files, ["modified later.txt", "deleted 4/number-4.txt", "modified 5/number-5.txt", "added new.txt"]);
-        // What the mirror's tree never had leaves no mark in the layer when it goes.
+        // Deleting a file that the mirror's tree never had leaves no whiteout in the layer.
         bash(2, 3, "rm later.txt new.txt").await;
         let (again, files) = taken(2, 2, &second, &spec.base).await;
         assert_eq!(files, ["deleted later.txt", "deleted new.txt"]);
-        // What git stores otherwise than it lies there is left to git, which then looks at every file.
+        // For files that git stores otherwise than they are on disk, git itself compares every file.
         bash(2, 4, &format!("printf 'a\\r\\n' >ends.txt; printf 'SAME SIZE\\r\\n' >{MANY}6/number-6.txt")).await;
         let told = bash(2, 5, &tell.replace("tail -1", "wc -l")).await;
         assert!(told.contains("ends of lines that git may turn") && told.ends_with("\n1\n"), "{told}");

@@ -1,4 +1,4 @@
-//! The mirror of a repository: made once, read by every sandbox, and never more in it than tasks may read.
+//! The mirror of a repository: made once, read by every sandbox, and holding only what tasks may read.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -15,14 +15,14 @@ async fn mirrored() -> World {
     World::with(FILES, |settings| settings.mirror_from_bytes = 0).await
 }
 
-/// A task that starts now, from where the default branch stands.
+/// A task that starts now, from the default branch's current commit.
 pub async fn spec(world: &World, task: i64) -> PrepareSpec {
     world.repos.fetch(KEY, &url(&world.upstream()), None).await.expect("fetched");
     let base = head(&world.upstream());
     PrepareSpec { base: base.clone(), trunk: Some(base), ..world.spec(task) }
 }
 
-/// With a workspace that is no layer, whatever the repository.
+/// With a workspace in memory, which is no layer, whatever the repository.
 pub async fn in_memory(world: &World, task: i64) -> PrepareSpec {
     let spec = spec(world, task).await;
     PrepareSpec { limits: ContainerLimits { workspace_bytes: 1 << 30, ..spec.limits }, ..spec }
@@ -41,13 +41,13 @@ fn mirrors(world: &World) -> Vec<PathBuf> {
     all
 }
 
-/// Every object that git finds from inside.
+/// Every object that git finds inside the sandbox.
 async fn objects(world: &World, task: i64) -> BTreeSet<String> {
     let done = world.bash(task, "git cat-file --batch-all-objects --batch-check='%(objectname)'").await;
     done.outcome.text.lines().map(str::to_owned).collect()
 }
 
-/// What these reach at the upstream.
+/// The objects that these revisions reach at the upstream.
 fn reached(world: &World, words: &[&str]) -> BTreeSet<String> {
     let words: Vec<&str> = ["rev-list", "--objects", "--no-object-names"].iter().chain(words).copied().collect();
     git(&world.upstream(), &words).lines().map(str::to_owned).collect()
@@ -96,7 +96,7 @@ async fn in_it_is_what_the_default_branch_reaches_and_nothing_else() {
     let tree = reached(&world, &["HEAD~1^{tree}", "HEAD^{tree}"]);
     let allowed: BTreeSet<String> = allowed.union(&tree).cloned().collect();
     assert_eq!(objects(&world, 1).await, allowed, "two commits and their trees");
-    // What a task commits is in no store that another one reads.
+    // A task's commits are in no object store that another task reads.
     world.bash(1, "echo mine > mine.txt").await;
     let capture = |n, parent: &Commit| {
         let mut spec = world.capture_spec(1, n, parent);
@@ -107,7 +107,7 @@ async fn in_it_is_what_the_default_branch_reaches_and_nothing_else() {
     let Captured::Commit { commit: mine, .. } = captured else { panic!("{captured:?}") };
     begun(&world, 2).await;
     assert_eq!(objects(&world, 2).await, allowed);
-    // Another sandbox of the task itself has it, on top.
+    // Another sandbox of the same task has the commit, on top of the mirror.
     let again = PrepareSpec { attempt: 2, base: mine.clone(), ..spec(&world, 1).await };
     world.sandboxes.of_tasks.prepare(&again).await.expect("prepared");
     let own = objects(&world, 1).await;
@@ -143,7 +143,7 @@ async fn a_checkpoint_from_it_is_the_same_commit_whatever_became_of_the_agents_g
     assert_eq!((verdict.kind, verdict.base_exit_code), (VerdictKind::Passed, Some(1)), "{verdict:?}");
 }
 
-/// Enough of them that the index of their check-out is kept: `<MANY><0 to 19>/number-<0 to 2999>.txt`.
+/// Enough files that the index of their checkout is kept: `<MANY><0 to 19>/number-<0 to 2999>.txt`.
 pub async fn of_many_files() -> World {
     let world = mirrored().await;
     many_files(&world);
@@ -194,12 +194,12 @@ async fn in_a_large_tree_a_checkpoint_has_every_change() {
     assert!(!index.exists());
 }
 
-/// git may know times by whole seconds: what the agent changes at once looks as it did, unless its time is not trusted.
+/// git may compare whole seconds: a file changed at once looks unchanged, unless its time is not trusted.
 #[tokio::test(flavor = "multi_thread")]
 async fn in_a_large_tree_a_change_within_the_second_of_the_check_out_is_seen() {
     let world = of_many_files().await;
     let at = format!("{MANY}1");
-    // Most often the first one falls into that second.
+    // Most often the first one is changed within that second.
     for task in 1..=4 {
         let base = begun(&world, task).await;
         assert!(world.dir.path().join(format!("state/index/{task}")).is_file(), "kept");
@@ -233,7 +233,7 @@ async fn what_the_branch_gains_is_sent_on_top_or_added() {
         "3\n"
     );
     assert_eq!(objects(&world, 3).await, reached(&world, &["HEAD"]));
-    // A task that began before is none the worse for it.
+    // A task that began before still works.
     assert_eq!(world.bash(1, "git fsck --no-dangling 2>&1; git log --oneline | wc -l").await.outcome.text, "1\n");
 }
 
@@ -255,7 +255,7 @@ async fn a_rewritten_branch_gets_another_one_without_what_was_taken_out() {
     world.sandboxes.of_tasks.remove(2).await.expect("removed");
     let left = mirrors(&world);
     assert!(left.len() == 1 && left != old, "{left:?}");
-    // Nobody needs it any more: the repository is not configured now.
+    // The mirror is unused: the repository is not configured now.
     world.sandboxes.mirrors.keep_mirrors_of(&["another".to_owned()]).expect("written");
     world.sandboxes.of_tasks.reap(&[]).await.expect("reaped");
     assert_eq!(mirrors(&world), Vec::<PathBuf>::new());
@@ -283,7 +283,7 @@ async fn one_that_is_gone_or_broken_fails_no_task_and_is_made_anew() {
     assert!(!world.bash(2, "test -f .git/objects/info/alternates && echo there").await.outcome.text.contains("there"));
     begun(&world, 3).await;
     assert_eq!(objects(&world, 3).await, reached(&world, &["HEAD"]), "made anew");
-    // The work of the one whose mirror broke is not lost.
+    // The work of a task whose mirror is damaged is not lost.
     world.bash(1, "echo work > work.txt").await;
     let captured = world.sandboxes.captures.capture(&world.capture_spec(1, 1, &base)).await.expect("captured");
     assert!(matches!(captured, Captured::Commit { .. }), "{captured:?}");
@@ -297,7 +297,7 @@ async fn one_that_is_gone_or_broken_fails_no_task_and_is_made_anew() {
     assert!(!names.contains(&"task-4-1".to_owned()), "{names:?}");
 }
 
-/// Takes one object out of every mirror, as a disk may lose it; what was packed is loose afterwards.
+/// Removes one object from every mirror, as a disk error may; packed objects are loose afterwards.
 fn lose(world: &World, object: &str) {
     for mirror in mirrors(world) {
         let packs: Vec<PathBuf> = std::fs::read_dir(mirror.join("objects/pack"))
@@ -347,12 +347,12 @@ async fn what_a_tree_is_refused_for_is_not_blamed_on_the_mirror() {
     let world = mirrored().await;
     let base = begun(&world, 1).await;
     let whole = mirrors(&world);
-    // A rule of ours: said once.
+    // A rule of Caisson: reported once.
     world.bash(1, "ln -s /etc/passwd out").await;
     let captured = world.sandboxes.captures.capture(&world.capture_spec(1, 1, &base)).await.expect("captured");
     assert!(matches!(captured, Captured::Refused { .. }), "{captured:?}");
     assert_eq!(quarantines(&world), 1);
-    // What git itself cannot read: refused with the mirror and without.
+    // What git itself cannot read is refused with the mirror and without.
     let mut pack = tokio::fs::File::from_std(tempfile::tempfile().expect("a file"));
     tokio::io::AsyncWriteExt::write_all(&mut pack, b"PACK and no more").await.expect("written");
     let (spec, tree) = (world.capture_spec(1, 2, &base), Tree::parse(&"a".repeat(40)).expect("an id"));
@@ -386,7 +386,7 @@ async fn one_that_is_gone_when_it_is_to_be_added_to_is_made_anew() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_index_that_is_too_large_to_keep_costs_time_and_no_task() {
     let world = World::new().await;
-    // Few files and long paths: an index has each path whole.
+    // Few files with long paths: an index holds each path in full.
     let deep = ["a-directory-of-a-rather-long-name".repeat(7).as_str(); 16].join("/");
     let mut stream = "blob\nmark :1\ndata 2\nx\n\ncommit refs/remotes/origin/deep\n\
                       committer Caisson <caisson@localhost> 1700000000 +0000\ndata 4\ndeep\n"

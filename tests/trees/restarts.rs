@@ -1,4 +1,4 @@
-//! An engine that is restarted under a task, told apart on a real one.
+//! Restarts of the engine under a running task, on a real engine.
 //!
 //! The one test that starts an engine: its own, in namespaces of its own (mounts, network, processes), so that nothing of it is
 //! left however it ends. Needs what `docker.rs` needs, and root with `dockerd` and `unshare`; skipped aloud without them.
@@ -40,7 +40,7 @@ fn there(program: &str) -> bool {
     Command::new(program).arg("--version").output().is_ok_and(|out| out.status.success())
 }
 
-/// An engine of the test's own, and everything it keeps.
+/// An engine for one test, with all of its files.
 struct Engine {
     dir: tempfile::TempDir,
     /// `unshare`, whose only child is the engine: the first process of its namespace, without which no other is left.
@@ -81,7 +81,7 @@ impl Engine {
     /// With a bridge, as engines have one: in a network of its own no rule and no route of this machine is touched.
     fn start(&mut self) {
         let log = File::options().create(true).append(true).open(self.at("log")).expect("a log");
-        // One that was killed left them, with numbers that are other processes' by now.
+        // A killed engine leaves these files, whose process ids may be other processes' by now.
         for file in ["pid", "exec/containerd/containerd.pid"] {
             drop(std::fs::remove_file(self.at(file)));
         }
@@ -103,7 +103,7 @@ impl Engine {
         self.child = Some(child);
     }
 
-    /// Ends it by a signal to its own process, and whatever it does not end itself.
+    /// Signals the engine's own process, then kills what it leaves running.
     fn end(&mut self, signal: Signal) {
         let Some(mut child) = self.child.take() else { return };
         let below = std::fs::read_to_string(format!("/proc/{0}/task/{0}/children", child.id())).unwrap_or_default();
@@ -118,7 +118,7 @@ impl Engine {
         let _ = child.wait();
     }
 
-    /// Of the machine's own image what this test runs: the whole of it takes longer than everything else here.
+    /// Loads the part of the machine's image that this test runs: the whole image takes longer than the rest of the test.
     fn load_image(&self) {
         let words = ["run", "--rm", "--network", "none", "--entrypoint", "sh", IMAGE, "-c", FEW];
         let mut few = Command::new("docker").args(words).stdout(Stdio::piped()).spawn().expect("docker runs");
@@ -134,7 +134,7 @@ impl Drop for Engine {
     }
 }
 
-/// What of it this machine still knows: mounts, and groups of processes.
+/// Mounts and process groups that the engine left on this machine.
 fn left(dir: &Path, containers: &[String]) -> Vec<String> {
     let mounts = std::fs::read_to_string("/proc/self/mounts").expect("readable");
     let dir = dir.display().to_string();
@@ -204,7 +204,7 @@ async fn road(
     let Captured::Commit { commit, .. } = captured else { panic!("{captured:?}") };
     sandboxes.of_tasks.open(1).await.expect("open");
     spec.base = commit;
-    // Told to end, and as when the power goes.
+    // A regular stop, and a sudden end as by a power failure.
     for (id, signal) in [(10, Signal::SIGTERM), (20, Signal::SIGKILL)] {
         let before = tokio::task::block_in_place(|| {
             engine.lock().expect("whole").says(&["inspect", "-f", "{{.Id}}", container])
@@ -217,7 +217,7 @@ async fn road(
             until("the action began", || engine.docker(&begun).output().is_ok_and(|out| out.status.success()));
             engine.end(signal);
         });
-        // An engine that is away is no loss: the same is asked again.
+        // An engine that is away loses nothing: the same action is asked again.
         let away = acting.await.expect("joined");
         assert!(matches!(&away, Err(SandboxError::Unavailable(_))), "{signal}: {away:?}");
         tokio::task::block_in_place(|| engine.lock().expect("whole").start());

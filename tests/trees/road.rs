@@ -1,5 +1,5 @@
-//! A way out for sandboxes on real parts: broker, engine and router; beyond the router an internet of the test's own, in a namespace
-//! that the router's is joined to, so that no packet leaves the machine.
+//! A way out for sandboxes on real parts: broker, engine and router; upstream of the router a simulated internet in a namespace
+//! joined to the router's, so that no packet leaves the machine.
 //!
 //! Needs what `docker.rs` needs, the router's image, and root (namespaces); skipped aloud without them, unless `CAISSON_REQUIRE`
 //! lists `docker`.
@@ -19,7 +19,7 @@ use crate::docker::{IMAGE, in_containers};
 use crate::skipped::skipped;
 use crate::world::World;
 
-/// Laid in this run.
+/// Number of ways out made in this run.
 static ROADS: AtomicUsize = AtomicUsize::new(0);
 
 const ROUTER: &str = "caisson-router:local";
@@ -61,7 +61,7 @@ pub fn run(program: &str, words: &[&str]) -> String {
     String::from_utf8_lossy(&out.stdout).trim().to_owned()
 }
 
-/// The namespace beyond, its server, and what it says. Goes away with it.
+/// The simulated internet: its namespace, its server and the server's output; all removed when dropped.
 pub struct Beyond {
     space: String,
     server: Child,
@@ -99,7 +99,7 @@ impl Beyond {
         assert_eq!(line.trim(), word);
     }
 
-    /// Ends it; how many connections it took since it last spoke.
+    /// Ends the server; returns how many connections it took since the last report.
     pub fn heard(mut self) -> usize {
         let _ = self.server.kill();
         let mut rest = String::new();
@@ -116,7 +116,7 @@ impl Drop for Beyond {
     }
 }
 
-/// Tried once: two tests that try at the same time would be in each other's way.
+/// Tried once: two tests that try at the same time would disturb each other.
 static CAN_BE_LAID: LazyLock<bool> = LazyLock::new(|| {
     let image = Command::new("docker").args(["image", "inspect", ROUTER]).output();
     let probe = format!("csnprobe{}", std::process::id());
@@ -159,7 +159,7 @@ pub async fn lay(
     installation: &str,
     on_denied: impl Fn() + Send + Sync + 'static,
 ) -> (Arc<Sandboxes>, Beyond) {
-    // Two runs do not meet, nor do two tests of one.
+    // Neither two runs nor two tests of one run use the same addresses.
     let third = (std::process::id() as usize + 97 * ROADS.fetch_add(1, Ordering::Relaxed)) % 256;
     let spec = RouterSpec {
         subnets: 1,
@@ -188,7 +188,7 @@ pub async fn lay(
     (Arc::new(sandboxes), beyond)
 }
 
-/// A task's sandbox on that road, with these rules.
+/// The specification of a task's sandbox with this way out and these rules.
 pub fn spec(world: &World, rules: &[&str]) -> PrepareSpec {
     let egress = rules.iter().map(|rule| Rule::parse(rule).expect("a rule")).collect();
     let limits = ContainerLimits { memory_bytes: 512 << 20, ..ContainerLimits::default() };

@@ -1,4 +1,4 @@
-//! Docker's engine over its own socket, and its errors in our words. Nothing else opens that socket. Tests: below, `tests/docker.rs`.
+//! Docker's engine over its socket, with its errors translated. No other code opens that socket. Tests: below, `tests/docker.rs`.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -24,10 +24,10 @@ use protocol::broker::{Problem, ProblemKind};
 
 use super::{Engine, Filters, Output, Streams};
 
-/// How long one call may take; attached streams are not bound by it.
+/// How long one call may take; attached streams have no limit.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Opens nothing yet: the engine may be down now and up later.
+/// Does not connect yet, because the engine may come up later.
 pub fn connect(socket: &Path) -> Result<Docker, Problem> {
     let path = socket.to_str().ok_or_else(|| Problem::refused("the path of the engine's socket is not UTF-8"))?;
     if !path.starts_with('/') {
@@ -36,7 +36,7 @@ pub fn connect(socket: &Path) -> Result<Docker, Problem> {
     Docker::connect_with_unix(path, PATIENCE.as_secs(), bollard::API_DEFAULT_VERSION).map_err(problem)
 }
 
-/// The engine's status, when it answered at all.
+/// The HTTP status of the engine's answer, if there was one.
 fn status(error: &Error) -> Option<u16> {
     match error {
         Error::DockerResponseServerError { status_code, .. } => Some(*status_code),
@@ -44,7 +44,7 @@ fn status(error: &Error) -> Option<u16> {
     }
 }
 
-/// Docker, opened when it is first asked.
+/// Docker, connected to with the first request.
 pub struct DockerEngine {
     socket: PathBuf,
     client: OnceLock<Docker>,
@@ -99,7 +99,7 @@ impl Engine for DockerEngine {
     async fn stop(&self, id: &str) -> Result<(), Problem> {
         let options = StopContainerOptionsBuilder::default().t(0).build();
         match self.docker()?.stop_container(id, Some(options)).await {
-            // It does not run.
+            // It is already stopped.
             Err(error) if status(&error) == Some(304) => Ok(()),
             done => done.map_err(problem),
         }
@@ -202,7 +202,7 @@ impl Engine for DockerEngine {
 
     async fn remove_network(&self, id: &str) -> Result<(), Problem> {
         self.docker()?.remove_network(id).await.map_err(|error| match status(&error) {
-            // So it says that a container is on it.
+            // Status of a volume or network that a container still uses.
             Some(403) => Problem::new(ProblemKind::Conflict, problem(error).text),
             _ => problem(error),
         })
@@ -213,17 +213,17 @@ impl Engine for DockerEngine {
     }
 }
 
-/// The engine said that there is no such thing.
+/// Whether the engine answered that there is no such thing.
 pub fn is_gone(error: &Error) -> bool {
     status(error) == Some(404)
 }
 
-/// The engine said that it is so already, or that it cannot be now.
+/// Whether the engine answered with a conflict.
 pub fn is_conflict(error: &Error) -> bool {
     status(error) == Some(409)
 }
 
-/// For a person.
+/// The error translated for a person.
 pub fn problem(error: Error) -> Problem {
     let text = chain(&error);
     if text.contains("no space left on device") {
@@ -251,7 +251,7 @@ pub fn problem(error: Error) -> Problem {
     }
 }
 
-/// With its causes: the outermost error alone only says "connect".
+/// The error with its causes, because the outermost one alone only says "connect".
 fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
@@ -266,7 +266,7 @@ fn chain(error: &dyn std::error::Error) -> String {
     text
 }
 
-/// No answer came: down, not permitted, cut, or too slow.
+/// Whether no answer came: down, not permitted, broken off, or too slow.
 fn is_silence(error: &Error) -> bool {
     !matches!(
         error,
@@ -277,7 +277,7 @@ fn is_silence(error: &Error) -> bool {
     )
 }
 
-/// Makes "gone" and the like a result of its own.
+/// Turns a missing object into a result of its own.
 pub trait Missing<T> {
     /// `None` instead of 404.
     fn or_gone(self) -> Result<Option<T>, Problem>;

@@ -1,5 +1,5 @@
-//! An engine in memory: what it was told to make, and nothing that runs. Any one of its calls can be made to fail, before or after it
-//! was carried out, so that every place where a request is cut can be tried.
+//! An engine in memory, which records what exists but runs nothing. Any of its calls can fail before or after it took effect, to test every
+//! place where a request may be interrupted.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -30,28 +30,28 @@ struct State {
     calls: usize,
     /// By id.
     containers: BTreeMap<String, Container>,
-    /// By name, with what lies in each as an archive.
+    /// By name, each with its content as an archive.
     volumes: BTreeMap<String, (Labels, Vec<u8>)>,
     /// By name.
     networks: BTreeMap<String, Network>,
 }
 
-/// When a call fails.
+/// Point of a call's failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cut {
     /// Nothing was done.
     Before,
-    /// It was done, and the answer was lost.
+    /// It took effect, and the answer was lost.
     After,
 }
 
 pub struct MemoryEngine {
     state: Mutex<State>,
-    /// The number of the call that fails, counted from 0, and how.
+    /// Number of the call that fails, counted from 0, and how.
     cut: Option<(usize, Cut)>,
-    /// Instead of `cut`: where the next cut comes from.
+    /// State of the random generator of failures, used instead of `cut`.
     chance: Option<Mutex<u64>>,
-    /// What a container with these words writes, by the last of its words.
+    /// Output of containers, by the last word of their command.
     says: HashMap<&'static str, String>,
 }
 
@@ -60,7 +60,7 @@ impl MemoryEngine {
         Self { state: Mutex::default(), cut, chance: None, says }
     }
 
-    /// One of which one call in 32 is cut, half of those after they were carried out; the same ones for the same seed.
+    /// One call in 32 fails, half of these after taking effect; the same calls for the same seed.
     pub fn unsteady(seed: u64, says: HashMap<&'static str, String>) -> Self {
         Self { chance: Some(Mutex::new(seed)), ..Self::new(None, says) }
     }
@@ -82,7 +82,7 @@ impl MemoryEngine {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// One call: counted, and cut where it was asked for.
+    /// Counts one call, and makes it fail if it is the chosen one.
     fn call<T>(&self, work: impl FnOnce(&mut State) -> Result<T, Problem>) -> Result<T, Problem> {
         let mut state = self.state();
         let number = state.calls;
@@ -95,12 +95,12 @@ impl MemoryEngine {
         }
     }
 
-    /// Whether the call that fails was reached.
+    /// Whether the failing call was reached.
     pub fn was_cut(&self) -> bool {
         self.cut.is_some_and(|(at, _)| self.state().calls > at)
     }
 
-    /// Names of all containers, volumes and networks, each with what it is.
+    /// Names and kinds of all containers, volumes and networks.
     pub fn all(&self) -> Vec<String> {
         let state = self.state();
         let containers = state.containers.values().map(|it| format!("container {} {}", it.name, it.status));
@@ -122,7 +122,7 @@ impl State {
         self.one(id).map(|it| it.status = status)
     }
 
-    /// The volume that a container has at this directory.
+    /// The volume mounted at this directory of a container.
     fn volume_at(&self, id: &str, directory: &str) -> Option<String> {
         let mounts = self.containers.get(id)?.body.host_config.as_ref()?.mounts.as_ref()?;
         mounts.iter().find(|it| it.target.as_deref() == Some(directory))?.source.clone()
@@ -321,7 +321,7 @@ impl Engine for MemoryEngine {
         self.call(|state| {
             let name = network.name;
             let made = Network {
-                // As long as an engine's.
+                // As long as a real engine's ids.
                 id: Some(format!("{:064x}", state.networks.len() + 1)),
                 name: Some(name.clone()),
                 labels: network.labels,

@@ -1,4 +1,4 @@
-//! Starts the firewall and waits for its word: until the rules stand and the gateways are claimed, no router is started.
+//! Starts the firewall's container and waits until it reports that rules and gateways are in place; only then may a router start.
 //! Tests: `tests/docker.rs`.
 
 use std::time::Duration;
@@ -8,14 +8,14 @@ use protocol::broker::{Problem, ProblemKind};
 
 use crate::engine::{Engine, Output};
 
-/// What it writes to stdout then.
+/// Line that it then writes to stdout.
 const READY: &str = "walls ready";
 /// Loading rules takes 0.1 s; the rest is for a machine under load.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Bytes of its output that are kept for an error.
 const KEPT: usize = 4096;
 
-/// Attached before the start, so that not a word is lost.
+/// Attaches before the start, so that no output is lost.
 pub async fn start(engine: &dyn Engine, id: &str) -> Result<(), Problem> {
     let mut attached = engine.attach(id, false).await?;
     engine.start(id).await?;
@@ -31,7 +31,7 @@ pub async fn start(engine: &dyn Engine, id: &str) -> Result<(), Problem> {
     }
 }
 
-/// Until the word is said; otherwise what was said instead.
+/// Waits for the ready line; an error has what was written instead.
 async fn listen(output: &mut (impl Stream<Item = Output> + Unpin)) -> Result<(), String> {
     let (mut words, mut complaints) = (String::new(), String::new());
     while let Some(piece) = output.next().await {

@@ -1,8 +1,8 @@
-//! This machine's own network: what the broker asks of it, and the table that closes it to the subnets.
+//! The network of this machine: reports on it, a listener in it, and the table that closes it to the subnets.
 //!
-//! The only containers in the machine's network namespace: of the router's image, for moments, read-only. Those that look and listen
-//! have no capability; the one that loads the table has NET_ADMIN, is told names of bridges and nothing else, and reads nothing
-//! that a sandbox wrote. `docs/decisions/` names this exception. Tests: below, and `tests/docker/host.rs`.
+//! The only containers in the machine's network namespace: short-lived, read-only, of the router's image. Those that report and listen have
+//! no capability; the one that loads the table has NET_ADMIN, gets only names of bridges, and reads nothing that a sandbox wrote.
+//! `docs/decisions/` explains this exception. Tests: below, and `tests/docker/host.rs`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,19 +21,19 @@ use crate::helper::Helpers;
 use crate::image::Images;
 use crate::name::{Names, ResourceKind};
 
-/// Who looks and listens there.
+/// User that reports and listens there.
 const HOST_UID: u32 = 10004;
 
-/// This machine, as the broker asks it.
+/// Requests about this machine's network.
 pub struct Host {
     core: Arc<Core>,
     images: Arc<Images>,
     helpers: Arc<Helpers>,
     attachments: Arc<Attachments>,
     networks: Networks,
-    /// When the last load of the table that succeeded began, in this life of the broker.
+    /// Start time of the last successful load of the table in this life of the broker.
     loaded: tokio::sync::Mutex<Option<Instant>>,
-    /// Containers made so far: two requests at once must not take each other's.
+    /// Number of containers made so far, so that simultaneous requests use different ones.
     made: AtomicU64,
 }
 
@@ -44,7 +44,7 @@ impl Host {
         Self { core, images, helpers, attachments, networks, loaded, made }
     }
 
-    /// How this machine's network looks now.
+    /// The present network of this machine.
     pub async fn network(&self, reference: &str) -> Result<Network, Problem> {
         let image = self.images.router_image(reference).await?;
         self.look(&image).await
@@ -59,7 +59,7 @@ impl Host {
         let name = self.core.names.helper(&self.numbered("listen"));
         self.helpers.discard(&name).await?;
         let id = self.core.engine.create(&name, body).await?;
-        // Attached before the start, so that not a word is lost.
+        // Attached before the start, so that no output is lost.
         let started = async {
             let attached = self.attachments.open(&id).await?;
             self.core.engine.start(&id).await?;
@@ -81,7 +81,7 @@ impl Host {
         let said = self.helpers.thrown_away(&self.numbered("report"), body).await?;
         let mut network: Network =
             serde_json::from_str(&said).map_err(|_| wrong("did not tell of its network", &said))?;
-        // Bridges are named anew with each network of the same name; what they are for is not.
+        // A bridge's name changes when its network is recreated, so results are keyed by the network's name.
         let own = std::mem::take(&mut network.rp_filter).into_iter();
         network.rp_filter = own.filter_map(|(bridge, value)| Some((bridges.get(&bridge)?.clone(), value))).collect();
         Ok(network)
@@ -105,7 +105,7 @@ impl Host {
         Ok(())
     }
 
-    /// Takes the table away; its name. Only when no subnet is left: until then it holds.
+    /// Removes the table and gives its name; only when no subnet is left.
     pub async fn unfence(&self, image: &str) -> Result<String, Problem> {
         let _alone = self.loaded.lock().await;
         let table = table(&self.core.names);
@@ -119,13 +119,13 @@ impl Host {
         Ok(format!("table {table}"))
     }
 
-    /// This installation's subnets: the interface of each one's bridge, and the network's name.
+    /// This installation's subnets: the interface of each bridge, and the network's name.
     async fn bridges(&self) -> Result<BTreeMap<String, String>, Problem> {
         let networks = self.networks.own().await?;
         let subnets =
             networks.into_iter().filter(|(_, it)| self.core.names.owns(it.labels.as_ref(), ResourceKind::Subnet));
         let named = |id: Option<String>| {
-            // So Docker names the bridge of a network that was given no name for it.
+            // Docker's default name of a network's bridge.
             let id = id.filter(|id| id.len() >= 12)?;
             Some(format!("br-{}", &id[..12]))
         };
@@ -152,17 +152,17 @@ fn wrong(what: &str, said: &str) -> Problem {
     Problem::new(ProblemKind::Engine, text)
 }
 
-/// Without any capability.
+/// A container without any capability.
 fn looking(names: &Names, image: &str, words: &[String]) -> Result<ContainerCreateBody, Problem> {
     on_host(names, image, &format!("{HOST_UID}:{HOST_UID}"), words)
 }
 
-/// With NET_ADMIN.
+/// A container with NET_ADMIN.
 fn loading(names: &Names, image: &str, words: &[String]) -> Result<ContainerCreateBody, Problem> {
     let mut body = on_host(names, image, "0:0", words)?;
     let host = body.host_config.get_or_insert_default();
     host.cap_add = Some(vec!["NET_ADMIN".into()]);
-    // The engine's own profile: rules are loaded over a kind of socket that ours closes.
+    // The engine's own profile, because ours blocks the socket family through which rules are loaded.
     host.security_opt = Some(vec!["no-new-privileges".into()]);
     Ok(body)
 }
@@ -172,7 +172,7 @@ fn on_host(names: &Names, image: &str, user: &str, words: &[String]) -> Result<C
     let mut body = part(names, image, ResourceKind::Helper, user, &words, 64 << 20, 16)?;
     let host = body.host_config.get_or_insert_default();
     host.network_mode = Some("host".into());
-    // A remapped engine refuses the one namespace without the other; without remapping it means nothing.
+    // An engine with userns-remap refuses the host's network without the host's user namespace; otherwise this has no effect.
     host.userns_mode = Some("host".into());
     Ok(body)
 }

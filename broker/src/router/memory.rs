@@ -1,4 +1,4 @@
-//! A way out in memory: as many subnets as it was told to make, nothing that routes, and a table that takes as long as it is told to.
+//! A router in memory: subnets without routing, and a firewall table that can be made to fail or wait.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -11,20 +11,20 @@ use crate::attach::Attached;
 use crate::name::Names;
 use crate::subnet::{Layout, Place};
 
-/// Where its subnets lie.
+/// Network of its subnets.
 const POOL: &str = "10.90.0.0/24";
 
 #[derive(Default)]
 struct State {
-    /// How many there are; none: it was not made, or is removed.
+    /// Number of subnets; none if it was not created or is removed.
     subnets: Option<u32>,
-    /// Why the table cannot be loaded.
+    /// Error with which loading the table fails.
     unfenced: Option<Problem>,
-    /// What was asked of it, in order.
+    /// Calls to it, in order.
     asked: Vec<&'static str>,
 }
 
-/// One for tests.
+/// A [`WayOut`] for tests.
 pub struct MemoryWayOut {
     names: Names,
     state: Mutex<State>,
@@ -36,12 +36,12 @@ impl MemoryWayOut {
         Ok(Self { names: Names::new(installation)?, state: Mutex::default(), lock: Arc::default() })
     }
 
-    /// From now on the table cannot be loaded for this reason, or can.
+    /// Makes loading the table fail with this error, or succeed.
     pub fn set_unfenced(&self, why: Option<Problem>) {
         self.state().unfenced = why;
     }
 
-    /// What was asked of it since the last look, in order.
+    /// The calls since the last look, in order.
     pub fn asked(&self) -> Vec<&'static str> {
         std::mem::take(&mut self.state().asked)
     }

@@ -1,4 +1,4 @@
-//! The networks of the way out: the subnets and the holder's outer one. Tests: `tests/docker.rs`.
+//! The router's networks: the subnets and the holder's outer one. Tests: `tests/docker.rs`.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ impl Networks {
         Ok(ours.filter_map(|network| Some((network.name.clone()?, network))).collect())
     }
 
-    /// Outer network and subnets; further subnets than asked for stay.
+    /// Creates the outer network and the subnets; further subnets than asked for stay.
     pub async fn ensure(&self, layout: &Layout, subnets: u32) -> Result<Vec<Place>, Problem> {
         let standing = self.own().await?;
         if !standing.contains_key(&self.core.names.outer()) {
@@ -49,7 +49,7 @@ impl Networks {
         Ok(places)
     }
 
-    /// Those that no container is on: names of those removed, and whether there were any and all of them went.
+    /// Removes those without containers; gives their names, and whether there were any and all were removed.
     pub async fn remove(&self) -> Result<(Vec<String>, bool), Problem> {
         let mut removed = Vec::new();
         let standing = self.own().await?;

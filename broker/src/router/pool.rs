@@ -1,4 +1,4 @@
-//! Which network the subnets are cut from: the one they stand on already, the operator's, or the first that is free.
+//! Chooses the network that subnets are cut from: the present one, the operator's, or the first free one.
 //! Tests: below and `tests/docker.rs`.
 
 use protocol::broker::{Problem, ProblemKind};
@@ -44,13 +44,13 @@ pub async fn layout(
     }
 }
 
-/// What this installation's networks say they were cut from.
+/// The pool in the labels of this installation's networks.
 async fn standing_pool(networks: &Networks) -> Result<Option<String>, Problem> {
     let networks = networks.own().await?;
     Ok(networks.values().find_map(|network| network.labels.as_ref()?.get(name::POOL).cloned()))
 }
 
-/// Networks in use, each with whose it is: the engine's, and those this machine has a route to.
+/// Networks in use, each with its owner: the engine's, and those that this machine has a route to.
 async fn taken(engine: &dyn Engine, routes: &[(Net, String)]) -> Result<Vec<(Net, String)>, Problem> {
     let mut taken = Vec::new();
     for network in engine.networks(&Filters::new()).await? {

@@ -1,8 +1,8 @@
-//! What the way out is made of, as the engine's configuration. Pure. Tests: below, and from inside in `tests/docker.rs`.
+//! The engine's configuration of the router's containers and networks. Pure. Tests: below, and from inside in `tests/docker.rs`.
 //!
-//! Three containers share one network namespace. The *holder* owns it and does nothing, so that the others can be
-//! replaced without touching a network. The *firewall* loads the rules and claims the subnets' gateways (NET_ADMIN, nothing
-//! else). The *router* resolves and connects, as a user of its own without any capability.
+//! Three containers share one network namespace. The *holder* owns it and does nothing, so that the others can be replaced without changing
+//! a network. The *firewall* loads the rules and takes the subnets' gateway addresses (only NET_ADMIN). The *router* resolves and connects,
+//! as a user of its own without any capability.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -20,13 +20,13 @@ use crate::name::{self, Names, ResourceKind};
 use crate::seccomp;
 use crate::subnet::{Layout, Place};
 
-/// Where the router's image has its program.
+/// Path of the program in the router's image.
 const PROGRAM: &str = "/usr/local/bin/caisson-router";
-/// The router's user: the firewall lets nobody else out.
+/// The router's user, the only one that the firewall lets out.
 pub const ROUTER_UID: u32 = 10002;
 const HOLDER_UID: u32 = 10003;
 
-/// What all three are made from.
+/// What all three containers are made from.
 pub struct Making<'a> {
     pub names: &'a Names,
     pub layout: &'a Layout,
@@ -40,7 +40,7 @@ pub struct Making<'a> {
 }
 
 impl Making<'_> {
-    /// Owns the namespace, on the outer network.
+    /// The container that owns the namespace, on the outer network.
     pub fn holder(&self) -> Result<ContainerCreateBody, Problem> {
         let user = format!("{HOLDER_UID}:{HOLDER_UID}");
         let mut body = part(self.names, self.image, ResourceKind::Holder, &user, &["hold".to_owned()], 64 << 20, 16)?;
@@ -51,19 +51,19 @@ impl Making<'_> {
         self.labelled(body, "")
     }
 
-    /// Rules and gateways. `boot` names the holder's life: in another one everything is made anew.
+    /// The container for rules and gateways. `boot` identifies the holder's life; for another one it is recreated.
     pub fn firewall(&self, holder: &str, boot: &str) -> Result<ContainerCreateBody, Problem> {
         let mut body =
             part(self.names, self.image, ResourceKind::Firewall, "0:0", &self.words("walls"), 128 << 20, 32)?;
         let host = body.host_config.get_or_insert_default();
         host.cap_add = Some(vec!["NET_ADMIN".into()]);
-        // The engine's own profile: rules are loaded over a kind of socket that ours closes.
+        // The engine's own profile, because ours blocks the socket family through which rules are loaded.
         host.security_opt = Some(vec!["no-new-privileges".into()]);
         host.network_mode = Some(format!("container:{holder}"));
         self.labelled(body, boot)
     }
 
-    /// Resolver and proxy, spoken to over stdin and stdout.
+    /// The container of resolver and proxy, controlled over stdin and stdout.
     pub fn router(&self, holder: &str, boot: &str) -> Result<ContainerCreateBody, Problem> {
         let user = format!("{ROUTER_UID}:{ROUTER_UID}");
         let mut body = part(self.names, self.image, ResourceKind::Router, &user, &self.words("serve"), 1 << 30, 256)?;
@@ -74,7 +74,7 @@ impl Making<'_> {
         self.labelled(body, boot)
     }
 
-    /// What firewall and router must agree on.
+    /// Arguments that firewall and router have in common.
     fn words(&self, command: &str) -> Vec<String> {
         let list = |nets: &[Net]| nets.iter().map(Net::to_string).collect::<Vec<_>>().join(",");
         let settings = [
@@ -89,7 +89,7 @@ impl Making<'_> {
         std::iter::once(command.to_owned()).chain(words).collect()
     }
 
-    /// Labels it with the hash of everything above, and of what it depends on.
+    /// Labels it with the hash of its configuration and of what it depends on.
     fn labelled(&self, mut body: ContainerCreateBody, boot: &str) -> Result<ContainerCreateBody, Problem> {
         let value = serde_json::to_value(&body).map_err(|error| Problem::refused(error.to_string()))?;
         let mut text = sorted(value).to_string();
@@ -100,7 +100,7 @@ impl Making<'_> {
     }
 }
 
-/// What every container of the router's image has: nothing to lose.
+/// The common hardening of every container of the router's image.
 pub fn part(
     names: &Names,
     image: &str,
@@ -136,7 +136,7 @@ pub fn part(
     })
 }
 
-/// Maps have no order of their own, but the same body must have the same text.
+/// Sorts the keys of maps, so that equal bodies have equal text.
 pub fn sorted(value: Value) -> Value {
     match value {
         Value::Object(fields) => {
@@ -150,16 +150,16 @@ pub fn sorted(value: Value) -> Value {
 
 fn sysctls(ipv6: bool) -> HashMap<String, String> {
     let fixed = [
-        // Nothing is ever forwarded, so a missing rule cannot leak.
+        // Without forwarding a missing rule cannot leak packets.
         ("net.ipv4.ip_forward", "0"),
         ("net.ipv4.conf.all.rp_filter", "1"),
         ("net.ipv4.conf.default.rp_filter", "1"),
         ("net.ipv4.conf.all.accept_redirects", "0"),
         ("net.ipv4.conf.all.send_redirects", "0"),
         ("net.ipv4.conf.all.accept_source_route", "0"),
-        // The default silences refusals after a few packets, and clients then wait for their own time-out.
+        // The default suppresses rejects after a few packets, and clients then wait for their own time-out.
         ("net.ipv4.icmp_ratelimit", "0"),
-        // Stalled transfers hold this memory, and no cgroup is charged for it.
+        // Stalled transfers hold this memory, which no cgroup accounts for.
         ("net.ipv4.tcp_rmem", "4096 131072 1048576"),
         ("net.ipv4.tcp_wmem", "4096 65536 524288"),
     ];
@@ -180,8 +180,8 @@ pub fn outer_network(names: &Names, layout: &Layout) -> NetworkCreateRequest {
     network(names.outer(), labels(names, ResourceKind::Outer, layout), layout.outer().to_string(), None, &options)
 }
 
-/// A container's network. Not internal, since the engine would then drop what the router must see; without an address of
-/// the host on it; masquerading left on, since without it the host redirects frames to published ports.
+/// A container's network. Not internal, because the engine would drop what the router must see; without an address of the host; with
+/// masquerading, because without it the host redirects frames to published ports.
 pub fn subnet_network(names: &Names, layout: &Layout, number: u32, place: &Place) -> NetworkCreateRequest {
     let mut labels = labels(names, ResourceKind::Subnet, layout);
     labels.insert(name::SUBNET.into(), number.to_string());

@@ -1,8 +1,8 @@
-//! The way out as it stands on an engine, made and kept: networks, holder, firewall, router. Everything may be repeated; what stands and is right is
-//! left alone. Tests: `tests/docker.rs`.
+//! The router on an engine: networks, holder, firewall and router container. Everything may be repeated; what exists in the right form is
+//! kept. Tests: `tests/docker.rs`.
 //!
-//! A restart of firewall or router touches no network. A holder that was started anew leaves the others in a namespace that
-//! is dead though the engine says "running": their labels name the holder's life, so they are made anew.
+//! A restart of firewall or router changes no network. A restarted holder leaves the others in a dead namespace although the engine reports
+//! "running"; their labels name the holder's life, so they are recreated.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -26,10 +26,10 @@ use crate::image::Images;
 use crate::name::{self, MAX_SUBNETS, ResourceKind};
 use crate::subnet::{Layout, Place};
 
-/// A longer plan for the probe is nobody's.
+/// Longest plan for the probe, in bytes.
 const LONGEST: usize = 64 << 10;
 
-/// The way out of real containers.
+/// The router made of real containers.
 pub struct Router {
     core: Arc<Core>,
     images: Arc<Images>,
@@ -37,7 +37,7 @@ pub struct Router {
     attachments: Arc<Attachments>,
     host: Arc<Host>,
     networks: Networks,
-    /// The way out is made by one request at a time.
+    /// Held by the one request that may change the router.
     lock: Arc<Mutex<()>>,
 }
 
@@ -121,7 +121,7 @@ impl WayOut for Router {
         let fit = self.core.fittings(&image, runner, None).await?;
         let mut body = hardening::throw_away(&self.core.names, &fit, &[RUNNER, "probe", "try", plan])?;
         body.user = Some(format!("{ROUTER_UID}:{ROUTER_UID}"));
-        // Name, resolver and settings of a namespace are its owner's.
+        // The namespace's owner sets host name, resolver and sysctls.
         body.hostname = None;
         let host = body.host_config.get_or_insert_default();
         host.network_mode = Some(format!("container:{holder}"));
@@ -223,13 +223,13 @@ impl Router {
         found.ok_or_else(|| Problem::new(ProblemKind::NotFound, "there is no router yet; set it up first"))
     }
 
-    /// Its id and which life of it this is. It runs, and stands in every subnet.
+    /// Creates or keeps the holder, running and attached to every subnet; gives its id and life.
     async fn holder(&self, making: &Making<'_>, places: &[Place]) -> Result<(String, String), Problem> {
         let name = self.core.names.router_part(ResourceKind::Holder);
         let body = making.holder()?;
         let wanted = hash(&body);
         let mut found = self.core.find(&name, ResourceKind::Holder).await?;
-        // Another image alone is no reason: the holder only holds.
+        // Another image alone is no reason to recreate it, because it does nothing.
         if let Some(old) = &found
             && !is_made_so(old, &wanted)
             && !is_running(old)
@@ -251,7 +251,7 @@ impl Router {
         Ok((id, boot))
     }
 
-    /// Connecting is cheaper before the start, so a new holder is connected first.
+    /// A new holder is attached before its start, which is cheaper.
     async fn join(&self, holder: &ContainerInspectResponse, id: &str, places: &[Place]) -> Result<(), Problem> {
         let joined: HashSet<&String> = holder
             .network_settings
@@ -265,8 +265,8 @@ impl Router {
         Ok(())
     }
 
-    /// Firewall or router: as wanted and running, or made anew. The new one is started beside the old one, which goes only then:
-    /// rules and gateways stand all the while, and a new router waits for the old one's ports.
+    /// Keeps firewall or router if it is right and runs, otherwise recreates it. The new one is started before the old one is removed, so
+    /// that rules and gateways stay in place; a new router waits for the old one's ports.
     async fn part(&self, kind: ResourceKind, body: ContainerCreateBody) -> Result<ContainerInspectResponse, Problem> {
         let name = self.core.names.router_part(kind);
         let old = self.core.find(&name, kind).await?;
@@ -311,8 +311,8 @@ impl Router {
     }
 }
 
-/// Addresses of this machine that look like anybody's: the firewall refuses them too, whatever the proxy does. (All others are
-/// private or special, and come and go with an engine's networks.)
+/// Public addresses of this machine, which the firewall refuses too. (All others are private or special, and change with an engine's
+/// networks.)
 fn public_of(host: &Network) -> impl Iterator<Item = Net> {
     let special = Bogons::new(&[], &[]);
     host.own().filter(move |net| !special.refuses(net.addr))
@@ -335,7 +335,7 @@ fn is_running(found: &ContainerInspectResponse) -> bool {
     found.state.as_ref().and_then(|state| state.running) == Some(true)
 }
 
-/// When, if it runs.
+/// Start time, if it runs.
 fn started(found: &ContainerInspectResponse) -> Option<String> {
     is_running(found).then(|| found.state.as_ref()?.started_at.clone()).flatten()
 }

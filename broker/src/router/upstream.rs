@@ -1,13 +1,13 @@
-//! Which name server the router asks for allowed names. Tests: below.
+//! Chooses the name server that the router asks for allowed names. Tests: below.
 
 use std::net::SocketAddrV4;
 
 use protocol::broker::Problem;
 
-/// Where a machine names its resolvers; the second one stands behind a stub on a loopback address.
+/// Files with this machine's resolvers; the second has those behind a local stub resolver.
 const FILES: [&str; 2] = ["/etc/resolv.conf", "/run/systemd/resolve/resolv.conf"];
 
-/// `address` or `address:port`, IPv4, not of this machine alone: a loopback address would be the router's own.
+/// Parses `address` or `address:port` of IPv4; no loopback address, which would be the router's own.
 pub fn parse(text: &str) -> Result<String, Problem> {
     let address = text.parse::<SocketAddrV4>().ok();
     let address = address.or_else(|| Some(SocketAddrV4::new(text.parse().ok()?, 53)));
@@ -19,7 +19,7 @@ pub fn parse(text: &str) -> Result<String, Problem> {
     })
 }
 
-/// The first usable one of this machine.
+/// The first usable name server of this machine.
 pub fn of_this_machine() -> Result<String, Problem> {
     let texts = FILES.iter().filter_map(|file| std::fs::read_to_string(file).ok());
     texts.into_iter().find_map(|text| first(&text)).ok_or_else(|| {

@@ -1,8 +1,8 @@
-//! Images of a toolchain that Debian does not have: from its official image, or from what this machine has. Tests: below and
+//! Images of toolchains that Debian does not package: made from an official image, or from this machine's files. Tests: below and
 //! `tests/docker/brought.rs`.
 //!
-//! Either gets what the profile `base` holds and the sandboxes' users. Every tool is run in it, as a sandbox's user and as sealed as
-//! that, before the image has its name. Pulling is the operator's own command; no task leads here.
+//! Both get the packages of the profile `base` and the sandboxes' users. Every tool is run as a sandbox's user, with a sandbox's
+//! restrictions, before the image gets its name. Only the operator's own command pulls images; no task can.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -28,10 +28,10 @@ use crate::supply::archive;
 
 /// How long the tools of one image may take to say their versions.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// An image that has not been tried.
+/// Temporary tag of an image that was not tested yet.
 const UNTRIED: &str = "untried";
 
-/// Where a toolchain comes from.
+/// Source of a toolchain.
 #[derive(Clone, Debug)]
 pub enum Origin {
     /// The official image of this version at this registry.
@@ -45,7 +45,7 @@ pub enum Origin {
     Host(Found),
 }
 
-/// The reference of a toolchain's image: `rust`, or `rust` and a version.
+/// The reference of a toolchain's image: its name, with a version if one is given.
 pub fn tag(name: &str, version: Option<&str>) -> String {
     match version {
         Some(version) => format!("{REPOSITORY}:{name}-{version}"),
@@ -54,10 +54,10 @@ pub fn tag(name: &str, version: Option<&str>) -> String {
 }
 
 impl Toolchains {
-    /// Makes the image `tag` of a toolchain. `base`: what the profile `base` is built on.
+    /// Makes the image `tag` of a toolchain; `base` is the image that the profile `base` is built on.
     ///
     /// # Errors
-    /// A registry that is away or has no such image, a step that failed, or a tool that does not run in it: then with what it wrote.
+    /// A registry that is unreachable or lacks the image, or a step or tool that failed, with its output.
     pub async fn bring(
         &self,
         kind: OfficialToolchain,
@@ -96,7 +96,7 @@ impl Toolchains {
             self.label(&untried, tag, &content, version.as_deref(), Some(from)).await
         }
         .await;
-        // Only the name: the image stands under its own by now, or nobody wants it.
+        // Removes only the temporary tag; a successful image has its own name by now.
         let options = RemoveImageOptionsBuilder::default().build();
         let removed = self.docker.remove_image(&untried, Some(options), None).await;
         labelled?;
@@ -105,7 +105,7 @@ impl Toolchains {
         built.ok_or_else(|| Problem::new(ProblemKind::Engine, format!("the builder ended without {tag}")))
     }
 
-    /// The id of an official image, pulled unless it is there.
+    /// The id of an official image, pulled unless the engine has it.
     async fn pulled(&self, reference: &str, fresh: bool) -> Result<String, Problem> {
         if !fresh && let Some(id) = self.found(reference).await?.and_then(|it| it.id) {
             return Ok(id);
@@ -127,7 +127,7 @@ impl Toolchains {
         found.ok_or_else(|| Problem::new(ProblemKind::NotFound, format!("{reference} was pulled and is not there")))
     }
 
-    /// An official image with what `base` holds.
+    /// An official image with the packages of `base`.
     async fn furnished(
         &self,
         plain: Profile,
@@ -154,7 +154,7 @@ impl Toolchains {
             return self.make(untried, &arguments, true, alone(recipe), say).await;
         };
         let mut context = archive("Dockerfile", recipe.as_bytes());
-        // One archive of two: the end of the first is left out.
+        // Two archives are joined, so the end marker of the first is cut off.
         context.truncate(context.len() - 1024);
         let refused = |why: std::io::Error| Problem::refused(format!("{} cannot be read: {why}", found.dir.display()));
         let mut tar = tokio::process::Command::from(found.archive().map_err(refused)?);
@@ -166,13 +166,13 @@ impl Toolchains {
         let ended = tar.wait().await.map_err(refused)?;
         made?;
         match ended.code() {
-            // 1: a file changed while it was read.
+            // Exit code 1: a file changed while it was read.
             Some(0 | 1) => Ok(()),
             _ => Err(Problem::refused(format!("{} could not be read whole (tar: {ended})", found.dir.display()))),
         }
     }
 
-    /// Names an image that was tried.
+    /// Gives a tested image its name.
     pub(super) async fn label(
         &self,
         image: &str,
@@ -188,7 +188,7 @@ impl Toolchains {
         self.make(tag, &HashMap::new(), true, alone(&text), &mut |_| {}).await
     }
 
-    /// Runs the tools of a toolchain in an image, as a sandbox would: what the first one said.
+    /// Runs the tools of a toolchain in an image as a sandbox would, and gives the first one's output.
     pub(super) async fn tried(&self, image: &str, kind: OfficialToolchain) -> Result<String, Problem> {
         let docker = &self.docker;
         let made = docker.create_container(None::<CreateContainerOptions>, hardened(image, &script(kind.tools))).await;
@@ -222,7 +222,7 @@ impl Toolchains {
 }
 
 fn recipe(kind: OfficialToolchain, copied: bool) -> String {
-    // Scripts name the interpreter where it lay.
+    // Scripts contain the absolute path of their interpreter.
     let bring = match (copied, kind.lies) {
         (true, _) => format!(
             "COPY toolchain {PLACE}\nRUN for it in {PLACE}/bin/*; do [ ! -f \"$it\" ] || [ -L \"$it\" ] || [ \"$(head -c 2 \"$it\")\" != '#!' ] || \
@@ -235,7 +235,7 @@ fn recipe(kind: OfficialToolchain, copied: bool) -> String {
     format!("ARG BASE\nFROM ${{BASE}}\n{bring}ENV PATH={PLACE}/bin:$PATH {}\n", kind.variables)
 }
 
-/// Ends at the first tool that fails, with what it said.
+/// Ends at the first tool that fails, with its output.
 fn script(tools: &[&str]) -> String {
     let run = "run() { said=$(sh -c \"$1\" 2>&1) || { printf '%s: %s\\n' \"$1\" \"$said\"; exit 9; }; printf '%s\\n' \"$said\"; }\n";
     let calls: String = tools.iter().map(|tool| format!("run \"{}\"\n", tool.replace('"', "\\\""))).collect();
@@ -288,7 +288,7 @@ mod tests {
         assert!(recipe(go, false).contains("ln -s \"$(go env GOROOT)\" /opt/toolchain"));
         assert!(recipe(go, false).contains("ENV PATH=/opt/toolchain/bin:$PATH GOPATH=/home/agent/go"));
         assert!(!recipe(kind("node").unwrap(), false).contains("RUN"));
-        // The line is a program: it does what it is for.
+        // The generated line is a program, so it is run.
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("pip"), "#!/elsewhere/versions/3.11/bin/python3.11\nprint()\n").unwrap();
         std::fs::write(dir.path().join("other"), "#!/bin/sh\n").unwrap();

@@ -1,4 +1,4 @@
-//! One profile's image: built, unless the one that is there was made of the same. Tests: below and `tests/docker/toolchains.rs`.
+//! Builds the image of one profile, unless it exists with the same content. Tests: below and `tests/docker/toolchains.rs`.
 
 use std::collections::HashMap;
 
@@ -16,10 +16,10 @@ use super::{CONTENT, Toolchains, label};
 use crate::engine::docker::problem;
 use crate::supply::archive;
 
-/// Lines of the builder's output that an error brings along.
+/// The most lines of the builder's output in an error.
 const TAIL: usize = 12;
 
-/// What the builder said.
+/// Progress of a build.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Progress {
     /// The builder begins a step of the Dockerfile.
@@ -31,30 +31,30 @@ pub enum Progress {
         /// Instruction of the step, on one line.
         what: String,
     },
-    /// A line of what a step wrote. Not ours: escape before showing.
+    /// A line of a step's output. Untrusted: escape before showing.
     Output(String),
 }
 
-/// An image that stands.
+/// The image of a profile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Built {
     /// Reference of the image, such as `caisson-sandbox:rust`.
     pub tag: String,
-    /// What its tools said.
+    /// The version that its first tool printed.
     pub version: Option<String>,
     /// The engine's id of the image, `sha256:…`.
     pub id: String,
-    /// Bytes.
+    /// Size in bytes.
     pub size: u64,
-    /// It was there, made of the same; nothing was done.
+    /// Whether it existed already with the same content, so that nothing was done.
     pub before: bool,
 }
 
 impl Toolchains {
-    /// Builds `profile` on the image `base`. With `fresh` also what is there already, so that newer packages come in.
+    /// Builds `profile` on the image `base`; with `fresh` even if it exists, to get newer packages.
     ///
     /// # Errors
-    /// No such base, an engine that is away, or a step that failed: then with the end of what it wrote.
+    /// A missing base, an unreachable engine, or a failed step, with the end of its output.
     pub async fn build(
         &self,
         profile: Profile,
@@ -68,7 +68,7 @@ impl Toolchains {
         if !fresh && let Some(built) = self.standing(&tag, &content).await? {
             return Ok(built);
         }
-        // The base goes in by its id: a tag that is moved meanwhile changes nothing.
+        // The base is given by its id, so that a tag moved meanwhile has no effect.
         let arguments = HashMap::from([
             ("BASE", base_id),
             ("PACKAGES", profile.packages()),
@@ -76,7 +76,7 @@ impl Toolchains {
             ("IMAGE", tag.clone()),
         ]);
         self.make(&tag, &arguments, fresh, alone(DOCKERFILE), say).await?;
-        // A version that is known lets a project's files choose.
+        // With a known version, files of a project can choose this image.
         if let Some(kind) = kind(profile.name)
             && let Ok(said) = self.tried(&tag, kind).await
             && let Some(version) = version_in(&said)
@@ -91,7 +91,7 @@ impl Toolchains {
         })
     }
 
-    /// Builds `tag` from an archive that holds a Dockerfile.
+    /// Builds `tag` from an archive with a Dockerfile.
     pub(super) async fn make(
         &self,
         tag: &str,
@@ -126,7 +126,7 @@ impl Toolchains {
         }))
     }
 
-    /// compose.yaml and the tests know the base profile as `local` too.
+    /// Tags the base profile as `local` too, as compose.yaml and the tests expect.
     async fn also(&self, profile: Profile) -> Result<(), Problem> {
         if profile.name != BASE {
             return Ok(());
@@ -136,16 +136,16 @@ impl Toolchains {
     }
 }
 
-/// An archive that holds a Dockerfile and nothing else.
+/// An archive with only a Dockerfile.
 pub(super) fn alone(text: &str) -> impl Stream<Item = std::io::Result<Bytes>> + Send + 'static {
     let bytes = Bytes::from(archive("Dockerfile", text.as_bytes()));
     stream::once(async move { Ok(bytes) })
 }
 
-/// What came of a build so far.
+/// Output of a build so far.
 #[derive(Default)]
 struct Heard {
-    /// A line that has not ended.
+    /// Beginning of an incomplete line.
     rest: String,
     tail: Vec<String>,
     failed: Option<String>,
@@ -182,7 +182,7 @@ impl Heard {
     }
 }
 
-/// `Step 3/7 : RUN …`, as Docker says it; Podman says `STEP 3/7: RUN …`.
+/// Parses `Step 3/7 : RUN …` of Docker, or `STEP 3/7: RUN …` of Podman.
 fn step(line: &str) -> Option<Progress> {
     let rest = line.strip_prefix("Step ").or_else(|| line.strip_prefix("STEP "))?;
     let (count, what) = rest.split_once(':')?;

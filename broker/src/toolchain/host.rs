@@ -1,7 +1,7 @@
-//! The toolchains of the machine that `caisson image build --from-host` runs on: where one lies, and what of it goes into an image.
+//! Finds the toolchains of the machine that `caisson image build --from-host` runs on, and the parts that go into an image.
 //!
-//! Asks the programs that whoever runs the command would get. Must not take a part of the system that Debian's packages own
-//! piecemeal (`/usr`): it would not run elsewhere. Tests: below and `tests/docker/brought.rs`.
+//! Runs the programs found by the caller's `PATH`. Must not take parts of `/usr` that Debian's packages own, which would not run elsewhere.
+//! Tests: below and `tests/docker/brought.rs`.
 
 use std::io::{Seek, Write};
 use std::path::{Path, PathBuf};
@@ -17,13 +17,13 @@ pub struct Found {
     pub dir: PathBuf,
     /// Version that its compiler or interpreter reports, such as `1.95.0`.
     pub version: String,
-    /// What of the directory is copied, relative to it.
+    /// Parts of the directory that are copied, relative to it.
     parts: Vec<&'static str>,
-    /// Links are replaced by what they lead to: it lies in several places.
+    /// Whether links are replaced by their targets, because the toolchain is spread over several places.
     follow: bool,
 }
 
-/// The toolchain of that version, otherwise the one that is used here; `Err` says what was looked at.
+/// The toolchain of that version, otherwise the default one here; `Err` lists what was tried.
 pub fn find(kind: OfficialToolchain, wanted: Option<&str>) -> Result<Found, String> {
     let mut seen = Vec::new();
     for dir in places(kind.name) {
@@ -43,7 +43,7 @@ pub fn find(kind: OfficialToolchain, wanted: Option<&str>) -> Result<Found, Stri
     Err(format!("this machine has no {}{wanted} that can be copied: {there}", kind.name))
 }
 
-/// Where one may lie, that which is used here first.
+/// Possible directories of a toolchain, the default one first.
 fn places(name: &str) -> Vec<PathBuf> {
     let home = std::env::home_dir().unwrap_or_default();
     let of = |variable: &str, usual: &str| std::env::var_os(variable).map_or_else(|| home.join(usual), PathBuf::from);
@@ -92,19 +92,19 @@ fn look(name: &str, dir: &Path) -> Option<Found> {
             ("bin/node", "--version", parts, false)
         }
         "python" => ("bin/python3", "--version", &["."], false),
-        // A runtime alone compiles nothing.
+        // A runtime without a compiler is not enough.
         "java" => ("bin/javac", "-version", &["."], true),
         _ => return None,
     };
     let version = version_in(&says(dir.join(program).to_str()?, &[word])?)
-        // `javac 17`, of a first release.
+        // Java prints `javac 17` for a first release.
         .filter(|it| !it.is_empty())?;
     let parts = parts.iter().copied().filter(|part| dir.join(part).symlink_metadata().is_ok()).collect();
     Some(Found { dir: dir.to_owned(), version, parts, follow })
 }
 
 impl Found {
-    /// The command that writes what is kept of it as an archive in which it is called `toolchain` and belongs to root.
+    /// The command that writes its files as an archive, under the name `toolchain` and owned by root.
     pub fn archive(&self) -> std::io::Result<Command> {
         let mut names = tempfile::tempfile()?;
         names.write_all(&kept::list(&self.dir, &self.parts, self.follow))?;
@@ -129,7 +129,7 @@ impl Found {
     }
 }
 
-/// Directories in it, the newest name first.
+/// Subdirectories, sorted by name in descending order.
 fn below(dir: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
     let mut all: Vec<_> = entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
@@ -138,7 +138,7 @@ fn below(dir: &Path) -> Vec<PathBuf> {
     all
 }
 
-/// What a program writes when it succeeds. In `/`, where no file of a project chooses another version.
+/// Output of a program that succeeds; run in `/`, where no project's file chooses another version.
 fn says(program: &str, words: &[&str]) -> Option<String> {
     let out = Command::new(program)
         .args(words)

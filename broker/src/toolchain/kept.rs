@@ -1,7 +1,7 @@
-//! Which files of a toolchain on this machine go into an image: what everybody may read there and what is no configuration.
+//! Selects the files of a toolchain on this machine that go into an image: world-readable ones that are no configuration.
 //!
-//! Must not open a file. An image is readable to every sandbox, and a prefix holds what its owner put beside the toolchain:
-//! registries' credentials, environments, private packages. Tests: below.
+//! Must not open a file. An image is readable to every sandbox, while a toolchain's prefix may also hold registries' credentials,
+//! environments and private packages. Tests: below.
 
 use std::ffi::OsStr;
 use std::fs::Metadata;
@@ -9,17 +9,17 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// Where credentials are written, wherever it lies.
+/// Names of files with credentials, wherever they are.
 const SECRET: [&str; 7] = ["pip.conf", ".condarc", "condarc", ".npmrc", "npmrc", ".netrc", ".git"];
 
-/// At the top of a toolchain: configuration, and what other projects keep there.
+/// Entries at the top of a toolchain with configuration, or with data of other projects.
 const NOT_ITS_OWN: [&str; 5] = ["etc", "envs", "pkgs", "conda-meta", "condarc.d"];
 
-/// The packages of a Python that belong to it.
+/// Packages that belong to a Python installation.
 const PACKAGES: [&str; 3] = ["pip", "setuptools", "wheel"];
 
-/// The paths, relative to `dir`, of what is kept of those parts of it, each ended by a zero byte; parents stand before
-/// children. `follow`: links are taken for what they lead to.
+/// Paths of the selected files, relative to `dir`, below these parts of it, each terminated by a zero byte and after its parents. `follow`:
+/// links are replaced by their targets.
 pub fn list(dir: &Path, parts: &[&str], follow: bool) -> Vec<u8> {
     let mut walk = Walk { dir, follow, above: Vec::new(), list: Vec::new() };
     for part in parts {
@@ -32,7 +32,7 @@ pub fn list(dir: &Path, parts: &[&str], follow: bool) -> Vec<u8> {
 struct Walk<'a> {
     dir: &'a Path,
     follow: bool,
-    /// The directories that are being walked, without links: a link to one of them is not followed.
+    /// The directories above, resolved, so that a link to one of them is not followed.
     above: Vec<PathBuf>,
     list: Vec<u8>,
 }
@@ -72,7 +72,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Whether everybody could come to a place, from the top of the toolchain or, outside of it, from the root.
+    /// Whether everybody may traverse to a path, from the top of the toolchain or, outside of it, from the root.
     fn is_reachable(&self, real: &Path) -> bool {
         let mut above = real.ancestors().skip(1).take_while(|it| *it != self.dir);
         real == self.dir || above.all(|it| it.metadata().is_ok_and(|met| met.permissions().mode() & 0o1 != 0))
@@ -86,7 +86,7 @@ impl Walk<'_> {
     }
 }
 
-/// By everybody, a directory with what lies in it.
+/// Whether everybody may read it, and for a directory also enter it.
 fn is_readable(met: &Metadata) -> bool {
     let needed = if met.is_dir() { 0o5 } else { 0o4 };
     met.permissions().mode() & needed == needed
@@ -104,7 +104,7 @@ fn left_out(path: &Path) -> bool {
     }
     match &*above {
         "site-packages" | "dist-packages" => !is_pythons_own(&name),
-        // What runs nothing and only takes room.
+        // Files that no program needs.
         "share" => ["doc", "man"].contains(&&*name),
         "lib" => name == "src.zip",
         python if python.starts_with("python") && parent.parent().is_some_and(|it| it.ends_with("lib")) => {

@@ -1,23 +1,22 @@
-//! Toolchains that can come from elsewhere than Debian's packages: the official image of each, its variables, its tools, and how a
-//! version is told. Tests: below.
+//! Toolchains that need not come from Debian's packages: each one's official image, variables, tools and version syntax. Tests: below.
 
-/// Where a toolchain that is copied lies in its image, or what leads there.
+/// Path of a copied toolchain in its image, or of a link to it.
 pub const PLACE: &str = "/opt/toolchain";
 
-/// One of them; its name is a profile's.
+/// One such toolchain, named like its profile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OfficialToolchain {
     /// Name of the toolchain and of its profile, such as `rust`.
     pub name: &'static str,
     /// The official image without its registry; `{}` is the version.
     official: &'static str,
-    /// A command that prints where the toolchain lies in that image; "" = its programs are found there anyhow.
+    /// Command that prints the toolchain's directory in that image; empty = its programs are found by `PATH`.
     pub lies: &'static str,
-    /// A command that is run once where it was copied; "" = none.
+    /// Command that is run once after copying; empty = none.
     pub settled: &'static str,
-    /// What has to be set, besides the path: a sandbox writes only to its workspace, its home and /tmp.
+    /// Variables to set besides `PATH`, because a sandbox can write only to its workspace, its home and /tmp.
     pub variables: &'static str,
-    /// Commands that must succeed before an image is taken; the first prints the version.
+    /// Commands that must succeed before an image is accepted; the first prints the version.
     pub tools: &'static [&'static str],
 }
 
@@ -68,12 +67,12 @@ const KINDS: [OfficialToolchain; 5] = [
     },
 ];
 
-/// Those there are.
+/// All of them.
 pub fn kinds() -> impl Iterator<Item = OfficialToolchain> {
     KINDS.into_iter()
 }
 
-/// The one of that name.
+/// The toolchain of that name.
 pub fn kind(name: &str) -> Option<OfficialToolchain> {
     kinds().find(|it| it.name == name)
 }
@@ -85,7 +84,7 @@ impl OfficialToolchain {
     }
 }
 
-/// The version in what a tool says of itself, such as `1.95.0`; of a compiler's nightly only that it is one.
+/// Version in a tool's output, such as `1.95.0`; for a nightly compiler only `nightly`.
 pub fn version_in(said: &str) -> Option<String> {
     let mut words = said.split_whitespace().map(|word| word.trim_matches('"'));
     let version = words.find_map(|word| {
@@ -97,7 +96,7 @@ pub fn version_in(said: &str) -> Option<String> {
     Some(early.map_or(version, str::to_owned))
 }
 
-/// Whether a version is the one that is wanted: as far as both are told, part by part.
+/// Whether a version satisfies the wanted one, compared part by part as far as both have parts.
 pub fn suits(wanted: &str, has: &str) -> bool {
     wanted.split(['.', '-']).zip(has.split(['.', '-'])).all(|(wanted, has)| wanted == has)
 }

@@ -1,10 +1,9 @@
-//! The images of toolchains: built, listed, pruned, for an operator at a terminal.
+//! The images of toolchains: built, listed and pruned by an operator.
 //!
-//! Owns the data of the profiles (`profile.rs`), their build from Debian's packages (`build.rs`), what is taken from official images or
-//! from this machine instead (`kind.rs`, `host.rs`, `kept.rs`, `brought.rs`) and which images are ours (`stock.rs`). It talks to
-//! the engine as whoever started it may; a running broker has no request for any of this, so nothing that a task says can
-//! build or remove an image. Must not run anything of a project. Tests: beside each file and
-//! `tests/docker/toolchains.rs`.
+//! Owns the profiles' data (`profile.rs`), their build from Debian's packages (`build.rs`), what is taken from official images or this
+//! machine instead (`kind.rs`, `host.rs`, `kept.rs`, `brought.rs`) and the list of our images (`stock.rs`). It talks to the engine with the
+//! rights of its caller; a running broker has no request for it, so no task can build or remove an image. Must not run anything of a
+//! project. Tests: beside each file and `tests/docker/toolchains.rs`.
 
 mod brought;
 mod build;
@@ -28,33 +27,33 @@ pub use kind::{OfficialToolchain, kind, kinds, suits};
 pub use profile::{BASE, DOCKERFILE, Profile, REPOSITORY, profile, profiles};
 pub use stock::{Image, Pruned, Stock};
 
-/// What the images are made from unless somebody says otherwise; `compose/images/base.sh` makes it.
+/// Default base image, made by `compose/images/base.sh`.
 pub const DEFAULT_BASE: &str = "caisson-base:local";
 
-/// What an image was made of; `build.sh` sets it too.
+/// Label with the hash of an image's content, also set by `build.sh`.
 const CONTENT: &str = "caisson.content";
-/// Where its toolchain is from, unless it is of Debian's packages: `host`, or an official image.
+/// Label with the source of its toolchain if that is not Debian's packages: `host`, or an official image.
 const FROM: &str = "caisson.from";
-/// Which image it is: its reference when it was made.
+/// Label with the reference that the image got when it was made.
 const IMAGE: &str = "caisson.image";
 
-/// The engine's images, for an operator.
+/// The engine's images, managed by an operator.
 pub struct Toolchains {
     docker: Docker,
 }
 
 impl Toolchains {
-    /// Looks whether the engine behind this socket answers.
+    /// Connects to the engine behind this socket.
     ///
     /// # Errors
-    /// When it does not, with what to do.
+    /// When the engine does not answer, with what to do.
     pub async fn connect(engine: &Path) -> Result<Self, Problem> {
         let docker = docker::connect(engine)?;
         docker.ping().await.map_err(problem)?;
         Ok(Self { docker })
     }
 
-    /// The image that others are made from.
+    /// Id of the base image.
     async fn base(&self, reference: &str) -> Result<String, Problem> {
         match self.found(reference).await?.and_then(|it| it.id) {
             Some(id) => Ok(id),

@@ -1,18 +1,18 @@
-//! The toolchain profiles: which there are, and what each holds. One list, `compose/images/profiles`, that `build.sh` reads
-//! too. Tests: below, and `tests/docker/toolchains.rs` (that both make the same image of it).
+//! The toolchain profiles and their packages, from one list, `compose/images/profiles`, that `build.sh` reads too. Tests: below, and
+//! `tests/docker/toolchains.rs` (both build the same image from it).
 
 use sha2::{Digest, Sha256};
 
-/// The list as it stands in the source.
+/// The list's text.
 const LIST: &str = include_str!("../../../compose/images/profiles");
-/// What all of them are built with.
+/// Dockerfile of all profiles.
 pub const DOCKERFILE: &str = include_str!("../../../compose/images/sandbox.Dockerfile");
-/// Where the images are put.
+/// Repository of the images.
 pub const REPOSITORY: &str = "caisson-sandbox";
-/// What every other profile holds too, and what a project gets that needs nothing else.
+/// Profile that all others include, used for a project that needs nothing else.
 pub const BASE: &str = "base";
 
-/// One toolchain.
+/// One toolchain profile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Profile {
     /// Name in the list, and tag of its image in [`REPOSITORY`].
@@ -32,12 +32,12 @@ pub fn profile(name: &str) -> Option<Profile> {
 }
 
 impl Profile {
-    /// The reference its image has.
+    /// The reference of its image.
     pub fn tag(&self) -> String {
         format!("{REPOSITORY}:{}", self.name)
     }
 
-    /// Debian packages, as the Dockerfile takes them: `a|b` is the first that there is.
+    /// Debian packages in the Dockerfile's syntax: `a|b` is the first that exists.
     pub fn packages(&self) -> String {
         match profile(BASE) {
             Some(base) if base.name != self.name => format!("{} {}", base.own, self.own),
@@ -45,7 +45,7 @@ impl Profile {
         }
     }
 
-    /// What an image of it is made of: another hash is another image. `build.sh` makes the same.
+    /// Hash of an image's content, computed the same way by `build.sh`.
     pub fn content(&self, base_id: &str) -> String {
         let text = format!("{base_id}\n{DOCKERFILE}{}\n", self.packages());
         hex::encode(Sha256::digest(text))[..16].to_owned()

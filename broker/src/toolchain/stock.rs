@@ -1,5 +1,4 @@
-//! Which images of ours the engine has, and which of them nothing needs any more. Tests: below and
-//! `tests/docker/toolchains.rs`.
+//! Lists our images on the engine, and removes those that are no longer needed. Tests: below and `tests/docker/toolchains.rs`.
 
 use std::collections::{HashMap, HashSet};
 
@@ -16,34 +15,34 @@ use crate::engine::docker::{Missing, is_conflict, is_gone, problem};
 pub struct Image {
     /// The engine's id of the image, `sha256:…`.
     pub id: String,
-    /// Which image it is: the reference it had when it was made.
+    /// The reference that it got when it was made.
     pub made_as: String,
-    /// References it has now.
+    /// References that it has now.
     pub tags: Vec<String>,
-    /// Bytes.
+    /// Size in bytes.
     pub size: u64,
-    /// Seconds since 1970.
+    /// Unix seconds of its creation.
     pub made: i64,
     /// Containers made from it, of any installation, running or not.
     pub containers: usize,
-    /// The version its toolchain said it has.
+    /// Version that its toolchain printed.
     pub version: Option<String>,
-    /// `None` = of Debian's packages.
+    /// Source of its toolchain; `None` = Debian's packages.
     pub from: Option<String>,
-    /// What it was made of.
+    /// Hash of its content.
     content: String,
 }
 
-/// Everything of ours that the engine has.
+/// All of our images on the engine.
 #[derive(Clone, Debug, Default)]
 pub struct Stock {
-    /// The newest first.
+    /// The images, newest first.
     pub images: Vec<Image>,
-    /// The id of the image that a build would start from; none when it is not there, and then nothing is called out of date.
+    /// Id of the image that a build would start from; none if it is missing, and then no image counts as outdated.
     pub base: Option<String>,
 }
 
-/// What a pruning did with one image.
+/// Result of pruning one image.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Pruned {
     /// Nothing needed the image, and the engine removed it.
@@ -67,13 +66,13 @@ pub enum Pruned {
 }
 
 impl Stock {
-    /// The image a profile has now.
+    /// The present image of a profile.
     pub fn of(&self, profile: Profile) -> Option<&Image> {
         let tag = profile.tag();
         self.images.iter().find(|it| it.tags.contains(&tag))
     }
 
-    /// Whether a build of this profile would make another image. One that was brought from elsewhere is the operator's own choice.
+    /// Whether a build of this profile would make another image; never for one from another source, which the operator chose.
     pub fn outdated(&self, profile: Profile) -> bool {
         let wanted = self.base.as_deref().map(|id| profile.content(id));
         self.of(profile)
@@ -82,23 +81,23 @@ impl Stock {
             .is_some_and(|(image, wanted)| image.content != wanted)
     }
 
-    /// Those of one version of a toolchain, with the reference of each.
+    /// Images of one version of a toolchain, with their references.
     pub fn versioned(&self) -> impl Iterator<Item = (&str, &Image)> {
         let named = self.images.iter().flat_map(|it| it.tags.iter().map(move |tag| (tag.as_str(), it)));
         named.filter(|(tag, _)| own(tag).is_some_and(is_versioned))
     }
 
-    /// Those that no profile stands for any more.
+    /// Images that belong to no profile any more.
     pub fn left_over(&self) -> impl Iterator<Item = &Image> {
         self.images.iter().filter(|it| !it.tags.iter().any(|tag| is_current(tag)))
     }
 }
 
 impl Toolchains {
-    /// What there is; `base` is only looked at.
+    /// Lists the images; `base` is only looked up.
     ///
     /// # Errors
-    /// When the engine is away.
+    /// When the engine is unreachable.
     pub async fn stock(&self, base: Option<&str>) -> Result<Stock, Problem> {
         let filters = HashMap::from([("label", vec![IMAGE])]);
         let options = ListImagesOptionsBuilder::default().filters(&filters).build();
@@ -118,11 +117,11 @@ impl Toolchains {
         Ok(Stock { images, base })
     }
 
-    /// Removes what no profile stands for, unless a container uses it or it is one of `needed` (references or ids: what the
-    /// configuration names, what a running broker holds). An image somebody made from one of ours is not ours.
+    /// Removes images of no profile, unless a container uses them or they are in `needed` (references or ids that the configuration names
+    /// or a running broker holds). Images that somebody derived from ours are kept.
     ///
     /// # Errors
-    /// When the engine is away.
+    /// When the engine is unreachable.
     pub async fn prune(&self, needed: &[String]) -> Result<Vec<Pruned>, Problem> {
         let mut kept = HashSet::new();
         for reference in needed {
@@ -147,7 +146,7 @@ impl Toolchains {
         Ok(done)
     }
 
-    /// `None` when it went, otherwise why not. Never by force: the engine knows best what still stands on it.
+    /// `None` when it was removed, otherwise why not. Never forced, because the engine knows what depends on it.
     async fn remove(&self, image: &Image) -> Result<Option<String>, Problem> {
         let targets = if image.tags.is_empty() { vec![image.id.clone()] } else { image.tags.clone() };
         for target in targets {
@@ -162,7 +161,7 @@ impl Toolchains {
         Ok(None)
     }
 
-    /// Containers by image, of whatever installation.
+    /// Number of containers of any installation, by image.
     async fn using(&self) -> Result<HashMap<String, usize>, Problem> {
         let options = ListContainersOptionsBuilder::default().all(true).build();
         let mut count = HashMap::new();
@@ -172,7 +171,7 @@ impl Toolchains {
         Ok(count)
     }
 
-    /// Labels are inherited by what others made from ours; that they were set last is not.
+    /// Whether the image itself was made here: derived images inherit labels, but do not have them in their last layer.
     async fn made_here(&self, found: &ImageSummary) -> Result<bool, Problem> {
         let history = self.docker.image_history(&found.id).await.or_gone()?.unwrap_or_default();
         let wanted = format!("{CONTENT}={}", found.labels.get(CONTENT).map_or("", String::as_str));
@@ -189,9 +188,9 @@ fn containers(count: usize) -> String {
     }
 }
 
-/// A reference that a profile, compose.yaml or the router goes by.
+/// Whether a profile, compose.yaml or the router uses this reference.
 fn is_current(tag: &str) -> bool {
-    // A tag somebody gave it: what it is for is theirs to say.
+    // A tag that somebody else gave is left alone.
     own(tag).is_none_or(|name| name == "local" || profiles().any(|it| it.name == name) || is_versioned(name))
 }
 
@@ -199,7 +198,7 @@ fn own(tag: &str) -> Option<&str> {
     tag.strip_prefix(REPOSITORY)?.strip_prefix(':')
 }
 
-/// A profile's name and a version.
+/// Whether it is a profile's name with a version.
 fn is_versioned(name: &str) -> bool {
     name.split_once('-').is_some_and(|(name, _)| profiles().any(|it| it.name == name))
 }
@@ -211,7 +210,7 @@ fn described(found: ImageSummary, containers: usize) -> Image {
         version: found.labels.get(TOOLCHAIN_VERSION).cloned(),
         from: found.labels.get(FROM).cloned(),
         content: label(CONTENT),
-        // The engine says `<none>:<none>` of one without a name.
+        // The engine reports an image without a name as `<none>:<none>`.
         tags: found.repo_tags.into_iter().filter(|tag| !tag.starts_with('<')).collect(),
         size: found.size.unsigned_abs(),
         made: found.created,

@@ -46,7 +46,7 @@ pub(crate) async fn edit_user(
     Ok(Json(world.user_json(id)))
 }
 
-/// Only with the account's own password, as on a real Gitea.
+/// The account whose tokens are managed, which requires the account's own password, as on a real Gitea.
 fn token_owner(world: &World, caller: &Caller, login: &str) -> Result<String> {
     let (_, own) = caller.signed_in(world)?;
     if !caller.by_password || !own.eq_ignore_ascii_case(login) {

@@ -78,7 +78,7 @@ pub(crate) async fn edit(
 pub(crate) async fn comments(State(app): App, caller: Caller, Path((o, r, n)): IssuePath) -> Result<Json<Value>> {
     let world = app.world();
     let (at, _) = caller.at(&world, &o, &r, Access::Read)?;
-    // As Gitea says it of an issue that was deleted.
+    // Gitea's answer for a deleted issue.
     let issue = world.issue(at, n).or_else(|_| refuse(500, ""))?;
     Ok(Json(issue.comments.iter().map(|c| world.comment_json(&world.repos[at], issue, c)).collect()))
 }
@@ -111,7 +111,7 @@ pub(crate) async fn create_comment(
         caller.at(&world, &o, &r, Access::Read)?
     };
     if let Some(lands_after) = app.switches.take_comment_cut() {
-        // The connection is gone at once; what was asked may still happen, later.
+        // The connection ends at once; the comment may still be created later.
         if let Some(delay) = lands_after {
             let (app, body) = (Arc::clone(&app), text(&body, "body").to_owned());
             tokio::spawn(async move {
@@ -128,7 +128,7 @@ pub(crate) async fn create_comment(
     Ok(created(comment.map_or(Value::Null, |c| world.comment_json(&world.repos[at], issue, c))))
 }
 
-/// 204 with nothing for what is no plain comment.
+/// Answers 204 without content for anything but a plain comment.
 pub(crate) async fn comment(
     State(app): App,
     caller: Caller,
@@ -160,7 +160,7 @@ pub(crate) async fn edit_comment(
     }
     world.edit_comment(at, id, actor, text(&body, "body"))?;
     let Some((number, place)) = world.comment_at(at, id) else {
-        // A review's text: the answer looks like a comment's.
+        // The text of a review; the answer looks like a comment's.
         let time = crate::json::time(crate::world::now());
         let shown = json!({
             "id": id, "html_url": "", "pull_request_url": "", "issue_url": "", "user": world.user_json(actor),

@@ -1,5 +1,5 @@
 //! Gitea's API below `/api/v1`, as far as Caisson, its setup and the contract suite call it.
-//! Here: who calls, how a refusal looks, paging. The calls are in `accounts`, `teams`, `repos`, `issues` and `pulls`.
+//! Owns authentication, refusals and paging. The calls are in `accounts`, `teams`, `repos`, `issues` and `pulls`.
 
 pub(crate) mod accounts;
 pub(crate) mod issues;
@@ -30,7 +30,7 @@ pub(crate) struct Shared {
 pub(crate) type App = State<Arc<Shared>>;
 
 impl Shared {
-    /// A connection that is cut on purpose never holds this, but a test's panic might.
+    /// A connection that is cut on purpose never holds the lock, but a panicking test might.
     pub fn world(&self) -> MutexGuard<'_, World> {
         self.world.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
@@ -43,11 +43,11 @@ impl IntoResponse for Refusal {
     }
 }
 
-/// Who calls, by token or password; nobody for a public read.
+/// The caller by token or password; without a login for a public read.
 #[derive(Debug, Clone)]
 pub(crate) struct Caller {
     pub login: Option<String>,
-    /// Signed in with the password: the only way in which tokens are made.
+    /// Whether the password was used, which is required for creating tokens.
     pub by_password: bool,
 }
 
@@ -65,14 +65,14 @@ impl Caller {
         if world.account(&login)?.admin { Ok(()) } else { refuse(403, "user should be the site admin") }
     }
 
-    /// The repository, the caller's id, if the right suffices.
+    /// The repository and the caller's id, if the caller has the right.
     pub fn at(&self, world: &World, owner: &str, name: &str, need: Access) -> Result<(usize, i64)> {
         let at = world.repo(owner, name, self.login.as_deref(), need)?;
         Ok((at, self.signed_in(world).map_or(0, |(id, _)| id)))
     }
 }
 
-/// The credentials of a request, for the API and for git alike. A wrong one is refused, never taken as nobody.
+/// The caller by the request's credentials, for the API and git; wrong credentials are refused, never treated as none.
 pub(crate) fn caller(world: &World, headers: &HeaderMap) -> Result<Caller> {
     let nobody = Caller { login: None, by_password: false };
     let Some(value) = headers.get(header::AUTHORIZATION) else { return Ok(nobody) };
@@ -103,8 +103,8 @@ impl FromRequestParts<Arc<Shared>> for Caller {
     }
 }
 
-/// While an outage is set, every call is answered with it, before anything is read; while a delay is, the answer is made at once and leaves
-/// that much later.
+/// During an outage every call is answered with its status before anything is read; with a delay the answer is computed at once and sent
+/// later.
 pub(crate) async fn outage(State(shared): App, request: axum::extract::Request, next: Next) -> Response {
     let delay = shared.switches.traps().answer_delay;
     let response = match shared.switches.outage() {

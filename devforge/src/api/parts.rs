@@ -1,4 +1,4 @@
-//! Labels and hooks, which repositories and organisations have alike.
+//! Labels and hooks, which repositories and organisations both have.
 
 use super::text;
 use crate::world::{Hook, Label, Result, World, refuse};
@@ -15,7 +15,7 @@ pub(crate) fn new_label(world: &mut World, body: &Value) -> Result<Label> {
     Ok(Label { id, name, color, description: text(body, "description").to_owned(), exclusive })
 }
 
-/// The narrow names read back wide, as Gitea's do; the secret is never given back.
+/// Narrow event names are shown as the wide ones, as in Gitea; the secret is never shown.
 pub(crate) fn hook_json(hook: &Hook) -> Value {
     let events: Vec<&str> = hook.events.iter().map(|e| e.strip_suffix("_only").unwrap_or(e)).collect();
     json!({
@@ -24,7 +24,7 @@ pub(crate) fn hook_json(hook: &Hook) -> Value {
     })
 }
 
-/// A hook as a body asks for it; whoever calls puts it where it belongs.
+/// Creates a hook from a body; the caller stores it.
 pub(crate) fn new_hook(world: &mut World, body: &Value) -> Result<Hook> {
     let config = body.get("config").cloned().unwrap_or_default();
     if text(&config, "url").is_empty() || text(&config, "content_type").is_empty() {

@@ -1,4 +1,4 @@
-//! Pull requests and their reviews. The two halves of a review, and the gap between them, are Gitea's own.
+//! Pull requests and their reviews; a review is stored in two steps with a gap between them, as in Gitea.
 
 use super::{App, Caller, ListQuery, created, issues, no_content, text};
 use crate::reviews::{NewNote, NewReview, visible};
@@ -14,7 +14,7 @@ type RepoPath = Path<(String, String)>;
 type PullPath = Path<(String, String, u64)>;
 type ReviewPath = Path<(String, String, u64, i64)>;
 
-/// Long enough for requests that arrive together to meet in one pending review.
+/// Long enough for simultaneous requests to share one pending review.
 const REVIEW_GAP: Duration = Duration::from_millis(15);
 
 pub(crate) async fn list(
@@ -103,7 +103,7 @@ pub(crate) async fn reviews(State(app): App, caller: Caller, Path((o, r, n)): Pu
     Ok(Json(pull.reviews.iter().filter(|v| visible(v, me)).map(|v| world.review_json(repo, issue, v)).collect()))
 }
 
-/// Any word but the three known ones leaves the review pending: GitHub's `APPROVE` too.
+/// Any event but the three known ones leaves the review pending, even GitHub's `APPROVE`.
 fn new_review(body: &Value) -> NewReview {
     let state = match text(body, "event") {
         "APPROVED" => ReviewState::Approved,

@@ -1,4 +1,4 @@
-//! Repositories: themselves, who may, labels, hooks, keys, protection, branches, statuses.
+//! Repositories, permissions, labels, hooks, keys, protection, branches and statuses.
 
 use super::parts::{hook_json, new_hook, new_label};
 use super::{App, Caller, ListQuery, created, no_content, text};
@@ -90,7 +90,7 @@ pub(crate) async fn remove_collaborator(
     Ok(no_content())
 }
 
-/// For oneself or a repository's admin. The coarse mode, as Gitea tells it.
+/// Permission of oneself, or of others for a repository's admin; only the coarse mode, as in Gitea.
 pub(crate) async fn permission(
     State(app): App,
     caller: Caller,
@@ -242,7 +242,7 @@ pub(crate) async fn create_protection(
     Ok(created(Value::Object(body)))
 }
 
-/// Users on the whitelist who may not write are dropped without a word, as Gitea drops them.
+/// Silently drops whitelisted users without write access, as Gitea does.
 fn drop_powerless(world: &World, at: usize, body: &mut Map<String, Value>) {
     let Some(Value::Array(names)) = body.get_mut("push_whitelist_usernames") else { return };
     names.retain(|n| n.as_str().is_some_and(|login| world.access(&world.repos[at], Some(login)) >= Access::Write));
@@ -286,7 +286,7 @@ pub(crate) fn is_denied(world: &World, at: usize, login: &str, reference: &str) 
     let Some(branch) = reference.strip_prefix("refs/heads/") else { return false };
     let flag = |rule: &Map<String, Value>, name: &str| rule.get(name).and_then(Value::as_bool).unwrap_or(false);
     let rules = &world.repos[at].protections;
-    // An exact rule comes before a pattern.
+    // An exact rule takes precedence over a pattern.
     let exact = rules.iter().find(|p| rule_name(p) == branch);
     let Some(rule) = exact.or_else(|| rules.iter().find(|p| pattern(rule_name(p), branch))) else { return false };
     let listed = rule.get("push_whitelist_usernames").and_then(Value::as_array);
@@ -294,7 +294,7 @@ pub(crate) fn is_denied(world: &World, at: usize, login: &str, reference: &str) 
     !flag(rule, "enable_push") || (flag(rule, "enable_push_whitelist") && !named)
 }
 
-/// `prefix/**` and `prefix/*`, which is all that our rules use.
+/// `prefix/**` and `prefix/*`, the only patterns that our rules use.
 fn pattern(rule: &str, branch: &str) -> bool {
     match rule.strip_suffix("**") {
         Some(prefix) => branch.starts_with(prefix),
@@ -325,7 +325,7 @@ pub(crate) async fn statuses(
     let (at, _) = caller.at(&world, &o, &r, Access::Read)?;
     let repo = &world.repos[at];
     let mut found: Vec<&Status> = repo.statuses.iter().filter(|s| s.sha == sha).collect();
-    // Newest second first; within a second in no useful order, as on a real forge.
+    // Newest second first; within a second in arbitrary order, as on a real forge.
     found.sort_by_key(|s| (std::cmp::Reverse(s.created), s.id));
     Ok(query.page(found.into_iter().map(|s| world.status_json(repo, s)).collect()))
 }
@@ -338,7 +338,7 @@ pub(crate) async fn create_status(
 ) -> Result<Response> {
     caller.at(&app.world(), &o, &r, Access::Write)?;
     if !git::has_commit(&git::path(&app.root, &o, &r), &sha).await {
-        // What Gitea answers for a commit that it doesn't know.
+        // Gitea's answer for an unknown commit.
         return refuse(500, "");
     }
     let mut world = app.world();

@@ -1,4 +1,4 @@
-//! Teams: made, filled and joined to repositories by the organisation's owners; told to whoever sees the repository.
+//! Teams: created, filled and added to repositories by the organisation's owners; listed for everybody who sees the repository.
 
 use super::{App, Caller, created, no_content, text};
 use crate::teams::{Team, access_of};
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 type TeamPath = Path<i64>;
 
-/// The members of a team, those of the owners too: their team has the organisation's id. A site admin's only.
+/// The members of a team; the owners' team has the organisation's id and is only for site admins.
 fn members<'a>(world: &'a mut World, caller: &Caller, id: i64) -> Result<&'a mut Vec<String>> {
     if world.accounts.iter().any(|a| a.id == id && a.owners.is_some()) {
         caller.admin(world)?;
@@ -22,7 +22,7 @@ fn members<'a>(world: &'a mut World, caller: &Caller, id: i64) -> Result<&'a mut
     Ok(&mut world.team_mut(id)?.members)
 }
 
-/// A site admin, or an owner of the team's organisation. Others are told what Gitea tells them: 404, or 403 to another team's member.
+/// The team for a site admin or an owner of its organisation; others get Gitea's refusal: 404, or 403 for members of another team.
 fn shown<'a>(world: &'a World, caller: &Caller, id: i64) -> Result<&'a Team> {
     let (_, login) = caller.signed_in(world)?;
     let team = world.team(id)?;
@@ -115,7 +115,7 @@ pub(crate) async fn add_repository(
     Ok(no_content())
 }
 
-/// Every team that reaches the repository, its owners' first; 405 where no organisation owns it.
+/// Every team with access to the repository, the owners' first; 405 without an organisation.
 pub(crate) async fn of_repository(
     State(app): App,
     caller: Caller,

@@ -1,4 +1,4 @@
-//! What people's decisions make of a task: the fold's part that is about them.
+//! Applies the events of people's decisions to a task.
 
 use super::Task;
 use crate::{Advance, Asked, DOUBTFUL, Event, Grant, NO_RIGHT, NOT_AMONG, State, TaskKind};
@@ -68,7 +68,7 @@ impl Task {
         }
     }
 
-    /// The state in which a question waits, behind a pause too; none where none does.
+    /// The state of a waiting question, also inside a pause; none where none waits.
     fn asking(&mut self) -> Option<&mut State> {
         let asks = |state: &State| matches!(state, State::Asking { .. });
         if asks(&self.state) {
@@ -105,11 +105,11 @@ impl Task {
     }
 }
 
-/// Every event by its name: a new one does not compile before it has its place here and in one of the parts.
+/// Names every event, so that a new one does not compile before it is listed here and handled in one of the parts.
 #[rustfmt::skip]
 fn taken_before(event: &Event) {
     match event {
-        // The first two are said to people or to the model, and change nothing.
+        // The first two are only shown to people or to the model, and change nothing.
         Event::Looked { .. } | Event::RouterReplaced | Event::Requested { .. } | Event::SlotGranted
         | Event::SlotAwaited | Event::Prepared { .. } | Event::SecondLookStarted { .. }
         | Event::SecondLooked { .. } | Event::SummaryStarted { .. } | Event::Summarised { .. } | Event::ModelCallStarted { .. } | Event::ModelCallUncharged { .. } | Event::PicturesRefused { .. }

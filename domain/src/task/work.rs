@@ -1,4 +1,4 @@
-//! What turns and actions make of a task: the fold's part that is about them.
+//! Applies the events of turns and actions to a task.
 
 use super::Task;
 use crate::{Asked, Event, State, Usage, plan};
@@ -13,7 +13,7 @@ impl Task {
                 self.spent.micro_usd += worst_micro_usd;
                 self.reply_worst = *worst_micro_usd;
             }
-            // It takes no part in the work: neither its time nor an action counts.
+            // An answer to a person's question costs money and tokens, but neither work time nor an action.
             Event::Replied { usage, micro_usd, .. } => {
                 self.spent.tokens += usage.total();
                 self.spent.micro_usd = self.spent.micro_usd.saturating_sub(self.reply_worst) + micro_usd;
@@ -44,13 +44,13 @@ impl Task {
         }
     }
 
-    /// A call goes out: it counts as what it may cost at most.
+    /// Charges the worst case of a call that is about to be made.
     fn charge_worst(&mut self, worst_micro_usd: u64) {
         self.spent.micro_usd += worst_micro_usd;
         self.model_worst = worst_micro_usd;
     }
 
-    /// It was answered: its true charge replaces the worst case.
+    /// Replaces the worst case by the actual cost of the answer.
     fn charge(&mut self, usage: &Usage, micro_usd: u64, duration_ms: u64) {
         self.spent.tokens += usage.total();
         self.spent.micro_usd = self.spent.micro_usd.saturating_sub(self.model_worst) + micro_usd;
@@ -65,7 +65,7 @@ impl Task {
                 self.waiting.retain(|(i, _)| i != index);
                 self.malformed = if *malformed { self.malformed + 1 } else { self.malformed };
             }
-            // What was left out of it may be asked for anew.
+            // Actions that requests now leave out may be recalled again.
             Event::Compacted { .. } => self.recalls = 0,
             Event::Recalled { index, .. } => {
                 self.waiting.retain(|(i, _)| i != index);

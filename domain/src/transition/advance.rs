@@ -1,9 +1,9 @@
-//! Approvals given in advance: used one checkpoint at a time, each after a fresh look, and ended by whatever a person says besides.
+//! Approvals given in advance: each use covers one checkpoint after the approval was read again, and any other word of a person ends them.
 
 use super::Draft;
 use crate::{Access, Advance, Commit, Decision, Effect, Ending, Event, Notice, Risk, State, Verb};
 
-/// A checkpoint stands: asks for the fresh look if it may be covered.
+/// Wants the approval read again for a posted checkpoint, unless there is a risk.
 pub(super) fn ask(draft: &mut Draft, n: u32, risk: Option<Risk>) {
     if let (Some(advance), None) = (&draft.task.advance, risk) {
         let source = advance.source.clone();
@@ -11,11 +11,11 @@ pub(super) fn ask(draft: &mut Draft, n: u32, risk: Option<Risk>) {
     }
 }
 
-/// The fresh look: who gave it may still write, the text is the same, and the branch ends where the checkpoint says.
+/// Uses the approval if its author may still write, its text is unchanged, and the branch ends at the checkpoint's commit.
 pub(super) fn read(draft: &mut Draft, n: u32, fresh: Option<&Decision>) {
     let Some(advance) = draft.task.advance.clone() else { return };
     let State::AwaitingReview { n: now, commit: Some(commit) } = draft.task.state.clone() else { return };
-    // Whoever looked: what is risky waits for a person.
+    // A checkpoint with a risk waits for a person, whatever asked for the reading.
     if now != n || !draft.task.checkpoint().is_some_and(|at| at.n == n && at.coverable) {
         return;
     }
@@ -47,7 +47,7 @@ fn judge(draft: &Draft, given: &Advance, fresh: Option<&Decision>, commit: &Comm
     Ok(Decision { in_advance: true, ..decision.clone() })
 }
 
-/// Somebody who may write said something: it ends. An answer to the checkpoint that stands speaks for itself.
+/// Ends the approval because somebody with write access said something. An answer to the posted checkpoint needs no notice of its own.
 pub(super) fn end_by_words(draft: &mut Draft, decision: &Decision) {
     let quiet = match (&decision.verb, &draft.task.state) {
         (Verb::Status | Verb::Cost | Verb::Ask { .. } | Verb::Help, _) => return,
@@ -60,7 +60,7 @@ pub(super) fn end_by_words(draft: &mut Draft, decision: &Decision) {
     }
 }
 
-/// Ends what there is of it; with `tell`, in words of its own.
+/// Ends the approval in force; `tell` posts a notice about it.
 pub(super) fn end(draft: &mut Draft, why: Ending, tell: bool) {
     let Some(advance) = draft.task.advance.clone() else { return };
     let (left, login) = (advance.left, advance.poster.login);

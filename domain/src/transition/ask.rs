@@ -1,5 +1,5 @@
-//! What waits for a person's words between two checkpoints: a question of the agent's, or an action that a rule puts before a person. The
-//! task rests until somebody who may write answers.
+//! Waits for a person between two checkpoints: for the answer to a question of the agent, or for permission of an action. Work rests until
+//! somebody with write access answers.
 
 use super::unrun::{answer, believe_no_end, leave};
 use super::{DOUBT_MS, Draft};
@@ -13,10 +13,10 @@ const FIRST_THE_ANSWER: &str =
 const ENOUGH_ASKED: &str =
     "not asked: three questions in a row are enough; decide by yourself, and say in your summary what you assumed";
 const PAUSED: &str = "the task was paused before a person could be asked; ask for it again if it is still wanted";
-/// Characters of a refusal's words that the agent's result holds.
+/// The most characters of a refusal's text that the agent's result holds.
 const MOST_WORDS: usize = 300;
 
-/// Takes a question up; true when the loop has to wait for the answer.
+/// Handles a question; true when work has to wait for the answer.
 pub(super) fn ask(draft: &mut Draft, index: u32, question: Question) -> bool {
     if draft.task.questions >= ASK_LIMIT {
         answer(draft, index, ENOUGH_ASKED, true);
@@ -24,21 +24,21 @@ pub(super) fn ask(draft: &mut Draft, index: u32, question: Question) -> bool {
     }
     let turn = draft.task.turn;
     draft.emit(Event::Asked { turn, index, question });
-    // What else was asked for did not know the answer.
+    // The other calls of this turn were made without knowing the answer.
     leave(draft, FIRST_THE_ANSWER);
-    // A forge that is away keeps nothing running.
+    // The sandbox rests before the question is posted, so that it does not run on while the forge is unreachable.
     draft.rest();
     stand_again(draft);
     true
 }
 
-/// A rule wants an action put before a person. It was taken up and counted, and has not run.
+/// Asks a person to permit an action, which was started and counted, but has not run.
 pub(super) fn permission(draft: &mut Draft, number: u32, reason: &str) {
     if draft.task.running != Some(number) || draft.task.permitted {
         return;
     }
     if draft.task.state != State::Running {
-        // Paused meanwhile: nothing is asked beside a pause.
+        // The task was paused meanwhile: no question is asked during a pause.
         return refuse(draft, number, PAUSED.to_owned());
     }
     draft.emit(Event::PermissionAsked { number, reason: reason.to_owned() });
@@ -46,7 +46,7 @@ pub(super) fn permission(draft: &mut Draft, number: u32, reason: &str) {
     stand_again(draft);
 }
 
-/// The question is posted, unless it stands.
+/// Wants the question posted, unless it already is.
 pub(super) fn stand_again(draft: &mut Draft) {
     if let State::Asking { about, number: None } = draft.task.state {
         draft.want(Effect::Ask { about, serial: draft.task.seq });
@@ -63,7 +63,7 @@ pub(super) fn posted(draft: &mut Draft, asked: Asked, number: i64) {
     }
 }
 
-/// Said while the question may stand and its number is not known yet: judged once it is.
+/// Keeps a text that came while the question's number is not known yet; it is judged once the number is.
 pub(super) fn keep_for_later(draft: &mut Draft, decision: &Decision) -> bool {
     let waits = matches!(draft.task.underneath(), State::Asking { number: None, .. });
     let may = matches!(decision.verb, Verb::Say { .. } | Verb::Changes { .. } | Verb::Approve { .. });
@@ -73,12 +73,12 @@ pub(super) fn keep_for_later(draft: &mut Draft, decision: &Decision) -> bool {
     waits && may
 }
 
-/// Whether these words answer the question that stands: said after it, in whatever thread.
+/// Whether this text came after the question was posted, in any thread.
 pub(super) fn answers(draft: &Draft, decision: &Decision) -> bool {
     matches!(draft.task.underneath(), State::Asking { number: Some(asked), .. } if decision.number > *asked)
 }
 
-/// Whether this permits the action that waits: `/approve` in a comment, and nothing beside it. A review approves what it shows.
+/// Whether this text permits the waiting action: a comment with a bare `/approve`. A review's approval is about the commit it shows.
 pub(super) fn permits(draft: &Draft, decision: &Decision) -> bool {
     let plain = decision.verb == Verb::approve() && matches!(decision.source, Source::Comment(_));
     let waits = matches!(draft.task.underneath(), State::Asking { about: Asked::Permission { .. }, .. });
@@ -96,7 +96,7 @@ pub(super) fn permitted(draft: &mut Draft, decision: &Decision) {
     go_on(draft);
 }
 
-/// Work goes on as after any other word that was waited for, with the count of actions as it was; a paused task keeps the answer.
+/// Takes the answer; work then goes on with the same count of actions, or after the pause.
 pub(super) fn answered(draft: &mut Draft, decision: &Decision) {
     let State::Asking { about, .. } = *draft.task.underneath() else { return };
     let decision = Box::new(decision.clone());
@@ -117,14 +117,14 @@ fn go_on(draft: &mut Draft) {
     }
 }
 
-/// The action ends without having run.
+/// Ends the action as denied without running it.
 fn refuse(draft: &mut Draft, number: u32, reason: String) {
     let outcome = Outcome::new(OutcomeStatus::Denied { reason }, "");
     draft.emit(Event::ActionFinished { number, outcome });
     believe_no_end(draft);
 }
 
-/// Who refused it, with their words as far as the agent's result has room for them.
+/// Who refused the action, with the beginning of their words.
 fn refusal(decision: &Decision) -> String {
     let items: &[Item] = if let Verb::Say { items } | Verb::Changes { items } = &decision.verb { items } else { &[] };
     let words: Vec<&str> = items.iter().map(|item| item.text.trim()).collect();

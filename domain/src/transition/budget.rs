@@ -1,4 +1,4 @@
-//! `/budget`: the one way to more than a task was granted. Each grant is an event that names its giver.
+//! `/budget`: the only command that grants a task more. Each grant is an event that names its author.
 
 use super::{Draft, go_on};
 use crate::{Budget, BudgetBar, Decision, Event, Granters, Notice, PauseReason, State};

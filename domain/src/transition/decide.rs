@@ -1,4 +1,4 @@
-//! Decisions of people: who may, about which checkpoint, used once (security 17–19).
+//! Decisions of people: checks who may take them and which checkpoint they are about, and uses each once.
 
 use super::{DOUBT_MS, Draft, advance, ask, budget, go_on, host, steer, unrun};
 use crate::{
@@ -7,7 +7,7 @@ use crate::{
 };
 use std::collections::BTreeSet;
 
-/// Fewer digits of a commit name nothing.
+/// The least number of digits that may name a commit.
 const SHORTEST_COMMIT: usize = 7;
 
 pub(super) fn decided(draft: &mut Draft, decision: &Decision) {
@@ -27,7 +27,7 @@ pub(super) fn decided(draft: &mut Draft, decision: &Decision) {
             return draft.answer(decision, notice);
         }
         Verb::Status | Verb::Cost | Verb::Help | Verb::Unknown { .. } => return,
-        // Words that are awaited are asked for again.
+        // An edited text that would answer the waiting question is asked for again instead of being ignored.
         Verb::Say { .. } if decision.edited && decision.right >= Access::Write && ask::answers(draft, decision) => {}
         Verb::Say { .. } if decision.edited || decision.right < Access::Write => return,
         Verb::Approve { .. }
@@ -77,7 +77,7 @@ fn verb_name(verb: &Verb) -> &'static str {
     }
 }
 
-/// Somebody who may not is told so once; the log has every try.
+/// Refuses a decision of an account without write access; the account is told once.
 fn no_right(draft: &mut Draft, decision: &Decision) {
     let (login, verb) = (decision.poster.login.clone(), verb_name(&decision.verb).to_owned());
     if !draft.task.told_no_right.contains(&decision.poster.id) {
@@ -86,7 +86,7 @@ fn no_right(draft: &mut Draft, decision: &Decision) {
     draft.refused(decision, NO_RIGHT);
 }
 
-/// As [`no_right`], where the operator lets others say it.
+/// As [`no_right`], for a command that the operator reserves for others.
 fn not_among(draft: &mut Draft, decision: &Decision, verb: &str, whom: &str) {
     let (login, verb, whom) = (decision.poster.login.clone(), verb.to_owned(), whom.to_owned());
     if !draft.task.told_no_right.contains(&decision.poster.id) {
@@ -146,7 +146,7 @@ fn allowed(draft: &mut Draft, decision: &Decision) {
     }
 }
 
-/// Nothing waits for a decision: an approval is answered, remarks wait for the next decision.
+/// Handles a decision while nothing waits for one: an approval is answered, remarks wait for the next decision.
 fn early(draft: &mut Draft, decision: &Decision) {
     if let Verb::Changes { items } = &decision.verb {
         draft.emit(Event::FeedbackGiven { items: items.clone(), from: decision.source.clone() });
@@ -164,7 +164,7 @@ fn judge(draft: &mut Draft, decision: &Decision, words: Option<String>) {
     if let Verb::Changes { items } = &decision.verb
         && decision.number <= checkpoint.number
     {
-        // Whoever asked had not seen this checkpoint: the words count, the decision is still to be taken.
+        // The author had not seen this checkpoint: the remarks are kept, the decision is not used.
         draft.emit(Event::FeedbackGiven { items: items.clone(), from: decision.source.clone() });
         return draft.answer(decision, Notice::RemarksKept { login, n: checkpoint.n });
     }
@@ -219,7 +219,7 @@ fn stale(login: &str, reason: String) -> (String, Notice) {
     (reason.clone(), Notice::Stale { login: login.to_owned(), reason })
 }
 
-/// Whether this approval is about exactly what stands there now.
+/// Checks that this approval is about exactly the checkpoint that waits.
 fn approves(draft: &Draft, decision: &Decision, at: &Checkpoint) -> Result<(), (String, Notice)> {
     let login = &decision.poster.login;
     let Verb::Approve { checkpoint, commit: named, .. } = &decision.verb else { return Ok(()) };
@@ -289,7 +289,7 @@ fn accept(draft: &mut Draft, decision: &Decision, at: &Checkpoint, words: Option
     draft.line_up();
 }
 
-/// `/fix` under a plan's answer approves it.
+/// The decision as it is stored: `/fix` below a plan's answer counts as its approval.
 fn as_used(decision: &Decision, fix: bool) -> Decision {
     let mut used = decision.clone();
     if fix {

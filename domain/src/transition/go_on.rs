@@ -1,9 +1,9 @@
-//! `/resume`, and what a task does once it may work again.
+//! `/resume`, and how a task continues after a pause or with a new slot.
 
 use super::{Draft, ask, publish};
 use crate::{Commit, Decision, Effect, End, Event, Notice, Order, PauseReason, State, TaskKind, Why};
 
-/// Who is named where an order came from the command line.
+/// Login shown for orders from the command line.
 const OPERATOR: &str = "operator";
 
 pub(super) fn resume(draft: &mut Draft, decision: &Decision) {
@@ -12,7 +12,7 @@ pub(super) fn resume(draft: &mut Draft, decision: &Decision) {
     draft.answer(decision, notice);
 }
 
-/// As `/stop` and `/resume`, of somebody who needs no right on the forge.
+/// Carries out an operator's order, which needs no right on the forge.
 pub(super) fn ordered(draft: &mut Draft, order: Order) {
     let login = OPERATOR.to_owned();
     match order {
@@ -25,7 +25,7 @@ pub(super) fn ordered(draft: &mut Draft, order: Order) {
     }
 }
 
-/// The answer to `/resume`; none where nothing is paused.
+/// Ends a pause and gives the notice to post; none where nothing is paused.
 fn resumed(draft: &mut Draft, login: &str) -> Option<Notice> {
     let State::Paused { reason, .. } = draft.task.state.clone() else { return None };
     if let PauseReason::Budget { what } = reason {
@@ -35,7 +35,7 @@ fn resumed(draft: &mut Draft, login: &str) -> Option<Notice> {
     Some(Notice::Resumed)
 }
 
-/// The pause is over. What would work takes its turn; what waits for a person does so at once.
+/// Ends the pause: a task that would work queues for a slot, one that waits for a person waits again.
 pub(super) fn leave_pause(draft: &mut Draft) {
     if matches!(&draft.task.state, State::Paused { reason: PauseReason::ContextFull, .. }) {
         draft.emit(Event::ConversationRestarted);
@@ -44,11 +44,11 @@ pub(super) fn leave_pause(draft: &mut Draft) {
     if draft.task.state.busy() { draft.line_up() } else { again(draft) }
 }
 
-/// Wants what the state needs to go on: after a pause, or with a slot newly given.
+/// Wants the effects with which the state continues after a pause or with a new slot.
 pub(super) fn again(draft: &mut Draft) {
     match draft.task.state.clone() {
         State::Preparing => draft.want(Effect::Prepare { serial: draft.task.seq }),
-        // An action that is still under way goes on by itself.
+        // An action that is still under way continues without another effect.
         State::Running if draft.task.running.is_none() || draft.task.permitted => draft.open(),
         State::Publishing { n, why } => stage(draft, n, why),
         State::Verifying { n, commit } if draft.task.verdict.is_none() => draft.want(Effect::Verify { n, commit }),

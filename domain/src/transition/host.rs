@@ -1,4 +1,4 @@
-//! `/allow` and `/deny`: what a task may reach besides what the operator allows. The log has who said so, and with what right.
+//! `/allow` and `/deny`: hosts that a task may reach besides those of the operator. The log names the author and their right.
 
 use super::Draft;
 use crate::{Bar, Decision, Effect, Event, Notice, To};
@@ -12,7 +12,7 @@ pub(super) fn allow(draft: &mut Draft, decision: &Decision, host: &str, repo: bo
     bring(draft, repo, Notice::HostAllowed { login, host, repo });
 }
 
-/// `kept`: a grant of the repository has this name, whichever task it came from.
+/// Takes back a host; `kept` tells that a grant of the repository, of whatever task, has this name.
 pub(super) fn deny(draft: &mut Draft, decision: &Decision, host: &str, kept: bool) {
     let (login, host) = (decision.poster.login.clone(), host.to_owned());
     if !kept && !draft.task.hosts.iter().any(|grant| grant.is_named_by(&host)) {
@@ -22,18 +22,18 @@ pub(super) fn deny(draft: &mut Draft, decision: &Decision, host: &str, kept: boo
     bring(draft, kept, Notice::HostDenied { login, host });
 }
 
-/// One text may name several hosts: each refusal is an event, so that each has an answer of its own.
+/// Refuses one host; a text may name several, so each refusal is posted as a comment of its own.
 fn refuse(draft: &mut Draft, decision: &Decision, reason: &str, notice: Notice) {
     draft.refused(decision, reason);
     draft.say(notice);
 }
 
-/// The answer is given once the router obeys.
+/// Wants the router's rules updated; the notice is posted afterwards.
 fn bring(draft: &mut Draft, repo: bool, notice: Notice) {
     draft.want(Effect::Egress { serial: draft.task.seq, repo, notice });
 }
 
-/// The router obeys the change with this serial: said under that serial, for several may end without an event between them.
+/// Posts the notice for a change the router applied, keyed by serial because several may end without an event between them.
 pub(super) fn in_force(draft: &mut Draft, serial: u32, notice: &Notice) {
     draft.want(Effect::Comment { to: To::Hosts { serial }, notice: notice.clone() });
 }

@@ -1,5 +1,5 @@
-//! The task machine: what an input does to a task. Pure and total: every (state, input) pair has an answer, and one that does not
-//! fit changes nothing. Tests: `tests/machine/table.rs`, `tests/machine/properties.rs` (one end, no action past a checkpoint, any prefix folds).
+//! The task machine: what an input does to a task. Pure and total: an input that does not fit the state changes nothing. Tests:
+//! `tests/machine/table.rs`, `tests/machine/properties.rs` (one end, no action past a checkpoint, any prefix folds).
 
 mod advance;
 mod ask;
@@ -19,10 +19,10 @@ use crate::{
     To, plan,
 };
 
-/// A bare `/approve` this soon after what followed somebody else's decision may have meant what stood before.
+/// Milliseconds after something that followed somebody else's decision in which a bare `/approve` may have meant what was there before.
 const DOUBT_MS: i64 = 60_000;
 
-/// What came of an input: events to store, then effects to carry out, in this order.
+/// Result of an input: events to store, then effects to carry out.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Step {
     /// Events to append to the task's log, in order.
@@ -31,7 +31,7 @@ pub struct Step {
     pub effects: Vec<Effect>,
 }
 
-/// A step in the making: each event is applied at once, so that what follows sees the new state.
+/// A step that is being built: each event is applied at once, so that what follows sees the new state.
 pub(crate) struct Draft {
     pub task: Task,
     pub now: crate::Millis,
@@ -53,18 +53,18 @@ impl Draft {
         self.want(Effect::Comment { to: To::Step { seq: self.task.seq, at }, notice });
     }
 
-    /// A notice in answer to the text that carries this decision, where it stands.
+    /// Posts a notice where the text with this decision is.
     pub fn answer(&mut self, to: &Decision, notice: Notice) {
         self.want(Effect::Comment { to: To::Asked { number: to.number, thread: to.thread }, notice });
     }
 
-    /// Takes nothing of a decision, and writes down why.
+    /// Refuses a decision, and records the reason.
     pub fn refused(&mut self, decision: &Decision, reason: &str) {
         let (source, poster) = (decision.source.clone(), decision.poster.clone());
         self.emit(Event::DecisionRefused { source, poster, reason: reason.to_owned() });
     }
 
-    /// As [`Draft::refused`], and says so where it was asked.
+    /// As [`Draft::refused`], and posts a notice where the decision was given.
     pub fn refuse(&mut self, decision: &Decision, reason: &str, notice: Notice) {
         self.refused(decision, reason);
         self.answer(decision, notice);
@@ -77,7 +77,7 @@ impl Draft {
         self.say(Notice::Paused { reason });
     }
 
-    /// Nothing of the sandbox runs and its subnet is closed, whenever the task doesn't run (security 7).
+    /// Wants the sandbox stopped and its subnet closed, which is so whenever the task does not work.
     pub fn rest(&mut self) {
         self.want(Effect::Rest { serial: self.task.seq });
     }
@@ -92,13 +92,13 @@ impl Draft {
         }
     }
 
-    /// A plan, of the agent or of a person.
+    /// Records a plan of the agent or of a person.
     pub fn plan(&mut self, markdown: &str, by: Option<&Account>) {
         let (plan, steps) = (markdown.to_owned(), plan::read(markdown));
         self.emit(Event::PlanUpdated { plan, steps, by: by.cloned() });
     }
 
-    /// The plan that somebody's words hold, where they hold one.
+    /// Records the plan in somebody's text, if it holds one.
     pub fn plan_of(&mut self, words: &str, by: Option<&Account>) {
         let steps = plan::read(words);
         if !steps.is_empty() {
@@ -111,21 +111,21 @@ impl Draft {
         self.want(Effect::Open { serial: self.task.seq });
     }
 
-    /// A task that may work again takes its turn, as one that begins does.
+    /// Queues the task for a slot.
     pub fn line_up(&mut self) {
         self.emit(Event::SlotAwaited);
     }
 }
 
-/// Decides. `task` is the fold of the log so far. Gives the task with the step's events taken in, and the step, which is to be stored in
-/// one transaction with the envelope's key.
+/// Computes the step of an input. `task` is the fold of the log so far; returned are the task after the step's events and the step, which
+/// has to be stored in one transaction with the envelope's key.
 pub fn transition(task: &Task, envelope: &Envelope) -> (Task, Step) {
     let before = task.state.name();
     let mut draft = Draft { task: task.clone(), now: envelope.now, step: Step::default() };
     if !task.state.ended() {
         take(&mut draft, &envelope.input);
     } else if let Input::EgressSet { serial, notice } = &envelope.input {
-        // Who asked for it is told, also where the task ended before the router obeyed.
+        // The person who asked is answered even if the task ended before the router applied the change.
         host::in_force(&mut draft, *serial, notice);
     }
     let after = draft.task.state.name();
@@ -223,7 +223,7 @@ fn slot_free(draft: &mut Draft) {
     }
 }
 
-/// A merge is a person's word that the work is taken; where an upstream holds the truth it counts only once it was approved.
+/// Ends the task after its pull request was closed; with an upstream, a merge counts as delivery only after the approval.
 fn pull_closed(draft: &mut Draft, merged: bool) {
     let upstream = draft.task.request.as_ref().is_some_and(|r| r.has_upstream);
     let approved = matches!(draft.task.state, State::Approved { .. });
@@ -235,7 +235,7 @@ fn pull_closed(draft: &mut Draft, merged: bool) {
 }
 
 fn failed(draft: &mut Draft, effect: &str, failure: &Failure) {
-    // Whatever else becomes of the task: this action has no other end.
+    // The running action ends here in any case, because no other input ends it.
     if let (Failure::Blocked { sentence: why } | Failure::Fatal { why }, Some(number)) = (failure, draft.task.running)
         && effect.strip_suffix(":permitted").unwrap_or(effect) == format!("act:{number}")
     {
@@ -247,7 +247,7 @@ fn failed(draft: &mut Draft, effect: &str, failure: &Failure) {
         }
         Failure::Blocked { sentence } => match draft.task.state {
             State::Paused { .. } => {}
-            // Nothing is left to do that a pause could hold up.
+            // An approved task has no work left that a pause could stop.
             State::Approved { .. } => draft.say(Notice::LeftUndone { sentence: sentence.clone() }),
             State::Queued
             | State::Preparing

@@ -1,4 +1,4 @@
-//! From a taken tree to a posted review, and the verification between them.
+//! From a captured tree to a posted review, with the verification between them.
 
 use super::{Draft, advance, unrun};
 use crate::{Commit, Effect, Ending, Event, Input, Notice, Risk, State, VERIFY_LIMIT, Verdict, VerdictKind, Why};
@@ -34,7 +34,7 @@ pub(super) fn published(draft: &mut Draft, input: &Input) {
                 stands(draft, n, &commit, why);
             }
         }
-        // Paused meanwhile: what stands on the forge is known, and the resume goes on behind it.
+        // The task was paused meanwhile: the push is recorded, and the resume continues after it.
         (Input::Pushed { n, commit }, State::Paused { .. }) if publishes(draft.task.underneath(), *n) => {
             draft.emit(Event::Pushed { n: *n, commit: commit.clone() });
         }
@@ -65,12 +65,12 @@ pub(super) fn published(draft: &mut Draft, input: &Input) {
     }
 }
 
-/// Whether checkpoint `n` is the one that is being published.
+/// Whether checkpoint `n` is being published.
 fn publishes(state: &State, n: u32) -> bool {
     matches!(state, State::Publishing { n: now, .. } | State::Verifying { n: now, .. } if *now == n)
 }
 
-/// The tree equals the last commit's. Without a pull request yet there is nothing to show but words; a first `done` over nothing at all
+/// Handles a tree that equals the last commit's: without a pull request only the summary is posted, and a first `done` without any change
 /// goes back to the agent.
 pub(super) fn unchanged(draft: &mut Draft, n: u32, commit: &Commit, left_out: &[String]) {
     let State::Publishing { why, .. } = draft.task.state else { return };
@@ -86,7 +86,7 @@ pub(super) fn unchanged(draft: &mut Draft, n: u32, commit: &Commit, left_out: &[
     }
 }
 
-/// The commit stands on the forge.
+/// Continues after the commit was pushed: with the review, or with the verification.
 pub(super) fn stands(draft: &mut Draft, n: u32, commit: &Commit, why: Why) {
     match why {
         Why::Checkpoint => draft.want(Effect::Review { n, commit: Some(commit.clone()), last: false }),
@@ -114,7 +114,7 @@ pub(super) fn show_verdict(draft: &mut Draft, n: u32, commit: Commit) {
     draft.want(Effect::Review { n, commit: Some(commit), last: is_last(draft) });
 }
 
-/// A review after verification is the final one unless the agent will get the failure back.
+/// Whether the review after a verification is the final one: not if the agent gets the failure back.
 fn is_last(draft: &Draft) -> bool {
     let failed = draft.task.verdict.as_ref().is_some_and(|v| v.kind == VerdictKind::Failed);
     !failed || draft.task.failures >= VERIFY_LIMIT
@@ -152,7 +152,7 @@ fn posted(draft: &mut Draft, n: u32, review: i64, number: i64, seen: Option<Risk
     advance::ask(draft, n, risk);
 }
 
-/// A checkpoint stands: what came too early is judged now, and the sandbox may rest.
+/// After a checkpoint was posted: wants the held decisions judged and the sandbox stopped.
 fn waiting(draft: &mut Draft, n: u32) {
     judge_held(draft, n);
     draft.rest();
@@ -165,7 +165,7 @@ fn judge_held(draft: &mut Draft, n: u32) {
     }
 }
 
-/// After a pause: a checkpoint that was voided meanwhile is posted again, otherwise what was held is judged.
+/// After a pause: posts a checkpoint again that was voided meanwhile, otherwise wants the held decisions judged.
 pub(super) fn stand_again(draft: &mut Draft, n: u32) {
     if draft.task.checkpoints.last().is_some_and(|at| at.n == n && at.void) {
         post_again(draft, n);
@@ -174,7 +174,7 @@ pub(super) fn stand_again(draft: &mut Draft, n: u32) {
     }
 }
 
-/// Somebody edited or deleted the checkpoint's review: it approves nothing any more and is posted again under a new number.
+/// Voids a checkpoint whose review was edited or deleted; it is posted again under a new number.
 pub(super) fn voided(draft: &mut Draft, n: u32) {
     if draft.task.checkpoint().is_some_and(|at| at.n == n) {
         advance::end(draft, Ending::Voided, true);
@@ -187,7 +187,7 @@ pub(super) fn voided(draft: &mut Draft, n: u32) {
     }
     draft.emit(Event::CheckpointVoided { n });
     draft.say(Notice::Voided { n });
-    // A task that is paused posts it again when it goes on.
+    // A paused task posts it again when it resumes.
     if !paused {
         post_again(draft, n);
     }

@@ -1,13 +1,13 @@
-//! Commands that change how a task goes on, `/pause` and `/model`; and what questions about it cost.
+//! The commands `/pause` and `/model`, and the cost of people's questions about a task.
 
 use super::Draft;
 use crate::{Decision, Event, Input, Notice, PauseReason, State};
 
-/// Everything stands still, whatever the task is in the middle of; `/resume` goes on there.
+/// Pauses the task in any state; `/resume` continues there.
 pub(super) fn pause(draft: &mut Draft, decision: &Decision) {
     let login = decision.poster.login.clone();
     match draft.task.state {
-        // What is approved waits to be fetched: nothing works that could stand still.
+        // An approved task only waits to be fetched, so there is no work to stop.
         State::Paused { .. } | State::Approved { .. } | State::Ended { .. } => {
             draft.refuse(decision, "nothing to pause", Notice::NothingToPause { login });
         }
@@ -22,7 +22,7 @@ pub(super) fn pause(draft: &mut Draft, decision: &Decision) {
     }
 }
 
-/// `among`: what the operator lets commands name.
+/// Chooses the model; `among` is what the operator lets commands name.
 pub(super) fn model(draft: &mut Draft, decision: &Decision, id: &str, among: &[String]) {
     let (login, id) = (decision.poster.login.clone(), id.to_owned());
     if !among.contains(&id) {
@@ -33,7 +33,7 @@ pub(super) fn model(draft: &mut Draft, decision: &Decision, id: &str, among: &[S
     draft.answer(decision, Notice::ModelChosen { login, id });
 }
 
-/// What a question of a person's costs and got, beside whatever the task is in the middle of. `take` names every input.
+/// Records cost and answer of a person's question, in any state. `take` names every input.
 #[expect(clippy::wildcard_enum_match_arm)]
 pub(super) fn asked(draft: &mut Draft, input: &Input) {
     match input {

@@ -1,4 +1,4 @@
-//! Summaries of a model: charged when it is asked, kept when it answers. They decide nothing.
+//! Summaries by a model: charged when they are asked for, stored when they are answered. They decide nothing.
 
 use super::Draft;
 use crate::{Event, Input, State, SummaryOf, Task};
@@ -11,7 +11,7 @@ pub(super) fn summarised(draft: &mut Draft, input: &Input) {
         {
             draft.emit(Event::SummaryStarted { of: *of, worst_micro_usd: *worst_micro_usd });
         }
-        // What was paid for is taken in while a task is paused or in line too.
+        // An answer that was paid for is stored even while the task is paused or queued.
         Input::Summarised { summary }
             if *draft.task.underneath() == State::Running && is_wanted(&draft.task, &summary.of) =>
         {
@@ -21,7 +21,7 @@ pub(super) fn summarised(draft: &mut Draft, input: &Input) {
     }
 }
 
-/// Turns are told between two answers, a file while the action that asked for it is under way.
+/// Whether the summary fits: turns are summarized between two answers, a file while the action that asked for it is under way.
 fn is_wanted(task: &Task, of: &SummaryOf) -> bool {
     match of {
         SummaryOf::Turns { upto, from, to } => task.running.is_none() && *upto <= task.turn && from <= to,

@@ -1,9 +1,9 @@
-//! The sandbox of a task that waits is put away: by age, or because another task needs its subnet.
+//! Puts away the sandbox of a task that waits, because of its age or because another task needs its subnet.
 
 use super::Draft;
 use crate::{Commit, Effect, Event, State, Suspension};
 
-/// Nothing is lost by it: what is in no commit is taken into one before the sandbox is removed.
+/// Puts the sandbox away; uncommitted work is committed before a sandbox is removed.
 pub(super) fn idled(draft: &mut Draft, suspension: Suspension) {
     let task = &draft.task;
     let further = task.suspension.is_none_or(|now| now < suspension);
@@ -23,7 +23,7 @@ pub(super) fn kept(draft: &mut Draft, commit: &Commit) {
         return;
     }
     draft.emit(Event::WorkKept { commit: commit.clone() });
-    // Somebody may have decided meanwhile.
+    // A decision may have come while the commit was made.
     if waits(draft) {
         put_away(draft, Suspension::Evicted);
     }
@@ -34,7 +34,7 @@ pub(super) fn not_kept(draft: &mut Draft, reasons: Vec<String>) {
         return;
     }
     draft.emit(Event::WorkNotKept { reasons });
-    // It was woken to be looked at.
+    // The sandbox was started to read its tree, so it is put away again.
     match draft.task.suspension {
         _ if !waits(draft) => {}
         Some(suspension) => draft.want(Effect::Suspend { serial: draft.task.seq, suspension }),
@@ -47,7 +47,7 @@ fn put_away(draft: &mut Draft, suspension: Suspension) {
     draft.want(Effect::Suspend { serial: draft.task.seq, suspension });
 }
 
-/// A person or a slot is awaited, and no action is under way. Who is in line may have to give way to who has the slot already.
+/// Whether the task waits for a person or a slot and no action is under way; a queued task may have to give up its sandbox too.
 fn waits(draft: &Draft) -> bool {
     let task = &draft.task;
     let begun = task.state != State::Queued || task.next.is_some();

@@ -1,4 +1,4 @@
-//! Calls that are answered and not carried out.
+//! Calls that are answered without being carried out.
 
 use super::Draft;
 use crate::{Call, Event};
@@ -12,7 +12,7 @@ pub(super) fn answer(draft: &mut Draft, index: u32, text: &str, malformed: bool)
     draft.emit(Event::CallAnswered { turn, index, answer: text.to_owned(), malformed });
 }
 
-/// Answers every call that waits with the reason why it is not carried out.
+/// Answers every waiting call with the reason why it is not carried out.
 pub(super) fn leave(draft: &mut Draft, why: &str) {
     while let Some((index, _)) = draft.task.waiting.first() {
         let index = *index;
@@ -20,19 +20,19 @@ pub(super) fn leave(draft: &mut Draft, why: &str) {
     }
 }
 
-/// An end that was said in one answer with an action that did not happen, right behind it, is no end.
+/// Drops a `done` that directly follows an action of the same answer that did not run.
 pub(super) fn believe_no_end(draft: &mut Draft) {
     if matches!(draft.task.waiting.first(), Some((_, next)) if matches!(next.call, Call::Done { .. })) {
         leave(draft, NOT_DONE);
     }
 }
 
-/// A person asked for changes: what the answer still held is not what is wanted now.
+/// Drops the remaining calls because a person asked for changes.
 pub(super) fn asked_otherwise(draft: &mut Draft) {
     leave(draft, OTHERWISE);
 }
 
-/// The tree is to be mended first.
+/// Drops the remaining calls because the tree has to be corrected first.
 pub(super) fn tree_not_taken(draft: &mut Draft) {
     leave(draft, NOT_TAKEN);
 }

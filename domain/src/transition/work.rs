@@ -13,7 +13,7 @@ const READ_ONLY: &str =
 const ENOUGH_RECALLED: &str = "not run: enough was recalled; act on it, or read the file itself";
 const MUST_ANSWER: &str = "not run: no actions are left; call done with the answer";
 
-/// What does not fit the state changes nothing; `take` names every input.
+/// Ignores inputs that do not fit the state; `take` names every input.
 #[expect(clippy::wildcard_enum_match_arm)]
 pub(super) fn worked(draft: &mut Draft, input: &Input) {
     match input {
@@ -94,7 +94,7 @@ pub(super) fn worked(draft: &mut Draft, input: &Input) {
     }
 }
 
-/// Results of work that was under way are taken in while a task is paused or in line too: nothing that happened is lost.
+/// Whether work is under way or interrupted by a pause or the queue; its results are recorded in all these cases.
 fn working(task: &Task) -> bool {
     *task.underneath() == State::Running
 }
@@ -119,7 +119,7 @@ fn ended(draft: &mut Draft, number: u32, outcome: &Outcome) {
     }
     match &outcome.status {
         OutcomeStatus::Interrupted => draft.open(),
-        // Another action would only take the rest.
+        // Another action would use up the rest of the disk.
         OutcomeStatus::DiskSpent { what } => {
             draft.pause(PauseReason::Exhausted { what: Resource::Disk, sentence: what.clone() });
         }
@@ -135,8 +135,7 @@ fn ended(draft: &mut Draft, number: u32, outcome: &Outcome) {
     }
 }
 
-/// The sandbox went away under an effect. It is made anew from the last commit, unless that has helped too seldom: then a
-/// person is asked.
+/// Handles a lost sandbox: it is made anew from the last commit, or a person is asked if it was lost too often.
 pub(super) fn sandbox_gone(draft: &mut Draft, effect: &str, loss: Loss) {
     match draft.task.state.clone() {
         State::Running => {
@@ -150,7 +149,7 @@ pub(super) fn sandbox_gone(draft: &mut Draft, effect: &str, loss: Loss) {
                 draft.open();
             }
         }
-        // It is made anew when the task goes on.
+        // The sandbox is made anew when the task continues.
         State::Paused { .. } | State::Queued if working(&draft.task) && draft.task.running.is_some() => {
             interrupt(draft, &loss.to_string());
             lose(draft, loss);
@@ -172,7 +171,7 @@ pub(super) fn sandbox_gone(draft: &mut Draft, effect: &str, loss: Loss) {
                 draft.want(Effect::Prepare { serial: draft.task.seq });
             }
         }
-        // No effect of these states needs the task's sandbox: whatever it was, a person is asked.
+        // No effect of these states needs the task's sandbox, so a person is asked.
         State::Publishing { .. } | State::Verifying { .. } => {
             draft.pause(PauseReason::Blocked { sentence: loss.to_string() });
         }
@@ -193,7 +192,7 @@ fn lose(draft: &mut Draft, loss: Loss) {
     draft.emit(Event::SandboxLost { sentence: loss.to_string(), loss });
 }
 
-/// The action that was under way may have run. `why` is a sentence without a full stop.
+/// Records the action that was under way as interrupted: it may have run. `why` is a sentence without a full stop.
 pub(super) fn interrupt(draft: &mut Draft, why: &str) {
     if let Some(number) = draft.task.running {
         let outcome = Outcome {
@@ -204,8 +203,8 @@ pub(super) fn interrupt(draft: &mut Draft, why: &str) {
     }
 }
 
-/// The conversation no longer fits into the model. It begins anew once a person has seen what was done; what no checkpoint has yet
-/// becomes one first.
+/// Handles a conversation that no longer fits into the model: uncommitted work becomes a checkpoint first, and the conversation restarts
+/// once a person has seen it.
 pub(super) fn window_full(draft: &mut Draft) {
     if draft.task.state != State::Running || draft.task.running.is_some() {
         return;
@@ -234,7 +233,7 @@ fn worn_out(draft: &mut Draft, loss: Loss) -> bool {
     often
 }
 
-/// Goes on as far as no effect is needed: answers what needs no sandbox, then wants one action, one model call or a checkpoint.
+/// Continues until an effect is needed: answers calls that need no sandbox, then wants one action, one model call or a checkpoint.
 pub(super) fn proceed(draft: &mut Draft) {
     while draft.task.state == State::Running && draft.task.running.is_none() {
         if draft.task.malformed >= MALFORMED_LIMIT {
@@ -273,7 +272,7 @@ pub(super) fn proceed(draft: &mut Draft) {
     }
 }
 
-/// Takes an action up; true when the loop has to wait for something outside.
+/// Starts an action; true when the loop has to wait for an effect.
 fn act(draft: &mut Draft, index: u32, action: Action, full: bool) -> bool {
     if draft.task.kind == TaskKind::Plan && (action.writes() || full) {
         answer(draft, index, if full { MUST_ANSWER } else { READ_ONLY }, true);
@@ -306,7 +305,7 @@ fn over_budget(draft: &mut Draft) -> bool {
     }
 }
 
-/// What the answer still holds is carried out first once a person approved.
+/// Publishes a checkpoint; the remaining calls of the answer are carried out first once a person approved.
 fn checkpoint(draft: &mut Draft) {
     let n = draft.task.next_n();
     draft.emit(Event::PublishStarted { n, why: Why::Checkpoint });
@@ -315,7 +314,7 @@ fn checkpoint(draft: &mut Draft) {
 
 fn done(draft: &mut Draft, index: u32, summary: String) {
     let turn = draft.task.turn;
-    // What an answer proposes is its plan, where the agent noted none for it.
+    // A read-only task's answer is its plan if the agent noted none since the last decision.
     if draft.task.kind == TaskKind::Plan && !draft.task.plan_noted {
         draft.plan_of(&summary, None);
     }

@@ -1,4 +1,4 @@
-//! The table of durability.md, state by state.
+//! The transition table of a task, state by state.
 
 use crate::common::*;
 use caisson_domain::*;

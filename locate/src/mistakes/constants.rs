@@ -1,6 +1,6 @@
-//! Constants of JavaScript that are assigned to again: an error as soon as the line runs.
+//! Finds JavaScript constants that are assigned again, which fails when the line runs.
 //!
-//! Told only of a name that the whole file binds once, by `const`, and inside the block of that binding. Tests: below.
+//! Reports only names that the whole file binds once, by `const`, and only inside the block of that binding. Tests: below.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use super::{Mistake, each};
 /// Each such name once, at its first assignment.
 pub fn assigned(text: &str, tree: &Tree) -> Vec<(String, Mistake)> {
     let name = |node: Node<'_>| text.get(node.byte_range()).unwrap_or_default().to_owned();
-    // How often a name is bound, and the stretch of the block in which it is a constant.
+    // How often a name is bound, and the byte range of the block in which it is a constant.
     let mut bound: HashMap<String, (usize, Option<std::ops::Range<usize>>)> = HashMap::new();
     let mut writes: Vec<Node<'_>> = Vec::new();
     each(tree, |node| {

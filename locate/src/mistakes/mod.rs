@@ -1,8 +1,7 @@
-//! Mistakes in a text that nobody has to run to see: it does not parse, or it uses a name that nothing in it defines.
+//! Mistakes that show without running a text: syntax errors, and names that nothing defines.
 //!
-//! Owns which of them are told: those that the text before did not have, and only where a wrong word is next to impossible; what is
-//! not sure is not told. Must not read files. Tests: below and in `syntax.rs`, `names.rs` and `constants.rs`; how it was measured:
-//! `docs/models.md`.
+//! Owns the choice of those that are reported: only new ones, and only where a false report is nearly impossible. Must not read files.
+//! Tests: below and in `syntax.rs`, `names.rs` and `constants.rs`; measured in `docs/models.md`.
 
 mod constants;
 mod names;
@@ -16,32 +15,32 @@ use tree_sitter::{ParseOptions, Parser, Tree};
 
 use crate::language::Language;
 
-/// Longest text that is looked at, in bytes: what is longer was made by a program.
+/// Longest text that is checked, in bytes; longer ones are generated.
 const LONGEST: usize = 512 << 10;
-/// A text that parses longer than this is not judged.
+/// A text that takes longer to parse is not checked.
 const PARSE: Duration = Duration::from_millis(700);
 
-/// One of them.
+/// One mistake in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mistake {
     /// The line, from 1.
     pub line: usize,
-    /// What is wrong, without the place: "syntax error near `)`". Words of the text stand in it.
+    /// What is wrong, without the place: "syntax error near `)`". May quote the text.
     pub what: String,
 }
 
-/// A text's mistakes.
+/// All mistakes of a text.
 struct Seen {
-    /// The first place where it stops being a text of its language, if there is one. What follows it is not judged.
+    /// The first syntax error, if any; what follows it is not checked.
     syntax: Option<Mistake>,
-    /// Each with the name that it is about.
+    /// Undefined names, each with its mistake.
     names: Vec<(String, Mistake)>,
 }
 
-/// The mistakes of `after` that `before` did not have (`None`: there was no such file), by their lines.
+/// The mistakes of `after` that `before` did not have (`None`: a new file), by line.
 pub fn mistakes(language: Language, before: Option<&str>, after: &str) -> Vec<Mistake> {
     let Some(now) = seen(language, after) else { return Vec::new() };
-    // What was there before decides only what is new: where it cannot be judged, nothing is told.
+    // The old text is needed to find new mistakes; if it cannot be checked, nothing is reported.
     let old = match before.map(|text| (text, seen(language, text))) {
         None => None,
         Some((text, Some(old))) => Some((text, old)),
@@ -50,7 +49,7 @@ pub fn mistakes(language: Language, before: Option<&str>, after: &str) -> Vec<Mi
     let mut told = Vec::new();
     match (now.syntax, &old) {
         (Some(mistake), Some((text, Seen { syntax: Some(_), .. }))) => {
-            // It did not parse before either: only a line that is new itself can have brought this.
+            // The old text did not parse either, so only a changed line can hold a new error.
             let line = |text: &str, number: usize| text.lines().nth(number - 1).unwrap_or_default().trim().to_owned();
             let (wrong, known) = (line(after, mistake.line), text.lines().map(str::trim).collect::<HashSet<_>>());
             if !known.contains(wrong.as_str()) {
@@ -69,7 +68,7 @@ pub fn mistakes(language: Language, before: Option<&str>, after: &str) -> Vec<Mi
 }
 
 fn seen(language: Language, text: &str) -> Option<Seen> {
-    // Translations of Qt are XML with the ending of TypeScript, and others take it too.
+    // Qt's translation files are XML with TypeScript's extension, as other formats are.
     let typed = matches!(language, Language::TypeScript | Language::Tsx);
     let other = typed && text.trim_start().starts_with(['<', '#']) && !text.starts_with("#!");
     if other || text.len() > LONGEST {
@@ -94,7 +93,7 @@ fn parser(language: Language) -> Option<Parser> {
     Some(parser)
 }
 
-/// `None` when it takes too long.
+/// `None` when parsing takes too long.
 fn parse(parser: &mut Parser, text: &str) -> Option<Tree> {
     let end = Instant::now() + PARSE;
     let mut late = |_: &_| if Instant::now() > end { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
@@ -102,7 +101,7 @@ fn parse(parser: &mut Parser, text: &str) -> Option<Tree> {
     parser.parse_with_options(&mut |at, _| text.as_bytes().get(at..).unwrap_or_default(), None, Some(options))
 }
 
-/// All nodes of a tree, each before what is in it. By a cursor: some texts nest deeper than a stack is.
+/// Visits all nodes of a tree in pre-order; with a cursor, because some texts nest deeper than the stack allows.
 fn each<'tree>(tree: &'tree Tree, mut look: impl FnMut(tree_sitter::Node<'tree>)) {
     let mut cursor = tree.walk();
     loop {

@@ -1,7 +1,7 @@
-//! Names that a Python text uses and nothing in it defines.
+//! Finds names that a Python text uses and nothing in it defines.
 //!
-//! Scopes are not looked at: a name that is bound anywhere in the file counts as defined everywhere in it. What may bring names from elsewhere
-//! (`import *`, `exec`, `globals()` and the like) silences the whole file. Tests: below.
+//! Ignores scopes: a name bound anywhere in the file counts as defined everywhere. Anything that may define names from elsewhere (`import
+//! *`, `exec`, `globals()` and the like) disables the check for the file. Tests: below.
 
 use std::collections::HashSet;
 
@@ -9,7 +9,8 @@ use tree_sitter::{Node, Tree};
 
 use super::{Mistake, each};
 
-/// The built-in names of Python 3.13, what the interactive interpreter and known hosts of scripts add, and those of Python 2: code for both uses them.
+/// Built-in names of Python 3.13, additions of the interactive interpreter and of common script hosts, and names of Python 2, because some
+/// code supports both.
 const BUILT_IN: &str = "ArithmeticError AssertionError AttributeError BaseException BaseExceptionGroup BlockingIOError BrokenPipeError \
 BufferError BytesWarning ChildProcessError ConnectionAbortedError ConnectionError ConnectionRefusedError ConnectionResetError \
 DeprecationWarning EOFError Ellipsis EncodingWarning EnvironmentError Exception ExceptionGroup False FileExistsError FileNotFoundError \
@@ -26,15 +27,15 @@ round set setattr slice sorted staticmethod str sum super tuple type vars zip \
 StandardError apply basestring buffer cmp coerce execfile file intern long raw_input reduce reload unichr unicode xrange \
 get_config get_ipython ngettext npgettext pgettext reveal_locals reveal_type";
 
-/// Names whose use may define others, or that catch an undefined one.
+/// Names whose use may define others, or that handle an undefined one.
 const SILENCING: [&str; 10] =
     ["exec", "eval", "execfile", "globals", "locals", "vars", "builtins", "__builtin__", "__builtins__", "NameError"];
-/// Methods that put names into the module they are called in: those of `enum`.
+/// Methods of `enum` that add names to the module they are called in.
 const BRINGING: [&str; 2] = ["_convert", "_convert_"];
-/// Stands in a comment of a line that its author knows to look wrong.
+/// In a comment it marks a line that its author knows to look wrong.
 const KNOWN: &str = "noqa";
 
-/// Each such name once, at its first use.
+/// Each undefined name once, at its first use.
 pub fn undefined(text: &str, tree: &Tree) -> Vec<(String, Mistake)> {
     let mut reader = Reader { text, bound: HashSet::new(), used: Vec::new(), silent: false };
     each(tree, |node| reader.read(node));
@@ -94,7 +95,7 @@ impl<'a> Reader<'a> {
                 }
             }
             "import_statement" | "import_from_statement" | "future_import_statement" => self.import(node),
-            // All names in these are taken for bound: what a pattern compares with is seldom wrong alone.
+            // All names in these count as bound, because a constant in a pattern is seldom the only mistake.
             "global_statement" | "nonlocal_statement" | "delete_statement" | "case_pattern" | "as_pattern_target" => {
                 self.bind(Some(node));
             }
@@ -102,7 +103,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A use, unless it stands where a name is none of its own.
+    /// Records a use, unless the identifier is an attribute, a keyword or the like.
     fn identifier(&mut self, node: Node<'_>) {
         let name = self.name(node);
         let Some(parent) = node.parent() else { return };
@@ -123,7 +124,7 @@ impl<'a> Reader<'a> {
         self.used.push((name, node.start_position().row));
     }
 
-    /// Every name in it, but for those that it only looks into.
+    /// Binds every name in a target, except those it only accesses attributes or items of.
     fn bind(&mut self, node: Option<Node<'_>>) {
         let mut left: Vec<Node<'_>> = node.into_iter().collect();
         while let Some(node) = left.pop() {
@@ -138,7 +139,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// `a` of `import a.b`, `c` of `from a import b as c`.
+    /// Binds `a` for `import a.b`, `c` for `from a import b as c`.
     fn import(&mut self, node: Node<'_>) {
         let mut cursor = node.walk();
         for name in node.children_by_field_name("name", &mut cursor) {

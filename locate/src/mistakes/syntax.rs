@@ -1,7 +1,7 @@
-//! Where a text stops being one of its language.
+//! Locates the first syntax error of a text.
 //!
-//! The tree says only that there is an error and which stretch it spoils, often from the file's first line on. The parser itself knows the
-//! token that it could not take, and says so in its log; so a text with an error is parsed once more with the log read. Tests: below.
+//! The tree marks only a range that contains the error, often beginning at the file's first line. The parser knows the token that it could
+//! not accept and logs it, so a text with an error is parsed again with logging. Tests: below.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -10,27 +10,27 @@ use tree_sitter::{LogType, Node, Tree};
 use super::{Mistake, each, parse, parser};
 use crate::language::Language;
 
-/// Characters of a token that are shown.
+/// The most characters shown of a token.
 const SHOWN: usize = 24;
 
-/// A token that was not taken.
+/// A token that was not accepted.
 struct Stuck {
-    /// Behind the token before it.
+    /// Row and column after the token before it.
     at: (usize, usize),
     kind: String,
-    /// The kind of the token before it.
+    /// Kind of the token before it.
     taken: String,
 }
 
-/// What the parser's log says until it begins to guess.
+/// The parser's state according to its log, until error recovery begins.
 #[derive(Default)]
 struct Heard {
-    /// Row and column (bytes) behind the last token that was taken.
+    /// Row and column (bytes) after the last accepted token.
     at: (usize, usize),
-    /// The kinds of the token that was read last, and of the one that was taken last.
+    /// Kinds of the last token read, and of the last one accepted.
     read: String,
     taken: String,
-    /// The place that was reached farthest, and the kind of the token that was not taken there.
+    /// The farthest place reached, with the kind of the rejected token.
     stuck: Option<Stuck>,
     guessing: bool,
 }
@@ -62,7 +62,7 @@ impl Heard {
     }
 }
 
-/// The first error of a text that has one; `None` when its place cannot be told.
+/// The first error of a text that has one; `None` when it cannot be located.
 pub fn first(language: Language, text: &str, tree: &Tree) -> Option<Mistake> {
     let heard = Arc::new(Mutex::new(Heard::default()));
     let ear = Arc::clone(&heard);
@@ -82,7 +82,7 @@ pub fn first(language: Language, text: &str, tree: &Tree) -> Option<Mistake> {
     }
     let ends_line = |kind: &str| matches!(kind, "_newline" | "_dedent" | "_automatic_semicolon" | "\\n");
     let line = text[..begin].matches('\n').count() + 1;
-    // Between a line that needs more and the next one Python's grammar has no token.
+    // Python's grammar has no token between an incomplete line and the next one.
     let short = language == Language::Python && line > at.0 + 1 && !ends_line(&taken) && taken != "_indent";
     if kind == "end" || begin >= text.len() {
         let line = text.trim_end().lines().count().max(1);
@@ -91,7 +91,7 @@ pub fn first(language: Language, text: &str, tree: &Tree) -> Option<Mistake> {
     if ends_line(&kind) || (short && kind != "_indent" && taken != "comment") {
         return Some(Mistake { line: at.0 + 1, what: "syntax error at the end of the line".to_owned() });
     }
-    // Macros named like words of the language, and attributes at odd places: Rust takes more of both than its grammar here.
+    // Rust allows macros named like keywords and attributes in more places than this grammar does.
     if language == Language::Rust && text[begin..].starts_with(['!', '#']) {
         return None;
     }
@@ -108,7 +108,7 @@ fn offset(text: &str, (row, column): (usize, usize)) -> Option<usize> {
     text.is_char_boundary(at).then_some(at)
 }
 
-/// A word, or the characters up to the next space or word.
+/// The word at the text's beginning, or the characters up to the next space or word.
 fn token(text: &str) -> String {
     let word = |c: char| c.is_alphanumeric() || c == '_';
     let first = text.chars().next().unwrap_or_default();
@@ -120,8 +120,8 @@ fn token(text: &str) -> String {
     all.take_while(|&c| !word(first) || word(c)).filter(|c| !c.is_control()).collect::<String>().replace('`', "'")
 }
 
-/// The innermost bracket that is open where the parser stuck. In Python a bracket that was opened on an earlier line is what the
-/// interpreter blames too; where blocks have braces only the file's end tells that one is missing.
+/// The innermost bracket open at the error. In Python a bracket opened on an earlier line is to blame, as for the interpreter; in languages
+/// with braces only the end of the file shows that one is missing.
 fn open_bracket(language: Language, tree: &Tree, until: usize, at_end: bool) -> Option<Mistake> {
     if language != Language::Python && !at_end {
         return None;
@@ -147,10 +147,10 @@ fn open_bracket(language: Language, tree: &Tree, until: usize, at_end: bool) -> 
     earlier.then(|| Mistake { line: opened + 1, what: format!("`{bracket}` is never closed") })
 }
 
-/// What Python's grammar takes and its interpreter does not: a block with nothing in it, a statement that stands further in or out than those
-/// before it. The first of them.
+/// The first error that Python's grammar accepts but its interpreter does not: an empty block, or a statement indented differently from
+/// those before it.
 pub fn misshapen(language: Language, text: &str, tree: &Tree) -> Option<Mistake> {
-    // A mark of the encoding shifts the first column.
+    // A byte order mark shifts the first column.
     if language != Language::Python || text.starts_with('\u{feff}') {
         return None;
     }
@@ -167,7 +167,7 @@ pub fn misshapen(language: Language, text: &str, tree: &Tree) -> Option<Mistake>
 }
 
 fn empty(block: Node<'_>) -> Option<Mistake> {
-    // Comments are no statements, and may stand in it.
+    // Comments are no statements, and may occur in the block.
     let mut cursor = block.walk();
     if block.named_children(&mut cursor).any(|child| child.kind() != "comment") {
         return None;
@@ -181,7 +181,7 @@ fn displaced(block: Node<'_>, text: &str) -> Option<Mistake> {
     let mut first = None;
     for statement in block.named_children(&mut cursor).filter(|child| child.kind() != "comment") {
         let before = text[..statement.start_byte()].rsplit('\n').next().unwrap_or_default();
-        // Behind something on its own line, or where tabs stand for columns: nothing is said.
+        // Nothing is reported after other text on the line, or with tabs.
         if !before.chars().all(|c| c == ' ') {
             continue;
         }

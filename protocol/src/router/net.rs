@@ -1,7 +1,7 @@
-//! Addresses: a network, the pool of subnets, and which destinations are never the internet.
+//! IPv4 networks, the pool of subnets, and the destinations that are never public.
 //!
-//! Owns the arithmetic that the broker (creates a subnet's network), the router (tells a subnet by its source address) and
-//! its firewall (claims a subnet's gateway) must agree on. Does no I/O. Tests: at the end of this file.
+//! Owns the address arithmetic that the broker (creates a subnet's network), the router (finds a subnet by source address) and its firewall
+//! (takes over a subnet's gateway) must agree on. Does no I/O. Tests: at the end of this file.
 
 use std::fmt;
 use std::net::Ipv4Addr;
@@ -9,16 +9,15 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// Addresses the resolver hands out instead of real ones (RFC 2544's benchmark range: never routed on the internet).
+/// Addresses that the resolver gives out in place of real ones (RFC 2544's benchmark range, never routed on the internet).
 pub const SYNTHETIC: Net = Net { addr: Ipv4Addr::new(198, 18, 0, 0), prefix: 15 };
 
-/// A subnet is a `/28`: gateway `.1`, router `.2`, sandboxes in the upper half.
+/// Prefix length of a subnet: gateway `.1`, router `.2`, sandboxes in the upper half.
 pub const SUBNET_PREFIX: u8 = 28;
 
-/// Never a public destination: IANA's IPv4 Special-Purpose Address Registry and Multicast Address Space as of 2025-10-09
-/// (its rows lie within these; those it calls globally reachable serve anycast protocols, not hosts), and 168.63.129.16, where
-/// Azure answers its own machines. IPv6's registry needs no list: the resolver never asks for such an address, the firewall lets
-/// none through.
+/// Networks that are never public: IANA's IPv4 Special-Purpose Address Registry and Multicast Address Space as of 2025-10-09 (the rows it
+/// calls globally reachable serve anycast protocols, not hosts), and 168.63.129.16, where Azure answers its own machines. IPv6 needs no
+/// list: the resolver never asks for such addresses, and the firewall blocks them.
 pub const SPECIAL: [&str; 18] = [
     "0.0.0.0/8",
     "10.0.0.0/8",
@@ -81,7 +80,7 @@ impl Net {
         u32::from(addr) & mask(self.prefix) == u32::from(self.addr)
     }
 
-    /// How many addresses it has.
+    /// Number of its addresses.
     #[must_use]
     pub fn size(&self) -> u64 {
         1u64 << (32 - u32::from(self.prefix))
@@ -125,7 +124,7 @@ impl<'de> Deserialize<'de> for Net {
     }
 }
 
-/// The networks that subnets are cut from. Subnet `n` is the pool's n-th `/28`.
+/// The network that subnets are cut from; subnet `n` is its n-th `/28`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pool(Net);
 
@@ -144,37 +143,37 @@ impl Pool {
         self.0
     }
 
-    /// How many subnets fit.
+    /// Number of subnets that fit.
     #[must_use]
     pub fn subnets(&self) -> u32 {
         1 << (SUBNET_PREFIX - self.0.prefix)
     }
 
-    /// The subnet's `/28`, or nothing when the pool has no such subnet.
+    /// The subnet's `/28`; `None` if the pool has no such subnet.
     #[must_use]
     pub fn subnet(&self, subnet: u32) -> Option<Net> {
         (subnet < self.subnets()).then(|| Net { addr: self.nth(subnet, 0), prefix: SUBNET_PREFIX })
     }
 
-    /// `.1`: what a sandbox has as default route and resolver; the firewall claims it once the rules stand.
+    /// `.1`: default route and resolver of sandboxes; the firewall takes this address once its rules are installed.
     #[must_use]
     pub fn gateway(&self, subnet: u32) -> Option<Ipv4Addr> {
         (subnet < self.subnets()).then(|| self.nth(subnet, 1))
     }
 
-    /// `.2`: the holder's own fixed address in the subnet.
+    /// `.2`: the fixed address of the router's holder in the subnet.
     #[must_use]
     pub fn router(&self, subnet: u32) -> Option<Ipv4Addr> {
         (subnet < self.subnets()).then(|| self.nth(subnet, 2))
     }
 
-    /// The upper half, where sandboxes get their addresses (the engine's `--ip-range`).
+    /// The upper half, from which sandboxes get addresses (the engine's `--ip-range`).
     #[must_use]
     pub fn sandboxes(&self, subnet: u32) -> Option<Net> {
         (subnet < self.subnets()).then(|| Net { addr: self.nth(subnet, 8), prefix: SUBNET_PREFIX + 1 })
     }
 
-    /// Which subnet an address belongs to.
+    /// Number of the subnet that an address belongs to.
     #[must_use]
     pub fn subnet_of(&self, addr: Ipv4Addr) -> Option<u32> {
         self.0.contains(addr).then(|| (u32::from(addr) - u32::from(self.0.addr)) >> (32 - SUBNET_PREFIX))
@@ -192,7 +191,7 @@ impl FromStr for Pool {
     }
 }
 
-/// Which resolved addresses may be connected to.
+/// Decides which resolved addresses may be connected to.
 #[derive(Clone, Debug)]
 pub struct Bogons {
     refused: Vec<Net>,
@@ -202,15 +201,15 @@ pub struct Bogons {
 }
 
 impl Bogons {
-    /// `private`: ranges of the operator's own that are refused too. `public`: parts of [`SPECIAL`] that this installation
-    /// does reach (documentation ranges in a lab).
+    /// `private`: the operator's own networks, refused too. `public`: parts of [`SPECIAL`] that this installation may reach (documentation
+    /// ranges in a test lab).
     #[must_use]
     pub fn new(private: &[Net], public: &[Net]) -> Bogons {
         let special = SPECIAL.iter().filter_map(|net| net.parse().ok()).collect();
         Bogons { refused: private.to_vec(), public: public.to_vec(), special }
     }
 
-    /// True when the address is private, local, special or the operator's own.
+    /// Whether the address is private, local, special or the operator's own.
     #[must_use]
     pub fn refuses(&self, addr: Ipv4Addr) -> bool {
         let within = |nets: &[Net]| nets.iter().any(|net| net.contains(addr));
@@ -252,7 +251,7 @@ mod tests {
         192.0.0.0/24 192.0.0.0/29 192.0.0.8/32 192.0.0.9/32 192.0.0.10/32 192.0.0.170/32 192.0.0.171/32 192.0.2.0/24 \
         192.31.196.0/24 192.52.193.0/24 192.88.99.0/24 192.88.99.2/32 192.168.0.0/16 192.175.48.0/24 198.18.0.0/15 \
         198.51.100.0/24 203.0.113.0/24 240.0.0.0/4 255.255.255.255/32 224.0.0.0/4";
-    /// Where clouds answer their own machines: the first four lie in special ranges, the last only looks public.
+    /// Metadata services of clouds: the first four are in special ranges, the last is a public address.
     const PLATFORM: [&str; 5] =
         ["169.254.169.254/32", "169.254.170.2/32", "100.100.100.200/32", "192.0.0.192/32", "168.63.129.16/32"];
 

@@ -1,13 +1,13 @@
-//! One rule of the egress policy: a host (or everything below a suffix) and a port.
+//! One rule of the egress policy: a host, or every name below a suffix, and a port.
 //!
-//! Owns how a rule is written, what is refused and why, and what it matches. The words are shown to people (`/allow`),
-//! so every error says what to write instead. Tests: at the end of this file, and properties in `router/tests/parsers.rs`.
+//! Owns the syntax of rules, their validation, and what they match. The errors are shown to people (`/allow`), so each says what to write
+//! instead. Tests: at the end of this file, and properties in `router/tests/parsers.rs`.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// `host` is an exact name or `*.suffix`, lower case ASCII without a final dot. `port` `None` means 443 and 80.
+/// One rule, with its host in lower-case ASCII without a final dot.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Rule {
     /// Exact name, or `*.suffix` for every name below the suffix but not the suffix itself.
@@ -15,7 +15,7 @@ pub struct Rule {
     /// TCP port; without one a rule allows 443 and 80, and in a deny list refuses every port.
     #[serde(default)]
     pub port: Option<u16>,
-    /// Why it stands: shown in reviews and in the log.
+    /// Why the rule exists, shown in reviews and in the log.
     #[serde(default)]
     pub reason: String,
 }
@@ -50,12 +50,12 @@ pub enum RuleError {
     PublicSuffix(String),
 }
 
-/// Second labels under which country registries sell names.
+/// Second-level labels under which country registries sell names.
 const REGISTRY_LABELS: [&str; 16] =
     ["ac", "co", "com", "edu", "gob", "gov", "gv", "go", "id", "ltd", "mil", "ne", "net", "nom", "or", "org"];
 
-/// Suffixes whose owner gives names to anybody: a wildcard there is an open door. Not a complete list; the real guard is
-/// that the operator or a writer wrote the rule.
+/// Suffixes whose owners give names to anybody, so that a wildcard there allows anybody's host. The list is not complete; the operator or a
+/// writer of the repository answers for the rule.
 const SHARED_SUFFIXES: [&str; 28] = [
     "github.io",
     "githubusercontent.com",
@@ -139,23 +139,23 @@ impl Rule {
         self.host.starts_with("*.")
     }
 
-    /// Whether the rule names this host, whatever the port. `name` is lower case without a final dot.
+    /// Whether the rule matches this host at any port. `name` is lower case without a final dot.
     #[must_use]
     pub fn covers(&self, name: &str) -> bool {
         match self.host.strip_prefix("*.") {
-            // At least one label in front: `*.example.org` isn't `example.org`.
+            // At least one label in front: `*.example.org` does not match `example.org`.
             Some(suffix) => name.strip_suffix(suffix).is_some_and(|rest| rest.len() > 1 && rest.ends_with('.')),
             None => name == self.host,
         }
     }
 
-    /// Whether it allows a connection: no port in the rule means 443 and 80.
+    /// Whether it allows a connection; without a port it allows 443 and 80.
     #[must_use]
     pub fn allows(&self, name: &str, port: u16) -> bool {
         self.covers(name) && self.port.map_or(port == 443 || port == 80, |own| own == port)
     }
 
-    /// Whether it, standing in a deny list, refuses a connection: no port in the rule means every port.
+    /// Whether it refuses a connection as part of a deny list; without a port it refuses every port.
     #[must_use]
     pub fn denies(&self, name: &str, port: u16) -> bool {
         self.covers(name) && self.port.is_none_or(|own| own == port)
@@ -179,7 +179,7 @@ fn parse_port(text: &str) -> Result<u16, RuleError> {
     text.parse().ok().filter(|port| *port != 0).ok_or_else(bad)
 }
 
-/// A full host name of letters, digits and hyphens (RFC 1123), at least two labels, not an address in any spelling.
+/// Checks for a full host name of letters, digits and hyphens (RFC 1123) with at least two labels, which is no address in any spelling.
 ///
 /// # Errors
 /// What is wrong with it.
@@ -201,7 +201,7 @@ pub fn check_name(name: &str) -> Result<(), RuleError> {
         }
     }
     let last = labels[labels.len() - 1];
-    // Resolvers read 1.2.3, 0x7f.1 and 127.1 as addresses: a name's last label is never a number.
+    // Resolvers read 1.2.3, 0x7f.1 and 127.1 as addresses, so the last label must not be a number.
     if last.bytes().all(|b| b.is_ascii_digit()) || last.starts_with("0x") {
         return Err(RuleError::Address(name.to_owned()));
     }
@@ -211,7 +211,7 @@ pub fn check_name(name: &str) -> Result<(), RuleError> {
     Ok(())
 }
 
-/// Whether strangers can get names below this suffix, as far as that can be told without the full list.
+/// Whether anybody can register names below this suffix, as far as known without the full list.
 #[must_use]
 pub fn public_suffix(name: &str) -> bool {
     let labels: Vec<&str> = name.split('.').collect();

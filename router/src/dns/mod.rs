@@ -1,4 +1,4 @@
-//! Names: the resolver that sandboxes ask, and the one question the router itself asks upstream.
+//! DNS: the resolver for sandboxes, and the router's own questions to the upstream server.
 
 pub mod resolve;
 pub mod serve;

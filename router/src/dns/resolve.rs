@@ -1,7 +1,7 @@
 //! Asks the upstream resolver for an allowed name's addresses and checks them.
 //!
-//! The only code that sends a name out of the router; it is called for a connection that the policy allowed, never for a
-//! look-up alone. One private address among the answers refuses all of them (rebinding). Keeps a small cache.
+//! The only code that sends a name out of the router, and only for a connection that the policy allowed, never for a look-up alone. One
+//! private address among the answers refuses all of them (against DNS rebinding). Keeps a small cache.
 //! Tests: `router/tests/lab/` (rebinding, no query for denied names); reading answers: `router/tests/parsers.rs`.
 
 use std::collections::HashMap;
@@ -19,12 +19,12 @@ use super::wire;
 const TRIES: u32 = 3;
 const WAIT: Duration = Duration::from_millis(1500);
 const CACHE: usize = 1024;
-/// A short answer is kept a moment, so that many connections at once ask once; a long one no longer than a minute,
-/// so that an operator's change is seen.
+/// Seconds that an answer is cached: at least a moment, so that simultaneous connections ask once, at most a minute, so that changes are
+/// noticed.
 const TTL_SECONDS: std::ops::RangeInclusive<u32> = 2..=60;
-/// A failure is kept as well: a name server that is silent for one name must not be asked by every connection to it.
+/// Seconds that a failure is cached, so that not every connection asks a name server that is silent for the name.
 const FAILURE_SECONDS: u32 = 2;
-/// Questions at once: more than one subnet's connections, so that no sandbox alone can use them up.
+/// The most questions at once: more than one subnet's connections, so that no sandbox can use up all.
 const QUESTIONS: usize = 384;
 
 /// Why a name has no addresses that may be connected to.
@@ -33,7 +33,7 @@ pub enum ResolveError {
     /// The name server answered NXDOMAIN, or has no IPv4 address for the name.
     #[error("the name does not exist")]
     NotFound,
-    /// This one of the name's addresses must not be connected to.
+    /// The name has this address, which must not be connected to.
     #[error("the name server gave {0}, which is not a public address")]
     Private(Ipv4Addr),
     /// No usable answer came in any of the tries.
@@ -44,7 +44,7 @@ pub enum ResolveError {
     Server(u8),
 }
 
-/// Until when, and what.
+/// A cached result and the time until which it is valid.
 type Kept = (Instant, Found);
 type Found = Result<Arc<[Ipv4Addr]>, ResolveError>;
 
@@ -76,7 +76,7 @@ impl Resolver {
             None => self.ask(name).await,
         };
         let addresses = found?;
-        // Checked at every use, not when stored: the operator's ranges may have changed in between.
+        // Checked at every use and not when stored, because the operator's networks may have changed in between.
         match addresses.iter().find(|address| refuses(**address)) {
             Some(private) => Err(ResolveError::Private(*private)),
             None => Ok(addresses),
@@ -110,7 +110,7 @@ impl Resolver {
         found
     }
 
-    /// By UDP, each try from a fresh port with a fresh number; by TCP when the answer was cut short.
+    /// Asks by UDP, each try from a new port with a new id; by TCP if the answer was truncated.
     async fn query(&self, name: &str) -> Option<wire::DnsAnswer> {
         for _ in 0..TRIES {
             let id = random_id()?;
@@ -133,7 +133,7 @@ impl Resolver {
         let mut buffer = [0; 4096];
         loop {
             let len = socket.recv(&mut buffer).await.ok()?;
-            // Anything else is a forgery or a late answer: wait on for ours.
+            // Any other packet is forged or late, so the wait continues.
             if let Some(answer) = wire::parse_answer(&buffer[..len], id, name) {
                 return Some(answer);
             }
@@ -153,7 +153,7 @@ impl Resolver {
     }
 }
 
-/// What an answer says, and for how many seconds.
+/// The result of an answer, and for how many seconds it is cached.
 fn judged(answer: wire::DnsAnswer) -> (Found, u32) {
     match answer.code {
         wire::NOERROR if !answer.addresses.is_empty() => {

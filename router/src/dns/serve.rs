@@ -1,6 +1,6 @@
 //! The resolver that sandboxes see: a synthetic address for an allowed name, NXDOMAIN at once for every other.
 //!
-//! Asks nobody: a look-up alone never leaves the router, so names can't carry data out. By UDP and TCP.
+//! Asks no other server: a look-up alone never leaves the router, so names can't carry data out. UDP and TCP.
 //! Tests: `router/tests/lab/`.
 
 use std::io;
@@ -16,17 +16,17 @@ use tokio::time::timeout;
 use super::wire::{self, BadQuery};
 use crate::access::{AccessControl, NameVerdict};
 
-/// Answers are kept by clients this long, in seconds. The address stays the subnet's while it is open, so longer would do no
-/// harm; shorter would only cost look-ups.
+/// TTL of answers in seconds. The address belongs to the subnet as long as it is open, so a longer TTL would be safe and a shorter one
+/// costs look-ups.
 const TTL: u32 = 60;
 const TCP_IDLE: Duration = Duration::from_secs(5);
 const TCP_QUERIES: u32 = 100;
 const TCP_OPEN: usize = 256;
-/// How long a full send buffer is waited for.
+/// How long to wait for room in a full send buffer.
 const FULL: Duration = Duration::from_millis(1);
 
-/// Serves until the socket fails, on a thread of its own: nothing is waited for between a question and its answer, and a runtime would
-/// be woken for each answer only to hear that there is room for the next.
+/// Serves until the socket fails, on its own thread: nothing is awaited between question and answer, and an async runtime would be woken
+/// for each answer without need.
 ///
 /// # Errors
 /// When there can be no thread, or the socket can't be read any more.
@@ -44,7 +44,7 @@ fn answer_all(access: &AccessControl, socket: &UdpSocket) -> io::Result<()> {
     loop {
         let (len, from) = match socket.recv_from(&mut buffer) {
             Ok(got) => got,
-            // An ICMP error for an answer that nobody wanted any more, or a signal.
+            // An ICMP error for an earlier answer, or a signal.
             Err(error) if matches!(error.kind(), io::ErrorKind::ConnectionRefused | io::ErrorKind::Interrupted) => {
                 continue;
             }
@@ -72,7 +72,7 @@ pub async fn tcp(access: Arc<AccessControl>, listener: TcpListener) -> io::Resul
         let access = access.clone();
         tokio::spawn(async move {
             let _slot = slot;
-            // What ends a connection here is the client's own doing: there is nobody to tell.
+            // Errors of one connection come from the client, so nobody has to be told.
             let _ = one_tcp(&access, stream, from).await;
         });
     }
@@ -105,7 +105,7 @@ fn reply(access: &AccessControl, from: SocketAddr, bytes: &[u8]) -> Option<Vec<u
     match access.look_up(subnet, &query.name) {
         NameVerdict::Denied => Some(wire::answer(&query, wire::NXDOMAIN, None, 0)),
         NameVerdict::Address(address) => {
-            // IPv6 and service records are answered empty: the name exists, and this is all there is.
+            // IPv6 and service records get an empty answer: the name exists without such records.
             let address: Option<Ipv4Addr> = matches!(query.kind, wire::A | wire::ANY).then_some(address);
             Some(wire::answer(&query, wire::NOERROR, address, TTL))
         }

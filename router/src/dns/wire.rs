@@ -1,7 +1,7 @@
-//! DNS messages, as much of them as a resolver needs that answers with addresses only (RFC 1035).
+//! DNS messages, restricted to what a resolver for addresses needs (RFC 1035).
 //!
-//! Reads queries from sandboxes and answers from the upstream: both are untrusted, both are read without following a
-//! compression pointer twice. Does no I/O. Tests: `router/tests/parsers.rs`.
+//! Reads untrusted queries of sandboxes and untrusted answers of the upstream server, and follows compression pointers only backwards. Does
+//! no I/O. Tests: `router/tests/parsers.rs`.
 
 use std::net::Ipv4Addr;
 
@@ -40,7 +40,7 @@ pub struct Query {
     pub kind: u16,
     /// Whether recursion was asked for (the RD bit); the answer repeats it.
     pub recursion: bool,
-    /// The question as it came: an answer repeats it, with the client's own upper and lower case.
+    /// The question section as received, which the answer repeats with the client's upper and lower case.
     question: Vec<u8>,
 }
 
@@ -49,7 +49,7 @@ pub struct Query {
 pub enum BadQuery {
     /// No answer: not a query, or too broken to answer.
     Ignore,
-    /// DnsAnswer with this code.
+    /// Answer with this code.
     DnsAnswer {
         /// Id of the query.
         id: u16,
@@ -76,7 +76,7 @@ pub fn parse_query(bytes: &[u8]) -> Result<Query, BadQuery> {
     if flags & 0x7800 != 0 {
         return Err(BadQuery::DnsAnswer { id, code: NOTIMP });
     }
-    // Two questions have no defined answer, so nobody asks them but to confuse.
+    // Two questions have no defined answer, so no ordinary client sends them.
     if questions != 1 {
         return Err(BadQuery::Ignore);
     }
@@ -124,7 +124,7 @@ pub fn answer(query: &Query, code: u8, address: Option<Ipv4Addr>, ttl: u32) -> V
     let mut out = header(query.id, flags, 1, u16::from(address.is_some()));
     out.extend_from_slice(&query.question);
     if let Some(address) = address {
-        // 0xc00c: the name that stands at offset 12.
+        // 0xc00c: a pointer to the name at offset 12.
         out.extend_from_slice(&[0xc0, 0x0c, 0, 1, 0, 1]);
         out.extend_from_slice(&ttl.to_be_bytes());
         out.extend_from_slice(&[0, 4]);
@@ -133,7 +133,7 @@ pub fn answer(query: &Query, code: u8, address: Option<Ipv4Addr>, ttl: u32) -> V
     out
 }
 
-/// An error without the question, for what couldn't be read.
+/// An error without the question, for a query that couldn't be read.
 #[must_use]
 pub fn refusal(id: u16, code: u8) -> Vec<u8> {
     header(id, 0x8080 | u16::from(code), 0, 0)
@@ -161,7 +161,7 @@ pub fn question(id: u16, name: &str) -> Vec<u8> {
 pub struct DnsAnswer {
     /// Response code, the low four bits of the flags, such as [`NOERROR`].
     pub code: u8,
-    /// Cut short: ask again by TCP.
+    /// Whether the answer was truncated, so that it has to be asked for by TCP.
     pub truncated: bool,
     /// Every A record of the answer section that belongs to the name or an alias of it.
     pub addresses: Vec<Ipv4Addr>,
@@ -188,7 +188,7 @@ pub fn parse_answer(bytes: &[u8], id: u16, name: &str) -> Option<DnsAnswer> {
     Some(answer)
 }
 
-/// Walks the answer section along its chain of aliases. Records of other names are passed over.
+/// Walks the answer section along its chain of aliases and skips records of other names.
 fn records(bytes: &[u8], mut at: usize, count: u16, mut owner: String, answer: &mut DnsAnswer) -> Option<()> {
     for _ in 0..count.min(64) {
         let (name, end) = packed_name(bytes, at)?;
@@ -210,7 +210,7 @@ fn records(bytes: &[u8], mut at: usize, count: u16, mut owner: String, answer: &
     Some(())
 }
 
-/// A name that may end in a pointer backwards; with where it ends in place.
+/// A name that may end in a backward pointer, and the offset after it.
 fn packed_name(bytes: &[u8], start: usize) -> Option<(String, usize)> {
     let (mut name, mut at, mut end, mut limit) = (String::new(), start, None, start);
     loop {
@@ -225,7 +225,7 @@ fn packed_name(bytes: &[u8], start: usize) -> Option<(String, usize)> {
             0xc0.. => {
                 let target = usize::from(len & 0x3f) << 8 | usize::from(*bytes.get(at)?);
                 end.get_or_insert(at + 1);
-                // Strictly backwards, so that the walk ends.
+                // Strictly backwards, so that the loop ends.
                 if target >= limit {
                     return None;
                 }

@@ -1,7 +1,7 @@
-//! The firewall: kernel settings, packet filter, and then, only then, the subnets' gateways.
+//! The firewall: sets kernel settings, then the packet filter, and only then takes over the subnets' gateway addresses.
 //!
-//! Owns everything that needs NET_ADMIN and nothing that reads a sandbox's bytes. Until the rules stand no gateway is
-//! claimed, so a sandbox reaches nobody; if anything here fails, nothing is claimed. Tests: `router/tests/lab/`.
+//! Owns everything that needs NET_ADMIN, and reads no bytes of sandboxes. No gateway address is taken before the rules are installed, so
+//! that without them a sandbox reaches nobody. Tests: `router/tests/lab/`.
 
 mod netlink;
 mod rules;
@@ -15,7 +15,7 @@ use anyhow::{Context, Result, bail};
 use crate::settings::Settings;
 use netlink::Netlink;
 
-/// Settings and rules, in that order.
+/// Applies settings and rules, in that order.
 ///
 /// # Errors
 /// When a kernel setting is wrong and can't be set, or a rule isn't accepted: the caller must not claim anything.
@@ -23,7 +23,7 @@ pub fn raise(settings: &Settings) -> Result<()> {
     sysctl::enforce()?;
     let limited = rules::ipv4(settings, true)?;
     if let Err(error) = restore("iptables-restore", &limited) {
-        // Kernels without these two matches exist; the proxy's own caps remain. Everything else must load.
+        // Some kernels lack these two matches; the proxy's own caps remain. Everything else must load.
         eprintln!("firewall: no connection limits in the packet filter ({error:#})");
         restore("iptables-restore", &rules::ipv4(settings, false)?)?;
     }
@@ -33,7 +33,7 @@ pub fn raise(settings: &Settings) -> Result<()> {
     Ok(())
 }
 
-/// Claims each subnet's gateway as its interface appears. Prints `walls ready` once the present ones are claimed.
+/// Adds each subnet's gateway address when its interface appears. Prints `walls ready` once the present ones have theirs.
 ///
 /// # Errors
 /// When the kernel's link messages can't be read any more.
@@ -76,7 +76,7 @@ fn restore(program: &str, rules: &str) -> Result<()> {
         .stderr(Stdio::piped())
         .spawn()
         .with_context(|| format!("{program} can't be run: it belongs in the router's image"))?;
-    // One that gives up before it has read everything says why on stderr.
+    // A program that exits before reading everything explains itself on stderr.
     let written = child.stdin.take().context("no stdin")?.write_all(rules.as_bytes());
     let output = child.wait_with_output()?;
     if !output.status.success() {

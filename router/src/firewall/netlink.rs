@@ -1,7 +1,7 @@
-//! Three words of rtnetlink: list addresses, add one, wait for a change (rtnetlink(7), linux/if_addr.h).
+//! Three functions of rtnetlink: list addresses, add one, wait for a change (rtnetlink(7), linux/if_addr.h).
 //!
-//! By hand, because the image should need no tool but the packet filter's. Messages come from the kernel; lengths are
-//! checked all the same. Tests: at the end of this file, and `router/tests/lab/`.
+//! Implemented here because the image should contain no tool but the packet filter's. Lengths are checked although the messages come from
+//! the kernel. Tests: at the end of this file, and `router/tests/lab/`.
 
 use std::io;
 use std::net::Ipv4Addr;
@@ -25,7 +25,7 @@ const IFA_LOCAL: u16 = 2;
 const AF_INET: u8 = 2;
 /// RTMGRP_LINK and RTMGRP_IPV4_IFADDR.
 const GROUPS: u32 = 0x1 | 0x10;
-/// Looks again by itself, in case a message was lost.
+/// Milliseconds after which the state is read again in case a message was lost.
 const LOOK_AGAIN_MS: u16 = 5000;
 
 pub struct Netlink {
@@ -38,7 +38,7 @@ impl Netlink {
         Netlink::with_groups(0)
     }
 
-    /// One that hears when interfaces or addresses change.
+    /// A socket that receives changes of interfaces and addresses.
     pub fn listening() -> io::Result<Netlink> {
         Netlink::with_groups(GROUPS)
     }
@@ -50,12 +50,12 @@ impl Netlink {
         Ok(Netlink { socket, sequence: 0 })
     }
 
-    /// Returns when something changed, or after a while.
+    /// Returns after a change or a time-out.
     pub fn wait(&self) -> io::Result<()> {
         let mut fds = [PollFd::new(self.socket.as_fd(), PollFlags::POLLIN)];
         poll(&mut fds, PollTimeout::from(LOOK_AGAIN_MS))?;
         let mut buffer = [0; 32 << 10];
-        // Only the fact matters. An overflow (ENOBUFS) is a change as well.
+        // Only the fact matters, so the messages are discarded; an overflow (ENOBUFS) counts as a change too.
         while recv(self.socket.as_raw_fd(), &mut buffer, MsgFlags::MSG_DONTWAIT).is_ok_and(|len| len > 0) {}
         Ok(())
     }
@@ -124,7 +124,7 @@ fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
     bytes.get(at..at + 4).map(|b| u32::from_ne_bytes([b[0], b[1], b[2], b[3]]))
 }
 
-/// The messages of one datagram that answer our question.
+/// The messages of one datagram that answer this request.
 fn messages(mut bytes: &[u8], sequence: u32) -> Vec<(u16, Vec<u8>)> {
     let mut found = Vec::new();
     while let (Some(len), Some(kind)) = (u32_at(bytes, 0), u16_at(bytes, 4)) {

@@ -1,7 +1,7 @@
 //! The packet filter's rules as text for `iptables-restore`.
 //!
-//! They name the subnet pool, never a single subnet: lending one changes no rule. Chains of the filter table and
-//! nat PREROUTING are this program's alone; nat OUTPUT and POSTROUTING belong to the engine and aren't touched.
+//! They name the subnet pool and no single subnet, so that allocating one changes no rule. Chains of the filter table and nat PREROUTING
+//! belong to this program; nat OUTPUT and POSTROUTING belong to the engine and aren't changed.
 //! Tests: at the end of this file, and `router/tests/lab/`.
 
 use std::fmt::Write;
@@ -11,14 +11,14 @@ use protocol::router::{SPECIAL, SUBNET_CONNECTIONS, SUBNET_PREFIX, SYNTHETIC};
 
 use crate::settings::{DNS_PORT, PROXY_PORT, Settings};
 
-/// New connections a second for each subnet, above the proxy's own caps like [`SUBNET_CONNECTIONS`].
+/// New connections per second and subnet; above the proxy's own caps, like [`SUBNET_CONNECTIONS`].
 const SUBNET_NEW_PER_SECOND: u32 = 4000;
 
-/// Look-ups a second for each subnet. They share one socket, whose buffer holds some 200: a flood must not fill it.
+/// Look-ups per second and subnet. All share one socket, whose buffer holds about 200 and must not be filled by a flood.
 const SUBNET_LOOK_UPS_PER_SECOND: u32 = 1000;
 const SUBNET_LOOK_UPS_BURST: u32 = 120;
 
-/// IPv6 is off in the kernel as well; this stands in case somebody turns it on.
+/// IPv6 is disabled in the kernel as well; these rules hold if it gets enabled.
 pub const IPV6: &str = "*filter
 :INPUT DROP [0:0]
 :FORWARD DROP [0:0]
@@ -43,12 +43,12 @@ fn filter(text: &mut String, settings: &Settings, limits: bool) -> Result<()> {
     text.push_str("*filter\n:INPUT DROP [0:0]\n:FORWARD DROP [0:0]\n:OUTPUT DROP [0:0]\n");
     text.push_str(":CAISSON-BERTH - [0:0]\n:CAISSON-OUT - [0:0]\n-F INPUT\n-F FORWARD\n-F OUTPUT\n");
     text.push_str("-A INPUT -m conntrack --ctstate INVALID -j DROP\n");
-    // Each question is counted: those of one socket are one connection, and would pass as such.
+    // Every question counts: those from one socket form one connection, which conntrack would let pass.
     writeln!(text, "-A INPUT -s {pool} -p udp --dport {DNS_PORT} -j CAISSON-BERTH")?;
     text.push_str("-A INPUT -m conntrack --ctstate ESTABLISHED,RELATED -j ACCEPT\n");
     writeln!(text, "-A INPUT -s {pool} -j CAISSON-BERTH")?;
     if limits {
-        // Answered with a reset like every denial: a dropped packet would cost the agent a time-out.
+        // Answered with a reset like every denial, because a dropped packet would cost the agent a time-out.
         let reset = "-j REJECT --reject-with tcp-reset";
         writeln!(
             text,
@@ -83,7 +83,7 @@ fn filter(text: &mut String, settings: &Settings, limits: bool) -> Result<()> {
     Ok(())
 }
 
-/// The router's own way out: the proxy's user to public addresses and the one resolver, nobody anywhere else.
+/// The router's own traffic: the proxy's user may reach public addresses and the one resolver; nobody else anything.
 fn output(text: &mut String, settings: &Settings) -> Result<()> {
     let (upstream, port) = (settings.upstream_v4()?, settings.upstream.port());
     let proxy = format!("-m owner --uid-owner {}", settings.proxy_uid);
@@ -105,7 +105,7 @@ fn output(text: &mut String, settings: &Settings) -> Result<()> {
     Ok(())
 }
 
-/// Brings what a sandbox sends to where it is judged or refused. Forwarding is off: what isn't redirected goes nowhere.
+/// Redirects a sandbox's traffic to where it is judged or refused. Forwarding is off, so other traffic goes nowhere.
 fn nat(text: &mut String, settings: &Settings) -> Result<()> {
     let pool = settings.pool.net();
     text.push_str("*nat\n:PREROUTING ACCEPT [0:0]\n:CAISSON-PRE - [0:0]\n-F PREROUTING\n");
@@ -118,7 +118,7 @@ fn nat(text: &mut String, settings: &Settings) -> Result<()> {
     }
     text.push_str("-A CAISSON-PRE -m addrtype --dst-type LOCAL -j RETURN\n");
     writeln!(text, "-A CAISSON-PRE -p tcp -d {SYNTHETIC} -j REDIRECT --to-ports {PROXY_PORT}")?;
-    // To a port that INPUT rejects: the refusal is felt at once instead of a packet that vanishes.
+    // Redirected to a port that INPUT rejects, so that the client gets an error instead of a time-out.
     for protocol in ["tcp", "udp"] {
         writeln!(text, "-A CAISSON-PRE -p {protocol} -j REDIRECT --to-ports 9")?;
     }

@@ -1,30 +1,30 @@
-//! Kernel settings the design rests on. In a container `/proc/sys` is read-only and the broker set them; then they are
-//! checked. Elsewhere they are set here. Tests: `router/tests/lab/`.
+//! Kernel settings that the firewall depends on. In a container `/proc/sys` is read-only and the broker has set them, so they are checked;
+//! elsewhere they are set here. Tests: `router/tests/lab/`.
 
 use std::fs;
 use std::path::Path;
 
 use anyhow::{Result, bail};
 
-/// Without these nothing may start: (path under /proc/sys, value).
+/// Required settings: (path under /proc/sys, value).
 const REQUIRED: [(&str, &str); 4] = [
-    // Never forward: a missing rule then can't leak.
+    // No forwarding, so that a missing rule can't leak packets.
     ("net/ipv4/ip_forward", "0"),
-    // A sandbox's packets come in where the sandbox is.
+    // Packets are accepted only on the interface that leads to their source.
     ("net/ipv4/conf/all/rp_filter", "1"),
     // The host has a link-local address on every bridge.
     ("net/ipv6/conf/all/disable_ipv6", "1"),
     ("net/ipv6/conf/default/disable_ipv6", "1"),
 ];
 
-/// Worth having; their absence costs speed or memory, not safety.
+/// Useful settings, whose absence costs speed or memory but no safety.
 const WISHED: [(&str, &str); 6] = [
-    // Otherwise rejects fall silent after a few, and clients wait for their own time-out.
+    // Otherwise the kernel sends only a few rejects, and clients wait for their own time-out.
     ("net/ipv4/icmp_ratelimit", "0"),
     ("net/ipv4/conf/all/accept_redirects", "0"),
     ("net/ipv4/conf/all/send_redirects", "0"),
     ("net/ipv4/conf/all/accept_source_route", "0"),
-    // Stalled downloads hold these queues, and no container's memory limit counts them.
+    // Stalled downloads fill these buffers, which no container's memory limit counts.
     ("net/ipv4/tcp_rmem", "4096 131072 1048576"),
     ("net/ipv4/tcp_wmem", "4096 65536 524288"),
 ];
@@ -48,7 +48,7 @@ pub fn enforce() -> Result<()> {
     Ok(())
 }
 
-/// True when the setting has the value in the end, or the kernel doesn't have what it is about.
+/// Whether the setting has the value in the end, or does not exist in this kernel.
 fn apply(name: &str, value: &str) -> bool {
     let path = Path::new("/proc/sys").join(name);
     let is = || fs::read_to_string(&path).is_ok_and(|now| now.split_whitespace().eq(value.split_whitespace()));

@@ -1,8 +1,8 @@
-//! The one table of ours in this machine's packet filter: what comes from a subnet's bridge goes to no program of this machine, and
-//! through it to no other network.
+//! The bot's one table in this machine's packet filter: traffic from a subnet's bridge reaches no program of this machine, and is not
+//! forwarded to another network.
 //!
-//! A table of its own: what another one accepts is dropped here all the same, and nobody else's rules are read or changed. It is
-//! replaced as a whole in one transaction, so that it may be loaded again at any time without a gap. Tests: below, and
+//! A separate table: what others accept is still dropped here, and nobody else's rules are read or changed. It is replaced as a whole in
+//! one transaction, so that it can be reloaded without a gap. Tests: below, and
 //! `broker/tests/docker/host.rs`.
 
 use std::fmt::Write as _;
@@ -13,14 +13,14 @@ use anyhow::{Context, Result, bail};
 use nix::net::if_::if_nametoindex;
 use protocol::host::{FENCED, UNFENCED};
 
-/// Loads the table for these bridges, and says so.
+/// Loads the table for these bridges and prints the confirmation.
 ///
 /// # Errors
-/// When a bridge is not there or the kernel does not take the table: the one before stands.
+/// When a bridge does not exist or the kernel rejects the table: the previous one stays.
 pub fn raise(table: &str, bridges: &[String]) -> Result<()> {
     let rules = rules(table, bridges)?;
     for bridge in bridges {
-        // A rule for a name that nothing has would hold nobody.
+        // A rule for a missing interface would match nothing.
         if_nametoindex(bridge.as_str()).with_context(|| format!("this machine has no bridge {bridge}"))?;
     }
     nft(&rules)?;
@@ -28,17 +28,17 @@ pub fn raise(table: &str, bridges: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Says when it is gone; one that was never there is.
+/// Removes the table and prints the confirmation, also if there was none.
 ///
 /// # Errors
-/// When the kernel does not take it away.
+/// When the kernel does not remove it.
 pub fn remove(table: &str) -> Result<()> {
     nft(&emptied(table)?)?;
     println!("{UNFENCED}");
     Ok(())
 }
 
-/// Deleting one that is not there would be an error: it is made first.
+/// Rules that create and delete the table, because deleting a missing one is an error.
 fn emptied(table: &str) -> Result<String> {
     if !plain(table, 64) {
         bail!("{table:?} is no name of a table");
@@ -50,16 +50,16 @@ fn rules(table: &str, bridges: &[String]) -> Result<String> {
     let mut text = emptied(table)?;
     let (mut input, mut forward) = (String::new(), String::new());
     for bridge in bridges {
-        // IFNAMSIZ, with its end (linux/if.h).
+        // IFNAMSIZ, with its terminating zero (linux/if.h).
         if !plain(bridge, 15) {
             bail!("{bridge:?} is no name of a bridge");
         }
         writeln!(input, "    iifname \"{bridge}\" drop")?;
-        // From one port of a bridge to another: that is seen here, too, where the kernel filters bridges.
+        // Traffic between ports of one bridge is seen here too, where the kernel filters bridges.
         writeln!(forward, "    iifname \"{bridge}\" oifname != \"{bridge}\" drop")?;
     }
     writeln!(text, "table inet {table} {{")?;
-    // Before any other table's chains (raw is -300); a verdict of theirs could not undo a drop.
+    // Before the chains of any other table (raw is -300); no verdict of theirs can undo a drop.
     for (chain, rules) in [("input", input), ("forward", forward)] {
         writeln!(text, "  chain {chain} {{\n    type filter hook {chain} priority -310; policy accept;\n{rules}  }}")?;
     }
@@ -67,7 +67,7 @@ fn rules(table: &str, bridges: &[String]) -> Result<String> {
     Ok(text)
 }
 
-/// What can stand in a rule without being read as more than a name.
+/// Whether the text is safe in a rule as nothing but a name.
 fn plain(text: &str, longest: usize) -> bool {
     (1..=longest).contains(&text.len())
         && text.starts_with(|first: char| first.is_ascii_alphanumeric())
@@ -82,7 +82,7 @@ fn nft(rules: &str) -> Result<()> {
         .stderr(Stdio::piped())
         .spawn()
         .context("nft can't be run: it belongs in the router's image")?;
-    // One that gives up before it has read everything says why on stderr.
+    // A program that exits before reading everything explains itself on stderr.
     let written = child.stdin.take().context("no stdin")?.write_all(rules.as_bytes());
     let output = child.wait_with_output()?;
     if !output.status.success() {

@@ -9,19 +9,19 @@ use protocol::host::{HEARD, Network, TOLD};
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, BufReader};
 use tokio::net::{TcpListener, TcpStream, UdpSocket};
 
-/// Longer than anything that is tried while it listens.
+/// Longer than any test that needs it.
 const LONGEST: Duration = Duration::from_secs(600);
 
 /// # Errors
-/// When no port can be opened, or nobody reads what was heard.
+/// When no port can be opened, or the output can't be written.
 pub async fn listen() -> Result<()> {
     let heard = tokio::time::timeout(LONGEST, hear(BufReader::new(tokio::io::stdin()), &mut std::io::stdout())).await;
     heard.unwrap_or(Ok(()))
 }
 
-/// Both queues are taken in their order, so a control stands behind whatever came before it.
+/// Both queues are read in order, so a control comes after everything received before it.
 async fn hear(orders: impl AsyncBufRead + Unpin, out: &mut impl Write) -> Result<()> {
-    // Both families where the machine has both.
+    // IPv6 and IPv4, where the machine has both.
     let tcp = match TcpListener::bind("[::]:0").await {
         Ok(listener) => listener,
         Err(_) => TcpListener::bind("0.0.0.0:0").await.context("open a port")?,
@@ -31,7 +31,7 @@ async fn hear(orders: impl AsyncBufRead + Unpin, out: &mut impl Write) -> Result
     let network = Network { port: Some(at.port()), ..super::report::network(&[])? };
     writeln!(out, "{}", serde_json::to_string(&network)?).and_then(|()| out.flush())?;
     let mut orders = orders.lines();
-    // Which of a control's two is still to be heard.
+    // Which parts of a control, connection and datagram, have not arrived yet.
     let mut awaited: Option<(bool, bool)> = None;
     let mut buffer = [0; 64];
     loop {
@@ -61,7 +61,7 @@ async fn hear(orders: impl AsyncBufRead + Unpin, out: &mut impl Write) -> Result
     }
 }
 
-/// Nobody needs to take the connection for it to stand.
+/// The kernel completes the connection before anybody accepts it.
 async fn control(port: u16) -> std::io::Result<()> {
     let own = (Ipv4Addr::LOCALHOST, port);
     UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).await?.send_to(b"control", own).await?;
@@ -93,7 +93,7 @@ mod tests {
             String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
         }
 
-        /// Until it was said.
+        /// Waits until this was printed.
         async fn until(&self, what: &str) -> String {
             let said = async {
                 while !self.text().contains(what) {
@@ -114,14 +114,14 @@ mod tests {
         let network: Network = serde_json::from_str(&first).unwrap();
         let port = network.port.unwrap();
         let own = *network.addresses.iter().find(|ip| ip.is_ipv4()).unwrap();
-        // From an address that is not loopback's: a stranger.
+        // From an address other than loopback's, like another host.
         let stranger = UdpSocket::bind((own, 0)).await.unwrap();
         stranger.send_to(b"x", (own, port)).await.unwrap();
         orders.write_all(b"\n").await.unwrap();
         let all = said.until(TOLD).await;
         let lines: Vec<&str> = all.lines().skip(1).collect();
         assert_eq!(lines.last(), Some(&TOLD));
-        // A packet filter of the machine may have given it another of the machine's addresses.
+        // A packet filter of the machine may have translated it to another of the machine's addresses.
         let machine = |line: &&str| network.addresses.iter().any(|ip| **line == format!("{HEARD}{ip}"));
         assert!(lines.iter().any(machine), "{all}");
         assert_eq!(lines.iter().filter(|it| **it == "heard 127.0.0.1").count(), 2, "{all}");

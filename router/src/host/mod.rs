@@ -1,7 +1,7 @@
-//! This machine's own network namespace: what it looks like, who is heard there, and the table that closes subnets to it.
+//! The machine's own network namespace: a report on it, a listener in it, and the table that closes it to subnets.
 //!
-//! Run in a container of the host's network by the broker, and only for this: `report` and `listen` without any capability, `fence`
-//! and `unfence` with NET_ADMIN, which end as soon as the table stands or is gone. Must not change anything but that one table.
+//! Run by the broker in a container of the host's network: `report` and `listen` without any capability, `fence` and `unfence` with
+//! NET_ADMIN; the latter end as soon as the table is installed or removed. Must not change anything but that table.
 //! Tests: beside each file, `broker/tests/docker/host.rs` and `tests/barrier/`.
 
 mod fence;
@@ -11,7 +11,7 @@ mod report;
 use anyhow::{Result, bail};
 
 /// # Errors
-/// When the words make no sense, or what they ask for can't be done: whoever asked must not start a sandbox.
+/// When the arguments are malformed or the command fails; the caller must then not start a sandbox.
 pub async fn run(words: &[String]) -> Result<()> {
     match words {
         [word, bridges @ ..] if word == "report" => {

@@ -11,14 +11,14 @@ use protocol::router::Net;
 const SETTINGS: &str = "/proc/sys/net/ipv4/conf";
 
 /// # Errors
-/// When the kernel does not tell, or a bridge is not there.
+/// When the kernel does not answer, or a bridge does not exist.
 pub fn network(bridges: &[String]) -> Result<Network> {
     let table = read_to_string("/proc/net/route").context("read /proc/net/route")?;
     let rp_filter = bridges.iter().map(|bridge| Ok((bridge.clone(), rp_filter(bridge)?))).collect::<Result<_>>()?;
     Ok(Network { addresses: addresses()?, routes: routes(&table), rp_filter, port: None })
 }
 
-/// Without loopback and those of one link.
+/// Addresses without loopback and link-local ones.
 fn addresses() -> Result<Vec<IpAddr>> {
     let interfaces = getifaddrs().context("list addresses")?;
     let addresses = interfaces.filter_map(|interface| {
@@ -37,7 +37,7 @@ fn addresses() -> Result<Vec<IpAddr>> {
     Ok(all)
 }
 
-/// The kernel applies the larger of the two (Documentation/networking/ip-sysctl.rst).
+/// `rp_filter` of an interface; the kernel applies the larger of the two (Documentation/networking/ip-sysctl.rst).
 fn rp_filter(bridge: &str) -> Result<u8> {
     let read = |of: &str| -> Result<u8> {
         let path = format!("{SETTINGS}/{of}/rp_filter");
@@ -47,7 +47,7 @@ fn rp_filter(bridge: &str) -> Result<u8> {
     Ok(read("all")?.max(read(bridge)?))
 }
 
-/// `/proc/net/route` without default routes: destinations and masks are hexadecimal in the machine's byte order.
+/// Routes from `/proc/net/route` without default routes; destinations and masks are hexadecimal in the machine's byte order.
 fn routes(table: &str) -> Vec<(Net, String)> {
     let row = |line: &str| {
         let words: Vec<&str> = line.split_whitespace().collect();

@@ -1,4 +1,4 @@
-//! How a denied connection ends: at once, and with the reason where the protocol can carry one.
+//! Ends denied connections at once, with the reason where the protocol can carry one.
 //!
 //! HTTP gets a status and a sentence, TLS an alert, everything else a reset. Tests: `router/tests/lab/`.
 
@@ -11,14 +11,14 @@ use tokio::time::timeout;
 
 use super::pump::send;
 
-/// How a denial is told to the client.
+/// Protocol in which a denial is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Voice {
     /// The client speaks HTTP: answer with this status.
     Http(u16),
     /// The client speaks TLS: a fatal alert with this number (RFC 8446 §6.2).
     Tls(u8),
-    /// Reset.
+    /// An unknown protocol: reset.
     None,
 }
 
@@ -30,22 +30,22 @@ pub const INTERNAL_ERROR: u8 = 80;
 
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// Makes closing the connection a reset, so that a cut transfer can't be taken for a whole one.
+/// Makes closing the connection a reset, so that a broken transfer can't be taken for a complete one.
 pub fn break_off(stream: &TcpStream) {
     let linger = nix::libc::linger { l_onoff: 1, l_linger: 0 };
-    // Only a socket that is gone already refuses this.
+    // Fails only for a socket that is already gone.
     let _ = setsockopt(&stream.as_fd(), sockopt::Linger, &linger);
 }
 
-/// Says why, as far as the protocol can, and ends the connection.
+/// Sends the reason, if the protocol can carry it, and ends the connection.
 pub async fn refuse(stream: &TcpStream, voice: Voice, reason: &str) {
     let bytes = match voice {
         Voice::Http(status) => http(status, reason),
         Voice::Tls(alert) => vec![21, 3, 3, 0, 2, 2, alert],
         Voice::None => return break_off(stream),
     };
-    // Whatever the client still sends is read away for a moment: unread bytes would turn the close into a reset, and the
-    // client would never see the reason.
+    // Data that the client still sends is read for a moment, because unread bytes would turn the close into a reset, and the client would
+    // not see the reason.
     let _ = timeout(PATIENCE, async {
         send(stream, &bytes).await?;
         shutdown(std::os::fd::AsRawFd::as_raw_fd(stream), Shutdown::Write)?;

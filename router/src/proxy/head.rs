@@ -1,8 +1,8 @@
-//! Reads the head of one HTTP/1 request, strictly, and writes it anew.
+//! Parses the head of one HTTP/1 request strictly, and writes it anew.
 //!
-//! Owns what a request must look like to be let through: whatever two readers could understand differently is refused
-//! (bare LF, folded lines, space before a colon, two Hosts, two lengths, a length beside chunks), because the server might
-//! then see another request than the one that was judged. Rules: RFC 9112 §2.2, §3.2, §5.1, §6.3.
+//! Owns what a request must look like to pass: anything that two parsers could understand differently is refused (bare LF, folded lines,
+//! space before a colon, two Hosts, two lengths, a length beside chunks), because the server might see another request than the one that
+//! was judged. Rules: RFC 9112 §2.2, §3.2, §5.1, §6.3.
 //! Does no I/O. Tests: `router/tests/parsers.rs`.
 
 /// The longest head, in bytes.
@@ -15,9 +15,9 @@ const MAX_FIELDS: usize = 128;
 pub struct Refusal {
     /// HTTP status of the answer: 400 for a malformed request, 403 for one that is not allowed.
     pub status: u16,
-    /// Why, in the words of the log and of the answer.
+    /// Why, as in the log and in the answer.
     pub reason: String,
-    /// The host that was asked for instead, where there was one.
+    /// The other host that was asked for, if that is the reason.
     pub host: Option<String>,
 }
 
@@ -33,7 +33,7 @@ fn shorten(text: &str) -> String {
     text.chars().take(253).collect()
 }
 
-/// How much of the connection belongs to the request after its head.
+/// Length of the body after a request's head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Body {
     /// So many bytes; 0 if the request has no `Content-Length`.
@@ -42,21 +42,21 @@ pub enum Body {
     Chunked,
 }
 
-/// A request that may go on.
+/// A request that was allowed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
     /// The head as it is sent on: origin form, one Host, `Connection: close` (or the upgrade).
     pub head: Vec<u8>,
-    /// What follows the head.
+    /// The body after the head.
     pub body: Body,
-    /// A websocket: nothing more passes before the server agreed with 101.
+    /// Whether it asks for a websocket, so that nothing more is sent before the server agreed with 101.
     pub upgrade: bool,
 }
 
-/// Where the head ends (past its empty line), or nothing if it hasn't ended yet.
+/// Offset after the head's empty line; none if it is not complete.
 ///
 /// # Errors
-/// As soon as a line ends without CR, or the head is too long: waiting for more would only keep the client waiting.
+/// As soon as a line ends without CR, or the head is too long, because waiting for more is useless.
 pub fn find_end(bytes: &[u8]) -> Result<Option<usize>, Refusal> {
     let mut start = 0;
     while let Some(at) = bytes[start..].iter().position(|b| *b == b'\n') {
@@ -68,7 +68,7 @@ pub fn find_end(bytes: &[u8]) -> Result<Option<usize>, Refusal> {
             return bad("a line of the request ends without CR");
         }
         if end == start + 1 {
-            // RFC 9112 §2.2 lets a server skip an empty line in front; one that didn't would see another request.
+            // RFC 9112 §2.2 lets a server skip an empty line in front, and one that does not would see another request.
             return if start == 0 { bad("an empty line in front of the request") } else { Ok(Some(end + 1)) };
         }
         start = end + 1;
@@ -76,7 +76,7 @@ pub fn find_end(bytes: &[u8]) -> Result<Option<usize>, Refusal> {
     if bytes.len() > MAX_HEAD { bad("the request's head is too long") } else { Ok(None) }
 }
 
-/// Judges a whole head (up to and with its empty line) against the name and port it came for.
+/// Checks a complete head, including its empty line, against the name and port of its connection.
 ///
 /// # Errors
 /// 403 for another host or a forbidden kind of request, 400 for what is malformed.
@@ -85,7 +85,7 @@ pub fn judge(head: &[u8], name: &str, port: u16) -> Result<Request, Refusal> {
     if !head.iter().all(|b| fine(*b)) {
         return bad("a control character in the request's head");
     }
-    // Bytes above 127 are legal in values only; they pass through unchanged in them.
+    // Bytes above 127 are legal only in values, where they pass unchanged.
     let lines: Vec<&[u8]> = head.split(|b| *b == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line)).collect();
     let Some((first, rest)) = lines.split_first() else { return bad("no request line") };
     if head.windows(2).any(|pair| pair[0] == b'\r' && pair[1] != b'\n') {
@@ -135,7 +135,7 @@ fn request_line(line: &[u8]) -> Result<Line<'_>, Refusal> {
     }
 }
 
-/// `/path`, `*`, or `http://name/path` brought back to `/path`.
+/// `/path` or `*` as they are; `http://name/path` reduced to `/path`.
 fn origin_form(target: &str, name: &str, port: u16) -> Result<String, Refusal> {
     if target.starts_with('/') || target == "*" {
         return Ok(target.to_owned());
@@ -158,7 +158,7 @@ fn same_host(given: &str, name: &str, port: u16, place: &str) -> Result<(), Refu
             (host, digits.parse::<u16>().ok())
         }
         Some(_) => return bad("malformed Host"),
-        // Port 80 is what no port means; on another port clients always name it, and servers may judge by it.
+        // Without a port 80 is meant; on another port clients always name it, and servers may depend on it.
         None => (given, Some(if port == 80 { 80 } else { port })),
     };
     let host = host.strip_suffix('.').unwrap_or(host);
@@ -180,7 +180,7 @@ struct Fields<'a> {
     chunked: bool,
     connection: String,
     upgrade: Option<String>,
-    /// Sent on as they are.
+    /// Fields that are sent on unchanged.
     kept: Vec<&'a [u8]>,
     count: usize,
 }
@@ -200,7 +200,7 @@ impl<'a> Fields<'a> {
             return bad("malformed header name");
         }
         let field = String::from_utf8_lossy(raw).to_ascii_lowercase();
-        // Some servers read `Content_Length` as `Content-Length` (CGI's spelling).
+        // Some servers read `Content_Length` as `Content-Length`, as CGI does.
         if field.contains('_')
             && matches!(field.replace('_', "-").as_str(), "content-length" | "transfer-encoding" | "host")
         {
@@ -230,7 +230,7 @@ impl<'a> Fields<'a> {
             "connection" => self.connection += &format!(",{}", text().to_ascii_lowercase()),
             "upgrade" if self.upgrade.is_some() => return bad("two Upgrade headers"),
             "upgrade" => self.upgrade = Some(text().to_ascii_lowercase()),
-            // Hop by hop: they speak about a connection that ends here.
+            // Hop-by-hop fields, about the connection that ends here.
             "keep-alive" | "proxy-connection" | "te" => {}
             "http2-settings" => return forbidden("HTTP/2 without TLS is not allowed", None),
             _ => self.kept.push(line),
@@ -253,7 +253,7 @@ impl<'a> Fields<'a> {
             None => Ok(false),
             Some("websocket") if asked => Ok(true),
             Some(other) if other.contains("h2c") => forbidden("HTTP/2 without TLS is not allowed", None),
-            // An upgrade that wasn't properly asked for is left out, which every server may do as well.
+            // A malformed upgrade request is dropped, as any server may do.
             Some(_) => Ok(false),
         }
     }
@@ -278,11 +278,11 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// Follows a chunked body to its end without keeping any of it (RFC 9112 §7.1).
+/// Follows a chunked body to its end without storing it (RFC 9112 §7.1).
 #[derive(Debug, Default)]
 pub struct Chunks {
     state: ChunkState,
-    /// Bytes of the current line or trailer: bounded.
+    /// Bytes of the current line or trailer, limited.
     line: Vec<u8>,
     trailers: usize,
 }
@@ -298,10 +298,10 @@ enum ChunkState {
 }
 
 impl Chunks {
-    /// How many of these bytes still belong to the body, and whether it ended with them.
+    /// How many of these bytes belong to the body, and whether it ended with them.
     ///
     /// # Errors
-    /// At anything that isn't plainly chunked coding; nothing from this call may then be sent on.
+    /// At anything that is not valid chunked coding; nothing from this call may then be sent on.
     pub fn push(&mut self, bytes: &[u8]) -> Result<(usize, bool), Refusal> {
         let mut at = 0;
         while at < bytes.len() && self.state != ChunkState::Done {

@@ -1,10 +1,10 @@
-//! Reads the first flight of TLS, as far as the server's name in it.
+//! Parses the ClientHello of TLS up to the server's name in it.
 //!
-//! Takes bytes as they come (records may be split at will), holds at most [`MAX_WIRE`] of them, and never guesses: whatever
-//! isn't one well-formed ClientHello with exactly one host name is refused. Formats: RFC 8446 §4.1.2 and §5.1, RFC 6066 §3.
+//! Takes bytes as they arrive (records may be split anywhere), holds at most [`MAX_WIRE`] of them, and refuses whatever is not one
+//! well-formed ClientHello with at most one host name. Formats: RFC 8446 §4.1.2 and §5.1, RFC 6066 §3.
 //! Does no I/O. Tests: `router/tests/parsers.rs`.
 
-/// Everything read before the hello is complete; real ones have 200 to 2,000 bytes.
+/// The most bytes read before the hello is complete; real ones have 200 to 2,000.
 pub const MAX_WIRE: usize = 20 << 10;
 const MAX_RECORD: usize = 1 << 14;
 const HANDSHAKE: u8 = 22;
@@ -12,12 +12,12 @@ const CLIENT_HELLO: u8 = 1;
 const SERVER_NAME: u16 = 0;
 const ENCRYPTED_CLIENT_HELLO: u16 = 0xfe0d;
 
-/// What a ClientHello says about the server it is meant for.
+/// What a ClientHello says about the intended server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hello {
-    /// Lower case, as the client wrote it otherwise.
+    /// Server name in lower case; none if the client sent none.
     pub sni: Option<String>,
-    /// An encrypted inner hello (or the noise browsers send in its place) is there: the true name may be another.
+    /// Whether it has an encrypted inner hello (or the random content that browsers send in its place), so that the real name may differ.
     pub ech: bool,
 }
 
@@ -27,7 +27,7 @@ pub enum HelloError {
     /// The first record is not a TLS handshake record.
     #[error("not TLS")]
     NotTls,
-    /// It is not whole within [`MAX_WIRE`] bytes, or has more than 256 extensions.
+    /// It is not complete within [`MAX_WIRE`] bytes, or has more than 256 extensions.
     #[error("TLS hello too long")]
     TooLong,
     /// It breaks the format of a record, of the ClientHello or of its server name.
@@ -38,7 +38,7 @@ pub enum HelloError {
     Ambiguous,
 }
 
-/// Collects records until the hello is whole.
+/// Collects records until the hello is complete.
 #[derive(Debug, Default)]
 pub struct HelloReader {
     wire: Vec<u8>,
@@ -48,7 +48,7 @@ pub struct HelloReader {
 }
 
 impl HelloReader {
-    /// All bytes seen: what has to be sent on when the hello is fine.
+    /// All bytes received so far, to be sent on once the hello was accepted.
     #[must_use]
     pub fn wire(&self) -> &[u8] {
         &self.wire
@@ -57,7 +57,7 @@ impl HelloReader {
     /// Adds bytes; `Ok(None)` asks for more.
     ///
     /// # Errors
-    /// At the first byte that rules a well-formed hello out.
+    /// At the first byte that makes a well-formed hello impossible.
     pub fn push(&mut self, bytes: &[u8]) -> Result<Option<Hello>, HelloError> {
         let room = MAX_WIRE.saturating_sub(self.wire.len());
         self.wire.extend_from_slice(&bytes[..bytes.len().min(room)]);
@@ -70,7 +70,7 @@ impl HelloReader {
         if bytes.len() > room || self.wire.len() == MAX_WIRE { Err(HelloError::TooLong) } else { Ok(None) }
     }
 
-    /// The next whole record's body.
+    /// The next complete record's body.
     fn record(&mut self) -> Result<Option<std::ops::Range<usize>>, HelloError> {
         let head = &self.wire[self.next..];
         if head.first().is_some_and(|kind| *kind != HANDSHAKE) || head.get(1).is_some_and(|major| *major != 3) {
@@ -100,14 +100,14 @@ impl HelloReader {
         }
         match self.handshake.len() - 4 {
             have if have < len => Ok(None),
-            // A second handshake message in the hello's own record has no place in a first flight.
+            // A second handshake message in the same record does not belong to the first flight.
             have if have > len => Err(HelloError::Malformed),
             _ => parse_body(&self.handshake[4..]).map(Some),
         }
     }
 }
 
-/// A cursor that only ever answers whole fields.
+/// A cursor that returns only complete fields.
 struct Fields<'a>(&'a [u8]);
 
 impl<'a> Fields<'a> {
@@ -167,7 +167,7 @@ fn parse_body(body: &[u8]) -> Result<Hello, HelloError> {
         if seen.contains(&kind) {
             return Err(HelloError::Ambiguous);
         }
-        // Bounds the quadratic look above; real hellos carry about twenty.
+        // Limits the quadratic search above; real hellos have about twenty extensions.
         if seen.len() == 256 {
             return Err(HelloError::TooLong);
         }

@@ -1,8 +1,8 @@
-//! The transparent proxy: every connection of every sandbox ends here and is judged.
+//! The transparent proxy, where every connection of every sandbox ends and is judged.
 //!
-//! The firewall redirects connections to synthetic addresses to this listener; the kernel still knows where they wanted to go
-//! (`SO_ORIGINAL_DST`), the access control knows which name that address stands for in which subnet. Owns admission, the end of a
-//! connection and its log entry; what happens in between is `session`. Tests: `router/tests/lab/`.
+//! The firewall redirects connections to synthetic addresses here; the kernel still knows their destination (`SO_ORIGINAL_DST`), and the
+//! access control the name behind that address. Owns admission, the end of a connection and its log entry; `session` does what comes
+//! between. Tests: `router/tests/lab/`.
 
 pub mod deny;
 pub mod head;
@@ -30,20 +30,20 @@ use crate::ring::Event;
 use deny::{ACCESS_DENIED, Voice, break_off, refuse};
 use session::{End, Session};
 
-/// How long a client that is refused anyway may take to say something.
+/// How long a client that will be refused may take to send something.
 const HEAR: Duration = Duration::from_millis(1000);
 
-/// Accepts until the listener fails. `most`: connections at once, all subnets together.
+/// Accepts until the listener fails. `most`: connections at once over all subnets.
 ///
 /// # Errors
-/// Never in practice: running out of descriptors is waited out.
+/// Never in practice, because running out of descriptors is waited out.
 pub async fn serve(
     access: Arc<AccessControl>,
     resolver: Arc<Resolver>,
     listener: TcpListener,
     most: usize,
 ) -> io::Result<()> {
-    // What it accepts inherits this.
+    // Accepted sockets inherit these options.
     tune(&listener);
     let slots = Arc::new(Semaphore::new(most));
     loop {
@@ -72,7 +72,7 @@ pub async fn serve(
     }
 }
 
-/// The subnet a connection came from and the address and port it was made to.
+/// The subnet of a connection's source, and the address and port of its destination.
 fn whence(access: &AccessControl, client: &TcpStream, from: SocketAddr) -> Option<(u32, (Ipv4Addr, u16))> {
     let SocketAddr::V4(from) = from else { return None };
     let wanted = getsockopt(&client.as_fd(), sockopt::OriginalDst).ok()?;
@@ -80,7 +80,7 @@ fn whence(access: &AccessControl, client: &TcpStream, from: SocketAddr) -> Optio
     Some((access.subnet_of(*from.ip())?, (address, u16::from_be(wanted.sin_port))))
 }
 
-/// Sends small writes at once, and finds out when the other side is gone.
+/// Disables Nagle's algorithm and enables keep-alive.
 fn tune(socket: &impl AsFd) {
     let _ = setsockopt(&socket.as_fd(), sockopt::TcpNoDelay, &true);
     let _ = setsockopt(&socket.as_fd(), sockopt::KeepAlive, &true);
@@ -105,7 +105,7 @@ async fn turn_away(
         443 => Voice::Tls(ACCESS_DENIED),
         _ => Voice::None,
     };
-    // An answer before the client spoke would be read as the answer to something else.
+    // An answer before the client sent anything would be read as the answer to something else.
     if voice == Voice::None || timeout(HEAR, client.peek(&mut [0])).await.is_err() {
         return break_off(&client);
     }
@@ -113,11 +113,11 @@ async fn turn_away(
     refuse(&client, voice, &format!("{shown}:{port}: {}", denied.reason)).await;
 }
 
-/// One admitted connection from here to its log entry.
+/// Handles one admitted connection up to its log entry.
 async fn connection(access: &AccessControl, resolver: &Resolver, client: TcpStream, ticket: Ticket) {
     let started = Instant::now();
     let mut changes = access.changes();
-    // What was taken back after it was admitted and before this line is no change to come: looked at once by itself.
+    // A change between admission and this line would be missed, so the first check is made at once.
     changes.mark_changed();
     let mut session = Session::new(access, resolver, &ticket, client);
     let end = {

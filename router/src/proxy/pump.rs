@@ -1,8 +1,8 @@
 //! Moves bytes between two connections, counting them against the caps.
 //!
-//! Small transfers are copied; a direction that carries much goes through a pipe inside the kernel (`splice(2)`), which
-//! costs a third of the processor time. Nothing is allocated while a connection is idle. A direction that ends is shut
-//! down on the other side, so that half-closed connections work. Tests: `router/tests/lab/`.
+//! Small transfers are copied; a direction that carries much uses a kernel pipe (`splice(2)`), at a third of the processor time. An idle
+//! connection allocates nothing. A direction that ends is shut down on the other side, so that half-closed connections work. Tests:
+//! `router/tests/lab/`.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -20,10 +20,10 @@ use tokio::time::timeout;
 use crate::access::Usage;
 
 const COPY: usize = 16 << 10;
-/// A direction is spliced once it carried so much.
+/// Bytes after which a direction is spliced.
 const SPLICE_AFTER: u64 = 256 << 10;
 const PIPE: usize = 512 << 10;
-/// Without a byte in either direction for so long, the connection is over.
+/// A connection without a byte in either direction for this long is ended.
 const IDLE: Duration = Duration::from_secs(30 * 60);
 
 /// Direction in which bytes move.
@@ -35,7 +35,7 @@ pub enum Direction {
     Down,
 }
 
-/// Counts one connection's bytes and its rule's.
+/// Counts the bytes of one connection and of its rule.
 #[derive(Debug)]
 pub struct Meter {
     /// Bytes of this connection from the sandbox.
@@ -45,11 +45,11 @@ pub struct Meter {
     usage: Arc<Usage>,
     caps: (u64, u64),
     start: Instant,
-    /// Milliseconds after `start`.
+    /// Time of the last byte, in milliseconds after `start`.
     active: AtomicU64,
 }
 
-/// What [`Meter::add`] fails with, as an `io::Error` of kind `QuotaExceeded`.
+/// Text of the error of [`Meter::add`], an `io::Error` of kind `QuotaExceeded`.
 pub const OVER_CAP: &str = "the byte cap of this rule is used up";
 
 impl Meter {
@@ -108,10 +108,10 @@ async fn send_as(to: &TcpStream, mut bytes: &[u8], how: MsgFlags) -> io::Result<
     Ok(())
 }
 
-/// Reads what is there, at most `max` bytes; empty at the end of the stream.
+/// Reads the available bytes, at most `max`; empty at the end of the stream.
 ///
 /// # Errors
-/// When the connection broke, or nothing came in either direction for too long.
+/// When the connection broke, or was idle in both directions for too long.
 pub async fn receive(from: &TcpStream, max: usize, meter: &Meter) -> io::Result<Vec<u8>> {
     loop {
         readable(from, meter).await?;
@@ -127,7 +127,7 @@ pub async fn receive(from: &TcpStream, max: usize, meter: &Meter) -> io::Result<
     }
 }
 
-/// Whether the end of the stream is here already, and nothing before it.
+/// Whether the stream is at its end, with no bytes left.
 fn ended(from: &TcpStream) -> bool {
     let look = MsgFlags::MSG_PEEK | MsgFlags::MSG_DONTWAIT;
     let found = from.try_io(Interest::READABLE, || Ok(nix_recv(from.as_raw_fd(), &mut [0], look)?));
@@ -144,7 +144,7 @@ async fn readable(from: &TcpStream, meter: &Meter) -> io::Result<()> {
     }
 }
 
-/// Moves everything until `from` ends, then ends `to`'s direction.
+/// Moves everything until `from` ends, then shuts `to` down in that direction.
 ///
 /// # Errors
 /// When either side broke or a cap is used up.
@@ -156,7 +156,7 @@ pub async fn pump(from: &TcpStream, to: &TcpStream, way: Direction, meter: &Mete
             return end(to);
         }
         if bytes.len() < COPY && ended(from) {
-            // The last words and the end go in one packet.
+            // MSG_MORE, so that the last bytes and the FIN go in one packet.
             send_as(to, &bytes, MsgFlags::from_bits_retain(nix::libc::MSG_MORE)).await?;
             meter.add(way, bytes.len())?;
             return end(to);
@@ -167,7 +167,7 @@ pub async fn pump(from: &TcpStream, to: &TcpStream, way: Direction, meter: &Mete
     }
     match Pipe::new() {
         Some(pipe) => pipe.run(from, to, way, meter).await?,
-        // No descriptors left for a pipe: slower, but it goes on.
+        // Without descriptors for a pipe it goes on slower.
         None => loop {
             let bytes = receive(from, 4 * COPY, meter).await?;
             if bytes.is_empty() {
@@ -180,18 +180,18 @@ pub async fn pump(from: &TcpStream, to: &TcpStream, way: Direction, meter: &Mete
     end(to)
 }
 
-/// Ends the direction towards `to`.
+/// Shuts down the direction towards `to`.
 ///
 /// # Errors
 /// When the socket refuses.
 pub fn end(to: &TcpStream) -> io::Result<()> {
     match shutdown(to.as_raw_fd(), Shutdown::Write) {
         Ok(()) => {
-            // Who waited for the end may have been woken on this processor, behind the tidying up that follows.
+            // Lets a task run that waited for the end, before the clean-up that follows.
             std::thread::yield_now();
             Ok(())
         }
-        // It went away by itself.
+        // The peer is already gone.
         Err(Errno::ENOTCONN) => Ok(()),
         Err(error) => Err(error.into()),
     }
@@ -205,7 +205,7 @@ struct Pipe {
 impl Pipe {
     fn new() -> Option<Pipe> {
         let (out, into) = nix::unistd::pipe2(OFlag::O_CLOEXEC | OFlag::O_NONBLOCK).ok()?;
-        // Refused beyond the user's share of pipe memory: the default size works as well.
+        // Beyond the user's limit of pipe memory this is refused; the default size works as well.
         let _ = fcntl(&into, FcntlArg::F_SETPIPE_SZ(i32::try_from(PIPE).unwrap_or(i32::MAX)));
         Some(Pipe { out, into })
     }
@@ -213,7 +213,7 @@ impl Pipe {
     async fn run(&self, from: &TcpStream, to: &TcpStream, way: Direction, meter: &Meter) -> io::Result<()> {
         loop {
             readable(from, meter).await?;
-            // The pipe is empty here, so "would block" can only mean that the source has nothing.
+            // The pipe is empty here, so "would block" can only mean that the source has no bytes.
             let mut held = match from.try_io(Interest::READABLE, || step(from, &self.into, PIPE)) {
                 Ok(0) => return Ok(()),
                 Ok(held) => held,
@@ -234,8 +234,8 @@ impl Pipe {
         }
     }
 
-    /// While the other side has no room, the source gets some: what it has goes behind what the pipe holds. Nothing is
-    /// concluded from nothing here, since a pipe without a free place and a source without a byte look alike.
+    /// Reads more from the source while the other side has no room. A failure means nothing here, because a full pipe and a source without
+    /// bytes look alike.
     fn more(&self, from: &TcpStream, held: usize, way: Direction, meter: &Meter) -> io::Result<usize> {
         let more = if held < PIPE { step(from, &self.into, PIPE - held).unwrap_or(0) } else { 0 };
         meter.add(way, more)?;

@@ -1,8 +1,8 @@
-//! One connection: find out what it speaks, hold it to the name it was made to, connect, carry.
+//! One connection: detects its protocol, checks the name in it, connects, and copies.
 //!
-//! Order matters: the client's first words are judged before anything is asked upstream or sent out. Port 443 must be TLS,
-//! port 80 must be HTTP; on other ports TLS and HTTP are recognised and held to the name as well, anything else is carried
-//! as it is. Must not decide about hosts and ports: that is the access control's. Tests: `router/tests/lab/`.
+//! The client's first bytes are judged before anything is asked upstream or sent out. Port 443 must be TLS, port 80 HTTP; on other ports
+//! TLS and HTTP are recognised and their names checked as well, and anything else is copied as it is. Must not decide about hosts and
+//! ports, which the access control does. Tests: `router/tests/lab/`.
 
 use std::io;
 use std::net::Ipv4Addr;
@@ -18,9 +18,9 @@ use super::pump::{Direction, Meter, pump, receive, send};
 use crate::access::{AccessControl, Ticket};
 use crate::dns::resolve::{ResolveError, Resolver};
 
-/// How long a client may take until its hello or its request's head is whole.
+/// How long a client may take until its hello or its request's head is complete.
 pub const HEAD_TIME: Duration = Duration::from_secs(10);
-/// On a port of no known protocol: how long the client may be silent before the server is asked to speak first.
+/// On a port of no known protocol: how long the client may be silent before the server is connected to, in case it speaks first.
 const SERVER_FIRST: Duration = Duration::from_millis(250);
 const CONNECT: Duration = Duration::from_secs(5);
 const TRIES: usize = 3;
@@ -36,9 +36,9 @@ pub enum End {
         voice: Voice,
         reason: String,
     },
-    /// The right to it ended while it was open.
+    /// The permission ended while it was open.
     Cut(String),
-    /// One side went away in the middle.
+    /// One side broke the connection off.
     Broken(String),
 }
 
@@ -49,7 +49,7 @@ pub struct Session<'a> {
     pub client: TcpStream,
     pub upstream: Option<TcpStream>,
     pub meter: Meter,
-    /// The name inside, where one was seen.
+    /// The name inside TLS or the Host header, if one was seen.
     pub sni: Option<String>,
     pub ip: Option<Ipv4Addr>,
 }
@@ -88,7 +88,7 @@ impl<'a> Session<'a> {
         end.err().unwrap_or(End::Done)
     }
 
-    /// Closes both sides in the way that fits how it ended.
+    /// Closes both sides in a way that fits the end.
     pub async fn finish(self, end: End) {
         match end {
             End::Done => {}
@@ -106,7 +106,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Collects the hello, compares its name, and only then connects.
+    /// Collects the hello, checks its name, and only then connects.
     async fn tls(&mut self, first: Vec<u8>) -> Step<()> {
         let deadline = Instant::now() + HEAD_TIME;
         let mut reader = HelloReader::default();
@@ -115,7 +115,7 @@ impl<'a> Session<'a> {
             match reader.push(&bytes) {
                 Ok(Some(hello)) => break hello,
                 Ok(None) => {}
-                // What isn't TLS can't read an alert.
+                // A client that does not speak TLS can't read an alert.
                 Err(error @ HelloError::NotTls) => return denied(Voice::None, error.to_string()),
                 Err(error) => return denied(Voice::Tls(ACCESS_DENIED), error.to_string()),
             }
@@ -136,7 +136,7 @@ impl<'a> Session<'a> {
         self.carry(reader.wire()).await
     }
 
-    /// Waits for more of the client's first words.
+    /// Waits for more of the client's first bytes.
     pub async fn hear(&mut self, deadline: Instant, late: Voice, why: &str) -> Step<Vec<u8>> {
         match timeout_at(deadline, receive(&self.client, 16 << 10, &self.meter)).await {
             Err(_) => denied(late, why),
@@ -146,9 +146,9 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// A port of no known protocol: whoever speaks first shows what it is.
+    /// A port of no known protocol: the first bytes of either side decide.
     async fn unknown(&mut self) -> Step<()> {
-        // Readiness alone may be a false alarm; a byte to look at is not.
+        // Readiness alone may be spurious, so a byte is peeked at.
         let (mut byte, mut other) = ([0], [0]);
         if timeout(SERVER_FIRST, self.client.peek(&mut byte)).await.is_err() {
             self.connect(Voice::None).await?;
@@ -173,7 +173,7 @@ impl<'a> Session<'a> {
         self.carry(&first).await
     }
 
-    /// Resolves the name, checks every address, and connects to one that was checked.
+    /// Resolves the name, checks every address, and connects to one of them.
     pub async fn connect(&mut self, voice: Voice) -> Step<()> {
         if self.upstream.is_some() {
             return Ok(());
@@ -203,13 +203,13 @@ impl<'a> Session<'a> {
         Err(End::Failed { voice, reason })
     }
 
-    /// Sends on what was read so far, then everything in both directions.
+    /// Sends the bytes read so far, then copies in both directions.
     pub async fn carry(&self, first: &[u8]) -> Step<()> {
         let Some(upstream) = &self.upstream else { return Err(End::Broken("not connected".to_owned())) };
         self.meter.add(Direction::Up, first.len()).map_err(broken)?;
         let up = async {
             send(upstream, first).await?;
-            // The first words are on their way: nothing waits for this.
+            // Set after the first bytes were sent, so that they need not wait for it.
             super::tune(upstream);
             pump(&self.client, upstream, Direction::Up, &self.meter).await
         };
@@ -229,7 +229,7 @@ enum Speech {
     Tls,
     Http,
     Other,
-    /// So far the beginning of more than one.
+    /// The bytes so far fit more than one protocol.
     Unclear,
 }
 

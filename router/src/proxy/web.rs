@@ -1,8 +1,8 @@
-//! Plain HTTP: one request for each connection, judged and written anew.
+//! Plain HTTP: one request per connection, judged and written anew.
 //!
-//! The request goes out with `Connection: close`; its body is followed to its end and nothing behind it is sent on, so a
-//! second request with another Host has no way through. A websocket gets its way once the server agreed with 101.
-//! Reading heads: `head`. Tests: `router/tests/lab/`.
+//! The request is sent with `Connection: close`; its body is followed to its end and nothing after it is sent on, so that no second request
+//! with another Host passes. A websocket may pass data once the server agreed with 101. Parsing of heads: `head`. Tests:
+//! `router/tests/lab/`.
 
 use std::io;
 use std::time::Duration;
@@ -17,11 +17,11 @@ use super::session::{End, HEAD_TIME, Session, broken};
 
 /// How long a server may take to answer an upgrade.
 const UPGRADE_TIME: Duration = Duration::from_secs(30);
-/// What a client may send behind its request before it is no longer read.
+/// The most bytes after the request that are read from the client.
 const BEHIND: usize = 256 << 10;
 
 impl Session<'_> {
-    /// Reads one request, judges it, carries it and its answer.
+    /// Reads one request, checks it, and copies it and its answer.
     pub async fn web(&mut self, first: Vec<u8>) -> Result<(), End> {
         let deadline = Instant::now() + HEAD_TIME;
         let mut bytes = first;
@@ -56,12 +56,12 @@ impl Session<'_> {
         }
     }
 
-    /// The body one way, the answer the other; over when the answer is.
+    /// Copies the body up and the answer down, until the answer ends.
     async fn exchange(&self, upstream: &TcpStream, request: &Request, rest: Vec<u8>) -> Result<(), End> {
         let up = async {
             self.body(upstream, request.body, rest).await?;
             self.discard().await?;
-            // The client is done or no longer read; the answer decides when the connection ends.
+            // The client finished or is no longer read; the answer decides when the connection ends.
             std::future::pending::<io::Result<()>>().await
         };
         let down = pump(upstream, &self.client, Direction::Down, &self.meter);
@@ -71,7 +71,7 @@ impl Session<'_> {
         }
     }
 
-    /// Sends the request's body and not a byte more.
+    /// Sends exactly the request's body.
     async fn body(&self, upstream: &TcpStream, body: Body, rest: Vec<u8>) -> io::Result<()> {
         let mut bytes = rest;
         let mut left = match body {
@@ -111,7 +111,7 @@ impl Session<'_> {
         }
     }
 
-    /// Reads away what follows the request, so that it is never sent on and a client that went away is noticed.
+    /// Reads and drops what follows the request, so that it is never sent on and a closed client is noticed.
     async fn discard(&self) -> io::Result<()> {
         let mut behind = 0;
         while behind < BEHIND {
@@ -124,7 +124,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Holds everything back until the server switched protocols; if it doesn't, only its answer passes.
+    /// Sends nothing until the server switched protocols; if it does not, only its answer passes.
     async fn websocket(&self, upstream: &TcpStream, rest: Vec<u8>) -> Result<(), End> {
         let mut answer = Vec::new();
         let deadline = Instant::now() + UPGRADE_TIME;

@@ -1,7 +1,7 @@
-//! What the kernel tells of watched directories: which of them something happened in, and which files were only read.
+//! inotify events of watched directories: which directories changed, and which files were only read.
 //!
-//! inotify asks for no privilege. It tells of a directory's entries, not of a tree, so each directory has a watch of its own (`tree.rs`). Its
-//! queue is bounded by the kernel, what is kept of it here: what no longer fits is told as lost, and then everything is looked at.
+//! inotify needs no privilege. It reports a directory's entries, not a tree, so each directory has its own watch (`tree.rs`). The kernel's
+//! queue is bounded, and so is what is kept here; on overflow the loss is reported, and everything is read again.
 
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -13,27 +13,27 @@ use nix::errno::Errno;
 use nix::sys::inotify::{AddWatchFlags, InitFlags, Inotify, InotifyEvent, WatchDescriptor};
 use tokio::net::unix::pipe::Receiver;
 
-/// `IN_EXCL_UNLINK` of inotify(7): nothing more of a file whose name is gone.
+/// `IN_EXCL_UNLINK` of inotify(7): no more events of a file whose name was removed.
 const EXCL_UNLINK: u32 = 0x0400_0000;
-/// Files that are kept as read.
+/// The most files remembered as read.
 const READ: usize = 4096;
 const LITTLE: usize = 16;
 
-/// What was heard since the last time somebody asked.
+/// Events since the last [`Ear::take`].
 #[derive(Default)]
 pub struct Heard {
-    /// Directories whose entries, or the files behind them, are no longer as they were.
+    /// Directories whose entries, or the files they name, changed.
     pub changed: HashSet<WatchDescriptor>,
-    /// Files that were opened to be read, and closed.
+    /// Files that were opened for reading and closed.
     pub read: HashSet<(WatchDescriptor, OsString)>,
-    /// Further ones, some of them perhaps more than once.
+    /// Number of further ones, which may include repetitions.
     pub further: u64,
-    /// The kernel dropped some of it.
+    /// Whether the kernel dropped events.
     pub lost: bool,
 }
 
 impl Heard {
-    /// Whether no directory has to be looked at, and few names are to be told.
+    /// Whether no directory has to be read again, and few names have to be resolved.
     pub fn is_little(&self) -> bool {
         self.changed.is_empty() && self.read.len() <= LITTLE && !self.lost
     }
@@ -43,7 +43,7 @@ impl Heard {
         if has(AddWatchFlags::IN_Q_OVERFLOW) {
             self.lost = true;
         } else if has(AddWatchFlags::IN_CLOSE_NOWRITE) {
-            // A directory that was listed says nothing.
+            // Listing a directory is no read of a file.
             let Some(name) = event.name.filter(|_| !has(AddWatchFlags::IN_ISDIR)) else { return };
             if self.read.len() < READ {
                 self.read.insert((event.wd, name));
@@ -58,20 +58,20 @@ impl Heard {
 
 pub struct Ear {
     inotify: Inotify,
-    /// The same descriptor, to wait for.
+    /// The same descriptor, used only for waiting.
     waits: Receiver,
     heard: Mutex<Heard>,
 }
 
 impl Ear {
-    /// None where the kernel grants no instance. Called inside a runtime.
+    /// None where the kernel grants no inotify instance. Must be called inside a runtime.
     pub fn new() -> Option<Self> {
         let inotify = Inotify::init(InitFlags::IN_NONBLOCK | InitFlags::IN_CLOEXEC).ok()?;
         let waits = Receiver::from_owned_fd_unchecked(inotify.as_fd().try_clone_to_owned().ok()?).ok()?;
         Some(Self { inotify, waits, heard: Mutex::default() })
     }
 
-    /// A directory that is told of from now on; watched again it has the same number. None where it is gone, no directory, or one too many.
+    /// Watches a directory; watched again it has the same number. None where it is gone, no directory, or the limit is reached.
     pub fn watch(&self, directory: &Path) -> Option<WatchDescriptor> {
         let what = AddWatchFlags::IN_MODIFY
             | AddWatchFlags::IN_ATTRIB
@@ -87,20 +87,21 @@ impl Ear {
     }
 
     pub fn leave(&self, watch: WatchDescriptor) {
-        // One whose directory is gone went with it.
+        // The kernel removes the watch of a deleted directory itself.
         let _ = self.inotify.rm_watch(watch);
     }
 
-    /// Listens for ever, so that the kernel's queue does not run over.
+    /// Reads events for ever, so that the kernel's queue does not overflow.
     pub async fn listen(&self) {
         while self.waits.readable().await.is_ok() {
             self.drain();
-            // Nothing is left, so this says so, and the next wait is one; what came meanwhile does not fit into a byte and is an error.
+            // The queue is empty, so this fails and clears the readiness; events that came meanwhile do not fit into the buffer and are an
+            // error.
             let _ = self.waits.try_read(&mut [0]);
         }
     }
 
-    /// Everything so far.
+    /// All events so far.
     pub fn take(&self) -> Heard {
         self.drain();
         std::mem::take(&mut self.heard.lock().unwrap_or_else(PoisonError::into_inner))

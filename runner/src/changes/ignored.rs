@@ -1,6 +1,6 @@
-//! Which changed files `.gitignore` names: they are by-products, counted and not named.
+//! Which changed files `.gitignore` matches: such by-products are counted and not named.
 //!
-//! The files are the sandbox's, so each is read within bounds and never waited for.
+//! The files are written by the sandbox, so each is read only up to a limit and without blocking.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -17,14 +17,14 @@ use nix::fcntl::OFlag;
 use super::tree::Tree;
 
 const NAME: &str = ".gitignore";
-/// Bytes of one such file that count.
+/// The most bytes of one `.gitignore` that are read.
 const LONGEST: u64 = 64 << 10;
 
-/// What holds in a directory.
+/// The rules that apply in a directory.
 #[derive(Clone, Default)]
 struct Here {
     ignored: bool,
-    /// The nearest last.
+    /// From the root to the directory, so that the nearest is last.
     files: Vec<Rc<Gitignore>>,
 }
 
@@ -39,7 +39,7 @@ impl<'a> Ignored<'a> {
         Self { root, tree, known: HashMap::new() }
     }
 
-    /// Of a file's path in the workspace.
+    /// Whether the file with this path in the workspace is ignored.
     pub fn holds(&mut self, path: &Path) -> bool {
         let here = self.here(path.parent().unwrap_or(Path::new("")));
         here.ignored || names(&here.files, &self.root.join(path), false)
@@ -63,13 +63,13 @@ impl<'a> Ignored<'a> {
         let at = self.root.join(folder);
         let how = (OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK).bits();
         let file = OpenOptions::new().read(true).custom_flags(how).open(at.join(NAME)).ok()?;
-        // What lies there by now may be another thing.
+        // Only a regular file is read.
         file.metadata().ok().filter(std::fs::Metadata::is_file)?;
         let mut text = Vec::new();
         file.take(LONGEST).read_to_end(&mut text).ok()?;
         let mut builder = GitignoreBuilder::new(&at);
         for line in String::from_utf8_lossy(&text).lines() {
-            // A line that is none to us names nothing.
+            // A line that can't be parsed matches nothing.
             let _ = builder.add_line(None, line);
         }
         builder.build().ok()

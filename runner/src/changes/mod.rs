@@ -1,10 +1,10 @@
-//! Which files of the workspace an action touched, whatever it was: the kernel is asked, not the command.
+//! Which files of the workspace an action touched, observed through the kernel and independent of the command.
 //!
-//! Owns the looking: a tree that is kept in memory (`tree.rs`), and an ear that says what of it to look at again (`ear.rs`). What the host does
-//! itself between two actions belongs to none of them; what processes in the background do belongs to the action that ends next. It runs as the
-//! agent's own user and may be deceived: by a write through another name of a file that lies outside the workspace, through a mapping whose file
-//! was closed before, and by whoever fills the kernel's tables. Its word is the sandbox's. Why so: `docs/decisions/0033`. Tests: `tests.rs`, and `tests/changes.rs`
-//! drives the built binary.
+//! Owns the observation: a tree kept in memory (`tree.rs`), and inotify events that tell which parts to read again (`ear.rs`). Changes by
+//! the host between two actions belong to no action; those of background processes to the action that ends next. It runs as the agent's
+//! user and can be deceived: by a write through another link outside the workspace, through a mapping whose file was closed before, and by
+//! exhausting the kernel's tables. The result is as untrusted as the sandbox. Why so: `docs/decisions/0033`. Tests: `tests.rs`, and
+//! `tests/changes.rs` drives the built binary.
 
 mod ear;
 mod ignored;
@@ -27,12 +27,12 @@ pub struct Changes {
     root: PathBuf,
     ear: Option<Arc<Ear>>,
     tree: Arc<Mutex<Tree>>,
-    /// What happened so far is no action's.
+    /// Whether the changes so far were made by the host.
     of_the_host: AtomicBool,
 }
 
 impl Changes {
-    /// Of a workspace; nothing is looked at yet. Called inside a runtime.
+    /// Observes a workspace; nothing is read yet. Must be called inside a runtime.
     pub fn of(root: &Path) -> Self {
         let ear = Ear::new().map(Arc::new);
         let tree = Tree::new(root, ear.clone(), MOST);
@@ -40,21 +40,21 @@ impl Changes {
         Self { root: root.to_owned(), ear, tree: Arc::new(Mutex::new(tree)), of_the_host }
     }
 
-    /// Listens for ever, so that the kernel's queue does not run over.
+    /// Reads events for ever, so that the kernel's queue does not overflow.
     pub async fn listen(&self) -> std::convert::Infallible {
         if let Some(ear) = &self.ear {
             ear.listen().await;
         }
-        // Without it nothing ends: what is heard is then taken when it is asked for.
+        // Without inotify there is nothing to read.
         std::future::pending().await
     }
 
-    /// The host did something itself: what came of it is no action's.
+    /// Records that the host changes something, which belongs to no action.
     pub fn pass_over(&self) {
         self.of_the_host.store(true, Ordering::SeqCst);
     }
 
-    /// Before an action: what was not its doing is looked at once, so that it is not taken for it.
+    /// Before an action: takes in changes of the host, so that they are not attributed to the action.
     pub async fn begin(&self) {
         if !self.of_the_host.swap(false, Ordering::SeqCst) {
             return;
@@ -65,18 +65,18 @@ impl Changes {
             let heard = ear.map(|ear| ear.take()).unwrap_or_default();
             drop(tree.refresh(&heard));
         };
-        // One that fails leaves the tree as it was, and the next look tells more than it should.
+        // A failed reading leaves the tree as it was, and the next result names too many files.
         let _ = tokio::task::spawn_blocking(look).await;
     }
 
-    /// After an action: what it touched.
+    /// The files that the action touched.
     pub async fn end(&self) -> Touched {
         let heard = self.ear.as_ref().map(|ear| ear.take());
         if let (Some(heard), Ok(mut tree)) = (&heard, self.tree.try_lock())
             && heard.is_little()
             && tree.hears_everything()
         {
-            // Nothing has to be looked at: no thread is worth that.
+            // There is nothing to read, so no thread is needed.
             return report(&self.root, &mut tree, heard, true);
         }
         let (tree, root) = (Arc::clone(&self.tree), self.root.clone());
@@ -100,7 +100,7 @@ fn report(root: &Path, tree: &mut Tree, heard: &Heard, hears: bool) -> Touched {
     let (mut ignored, mut room) = (Ignored::new(root, tree), MOST_BYTES);
     changes(&mut report, &difference, &mut ignored, &mut room);
     let files = heard.read.iter().filter_map(|(watch, name)| tree.file(*watch, name));
-    // The runner reads those of git itself.
+    // The runner itself reads `.gitignore` files.
     let mut read: Vec<PathBuf> =
         files.filter(|path| !difference.files.contains_key(path) && !path.ends_with(".gitignore")).collect();
     read.sort_unstable();
@@ -139,7 +139,7 @@ fn changes(report: &mut Touched, difference: &Difference, ignored: &mut Ignored<
     }
 }
 
-/// Where reads could not all be heard of; changes are seen all the same.
+/// Why some reads may be missing; changes are found all the same.
 fn unheard(tree: &Tree, heard: &Heard, hears: bool) -> Option<&'static str> {
     if !hears {
         Some("the kernel grants no watcher: what was read is not known")

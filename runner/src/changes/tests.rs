@@ -1,4 +1,4 @@
-//! What is told of a workspace in which much happens.
+//! Observing a workspace with many changes.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -28,7 +28,7 @@ fn all(touched: &Touched) -> (Vec<&str>, Vec<&str>, Vec<&str>) {
     (names(&touched.created), names(&touched.changed), names(&touched.deleted))
 }
 
-/// The same with a watcher, and with none: then everything is looked at each time.
+/// Runs a test with inotify, and without it, where everything is read each time.
 async fn with_each(test: AsyncTest) {
     for hears in [true, false] {
         let dir = tempfile::tempdir().expect("a directory");
@@ -179,7 +179,7 @@ async fn a_queue_that_ran_over_loses_no_change() {
     let changes = Changes::of(root);
     let deadline = Instant::now() + Duration::from_secs(60);
     let touched = seen(&changes, || {
-        // Nobody listens here meanwhile; two events that are alike, one after the other, are one.
+        // Nobody reads the queue meanwhile; the kernel merges two equal successive events.
         for n in 0..=most / 2 {
             let name = root.join(format!("f{}", n % 100));
             fs::write(name, "x").expect("a file");

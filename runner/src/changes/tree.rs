@@ -1,8 +1,8 @@
-//! The workspace as it was when it was last looked at: each directory with its watch, each file with what tells whether it changed.
+//! The workspace's tree as last read: each directory with its watch, each file with a stamp that tells whether it changed.
 //!
-//! That is number, size, mode and the time of the last change to it, which nobody without privileges can set. Links are not followed, `.git` is
-//! not entered, and what is remembered is bounded. A directory that something was heard of is read again, and no other one; where something may
-//! have gone unheard, all of them are. Tests: `tests.rs` beside this file.
+//! The stamp is inode, size, mode and change time, which cannot be set without privileges. Links are not followed, `.git` is not entered,
+//! and the number of entries is bounded. Only directories with events are read again; if events may have been lost, all are. Tests:
+//! `tests.rs` beside this file.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::{OsStr, OsString};
@@ -17,10 +17,10 @@ use nix::sys::stat::{FileStat, Mode, SFlag, fstatat};
 
 use super::ear::{Ear, Heard};
 
-/// Entries that are remembered.
+/// The most entries that are remembered.
 pub const MOST: usize = 200_000;
 
-/// What tells whether a file is still the one it was.
+/// Metadata by which a changed file is recognised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stamp {
     ino: u64,
@@ -38,7 +38,7 @@ impl Stamp {
             changed: (found.st_ctime, found.st_ctime_nsec),
         };
         if stamp.is_directory() {
-            // Of a directory only whether it is the same one: its entries are looked at by themselves.
+            // For a directory only its identity counts, because its entries have stamps of their own.
             (stamp.size, stamp.mode, stamp.changed) = (0, SFlag::S_IFDIR.bits(), (0, 0));
         }
         stamp
@@ -48,7 +48,7 @@ impl Stamp {
         self.mode & SFlag::S_IFMT.bits() == SFlag::S_IFDIR.bits()
     }
 
-    /// A regular file's size in bytes.
+    /// Size in bytes of a regular file; none for anything else.
     pub fn regular(&self) -> Option<i64> {
         (self.mode & SFlag::S_IFMT.bits() == SFlag::S_IFREG.bits()).then_some(self.size)
     }
@@ -60,7 +60,7 @@ struct Folder {
     entries: HashMap<OsString, Stamp>,
 }
 
-/// Files that are not as they were: what each was, and what it is.
+/// Files that changed: the stamp before and now.
 #[derive(Default)]
 pub struct Difference {
     pub files: BTreeMap<PathBuf, (Option<Stamp>, Option<Stamp>)>,
@@ -80,13 +80,13 @@ pub struct Tree {
     root: PathBuf,
     ear: Option<Arc<Ear>>,
     most: usize,
-    /// By their paths in the workspace; its own is empty.
+    /// By path in the workspace; the root's is empty.
     folders: HashMap<PathBuf, Folder>,
     watched: HashMap<WatchDescriptor, PathBuf>,
     entries: usize,
-    /// Directories that have no watch.
+    /// Number of directories without a watch.
     deaf: usize,
-    /// It was more than is remembered: nothing is known any more.
+    /// Whether the tree exceeded the limit, so that nothing is remembered any more.
     spent: bool,
 }
 
@@ -113,7 +113,7 @@ impl Tree {
         self.deaf == 0 && !self.folders.is_empty()
     }
 
-    /// Brings it up to date: what is not as it was.
+    /// Brings the tree up to date and gives what changed.
     pub fn refresh(&mut self, heard: &Heard) -> Difference {
         let mut difference = Difference::default();
         if self.spent {
@@ -137,14 +137,14 @@ impl Tree {
         difference
     }
 
-    /// The path of a file that was heard of, where it is one that is known.
+    /// The path of a file in a watched directory, if both are known.
     pub fn file(&self, watch: WatchDescriptor, name: &OsStr) -> Option<PathBuf> {
         let folder = self.watched.get(&watch)?;
         let stamp = self.folders.get(folder)?.entries.get(name)?;
         (!stamp.is_directory()).then(|| folder.join(name))
     }
 
-    /// What is known of an entry.
+    /// The stamp of an entry.
     pub fn entry(&self, folder: &Path, name: &OsStr) -> Option<&Stamp> {
         self.folders.get(folder)?.entries.get(name)
     }
@@ -174,11 +174,11 @@ impl Tree {
         if is.is_directory() { self.take_in(path, difference) } else { difference.found(path, is) }
     }
 
-    /// A directory that was not known, with all below it.
+    /// Adds an unknown directory with everything below it.
     fn take_in(&mut self, path: PathBuf, difference: &mut Difference) {
         let mut waiting = vec![path];
         while let Some(folder) = waiting.pop() {
-            // Watched first: what happens while it is read is then heard of.
+            // Watched before it is read, so that no change in between is missed.
             let watch = self.ear.as_ref().and_then(|ear| ear.watch(&self.root.join(&folder)));
             let entries = self.read(&folder);
             match watch {
@@ -196,7 +196,7 @@ impl Tree {
         }
     }
 
-    /// What was here is here no longer.
+    /// Removes an entry and everything below it.
     fn forget(&mut self, path: PathBuf, was: Stamp, difference: &mut Difference) {
         if !was.is_directory() {
             return difference.gone(path, was);
@@ -206,7 +206,7 @@ impl Tree {
             let Some(folder) = self.folders.remove(&path) else { continue };
             self.entries -= folder.entries.len();
             match folder.watch {
-                // One that was moved is watched by its new name already.
+                // A moved directory already has its watch under the new name.
                 Some(watch) if self.watched.get(&watch) == Some(&path) => {
                     self.watched.remove(&watch);
                     self.ear.iter().for_each(|ear| ear.leave(watch));
@@ -221,7 +221,7 @@ impl Tree {
         }
     }
 
-    /// The entries of a directory; none where it is gone or closed to us.
+    /// The entries of a directory; none where it is gone or unreadable.
     fn read(&mut self, folder: &Path) -> HashMap<OsString, Stamp> {
         let mut entries = HashMap::new();
         let how = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;

@@ -1,17 +1,17 @@
-//! Files that were deleted and that a process still holds open: they use the disk, and no directory shows them.
+//! Deleted files that a process still holds open: they use disk space, but no directory lists them.
 //!
-//! Seen are the descriptors of processes that let themselves be looked at; one that does not (it made itself undumpable), or that
-//! keeps a file by a mapping alone, shows only in what is free.
+//! Finds the descriptors of processes that can be inspected; one that made itself undumpable, or holds a file only by a mapping, shows only
+//! in the free space.
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Open files that are looked at in one go.
+/// The most open files that are examined in one pass.
 const MOST: usize = 50_000;
 
-/// The directories that count: what was deleted elsewhere is somebody else's.
+/// The directories that count; deleted files from elsewhere are ignored.
 pub struct Places(Vec<PathBuf>);
 
 impl Places {
@@ -24,11 +24,11 @@ impl Places {
         let is_process = |name: &OsStr| name.as_encoded_bytes().iter().all(u8::is_ascii_digit);
         let processes = entries(Path::new("/proc")).filter(|entry| is_process(&entry.file_name()));
         let open = processes.flat_map(|process| entries(&process.path().join("fd"))).take(MOST);
-        // The kernel still knows where it lay.
+        // The kernel still reports the path of a deleted file.
         let here =
             |link: &Path| std::fs::read_link(link).is_ok_and(|at| self.0.iter().any(|place| at.starts_with(place)));
         let open = open.map(|link| link.path()).filter(|link| here(link));
-        // Through the link, at the open file itself.
+        // Metadata of the open file itself, through its link in `/proc`.
         let gone = open.filter_map(|link| std::fs::metadata(link).ok()).filter(|file| file.nlink() == 0);
         let mut seen = HashSet::new();
         let counted = gone.filter(|file| seen.insert((file.dev(), file.ino())));

@@ -1,17 +1,17 @@
-//! How much a tree uses on its own file system.
+//! Disk space used by a tree on its own file system.
 //!
-//! It belongs to somebody who may want it to be hard to measure: links are not followed, other file systems not entered, and what is
-//! remembered of it is bounded. What lies beyond those bounds makes the measure say that it isn't whole.
+//! The tree's owner may try to make it hard to measure: links are not followed, other file systems are not entered, and memory is bounded.
+//! What exceeds these bounds makes the measurement incomplete.
 
 use std::collections::HashSet;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Directories that wait to be read, and files with several names, at once.
+/// The most directories waiting to be read, and files with several links, at once.
 const WAITING: usize = 20_000;
 const NAMED_TWICE: usize = 100_000;
 
-/// Bytes on disk below `root`, or what its files are worth at `inode` bytes each where that is more; and whether that is all of it.
+/// Bytes on disk below `root`, or `inode` bytes per file where that is more; and whether the measurement is complete.
 pub fn used(root: &Path, inode: u64) -> (u64, bool) {
     let Ok(top) = std::fs::symlink_metadata(root) else { return (0, false) };
     let (mut blocks, mut files, mut whole) = (top.blocks(), 1_u64, true);
@@ -19,12 +19,12 @@ pub fn used(root: &Path, inode: u64) -> (u64, bool) {
     let mut twice = HashSet::new();
     while let Some(directory) = waiting.pop() {
         let Ok(entries) = std::fs::read_dir(&directory) else {
-            // Gone since, or closed to us by its owner, or deeper than a path can say.
+            // Deleted meanwhile, unreadable, or deeper than a path can express.
             whole &= !directory.exists();
             continue;
         };
         for entry in entries.flatten() {
-            // Of the entry itself: a link is not followed.
+            // Of the entry itself, because links are not followed.
             let Ok(found) = entry.metadata() else { continue };
             if found.dev() != top.dev() {
                 continue;

@@ -1,4 +1,4 @@
-//! Replacing text in a file, and saying precisely why it can't be done.
+//! Replaces text in a file, or explains precisely why it can't be replaced.
 
 use std::fmt::Write as _;
 
@@ -13,7 +13,7 @@ use crate::written::Written;
 /// Lines shown on either side of a change.
 const AROUND: usize = 3;
 
-/// All of the edits, each on what the one before it left, or none of them.
+/// Applies all of the edits, each to the result of the one before it, or none.
 pub fn edit_file(scope: &Scope<'_>, path: &str, edits: &[Edit]) -> Result<FileResult, FileError> {
     let relative = scope.workspace.relative(path)?;
     let shown = show(&relative);
@@ -22,7 +22,7 @@ pub fn edit_file(scope: &Scope<'_>, path: &str, edits: &[Edit]) -> Result<FileRe
         return FileError::sentence(format!("{shown} is not UTF-8 text; change it with bash"));
     };
     let mut text = before.clone();
-    // Where each edit's first change is now, and how many lines it has.
+    // Position of each edit's first change in the present text, and the number of its lines.
     let mut changes: Vec<(usize, usize)> = Vec::new();
     let (mut count, mut loosely) = (0, Vec::new());
     for (nth, edit) in edits.iter().enumerate() {
@@ -30,7 +30,7 @@ pub fn edit_file(scope: &Scope<'_>, path: &str, edits: &[Edit]) -> Result<FileRe
             apply(&text, edit).map_err(|why| sentence(&shown, (nth, edits.len()), refused(&text, edit, why)))?;
         for (at, _) in &mut changes {
             let before = edited.places.iter().filter(|place| **place < *at).count();
-            // A place that a later edit replaced as well has no exact one any more.
+            // A place that a later edit replaced as well has no exact position any more.
             *at = edited.text.floor_char_boundary(at.saturating_add_signed(edited.grew * before as isize));
         }
         if edited.loosely {
@@ -62,7 +62,7 @@ pub fn edit_file(scope: &Scope<'_>, path: &str, edits: &[Edit]) -> Result<FileRe
 #[derive(Debug)]
 struct Refused {
     reason: String,
-    /// Lines of the file that `old` was probably meant to be.
+    /// Lines of the file that `old` was probably meant to match.
     near: Option<String>,
 }
 
@@ -82,7 +82,7 @@ fn refused(text: &str, edit: &Edit, why: Unmatched) -> Refused {
     }
 }
 
-/// `nth` of so many edits, counted from 0.
+/// The reason why one edit was refused, with its place `nth` (from 0) among all edits.
 fn sentence(shown: &str, (nth, of): (usize, usize), refused: Refused) -> FileError {
     let sentence = match of {
         1 => format!("{shown}: {}", refused.reason),
@@ -108,7 +108,7 @@ fn ambiguous(text: &str, places: &[usize]) -> String {
     )
 }
 
-/// `old` occurs 0 times: what is nearest, and how it differs.
+/// `old` does not occur: finds the nearest lines and how they differ.
 fn absent(text: &str, old: &str) -> Refused {
     let said = "`old` occurs 0 times";
     let sentence = |reason: &str| Refused { reason: format!("{said}{reason}"), near: None };
@@ -130,7 +130,7 @@ fn absent(text: &str, old: &str) -> Refused {
     Refused { reason: format!("{said}; nearest is {lines}, below: {how}"), near: Some(near.shown) }
 }
 
-/// The changed lines with a few on either side, numbered.
+/// The changed lines with a few around them, numbered.
 fn around(text: &str, first: usize, lines: usize) -> String {
     let line = line_of(text, first);
     let from = line.saturating_sub(AROUND).max(1);

@@ -1,4 +1,4 @@
-//! Listing files, and the walk that listing and searching share: `.gitignore` counts, `.git` is left out, links are not followed.
+//! Listing of files, and the walk that listing and search share: `.gitignore` is respected, `.git` is left out, links are not followed.
 
 use std::path::{Path, PathBuf};
 
@@ -13,10 +13,10 @@ use super::{FileError, Scope};
 /// Entries that are shown.
 const SHOWN: usize = 2000;
 
-/// The directory (or file) to begin at, and a walk from it. `depth` 0: without end.
+/// The directory (or file) to begin at, and a walk from it; `depth` 0 is unlimited.
 pub fn walk(scope: &Scope<'_>, path: &str, depth: u32) -> Result<(PathBuf, Walk), FileError> {
     let relative = scope.workspace.relative(path)?;
-    // Opening it decides whether it lies inside; the walk itself follows no link.
+    // Opening it checks that it is inside the workspace; the walk itself follows no link.
     scope
         .workspace
         .open_at(&relative, OFlag::O_PATH, Mode::empty())
@@ -35,7 +35,7 @@ pub fn walk(scope: &Scope<'_>, path: &str, depth: u32) -> Result<(PathBuf, Walk)
     Ok((inside, builder.build()))
 }
 
-/// A glob over paths below the start; without a slash it is matched against names alone.
+/// A glob over paths below the start, or over names alone if it has no slash.
 pub struct Filter {
     glob: Option<(GlobMatcher, bool)>,
 }

@@ -1,7 +1,7 @@
-//! File operations of the agent, inside the workspace and nowhere else.
+//! File operations of the agent, confined to the workspace.
 //!
-//! Owns paths, reading, writing, listing and searching. They run as the runner, which could read its own `/proc`; so no path leaves the
-//! workspace, neither by `..` nor by a link. Errors are sentences a model can act on.
+//! Owns paths, reading, writing, listing and searching. They run in the runner's process, which could read its own `/proc`; so no path may
+//! leave the workspace, neither by `..` nor by a link. Errors are sentences that a model can act on.
 
 mod edit;
 mod list;
@@ -38,7 +38,7 @@ const MAX_FILE: u64 = 16 << 20;
 pub enum FileError {
     #[error("{0}")]
     Sentence(String),
-    /// With lines of a file that help to do better.
+    /// With lines of the file that help to correct the request.
     #[error("{sentence}")]
     Near { sentence: String, lines: String },
     #[error("{what}: {error}")]
@@ -60,7 +60,7 @@ impl FileError {
     }
 }
 
-/// What a file operation may use.
+/// What a file operation works on.
 struct Scope<'a> {
     workspace: &'a Workspace,
     /// Bytes that its text should not exceed.
@@ -69,13 +69,13 @@ struct Scope<'a> {
 }
 
 impl Scope<'_> {
-    /// Asked before something is changed: who stopped the operation is told that it ended.
+    /// An error once the operation was stopped; called before each change.
     fn go_on(&self) -> Result<(), FileError> {
         if self.stop.is_cancelled() { FileError::sentence("it was stopped") } else { Ok(()) }
     }
 }
 
-/// What a file operation says, and the files it wrote that can be looked at.
+/// Result text of a file operation, and the written files that can be checked for mistakes.
 #[derive(Debug, Default)]
 struct FileResult {
     text: String,
@@ -89,7 +89,7 @@ impl From<String> for FileResult {
     }
 }
 
-/// Where an operation looks: the workspace, or, to read and nothing else, the folder of whole outputs.
+/// The directory an operation works on: the workspace, or, for reading, the folder of whole outputs.
 pub fn place(workspace: &Arc<Workspace>, logs: &Path, op: &Op) -> Arc<Workspace> {
     let (Op::ReadFile { path, .. } | Op::ReadRanges { path, .. } | Op::Search { path, .. }) = op else {
         return Arc::clone(workspace);
@@ -98,10 +98,10 @@ pub fn place(workspace: &Arc<Workspace>, logs: &Path, op: &Op) -> Arc<Workspace>
     there.map_or_else(|| Arc::clone(workspace), Arc::new)
 }
 
-/// How long an operation that was stopped may take to see it.
+/// How long a stopped operation may take to notice it.
 const STUCK: Duration = Duration::from_secs(3);
 
-/// Carries out a file operation on a thread of its own, since any path may lie on something slow. With the files that it wrote.
+/// Carries out a file operation on its own thread, because any path may be on slow storage. Returns also the files that it wrote.
 pub async fn run(workspace: Arc<Workspace>, handle: &Arc<Handle>, op: Op, limits: Limits) -> (Done, Vec<Written>) {
     let stop = handle.cancel.child_token();
     let cap = cap(limits);
@@ -113,7 +113,7 @@ pub async fn run(workspace: Arc<Workspace>, handle: &Arc<Handle>, op: Op, limits
         biased;
         result = &mut work => result,
         () = handle.cancel.cancelled() => {
-            // Nothing goes on behind whoever stopped it; only what is stuck in the kernel does.
+            // A stopped operation is waited for, so that it changes nothing afterwards, unless it is stuck in the kernel.
             let _ = tokio::time::timeout(STUCK, work).await;
             return (Done::bare(Status::Cancelled), Vec::new());
         }

@@ -1,4 +1,4 @@
-//! Moving and deleting, inside the workspace: never the workspace itself, never git's own directory, never through a link out of it.
+//! Moving and deleting inside the workspace: never the workspace itself, git's own directory, or anything through a link.
 
 use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
@@ -14,10 +14,10 @@ use nix::unistd::{UnlinkatFlags, unlinkat};
 use super::shown::show;
 use super::{FileError, Scope};
 
-/// Directories in directories that are deleted: each takes a descriptor and some stack of PID 1.
+/// Deepest nesting that is deleted, because each level takes a descriptor and some stack of PID 1.
 const DEEPEST: usize = 200;
 
-/// A path that a tool may take away, with the directory that holds it.
+/// A path that may be moved or deleted, with its parent directory.
 struct Place {
     relative: PathBuf,
     parent: OwnedFd,
@@ -40,7 +40,7 @@ impl Place {
         self.relative.file_name().unwrap_or_default()
     }
 
-    /// Whether it is a directory; a link to one is none.
+    /// Whether it is a directory; a link to a directory is none.
     fn is_directory(&self, scope: &Scope<'_>) -> Result<bool, FileError> {
         let stat = fstatat(&self.parent, self.name(), AtFlags::AT_SYMLINK_NOFOLLOW)
             .map_err(|error| scope.workspace.explain(&self.relative, error.into()))?;
@@ -48,7 +48,7 @@ impl Place {
     }
 }
 
-/// Gives a file or a directory another path; parents of the new one are made.
+/// Moves a file or a directory; parents of the new path are created.
 pub fn move_file(scope: &Scope<'_>, from: &str, to: &str) -> Result<String, FileError> {
     let from = Place::of(scope, from, false)?;
     let directory = from.is_directory(scope)?;
@@ -62,13 +62,13 @@ pub fn move_file(scope: &Scope<'_>, from: &str, to: &str) -> Result<String, File
         Err(Errno::EINVAL) if directory && to.relative.starts_with(&from.relative) => {
             FileError::sentence(format!("{old} can't be moved into itself"))
         }
-        // A directory of the tree under a layered workspace can't be renamed as a whole.
+        // A directory of the tree below a layered workspace can't be renamed as a whole.
         Err(Errno::EXDEV) => FileError::sentence(format!("{old} can't be renamed here as a whole; use bash: mv")),
         Err(error) => Err(scope.workspace.explain(&from.relative, error.into())),
     }
 }
 
-/// Deletes a file, or with `recursive` a directory with all that is in it. Of a link the link goes.
+/// Deletes a file, or with `recursive` a directory with its contents. Of a link only the link is deleted.
 pub fn delete_file(scope: &Scope<'_>, path: &str, recursive: bool) -> Result<String, FileError> {
     let place = Place::of(scope, path, false)?;
     let shown = show(&place.relative);
@@ -82,12 +82,12 @@ pub fn delete_file(scope: &Scope<'_>, path: &str, recursive: bool) -> Result<Str
             "{shown} is a directory; set `recursive` to delete it with all that is in it"
         ));
     }
-    // By the descriptor of what holds it: whatever the path leads to meanwhile, this is the one that lay in the workspace.
+    // Deleted relative to the parent's descriptor, so that a path changed meanwhile cannot lead elsewhere.
     empty(scope, &place.parent, place.name(), (&shown, 0))?;
     Ok(format!("deleted {shown} with all that was in it"))
 }
 
-/// Deletes a directory with all that is in it, as long as nobody has stopped it. No link is followed.
+/// Deletes a directory with its contents until it is stopped. No link is followed.
 fn empty(scope: &Scope<'_>, parent: &OwnedFd, name: &OsStr, (shown, depth): (&str, usize)) -> Result<(), FileError> {
     if depth > DEEPEST {
         return FileError::sentence(format!("{shown} holds directories in directories without end; use bash: rm -r"));
@@ -96,7 +96,7 @@ fn empty(scope: &Scope<'_>, parent: &OwnedFd, name: &OsStr, (shown, depth): (&st
     let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
     let held = openat(parent, name, flags, Mode::empty()).map_err(failed)?;
     let again = held.try_clone().map_err(FileError::io(format!("deleting {shown}")))?;
-    // All names first: a directory that changes while it is read may leave some out.
+    // All names are collected first, because a directory that changes while it is read may skip some.
     let names = Dir::from_fd(again).map_err(failed)?.iter().collect::<Result<Vec<_>, _>>().map_err(failed)?;
     for entry in names {
         scope.go_on()?;
@@ -163,7 +163,7 @@ mod tests {
         let read = |path: &str| fs::read_to_string(root.join(path)).expect("a file");
         assert_eq!((read("a"), read("b"), read("out/kept")), ("a".into(), "b".into(), "kept".into()));
         assert!(root.join(".git/refs").is_dir() && dir.path().join("outside/deep").is_dir());
-        // Stopped, or deeper than anything real: what is there stays.
+        // A stopped deletion, and a tree that is too deep: what is left stays.
         let deep = (0..=DEEPEST + 1).fold(root.join("deep"), |path, _| path.join("d"));
         fs::create_dir_all(&deep).expect("directories");
         let refused = delete_file(&scope, "deep", true).expect_err("refused");
@@ -172,7 +172,7 @@ mod tests {
         stopped.cancel();
         let late = Scope { workspace: &workspace, cap: 1000, stop: &stopped };
         assert!(delete_file(&late, "sub", true).is_err() && root.join("sub/.git").is_dir());
-        // Of a link the link goes, also inside of what is deleted.
+        // A link is deleted, not its target, also inside of a deleted directory.
         symlink("../../outside", root.join("sub/out")).expect("a link");
         assert_eq!(delete_file(&scope, "sub", true).expect("deleted"), "deleted sub with all that was in it");
         assert_eq!(delete_file(&scope, "out", true).expect("deleted"), "deleted out");

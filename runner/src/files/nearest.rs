@@ -1,42 +1,42 @@
-//! The lines of a file that are nearest to a text which is not in it.
+//! Finds the lines of a file that are most similar to a text which does not occur in it.
 //!
-//! Owns the search and its bounds: each word of the file is looked at twice at most, and a handful of places is compared letter by
-//! letter. It answers what a model most often gets wrong: white space, a name, a line that changed meanwhile.
+//! Owns the search and its limits: each word of the file is looked at twice at most, and a few places are compared character by character.
+//! It finds what models most often get wrong: white space, a name, a line that changed meanwhile.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use similar::TextDiff;
 
-/// Bytes of the file that are looked at.
+/// The most bytes of the file that are searched.
 const SCANNED: usize = 4 << 20;
-/// Lines and characters of the text that are compared.
+/// The most lines and characters of the text that are compared.
 const LINES: usize = 60;
 const COMPARED: usize = 2_000;
-/// Places that are compared letter by letter.
+/// The most places that are compared character by character.
 const PLACES: usize = 6;
-/// Places in the wanted text that one word speaks for.
+/// The most places in the searched text that one word votes for.
 const SPEAKS: usize = 4;
-/// How much of both must be the same.
+/// The least similarity ratio of a match.
 const ALIKE: f32 = 0.5;
-/// Lines that are shown, of them before the first difference, and bytes of each.
+/// The most lines shown, how many of them before the first difference, and bytes of each line.
 const SHOWN: usize = 20;
 const BEFORE: usize = 3;
 const LONGEST: usize = 300;
 
-/// A part of the file.
+/// The most similar part of the file.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Nearest {
-    /// Counted from 1; the last line belongs to it.
+    /// First line, counted from 1, and last line, included.
     pub first: usize,
     pub last: usize,
-    /// Nothing but white space differs.
+    /// Whether only white space differs.
     pub blanks_only: bool,
-    /// At most 20 lines with their numbers, from shortly before the first that differs.
+    /// At most 20 numbered lines, from shortly before the first difference.
     pub shown: String,
 }
 
-/// The part of `text` that `old` was probably meant to be; none where nothing is like it.
+/// The part of `text` that `old` was probably meant to match; none where nothing is similar.
 pub fn nearest(text: &str, old: &str) -> Option<Nearest> {
     let searched = searched(old);
     let lines: Vec<&str> = text[..text.floor_char_boundary(SCANNED)].lines().collect();
@@ -46,7 +46,7 @@ pub fn nearest(text: &str, old: &str) -> Option<Nearest> {
         TextDiff::from_chars(&joined, &part).ratio()
     };
     let places = places(&lines, &searched);
-    // Of equal ones the first place wins: the one that more words speak for.
+    // Of equally similar places the first wins, for which more words voted.
     let best = places
         .iter()
         .map(|start| (alike(start), *start))
@@ -64,7 +64,7 @@ pub fn nearest(text: &str, old: &str) -> Option<Nearest> {
     })
 }
 
-/// The lines that are looked for, without empty ones around.
+/// The searched lines without empty ones at beginning and end.
 fn searched(old: &str) -> Vec<&str> {
     let lines: Vec<&str> = old.lines().collect();
     let full = |line: &&str| !line.trim().is_empty();
@@ -90,7 +90,8 @@ fn squeezed(line: &str) -> Vec<&str> {
     line.split_whitespace().collect()
 }
 
-/// Where the text may stand: each word of the file that is in it, too, speaks for the line at which the text would begin; a rare one louder.
+/// Candidate places: each word of the file that also occurs in the text votes for the line where the text would begin; rare words count
+/// more.
 fn places(lines: &[&str], searched: &[&str]) -> Vec<usize> {
     let mut known: HashMap<&str, (Vec<usize>, u32)> = HashMap::new();
     for (at, line) in searched.iter().enumerate() {
@@ -159,7 +160,7 @@ mod tests {
         assert_eq!((near.first, near.last, near.blanks_only), (8, 10, false));
         let near = found("    return [int(p) for p in parts]");
         assert_eq!((near.first, near.last), (10, 10));
-        // More is wanted than the file has.
+        // The text has more lines than the file has from there.
         let near = found("def newer(a, b):\n    return a > b\n\nprint(newer(1, 2))\n");
         assert_eq!((near.first, near.last, near.blanks_only), (13, 14, false));
     }
@@ -196,7 +197,7 @@ mod tests {
         assert_eq!((near.first, near.last), (1, LINES));
         let near = nearest(&"é x ".repeat(2 << 20), &"é x ".repeat(9_000)).expect("the one line");
         assert!(near.shown.len() < 400 && near.shown.ends_with(" [...]\n"), "{}", near.shown);
-        // Generous: an unoptimised build on a busy machine.
+        // A generous limit, for an unoptimised build on a busy machine.
         assert!(began.elapsed() < Duration::from_secs(60), "{:?}", began.elapsed());
     }
 }

@@ -29,7 +29,7 @@ impl Workspace {
         Ok(Self { root, fd })
     }
 
-    /// A directory that is no link itself; what lies above it must be nobody's to move.
+    /// A root that is no link itself; the directories above it must not be movable by the sandbox.
     ///
     /// # Errors
     /// If there is no such directory.
@@ -68,13 +68,13 @@ impl Workspace {
         Ok(normal)
     }
 
-    /// Opens what `relative` returned. Never blocks on a pipe, never becomes a terminal.
+    /// Opens a path returned by [`Workspace::relative`]; never blocks on a pipe nor takes a controlling terminal.
     pub fn open_at(&self, relative: &Path, flags: OFlag, mode: Mode) -> io::Result<OwnedFd> {
         let path = if relative.as_os_str().is_empty() { Path::new(".") } else { relative };
-        // A bare reference opens nothing, and the kernel refuses such flags with it.
+        // `O_PATH` opens nothing, and the kernel refuses these flags with it.
         let calm = if flags.contains(OFlag::O_PATH) { OFlag::empty() } else { OFlag::O_NOCTTY | OFlag::O_NONBLOCK };
         let flags = flags | OFlag::O_CLOEXEC | calm;
-        // The kernel refuses a mode where nothing is made.
+        // The kernel refuses a mode where nothing is created.
         let mode = if flags.contains(OFlag::O_CREAT) { mode } else { Mode::empty() };
         let resolve = ResolveFlag::RESOLVE_BENEATH | ResolveFlag::RESOLVE_NO_MAGICLINKS;
         match openat2(&self.fd, path, OpenHow::new().flags(flags).mode(mode).resolve(resolve)) {
@@ -83,7 +83,7 @@ impl Workspace {
         }
     }
 
-    /// Without `openat2`: no link is followed at all.
+    /// Fallback without `openat2`, which follows no link at all.
     fn open_by_component(&self, path: &Path, flags: OFlag, mode: Mode) -> io::Result<OwnedFd> {
         let mut at = self.fd.as_fd().try_clone_to_owned()?;
         let mut parts = path.components().peekable();
@@ -97,7 +97,7 @@ impl Workspace {
         Ok(at)
     }
 
-    /// A regular file, for reading. The error says what is there instead.
+    /// Opens a regular file for reading; the error names what is there instead.
     pub fn open_file(&self, relative: &Path) -> Result<File, FileError> {
         let fd =
             self.open_at(relative, OFlag::O_RDONLY, Mode::empty()).map_err(|error| self.explain(relative, error))?;
@@ -112,7 +112,7 @@ impl Workspace {
         Ok(file)
     }
 
-    /// The directory that holds `relative`, made with its parents if `make`.
+    /// Opens the parent directory of `relative`, creating it and its parents if `make`.
     pub fn open_parent(&self, relative: &Path, make: bool) -> Result<OwnedFd, FileError> {
         let parent = relative.parent().unwrap_or(Path::new(""));
         let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY;
@@ -130,7 +130,7 @@ impl Workspace {
         }
     }
 
-    /// A sentence for a path that could not be opened.
+    /// A sentence about a path that could not be opened.
     pub fn explain(&self, relative: &Path, error: io::Error) -> FileError {
         let shown = show(relative);
         match Errno::from_raw(error.raw_os_error().unwrap_or(0)) {

@@ -33,7 +33,7 @@ pub fn bytes(scope: &Scope<'_>, relative: &Path) -> Result<Vec<u8>, FileError> {
     Ok(bytes)
 }
 
-/// What stands there now; none where nothing does, or something that is no regular file: the writing itself refuses that.
+/// The present content; none where nothing or no regular file is there, which the write itself refuses.
 pub fn content(scope: &Scope<'_>, place: &Path) -> Result<Option<Vec<u8>>, FileError> {
     match scope.workspace.open_at(place, OFlag::O_PATH | OFlag::O_NOFOLLOW, Mode::empty()) {
         Ok(there) => match std::fs::File::from(there).metadata() {
@@ -50,7 +50,7 @@ pub fn is_binary(bytes: &[u8]) -> bool {
     bytes[..bytes.len().min(8192)].contains(&0)
 }
 
-/// A picture by what it is, and every other file by its lines.
+/// Shows a picture as such, and every other file by its lines.
 pub fn shown(scope: &Scope<'_>, path: &str, from: u64, lines: u64) -> Result<FileResult, FileError> {
     let relative = scope.workspace.relative(path)?;
     let bytes = bytes(scope, &relative)?;
@@ -116,7 +116,7 @@ fn lines_of(scope: &Scope<'_>, relative: &Path, bytes: &[u8], from: u64, lines: 
     Ok(out)
 }
 
-/// Each of the ranges, in the order in which they are asked for, within an equal share of the room.
+/// Shows each of the ranges in the given order, each within an equal share of the limit.
 pub fn read_ranges(scope: &Scope<'_>, path: &str, ranges: &[(u64, u64)]) -> Result<String, FileError> {
     let part = Scope { cap: scope.cap / ranges.len().max(1), ..*scope };
     let parts = ranges.iter().map(|&(from, lines)| read_file(&part, path, from, lines));
@@ -124,7 +124,7 @@ pub fn read_ranges(scope: &Scope<'_>, path: &str, ranges: &[(u64, u64)]) -> Resu
     Ok(parts.iter().map(|part| part.trim_end()).collect::<Vec<_>>().join("\n"))
 }
 
-/// A line that is too long to show, cut with a word about it.
+/// A line cut to the longest that is shown, with a note about the cut.
 pub fn shorten(line: &str) -> String {
     if line.len() <= LINE {
         return line.to_owned();

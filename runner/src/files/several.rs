@@ -1,7 +1,7 @@
 //! Several files written at once: all of them, or the tree stays as it was.
 //!
-//! What cannot be known beforehand (a full disk, a place that is a directory) shows while the first files are written; then those get
-//! their old content back, or go.
+//! Problems that cannot be known beforehand (a full disk, a directory in place of a file) show while the first files are written; those
+//! then get their old content back or are deleted.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! Paths as people read them.
+//! Formats paths for people.
 
 use std::path::Path;
 

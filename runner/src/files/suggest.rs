@@ -1,4 +1,4 @@
-//! What somebody who named a missing file may have meant.
+//! Suggests existing paths for one that does not exist.
 
 use std::path::Path;
 
@@ -32,7 +32,7 @@ fn similar(root: &Path, relative: &Path) -> Vec<String> {
         if close <= name.chars().count() / 3 {
             let inside = entry.path().strip_prefix(root).unwrap_or(entry.path());
             let inside = show(inside);
-            // The name decides, then how much of the rest differs.
+            // The name's similarity decides, then that of the rest of the path.
             found.push((close * 1000 + distance(&wanted, &inside.to_lowercase()).min(999), inside));
         }
     }
@@ -40,7 +40,7 @@ fn similar(root: &Path, relative: &Path) -> Vec<String> {
     found.into_iter().take(SUGGESTED).map(|(_, path)| path).collect()
 }
 
-/// Letters to add, drop or change to make one of the other.
+/// Edit distance: letters to add, drop or change.
 fn distance(one: &str, other: &str) -> usize {
     let other: Vec<char> = other.chars().collect();
     let mut row: Vec<usize> = (0..=other.len()).collect();

@@ -1,4 +1,4 @@
-//! Writing a file as a whole: beside its place first, then into it, so that a full disk leaves the old content.
+//! Writes a file as a whole: to a temporary file beside it, then renamed, so that a full disk leaves the old content.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -17,7 +17,7 @@ use crate::written::Written;
 
 pub fn write_file(scope: &Scope<'_>, path: &str, content: &str) -> Result<FileResult, FileError> {
     let relative = scope.workspace.relative(path)?;
-    // What stands there matters to its mistakes alone; what is no file is refused below.
+    // The old content is only needed to find new mistakes; anything but a regular file is refused below.
     let before = read::content(scope, &relative);
     let existed = replace(scope, &relative, content.as_bytes(), true)?;
     let what = if existed { "replaced" } else { "made" };
@@ -27,7 +27,7 @@ pub fn write_file(scope: &Scope<'_>, path: &str, content: &str) -> Result<FileRe
     Ok(FileResult { text, written: written.into_iter().collect(), picture: None })
 }
 
-/// Puts `content` at `relative`. True if a file was there before; its mode stays.
+/// Writes `content` to `relative`; true if a file was there before, whose mode is kept.
 pub fn replace(scope: &Scope<'_>, relative: &Path, content: &[u8], make_parents: bool) -> Result<bool, FileError> {
     let Some(name) = relative.file_name() else {
         return FileError::sentence("the workspace itself is a directory; name a file in it");
@@ -40,7 +40,7 @@ pub fn replace(scope: &Scope<'_>, relative: &Path, content: &[u8], make_parents:
     let written = write_beside(&parent, &beside, content, mode)
         .and_then(|()| renameat(&parent, beside.as_str(), &parent, name).map_err(std::io::Error::from));
     if let Err(error) = written {
-        // Gone already if it never came to be.
+        // The temporary file may not have been created.
         let _ = unlinkat(&parent, beside.as_str(), UnlinkatFlags::NoRemoveDir);
         return Err(match error.kind() {
             std::io::ErrorKind::StorageFull => FileError::Io { what: format!("writing {}", show(relative)), error },

@@ -1,4 +1,4 @@
-//! Whether git would store a file's bytes as they are. `.gitattributes` may have it turn ends of lines, an `$Id$` or an encoding.
+//! Whether git would store a file's bytes unchanged: `.gitattributes` may convert line ends, an `$Id$` or an encoding.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -7,15 +7,15 @@ use anyhow::{Context, bail, ensure};
 
 use super::lying;
 
-/// What turns more than ends of lines; a macro has one of these words, too.
+/// Attributes that convert more than line ends; a macro's definition contains one of these words too.
 const TURNS: [&str; 2] = ["ident", "working-tree-encoding"];
-/// As git itself reads at most.
+/// The most bytes of such a file that git itself reads.
 const MOST: u64 = 100 << 20;
 
 /// The `.gitattributes` of a workspace, each read once.
 pub struct Attributes<'a> {
     workspace: &'a Path,
-    /// By directory: whether it has one.
+    /// Whether each directory has a `.gitattributes`.
     seen: HashMap<PathBuf, bool>,
 }
 
@@ -24,10 +24,10 @@ impl<'a> Attributes<'a> {
         Self { workspace, seen: HashMap::new() }
     }
 
-    /// Whether any speaks about this file: its ends of lines may then be turned, if it has carriage returns.
+    /// Whether any file applies to this path, so that carriage returns in it may be converted.
     ///
     /// # Errors
-    /// If more might be turned.
+    /// If more than line ends may be converted.
     pub fn speak_about(&mut self, path: &Path) -> anyhow::Result<bool> {
         let mut any = false;
         for directory in path.ancestors().skip(1) {

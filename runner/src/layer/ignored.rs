@@ -1,4 +1,4 @@
-//! What git is told to ignore: asked of git itself, by `.gitignore`, and below it by the list of by-products in `$GIT_DIR`.
+//! Asks git what it ignores: by `.gitignore`, and then by the list of by-products in `$GIT_DIR`.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::{OsStr, OsString};
@@ -9,19 +9,19 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, ensure};
 
-/// Before each path: none then begins with a colon.
+/// Prefix of each path, so that none begins with a colon.
 const HERE: &[u8] = b"./";
-/// Where the list lies, in the git directory.
+/// Path of the list in the git directory.
 const LIST: &[u8] = b"info/exclude";
 
-/// What is asked about, sorted by the answers.
+/// Paths sorted by git's answers.
 pub struct Sorted<T> {
     pub kept: Vec<T>,
-    /// Ignored by the list alone.
+    /// Ignored only by the list.
     pub by_products: Vec<T>,
 }
 
-/// Sorts out what is ignored; `path` says where each lies. None may lie beyond a symbolic link.
+/// Sorts out ignored items; `path` gives each one's path. None may be beyond a symbolic link.
 ///
 /// # Errors
 /// When git cannot say.
@@ -38,7 +38,7 @@ pub fn sorted<T>(workspace: &Path, all: Vec<T>, path: impl Fn(&T) -> &PathBuf) -
     Ok(sorted)
 }
 
-/// Of by-products, the topmost directories that are one themselves; those end with `/`.
+/// The topmost directories of by-products that are by-products themselves; they end with `/`.
 ///
 /// # Errors
 /// When git cannot say.
@@ -55,14 +55,14 @@ pub fn topmost(workspace: &Path, files: &[PathBuf]) -> anyhow::Result<BTreeSet<O
     Ok(files.iter().map(name).collect())
 }
 
-/// The name of a directory, as git writes it.
+/// Name of a directory as git writes it.
 pub fn directory(path: &Path) -> OsString {
     let mut name = path.as_os_str().to_owned();
     name.push("/");
     name
 }
 
-/// Those that are ignored, and whether by the list.
+/// The ignored paths, each with whether the list matches it.
 fn ask<'a>(workspace: &Path, paths: impl Iterator<Item = &'a PathBuf>) -> anyhow::Result<HashMap<OsString, bool>> {
     let mut asked = Vec::new();
     for path in paths {
@@ -76,7 +76,7 @@ fn ask<'a>(workspace: &Path, paths: impl Iterator<Item = &'a PathBuf>) -> anyhow
     let answer = check_ignore(workspace, &asked)?;
     let mut fields = answer.split(|byte| *byte == 0);
     let mut ignored = HashMap::new();
-    // Where the pattern stands, its line, the pattern, the path.
+    // Source, line number, pattern and path.
     while let (Some(source), Some(_), Some(pattern), Some(path)) =
         (fields.next(), fields.next(), fields.next(), fields.next())
     {
@@ -87,22 +87,22 @@ fn ask<'a>(workspace: &Path, paths: impl Iterator<Item = &'a PathBuf>) -> anyhow
     Ok(ignored)
 }
 
-/// `$GIT_DIR` is the caller's; no index is looked at.
+/// Runs `git check-ignore` without an index; the caller has set `$GIT_DIR`.
 fn check_ignore(workspace: &Path, paths: &[u8]) -> anyhow::Result<Vec<u8>> {
     let mut git = Command::new("git");
     git.args(["--work-tree=.", "check-ignore", "--no-index", "-v", "-z", "--stdin"]);
-    // It takes none literally, and `HERE` keeps each from being magic.
+    // `git check-ignore` takes no literal pathspecs, and `HERE` keeps paths from being magic.
     git.env("GIT_LITERAL_PATHSPECS", "0");
     let mut child = git.current_dir(workspace).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().context("git")?;
     let mut stdin = child.stdin.take().context("piped")?;
     let output = std::thread::scope(|scope| {
         scope.spawn(move || {
-            // One that ends early says why with its exit code.
+            // A git that ends early explains itself by its exit code.
             let _ = stdin.write_all(paths);
         });
         child.wait_with_output()
     })?;
-    // 1: none of them.
+    // Exit code 1 means that none is ignored.
     ensure!(matches!(output.status.code(), Some(0 | 1)), "git check-ignore: {}", output.status);
     Ok(output.stdout)
 }

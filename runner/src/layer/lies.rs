@@ -1,11 +1,11 @@
-//! What lies in the workspace under a name.
+//! The entry of the workspace at a path.
 
 use std::fs::Metadata;
 use std::path::Path;
 
 use super::lying;
 
-/// What lies there itself: nothing that is reached through a symbolic link does.
+/// Metadata of the entry itself; none for a path that leads through a symbolic link.
 ///
 /// # Errors
 /// When it cannot be looked at.
@@ -25,7 +25,7 @@ pub fn lies(workspace: &Path, path: &Path) -> anyhow::Result<Option<Metadata>> {
     Ok(found)
 }
 
-/// A file or a symbolic link: what git stores.
+/// Whether it is a file or a symbolic link, which git stores.
 pub fn is_content(found: &Metadata) -> bool {
     found.is_file() || found.is_symlink()
 }

@@ -1,4 +1,4 @@
-//! Which files a layer may have changed. It names too much rather than too little: what of it changed is git's to find.
+//! Which files a layer may have changed; a superset, because git determines what really changed.
 
 use std::collections::{BTreeSet, HashSet};
 use std::ffi::OsString;
@@ -11,30 +11,30 @@ use anyhow::{Context, bail, ensure};
 use super::lies::{is_content, lies};
 use super::{Later, Places, ignored, lying};
 
-/// More names are no help: git then looks at everything.
+/// With more names git compares everything instead.
 const MOST: usize = 20_000;
-/// How many entries are looked at for them.
+/// The most entries that are examined to find the names.
 const LOOKED_AT: usize = 400_000;
-/// git checks out no empty directory but this.
+/// Git checks out no empty directories except for submodules.
 const SUBMODULE: &str = "perhaps a submodule, or in one";
 
 /// Relative paths.
 #[derive(Debug, Default)]
 pub struct Names {
-    /// The commit has a file there: changed, gone, or as it was.
+    /// Files of the commit that may have changed or be deleted.
     pub known: BTreeSet<PathBuf>,
-    /// It has none, and git is not to ignore the one that lies there.
+    /// Files that the commit does not have and git does not ignore.
     pub new: BTreeSet<PathBuf>,
-    /// By-products of known tools, which would be new; a directory ends with `/`.
+    /// New by-products of known tools; a directory ends with `/`.
     pub left_out: BTreeSet<OsString>,
 }
 
 /// # Errors
-/// What cannot be read, is too much, or is git's own to judge: a repository in a directory, a submodule.
+/// What cannot be read, exceeds a limit, or only git can judge: a repository in a directory, a submodule.
 pub fn of(places: &Places<'_>, later: &Later) -> anyhow::Result<Names> {
     let mut walk = Walk { places, known: BTreeSet::new(), new: Vec::new(), seen: 0 };
     walk.through_both()?;
-    // What only the tree had is as new as if it never had been.
+    // A file that only the tree's commit had counts as new.
     for path in &later.gone {
         walk.known.remove(path);
         if lies(places.workspace, path)?.as_ref().is_some_and(is_content) {
@@ -53,13 +53,13 @@ pub fn of(places: &Places<'_>, later: &Later) -> anyhow::Result<Names> {
 struct Walk<'a> {
     places: &'a Places<'a>,
     known: BTreeSet<PathBuf>,
-    /// Topmost, and whether it is a directory.
+    /// Topmost new entries, and whether each is a directory.
     new: Vec<(PathBuf, bool)>,
     seen: usize,
 }
 
 impl Walk<'_> {
-    /// Directories that the layer and the tree have.
+    /// Walks the directories that both layer and tree have.
     fn through_both(&mut self) -> anyhow::Result<()> {
         let mut waiting = vec![PathBuf::new()];
         while let Some(at) = waiting.pop() {
@@ -77,7 +77,7 @@ impl Walk<'_> {
                     Some(false) => self.known.extend([path.clone()]),
                     None => {}
                 }
-                // The kernel's mark for what went is a device.
+                // Overlayfs marks deleted entries by a character device.
                 if !kind.is_char_device() && (kind.is_dir() || was_directory != Some(false)) {
                     self.new.push((path, kind.is_dir()));
                 }
@@ -102,8 +102,8 @@ impl Walk<'_> {
         Ok(names)
     }
 
-    /// What the tree has in a directory that was removed and made again: all of it is gone but what the layer has. Of any other
-    /// directory nothing is, and one name tells.
+    /// Adds the tree's files in a directory that was deleted and recreated, all of which are gone except those in the layer. In any other
+    /// directory none is gone, which one name shows.
     fn add_hidden(&mut self, at: &Path, kept: &HashSet<&OsString>) -> anyhow::Result<()> {
         let directory = self.places.tree.join(at);
         let mut empty = true;
@@ -141,7 +141,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Every new file that is not ignored, and by-products. What is new below an ignored directory is ignored, and not looked at.
+    /// Sorts every new file that is not ignored, and by-products. Entries below an ignored directory are ignored without being examined.
     fn new_below(&mut self) -> anyhow::Result<(BTreeSet<PathBuf>, BTreeSet<OsString>)> {
         let topmost = std::mem::take(&mut self.new);
         let (mut all, mut waiting) = (BTreeSet::new(), Vec::new());

@@ -1,4 +1,4 @@
-//! The stream for `git fast-import`: one commit of what lies in the workspace under the names.
+//! Writes the stream for `git fast-import`: one commit of the named files of the workspace.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -17,17 +17,17 @@ use super::names::Names;
 /// The branch that the stream makes.
 const BRANCH: &str = "refs/heads/taken";
 
-/// Ends with the word `done`, or with an error before it.
+/// Writes the stream; it ends with `done`, or with an error before that.
 ///
 /// # Errors
-/// What cannot be read, and what git might store in another way than it lies there.
+/// What cannot be read, and what git might store differently.
 pub fn write(workspace: &Path, base: &str, names: &Names, out: &mut dyn Write) -> anyhow::Result<()> {
     let attributes =
         names.known.iter().chain(&names.new).find(|path| path.file_name().is_some_and(|name| name == ".gitattributes"));
     ensure!(attributes.is_none(), "attributes changed");
     write!(out, "commit {BRANCH}\ncommitter x <x> 0 +0000\ndata 0\nfrom {base}\n")?;
     let mut there = Vec::new();
-    // What went first, so that a directory may stand where a file was.
+    // Deletions first, so that a directory may replace a file.
     for path in &names.known {
         match lies(workspace, path)?.filter(|found| !found.is_dir()) {
             Some(found) if is_content(&found) => there.push((path, found)),
@@ -40,7 +40,7 @@ pub fn write(workspace: &Path, base: &str, names: &Names, out: &mut dyn Write) -
         }
     }
     for path in &names.new {
-        // Anything else that is new is nothing to git.
+        // Git ignores new entries of any other kind.
         there.extend(lies(workspace, path)?.filter(is_content).map(|found| (path, found)));
     }
     let mut attributes = Attributes::new(workspace);
@@ -80,7 +80,7 @@ fn write_content(
     Ok(())
 }
 
-/// Exactly `length` bytes of a file. `turned`: a carriage return in it might be.
+/// Copies exactly `length` bytes of a file; `turned` tells that git may convert carriage returns in it, which is an error.
 fn copy(path: &Path, length: u64, turned: bool, out: &mut dyn Write) -> anyhow::Result<()> {
     let mut file = File::open(path).with_context(|| path.display().to_string())?.take(length);
     let (mut part, mut copied) = (vec![0; 1 << 16], 0_u64);
@@ -97,7 +97,7 @@ fn copy(path: &Path, length: u64, turned: bool, out: &mut dyn Write) -> anyhow::
     Ok(())
 }
 
-/// Names, a line each; one that would not keep to it is quoted.
+/// The names, one per line; a name that would break the line is quoted.
 pub fn lines(names: &BTreeSet<OsString>) -> Vec<u8> {
     let odd = |byte: &u8| byte.is_ascii_control() || matches!(byte, b'"' | b'\\');
     let mut out = Vec::new();
@@ -109,7 +109,7 @@ pub fn lines(names: &BTreeSet<OsString>) -> Vec<u8> {
     out
 }
 
-/// As `git fast-import` takes a path with any byte in it.
+/// A path quoted for `git fast-import`, whatever bytes it has.
 fn quoted(path: &Path) -> Vec<u8> {
     let mut out = vec![b'"'];
     for &byte in path.as_os_str().as_bytes() {

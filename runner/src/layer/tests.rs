@@ -1,4 +1,4 @@
-//! A tree, a layer and what both come to, put there by hand: what the kernel itself makes is in `tests/trees/layers.rs` of the bot.
+//! Trees, layers and workspaces built by hand; `tests/trees/layers.rs` tests layers that the kernel makes.
 
 use std::collections::BTreeSet;
 use std::fs::{create_dir_all, remove_file, set_permissions, write};
@@ -44,7 +44,7 @@ impl World {
         found.map(|found| (shown(found.known), shown(found.new))).map_err(|error| format!("{error:#}"))
     }
 
-    /// What is written about files that the commit has, or why nothing whole is.
+    /// The stream for these files of the commit, or the error.
     fn written(&self, known: &[&[u8]]) -> Result<Vec<u8>, String> {
         let known = known.iter().map(|path| PathBuf::from(OsStr::from_bytes(path))).collect();
         let mut out = Vec::new();
@@ -143,7 +143,7 @@ fn what_a_later_commit_has_is_its_own_wherever_it_lies() {
     let change = |status: &str, path: &str| format!(":100644 100644 0 0 {status}\0{path}\0");
     let later = [("D", "old"), ("D", "was"), ("A", "log"), ("M", "gone")].map(|(status, path)| change(status, path));
     let later = Later::parse(later.concat().as_bytes()).expect("parsed");
-    // `was` is gone in the later commit and lies there again; `gone` is nowhere; `old` is ignored, `log` ignored and the commit's.
+    // `was` is deleted in the later commit and exists again; `gone` exists nowhere; `old` is ignored, `log` ignored but committed.
     assert_eq!(world.names(&later), named(&["gone", "log"], &["was"]));
     for bad in [
         ":100644",
@@ -178,7 +178,7 @@ fn git_makes_of_the_stream_what_it_makes_of_the_files() {
     world.git("add -A .", b"");
     world.git("commit -q -m x", b"");
     world.git("branch base", b"");
-    // An empty one, one without an end of line, one of several parts; a link; one that may be run; a link for a directory.
+    // An empty file, one without a final line end, one of several parts; a link; an executable; a link in place of a directory.
     world.put("changed", "");
     world.put("same", &"0123456789\r\n".repeat(20_000));
     write(&odd_at, "a\0b").expect("written");

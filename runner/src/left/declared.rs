@@ -1,9 +1,9 @@
-//! What bash prints of its variables (`declare -p`), read back. Pure.
+//! Parses what bash prints of its variables (`declare -p`). Pure.
 //!
-//! Facts, of bash 4.2 to 5.2: a value stands in double quotes, in which `\`, `"`, `$` and `` ` `` have a backslash before them, or, where it
-//! holds something that is not printed, as `$'…'` with C's escapes; a variable without a value has none; an array's is in brackets.
+//! Formats of bash 4.2 to 5.2: a value is in double quotes, with a backslash before `\`, `"`, `$` and `` ` ``, or, if it has unprintable
+//! characters, as `$'…'` with C escapes; a variable without a value has none; an array's value is in parentheses.
 
-/// Names and values, in their order; what is no text and what is an array is left out. What can't be read ends it.
+/// Names and values in order, without arrays and values that are no text; parsing stops at what can't be read.
 pub fn declared(text: &[u8]) -> Vec<(String, String)> {
     let mut found = Vec::new();
     let mut rest = text;
@@ -34,7 +34,7 @@ pub fn declared(text: &[u8]) -> Vec<(String, String)> {
 
 const NEXT: &[u8] = b"\ndeclare ";
 
-/// A value up to its double quote, and what follows.
+/// A double-quoted value, and the text after it.
 fn quoted(mut text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
     let mut value = Vec::new();
     loop {
@@ -49,7 +49,7 @@ fn quoted(mut text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
     }
 }
 
-/// A value up to its single quote, and what follows.
+/// A value in `$'…'`, and the text after it.
 fn escaped(mut text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
     let mut value = Vec::new();
     loop {

@@ -1,4 +1,5 @@
-//! Datagrams past the sandbox's routes: what reaches a neighbour on the same wire that no route leads to, such as the machine itself.
+//! Datagrams that bypass the sandbox's routes, to find out whether a neighbour on the same link, such as the machine itself, can be
+//! reached.
 
 use std::ffi::OsString;
 use std::io::ErrorKind;
@@ -9,12 +10,12 @@ use std::time::{Duration, Instant};
 use nix::sys::socket::{MsgFlags, SockaddrIn, sendto, setsockopt, sockopt};
 use protocol::probe::{By, Cast, Finding, NOT_SENT, OPEN, SENT};
 
-/// How long an answer is waited for. The first datagram to an address may be lost while the kernel asks who has it.
+/// How long an answer is waited for; the first datagram to an address may be lost while the kernel resolves it.
 const PATIENCE: Duration = Duration::from_millis(30);
 const ROUNDS: usize = 2;
-/// No interface has it (RFC 5737).
+/// An address that no interface has (RFC 5737).
 const NOBODYS: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 7);
-/// Threads count as processes of the sandbox.
+/// Limited because threads count as processes of the sandbox.
 const AT_ONCE: usize = 8;
 
 pub fn all(all: &[Cast], out: &mut Vec<Finding>) {
@@ -28,14 +29,14 @@ pub fn all(all: &[Cast], out: &mut Vec<Finding>) {
     }
 }
 
-/// All but loopback.
+/// All interfaces but loopback.
 fn interfaces() -> Vec<OsString> {
     let devices = std::fs::read_to_string("/proc/net/dev").unwrap_or_default();
     let names = devices.lines().filter_map(|line| Some(line.split_once(':')?.0.trim()));
     names.filter(|name| *name != "lo").map(OsString::from).collect()
 }
 
-/// From every interface, and from none in particular; the strongest word of all.
+/// The strongest result over every interface and no particular one.
 fn tried(cast: &Cast, interfaces: &[OsString]) -> &'static str {
     let mut seen = NOT_SENT;
     for _ in 0..ROUNDS {
@@ -50,7 +51,7 @@ fn tried(cast: &Cast, interfaces: &[OsString]) -> &'static str {
     seen
 }
 
-/// Whether it was answered.
+/// Sends once; true if it was answered.
 fn once(cast: &Cast, interface: Option<&OsString>) -> std::io::Result<bool> {
     let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
     if let Some(interface) = interface {
@@ -67,8 +68,8 @@ fn once(cast: &Cast, interface: Option<&OsString>) -> std::io::Result<bool> {
     answered(&socket)
 }
 
-/// Whether somebody else answered. The kernel hands a broadcast to the sandbox's own sockets as well, and one of those beside this one may
-/// by chance have the port that was sent to.
+/// Whether another host answered. The kernel delivers a broadcast also to the sandbox's own sockets, one of which may by chance have the
+/// port that was sent to.
 fn answered(socket: &UdpSocket) -> std::io::Result<bool> {
     let end = Instant::now() + PATIENCE;
     loop {
@@ -86,7 +87,8 @@ fn answered(socket: &UdpSocket) -> std::io::Result<bool> {
     }
 }
 
-/// Only an address of one's own can be bound, unless the kernel lets any be (`ip_nonlocal_bind`): then nothing is known to be one's own.
+/// Whether the address is one of the sandbox's own, judged by binding it; with `ip_nonlocal_bind` any address can be bound, and then none
+/// counts as own.
 fn is_own(from: SocketAddr) -> bool {
     let binds = |ip: IpAddr| UdpSocket::bind((ip, 0)).is_ok();
     binds(from.ip()) && !binds(NOBODYS.into())
@@ -106,7 +108,7 @@ mod tests {
             assert_eq!(tried(&Cast { check: 11, by, to }, &[]), SENT);
             assert_eq!(listener.recv(&mut [0; 64]).expect("arrived"), b"caisson".len());
         }
-        // What one of its own sockets says is nobody's answer.
+        // An answer of the sandbox's own socket does not count.
         let echo = UdpSocket::bind("127.0.0.1:0").expect("a port");
         let SocketAddr::V4(to) = echo.local_addr().expect("its address") else { panic!("IPv4") };
         let answering = std::thread::spawn(move || {
@@ -117,9 +119,9 @@ mod tests {
         });
         assert_eq!(tried(&Cast { check: 11, by: By::Option, to }, &[]), SENT);
         answering.join().expect("answered each");
-        // Somebody else's is one.
+        // Another host's address does count.
         assert!(!is_own((NOBODYS, 9).into()));
-        // Nobody may broadcast without asking.
+        // Broadcasting needs the socket option.
         let to = SocketAddrV4::new(Ipv4Addr::BROADCAST, to.port());
         assert_eq!(tried(&Cast { check: 11, by: By::Group, to }, &[]), NOT_SENT);
     }

@@ -1,4 +1,4 @@
-//! What an agent might leave behind, or say in the runner's name.
+//! Processes that an agent might leave behind, and frames it might forge in the runner's name.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -11,13 +11,13 @@ use nix::unistd::setsid;
 use protocol::frame::Message;
 use protocol::runner::{FromRunner, MAX_PAYLOAD, Outcome, Status};
 
-/// Parents that end at once: the second is nobody's child any more.
+/// Number of parents that exit at once, so that the process becomes an orphan.
 pub const GENERATIONS: u32 = 2;
 const TICK: Duration = Duration::from_millis(5);
-/// It ends by itself if nobody stops it.
+/// It ends by itself after so many ticks.
 const TICKS: u32 = 120_000;
 
-/// Starts the next generation and ends.
+/// Starts the next generation and exits.
 pub fn fork(file: &str, left: u32) -> anyhow::Result<ExitCode> {
     let mut command = Command::new("/proc/self/exe");
     command.args(["probe", "daemon", file, &left.saturating_sub(1).to_string()]);
@@ -25,9 +25,9 @@ pub fn fork(file: &str, left: u32) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// In a session of its own; the last generation writes a byte every few milliseconds and keeps a port open.
+/// Starts a session; the last generation writes a byte every few milliseconds and keeps a port open.
 pub fn live(file: &str, left: u32) -> anyhow::Result<ExitCode> {
-    // Only a leader of a group is refused, and this is none.
+    // Only a group leader is refused, and this process is none.
     let _ = setsid();
     if left > 0 {
         return fork(file, left);
@@ -40,13 +40,13 @@ pub fn live(file: &str, left: u32) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Writes a whole frame that says another request has ended, into every descriptor that leads anywhere.
+/// Writes a forged frame that ends another request into every descriptor that may lead to the host.
 pub fn forge(id: u64) -> anyhow::Result<ExitCode> {
     let outcome = Outcome::new(Status::Ok, "forged");
     let frame = Message::bare(FromRunner::Finished { id, outcome }).to_frame(MAX_PAYLOAD)?;
     let mut frame = [&[0][..], &frame].concat();
     frame.push(0);
-    // What is refused is what was hoped for.
+    // A refused write is the wanted result.
     let _ = nix::unistd::write(std::io::stdout().as_fd(), &frame);
     let _ = nix::unistd::write(std::io::stderr().as_fd(), &frame);
     for number in 0..64 {

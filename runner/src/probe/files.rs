@@ -1,4 +1,4 @@
-//! What of the machine shows in the file system: sockets, what can be written, mounts, devices, masked files.
+//! Traces of the machine in the file system: sockets, writable places, mounts, devices, masked files.
 
 use std::fs::{OpenOptions, read_dir, read_to_string};
 use std::io::Read;
@@ -19,7 +19,7 @@ const SOCKETS: &[&str] = &[
     "/run/crio/crio.sock",
     "/run/caisson",
 ];
-/// Directories in which nothing may be made, and files that may not be opened for writing.
+/// Directories in which nothing may be created, and files that may not be opened for writing.
 const CLOSED: &[&str] = &["/", "/etc", "/usr", "/usr/bin", "/var", "/opt/caisson", "/sys", "/dev"];
 const UNWRITABLE: &[&str] = &[
     "/etc/passwd",
@@ -35,7 +35,7 @@ const UNWRITABLE: &[&str] = &[
     "/sys/kernel/uevent_helper",
     "/sys/kernel/mm/transparent_hugepage/enabled",
 ];
-/// Mounted read-only whoever asks: what a missing capability alone would leave to root.
+/// Places that must be mounted read-only, so that not even root could write there.
 const READ_ONLY: &[&str] = &["/", "/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger", "/sys"];
 const DEVICES: &[&str] = &[
     "core", "fd", "full", "mqueue", "null", "ptmx", "pts", "random", "shm", "stderr", "stdin", "stdout", "tty",
@@ -86,7 +86,7 @@ pub fn look(out: &mut Vec<Finding>) {
     }
 }
 
-/// A repository's mirror: what an agent would write to reach every other task of it.
+/// A repository's mirror, which an agent could use to reach other tasks if it were writable.
 fn look_at(mirror: &Path, out: &mut Vec<Finding>) {
     let mut found = |what: &str, seen: String| out.push(Finding::new(24, what, seen));
     found("the mirror is mounted", read_only(&mirror.to_string_lossy()));
@@ -95,7 +95,7 @@ fn look_at(mirror: &Path, out: &mut Vec<Finding>) {
     found("write its HEAD", opened(&mirror.join("HEAD")));
 }
 
-/// What the sandbox is called, and which of these words its mounts, names and variables hold.
+/// The host name, and which of these words occur in mounts, names and variables.
 pub fn surroundings(words: &[String], out: &mut Vec<Finding>) {
     let host = read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     out.push(Finding::new(32, "host name", host.trim()));
@@ -112,7 +112,7 @@ fn list(words: Vec<String>) -> String {
     if words.is_empty() { "none".to_owned() } else { words.join(" ") }
 }
 
-/// Where things are mounted, and whether for writing.
+/// Mount points, each with whether it is writable.
 pub struct Mounts(Vec<(PathBuf, bool)>);
 
 impl Mounts {
@@ -127,7 +127,7 @@ impl Mounts {
         Mounts(text.lines().filter_map(line).collect())
     }
 
-    /// Masked files are `/dev/null`, and devices lie on one file system: neither is a place to write to.
+    /// Without masked files (`/dev/null`) and devices, which are no places to write to.
     fn places(&self) -> impl Iterator<Item = &(PathBuf, bool)> {
         self.0.iter().filter(|(place, _)| place.metadata().is_ok_and(|it| !it.file_type().is_char_device()))
     }
@@ -145,7 +145,7 @@ impl Mounts {
         sorted(self.places().filter(|(_, writes)| *writes).map(|(place, _)| place))
     }
 
-    /// Everything mounted that may hold files, the root first.
+    /// Every mount that may contain files, the root first.
     pub fn roots(&self) -> Vec<PathBuf> {
         let kernel = |place: &Path| ["/proc", "/sys", "/dev"].iter().any(|it| place.starts_with(it));
         let shm = Path::new("/dev/shm");
@@ -165,14 +165,14 @@ fn made_in(directory: &Path) -> String {
     match OpenOptions::new().write(true).create_new(true).open(&path) {
         Err(error) => name(&error),
         Ok(_) => {
-            // What was made is taken away again; the finding matters.
+            // The created file is removed again; only the finding matters.
             let _ = std::fs::remove_file(path);
             OPEN.to_owned()
         }
     }
 }
 
-/// Opened for writing; nothing is written.
+/// Opens the file for writing without writing.
 fn opened(path: &Path) -> String {
     OpenOptions::new().write(true).open(path).map_or_else(|error| name(&error), |_| OPEN.to_owned())
 }
@@ -185,7 +185,7 @@ fn read_only(path: &str) -> String {
     }
 }
 
-/// `refused`, or the first place that is open: files of the own group and of each controller, and a new group.
+/// `refused`, or the first writable place: files of the own cgroup, of each controller, or a new group.
 fn cgroup(root: &Path) -> String {
     let below = read_dir(root).into_iter().flatten().flatten().map(|entry| entry.path()).filter(|path| path.is_dir());
     for group in std::iter::once(root.to_owned()).chain(below) {
@@ -209,7 +209,7 @@ fn devices() -> Vec<String> {
     odd
 }
 
-/// Whether anything is in it.
+/// Whether a directory or file has any content.
 fn shown(path: &Path) -> String {
     if path.is_dir() {
         return match read_dir(path) {

@@ -1,4 +1,4 @@
-//! More questions and connections than anybody needs, for what they do to the neighbour.
+//! Floods the resolver with questions and connections, to measure the effect on a neighbour.
 
 use std::net::{Ipv4Addr, SocketAddr, TcpStream, UdpSocket};
 use std::process::ExitCode;
@@ -6,13 +6,12 @@ use std::time::{Duration, Instant};
 
 use crate::web::dns;
 
-/// How long one connection is waited for.
+/// How long one connection attempt is waited for.
 const PATIENCE: Duration = Duration::from_millis(50);
 /// Connections that are kept open at once.
 const HELD: usize = 200;
 
-/// For `time`: questions to a resolver for names that are all different, and connections to a port that nothing is said on. Tells how
-/// many there were.
+/// For `time`, asks a resolver for distinct names and connects to a port without sending anything; prints how often.
 pub fn flood(resolver: Ipv4Addr, to: SocketAddr, time: Duration) -> anyhow::Result<ExitCode> {
     let until = Instant::now() + time;
     let (names, connections) = std::thread::scope(|scope| {
@@ -30,7 +29,7 @@ fn ask(resolver: Ipv4Addr, until: Instant) -> anyhow::Result<u64> {
     let (mut asked, mut answer) = (0, [0; 512]);
     while Instant::now() < until {
         let Some(question) = dns::question(7, &format!("flood-{asked}.invalid"), dns::TYPE_A) else { break };
-        // Where there is no room for it, another comes soon; answers are only made room for.
+        // If the send buffer is full the question is skipped; answers are only read to make room.
         if socket.send(&question).is_ok() {
             asked += 1;
         }

@@ -1,5 +1,4 @@
-//! Calls that the kernel must refuse. Whatever they would change is changed for this short-lived process alone, which tries
-//! them last.
+//! System calls that the kernel must refuse; whatever they change affects only this short-lived process, which tries them last.
 
 use nix::errno::Errno;
 use nix::libc::{self, c_long};
@@ -12,7 +11,7 @@ type Call = (u8, &'static str, c_long, [c_long; 5]);
 
 const NEW_USER: c_long = libc::CLONE_NEWUSER as c_long;
 const NO: [c_long; 5] = [0; 5];
-/// PTRACE_SEIZE: takes hold without stopping.
+/// PTRACE_SEIZE: attaches without stopping.
 const SEIZE: c_long = 0x4206;
 const NO_RANDOM_ADDRESSES: c_long = 0x004_0000;
 
@@ -53,7 +52,7 @@ const CALLS: &[Call] = &[
     (3, "unshare the user", libc::SYS_unshare, [NEW_USER, 0, 0, 0, 0]),
 ];
 
-/// Family, kind, protocol. Those of one check are all of a kind that no ordinary program opens.
+/// Family, type and protocol of sockets that no ordinary program opens, by check.
 const SOCKETS: &[(u8, &str, [c_long; 3])] = &[
     (7, "raw", [2, 3, 255]),
     (7, "packet", [17, 3, 0]),
@@ -74,7 +73,7 @@ const SOCKETS: &[(u8, &str, [c_long; 3])] = &[
     (14, "ping socket", [2, 2, 1]),
 ];
 
-/// To be tried when nothing else is left to try, and by the only thread.
+/// To be called last, and only from a single thread.
 pub fn calls(out: &mut Vec<Finding>) {
     for (check, what, [family, kind, protocol]) in SOCKETS {
         out.push(Finding::new(*check, *what, call(libc::SYS_socket, [*family, *kind, *protocol, 0, 0])));
@@ -94,14 +93,14 @@ fn device(kind: SFlag) -> String {
     match mknod(path, kind, Mode::from_bits_truncate(0o600), makedev(1, 3)) {
         Err(error) => format!("{error:?}"),
         Ok(()) => {
-            // What was made is taken away again; the finding matters.
+            // The created file is removed again; only the finding matters.
             let _ = std::fs::remove_file(path);
             OPEN.to_owned()
         }
     }
 }
 
-/// The name of an error that the standard library reports.
+/// The name of an error of the standard library.
 pub fn name(error: &std::io::Error) -> String {
     error.raw_os_error().map_or_else(|| error.to_string(), |code| format!("{:?}", Errno::from_raw(code)))
 }

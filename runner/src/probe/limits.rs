@@ -1,4 +1,4 @@
-//! What the kernel says this sandbox may use: cgroup v1 or v2, the process's own limits, the sizes of what it may fill.
+//! Limits of the sandbox as the kernel reports them: cgroup v1 or v2, the process's own, and sizes of writable mounts.
 
 use std::fs::read_to_string;
 
@@ -31,7 +31,7 @@ fn first(files: &[&str]) -> String {
     files.iter().find_map(|file| read(file)).unwrap_or_else(|| "unknown".to_owned())
 }
 
-/// cgroup v2 counts swap apart.
+/// cgroup v2 counts swap separately.
 fn with_swap() -> String {
     let sum =
         || Some((read("memory.max")?.parse::<u64>().ok()? + read("memory.swap.max")?.parse::<u64>().ok()?).to_string());
@@ -55,7 +55,7 @@ fn cores(unified: bool) -> String {
     }
 }
 
-/// Both limits, the soft one first.
+/// The soft limit, then the hard one.
 fn limit(what: Resource) -> String {
     getrlimit(what).map_or_else(|error| format!("{error:?}"), |(soft, hard)| format!("{soft} {hard}"))
 }

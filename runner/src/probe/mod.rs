@@ -1,7 +1,7 @@
-//! `caisson-runner probe …`: looks at the sandbox from inside, by the agent's own means, for the barrier's self-test.
+//! `caisson-runner probe …`: inspects the sandbox from inside, with the agent's privileges, for the barrier's self-test.
 //!
-//! Needs nothing of the image. Says what it saw, one JSON line for each finding; judging is the host's. Must not be run as
-//! process 1: it is what an agent's command would be. Tests: beside `network.rs`, and `tests/barrier/` over a real engine.
+//! Needs nothing of the image. Prints one JSON line per finding and leaves judging to the host. Must not be run as process 1, because it
+//! stands in for an agent's command. Tests: beside `network.rs`, and `tests/barrier/` with a real engine.
 
 mod call;
 mod cast;
@@ -23,7 +23,7 @@ use anyhow::{Context, bail};
 use protocol::probe::{Finding, Plan};
 
 /// # Errors
-/// When the words make no sense, or what they ask for can't be done at all.
+/// When the arguments are malformed, or the probe can't run at all.
 pub fn main(words: impl Iterator<Item = OsString>) -> anyhow::Result<ExitCode> {
     let words: Option<Vec<String>> = words.map(|word| word.into_string().ok()).collect();
     let words = words.unwrap_or_default();
@@ -74,7 +74,7 @@ fn carry_out(plan: &Plan) -> anyhow::Result<ExitCode> {
         found.push(Finding::new(29, path.clone(), size));
     }
     if plan.standing {
-        // Last: where one is open, this process is another afterwards.
+        // Last, because a call that succeeds changes this process.
         kernel::calls(&mut found);
     }
     let mut text = String::new();

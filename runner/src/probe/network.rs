@@ -1,4 +1,4 @@
-//! What can be reached: interfaces and routes as the kernel lists them, addresses, names and conversations that are tried.
+//! Reachability: interfaces and routes as the kernel lists them, and attempts to reach addresses and names.
 
 use std::fs::read_to_string;
 use std::io::{ErrorKind, Read, Write};
@@ -10,9 +10,9 @@ use protocol::probe::{Finding, LookUp, NO_ANSWER, OPEN, Reach, Talk};
 
 use crate::web::dns;
 
-/// A refusal that takes longer is told as silence.
+/// A refusal that takes longer is reported as silence.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// Threads count as processes of the sandbox.
+/// Limited because threads count as processes of the sandbox.
 const AT_ONCE: usize = 8;
 
 pub fn look(out: &mut Vec<Finding>) {
@@ -37,7 +37,7 @@ fn some<'a>(words: impl Iterator<Item = &'a str>) -> String {
     if words.is_empty() { "none".to_owned() } else { words.join(", ") }
 }
 
-/// A line of `/proc/net/route`: numbers in hexadecimal, in the machine's own byte order.
+/// A line of `/proc/net/route`, with hexadecimal numbers in the machine's byte order.
 fn route(line: &str) -> Option<String> {
     let mut words = line.split_whitespace().skip(1);
     let mut number = || u32::from_str_radix(words.next()?, 16).ok();
@@ -63,7 +63,7 @@ fn tcp(to: SocketAddr) -> String {
     TcpStream::connect_timeout(&to, PATIENCE).map_or_else(|error| word(&error), |_| OPEN.to_owned())
 }
 
-/// Sends a question that a resolver would answer, whatever is there.
+/// Sends a question that any resolver would answer.
 fn udp(to: SocketAddr) -> String {
     let tried = || {
         let socket = UdpSocket::bind(if to.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" })?;
@@ -108,7 +108,7 @@ async fn resolved(name: &str) -> Result<Ipv4Addr, String> {
     found.first().copied().ok_or_else(|| "no address".to_owned())
 }
 
-/// Asks again while nobody answers: on a busy machine a resolver is slow, not silent.
+/// Repeats the question until the time is over, because a resolver may be slow on a busy machine.
 async fn resolved_within(name: &str, patience: Duration) -> Result<Ipv4Addr, String> {
     let until = Instant::now() + patience;
     loop {
@@ -145,7 +145,7 @@ pub fn talks(all: &[Talk], out: &mut Vec<Finding>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Connects and says nothing, one line when it stands and one when the other side has ended it.
+/// Connects and sends nothing; prints one line when connected and one when the other side closed.
 pub fn hold(host: &str, port: u16) -> anyhow::Result<ExitCode> {
     let address = crate::runtime()?.block_on(resolved(host)).map_err(anyhow::Error::msg)?;
     let mut stream = TcpStream::connect_timeout(&SocketAddr::from((address, port)), PATIENCE)?;
@@ -158,7 +158,7 @@ pub fn hold(host: &str, port: u16) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What came back, until the other side ended it or the time was over.
+/// Reads until the other side closes or the time is over.
 fn say(talk: &Talk, to: SocketAddr) -> String {
     let patience = Duration::from_millis(talk.wait_ms);
     let mut stream = match TcpStream::connect_timeout(&to, patience) {
@@ -185,7 +185,7 @@ fn say(talk: &Talk, to: SocketAddr) -> String {
     spoken(&heard).unwrap_or_else(|| ended.unwrap_or_else(|| format!("{OPEN}: {} bytes", heard.len())))
 }
 
-/// An HTTP status or a TLS alert, which is how a router says no.
+/// Reads an HTTP status or a TLS alert, with which the router refuses.
 fn spoken(heard: &[u8]) -> Option<String> {
     if let [21, 3, _, 0, 2, _, alert, ..] = heard {
         return Some(format!("TLS alert {alert}"));
@@ -196,7 +196,7 @@ fn spoken(heard: &[u8]) -> Option<String> {
     (!heard.is_empty()).then(|| format!("{OPEN}: {} bytes", heard.len()))
 }
 
-/// Takes every connection to a port and says who came, until it is killed.
+/// Accepts every connection to a port and prints the peer, until it is killed.
 pub fn listen(port: u16) -> anyhow::Result<ExitCode> {
     let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, port))?;
     for stream in listener.incoming().flatten() {

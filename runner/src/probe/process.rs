@@ -1,4 +1,4 @@
-//! What this process is, what it inherited, and what it can do to process 1.
+//! What this process is and inherited, and what it can do to process 1.
 
 use std::fs::{File, OpenOptions, read_dir, read_to_string};
 
@@ -7,7 +7,7 @@ use protocol::probe::{Finding, OPEN};
 use super::kernel::name;
 
 pub fn look(out: &mut Vec<Finding>) {
-    // First of all: whatever is opened later is ours.
+    // Taken first, because later descriptors are the probe's own.
     out.push(Finding::new(28, "descriptors", descriptors()));
     let status = read_to_string("/proc/self/status").unwrap_or_default();
     let field = |name: &str| {
@@ -33,18 +33,18 @@ fn tried<T>(done: std::io::Result<T>) -> String {
     done.map_or_else(|error| name(&error), |_| OPEN.to_owned())
 }
 
-/// Numbers of what is open, without the one that this look opens.
+/// Numbers of open descriptors, without the one used for listing them.
 fn descriptors() -> String {
     let Ok(entries) = read_dir("/proc/self/fd") else { return "unknown".to_owned() };
     let mut numbers: Vec<u32> =
         entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
     numbers.sort_unstable();
-    // The directory is closed by now: what is still there was here before.
+    // The listing's own descriptor is closed by now and drops out.
     numbers.retain(|number| std::fs::symlink_metadata(format!("/proc/self/fd/{number}")).is_ok());
     numbers.iter().map(u32::to_string).collect::<Vec<_>>().join(" ")
 }
 
-/// Every process there is, by its name.
+/// Every process by name.
 pub fn processes() -> String {
     let Ok(entries) = read_dir("/proc") else { return "unknown".to_owned() };
     let pids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());

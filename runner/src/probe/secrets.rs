@@ -1,4 +1,4 @@
-//! What should not have come in: planted secrets, variables and values that look like credentials, programs with setuid.
+//! Things that must not be in the sandbox: planted secrets, variables and values that look like credentials, setuid programs.
 
 use std::fs::{File, Metadata, read_dir};
 use std::io::Read;
@@ -12,9 +12,9 @@ use super::files::Mounts;
 const NAMES: &[&str] =
     &["TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "API_KEY", "PRIVATE_KEY", "DOCKER_HOST", "CONTAINER_HOST"];
 const BEGINNINGS: &[&str] = &["ghp_", "github_pat_", "glpat-", "sk-", "AKIA", "xoxb-", "xoxp-", "eyJ", "-----BEGIN"];
-/// Programs of the image, and our own.
+/// Directories of the image's programs and the runner.
 const SKIPPED: &[&str] = &["/usr", "/lib", "/lib64", "/bin", "/sbin", "/opt/caisson"];
-/// Larger files are not searched for secrets, and not more files than this.
+/// Size in bytes above which files are not searched for secrets, and the most files that are.
 const LARGEST: u64 = 256 << 10;
 const MOST: u32 = 20_000;
 
@@ -41,7 +41,7 @@ pub fn look(out: &mut Vec<Finding>) {
         .collect();
     out.push(Finding::new(25, "variables like credentials", some(&odd)));
     out.push(Finding::new(25, "files with a planted secret", some(&walk.found)));
-    // Where no privileges can be gained, such a program is one like any other.
+    // With `no_new_privs` a setuid program gains nothing.
     let useless = walk.setuid == 0 || nix::sys::prctl::get_no_new_privs().unwrap_or(false);
     let seen = if useless { "none".to_owned() } else { format!("{} programs", walk.setuid) };
     out.push(Finding::new(26, "programs with setuid that gain something", seen));
@@ -61,7 +61,7 @@ fn contains(text: &[u8], needle: &[u8]) -> bool {
 }
 
 impl Walk {
-    /// One file system, without following links.
+    /// Walks one file system without following links.
     fn below(&mut self, directory: &Path, device: u64) {
         let Ok(entries) = read_dir(directory) else { return };
         for entry in entries.flatten() {

@@ -1,4 +1,4 @@
-//! Inotify instances, which the kernel counts by user: all that this one may have, and one alone.
+//! Takes inotify instances, which the kernel counts by user: all that the user may have, or one.
 
 use std::fs::File;
 use std::process::{Command, ExitCode, Stdio};
@@ -8,11 +8,11 @@ use nix::sys::inotify::{InitFlags, Inotify};
 use nix::unistd::pause;
 use protocol::probe::OPEN;
 
-/// Descriptors that are kept back, for what comes after all others are taken.
+/// Descriptors kept free for what is opened after all others are taken.
 const SPARE: usize = 16;
 
-/// Takes as many as its user may have, says so in a line, and holds them until it is ended. Where one process may not open so many,
-/// another goes on.
+/// Takes as many instances as the user may have, reports it in a line, and holds them until it is killed. Another process continues where
+/// one may not open so many.
 pub fn take_all() -> anyhow::Result<ExitCode> {
     let spare = (0..SPARE).map(|_| File::open("/proc/self/exe")).collect::<Result<Vec<_>, _>>()?;
     let mut held = Vec::new();
@@ -22,7 +22,7 @@ pub fn take_all() -> anyhow::Result<ExitCode> {
             Err(refused) => break refused,
         }
     };
-    // The same word is said of the user's instances and of this process's descriptors.
+    // The same error stands for the user's instances and the process's descriptors.
     let descriptors_left = File::open("/proc/self/exe").is_ok();
     drop(spare);
     match refused {
@@ -36,13 +36,13 @@ pub fn take_all() -> anyhow::Result<ExitCode> {
     }
 }
 
-/// Another process with descriptors of its own, which says how it ended.
+/// Starts another process with descriptors of its own and gives its result.
 fn more() -> std::io::Result<()> {
     let mut command = Command::new("/proc/self/exe");
     command.args(["probe", "take-watchers"]).stdin(Stdio::null()).spawn().map(drop)
 }
 
-/// Says whether there is one more.
+/// Reports whether one more instance can be made.
 pub fn take_one() -> ExitCode {
     let seen = Inotify::init(InitFlags::IN_CLOEXEC).map_or_else(|error| format!("{error:?}"), |_| OPEN.to_owned());
     println!("{seen}");

@@ -1,7 +1,7 @@
-//! A resolver of a hundred lines: `/etc/hosts`, then one A question to the servers of `/etc/resolv.conf`.
+//! A minimal resolver: `/etc/hosts`, then one A question to the servers of `/etc/resolv.conf`.
 //!
-//! The C library's own can't be part of a static program (it loads modules from the image), and tells "there is no such name" (what
-//! the router answers for everything that is not allowed) badly from silence. IPv4 only, as is the subnet.
+//! The C library's resolver can't be linked statically (it loads modules from the image), and hardly distinguishes NXDOMAIN (the router's
+//! answer for every name that is not allowed) from no answer. IPv4 only, like the subnet.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
@@ -36,7 +36,7 @@ pub struct Resolver {
     servers: Vec<SocketAddr>,
 }
 
-/// As the container is set up.
+/// The resolver of the container's configuration.
 pub fn system() -> Resolver {
     let hosts = std::fs::read_to_string("/etc/hosts").unwrap_or_default();
     let conf = std::fs::read_to_string("/etc/resolv.conf").unwrap_or_default();
@@ -83,7 +83,7 @@ impl Resolver {
 
     async fn asked(&self, host: &str, kind: u16) -> Result<DnsAnswer, LookupError> {
         let mut id = [0; 2];
-        // A predictable number would only matter to somebody on the subnet, which holds the router alone.
+        // A predictable id would only help an attacker on the subnet, where only the router is.
         let _ = getrandom::fill(&mut id);
         let question =
             question(u16::from_be_bytes(id), host, kind).ok_or_else(|| LookupError::Malformed(host.to_owned()))?;
@@ -117,7 +117,7 @@ async fn ask(server: SocketAddr, question: &[u8]) -> Option<Vec<u8>> {
     Some(answer)
 }
 
-/// A query for one record of a kind (RFC 1035, 4.1); `None` for what is no name.
+/// A query for one record type (RFC 1035, 4.1); `None` if the text is no name.
 pub fn question(id: u16, host: &str, kind: u16) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(host.len() + 18);
     out.extend_from_slice(&id.to_be_bytes());
@@ -140,7 +140,7 @@ enum DnsAnswer {
     Records { addresses: Vec<Ipv4Addr>, count: usize },
 }
 
-/// `None` for what does not answer this question, or reports a failure.
+/// `None` for bytes that do not answer this question, or report a failure.
 fn parse(bytes: &[u8], question: &[u8]) -> Option<DnsAnswer> {
     let header = bytes.first_chunk::<12>()?;
     let response = header[2] & 0x80 != 0;
@@ -152,7 +152,7 @@ fn parse(bytes: &[u8], question: &[u8]) -> Option<DnsAnswer> {
         NXDOMAIN | REFUSED => return Some(DnsAnswer::NoSuchName),
         _ => return None,
     }
-    // The question is repeated word for word, but for its case.
+    // The question is repeated byte for byte, except for case.
     let mut at = question.len();
     if !bytes.get(12..at)?.eq_ignore_ascii_case(&question[12..]) {
         return None;
@@ -191,7 +191,7 @@ fn skip_name(bytes: &[u8], mut at: usize) -> Option<usize> {
 mod tests {
     use super::*;
 
-    /// One server that answers every question with `flags`, `records` behind it, `count` of them.
+    /// A server that answers every question with `flags` and `records`, `count` in number.
     async fn server(flags: [u8; 2], count: u8, records: &'static [u8]) -> Resolver {
         let socket = UdpSocket::bind("127.0.0.1:0").await.expect("a socket");
         let servers = vec![socket.local_addr().expect("an address")];

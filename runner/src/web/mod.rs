@@ -1,7 +1,7 @@
-//! `caisson-runner web-fetch <url>`: one page as Markdown on stdout, or the reason why not and exit code `SAID_WHY`.
+//! `caisson-runner web-fetch <url>`: prints one page as Markdown, or the reason of a failure with exit code `SAID_WHY`.
 //!
-//! Runs as a child of PID 1, through the subnet like everything else: the host opens no socket to a name that an agent chose.
-//! What a page says is untrusted and the first line says so. Time is limited here and again by the request's wall clock.
+//! Runs as a child of PID 1 and through the subnet: the host opens no socket to a name that an agent chose. A page is untrusted, which the
+//! first line of the output says. Time is limited here and by the request.
 
 pub mod dns;
 mod page;
@@ -25,11 +25,11 @@ const TIME: Duration = Duration::from_secs(30);
 const CONNECT: Duration = Duration::from_secs(10);
 /// Bytes of a body that are read.
 const BODY: usize = 4 << 20;
-/// Deep pages are converted by recursion.
+/// Deeply nested pages are converted recursively.
 const STACK: usize = 256 << 20;
 const AGENT: &str = concat!("caisson-runner/", env!("CARGO_PKG_VERSION"));
 
-/// Fetches, prints, and says how it went.
+/// Fetches, prints, and gives the exit code.
 ///
 /// # Errors
 /// If the runtime can't be built or stdout is closed.
@@ -54,7 +54,7 @@ struct Fetched {
     cut: bool,
 }
 
-/// The conversion has a thread of its own for its stack.
+/// Converts on a thread of its own, which has a large stack.
 fn render(fetched: Fetched, asked: &str) -> anyhow::Result<String> {
     let from = if fetched.url.as_str() == asked { String::new() } else { format!(" (asked for {asked})") };
     let first = format!(
@@ -91,7 +91,7 @@ fn redirect(attempt: Attempt<'_>) -> reqwest::redirect::Action {
     }
 }
 
-/// The page, or a sentence.
+/// The page, or a sentence about the failure.
 async fn fetch(url: &str, resolver: Resolver) -> Result<Fetched, String> {
     let url = parse(url)?;
     let client = Client::builder()
@@ -123,13 +123,13 @@ async fn fetch(url: &str, resolver: Resolver) -> Result<Fetched, String> {
     Ok(fetched)
 }
 
-/// Printable and short: it goes into a line of ours.
+/// A header value made printable and short for the output's first line.
 fn header(response: &Response, name: HeaderName) -> String {
     let value = response.headers().get(name).and_then(|value| value.to_str().ok()).unwrap_or("");
     value.chars().filter(|c| c.is_ascii_graphic() || *c == ' ').take(200).collect()
 }
 
-/// What a person or a model can do about it.
+/// A sentence that tells a person or a model what to do about the error.
 fn explain(asked: &Url, error: &reqwest::Error) -> String {
     let url = error.url().unwrap_or(asked);
     let host = url.host_str().unwrap_or("");

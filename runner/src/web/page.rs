@@ -1,11 +1,11 @@
-//! A body as text a model can read.
+//! Converts a body to text that a model can read.
 
 use htmd::HtmlToMarkdown;
 
-/// Elements without words for a reader.
+/// Elements without text for a reader.
 const SKIPPED: [&str; 8] = ["script", "style", "noscript", "svg", "iframe", "template", "head", "canvas"];
 
-/// `content_type` as the server said it.
+/// `content_type` is the server's header.
 pub fn text(content_type: &str, body: &[u8]) -> String {
     let content_type = content_type.to_ascii_lowercase();
     let kind = content_type.split(';').next().unwrap_or("").trim();
@@ -26,7 +26,7 @@ fn looks_like_html(body: &[u8]) -> bool {
     start.starts_with("<!doctype html") || start.starts_with("<html")
 }
 
-/// UTF-8, or what Western servers still send. (Others show as replacement characters.)
+/// UTF-8, or the encodings that Western servers still use; other bytes show as replacement characters.
 fn decode(content_type: &str, body: &[u8]) -> String {
     let latin = ["iso-8859-1", "windows-1252", "latin1"].iter().any(|name| content_type.contains(name));
     if latin && std::str::from_utf8(body).is_err() {

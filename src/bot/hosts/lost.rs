@@ -1,4 +1,4 @@
-//! What stands in this host's engine of repositories that it has lost, and of tasks that are over or elsewhere.
+//! Sandboxes on this host of repositories that it has lost, and of tasks that ended or moved.
 
 use super::{Adoption, Hosts};
 use crate::task::Awake;
@@ -7,14 +7,14 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Between two looks for sandboxes of tasks that other hosts moved on, and for repositories that nobody has.
+/// Time between searches for sandboxes of moved tasks, and for abandoned repositories.
 const SWEEP: Duration = Duration::from_secs(30);
-/// Between two looks for sandboxes whose repository was lost.
+/// Time between searches for sandboxes of lost repositories.
 const LOOK: Duration = Duration::from_secs(1);
 
 impl Hosts {
-    /// Sandboxes of repositories that this host has lost reach nothing and do nothing, until it works for them again: another host may have
-    /// taken back what they may reach. Needs no store for those it knows, and one that is slow to stop delays no other.
+    /// Puts sandboxes of lost repositories to rest until the lease returns, because another host may have restricted what they may reach.
+    /// Works without the store for known ones, and a slow one delays no other.
     pub(super) async fn let_go(self: Arc<Self>) {
         loop {
             tokio::time::sleep(LOOK).await;
@@ -32,7 +32,7 @@ impl Hosts {
             return;
         }
         let turn = self.turn(id);
-        // One that is under way already, or is being taken up or removed, is looked at again in a moment.
+        // One that is being handled is looked at again in a moment.
         if let Ok(_one) = turn.try_lock()
             && self.is_lost(&key, id)
         {
@@ -48,7 +48,7 @@ impl Hosts {
     }
 
     async fn rest(&self, id: i64, key: &str) {
-        // Before the first step: whatever comes of it, its way out is opened again with the lease.
+        // Recorded before the first step, so that its subnet is opened again with the lease in any case.
         self.state().resting.insert(id, false);
         match self.standing().rest(id).await {
             Ok(()) => {
@@ -59,7 +59,7 @@ impl Hosts {
         }
     }
 
-    /// From time to time: finds tasks that nobody has in its configuration, and removes sandboxes that are of no use any more.
+    /// Regularly finds tasks that no host has in its configuration, and removes useless sandboxes.
     pub(super) async fn sweep(self: Arc<Self>) {
         loop {
             if let Err(error) = self.find_left_over().await {
@@ -69,13 +69,13 @@ impl Hosts {
             let away = self.sandboxes.hello().await.is_err();
             self.state().engine_away = away;
             self.remove_useless().await;
-            // What was told to nobody.
+            // Reads deliveries that no host was notified of.
             self.intake.ring();
             tokio::time::sleep(SWEEP).await;
         }
     }
 
-    /// Removes sandboxes whose task has ended, or which another host has moved on.
+    /// Removes sandboxes whose task ended or was continued by another host.
     async fn remove_useless(&self) {
         for id in self.standing().tasks() {
             let turn = self.turn(id);
@@ -84,7 +84,7 @@ impl Hosts {
                 Ok(row) => row,
                 Err(error) => return tracing::warn!(%error, "whose sandboxes stand here is not known"),
             };
-            // What is this host's is its effects' to remove, and what it begins with is put in order then.
+            // A repository of this host is handled by its effects, and by adoption.
             let own = |key: &str| self.state().adoptions.contains_key(key);
             let of_use = row.is_some_and(|row| {
                 own(&row.repository) || (row.live && (row.owner.is_empty() || row.owner == self.machine.host()))

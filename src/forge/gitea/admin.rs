@@ -1,5 +1,5 @@
-//! What only a site admin may do: make accounts, their tokens and an organisation. Used by `caisson setup` and by tests, never by `serve`.
-//! Owns no credential beyond the call; passwords made here are thrown away by the caller. Tests: the contract suite, `tests/setup.rs`.
+//! Operations of a site admin: creating accounts, their tokens and an organisation. Used by `caisson setup` and by tests, never by `serve`.
+//! Owns no credential beyond the call; the caller discards passwords made here. Tests: the contract suite, `tests/setup.rs`.
 
 use super::raw::{self, Credential, Raw, RequestKind, seg};
 use super::wire;
@@ -10,10 +10,10 @@ use serde::Deserialize;
 use serde_json::json;
 use url::Url;
 
-/// What the working account's token may: issues, pull requests, statuses, hooks and protection of its own repositories.
-/// Scopes are no wall (a token with less still pushes over git); the account's rights are.
+/// Scopes of the working account's token: issues, pull requests, statuses, hooks and protection of its own repositories. They are no
+/// security boundary (a token with fewer can still push over git); the account's rights are.
 pub const BOT_SCOPES: [&str; 4] = ["write:repository", "write:issue", "write:organization", "read:user"];
-/// The account that keeps the default branch in step only pushes.
+/// Scopes of the account that synchronizes default branches, which only pushes.
 pub const SYNC_SCOPES: [&str; 2] = ["write:repository", "read:user"];
 
 /// A site admin's client.
@@ -24,12 +24,12 @@ pub struct Admin {
     http: reqwest::Client,
 }
 
-/// Whether something was made now or was there before.
+/// Whether something was created now or existed before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Made {
-    /// It was made now.
+    /// It was created now.
     New,
-    /// It was there before.
+    /// It existed before.
     Before,
 }
 
@@ -50,15 +50,15 @@ impl Admin {
         Ok(found.map(|u| Account { id: u.id, login: u.login }))
     }
 
-    /// Whether there is nobody but the admin and no organisation: a forge that nobody uses yet.
+    /// Whether the forge has no accounts but the admin's and no organisation.
     pub async fn is_fresh(&self) -> Result<bool> {
         let users: Option<Vec<wire::User>> = self.raw.find("/admin/users?limit=2").await?;
         let organisations: Option<Vec<serde_json::Value>> = self.raw.find("/admin/orgs?limit=1").await?;
         Ok(users.is_some_and(|users| users.len() < 2) && organisations.is_some_and(|all| all.is_empty()))
     }
 
-    /// Makes an account that can work at once: without `must_change_password: false` every call of it would be refused.
-    /// A name that is taken is [`ForgeError::Invalid`].
+    /// Creates an account that can be used at once: without `must_change_password: false` all of its calls are refused. A taken name is
+    /// [`ForgeError::Invalid`].
     pub async fn create_account(&self, login: &str, email: &str, password: &Secret) -> Result<Account> {
         let body = json!({
             "username": login, "email": email, "password": password.expose(),
@@ -76,7 +76,7 @@ impl Admin {
         self.raw.put(Method::PATCH, &format!("/admin/users/{}", seg(login)), Some(&body)).await
     }
 
-    /// A token of an account, made with its password (Gitea knows no other way). One of the same name is replaced.
+    /// Creates a token of an account with its password, as Gitea requires, replacing one of the same name.
     pub async fn create_token(&self, login: &str, password: &Secret, name: &str, scopes: &[&str]) -> Result<Secret> {
         #[derive(Deserialize)]
         struct Token {

@@ -1,4 +1,4 @@
-//! Gitea's words into ours: pure functions, no calls. An answer that lacks what we rely on is a protocol error, never a guess.
+//! Converts Gitea's JSON to our types: pure functions. An answer without a required field is a protocol error.
 //! Tests: below, and the contract suite.
 
 use super::wire;
@@ -15,7 +15,7 @@ pub(super) fn millis(text: Option<&str>) -> Result<i64> {
     Ok(time.as_millisecond().max(0))
 }
 
-/// A deleted account comes as `null` or with an id below 1; both are the ghost.
+/// A deleted account is `null` or has an id below 1; both become the ghost account.
 pub(super) fn account(user: Option<wire::User>) -> Account {
     let user = user.unwrap_or(wire::User { id: -1, login: "Ghost".into() });
     Account { id: user.id, login: user.login }
@@ -31,7 +31,7 @@ pub(super) fn access(word: &str) -> Access {
         "admin" => Access::Admin,
         "write" => Access::Write,
         "read" => Access::Read,
-        // Anything unknown gives no right.
+        // An unknown permission gives no right.
         _ => Access::None,
     }
 }
@@ -72,7 +72,7 @@ pub(super) fn attachment(asset: wire::Asset) -> Attachment {
 }
 
 pub(super) fn comment(comment: wire::Comment) -> Result<Comment> {
-    // Repository-wide lists carry no number: it stands in one of the two addresses, the other is empty.
+    // Repository-wide lists lack the number: it is in one of the two addresses, and the other is empty.
     let number =
         [&comment.issue_url, &comment.pull_request_url, &comment.html_url].into_iter().find_map(|u| number_in(u));
     Ok(Comment {
@@ -86,7 +86,7 @@ pub(super) fn comment(comment: wire::Comment) -> Result<Comment> {
     })
 }
 
-/// The issue's number of `…/issues/7#issuecomment-9` or `…/pulls/7`.
+/// The issue's number in `…/issues/7#issuecomment-9` or `…/pulls/7`.
 fn number_in(url: &str) -> Option<u64> {
     url.split('#').next()?.rsplit('/').next()?.parse().ok()
 }
@@ -99,7 +99,7 @@ pub(super) fn forge_number(html_url: &str) -> i64 {
 pub(super) fn pull(pull: wire::Pull) -> Result<PullRequest> {
     let missing = |end: &str| ForgeError::Protocol(format!("pull request {} has no {end}", pull.number));
     let (head, base) = (pull.head.ok_or_else(|| missing("head"))?, pull.base.ok_or_else(|| missing("base"))?);
-    // After the branch is deleted the reference is a `refs/pull/…`; the label still says which branch it was.
+    // After the branch is deleted the reference is a `refs/pull/…`, but the label still has the branch.
     let gone = head.reference.starts_with("refs/pull/") && !head.label.is_empty();
     Ok(PullRequest {
         id: pull.id,
@@ -166,7 +166,7 @@ pub(super) fn status(status: wire::Status) -> Status {
         "failure" => StatusState::Failure,
         "warning" => StatusState::Warning,
         "skipped" => StatusState::Skipped,
-        // Gitea stores a mistyped state as typed and counts it as pending; so do we.
+        // Gitea stores a mistyped state unchanged and counts it as pending, as we do.
         _ => StatusState::Pending,
     };
     Status { context: status.context, state, description: status.description, target_url: status.target_url }

@@ -1,5 +1,5 @@
-//! What a repository's owner sets up: the repository, who may write, labels, protection, the hook. Used by `caisson repo add` and
-//! `repo check` only; each `ensure_*` reads first and reads back, because Gitea drops without a word what it doesn't like.
+//! Setup of a repository by its owner: the repository, collaborators, labels, protection, the hook. Used only by `caisson repo add` and
+//! `repo check`; each `ensure_*` reads first and reads back, because Gitea silently drops what it does not accept.
 //! Tests: the contract suite, `tests/setup.rs`.
 
 use super::admin::Made;
@@ -11,7 +11,7 @@ use crate::secret::Secret;
 use reqwest::Method;
 use serde_json::json;
 
-/// The narrow names: the wide ones would bring every kind twice. A pull request's plain comments need `pull_request_comment`.
+/// The narrow names, because the wide ones would deliver everything twice. Plain comments of a pull request need `pull_request_comment`.
 pub const HOOK_EVENTS: [&str; 11] = [
     "issues_only",
     "issue_label",
@@ -26,21 +26,21 @@ pub const HOOK_EVENTS: [&str; 11] = [
     "delete",
 ];
 
-/// A hook as the forge tells it; its secret is never told.
+/// A hook without its secret, which the forge never reveals.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HookInfo {
     /// The hook's id on the forge.
     pub id: i64,
-    /// Where it delivers to; empty where the forge tells no address.
+    /// Address it delivers to; empty where the forge gives none.
     pub url: String,
     /// Whether the forge delivers through it.
     pub active: bool,
-    /// What it delivers, in the forge's names of events.
+    /// Names of the events it delivers.
     pub events: Vec<String>,
 }
 
 impl Gitea {
-    /// An empty, private repository without Actions in an organisation. `Conflict` if the name is taken.
+    /// Creates an empty, private repository without Actions in an organisation; `Conflict` if the name is taken.
     pub async fn create_repository(&self, repo: &RepoRef, default_branch: &str) -> Result<Repository> {
         let body = json!({
             "name": repo.name, "private": true, "auto_init": false, "default_branch": default_branch,
@@ -51,7 +51,7 @@ impl Gitea {
         super::convert::repository(made)
     }
 
-    /// Switches Actions off and reads back that they are.
+    /// Switches Actions off, and verifies that.
     pub async fn disable_actions(&self, repo: &RepoRef) -> Result<()> {
         let now: wire::Repo = self.raw.write(Method::PATCH, &base(repo), &json!({ "has_actions": false })).await?;
         if now.has_actions {
@@ -65,7 +65,7 @@ impl Gitea {
         self.raw.put(Method::PATCH, &base(repo), Some(&json!({ "default_branch": branch }))).await
     }
 
-    /// Gives `login` at least `access` (read, write or admin); one who has more keeps it.
+    /// Gives `login` at least `access` (read, write or admin), without reducing a higher right.
     pub async fn ensure_collaborator(&self, repo: &RepoRef, login: &str, access: Access) -> Result<Made> {
         let path = format!("{}/collaborators/{}", base(repo), seg(login));
         let has = self.raw.find::<wire::Permission>(&format!("{path}/permission")).await?;
@@ -87,7 +87,7 @@ impl Gitea {
         Ok(found.into_iter().map(|u| u.login).collect())
     }
 
-    /// A label of the repository: `scope/name` ones are made exclusive within their scope. Duplicates are not made.
+    /// Ensures a label of the repository without duplicates; `scope/name` ones are exclusive within their scope.
     pub async fn ensure_label(&self, repo: &RepoRef, name: &str, color: &str, description: &str) -> Result<Made> {
         let path = format!("{}/labels", base(repo));
         let there: Vec<wire::Label> = self.raw.pages(&path).await?;
@@ -107,7 +107,8 @@ impl Gitea {
         Ok(Made::New)
     }
 
-    /// A branch rule (name or pattern) by which only `pushers` may push. Read back: whoever may not write is dropped silently.
+    /// Ensures a branch rule (name or pattern) by which only `pushers` may push, and verifies it, because accounts without write access are
+    /// dropped silently.
     pub async fn ensure_protection(&self, repo: &RepoRef, rule: &str, pushers: &[&str]) -> Result<Made> {
         let path = format!("{}/branch_protections", base(repo));
         let body = json!({
@@ -136,13 +137,13 @@ impl Gitea {
         Err(ForgeError::Conflict(format!("the rule {rule} lets [{names}] push instead of [{}]", pushers.join(", "))))
     }
 
-    /// Whether the rule is there as `ensure_protection` makes it.
+    /// Whether the rule exists as `ensure_protection` makes it.
     pub async fn is_protected(&self, repo: &RepoRef, rule: &str, pushers: &[&str]) -> Result<bool> {
         let path = format!("{}/branch_protections/{}", base(repo), seg(rule));
         Ok(self.raw.find::<wire::Protection>(&path).await?.is_some_and(|p| guards(&p, pushers)))
     }
 
-    /// All hooks of the repository; those of its organisation are not among them.
+    /// All hooks of the repository, without those of its organisation.
     pub async fn hooks(&self, repo: &RepoRef) -> Result<Vec<HookInfo>> {
         let found: Vec<wire::Hook> = self.raw.pages(&format!("{}/hooks", base(repo))).await?;
         let info = |h: wire::Hook| HookInfo {
@@ -154,7 +155,7 @@ impl Gitea {
         Ok(found.into_iter().map(info).collect())
     }
 
-    /// Sets the one hook to `url`. Gitea cannot change a hook's secret, so an earlier one to the same address goes after the new is there.
+    /// Sets one hook to `url`. Gitea cannot change a hook's secret, so an earlier one with the address is removed after the new one exists.
     pub async fn replace_hook(&self, repo: &RepoRef, url: &str, secret: &Secret) -> Result<HookInfo> {
         if secret.is_empty() {
             return Err(ForgeError::Invalid("a hook without a secret proves nothing".into()));
@@ -173,7 +174,7 @@ impl Gitea {
         found.ok_or_else(|| ForgeError::Protocol(format!("the hook of {repo} is not there, or not active")))
     }
 
-    /// Takes every hook to `url` away; that there is none is no error.
+    /// Removes every hook to `url`; no error if there is none.
     pub async fn remove_hook(&self, repo: &RepoRef, url: &str) -> Result<()> {
         for old in self.hooks(repo).await?.iter().filter(|h| h.url == url) {
             self.raw.delete(&format!("{}/hooks/{}", base(repo), old.id)).await?;

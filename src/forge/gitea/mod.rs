@@ -1,7 +1,6 @@
 //! The Gitea client (also good for Forgejo): one HTTP client, shared by the SDK and by raw calls.
-//! Raw wherever the SDK loses data, text or headers that we need (edits, lists that may be `null`, pull requests with deleted reviewers,
-//! labels by name, review times); `docs/decisions` of the facts: Gitea 1.25.4.
-//! Must not decide or retry. Tests: `tests/contract.rs`.
+//! Raw calls wherever the SDK loses data, text or headers that we need (edits, lists that may be `null`, pull requests with deleted
+//! reviewers, labels by name, review times); behaviour as seen on Gitea 1.25.4. Must not decide or retry. Tests: `tests/contract.rs`.
 
 pub mod admin;
 mod convert;
@@ -19,7 +18,7 @@ use crate::secret::Secret;
 use raw::{Credential, Raw};
 use url::Url;
 
-/// The version that the SDK is told, so that it does not ask before its first call. Every call we make is older than this.
+/// The version given to the SDK, so that it does not query it first. All calls used here exist in older versions too.
 const SDK_VERSION: &str = "1.25.4";
 
 /// One account's client. Cloning is cheap and shares connections.
@@ -36,8 +35,8 @@ impl std::fmt::Debug for Gitea {
 }
 
 impl Gitea {
-    /// `base` is the forge's root (`http://127.0.0.1:3000/`, or below a path), without credentials in it: those are refused, since
-    /// addresses end up in logs. No packet is sent here.
+    /// `base` is the forge's root (`http://127.0.0.1:3000/`, or below a path); credentials in it are refused, because addresses end up in
+    /// logs. Sends nothing.
     pub fn new(base: &Url, token: Secret, user_agent: &str) -> Result<Self> {
         if !base.username().is_empty() || base.password().is_some() {
             return Err(ForgeError::Invalid("the forge's address must not hold a user name or password".into()));

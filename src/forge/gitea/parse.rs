@@ -1,21 +1,21 @@
-//! A stored delivery to a [`Wake`], and to what it tells of one text ([`DeliveredText`]): pure, total, tolerant of unknown fields and types.
-//! Dispatch is on `X-Gitea-Event-Type` (`X-Gitea-Event` is lossy: a comment *review* arrives there as `pull_request_comment`).
+//! Parses a stored delivery to a [`Wake`] and a [`DeliveredText`]: pure, total, tolerant of unknown fields and types.
+//! Uses `X-Gitea-Event-Type`, because `X-Gitea-Event` is ambiguous: a comment *review* arrives as `pull_request_comment`.
 //! The type must agree with the body, because headers aren't signed. Tests: `tests/fixtures.rs`, over every recorded delivery.
 
 use crate::forge::event::{Wake, WakeKind};
 use serde::Deserialize;
 use thiserror::Error;
 
-/// Why a delivery is not understood.
+/// Why a delivery can't be parsed.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum ParseError {
-    /// The body is no JSON, or a field that is read has another type than it should.
+    /// The body is no JSON, or a field has an unexpected type.
     #[error("the body is not the JSON of a delivery: {0}")]
     Json(String),
-    /// Its event type has a repository, and the body names none.
+    /// The body names no repository, which its event type requires.
     #[error("the body names no repository")]
     NoRepository,
-    /// The body lacks a field that its event type has; `missing` names it.
+    /// The body lacks a field that its event type requires.
     #[error("the body does not fit the event type {event_type:?}: {missing} is missing")]
     Disagrees {
         /// The delivery's event type, as its header gives it.
@@ -47,7 +47,7 @@ struct Numbered {
     number: u64,
 }
 
-/// What to look at again because of this delivery. Unknown types are [`WakeKind::Ignored`], so that a newer forge is no error.
+/// What to read again because of this delivery; unknown types are [`WakeKind::Ignored`], so that a newer forge is no error.
 pub fn parse_delivery(event_type: &str, body: &[u8]) -> Result<Wake, ParseError> {
     let body: Body = serde_json::from_slice(body).map_err(|e| ParseError::Json(e.to_string()))?;
     let repo_id = body.repository.as_ref().map(|r| r.id);
@@ -74,12 +74,12 @@ pub fn parse_delivery(event_type: &str, body: &[u8]) -> Result<Wake, ParseError>
         | "pull_request_review_request" => (WakeKind::Pull, need(pull, "pull_request")?),
         "push" => {
             let after = need(body.after.as_ref().map(|_| 0), "after").map(|_| body.after.as_deref())?;
-            // The forge's test is a push from a commit to itself, which no real one is.
+            // The forge's test delivery is a push from a commit to itself.
             (if after == body.before.as_deref() { WakeKind::Test } else { WakeKind::Push }, None)
         }
         _ => (WakeKind::Ignored, None),
     };
-    // What is ignored needs no repository (some organisation events have none).
+    // Ignored types need no repository (some organisation events have none).
     let repo_id = match (repo_id, kind) {
         (Some(id), _) => id,
         (None, WakeKind::Ignored) => 0,
@@ -88,21 +88,21 @@ pub fn parse_delivery(event_type: &str, body: &[u8]) -> Result<Wake, ParseError>
     Ok(Wake { repo_id, number, kind, by: body.sender.map(|account| account.id) })
 }
 
-/// What a delivery tells of one text: evidence of what was written, never itself a command.
+/// What a delivery says about one text: evidence of what was written, never a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeliveredText {
     /// What was done to the text.
     pub act: Act,
-    /// Empty but for an issue.
+    /// The issue's title; empty for a comment.
     pub title: String,
     /// The text itself, of the issue or comment; empty where the delivery has none.
     pub body: String,
 }
 
-/// What a delivery says was done to a text.
+/// What happened to a text according to a delivery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Act {
-    /// It was written, and said this then.
+    /// It was posted with this content.
     Posted,
     /// Somebody changed it.
     Edited,
@@ -125,8 +125,7 @@ struct Words {
     body: Option<String>,
 }
 
-/// Which text a delivery is about, `comment:17` or `issue:5`; none where it is about something else. The error is that of a body
-/// which is no JSON.
+/// The text that a delivery is about, `comment:17` or `issue:5`; none for anything else. An error only for a body that is no JSON.
 pub fn subject(event_type: &str, body: &[u8]) -> Result<Option<String>, ParseError> {
     #[derive(Deserialize)]
     struct Body {
@@ -140,7 +139,7 @@ pub fn subject(event_type: &str, body: &[u8]) -> Result<Option<String>, ParseErr
     };
     match serde_json::from_slice::<Body>(body) {
         Ok(body) => Ok(of(body).map(|id| format!("{kind}:{}", id.id))),
-        // JSON of another shape is about nothing that is known here.
+        // JSON of another form is about no known text.
         Err(_) => match serde_json::from_slice::<serde::de::IgnoredAny>(body) {
             Ok(_) => Ok(None),
             Err(e) => Err(ParseError::Json(e.to_string())),
@@ -148,7 +147,7 @@ pub fn subject(event_type: &str, body: &[u8]) -> Result<Option<String>, ParseErr
     }
 }
 
-/// What a delivery with a [`subject`] tells of it.
+/// What a delivery with a [`subject`] says about it.
 pub fn delivered_text(event_type: &str, body: &[u8]) -> Result<DeliveredText, ParseError> {
     let spoken: Spoken = serde_json::from_slice(body).map_err(|e| ParseError::Json(e.to_string()))?;
     let act = match spoken.action.as_deref() {

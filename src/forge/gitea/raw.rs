@@ -1,5 +1,5 @@
-//! One HTTP client for everything that goes to the forge, and the calls for which the SDK is not safe.
-//! Owns: the token, timeouts, size cap, paging, and how an answer or its absence becomes a [`ForgeError`].
+//! One HTTP client for all requests to the forge, and the calls for which the SDK is unsuitable.
+//! Owns the token, timeouts, size limit, paging, and the conversion of failures to a [`ForgeError`].
 //! Must not know what an answer means. Tests: below, and the contract suite.
 
 use crate::forge::{ForgeError, Result};
@@ -10,22 +10,22 @@ use serde_json::Value;
 use std::time::Duration;
 use url::Url;
 
-/// An answer above this is cut off and refused: a forge's page of fifty objects is far below.
+/// The most bytes of an answer; a page of fifty objects is far smaller.
 const MAX_ANSWER: usize = 32 << 20;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const TIMEOUT: Duration = Duration::from_secs(30);
-/// The most that Gitea gives by default; a server with a lower limit is noticed by its total.
+/// Gitea's default page limit; a server with a lower one is noticed by its total.
 const PAGE: usize = 50;
 const MAX_PAGES: usize = 400;
 
-/// Whether the request changes something: decides what a lost answer means.
+/// Whether the request changes something, which decides what a lost answer means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RequestKind {
     Read,
     Write,
 }
 
-/// How to prove who we are. Basic is only for making tokens, which Gitea allows in no other way.
+/// Authentication. Basic is only for creating tokens, which Gitea allows in no other way.
 #[derive(Debug, Clone)]
 pub(super) enum Credential {
     Token(Secret),
@@ -47,7 +47,7 @@ pub(super) struct RawResponse {
     pub date: Option<i64>,
 }
 
-/// The client that is handed to the SDK too: no redirects (a redirected POST silently becomes a GET), bounded waits.
+/// The client, also used by the SDK: no redirects (a redirected POST would silently become a GET), limited waits.
 pub(super) fn http_client(user_agent: &str) -> Result<reqwest::Client> {
     reqwest::Client::builder()
         .redirect(reqwest::redirect::Policy::none())
@@ -81,7 +81,7 @@ impl Raw {
         take(kind, &what, response, MAX_ANSWER).await
     }
 
-    /// With who we are.
+    /// Adds the credential.
     fn proven(&self, request: reqwest::RequestBuilder) -> Result<reqwest::RequestBuilder> {
         Ok(match &self.credential {
             Credential::Token(token) => {
@@ -94,8 +94,8 @@ impl Raw {
         })
     }
 
-    /// A file below the forge's own address. It is never fetched elsewhere: a forge that keeps its files with somebody else answers with
-    /// a redirection, which is "not found".
+    /// Fetches a file below the forge's own address, and never from elsewhere: a forge with external storage answers with a redirect, which
+    /// is "not found".
     pub async fn file(&self, path: &str, most: u64) -> Result<Vec<u8>> {
         let request = self.proven(self.http.get(format!("{}{path}", self.base)))?;
         let what = format!("GET {path}");
@@ -112,7 +112,7 @@ impl Raw {
         decode(RequestKind::Read, path, &answer.body)
     }
 
-    /// As `get`, with `None` for what isn't there.
+    /// As `get`, with `None` if it does not exist.
     pub async fn find<T: DeserializeOwned>(&self, path: &str) -> Result<Option<T>> {
         match self.get(path).await {
             Ok(found) => Ok(Some(found)),
@@ -126,12 +126,12 @@ impl Raw {
         decode(RequestKind::Write, path, &answer.body)
     }
 
-    /// A write whose answer's body says nothing.
+    /// A write whose answer's body is ignored.
     pub async fn put(&self, method: Method, path: &str, body: Option<&Value>) -> Result<()> {
         self.send(RequestKind::Write, method, path, body).await.map(drop)
     }
 
-    /// As `put`, where "not there" is the wanted end.
+    /// As `put`, where "not found" is success.
     pub async fn delete(&self, path: &str) -> Result<()> {
         match self.put(Method::DELETE, path, None).await {
             Err(ForgeError::NotFound(_)) => Ok(()),
@@ -139,14 +139,14 @@ impl Raw {
         }
     }
 
-    /// Every page of a list; `null` counts as empty. `path` may carry a query.
+    /// All pages of a list; `null` counts as empty. `path` may have a query.
     pub async fn pages<T: DeserializeOwned>(&self, path: &str) -> Result<Vec<T>> {
         let joint = if path.contains('?') { '&' } else { '?' };
         let (mut all, mut page, mut limit) = (Vec::new(), 1, PAGE);
         for _ in 0..MAX_PAGES {
             let at = format!("{path}{joint}page={page}&limit={limit}");
             let answer = match self.send(RequestKind::Read, Method::GET, &at, None).await {
-                // Long texts: fewer of them at a time, from where the next page would have begun.
+                // The entries are long, so fewer are requested at a time, from the start of the next page.
                 Err(ForgeError::TooLarge(_)) if limit > 1 => {
                     limit = shorter(limit, all.len());
                     page = all.len() / limit + 1;
@@ -169,12 +169,12 @@ impl Raw {
     }
 }
 
-/// The next shorter page of which a whole number lies before `taken` entries.
+/// The next smaller page size by which `taken` entries can be divided.
 fn shorter(limit: usize, taken: usize) -> usize {
     [25, 10, 5].into_iter().find(|size| *size < limit && taken.is_multiple_of(*size)).unwrap_or(1)
 }
 
-/// One path segment, escaped so that nothing in it is taken for structure.
+/// One path segment, escaped.
 pub(super) fn seg(text: &str) -> String {
     text.bytes().fold(String::with_capacity(text.len()), |mut out, b| {
         if b.is_ascii_alphanumeric()
@@ -192,7 +192,7 @@ pub(super) fn seg(text: &str) -> String {
 fn decode<T: DeserializeOwned>(kind: RequestKind, path: &str, body: &[u8]) -> Result<T> {
     serde_json::from_slice(body).map_err(|e| {
         let text = format!("{}: {e}", path.split('?').next().unwrap_or(path));
-        // A write that was answered was done, but the answer cannot be used: reading back is the only way on.
+        // An answered write was done, but its answer is unusable, so it has to be read back.
         if kind == RequestKind::Write { ForgeError::Ambiguous(text) } else { ForgeError::Protocol(text) }
     })
 }
@@ -208,7 +208,7 @@ pub(super) fn from_transport(kind: RequestKind, what: &str, error: reqwest::Erro
     ForgeError::Unavailable { text, retry_after_ms: None }
 }
 
-/// The innermost reason ("connection refused"), which is what a person can act on.
+/// The innermost cause ("connection refused"), which a person can act on.
 fn root_cause(error: &(dyn std::error::Error + 'static)) -> String {
     let mut at = error;
     while let Some(next) = at.source() {
@@ -237,7 +237,7 @@ async fn take(kind: RequestKind, what: &str, mut response: reqwest::Response, mo
     Err(from_status(kind, what, status.as_u16(), &message(&body), retry_after_ms))
 }
 
-/// The `message` of Gitea's error JSON; of anything else (a proxy's HTML page) nothing is repeated.
+/// The `message` of Gitea's error JSON; nothing of any other body (such as a proxy's HTML page).
 pub(super) fn message(body: &[u8]) -> String {
     #[derive(serde::Deserialize)]
     struct ErrorBody {
@@ -260,7 +260,7 @@ pub(super) fn from_status(
         401 | 403 => ForgeError::Forbidden(text),
         404 | 410 => ForgeError::NotFound(text),
         405 | 409 | 423 => ForgeError::Conflict(text),
-        // Refused before anything was done, writes included: overload protection.
+        // Refused before anything was done, even for writes, because of overload.
         429 => ForgeError::Unavailable { text, retry_after_ms },
         400..=499 => ForgeError::Invalid(text),
         500..=599 if kind == RequestKind::Write => ForgeError::Ambiguous(text),

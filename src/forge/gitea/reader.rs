@@ -1,4 +1,4 @@
-//! Reading from Gitea. Every function is one question; lists are complete. Tests: the contract suite.
+//! Reading from Gitea; every function is one query, and lists are complete. Tests: the contract suite.
 
 use super::raw::{RequestKind, seg};
 use super::{Gitea, convert, sdk, wire};
@@ -11,7 +11,7 @@ pub(super) fn base(repo: &RepoRef) -> String {
     format!("/repos/{}/{}", seg(&repo.owner), seg(&repo.name))
 }
 
-/// `since` for a query: whole seconds, rounded down, in the one form that needs no escaping.
+/// `since` for a query in whole seconds, rounded down, in a form without escaping.
 fn since(millis: i64) -> Result<String> {
     let time = jiff::Timestamp::from_second(millis.div_euclid(1000).max(0))
         .map_err(|_| ForgeError::Invalid(format!("{millis} is no time")))?;
@@ -48,7 +48,7 @@ impl ForgeReads for Gitea {
     }
 
     async fn lists(&self, repo: &RepoRef, pulls: bool) -> Result<()> {
-        // Named by its type: without one Gitea lists what is left of the two.
+        // With a type, because Gitea otherwise lists whichever of the two is enabled.
         let kind = if pulls { "pulls" } else { "issues" };
         let path = format!("{}/issues?type={kind}&state=all&limit=1", base(repo));
         self.raw.get::<Option<Vec<wire::Issue>>>(&path).await.map(drop)
@@ -64,26 +64,26 @@ impl ForgeReads for Gitea {
     }
 
     async fn attachment(&self, attachment: &Attachment, most: u64) -> Result<Vec<u8>> {
-        // By its own id below the forge's own address, whatever address an answer names.
+        // By its id below the forge's own address, whatever address an answer names.
         self.raw.file(&format!("/attachments/{}", seg(&attachment.uuid)), most).await
     }
 
     async fn issues_since(&self, repo: &RepoRef, from: i64) -> Result<Vec<Issue>> {
-        // Without `type` Gitea lists issues and pull requests alike; without `state=all` only open ones.
+        // Without `type` Gitea lists issues and pull requests; without `state=all` only open ones.
         let path = format!("{}/issues?state=all&since={}", base(repo), since(from)?);
         let found: Vec<wire::Issue> = self.raw.pages(&path).await?;
-        // Newest first: one that is opened meanwhile shifts the pages, so one may come twice but none is left out.
+        // Newest first: one opened meanwhile shifts the pages, so that an entry may come twice but none is missing.
         let unique: BTreeMap<u64, wire::Issue> = found.into_iter().map(|i| (i.number, i)).collect();
         unique.into_values().map(convert::issue).collect()
     }
 
     async fn comments(&self, repo: &RepoRef, issue: u64) -> Result<Vec<Comment>> {
-        // This list never pages.
+        // This list is not paged.
         let path = format!("{}/issues/{issue}/comments", base(repo));
         match self.raw.get::<Option<Vec<wire::Comment>>>(&path).await {
             Ok(found) => sorted(found.unwrap_or_default()),
             Err(error) => {
-                // Of an issue that was deleted Gitea says 500 here, and 404 only where the issue itself is asked for.
+                // For a deleted issue Gitea answers 500 here, and 404 only to a query of the issue itself.
                 if matches!(error, ForgeError::Unavailable { .. }) {
                     self.issue(repo, issue).await?;
                 }
@@ -99,7 +99,7 @@ impl ForgeReads for Gitea {
             Err(ForgeError::NotFound(_)) => return Ok(None),
             Err(e) => return Err(e),
         };
-        // 204 is Gitea's answer for what is no plain comment (a review's body, a label change).
+        // Gitea answers 204 for anything but a plain comment (a review's body, a label change).
         if answer.status == StatusCode::NO_CONTENT || answer.body.is_empty() {
             return Ok(None);
         }
@@ -119,7 +119,7 @@ impl ForgeReads for Gitea {
     async fn pulls_of_branch(&self, repo: &RepoRef, branch: &str) -> Result<Vec<PullRequest>> {
         let found: Vec<wire::Pull> = match self.raw.pages(&format!("{}/pulls?state=all&sort=oldest", base(repo))).await
         {
-            // An empty repository has no pull requests and answers 404; whether it is there at all is asked apart.
+            // An empty repository answers 404, so its existence is queried separately.
             Err(ForgeError::NotFound(_)) => self.repository(repo).await.map(|_| Vec::new())?,
             other => other?,
         };
@@ -136,7 +136,7 @@ impl ForgeReads for Gitea {
     }
 
     async fn reviews(&self, repo: &RepoRef, number: u64) -> Result<Vec<Review>> {
-        // Without `page` Gitea gives every row.
+        // Without `page` Gitea returns all rows.
         let found: Option<Vec<wire::Review>> = self.raw.get(&format!("{}/pulls/{number}/reviews", base(repo))).await?;
         let mut reviews = found.unwrap_or_default().into_iter().map(convert::review).collect::<Result<Vec<_>>>()?;
         let shown = self.shown_reviews(repo, number).await?;
@@ -161,7 +161,7 @@ impl ForgeReads for Gitea {
         for entry in &entries {
             last = convert::millis(entry.created_at.as_deref())?.max(last);
         }
-        // An entry is written first and moves the issue's time then: by whole seconds one apart at most.
+        // The entry is written before the issue's time, so in whole seconds they differ by one at most.
         Ok(!retitled && !others && issue.updated_at - last <= 1000)
     }
 
@@ -188,7 +188,7 @@ impl ForgeReads for Gitea {
     async fn statuses(&self, repo: &RepoRef, commit: &str) -> Result<Vec<Status>> {
         let path = format!("{}/commits/{}/statuses", base(repo), commit_id(commit)?);
         let mut found: Vec<wire::Status> = self.raw.pages(&path).await?;
-        // Gitea sorts by whole seconds, which tie; ids don't.
+        // Gitea sorts by whole seconds, which may be equal; ids are not.
         found.sort_by_key(|s| std::cmp::Reverse(s.id));
         let mut newest: Vec<Status> = Vec::new();
         for status in found.into_iter().map(convert::status) {
@@ -211,7 +211,7 @@ impl ForgeReads for Gitea {
     async fn foreign(&self, repo: &RepoRef, ours: &str) -> Result<Vec<String>> {
         let base = base(repo);
         let (hooks, keys, mirrors) = (format!("{base}/hooks"), format!("{base}/keys"), format!("{base}/push_mirrors"));
-        // Asked before each push, so side by side.
+        // In parallel, because it is queried before each push.
         let (found, hooks, organisation, keys, mirrors) = tokio::try_join!(
             self.raw.get::<wire::Repo>(&base),
             self.raw.pages::<wire::Hook>(&hooks),
@@ -219,7 +219,7 @@ impl ForgeReads for Gitea {
             self.raw.pages::<wire::DeployKey>(&keys),
             async {
                 match self.raw.pages::<wire::PushMirror>(&mirrors).await {
-                    // Gitea answers 400 where mirroring is switched off as a whole: then nothing is mirrored.
+                    // Gitea answers 400 where mirroring is disabled globally, so nothing is mirrored.
                     Err(ForgeError::Invalid(_)) => Ok(Vec::new()),
                     answer => answer,
                 }
@@ -239,8 +239,8 @@ impl ForgeReads for Gitea {
 }
 
 impl Gitea {
-    /// The timeline's entries by their number. An edit of a review's text on the page changes this entry and not the review; and
-    /// the review's own times tell when its first note was begun and when it was handed in, which may lie an hour apart.
+    /// The timeline's entries by number. An edit of a review's text on the page changes this entry and not the review, and the review's
+    /// times are those of its first note and its submission, which may be an hour apart.
     async fn shown_reviews(&self, repo: &RepoRef, number: u64) -> Result<HashMap<i64, wire::Shown>> {
         let found = self.timeline(repo, number).await?;
         Ok(found.into_iter().filter(|e| e.kind == "review").map(|e| (e.id, e)).collect())
@@ -252,7 +252,7 @@ impl Gitea {
         Ok(found.unwrap_or_default().into_iter().flatten().collect())
     }
 
-    /// Hooks of the organisation read the pushes of all of its repositories. Only its owners see them; an account has none here.
+    /// Hooks of the organisation, which get the pushes of all its repositories; only its owners see them, and an account has none.
     async fn organisation_hooks(&self, owner: &str) -> Result<Vec<String>> {
         match self.raw.pages(&format!("/orgs/{}/hooks", seg(owner))).await {
             Ok(hooks) => Ok(hook_names("organisation hook", hooks)),
@@ -282,7 +282,7 @@ pub(super) fn index(number: u64) -> Result<i64> {
     i64::try_from(number).map_err(|_| ForgeError::Invalid(format!("{number} is no issue's number")))
 }
 
-/// A commit goes into an address only as what it is.
+/// Checks a commit id before it is put into an address.
 pub(super) fn commit_id(commit: &str) -> Result<&str> {
     let good = matches!(commit.len(), 40 | 64) && commit.bytes().all(|b| b.is_ascii_hexdigit());
     if good { Ok(commit) } else { Err(ForgeError::Invalid(format!("{commit:?} is no full commit id"))) }

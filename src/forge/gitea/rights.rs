@@ -1,7 +1,6 @@
-//! Who may do what with a repository's *code*: what the forge tells of a collaborator, and beside it the units of teams.
-//! `permission` alone tells too little of a team's member (Gitea since 1.24), or too much (a team of an older version, whose one
-//! right counts for every unit). Must not guess: a team whose members are not shown to this account counts for nobody.
-//! Tests: below, and the contract suite.
+//! Rights to a repository's *code*: the forge's permission of a collaborator, and the units of teams. `permission` alone gives too little
+//! for a team's member (Gitea since 1.24), or too much (a team of an older version, with one right for every unit). Must not guess: a team
+//! whose members this account may not see is ignored. Tests: below, and the contract suite.
 
 use super::raw::seg;
 use super::reader::base;
@@ -12,7 +11,7 @@ use futures_util::future::try_join_all;
 const CODE: &str = "repo.code";
 const ISSUES: &str = "repo.issues";
 
-/// A team that reaches a repository and is not its administrators'.
+/// A team with access to a repository, except administrators' teams.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Team {
     id: i64,
@@ -20,23 +19,23 @@ pub struct Team {
     pub name: String,
     /// Its right to the code.
     pub code: Access,
-    /// Its right to the issues: whoever may write them may change what others wrote there.
+    /// Its right to the issues; with write access its members can change texts of others there.
     pub issues: Access,
-    /// Its right as a whole, which the forge may count for a member's permission.
+    /// Its general right, which the forge may include in a member's permission.
     general: Access,
 }
 
-/// Whether an account is in a team; unknown where the team is not shown to the bot.
+/// Whether an account is in a team; unknown where the bot may not see the team.
 type Member = Option<bool>;
 
 impl Team {
-    /// Its members' permission may be told as the right to write although the code is not theirs to write.
+    /// Whether its members' permission may show write access without write access to the code.
     pub fn overstates(&self) -> bool {
         self.general >= Access::Write && self.code < Access::Write
     }
 }
 
-/// The right to the code, from what was told of the account and from the teams that could change it.
+/// The right to the code, from the reported permission and the teams that could change it.
 fn judge(told: Access, teams: &[(&Team, Member)]) -> Access {
     let given = teams.iter().filter(|(_, member)| *member == Some(true)).map(|(team, _)| team.code).max();
     let given = given.unwrap_or(Access::None);
@@ -51,10 +50,10 @@ impl Gitea {
             return Ok(Access::None);
         }
         let path = format!("{}/collaborators/{}/permission", base(repo), seg(&account.login));
-        // Side by side: a person waits for the answer.
+        // In parallel, because a person waits for the answer.
         let (found, teams) = tokio::try_join!(self.raw.find::<wire::Permission>(&path), self.teams(repo))?;
         let Some(found) = found else { return Ok(Access::None) };
-        // A login can be given up and taken by somebody else; the id cannot.
+        // A login can be given up and taken by somebody else, an id cannot.
         if found.user.is_none_or(|user| user.id != account.id) {
             return Ok(Access::None);
         }
@@ -70,11 +69,11 @@ impl Gitea {
         Ok(judge(told, &try_join_all(asked).await?))
     }
 
-    /// The teams that reach a repository, its administrators' left out: of their members the permission says it all.
-    /// None where no organisation owns it.
+    /// The teams with access to a repository, without administrators' teams, whose members' permission is complete. None where no
+    /// organisation owns it.
     pub async fn teams(&self, repo: &RepoRef) -> Result<Vec<Team>> {
         let found: Option<Vec<wire::Team>> = match self.raw.get(&format!("{}/teams", base(repo))).await {
-            // 405: an account owns it. 404: it isn't there, which whoever asks for more is told.
+            // 405: an account owns it. 404: it does not exist, which later queries report.
             Err(ForgeError::Conflict(_) | ForgeError::NotFound(_)) => None,
             answer => answer?,
         };
@@ -97,7 +96,7 @@ impl Gitea {
         }
     }
 
-    /// Whether this account may see who is in a team.
+    /// Whether this account may see the members of a team.
     pub async fn shows(&self, team: &Team) -> Result<bool> {
         match self.raw.get::<wire::Team>(&format!("/teams/{}", team.id)).await {
             Ok(_) => Ok(true),

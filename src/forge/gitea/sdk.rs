@@ -1,4 +1,4 @@
-//! The SDK's errors as ours. Its texts can hold a proxy's whole page, so only the status and a structured message are repeated.
+//! Converts the SDK's errors. Its texts may contain a proxy's whole page, so only the status and a structured message are kept.
 
 use super::raw::{RequestKind, from_status, from_transport, message};
 use crate::forge::ForgeError;
@@ -10,7 +10,7 @@ pub(super) fn error(kind: RequestKind, what: &str, error: Error) -> ForgeError {
         Error::Api { status, body, .. } => from_status(kind, what, status, &message(&body), None),
         Error::UnknownApi { status, .. } => from_status(kind, what, status, "", None),
         Error::Validation(text) => ForgeError::Invalid(format!("{what}: {text}")),
-        // The answer was a success that cannot be read: a write was done, and only reading back tells how.
+        // A successful answer that cannot be parsed: a write was done and has to be read back.
         Error::Json(e) if kind == RequestKind::Write => ForgeError::Ambiguous(format!("{what}: {e}")),
         other => ForgeError::Protocol(format!("{what}: {other}")),
     }

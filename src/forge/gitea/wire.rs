@@ -1,9 +1,9 @@
-//! Gitea's JSON as it comes, each field as optional as Gitea's own code makes it. Unknown fields are ignored.
-//! Source of the shapes: `modules/structs` at v1.25.4, checked against recorded answers. No behaviour lives here.
+//! Gitea's JSON, with fields as optional as in Gitea's own code. Unknown fields are ignored.
+//! Source: `modules/structs` at v1.25.4, checked against recorded answers. No behaviour.
 
 use serde::{Deserialize, Deserializer};
 
-/// `null` where a value is promised reads as the default: Gitea writes `null` for empty lists.
+/// Reads `null` as the default, because Gitea writes `null` for empty lists.
 pub(super) fn null_default<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(d: D) -> Result<T, D::Error> {
     Ok(Option::<T>::deserialize(d)?.unwrap_or_default())
 }
@@ -114,7 +114,7 @@ pub(super) struct Pull {
 
 #[derive(Debug, Deserialize)]
 pub(super) struct PullEnd {
-    /// The branch's name, also after the branch was deleted (when `ref` becomes `refs/pull/N/head`).
+    /// The branch's name, even after the branch was deleted (when `ref` becomes `refs/pull/N/head`).
     #[serde(default)]
     pub label: String,
     #[serde(default, rename = "ref")]
@@ -205,7 +205,7 @@ pub(super) struct Team {
     pub id: i64,
     #[serde(default)]
     pub name: String,
-    /// The mode as a whole: `none` below admin since 1.24, whatever the units say.
+    /// The general mode: `none` below admin since 1.24, whatever the units are.
     #[serde(default)]
     pub permission: String,
     #[serde(default, deserialize_with = "null_default")]
@@ -223,7 +223,7 @@ pub(super) struct Protection {
     pub enable_force_push: bool,
 }
 
-/// An entry of a pull request's timeline, as far as an edited review needs it.
+/// An entry of a pull request's timeline, with the fields needed for edited reviews.
 #[derive(Debug, Deserialize)]
 pub(super) struct Shown {
     pub id: i64,

@@ -1,4 +1,4 @@
-//! Writing to Gitea. Every function is one request (labels by name: one read before). Nothing is retried: see the trait.
+//! Writing to Gitea; every function is one request (labels by name: one read before). Nothing is retried: see the trait.
 //! Tests: the contract suite.
 
 use super::raw::RequestKind;
@@ -70,7 +70,7 @@ impl ForgeWrites for Gitea {
             .iter()
             .map(|n| json!({ "path": n.path, "body": without(&n.body), "new_position": n.line, "old_position": 0 }))
             .collect();
-        // "COMMENT", exactly: Gitea takes any other word as "keep it pending".
+        // Exactly "COMMENT", because Gitea keeps a review with any other word pending.
         let body = json!({ "event": "COMMENT", "body": without(&new.body), "commit_id": commit_id(&new.commit)?, "comments": comments });
         let path = format!("{}/pulls/{number}/reviews", base(repo));
         convert::review(self.raw.write(Method::POST, &path, &body).await?)
@@ -109,7 +109,7 @@ impl ForgeWrites for Gitea {
 }
 
 impl Gitea {
-    /// A label's id by its name: of the repository first, then of its organisation, as Gitea itself looks it up.
+    /// A label's id by name: of the repository first, then of its organisation, in Gitea's own order.
     async fn label_id(&self, repo: &RepoRef, name: &str) -> Result<Option<i64>> {
         let of_repo: Vec<wire::Label> = self.raw.pages(&format!("{}/labels", base(repo))).await?;
         if let Some(label) = of_repo.iter().find(|l| l.name == name) {
@@ -118,7 +118,7 @@ impl Gitea {
         let path = format!("/orgs/{}/labels", super::raw::seg(&repo.owner));
         match self.raw.pages::<wire::Label>(&path).await {
             Ok(of_org) => Ok(of_org.iter().find(|l| l.name == name).map(|l| l.id)),
-            // The owner is a person, or an organisation that this account may not look into.
+            // The owner is a person, or an organisation that this account may not see.
             Err(ForgeError::NotFound(_) | ForgeError::Forbidden(_)) => Ok(None),
             Err(e) => Err(e),
         }

@@ -1,8 +1,8 @@
-//! Files of a developer's work tree are exchanged for others, and what somebody wrote there is never lost.
+//! Replaces files of a developer's work tree without losing anything written there.
 //!
-//! Owns the writing. What goes is moved aside by renaming, so that a save that comes late still lands in it; what comes is put
-//! only where nothing stands; what was moved aside is dropped only once git has found it in the commit ([`super::Home::apply`]).
-//! All of it can be taken back, by the same two moves. Must not judge a file's content. Tests: below, and `tests/trees/edits.rs`.
+//! Owns the writing. Old files are moved aside by renaming, so that a late save still goes into them; new ones are placed only where
+//! nothing exists; moved files are deleted only once git has found them in the commit ([`super::Home::apply`]). Everything can be undone by
+//! the same two operations. Must not judge a file's content. Tests: below, and `tests/trees/edits.rs`.
 
 use std::collections::HashSet;
 use std::fs::{self, Metadata, OpenOptions};
@@ -14,20 +14,20 @@ use super::os_path;
 use crate::git::listing::{Change, SUBMODULE};
 use crate::text::code;
 
-/// How the folder of an exchange begins, also of one that was cut off.
+/// Prefix of the directory of an exchange, also of an interrupted one.
 pub(super) const PREFIX: &str = "caisson-fetch-";
 
-/// One step, to be taken back.
+/// One step, for undoing.
 enum Done {
-    /// Moved from the work tree into [`Exchange::old`].
+    /// Moved from the work tree to [`Exchange::old`].
     Aside(PathBuf),
-    /// Put into the work tree.
+    /// Placed in the work tree.
     Put(PathBuf),
     MadeDirectory(PathBuf),
     RemovedDirectory(PathBuf),
 }
 
-/// An exchange under way. Its folder lies on the work tree's file system and stays, also after a crash, until [`Exchange::finish`].
+/// An exchange in progress. Its directory is on the work tree's file system and stays, even after a crash, until [`Exchange::finish`].
 pub(super) struct Exchange {
     root: PathBuf,
     folder: PathBuf,
@@ -35,7 +35,7 @@ pub(super) struct Exchange {
 }
 
 impl Exchange {
-    /// The folder lies in `git_dir`, or, where that is another file system, in `root` itself.
+    /// Creates the directory in `git_dir`, or in `root` if that is another file system.
     pub(super) fn new(root: &Path, git_dir: &Path) -> io::Result<Self> {
         let near = if root.metadata()?.dev() == git_dir.metadata()?.dev() { git_dir } else { root };
         let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(near)?.keep();
@@ -46,25 +46,25 @@ impl Exchange {
         Ok(exchange)
     }
 
-    /// What comes, laid out like the work tree. The caller fills it.
+    /// Directory of new files, laid out like the work tree, filled by the caller.
     pub(super) fn new_files(&self) -> PathBuf {
         self.folder.join("new")
     }
 
-    /// What stood there before.
+    /// Directory of the old files.
     pub(super) fn old(&self) -> PathBuf {
         self.folder.join("old")
     }
 
-    /// What was put and taken back.
+    /// Directory of new files that were removed again.
     pub(super) fn back(&self) -> PathBuf {
         self.folder.join("back")
     }
 
-    /// Exchanges all of it. `absent`: tracked files that the work tree leaves out (a sparse clone), which need not stand there.
+    /// Replaces all files. `absent`: tracked files that a sparse clone leaves out, which need not exist.
     ///
     /// # Errors
-    /// A sentence about what stopped it: the caller takes it back.
+    /// A sentence about the obstacle; the caller then undoes the exchange.
     pub(super) fn write(&mut self, changes: &[Change], absent: &HashSet<Vec<u8>>) -> Result<(), String> {
         let gone = changes.iter().filter(|change| change.deleted());
         let come = changes.iter().filter(|change| !change.deleted());
@@ -102,7 +102,7 @@ impl Exchange {
     }
 
     /// # Errors
-    /// Where one of them is missing, or something else.
+    /// When one is missing or no directory.
     fn directories_above(&self, path: &Path) -> io::Result<()> {
         for above in above(path) {
             if !self.root.join(above).symlink_metadata()?.is_dir() {
@@ -138,7 +138,7 @@ impl Exchange {
         Ok(())
     }
 
-    /// Removes a directory and those in it as far as they are empty.
+    /// Removes a directory and its subdirectories, as far as they are empty.
     fn remove_empty(&mut self, path: &Path) {
         let entries = fs::read_dir(self.root.join(path)).into_iter().flatten().filter_map(Result::ok);
         for entry in entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())) {
@@ -147,7 +147,7 @@ impl Exchange {
         self.remove_directory(path);
     }
 
-    /// Removes the directories above a file that went, as far as nothing is in them any more.
+    /// Removes directories above a deleted file that have become empty.
     fn prune(&mut self, path: &Path) {
         let mut all: Vec<&Path> = above(path).collect();
         while let Some(dir) = all.pop() {
@@ -165,9 +165,9 @@ impl Exchange {
         removed
     }
 
-    /// Undoes every step, the last one first.
+    /// Undoes every step in reverse order.
     ///
-    /// Returns the paths that could not be put back, because something new stands there: what was there lies in [`Exchange::old`].
+    /// Returns paths that could not be restored because something new is there; the old files are in [`Exchange::old`].
     pub(super) fn take_back(&mut self) -> Vec<PathBuf> {
         let mut stay = Vec::new();
         while let Some(done) = self.done.pop() {
@@ -175,7 +175,7 @@ impl Exchange {
                 Done::Put(path) => {
                     let to = self.back().join(&path);
                     let made = fs::create_dir_all(to.parent().unwrap_or(&to));
-                    // One that cannot be moved is in the way of what stood there, which is then named.
+                    // A file that cannot be moved is in the way of the old one, which is then reported.
                     let _ = made.and_then(|()| fs::rename(self.root.join(&path), to));
                 }
                 Done::Aside(path) => {
@@ -183,7 +183,7 @@ impl Exchange {
                         stay.push(path);
                     }
                 }
-                // Of a directory only its being there is undone, and one that is in use since is left alone.
+                // Only the creation or removal is undone, and a directory in use is left alone.
                 Done::MadeDirectory(path) => drop(fs::remove_dir(self.root.join(path))),
                 Done::RemovedDirectory(path) => drop(fs::create_dir(self.root.join(path))),
             }
@@ -191,33 +191,33 @@ impl Exchange {
         stay
     }
 
-    /// Where everything lies that is not in the work tree.
+    /// Directory with everything that is not in the work tree.
     pub(super) fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Removes the folder with all that is in it.
+    /// Removes the directory with its content.
     pub(super) fn finish(self) {
-        // What stays is a copy of what git holds.
+        // What is left is a copy of what git has.
         drop(fs::remove_dir_all(self.folder));
     }
 }
 
-/// The directories above a path, the topmost first.
+/// The directories above a path, from the top.
 fn above(path: &Path) -> impl Iterator<Item = &Path> {
     let mut all: Vec<&Path> = path.ancestors().skip(1).filter(|above| !above.as_os_str().is_empty()).collect();
     all.reverse();
     all.into_iter()
 }
 
-/// Moves a file to where nothing stands; the kernel sees to that, whatever happens at the same time.
+/// Moves a file to a place where nothing exists, checked atomically by the kernel.
 ///
 /// # Errors
-/// `AlreadyExists` when something stands there.
+/// `AlreadyExists` when something is there.
 fn put(from: &Path, to: &Path) -> io::Result<()> {
     let found = from.symlink_metadata()?;
     if found.is_dir() {
-        // Fails over anything but an empty directory.
+        // Fails unless the target is missing or an empty directory.
         return fs::rename(from, to);
     }
     match fs::hard_link(from, to) {
@@ -227,7 +227,7 @@ fn put(from: &Path, to: &Path) -> io::Result<()> {
     fs::remove_file(from)
 }
 
-/// For file systems that have no hard links.
+/// Copies on file systems without hard links.
 fn copy(from: &Path, found: &Metadata, to: &Path) -> io::Result<()> {
     if found.is_symlink() {
         return std::os::unix::fs::symlink(fs::read_link(from)?, to);

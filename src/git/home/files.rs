@@ -1,7 +1,7 @@
-//! The files of a developer's work tree: which are not as the commit has them, and how others take their place.
+//! Files of a developer's work tree: which differ from the commit, and how others replace them.
 //!
-//! Owns the second [`Home`] half. Every file that would be replaced is read and compared by git after nobody can reach it under its
-//! name any more. Must not write anything itself (`exchange.rs` does). Tests: `tests/trees/edits.rs`.
+//! Owns the second half of [`Home`]. Every file to be replaced is read and compared by git after it can no longer be reached under its
+//! name. Must not write itself (`exchange.rs` does). Tests: `tests/trees/edits.rs`.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -14,23 +14,23 @@ use crate::git::run::Input;
 use crate::git::{GitError, Tree};
 use crate::text::code;
 
-/// What a work tree holds that is not as the commit has it.
+/// Uncommitted changes of a work tree.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Uncommitted {
     /// Tracked files that differ from the commit checked out, staged or not.
     pub paths: Vec<String>,
-    /// Tracked files that git was told to leave out (a sparse clone), and that are not there.
+    /// Tracked files that a sparse clone leaves out, and that do not exist.
     pub left_out: HashSet<Vec<u8>>,
 }
 
 impl Home {
-    /// Looks at every tracked file, also at those that git was told not to look at (`assume-unchanged`, `skip-worktree`).
+    /// Compares every tracked file, even those that git was told to ignore (`assume-unchanged`, `skip-worktree`).
     ///
     /// # Errors
     /// When the index cannot be read.
     pub async fn uncommitted(&self) -> Result<Uncommitted, GitError> {
         let may_be_absent = self.look_at_all().await?;
-        // Looks at sizes and times again; its exit code only says that something differs.
+        // Compares sizes and times again; the exit code only says whether anything differs.
         self.over("update-index").args(["-q", "--refresh"]).run().await?;
         let flags = ["--name-status", "-z", "--no-renames", "--ignore-submodules=all"];
         let staged =
@@ -45,7 +45,7 @@ impl Home {
         Ok(Uncommitted { paths, left_out: left_out.into_iter().map(|(_, path)| path.to_vec()).collect() })
     }
 
-    /// Clears, in our own index, what tells git not to look at a file; returns those that need not be there.
+    /// Clears the flags in our own index that make git ignore a file; returns files that need not exist.
     async fn look_at_all(&self) -> Result<HashSet<Vec<u8>>, GitError> {
         let list = self.over("ls-files").args(["-v", "-z"]).cap(LISTING).ok().await?;
         let marked = || {
@@ -60,19 +60,18 @@ impl Home {
         Ok(marked().filter(|(tag, _)| tag.eq_ignore_ascii_case(&b'S')).map(|(_, path)| path.to_vec()).collect())
     }
 
-    /// Folders of fetches that were cut off, with what stood in the work tree before.
+    /// Directories of interrupted fetches, with the former content of the work tree.
     pub fn cut_off(&self) -> Vec<PathBuf> {
         let entries = [&self.git_dir, &self.root].into_iter().filter_map(|dir| std::fs::read_dir(dir).ok()).flatten();
         let ours = entries.flatten().filter(|entry| entry.file_name().to_string_lossy().starts_with(PREFIX));
         ours.map(|entry| entry.path()).collect()
     }
 
-    /// Writes the difference between what is checked out and `to` into the work tree, unstaged, without filters. What it
-    /// replaces is compared with the commit once more after it was moved aside: a file that somebody changed since, or that
-    /// appeared, stops all of it, and everything is put back.
+    /// Writes the difference between what is checked out and `to` into the work tree, unstaged and without filters. Replaced files are
+    /// compared with the commit again after they were moved aside: a changed or new file stops everything, and all is restored.
     ///
     /// # Errors
-    /// What stopped it, and whether everything is as it was; if not, where what stood there lies now.
+    /// The obstacle, and whether everything was restored; if not, where the old files are.
     pub async fn apply(&self, to: &Tree, changes: &[Change], left_out: &HashSet<Vec<u8>>) -> Result<(), GitError> {
         let from = self.tree(&self.head).await?;
         let made = Exchange::new(&self.root, &self.git_dir);
@@ -104,7 +103,7 @@ impl Home {
         )))
     }
 
-    /// The files that `to` brings, laid out in `dir` as they are to lie in the work tree.
+    /// Writes the new files of `to` into `dir`, laid out as in the work tree.
     async fn stage(&self, to: &Tree, changes: &[Change], dir: &Path) -> Result<(), GitError> {
         let coming = changes.iter().filter(|change| !change.deleted());
         let paths: Vec<u8> = coming.flat_map(|change| [change.path.as_slice(), b"\0"].concat()).collect();
@@ -114,10 +113,10 @@ impl Home {
         write.timeout(Duration::from_secs(600)).ok().await.map(drop)
     }
 
-    /// Files in `dir` that are not what `tree` has at the same place, shown as code.
+    /// Files in `dir` that differ from `tree` at the same path, shown as code.
     async fn differing(&self, tree: &Tree, dir: &Path) -> Result<Vec<String>, GitError> {
         let index = self.index_of(tree, dir).await?;
-        // Without times in it, so that every file there is read.
+        // Without stored times, so that every file is read.
         self.over_tree("update-index", dir).env("GIT_INDEX_FILE", &index).args(["-q", "--refresh"]).run().await?;
         let compare = self.over_tree("diff-files", dir).env("GIT_INDEX_FILE", &index);
         let out = compare.args(["--name-status", "-z", "--no-renames"]).cap(LISTING).ok().await?;
@@ -125,7 +124,7 @@ impl Home {
         Ok(differing.map(|(_, path)| code(&String::from_utf8_lossy(path))).collect())
     }
 
-    /// A new index of `tree`, that knows nothing of any file.
+    /// A new index of `tree` without information about files.
     async fn index_of(&self, tree: &Tree, dir: &Path) -> Result<PathBuf, GitError> {
         let index = self.own.path().join("index-of-a-tree");
         self.over_tree("read-tree", dir).env("GIT_INDEX_FILE", &index).arg(tree.as_str()).ok().await?;
@@ -133,7 +132,7 @@ impl Home {
     }
 }
 
-/// `--name-status -z`: status and path, alternating.
+/// Status and path from `--name-status -z`.
 fn statuses(out: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
     let mut fields = out.split(|b| *b == 0);
     std::iter::from_fn(move || Some((fields.next()?, fields.next()?)))

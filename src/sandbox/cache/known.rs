@@ -1,4 +1,4 @@
-//! The mirrors that are remembered: which repository has which generation, and which generations nobody gets any more.
+//! The known mirrors: the present generation of each repository, and retired generations.
 //!
 //! Owns `mirrors.json` of the state directory. Tests: below.
 
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::sandbox::record::{Lent, write_whole};
 use crate::sandbox::{Result, SandboxError};
 
-/// One that no task asked for during this time goes.
+/// A mirror that no task used for this long is removed.
 const UNUSED_MS: i64 = 30 * 24 * 3600 * 1000;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -21,34 +21,34 @@ pub(super) struct Mirror {
     pub lent: Lent,
     pub bytes: u64,
     pub packs: u32,
-    /// Whose it is, in the engine. 0 = of an earlier release, which had one user for all.
+    /// The user that it belongs to in the engine; 0 = of an earlier release, which had one user for all.
     #[serde(default)]
     pub user: u32,
-    /// Whether a tree was made, or is not worth it.
+    /// Whether it was decided if the mirror gets a tree.
     #[serde(default)]
     pub looked: bool,
-    /// Milliseconds since 1970.
+    /// Unix milliseconds.
     pub used_at: i64,
 }
 
-/// All mirrors that are remembered, by the key of their repository.
+/// All known mirrors, by the key of their repository.
 pub(super) struct Known {
     path: PathBuf,
     all: Mutex<HashMap<String, Mirror>>,
-    /// Generations that nobody gets any more, and that may still be in use.
+    /// Generations that new containers do not get, but that may still be in use.
     pub retired: Mutex<Vec<String>>,
-    /// Whoever makes or fills one of a repository; the others wait.
+    /// One lock per repository, held while its mirror is made or filled.
     locks: Mutex<HashMap<String, Arc<tokio::sync::Mutex<()>>>>,
 }
 
 pub(super) fn whole<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
-    // A panic between two lines of bookkeeping leaves the map whole.
+    // A panic while the lock was held leaves the map consistent.
     lock.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Known {
-    /// A file that is half written or unreadable counts as no mirror: what nobody remembers is reaped. Nor does one that is not its
-    /// repository's user's, as `user_of` says: it is made anew.
+    /// Loads the file; an unreadable one counts as no mirrors, and unknown mirrors are reaped. A mirror whose user is not the repository's,
+    /// as `user_of` says, is dropped too.
     pub fn load(state_dir: &Path, user_of: impl Fn(&str) -> Option<u32>) -> Self {
         let path = state_dir.join("mirrors.json");
         let read = std::fs::read(&path).ok().map(|text| serde_json::from_slice(&text));
@@ -69,12 +69,12 @@ impl Known {
         whole(&self.all).get(key).cloned()
     }
 
-    /// What there is now, for a container that makes nothing new.
+    /// The present mirror, for a container that makes nothing new.
     pub fn current(&self, key: &str) -> Option<Lent> {
         self.get(key).map(|mirror| mirror.lent)
     }
 
-    /// Replaces what is remembered of a repository; another generation that it had is retired.
+    /// Replaces the entry of a repository; another generation that it had is retired.
     pub fn put(&self, key: &str, mirror: Option<Mirror>) -> Result<()> {
         let mut all = whole(&self.all);
         let name = mirror.as_ref().map(|it| it.lent.name.clone());
@@ -93,7 +93,7 @@ impl Known {
         write_whole(&self.path, &text)
     }
 
-    /// Keeps those of these repositories that were used of late.
+    /// Keeps mirrors of these repositories that were used recently.
     pub fn forget_but(&self, keys: &[String], now: i64) -> Result<()> {
         let old = |mirror: &Mirror| now.saturating_sub(mirror.used_at) > UNUSED_MS;
         let gone: Vec<String> = whole(&self.all)
@@ -104,7 +104,7 @@ impl Known {
         gone.iter().try_for_each(|key| self.put(key, None))
     }
 
-    /// Remembers what became of a generation's tree.
+    /// Records the tree of a generation, or that it has none.
     pub fn set_tree(&self, key: &str, generation: &str, tree: Option<&Commit>) -> Result<()> {
         let mut all = whole(&self.all);
         if let Some(mirror) = all.get_mut(key).filter(|it| it.lent.name == generation) {
@@ -113,12 +113,12 @@ impl Known {
         self.write(&all)
     }
 
-    /// Whether it is known if this generation has a tree.
+    /// Whether it was decided if this generation gets a tree.
     pub fn looked(&self, key: &str, generation: &str) -> bool {
         self.get(key).is_some_and(|it| it.looked && it.lent.name == generation)
     }
 
-    /// Names of all that are lent.
+    /// Names of all present generations.
     pub fn names(&self) -> Vec<String> {
         whole(&self.all).values().map(|mirror| mirror.lent.name.clone()).collect()
     }
@@ -161,7 +161,7 @@ mod tests {
         for key in ["own", "other", "nobody", "old"] {
             mirrors.put(key, Some(mirror(&format!("{key}-1"), 0))).unwrap();
         }
-        // As an earlier release wrote it.
+        // In the form of an earlier release.
         let path = dir.path().join("mirrors.json");
         let mut all: serde_json::Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
         all["old"].as_object_mut().unwrap().remove("user");

@@ -1,9 +1,9 @@
-//! The mirror of a repository: the history that its tasks may read, in a volume that every sandbox of it mounts read-only.
+//! The mirror of a repository: the history its tasks may read, in a volume that each of its sandboxes mounts read-only.
 //!
-//! Owns when one is made, what goes in, and when it goes (`docs/decisions/0007-a-mirror-for-each-repository.md`). Only what the default
-//! branch reaches is ever in it; objects are added and never taken out, so a branch that was rewritten gets a new generation under
-//! another name, and the old one goes with the last container that has it. It only saves time: whatever goes wrong here, a sandbox is
-//! made without. What is remembered: `known.rs`. Tests: below and `tests/trees/mirror.rs`.
+//! Owns creation, content and removal of mirrors (`docs/decisions/0007-a-mirror-for-each-repository.md`). A mirror contains only what the
+//! default branch reaches; objects are added and never removed, so a rewritten branch gets a new generation under another name, and the old
+//! one is removed after its last container. It only saves time: on any failure the sandbox is made without it. Known mirrors: `known.rs`.
+//! Tests: below and `tests/trees/mirror.rs`.
 
 use std::sync::Arc;
 
@@ -18,25 +18,25 @@ use crate::sandbox::record::{Lent, now_ms};
 use crate::sandbox::session::{Passing, Session, Work, require_git};
 use crate::sandbox::{Result, SandboxError};
 
-/// A difference of this size or less is sent to each sandbox: sooner done than one more container is made.
+/// A difference up to this size is sent to each sandbox, because that is faster than starting a container to add it to the mirror.
 const ON_TOP: u64 = 1 << 20;
-/// So many packs are looked through quickly; then a new generation is one pack again.
+/// Number of packs that are searched quickly; beyond it a new generation with one pack is made.
 const PACKS: u32 = 40;
 const FILL_MS: u64 = 1_800_000;
 
-/// stdin is a pack. Only objects: nobody reads a ref here.
+/// stdin is a pack. Only objects, because nobody reads a ref here.
 const FILL: &str = r#"
 set -eu
 [ -d objects ] || git init --bare --quiet --template= .
 exec git --git-dir=. index-pack --stdin --fix-thin >/dev/null
 "#;
 
-/// Whether a mirror may be why something could not be made: it is tried again without.
+/// Whether a mirror may have caused this error, so that the step is repeated without it.
 pub(in crate::sandbox) fn may_be_why(e: &SandboxError) -> bool {
     matches!(e, SandboxError::Refused(_) | SandboxError::Gone(_))
 }
 
-/// Makes, fills and lends mirrors.
+/// Makes, fills and hands out mirrors.
 pub struct Mirrors {
     pub(super) core: Arc<Core>,
     pub(super) known: Known,
@@ -48,20 +48,20 @@ impl Mirrors {
         Self { core, known }
     }
 
-    /// What there is now, for a container that makes nothing new.
+    /// The present mirror, for a container that makes nothing new.
     pub(in crate::sandbox) fn current(&self, key: &str) -> Option<Lent> {
         self.known.current(key)
     }
 
-    /// Names of all that are lent.
+    /// Names of all present generations.
     pub(in crate::sandbox) fn names(&self) -> Vec<String> {
         self.known.names()
     }
 
-    /// The repository's mirror with what `trunk` reaches in it, or nearly: what it lacks is sent on top. `None` where the repository
-    /// is too small for one, or where it can't be made: then everything is sent.
+    /// The repository's mirror with most of what `trunk` reaches; the rest is sent to the sandbox. `None` where the repository is too small
+    /// for one or making it failed, so that everything is sent.
     ///
-    /// `on_disk`: for a workspace that may be a layer over a tree; where the repository has many files, one is made.
+    /// `on_disk`: for a workspace that may be a layer over a tree, which is made if the repository has many files.
     pub(in crate::sandbox) async fn mirror(&self, key: &str, trunk: Option<&Commit>, on_disk: bool) -> Option<Lent> {
         let made = self.brought_up(key, trunk?, on_disk).await;
         self.remove_retired().await;
@@ -71,17 +71,17 @@ impl Mirrors {
         })
     }
 
-    /// The same for the barrier's own sandbox, by name; and what was made for it goes with [`Mirrors::drop_mirror`].
+    /// The name of a mirror for the barrier's own sandbox, which [`Mirrors::drop_mirror`] removes.
     ///
     /// # Errors
-    /// Why there is none: without it the barrier is not tried whole.
+    /// Why there is none, because the barrier's test is incomplete without it.
     pub async fn mirror_for_probe(&self, key: &str, trunk: &Commit) -> Result<Option<String>> {
         let made = self.brought_up(key, trunk, false).await;
         self.remove_retired().await;
         Ok(made?.map(|lent| lent.name))
     }
 
-    /// Removes a repository's mirror once no container has it.
+    /// Removes a repository's mirror as soon as no container uses it.
     pub async fn drop_mirror(&self, key: &str) -> Result<()> {
         self.known.put(key, None)?;
         self.core.leave().await;
@@ -121,7 +121,7 @@ impl Mirrors {
                 return self.fill(key, Some(known), trunk, &mut pack).await.map(Some);
             }
         }
-        // None yet, a branch that was rewritten, or one that has grown by too many pieces.
+        // There is none yet, the branch was rewritten, or it has too many packs.
         let least = self.core.settings.mirror_from_bytes;
         if self.core.repos.bytes(key).await? < least {
             self.known.put(key, None)?;
@@ -136,7 +136,7 @@ impl Mirrors {
         self.fill(key, None, trunk, &mut pack).await.map(Some)
     }
 
-    /// Adds a pack to a generation, or begins one with it. Remembered afterwards: what is cut before is added again, or reaped.
+    /// Adds a pack to a generation, or begins one with it. Recorded afterwards, so that after an interruption it is added again or reaped.
     async fn fill(&self, key: &str, old: Option<Mirror>, trunk: &Commit, pack: &mut PackFile) -> Result<Lent> {
         let (name, tree, bytes, packs, looked) = match old {
             Some(old) => (old.lent.name, old.lent.tree, old.bytes, old.packs, old.looked),
@@ -154,7 +154,7 @@ impl Mirrors {
         Ok(lent)
     }
 
-    /// A container that may write to a mirror; `what` it does there begins its name, for the one before may be on its way out.
+    /// A container that may write to a mirror. `what` is the beginning of its name, because the one before may still be being removed.
     pub(in crate::sandbox) async fn mirror_session(
         &self,
         what: &str,
@@ -182,7 +182,7 @@ impl Mirrors {
         Ok((session, passing))
     }
 
-    /// What failed with a mirror could be made without it: it was at fault, and the next task makes it anew.
+    /// Drops a mirror with which a step failed that succeeded without it; the next task makes it anew.
     pub(in crate::sandbox) fn blame_mirror(&self, key: &str, lent: &Lent, why: &SandboxError) -> Result<()> {
         tracing::warn!(key, mirror = lent.name, %why, "the mirror is of no use and will be made anew");
         match self.known.current(key) {
@@ -191,7 +191,7 @@ impl Mirrors {
         }
     }
 
-    /// Old generations go with the last container that had them.
+    /// Removes old generations that no container uses any more.
     pub(in crate::sandbox) async fn remove_retired(&self) {
         let waiting = std::mem::take(&mut *whole(&self.known.retired));
         for name in waiting {
@@ -201,17 +201,17 @@ impl Mirrors {
         }
     }
 
-    /// Mirrors of repositories that are not among these go, and those that no task asked for during a month: with the next
+    /// Drops mirrors of other repositories and those that no task used for a month; they are removed with the next
     /// [`TaskSandboxes::reap`](crate::sandbox::TaskSandboxes::reap).
     ///
     /// # Errors
-    /// [`SandboxError::Unavailable`] when this cannot be written down.
+    /// [`SandboxError::Unavailable`] when the list cannot be written.
     pub fn keep_mirrors_of(&self, repositories: &[String]) -> Result<()> {
         self.known.forget_but(repositories, now_ms())
     }
 }
 
-/// A new one each time: what an earlier life left under a name is never taken for whole.
+/// A new name each time, so that an incomplete mirror of an earlier life is never used.
 fn name(key: &str) -> Result<String> {
     let mut random = [0; 6];
     getrandom::fill(&mut random).map_err(|e| SandboxError::Unavailable(format!("no random numbers: {e}")))?;

@@ -1,6 +1,7 @@
-//! What saves time when a sandbox is made: the repository's mirror, its tree, what the project's setup left.
+//! Caches that speed up making a sandbox: the repository's mirror, its tree, and results of the project's setup.
 //!
-//! Owns also how a container is filled from them (`stock.rs`). Nothing here is needed to be right: without it everything is sent and made.
+//! Also owns how a container is filled from them (`stock.rs`). Correctness does not depend on them: without them everything is sent and
+//! made anew.
 
 mod known;
 pub(super) mod mirror;

@@ -1,9 +1,9 @@
-//! What a project's `setup` commands leave, made once and handed to every later sandbox of the same key.
+//! Results of a project's `setup` commands, made once and copied into every later sandbox with the same key.
 //!
-//! Owns a sandbox of its own in which no agent ever was (the pinned base, the task's subnet and rules), the key (repository, the
-//! base's tree, commands, image id), and two archives per key in the state directory: files of the workspace that the project
-//! ignores, and the home directory. They are bytes to this process: only a sandbox packs or unpacks them, a sandbox gets a
-//! copy, and nothing is ever written back (`docs/decisions/0006-setup-results-are-files.md`). Tests: below and `tests/trees/setup.rs`.
+//! Owns a sandbox that no agent has used (the pinned base, the task's subnet and rules), the key (repository, the base's tree, commands,
+//! image id), and two archives per key in the state directory: files of the workspace that the project ignores, and the home directory.
+//! This process does not parse them: only sandboxes pack or unpack them, each gets a copy, and nothing is written back
+//! (`docs/decisions/0006-setup-results-are-files.md`). Tests: below and `tests/trees/setup.rs`.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -23,19 +23,19 @@ use crate::sandbox::session::{self, Session, Work};
 
 use crate::sandbox::{PrepareSpec, Result, SandboxError};
 
-/// What a sandbox needs before the agent enters: commands, and the commit they run on.
+/// Commands that prepare a sandbox before the agent enters, and the commit they run on.
 #[derive(Debug, Clone)]
 pub struct SetupSpec {
     /// Not empty.
     pub commands: Vec<String>,
-    /// The pinned base, wherever the work stands.
+    /// The pinned base, even if the work continues from a later commit.
     pub commit: Commit,
 }
 
-/// One command, and how it ended.
+/// One command and its outcome.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tried {
-    /// The line that the shell ran. Foreign.
+    /// The command line. Untrusted.
     pub command: String,
     /// How it ended, and what it printed.
     pub outcome: Outcome,
@@ -48,13 +48,13 @@ impl Tried {
     }
 }
 
-/// A result nobody used for this long goes.
+/// A result that nobody used for this long is removed.
 const UNUSED: Duration = Duration::from_secs(30 * 24 * 3600);
 const QUIESCE_MS: u64 = 10_000;
 const COPY_MS: u64 = 600_000;
 
-/// Files the project ignores: what it does not ignore would stand in the agent's tree. Only `.gitignore` files count, not what
-/// a command wrote into `.git`.
+/// Packs files that the project ignores, because others would appear in the agent's tree. Only `.gitignore` files count, not what a command
+/// wrote into `.git`.
 const PACK_WORK: &str = r#"
 set -eu
 list=$(mktemp)
@@ -65,10 +65,10 @@ const PACK_HOME: &str = r#"set -eu; cd "$HOME"; exec tar -c -f - ."#;
 const UNPACK_WORK: &str = "exec tar -x --no-same-owner -f -";
 const UNPACK_HOME: &str = r#"set -eu; cd "$HOME"; exec tar -x --no-same-owner -f -"#;
 
-/// The archives of a key, with what packs and unpacks each.
+/// The archives of a key, with the scripts that pack and unpack each.
 const PARTS: [(&str, &str, &str); 2] = [("work.tar", PACK_WORK, UNPACK_WORK), ("home.tar", PACK_HOME, UNPACK_HOME)];
 
-/// Makes and keeps what setup commands leave.
+/// Runs setup commands and keeps their results.
 pub(in crate::sandbox) struct Setups {
     core: Arc<Core>,
     mirrors: Arc<Mirrors>,
@@ -82,7 +82,7 @@ impl Setups {
         Self { core, mirrors, stock, setting_up: Mutex::default() }
     }
 
-    /// Removes what no living sandbox was made with. One that is being made now is looked after by whoever makes it.
+    /// Removes results that no living sandbox was made with, unless one is being made right now.
     pub async fn sweep(&self) -> Result<()> {
         if let Ok(_none) = self.setting_up.try_lock() {
             self.forget_setups("").await?;
@@ -90,9 +90,8 @@ impl Setups {
         Ok(())
     }
 
-    /// The key under which the result is kept, which is there afterwards; `None` without commands. At most one of a process
-    /// makes one at a time, so that tasks that start together wait for the first.
-    /// `tried` gets each command that ran, with how it ended.
+    /// The key of the result, which is made if necessary; `None` without commands. One process makes one at a time, so that tasks started
+    /// together wait for the first. `tried` gets each command that ran, with its outcome.
     pub async fn set_up(&self, spec: &PrepareSpec, tried: &mut Vec<Tried>) -> Result<Option<String>> {
         let Some(setup) = spec.setup.as_ref().filter(|it| !it.commands.is_empty()) else { return Ok(None) };
         let image = self.core.image(&spec.image).await?.map(|it| it.id).unwrap_or_default();
@@ -109,7 +108,7 @@ impl Setups {
         Ok(Some(key))
     }
 
-    /// Brings a result into a sandbox that has the repository already.
+    /// Unpacks a result into a sandbox that has the repository already.
     pub async fn bring_setup(&self, session: &Session, key: Option<&str>) -> Result<()> {
         let Some(kept) = key.map(|key| self.dir().join(key)) else { return Ok(()) };
         for (name, _, unpack) in PARTS {
@@ -129,7 +128,7 @@ impl Setups {
         tried: &mut Vec<Tried>,
     ) -> Result<()> {
         let name = format!("setup-{}-{}", spec.task, spec.attempt);
-        // The task's own record: its subnet, and what a restart finds and removes.
+        // The task's own record, so that it uses its subnet and a restart finds and removes it.
         let record = Record { name: name.clone(), base: setup.commit.to_string(), ..spec.record() };
         let record = self.core.begin(record, spec.network).await?;
         let container = ContainerSpec {
@@ -150,12 +149,13 @@ impl Setups {
             Err(why) => Err(why),
         };
         let closed = self.core.subnets.close(record.subnet).await;
-        // Waited for: the task's own sandbox takes the subnet next. Cut before this, the record names what is to be removed.
+        // Waited for, because the task's own sandbox needs the subnet next. After an interruption before this, the record names what to
+        // remove.
         let removed = self.core.broker.remove(&name).await.map_err(session::from_broker);
         done.and(closed).and(removed)
     }
 
-    /// Runs them all; the sandbox in which they ran, at rest and without a network.
+    /// Runs all commands and returns their sandbox, stopped and without a network.
     async fn commands(
         &self,
         spec: &PrepareSpec,
@@ -175,14 +175,14 @@ impl Setups {
             tried.push(Tried { command: command.clone(), outcome: ran });
             ended?;
         }
-        // As at a checkpoint: nothing runs and nothing is reached while it is read.
+        // As at a checkpoint, nothing runs and nothing is reachable while it is read.
         let stopped = session.run(Op::Quiesce, QUIESCE_MS).await?;
         session::succeeded(&stopped, "stopping what setup started")?;
         self.core.subnets.close(container.subnet).await?;
         Ok(session)
     }
 
-    /// Whole or not at all: written beside, then renamed.
+    /// Stores a result atomically: written to a new directory, then renamed.
     async fn keep_setup(&self, session: &Session, kept: &Path) -> Result<()> {
         let beside = kept.with_extension("new");
         drop(std::fs::remove_dir_all(&beside));
@@ -216,8 +216,8 @@ impl Setups {
         self.core.settings.state_dir.join("setup")
     }
 
-    /// Removes results that no living sandbox was made with: those nobody used for a month, then the longest unused until the rest
-    /// fits. `coming` stays.
+    /// Removes results that no living sandbox was made with: those unused for a month, then the longest unused until the rest fits.
+    /// `coming` stays.
     async fn forget_setups(&self, coming: &str) -> Result<Vec<String>> {
         let mut living: Vec<String> = self.core.records.all().into_iter().filter_map(|record| record.setup).collect();
         living.push(coming.to_owned());
@@ -227,13 +227,13 @@ impl Setups {
     }
 }
 
-/// Bytes that are free where this lies.
+/// Bytes free on the file system of this path.
 fn left(path: &Path) -> Result<u64> {
     let disk = nix::sys::statvfs::statvfs(path).map_err(|e| io(path, &e.into()))?;
     Ok(disk.blocks_available().saturating_mul(disk.fragment_size()))
 }
 
-/// Each part with its length: no two lists of words make the same text.
+/// Hash with the length of each part, so that different lists never give the same key.
 fn key(repository: &str, tree: &str, commands: &[String], image: &str) -> String {
     let mut hash = Sha256::new();
     for part in [repository, tree, image].into_iter().chain(commands.iter().map(String::as_str)) {
@@ -253,7 +253,7 @@ fn sweep(dir: &Path, living: &[String], most: u64, now: SystemTime) -> Result<Ve
         let bytes: u64 = PARTS.iter().map(|(part, ..)| size(part)).sum();
         found.push((used, bytes, name, path));
     }
-    // The newest first: what does not fit any more is what was unused longest.
+    // Newest first, so that what no longer fits was unused longest.
     found.sort_by_key(|(used, ..)| std::cmp::Reverse(*used));
     let (mut held, mut gone) = (0u64, Vec::new());
     for (used, bytes, name, path) in found {
@@ -269,7 +269,7 @@ fn sweep(dir: &Path, living: &[String], most: u64, now: SystemTime) -> Result<Ve
     Ok(gone)
 }
 
-/// When it was last used is the directory's own time; a miss only lets it go sooner.
+/// The directory's modification time records its last use; a failure only makes it expire sooner.
 fn touch(kept: &Path) {
     if let Err(error) = std::fs::File::open(kept).and_then(|it| it.set_modified(SystemTime::now())) {
         tracing::warn!(%error, path = %kept.display(), "the time of its use was not written down");

@@ -1,6 +1,6 @@
-//! A fresh container is filled: one commit of a repository, out of its mirror and what that lacks.
+//! Fills a new container with one commit of a repository, from its mirror and what that lacks.
 //!
-//! Owns what is tried without a mirror, or without its tree, when that may be at fault. Tests: `tests/trees/mirror.rs`.
+//! Owns the repetition without a mirror, or without its tree, when that may be at fault. Tests: `tests/trees/mirror.rs`.
 
 use std::sync::Arc;
 
@@ -16,8 +16,9 @@ use crate::sandbox::record::Lent;
 use crate::sandbox::session::{Session, Work, git_or, require_git};
 use crate::sandbox::{Result, SandboxError};
 
-/// Makes the repository in the workspace: stdin is `$2` bytes of the file `shallow`, then a pack of `$3` bytes with what the mirror
-/// lacks; `$1` is the commit, `$4` the one whose files lie there already. An agent that commits finds a branch and a name of its own; what it commits is never looked at.
+/// Makes the repository in the workspace: stdin is `$2` bytes of the file `shallow`, then a pack of `$3` bytes with what the mirror lacks;
+/// `$1` is the commit, `$4` the one whose files are already there. An agent that commits gets a branch and an identity; its commits are
+/// never read.
 const FURNISH: &str = r#"
 set -eu
 git init --quiet --template= --initial-branch=work .
@@ -45,7 +46,7 @@ impl Stock {
         Self { core, mirrors }
     }
 
-    /// A fresh container with one commit (and `depth` of its history) checked out, and the mirror it reads from.
+    /// A new container with one commit (and `depth` of its history) checked out, and the mirror it reads from.
     pub(in crate::sandbox) async fn stocked(
         &self,
         container: &ContainerSpec,
@@ -72,8 +73,8 @@ impl Stock {
         }
     }
 
-    /// Brings a commit into the barrier's own sandbox, which has the repository's mirror already, as into a task's. `false` where
-    /// git is missing: no task begins there either.
+    /// Checks a commit out in the barrier's own sandbox, which already has the repository's mirror. `false` where git is missing, so that
+    /// no task could begin there either.
     pub async fn furnish_probe(&self, link: Link, key: &str, commit: &Commit) -> (Link, Result<bool>) {
         let session = Session::over(link, Arc::clone(&self.core.ids));
         let held = self.mirrors.current(key).map(|lent| lent.base);
@@ -99,7 +100,7 @@ impl Stock {
         let tree = lent.and_then(|lent| laid_over(container, lent));
         let mirror = lent.map(|lent| lent.name.clone());
         let container = ContainerSpec { mirror, layered: tree.is_some(), ..container.clone() };
-        // The repository is packed while the container comes up.
+        // The repository is packed while the container starts.
         let (session, pack) = tokio::join!(
             Session::make(self.core.broker.as_ref(), &container, self.core.epoch, Arc::clone(&self.core.ids)),
             self.packed(key, commit, depth, lent.map(|lent| &lent.base))
@@ -116,7 +117,7 @@ impl Stock {
     }
 }
 
-/// `tree`: the commit whose files lie there already.
+/// Makes the repository; `tree` is the commit whose files are already there.
 async fn furnish(session: &Session, commit: &Commit, mut pack: PackFile, tree: Option<&Commit>) -> Result<()> {
     let (shallow, bytes) = (pack.shallow_lines(), pack.bytes.to_string());
     let tree = tree.map_or("", Commit::as_str);
@@ -126,7 +127,7 @@ async fn furnish(session: &Session, commit: &Commit, mut pack: PackFile, tree: O
     session.must(work, "bringing the repository into the sandbox").await
 }
 
-/// The commit of the tree that such a container's workspace lies over: only a task's on disk does.
+/// The commit of the tree that a container's workspace is layered over; only a task's on disk is.
 pub(in crate::sandbox) fn laid_over<'a>(container: &ContainerSpec, lent: &'a Lent) -> Option<&'a Commit> {
     let fits = container.purpose == Purpose::Task && container.limits.workspace_bytes == 0;
     lent.tree.as_ref().filter(|_| fits)

@@ -1,8 +1,9 @@
-//! The tree in a mirror: the files of a large repository, checked out once, for workspaces on disk that are layers over them.
+//! The tree in a mirror: the files of a large repository, checked out once, as the lower layer of workspaces on disk.
 //!
-//! Owns when one is made, and the index that goes with it, for a checkpoint of a sandbox that began with just these files, where its layer
-//! does not tell all (`capture/take.rs`). A generation's tree is never changed, for running sandboxes lie over it; one that starts from a later commit brings its own
-//! up to that. It only saves time: without it all is checked out. Tests: `tests/trees/layers.rs`, `broker/tests/docker/layers.rs`.
+//! Owns its creation and its index, which a checkpoint needs if the sandbox began with exactly these files and its layer does not show all
+//! changes (`capture/take.rs`). A generation's tree never changes, because running sandboxes are layered over it; a sandbox for a later
+//! commit updates its own layer. It only saves time: without it everything is checked out. Tests: `tests/trees/layers.rs`,
+//! `broker/tests/docker/layers.rs`.
 
 use super::mirror::Mirrors;
 use crate::sandbox::index::LATER;
@@ -10,12 +11,12 @@ use crate::sandbox::record::Lent;
 use crate::sandbox::session::Work;
 use crate::sandbox::{Result, SandboxError};
 
-/// Fewer files are checked out as quickly.
+/// Fewer files are checked out as fast.
 const FILES: &str = "2000";
 const MAKE_MS: u64 = 1_800_000;
 
-/// Of the commit `$1`, if it has `$2` files. The index is marked with a second that none of its files bears (`index.rs`): no checkpoint
-/// then reads one of them for having been written in the same.
+/// Checks out the commit `$1` if it has at least `$2` files. The index gets a time of a second that none of its files has (`index.rs`), so
+/// that no checkpoint has to read a file because it was written in the same second.
 const MAKE: &str = r#"
 set -eu
 [ "$(git --git-dir=. ls-tree -r --name-only "$1" | head -n "$2" | wc -l)" -ge "$2" ] || exit 0
@@ -29,7 +30,7 @@ echo made
 "#;
 
 impl Mirrors {
-    /// The generation with its tree, which is made if nobody has looked yet whether it is worth one.
+    /// The generation with its tree, which is made if that was not decided yet.
     pub(in crate::sandbox) async fn with_tree(&self, key: &str, lent: Lent) -> Result<Lent> {
         if self.known.looked(key, &lent.name) {
             return Ok(lent);
@@ -55,7 +56,7 @@ impl Mirrors {
         Ok(!made.is_empty())
     }
 
-    /// A sandbox could be made without it and not with it.
+    /// Drops the tree of a mirror, because a sandbox failed with it and succeeded without it.
     pub(in crate::sandbox) fn blame_tree(&self, key: &str, lent: &Lent, why: &SandboxError) -> Result<()> {
         tracing::warn!(key, mirror = lent.name, %why, "workspaces cannot lie over the mirror's tree; each checks out its own");
         self.known.set_tree(key, &lent.name, None)

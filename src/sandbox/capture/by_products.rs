@@ -1,7 +1,7 @@
-//! What known tools leave behind in a tree, and what of it a repository keeps.
+//! By-products of known tools in a tree, and which of them a repository keeps.
 //!
-//! Owns the list (`by_products.ignore`, data) and which of its lines hold for a repository. A sandbox's git applies them, below the
-//! repository's own `.gitignore` (`take.rs`). Tests: below, and `tests/trees/by_products.rs`.
+//! Owns the list (`by_products.ignore`) and which of its lines apply to a repository. The sandbox's git applies them with lower priority
+//! than the repository's own `.gitignore` (`take.rs`). Tests: below, and `tests/trees/by_products.rs`.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -15,14 +15,14 @@ use crate::sandbox::Result;
 use crate::sandbox::core::Core;
 
 const LIST: &str = include_str!("by_products.ignore");
-/// Bytes of the names in a base that are compared with the list.
+/// The most bytes of a base's file names that are compared with the list.
 const NAMES: u64 = 64 << 20;
 
-/// The lines that hold, for the newest base that was asked about of each repository.
+/// The lines that apply, for the newest base asked about in each repository.
 #[derive(Default)]
 struct Lines(Mutex<HashMap<String, (Commit, Arc<str>)>>);
 
-/// Which by-products stay out of a repository's commits.
+/// The by-products that stay out of a repository's commits.
 pub(in crate::sandbox) struct ByProducts {
     core: Arc<Core>,
     lines: Lines,
@@ -33,7 +33,7 @@ impl ByProducts {
         Self { core, lines: Lines::default() }
     }
 
-    /// The lines that hold over this base.
+    /// The lines that apply to this base.
     pub async fn of(&self, repo_key: &str, base: &Commit) -> Result<Arc<str>> {
         let known = |lines: &Lines| lines.0.lock().unwrap_or_else(PoisonError::into_inner).get(repo_key).cloned();
         if let Some((_, lines)) = known(&self.lines).filter(|(of, _)| of == base) {
@@ -47,7 +47,7 @@ impl ByProducts {
     }
 }
 
-/// The list, without the lines that match something of `tracked`.
+/// The list without the lines that match something of `tracked`.
 fn without_tracked(tracked: &[String]) -> String {
     let mut lines: Vec<&str> = LIST.lines().filter(|line| !line.is_empty() && !line.starts_with('#')).collect();
     loop {
@@ -56,12 +56,12 @@ fn without_tracked(tracked: &[String]) -> String {
         if matched.is_empty() {
             return lines.join("\n") + "\n";
         }
-        // A line may have hidden another one that matches as well.
+        // A removed line may have hidden another one that matches as well.
         lines.retain(|line| !matched.contains(*line));
     }
 }
 
-/// The list is ours and tested: a line that is none is left out.
+/// The list is our own and tested, so a malformed line is skipped.
 fn matcher(lines: &[&str]) -> Gitignore {
     let mut builder = GitignoreBuilder::new("");
     for line in lines {
@@ -70,7 +70,7 @@ fn matcher(lines: &[&str]) -> Gitignore {
     builder.build().unwrap_or_else(|_| Gitignore::empty())
 }
 
-/// The line that matches the file, or a directory above it.
+/// The line that matches the file or a directory above it.
 fn matched(matcher: &Gitignore, path: &str) -> Option<String> {
     match matcher.matched_path_or_any_parents(Path::new(path), false) {
         Match::Ignore(line) => Some(line.original().to_owned()),

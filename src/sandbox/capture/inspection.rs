@@ -1,8 +1,9 @@
-//! What is asked of git in a quarantine container, and what its answers mean.
+//! Git commands run in a quarantine container, and the interpretation of their output.
 //!
-//! Owns: git's own strict check of a foreign pack, the policy over what git lists, the one commit of ours, and the checked pack
-//! back into the host's repository. Every step has a time limit and a cap; what breaks one is a refusal in words, never an error
-//! of the bot. Only names and ids are listed before the sizes have passed, nothing is compared before the lists have. Tests: `tests/trees.rs`.
+//! Owns git's strict check of an untrusted pack, the policy over what git lists, the one commit of the bot, and the transfer of the checked
+//! pack into the host's repository. Every step has a time limit and an output limit; exceeding one is a refusal in words, never an error of
+//! the bot. Only names and ids are listed before sizes were accepted, and nothing is compared before the lists were accepted. Tests:
+//! `tests/trees.rs`.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -19,35 +20,35 @@ use crate::sandbox::{CaptureSpec, Captured, Result, SandboxError, Settings, dete
 
 /// The repository in the container, relative to its workspace.
 pub(in crate::sandbox) const DIR: &str = "q.git";
-/// Cap of every listing, in bytes.
+/// Limit of every listing, in bytes.
 const LISTING: u64 = 32 << 20;
-/// Wall clock of a step, as a multiple of its processor time.
+/// Wall-clock limit of a step, as a multiple of its processor time.
 const WALL: u64 = 6;
-/// Symbolic links whose targets are read.
+/// The most symbolic links whose targets are read.
 const LINKS: usize = 2_000;
 
-/// The first time anything reads what the agent made: strict, within memory (`$1`, KiB of what it allocates: a mirror's pack, mapped
-/// whole, is none of it) and size (`$2`, bytes). Then: what the tree `$3` changes in the parent `$4`, directories included.
+/// The first command that reads what the agent made: strict, with limits on memory (`$1`, KiB of allocations, without a mirror's mapped
+/// pack) and size (`$2`, bytes). Then lists what the tree `$3` changes in the parent `$4`, directories included.
 const TAKE_FOREIGN: &str = r#"
 (ulimit -d "$1" && exec git index-pack --strict=badFilemode=error --stdin --fix-thin --threads=1 --max-input-size="$2") >/dev/null || exit
 exec git diff-tree -r -t --raw -z --no-abbrev --no-renames "$4" "$3"
 "#;
-/// Every object that the tree `$1` adds to what the parent `$2` and the base `$3` hold, with its size.
+/// Lists every object that the tree `$1` adds to those of the parent `$2` and the base `$3`, with its size.
 const ADDED: &str = r#"
 git rev-list --objects --no-object-names "$1" "^$2^{tree}" "^$3^{tree}" > new-ids && exec git cat-file --batch-check --buffer < new-ids
 "#;
-/// The commit that `$1` spells, and a pack of what stdin names.
+/// Writes the commit `$1`, and packs the objects that stdin names.
 const COMMIT: &str = r#"
 printf '%s' "$1" | git hash-object -t commit -w --stdin >/dev/null && exec git pack-objects --stdout -q
 "#;
 
-/// Why the quarantine ended early.
+/// Reason why the quarantine ended early.
 pub(in crate::sandbox) enum Stop {
-    /// The tree's fault: say so to the agent and the person.
+    /// The tree is at fault: reported to the agent and the person.
     Refuse(Vec<String>),
-    /// git could not read what it was to compare: the tree's fault as well, unless that lies in a mirror that is damaged.
+    /// Git could not read what it was to compare: the tree's fault, unless a damaged mirror is.
     Unread(String),
-    /// Ours, the engine's or nobody's.
+    /// An error of this host, the engine or anything else.
     Fail(SandboxError),
 }
 
@@ -65,18 +66,18 @@ impl From<crate::git::GitError> for Stop {
 
 pub(in crate::sandbox) type Step<T> = std::result::Result<T, Stop>;
 
-/// A failure of a step that reads foreign objects is the objects' fault, unless the engine went away.
+/// A failure of a step that reads untrusted objects is the objects' fault, unless the engine went away.
 fn blame<T>(result: Result<T>) -> Step<T> {
     result.map_err(|e| match e {
         SandboxError::Refused(why) => Stop::Unread(why),
         SandboxError::Limit(why) => Stop::Refuse(vec![why]),
-        // A container that dies while unpacking was killed by what it unpacked.
+        // A container that dies while unpacking was killed because of the objects.
         SandboxError::Gone(why) => Stop::Refuse(vec![format!("checking the tree brought the quarantine down: {why}")]),
         SandboxError::Unavailable(_) => Stop::Fail(e),
     })
 }
 
-/// Judges a foreign pack in the quarantine of `session`, and brings home the commit that is made of it.
+/// Judges an untrusted pack in the quarantine of `session`, and fetches the commit that is made of it.
 pub(in crate::sandbox) async fn judged(
     core: &Core,
     session: &Session,
@@ -93,18 +94,18 @@ pub(in crate::sandbox) async fn judged(
         return Ok(Captured::Unchanged { left_out: Vec::new() });
     }
     let mut out = crate::git::temporary()?;
-    // Packed while the lists are judged, and dropped unread if they are refused.
+    // Packed while the lists are judged, and discarded if they are refused.
     let shown = inspection.shown(changes, &sizes, core.settings.diff_bytes);
     let ((files, (diff, diff_cut)), made) =
         tokio::try_join!(shown, async { Ok(inspection.commit(&new, &core.settings, &mut out).await) })?;
     let (commit, text) = made?;
-    // Last: what is refused leaves nothing on the host.
+    // Last, so that a refused tree leaves nothing on the host.
     bring_home(core, spec, &commit, &text, &mut out).await?;
     let steering = files.iter().filter(|f| detect::steers_tests(&f.path)).map(|f| f.path.clone()).collect();
     Ok(Captured::Commit { commit, files, diff, diff_cut, steering, left_out: Vec::new() })
 }
 
-/// The checked objects go into the host's repository, and the commit there must be, byte for byte, the one asked for.
+/// Stores the checked objects in the host's repository, where the commit must equal the requested one byte for byte.
 async fn bring_home(
     core: &Core,
     spec: &CaptureSpec,
@@ -134,10 +135,10 @@ fn refuse_if(reasons: Vec<String>) -> Step<()> {
     if reasons.is_empty() { Ok(()) } else { Err(Stop::Refuse(reasons)) }
 }
 
-/// Bytes of objects, by their ids.
+/// Sizes of objects in bytes, by id.
 type Sizes = HashMap<String, u64>;
 
-/// One quarantine under way.
+/// One inspection in progress.
 struct Inspection<'a> {
     session: &'a Session,
     spec: &'a CaptureSpec,
@@ -146,25 +147,25 @@ struct Inspection<'a> {
 }
 
 impl Inspection<'_> {
-    /// git on the container's repository, within the step's processor time.
+    /// Runs git on the container's repository, within the step's processor time.
     fn git<'w>(&self, args: &[&str]) -> Work<'w> {
         self.script("exec git \"$@\"", args)
     }
 
-    /// Lines of shell with these arguments. What each process may cost is processor time; the wall clock is wider, so that a
-    /// busy machine refuses nobody's honest work.
+    /// Runs a shell script with these arguments. Each process has a limit of processor time; the wall-clock limit is wider, so that a busy
+    /// machine refuses no legitimate tree.
     fn script<'w>(&self, lines: &str, args: &[&str]) -> Work<'w> {
         let lines = format!("export GIT_DIR={DIR}; ulimit -t {} || exit\n{lines}", self.limits.step_ms.div_ceil(1000));
         let argv = ["sh", "-c", &lines, "step"].into_iter().chain(args.iter().copied()).map(str::to_owned);
         Work::new(argv.collect::<Vec<_>>()).wall(self.limits.step_ms.saturating_mul(WALL))
     }
 
-    /// What differs from the parent, directories included.
+    /// Unpacks the pack and lists what differs from the parent, directories included.
     async fn take_foreign(&self, pack: &mut tokio::fs::File, base_bytes: u64) -> Step<Vec<Change>> {
         let kilobytes = ((self.limits.memory_bytes + 4 * base_bytes) / 1024).to_string();
         let (most, parent) = (self.limits.sum_bytes.to_string(), self.spec.segment.parent.as_str());
         let work = self.script(TAKE_FOREIGN, &[&kilobytes, &most, self.tree.as_str(), parent]).input(pack);
-        // 400 bytes a change and its directory are far more than an honest one needs: a tree bomb ends here.
+        // 400 bytes per change and its directory are far more than a legitimate tree needs, so this stops tree bombs.
         let cap = (self.limits.changes as u64 * 400).max(1 << 20);
         let out = blame(
             self.session
@@ -174,11 +175,11 @@ impl Inspection<'_> {
         parse_changes(&out).map_err(|why| Stop::Refuse(vec![why]))
     }
 
-    /// The new objects, if their count and sizes pass. What differs from the parent holds all of them, and what was moved beside them: those
-    /// that are really new are looked for, at the cost of a walk through the whole tree, only if all of that would be too much, or
-    /// more than `most` bytes to pack.
+    /// The new objects, if their count and sizes are accepted. What differs from the parent contains all of them, and moved ones besides.
+    /// Only if that would be too much, or more than `most` bytes to pack, are the really new ones determined by a walk through the whole
+    /// tree.
     ///
-    /// Beside them the size of everything that changed, by its id.
+    /// Also returns the size of everything that changed, by id.
     async fn judge_new(&self, changes: &[Change], most: u64) -> Step<(Vec<Object>, Sizes)> {
         let tree = self.tree.as_str();
         let changed = changes.iter().filter(|change| !change.deleted() && change.new_mode != SUBMODULE);
@@ -214,7 +215,7 @@ impl Inspection<'_> {
         text.lines().map(object).collect()
     }
 
-    /// The changed files and the diff, of a tree that the policy lets pass.
+    /// The changed files and the diff of an accepted tree.
     async fn shown(
         &self,
         mut changes: Vec<Change>,
@@ -226,7 +227,7 @@ impl Inspection<'_> {
         tokio::try_join!(self.files(&facts, sizes), self.diff(most))
     }
 
-    /// What the tree is, if the policy lets it pass.
+    /// The facts about the tree, if the policy accepts it.
     async fn judged_facts(&self, changes: Vec<Change>) -> Step<Facts> {
         let facts = self.facts(changes).await?;
         refuse_if(judge(&facts, &self.spec.protected, &self.limits))?;
@@ -266,7 +267,7 @@ impl Inspection<'_> {
         Ok(all.into_iter().map(|e| e.path.clone()).zip(targets).collect())
     }
 
-    /// Changed files with lines added and removed, as git counts them without any attribute.
+    /// Changed files with lines added and removed, counted by git without attributes.
     async fn files(&self, facts: &Facts, sizes: &Sizes) -> Step<Vec<FileChange>> {
         let (parent, tree) = (self.spec.segment.parent.as_str(), self.tree.as_str());
         let flags =
@@ -306,8 +307,8 @@ impl Inspection<'_> {
         Ok(capped_text(&out, cap))
     }
 
-    /// One commit of ours on the checked tree, packed into `out` with what is new: its id, and its text as the host will demand to
-    /// see it again.
+    /// Makes the bot's commit of the checked tree and packs it with the new objects into `out`; returns its id and the text that the host
+    /// will compare.
     async fn commit(&self, new: &[Object], settings: &Settings, out: &mut tokio::fs::File) -> Step<(Commit, String)> {
         let text = commit_text(self.spec, self.tree, &settings.author);
         let id = crate::git::commit_id(&text)?;

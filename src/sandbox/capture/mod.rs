@@ -1,7 +1,7 @@
-//! A checkpoint's tree becomes one commit of ours: taken out of the sandbox (`take.rs`), judged in a quarantine (`quarantine.rs`,
+//! Makes one commit of the bot from a checkpoint's tree: taken out of the sandbox (`take.rs`) and judged in a quarantine (`quarantine.rs`,
 //! `inspection.rs`).
 //!
-//! Must not: let a git of the host read what no quarantine has checked. Tests: `tests/trees.rs`.
+//! Must not let git on the host read objects that were not checked in quarantine. Tests: `tests/trees.rs`.
 
 mod by_products;
 mod inspection;
@@ -27,19 +27,19 @@ pub struct Captures {
 }
 
 impl Captures {
-    /// Stops the sandbox, takes its tree, has it checked, and keeps the commit as `refs/caisson/<task>/<n>`.
+    /// Stops the sandbox, takes its tree, has it checked, and stores the commit as `refs/caisson/<task>/<n>`.
     ///
-    /// Repeatable: a checkpoint that was kept before the caller heard of it is made again from the same tree and is the
-    /// same commit (author, date and message are the caller's).
+    /// Repeatable: a checkpoint that was stored before the caller knew is made again from the same tree and gives the same commit, because
+    /// author, date and message come from the caller.
     ///
     /// # Errors
-    /// [`SandboxError::Gone`] when the sandbox went away before its tree was taken, [`SandboxError::Unavailable`] for
-    /// engine, router or disk. What is wrong with the tree is [`Captured::Refused`].
+    /// [`SandboxError::Gone`] when the sandbox went away before its tree was taken, [`SandboxError::Unavailable`] for engine, router or
+    /// disk. A tree that breaks a rule is [`Captured::Refused`].
     pub async fn capture(&self, spec: &CaptureSpec) -> Result<Captured> {
         let task = spec.segment.task;
         let record = self.core.records.ready(task)?;
         let session = self.sessions.of(task).await?;
-        // The container that will judge the tree comes up while the tree is read, if not before.
+        // The quarantine container starts while the tree is read, if it was not made in advance.
         let (quarantine, taken) = tokio::join!(
             self.quarantines.quarantine_of(&spec.segment),
             self.trees.stop_and_take(&session, record, spec)

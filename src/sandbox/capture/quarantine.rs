@@ -1,8 +1,8 @@
-//! The quarantine container: where objects that an agent made are looked at for the first time.
+//! The quarantine container, in which objects made by an agent are read for the first time.
 //!
-//! Owns the container: fresh, without a network, with the objects the new tree is compared with, made in advance while the agent
-//! still works ([`Quarantines::warm`]), never used twice, and removed on every path. What is asked of git in it stands in
-//! `inspection.rs`. Must not: let git on the host read anything before the container has. Tests: `tests/trees.rs`.
+//! Owns the container: new, without a network, with the objects that the new tree is compared with, made in advance while the agent still
+//! works ([`Quarantines::warm`]), never reused, and removed in every case. `inspection.rs` has the git commands. Must not let git on the
+//! host read anything before the container has. Tests: `tests/trees.rs`.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -31,7 +31,7 @@ git init --bare --quiet --template= "$1"
 for id in $4; do git --git-dir="$1" cat-file -e "$id^{tree}"; done
 "#;
 
-/// A quarantine container that holds what the new tree is compared with, and nothing foreign yet.
+/// A quarantine container with the objects for comparison, but nothing untrusted yet.
 pub struct Quarantine {
     session: Session,
     passing: Passing,
@@ -41,13 +41,13 @@ pub struct Quarantine {
 }
 
 impl Quarantine {
-    /// Whether the container still stands: one that was made in advance may have gone with its engine.
+    /// Whether the container still runs; one made in advance may have gone with its engine.
     async fn stands(&self) -> bool {
         self.session.must(Work::new(["true"]).wall(10_000), "asking the quarantine").await.is_ok()
     }
 }
 
-/// One that is being made, and what for.
+/// A quarantine that is being made, and for which segment.
 type Making = (Segment, JoinHandle<Result<Quarantine>>);
 
 /// Containers made in advance, by task.
@@ -75,18 +75,18 @@ impl Quarantines {
         Self { core, mirrors, standby: Standby::default() }
     }
 
-    /// The task needs none any more. A container goes with its last handle, also one that is still being made.
+    /// Drops the quarantine made in advance for a task; its container is removed with the last handle, even while it is being made.
     pub(in crate::sandbox) fn forget(&self, task: i64) {
         drop(self.standby.take(task));
     }
 
-    /// No task needs one any more.
+    /// Drops all quarantines made in advance.
     pub(in crate::sandbox) fn forget_all(&self) {
         self.standby.making.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
-    /// Makes the quarantine container of a segment while its actions still run. Asked again it does nothing; what goes wrong shows
-    /// when the container is needed.
+    /// Makes the quarantine container of a segment while its actions still run. A repeated call does nothing; errors show when the
+    /// container is needed.
     pub fn warm(self: &Arc<Self>, segment: &Segment) {
         let mut making = self.standby.making.lock().unwrap_or_else(PoisonError::into_inner);
         if making.get(&segment.task).is_some_and(|(made_for, _)| made_for == segment) {
@@ -97,7 +97,7 @@ impl Quarantines {
         making.insert(segment.task, (segment.clone(), work));
     }
 
-    /// The container that was made in advance for this segment, otherwise a new one.
+    /// The container made in advance for this segment, otherwise a new one.
     pub(in crate::sandbox) async fn quarantine_of(&self, segment: &Segment) -> Result<Quarantine> {
         if let Some((made_for, making)) = self.standby.take(segment.task)
             && made_for == *segment
@@ -109,10 +109,10 @@ impl Quarantines {
         self.quarantine(segment).await
     }
 
-    /// Makes a quarantine container with the parent's and the base's objects: it may be made while the tree is still being read.
+    /// Makes a quarantine container with the parent's and the base's objects, which may happen while the tree is still being read.
     ///
     /// # Errors
-    /// `Unavailable` when engine or disk are away, `Refused` for an image without git or sh.
+    /// `Unavailable` when engine or disk are unreachable, `Refused` for an image without git or sh.
     pub async fn quarantine(&self, segment: &Segment) -> Result<Quarantine> {
         let lent = self.mirrors.current(&segment.repo_key);
         match (self.quarantine_on(segment, lent.as_ref()).await, lent) {
@@ -136,7 +136,7 @@ impl Quarantines {
             .pack(&segment.repo_key, &known, 1, lent.map(|lent| &lent.base), self.core.settings.base_pack_bytes)
             .await?;
         let room_for = 4 * (base.bytes + self.core.settings.tree_pack_bytes) + (64 << 20);
-        // A name of its own: the removal of one that was not used may still be under way.
+        // A unique name, because an unused one may still be being removed.
         let serial = self.standby.serial.fetch_add(1, Ordering::Relaxed);
         let container = ContainerSpec {
             name: format!("quarantine-{}-{}-{}-{serial}", segment.task, segment.n, self.core.epoch),
@@ -163,11 +163,11 @@ impl Quarantines {
         Ok(Quarantine { session, passing, base_bytes: base.bytes, lent: lent.cloned() })
     }
 
-    /// Judges a foreign pack that is said to hold `tree`, and makes the checkpoint's commit of it. What git cannot read with a
-    /// mirror is judged once more without: a mirror may have lost what only the comparison needs.
+    /// Judges an untrusted pack that claims to contain `tree`, and makes the checkpoint's commit of it. If git cannot read something with a
+    /// mirror it is judged again without it, because the mirror may be damaged.
     ///
     /// # Errors
-    /// `Unavailable` when engine or disk are away. What is wrong with the tree is [`Captured::Refused`].
+    /// `Unavailable` when engine or disk are unreachable. A tree that breaks a rule is [`Captured::Refused`].
     pub async fn examine(
         &self,
         quarantine: Quarantine,
@@ -187,7 +187,7 @@ impl Quarantines {
         as_result(again)
     }
 
-    /// In a container that goes with it; nobody waits for its removal.
+    /// Judges in a container that is removed afterwards without waiting.
     async fn judged_in(
         &self,
         quarantine: Quarantine,
@@ -200,7 +200,7 @@ impl Quarantines {
     }
 }
 
-/// What a mirror may be the reason of; a rule that the tree breaks has none but the tree.
+/// The error, if a mirror may have caused it; a broken rule is always the tree's fault.
 fn may_be_the_mirror(stop: &Stop) -> Option<SandboxError> {
     match stop {
         Stop::Unread(why) => Some(SandboxError::Refused(why.clone())),

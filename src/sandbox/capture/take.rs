@@ -1,9 +1,9 @@
-//! A checkpoint's tree is taken out of a sandbox.
+//! Takes a checkpoint's tree out of a sandbox.
 //!
-//! Owns the order (everything in the sandbox is stopped and its subnet closed *before* the tree is read) and how the tree
-//! is read: with a git directory and an index of our own, so that nothing the agent put into its `.git` (configuration,
-//! hooks, filters, attributes, index flags, replaced or planted objects) takes part. What comes out is one pack, capped,
-//! straight into the quarantine container. Tests: `tests/trees.rs`.
+//! Owns the order (everything in the sandbox is stopped and its subnet closed *before* the tree is read) and the reading: with the bot's
+//! own git directory and index, so that nothing in the agent's `.git` (configuration, hooks, filters, attributes, index flags, replaced or
+//! planted objects) has an effect. The result is one pack of limited size, sent straight into the quarantine container. Tests:
+//! `tests/trees.rs`.
 
 use std::sync::Arc;
 
@@ -25,8 +25,8 @@ const QUIESCE_MS: u64 = 10_000;
 /// How long reading the tree may take, in milliseconds.
 const READ_MS: u64 = 300_000;
 
-/// A git directory of our own, in `$dir`, on the base `$1`. It may borrow the mirror's objects and the agent's (unless `$2` says that the
-/// base is sent), but only as bytes: what it borrows is hashed again in quarantine.
+/// Makes the bot's git directory in `$dir` on the base `$1`. It may read objects of the mirror and of the agent (unless `$2` says that the
+/// base is sent), because everything is hashed again in quarantine.
 const OWN: &str = r#"
 set -eu
 dir=$(mktemp -d)
@@ -47,8 +47,8 @@ if [ "$2" = borrow ] && [ -d .git/objects ] && [ ! -L .git ] && [ ! -L .git/obje
 fi
 "#;
 
-/// Of a workspace that is a layer over the mirror's tree of the commit `$3`: git makes a commit of what the runner (`$4`) reads off the layer,
-/// where the kernel keeps whatever may have changed. No index, no time of a file is compared, and nothing else is looked at.
+/// For a workspace layered over the mirror's tree of the commit `$3`: git makes a commit of what the runner (`$4`) reads from the layer,
+/// which contains everything that may have changed. No index or file time is compared, and nothing else is read.
 const TAKE_LAYER: &str = r#"
 if [ "$3" != "$1" ]; then git diff-tree -r -z --raw --no-renames "$3" "$1"; fi > "$dir/later"
 "$4" changed "$CAISSON_LAYER" "$CAISSON_MIRROR/tree" . "$1" < "$dir/later" |
@@ -56,10 +56,9 @@ if [ "$3" != "$1" ]; then git diff-tree -r -z --raw --no-renames "$3" "$1"; fi >
 commit=$(git rev-parse --verify refs/heads/taken)
 "#;
 
-/// The index starts as the base's, so a file that is both tracked and ignored stays; `-A` adds, changes, removes. On stdin are `$3` bytes of
-/// a pack of the base, or `$4` bytes of an index that the host kept from the check-out, after a line with its time (`tree`: it lies with
-/// the mirror's tree, and stdin is empty): with it only what changed since is read. No agent can set a file's time of change back
-/// (`ctime`), and git compares that too.
+/// The index begins as the base's, so that a file both tracked and ignored stays; `-A` adds, changes, removes. stdin is `$3` bytes of a
+/// pack of the base, or `$4` bytes of an index kept on the host after a line with its time (`tree`: the mirror's tree has it, and stdin is
+/// empty); with it only changed files are read. An agent cannot reset a file's change time (`ctime`), which git compares too.
 const TAKE_INDEX: &str = r#"
 if [ "$2" = copy ]; then
     sparse=--no-sparse
@@ -90,10 +89,9 @@ tree=$(git write-tree --missing-ok)
 commit=$(git commit-tree -p "$1" -m x "$tree")
 "#;
 
-/// Stdout is the pack of `$commit`, less what the base holds; stderr names the by-products that stayed out ([`LEFT_OUT`]), and in its last
-/// line the tree. Between two commits git packs what differs
-/// without marking all of the base first, as in every push; what was moved is then in it, too. If that made it too large, the
-/// last ways (`copy`) mark all.
+/// stdout is the pack of `$commit` without the base's objects; stderr names by-products left out ([`LEFT_OUT`]), and in its last line the
+/// tree. Between two commits git packs the difference without marking all of the base, as in a push, so moved files are included; if that
+/// is too large, the last attempts (`copy`) mark everything.
 const HAND_OUT: &str = r#"
 git rev-parse --verify "$commit^{tree}" > "$dir/tree" &
 printf '%s\n^%s\n' "$commit" "$1" | git pack-objects --revs "$sparse" --stdout -q
@@ -107,23 +105,23 @@ read -r tree < "$dir/tree"
 printf '\n%s\n' "$tree" >&2
 "#;
 
-/// Before the name of one.
+/// Prefix of a by-product's path.
 const LEFT_OUT: &str = "left out: ";
 
-/// What a sandbox handed out.
+/// The tree and pack that a sandbox returned.
 pub(in crate::sandbox) struct Taken {
     pub tree: Tree,
     pub pack: tokio::fs::File,
     pub left_out: Vec<String>,
 }
 
-/// Where what changed and the base's objects come from.
+/// Source of the changes and of the base's objects.
 enum ObjectSource {
-    /// From the layer over the mirror's tree of this commit.
+    /// The layer over the mirror's tree of this commit.
     Layer(Commit),
-    /// From the agent's own store, and the mirror; with the index that was kept, if one was.
+    /// The agent's own object store and the mirror, with the kept index if there is one.
     Borrow(Kept),
-    /// Sent; with a mirror, what that lacks.
+    /// Sent by the host; with a mirror only what that lacks.
     Copy(Option<PackBase>),
 }
 
@@ -139,18 +137,18 @@ impl Trees {
         Self { by_products: ByProducts::new(Arc::clone(&core)), core, indexes }
     }
 
-    /// Every process but the runner dies and the subnet is closed, and only then is the tree read.
+    /// Kills every process but the runner and closes the subnet before the tree is read.
     pub async fn stop_and_take(&self, session: &Session, record: Record, spec: &CaptureSpec) -> Result<Taken> {
         let stopped = session.run(Op::Quiesce, QUIESCE_MS).await;
-        // Closed whether or not everything has died: both barriers, not one.
+        // Closed even if some process could not be killed, so that at least one of the two barriers holds.
         self.core.subnets.close(record.subnet).await?;
         let stopped = session::succeeded(&stopped?, "stopping everything in the sandbox");
         stopped.map_err(|e| SandboxError::Unavailable(e.to_string()))?;
         self.take(session, &record, spec).await
     }
 
-    /// The tree and its pack. First off a layer, or with the agent's own objects at hand (fast); if that fails in any way, with the
-    /// base brought in afresh, so that an agent that broke its `.git` has still done its work: from the mirror, or else whole.
+    /// The tree and its pack: first from a layer or with the agent's own objects (fast); if that fails, with the base sent from the mirror
+    /// or completely, so that an agent that broke its `.git` does not lose its work.
     async fn take(&self, session: &Session, record: &Record, spec: &CaptureSpec) -> Result<Taken> {
         let mut ways: Vec<ObjectSource> = record.tree().cloned().map(ObjectSource::Layer).into_iter().collect();
         ways.push(ObjectSource::Borrow(self.indexes.kept(record)));
@@ -209,7 +207,7 @@ impl Trees {
 }
 
 impl ObjectSource {
-    /// How the tree is read, and the script's words from `$2` on; `pack`: how many bytes of the base are sent.
+    /// The script and its arguments from `$2` on; `pack`: bytes of the base that are sent.
     fn script(&self, pack: u64) -> (&'static str, [String; 3]) {
         let own = |how: &str, kept: &str| [how.to_owned(), pack.to_string(), kept.to_owned()];
         match self {
@@ -220,7 +218,7 @@ impl ObjectSource {
         }
     }
 
-    /// The index that is sent, if one is.
+    /// The index that is sent; empty for none.
     fn index(&self) -> &[u8] {
         match self {
             ObjectSource::Borrow(Kept::Here(index)) => index,

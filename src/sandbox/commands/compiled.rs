@@ -1,4 +1,4 @@
-//! Rust, Go, Java and CMake: each has one program that fetches, builds and tests.
+//! Rust, Go, Java and CMake, each with one tool that fetches, builds and tests.
 
 use super::{Commands, Project, found, setup};
 
@@ -16,7 +16,7 @@ pub(super) fn rust(project: &Project<'_>, out: &mut Commands) {
     if project.has("rustfmt.toml") || project.has(".rustfmt.toml") {
         out.lints.push(found("cargo fmt --check", "rustfmt.toml"));
     }
-    // Without a lock file cargo asks its index which versions there are, unless it is told not to.
+    // Without a lock file cargo queries the index for versions, unless it is offline.
     out.tests.push(found("cargo test --offline", "Cargo.toml"));
 }
 
@@ -35,7 +35,7 @@ pub(super) fn go(project: &Project<'_>, out: &mut Commands) {
 
 pub(super) fn java(project: &Project<'_>, out: &mut Commands) {
     if project.has("pom.xml") {
-        // What `dependency:go-offline` leaves out (the test runner's own provider) comes with a first run of the tests' build.
+        // `dependency:go-offline` misses some artifacts (the test runner's provider), which building the tests fetches.
         out.setups.push(setup(["mvn -B -q test-compile dependency:go-offline".to_owned()], "pom.xml"));
         out.setups.push(setup(["mvn -B -q -DskipTests verify".to_owned()], "pom.xml"));
         out.builds.push(found("mvn -B -o -q -DskipTests package", "pom.xml"));

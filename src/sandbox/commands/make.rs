@@ -1,4 +1,4 @@
-//! Make: targets with names that say what they are for.
+//! Make: targets with conventional names.
 
 use super::{Commands, Project, found, setup};
 
@@ -6,7 +6,7 @@ const SETUPS: [&str; 9] =
     ["install-dev", "dev-install", "install_deps", "install-deps", "deps", "develop", "bootstrap", "setup", "init"];
 
 pub(super) fn read(project: &Project<'_>, out: &mut Commands) {
-    // In GNU make's own order.
+    // In GNU make's order of preference.
     let named = ["GNUmakefile", "makefile", "Makefile"].into_iter().find_map(|file| Some((file, project.text(file)?)));
     let Some((file, text)) = named else { return };
     let targets: Vec<&str> = text.lines().filter_map(target).collect();
@@ -20,7 +20,7 @@ pub(super) fn read(project: &Project<'_>, out: &mut Commands) {
     out.tests.extend(has(&["test", "tests", "check", "unittest"]).into_iter().map(|(command, by)| found(command, by)));
 }
 
-/// `test: deps`, but no variable (`test := …`) and no pattern.
+/// A rule `test: deps`, but no variable (`test := …`) and no pattern.
 fn target(line: &str) -> Option<&str> {
     let (name, rest) = line.split_once(':')?;
     let plain = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));

@@ -1,10 +1,9 @@
-//! How a project is set up, built, linted and tested, as its own files say.
+//! Detects how a project is set up, built, linted and tested, from its files.
 //!
-//! Owns the ranking of what the readers beside this file find (`python.rs`, `node.rs`, `compiled.rs` for Rust, Go, Java and CMake, `make.rs`,
-//! `workflow.rs` for CI workflows and devcontainers). Pure, over the names of all files and the texts of a few. Every command is the
-//! repository's own word: it is for a sandbox to run and for a person to read, never for a shell of this host.
-//! The first test command is the one that verification takes ([`super::detect::test_command`]); others are only tried after it.
-//! Tests: `tests.rs`.
+//! Owns the ranking of what the readers beside this file find (`python.rs`, `node.rs`, `compiled.rs` for Rust, Go, Java and CMake,
+//! `make.rs`, `workflow.rs` for CI workflows and devcontainers). Pure, over the names of all files and the texts of a few. Every command is
+//! untrusted: for a sandbox to run and a person to read, never for a shell of this host. Verification uses the first test command
+//! ([`super::detect::test_command`]); others are tried only after it. Tests: `tests.rs`.
 
 mod compiled;
 mod make;
@@ -16,14 +15,14 @@ mod workflow;
 
 use super::detect;
 
-/// Commands of one kind that are kept.
+/// The most commands kept of one kind.
 const MOST: usize = 4;
-/// The longest command that is taken, in bytes; a project file takes no longer one.
+/// The longest command, in bytes, as in a project file.
 const LONGEST: usize = 4096;
-/// The longest that is read of one file, in bytes.
+/// The most bytes that are read of one file.
 pub const MAX_BYTES: u64 = 256 << 10;
 
-/// Files at fixed places whose text is wanted.
+/// Files at fixed paths whose text is read.
 const FIXED: [&str; 15] = [
     "pyproject.toml",
     "setup.py",
@@ -42,38 +41,38 @@ const FIXED: [&str; 15] = [
     ".pre-commit-config.yaml",
 ];
 
-/// A command, and what it was recognised by.
+/// A command, and the source it was found in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
-    /// A line for a shell, run at the project's root. Foreign.
+    /// A line for a shell, run at the project's root. Untrusted.
     pub command: String,
-    /// A file, and where in it: `package.json, scripts.lint`.
+    /// A file and the place in it: `package.json, scripts.lint`.
     pub by: String,
 }
 
 /// Commands that set a project up, one after the other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Setup {
-    /// Lines for a shell, in their order. Foreign.
+    /// Commands for a shell, in order. Untrusted.
     pub commands: Vec<String>,
     /// As [`Found::by`].
     pub by: String,
 }
 
-/// What was found, each list with the best first.
+/// The commands found; each list has the best first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Commands {
-    /// Ways to set the project up, of which one is enough.
+    /// Alternative ways to set the project up.
     pub setups: Vec<Setup>,
     /// Commands that build it.
     pub builds: Vec<Found>,
-    /// Commands that look for mistakes without running it: linters, type checkers.
+    /// Commands that find mistakes without running the code: linters, type checkers.
     pub lints: Vec<Found>,
     /// Commands that run its tests.
     pub tests: Vec<Found>,
 }
 
-/// A project's files, as the readers see them.
+/// A project's files, as the readers access them.
 struct Project<'a> {
     files: &'a [String],
     text: &'a dyn Fn(&str) -> Option<String>,
@@ -84,26 +83,26 @@ impl Project<'_> {
         self.files.iter().any(|file| file == name)
     }
 
-    /// None for one that is not there.
+    /// Text of a file; none if it does not exist.
     fn text(&self, name: &str) -> Option<String> {
         if self.has(name) { (self.text)(name) } else { None }
     }
 }
 
-/// Those of a project's files whose text [`commands`] wants to see.
+/// The files of a project whose text [`commands`] needs.
 pub fn files_to_read(files: &[String]) -> Vec<&str> {
     let fixed = |file: &str| FIXED.contains(&file) || detect::WANTED.contains(&file) || workflow::is_workflow(file);
     files.iter().map(String::as_str).filter(|file| fixed(file)).collect()
 }
 
-/// What the files of a project say. `text` gives the text of one of [`files_to_read`].
+/// The commands of a project; `text` gives the text of one of [`files_to_read`].
 pub fn commands(files: &[String], text: &dyn Fn(&str) -> Option<String>) -> Commands {
     let project = Project { files, text };
     let mut found = Commands::default();
     if let Some(known) = known_test(&project) {
         found.tests.push(known);
     }
-    // Whose toolchain the tasks get comes first.
+    // Commands of the toolchain that tasks get come first.
     let root: Vec<String> = files.iter().filter(|file| !file.contains('/')).cloned().collect();
     let first = detect::toolchain(&root).map(|(toolchain, _)| toolchain);
     type Reader = fn(&Project<'_>, &mut Commands);
@@ -125,7 +124,7 @@ pub fn commands(files: &[String], text: &dyn Fn(&str) -> Option<String>) -> Comm
     found
 }
 
-/// What verification runs where the project file names nothing.
+/// The test command that verification uses if the project file names none.
 fn known_test(project: &Project<'_>) -> Option<Found> {
     let texts: Vec<(&str, String)> =
         detect::WANTED.iter().filter_map(|name| Some((*name, project.text(name)?))).collect();
@@ -135,7 +134,7 @@ fn known_test(project: &Project<'_>) -> Option<Found> {
 }
 
 impl Commands {
-    /// Each command once, none that a project file cannot hold, and few.
+    /// Removes duplicates and commands that a project file could not contain, and limits the number.
     fn tidy(&mut self) {
         let fit = |command: &String| {
             let plain = !command.chars().any(char::is_control);
@@ -171,7 +170,7 @@ fn setup(commands: impl IntoIterator<Item = String>, by: impl Into<String>) -> S
     Setup { commands: commands.into_iter().collect(), by: by.into() }
 }
 
-/// A word for a shell: quoted unless it is plain.
+/// A word quoted for a shell, unless it is plain.
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:@+,".contains(c);
     if !word.is_empty() && word.chars().all(plain) {

@@ -1,9 +1,9 @@
-//! Node: which package manager installs, by its lock file, and the scripts of `package.json`.
+//! Node: the package manager by its lock file, and the scripts of `package.json`.
 
 use super::{Commands, Project, found, setup};
 use serde_json::Value;
 
-/// Lock files, the manager that wrote each, and how it installs exactly that.
+/// Lock files, with the command that installs exactly what each lists.
 const LOCKS: [(&str, &str); 6] = [
     ("package-lock.json", "npm ci --no-audit --no-fund"),
     ("npm-shrinkwrap.json", "npm ci --no-audit --no-fund"),
@@ -12,7 +12,7 @@ const LOCKS: [(&str, &str); 6] = [
     ("bun.lock", "bun install --frozen-lockfile"),
     ("bun.lockb", "bun install --frozen-lockfile"),
 ];
-/// npm comes with Node: it installs what other managers' lock files fix, in versions of its own choice.
+/// Fallback for other managers' lock files: npm comes with Node, but chooses versions itself.
 const PLAIN: &str = "npm install --no-audit --no-fund";
 
 pub(super) fn read(project: &Project<'_>, out: &mut Commands) {

@@ -1,16 +1,16 @@
-//! Python: the project itself, and what its tests import, from whichever of its files names that.
+//! Python: installs the project and its tests' dependencies, from whichever of its files lists them.
 //!
-//! `pip install --user`, because an image's own packages belong to nobody in a sandbox and what lies in the home directory is kept;
-//! the variable in front is for Debian, whose pip refuses otherwise. No other tool (uv, poetry, hatch, tox) has to be in the image.
+//! Uses `pip install --user`, because a sandbox cannot write to the image's packages and the home directory is kept; the variable in front
+//! overrides Debian's pip. No other tool (uv, poetry, hatch, tox) needs to be in the image.
 
 use super::{Commands, Project, found, quoted, setup};
 use std::collections::BTreeSet;
 use toml::{Table, Value};
 
 const PIP: &str = "PIP_BREAK_SYSTEM_PACKAGES=1 python3 -m pip install --user --upgrade";
-/// Names of groups and extras for tests, the most telling first.
+/// Names of groups and extras for tests, most specific first.
 const GROUPS: [&str; 5] = ["tests", "test", "testing", "unittest", "pytest"];
-/// What development needs as a whole: taken where nothing is for tests alone.
+/// Groups for development as a whole, used where none is for tests alone.
 const WIDE: [&str; 3] = ["dev", "develop", "development"];
 /// Files with the requirements of tests.
 const REQUIREMENTS: [&str; 16] = [
@@ -31,10 +31,10 @@ const REQUIREMENTS: [&str; 16] = [
     "requirements/development.txt",
     "requirements-ci.txt",
 ];
-/// Requirements of one group that are taken.
+/// The most requirements taken of one group.
 const MOST: usize = 60;
 
-/// What an installation is made of.
+/// What an installation consists of.
 #[derive(Default)]
 struct Needs {
     /// Extras of the project itself.
@@ -104,7 +104,7 @@ fn command(needs: &Needs, is_project: bool) -> Option<String> {
     (words.len() > 1).then(|| words.join(" "))
 }
 
-/// What the project's own tables name for its tests: the first place that names something.
+/// The test requirements in the project's own tables, from the first place that has some.
 fn declared(project: &Project<'_>, table: &Table) -> Needs {
     let mut needs = Needs::default();
     let own = at(table, "project.name").and_then(Value::as_str).map(normal);
@@ -137,7 +137,7 @@ fn declared(project: &Project<'_>, table: &Table) -> Needs {
 }
 
 impl Needs {
-    /// Requirements of a group; the project's own name among them means extras of its own.
+    /// Adds requirements of a group; the project's own name stands for its extras.
     fn take(&mut self, all: Vec<String>, own: Option<&str>) {
         for requirement in all {
             if own.is_some_and(|own| name(&requirement) == own) {
@@ -152,7 +152,7 @@ impl Needs {
     }
 }
 
-/// A group of PEP 735, with what it includes; each group once.
+/// A dependency group (PEP 735) with its includes, each once.
 fn group_of(table: &Table, group: &str) -> Option<Vec<String>> {
     let groups = table.get("dependency-groups")?.as_table()?;
     let named = |group: &str| groups.iter().find(|(name, _)| normal(name) == group).and_then(|(_, it)| it.as_array());
@@ -171,7 +171,7 @@ fn group_of(table: &Table, group: &str) -> Option<Vec<String>> {
     Some(all)
 }
 
-/// uv, pdm, hatch and poetry, each in its own table.
+/// Test requirements in the tables of uv, pdm, hatch and poetry.
 fn tools(table: &Table, own: Option<&str>, needs: &mut Needs) {
     let lists = [
         "tool.uv.dev-dependencies",
@@ -199,7 +199,7 @@ fn tools(table: &Table, own: Option<&str>, needs: &mut Needs) {
     }
 }
 
-/// Poetry's own way to write a requirement: only its lower bound is kept. One from a path or an address is left out.
+/// A requirement in Poetry's syntax, reduced to its lower bound; none for a path or URL.
 fn poetry(name: &str, value: &Value) -> Option<String> {
     let version = value.as_str().or_else(|| value.get("version").and_then(Value::as_str))?;
     let bound = version.trim_start_matches(['^', '~', '=', '>']).split([',', '|', ' ']).next().unwrap_or_default();
@@ -207,11 +207,11 @@ fn poetry(name: &str, value: &Value) -> Option<String> {
     Some(if numbers { format!("{name}>={bound}") } else { name.to_owned() })
 }
 
-/// `deps`, `extras` and `dependency_groups` of tox's own environment for all.
+/// `deps`, `extras` and `dependency_groups` of tox's `testenv`.
 fn tox(project: &Project<'_>, needs: &mut Needs) {
     let Some(text) = project.text("tox.ini") else { return };
     for line in values(&text, "[testenv]", "deps") {
-        // `deps` may speak of other environments (`py39: …`) and of variables.
+        // Lines of `deps` may be for other environments (`py39: …`) or use variables.
         if line.contains('{') || line.contains(": ") {
             continue;
         }
@@ -229,7 +229,7 @@ fn tox(project: &Project<'_>, needs: &mut Needs) {
     }
 }
 
-/// What tox runs is another way to test, once this environment is as tox would make it.
+/// Adds tox's commands as tests, which work once the environment has tox's dependencies.
 fn tox_tests(project: &Project<'_>, table: &Table, out: &mut Commands) {
     let written = project
         .text("tox.ini")
@@ -242,7 +242,7 @@ fn tox_tests(project: &Project<'_>, table: &Table, out: &mut Commands) {
     }
 }
 
-/// `{posargs:tests}` is `tests`; what else stands in braces has no meaning here.
+/// Replaces `{posargs:tests}` by `tests` and drops other braces.
 fn without_braces(line: &str) -> String {
     let (mut out, mut rest) = (String::new(), line);
     while let Some((before, after)) = rest.split_once('{') {
@@ -254,7 +254,7 @@ fn without_braces(line: &str) -> String {
     out + rest
 }
 
-/// The words of `session.install(…)` in a nox file that are plainly written there.
+/// The literal arguments of `session.install(…)` in a nox file.
 fn nox(project: &Project<'_>, needs: &mut Needs) {
     let Some(text) = project.text("noxfile.py") else { return };
     let Some((_, rest)) = text.split_once("session.install(") else { return };
@@ -275,7 +275,7 @@ fn nox(project: &Project<'_>, needs: &mut Needs) {
     needs.by.push("noxfile.py, session.install".to_owned());
 }
 
-/// The lines of one value of an INI file: behind the `=`, and those further in below it.
+/// The lines of one value of an INI file: after the `=`, and indented ones below.
 fn values(text: &str, section: &str, key: &str) -> Vec<String> {
     let (mut inside, mut taking, mut out) = (false, false, Vec::new());
     for line in text.lines() {
@@ -293,7 +293,7 @@ fn values(text: &str, section: &str, key: &str) -> Vec<String> {
     out
 }
 
-/// A value below a path with dots between its parts.
+/// The value at a dotted path.
 fn at<'a>(table: &'a Table, path: &str) -> Option<&'a Value> {
     let mut parts = path.split('.');
     let first = table.get(parts.next()?)?;
@@ -307,7 +307,7 @@ fn name(requirement: &str) -> String {
     normal(&requirement[..end])
 }
 
-/// Names are alike in any case, with any of `-`, `_` and `.` (PEP 503).
+/// Normalizes a name: case and `-`, `_`, `.` do not matter (PEP 503).
 fn normal(name: &str) -> String {
     name.to_lowercase().replace(['_', '.'], "-")
 }

@@ -1,12 +1,12 @@
-//! What continuous integration runs, and what a devcontainer runs when it is made.
+//! Commands of CI workflows and devcontainers.
 //!
-//! Only lines that a sandbox can run as they are: none with an expression of the workflow (`${{ … }}`), none that wants to be root.
-//! They come after what a project's own files say: a workflow is written for another machine.
+//! Only lines that run in a sandbox as they are: no workflow expressions (`${{ … }}`), nothing that needs root. Ranked after a project's
+//! own files, because a workflow is written for another machine.
 
 use super::super::need;
 use super::{Commands, Project, found, setup};
 
-/// Workflows that are read of one project, and commands of one.
+/// The most workflows read of one project, and commands of one.
 const WORKFLOWS: usize = 4;
 const LINES: usize = 40;
 
@@ -50,7 +50,7 @@ pub(super) fn is_workflow(file: &str) -> bool {
 
 pub(super) fn read(project: &Project<'_>, out: &mut Commands) {
     let mut files: Vec<&String> = project.files.iter().filter(|file| is_workflow(file)).collect();
-    // Those that test by their name come first.
+    // Workflows named after tests come first.
     let rank = |file: &str| ["test", "ci", "check", "build"].iter().position(|word| file.contains(word)).unwrap_or(9);
     files.sort_by_key(|file| rank(file.rsplit('/').next().unwrap_or_default()));
     for file in files.into_iter().take(WORKFLOWS) {
@@ -60,7 +60,7 @@ pub(super) fn read(project: &Project<'_>, out: &mut Commands) {
             lines.iter().filter(move |line| begins(line, words)).map(|line| local(line))
         };
         let mut setups: Vec<String> = Vec::new();
-        // What a lock file or a manifest says npm installs is not said better here.
+        // npm commands in the workflow do not replace those from a lock file or manifest.
         let npm = out.setups.iter().any(|it| it.commands.iter().any(|command| command.starts_with("npm ")));
         for line in kind(&SETUPS).filter(|line| !(npm && line.starts_with("npm "))) {
             if !setups.contains(&line) {
@@ -77,13 +77,13 @@ pub(super) fn read(project: &Project<'_>, out: &mut Commands) {
     devcontainer(project, out);
 }
 
-/// Without what calls a program in Python's way.
+/// The command without Python's way to call a program.
 fn bare(line: &str) -> &str {
     let python = line.strip_prefix("python3 ").or_else(|| line.strip_prefix("python "));
     python.and_then(|rest| rest.trim_start().strip_prefix("-m ")).map_or(line, str::trim_start)
 }
 
-/// As a sandbox can run it: it may write beside the image's packages only, and has no program `python`.
+/// Adapted to a sandbox, which installs only into the home and has no program `python`.
 fn local(line: &str) -> String {
     let plain = bare(line);
     if let Some(rest) = plain.strip_prefix("pip install").or_else(|| plain.strip_prefix("pip3 install")) {
@@ -97,7 +97,7 @@ fn local(line: &str) -> String {
     line.to_owned()
 }
 
-/// The commands of all `run:` keys, in their order, one for each line.
+/// The commands of all `run:` keys in order, one per line.
 fn runs(text: &str) -> Vec<String> {
     let mut out = Vec::new();
     let mut lines = text.lines().peekable();
@@ -145,7 +145,7 @@ fn devcontainer(project: &Project<'_>, out: &mut Commands) {
             let Some(command) = told.get(key).and_then(|value| value.as_str()).filter(|it| runnable(it)) else {
                 continue;
             };
-            // A script that lies beside the file need not be executable.
+            // A script in the repository need not be executable.
             let script = project.has(command.trim_start_matches("./"));
             let command = if script { format!("sh {command}") } else { local(command) };
             out.setups.push(setup([command], format!("{file}, {key}")));

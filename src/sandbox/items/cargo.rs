@@ -1,4 +1,4 @@
-//! `cargo test`: blocks `---- name stdout ----` with a panic in them, the list of names at the end, and panics outside any block.
+//! Reads `cargo test`: blocks `---- name stdout ----` with a panic, the list of names at the end, and panics outside of blocks.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -9,7 +9,7 @@ use super::lines::{message, number, place, regex};
 use super::{HELD, Item, Severity, Tool};
 
 static PANIC: LazyLock<Regex> = LazyLock::new(|| regex(r"^thread '(.*)'(?: \(\d+\))? panicked at (.+?):(\d+):\d+:$"));
-/// As it was before Rust 1.73.
+/// Format before Rust 1.73.
 static OLD_PANIC: LazyLock<Regex> = LazyLock::new(|| regex(r"^thread '(.*)' panicked at '(.*)', (.+?):(\d+):\d+$"));
 static FRAME: LazyLock<Regex> = LazyLock::new(|| regex(r"^\s+at (.+?):(\d+):\d+$"));
 static NO_PANIC: LazyLock<Regex> =
@@ -42,7 +42,7 @@ pub(super) fn read(lines: &[&str]) -> Vec<Item> {
             items.push(unblocked(name, lines, &outside));
         }
     }
-    // A program that panics by itself: no tests were run.
+    // A program that panics outside of tests.
     if !lines.iter().any(|line| line.starts_with("test result: ")) {
         let broken = outside.iter().filter_map(|&at| panic(&lines[at..], None)).filter(|(place, _)| place.is_some());
         items.extend(broken.map(|(place, words)| made(None, place, words)));
@@ -58,7 +58,7 @@ fn panics(line: &str) -> bool {
     line.starts_with("thread '") && (PANIC.is_match(line) || OLD_PANIC.is_match(line))
 }
 
-/// Lines up to where a block ends.
+/// Number of lines up to the end of a block.
 fn block(lines: &[&str]) -> usize {
     let ends = |line: &&str| head(line).is_some() || *line == "failures:" || line.starts_with("test result: ");
     lines.iter().position(ends).unwrap_or(lines.len())
@@ -70,7 +70,7 @@ fn made(test: Option<&str>, place: Place, words: String) -> Item {
 }
 
 fn item(test: &str, body: &[&str]) -> Item {
-    // The test's own thread before others that it started.
+    // Panics of the test's own thread come before those of threads it started.
     let found = panic(body, Some(test)).or_else(|| panic(body, None)).or_else(|| {
         let (line, found) = body.iter().find_map(|line| NO_PANIC.captures(line).map(|found| (line, found)))?;
         let at = found.get(1).zip(found.get(2));
@@ -80,13 +80,13 @@ fn item(test: &str, body: &[&str]) -> Item {
     made(Some(test), place.or_else(|| documented(test)), words)
 }
 
-/// A test in a comment is named by its place.
+/// A documentation test, named by its place.
 fn documented(test: &str) -> Place {
     let found = DOC.captures(test)?;
     place(&found[1]).zip(number(&found[2]))
 }
 
-/// The first panic of these lines (of this thread): its place, or with a backtrace the innermost one in the workspace, and its words.
+/// The first panic of these lines (of this thread): its place, or with a backtrace the innermost one in the workspace, and its message.
 fn panic(body: &[&str], thread: Option<&str>) -> Option<(Place, String)> {
     let mine = |name: &str| thread.is_none_or(|thread| thread == name || thread.starts_with(&format!("{name} - ")));
     for (at, line) in body.iter().enumerate().filter(|(_, line)| line.starts_with("thread '")) {
@@ -105,7 +105,7 @@ fn panic(body: &[&str], thread: Option<&str>) -> Option<(Place, String)> {
     None
 }
 
-/// A message ends where an empty line stands: what follows was printed later.
+/// The lines of a message up to an empty line; what follows was printed later.
 fn paragraph<'a>(lines: &'a [&'a str]) -> impl Iterator<Item = &'a str> {
     lines.iter().copied().take_while(|line| !line.is_empty())
 }
@@ -120,7 +120,7 @@ fn listed<'a>(lines: &'a [&'a str]) -> impl Iterator<Item = &'a str> {
     })
 }
 
-/// A test whose block is not there: it wrote straight to the terminal, or the block was cut off.
+/// A test without a block, because it wrote straight to the terminal or the block was cut off.
 fn unblocked(name: &str, lines: &[&str], outside: &[usize]) -> Item {
     let found =
         outside.iter().find_map(|&at| panic(&lines[at..=at], Some(name)).and_then(|_| panic(&lines[at..], Some(name))));

@@ -1,18 +1,18 @@
-//! Two runs of the same checks, held against each other.
+//! Compares two runs of the same checks.
 //!
-//! Owns when two items are the same failure: the same test, or without one the same first words at the same file. Lines move
-//! with every edit and decide nothing.
+//! Owns when two items are the same failure: the same test, or without a test the same first line of the message in the same file. Line
+//! numbers change with every edit and are ignored.
 
 use std::collections::HashMap;
 
 use super::{Item, Tool};
 
-/// What a run has that the one before had not, what both have, and what only the one before had.
+/// Items of the later run only, of both, and of the earlier run only.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Difference<'a> {
     /// Items that only the later run has.
     pub new: Vec<&'a Item>,
-    /// Items that both runs have, as the later one tells them.
+    /// Items of both runs, as the later one reports them.
     pub still: Vec<&'a Item>,
     /// Items that only the earlier run has.
     pub gone: Vec<&'a Item>,
@@ -27,7 +27,7 @@ fn identity(item: &Item) -> Identity<'_> {
     }
 }
 
-/// Of several equal ones each counts for itself.
+/// Compares two runs; several equal items count individually.
 pub fn difference<'a>(before: &'a [Item], now: &'a [Item]) -> Difference<'a> {
     let mut left: HashMap<Identity<'_>, usize> = HashMap::new();
     for item in before {

@@ -1,4 +1,4 @@
-//! ESLint's own report: a file's name, and below it rows of `8:11  error  Expected '===' …  eqeqeq`.
+//! Reads ESLint's default report: a file's name, and below it rows like `8:11  error  Expected '===' …  eqeqeq`.
 
 use std::sync::LazyLock;
 

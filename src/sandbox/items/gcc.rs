@@ -1,4 +1,4 @@
-//! gcc and clang: `src/a.c:8:12: error: …` with the source and notes below; the linker's last words; folders that `make` enters.
+//! Reads gcc and clang: `src/a.c:8:12: error: …` with source and notes below, the linker's errors, and directories that `make` enters.
 
 use std::sync::LazyLock;
 
@@ -15,14 +15,14 @@ static LINK: LazyLock<Regex> = LazyLock::new(|| {
 });
 static FOLDER: LazyLock<Regex> =
     LazyLock::new(|| regex(r"^\S*make(?:\[\d+\])?: (?:(Entering)|Leaving) directory [`'](.+)'$"));
-/// The mark below a line of the source.
+/// The marker line below a source line.
 static CARET: LazyLock<Regex> = LazyLock::new(|| regex(r"^[\s~]*\^[\s~^]*$"));
 
-/// Of a file in a language that these compilers take.
+/// Extensions of files that these compilers take.
 const ENDINGS: [&str; 19] = [
     "c", "h", "C", "H", "cc", "hh", "cpp", "hpp", "cxx", "hxx", "c++", "h++", "m", "mm", "cu", "inl", "ipp", "tpp", "S",
 ];
-/// Lines below a head that belong to it.
+/// The most lines below a head that belong to it.
 const BODY: usize = 12;
 
 pub(super) fn read(lines: &[&str]) -> Vec<Item> {
@@ -95,12 +95,12 @@ fn is_source(path: &str) -> bool {
     path.rsplit_once('.').is_some_and(|(_, ending)| ENDINGS.contains(&ending))
 }
 
-/// How many lines belong to the head above them: the source, what is marked in it, and notes with theirs.
+/// Number of lines that belong to the head above: source, markers, and notes with theirs.
 fn body(rest: &[&str]) -> usize {
     let mut taken = 0;
     while taken < rest.len().min(BODY) {
         let line = rest[taken];
-        // clang prints the source as it is.
+        // clang prints source lines without indentation.
         let source = line.starts_with(' ') || rest.get(taken + 1).is_some_and(|next| CARET.is_match(next));
         let note = || head(line).is_some_and(|head| head.severity == Severity::Note);
         if line.is_empty() || head(line).is_some_and(|head| head.severity != Severity::Note) || !(source || note()) {
@@ -113,7 +113,7 @@ fn body(rest: &[&str]) -> usize {
 
 fn linked(dir: &str, line: &str) -> Option<Item> {
     let found = LINK.captures(line)?;
-    // The other way names an object.
+    // The other format names an object file.
     let file = Some(&found[1]).filter(|file| is_source(file)).and_then(|file| place_in(dir, file));
     let line = found.get(2).and_then(|line| number(line.as_str())).filter(|_| file.is_some());
     Some(Item { tool: Tool::Gcc, file, line, severity: Severity::Error, message: message([&found[3]]), test: None })

@@ -1,4 +1,4 @@
-//! `go test`: `--- FAIL: TestA (0.00s)` with its words below (with `-v` above), panics with their stack; and what does not build or vet.
+//! Reads `go test`: `--- FAIL: TestA (0.00s)` with its output below (with `-v` above), panics with stacks, and build and vet errors.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -24,12 +24,12 @@ pub(super) fn read(lines: &[&str]) -> Vec<Item> {
             from = at + 1;
         }
     }
-    // The last package's end is cut off.
+    // The end of the last package may be cut off.
     items.extend(tests(&lines[from..], None));
     items
 }
 
-/// What stands below `# package`; of vetting also what names a column.
+/// Lines below `# package`; of vet also those with a column.
 fn build(lines: &[&str]) -> Vec<Item> {
     let mut inside = false;
     let mut items = Vec::new();
@@ -66,7 +66,7 @@ fn tests(lines: &[&str], package: Option<&str>) -> Vec<Item> {
     for (at, name) in &failed {
         let inner = failed.iter().any(|(_, other)| other.strip_prefix(name).is_some_and(|rest| rest.starts_with('/')));
         let own = said.get(name).map(Vec::as_slice).unwrap_or_default();
-        // A group repeats that something in it failed.
+        // A group only repeats that one of its tests failed.
         if inner && own.is_empty() {
             continue;
         }
@@ -79,18 +79,18 @@ fn tests(lines: &[&str], package: Option<&str>) -> Vec<Item> {
     items
 }
 
-/// The test that a line says failed.
+/// The failed test that a line names.
 fn failed(line: &str) -> Option<&str> {
     let name = line.contains("--- FAIL: ").then(|| FAILED.captures(line)).flatten()?.get(1)?;
     Some(name.as_str())
 }
 
-/// The test that speaks from this line on.
+/// The test whose output begins at this line.
 fn step(line: &str) -> Option<&str> {
     Some(line.starts_with("=== ").then(|| STEP.captures(line)).flatten()?.get(1)?.as_str())
 }
 
-/// What each test said, by its name.
+/// Output of each test, by name.
 fn words<'a>(lines: &[&'a str]) -> HashMap<&'a str, Vec<&'a str>> {
     let mut out: HashMap<&str, Vec<&str>> = HashMap::new();
     let mut speaker = None;
@@ -130,7 +130,7 @@ fn item(said: &[&str], test: String) -> Item {
     Item { tool: Tool::Go, file, line, severity: Severity::Error, message: message(words.lines()), test: Some(test) }
 }
 
-/// A panic right below a failed test: its words, and the innermost place in the workspace.
+/// A panic directly below a failed test: its message, and the innermost place in the workspace.
 fn panic(rest: &[&str]) -> Option<Item> {
     let words: Vec<&str> = rest.iter().take_while(|line| line.trim_start().starts_with("panic: ")).copied().collect();
     if words.is_empty() {
@@ -143,7 +143,7 @@ fn panic(rest: &[&str]) -> Option<Item> {
     Some(Item { tool: Tool::Go, file, line, severity: Severity::Error, message: message(words), test: None })
 }
 
-/// Go prints whole paths in stacks: others are the library's.
+/// Go prints absolute paths in stacks; those outside the workspace belong to libraries.
 fn inside(path: &str) -> Option<String> {
     path.starts_with('/').then(|| place(path)).flatten()
 }

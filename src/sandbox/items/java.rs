@@ -1,4 +1,4 @@
-//! Places in a stack, as Java prints it.
+//! Places in a Java stack trace.
 
 use std::sync::LazyLock;
 
@@ -9,13 +9,12 @@ use super::lines::{number, place, regex};
 static FRAME: LazyLock<Regex> =
     LazyLock::new(|| regex(r"^\s*at (?:[\w.@-]+/)?([\w.$<>]+)\((\w+\.(?:java|kt|scala|groovy)):(\d+)\)$"));
 
-/// Whether a line is one of a stack.
+/// Whether a line belongs to a stack trace.
 pub(super) fn is_frame(line: &str) -> bool {
     line.trim_start().starts_with("at ") && line.ends_with(')')
 }
 
-/// The innermost place of the code that a test of the class `class` is about: what lies in the class's package, or below it. Java names
-/// files without their folder.
+/// The innermost place in the package of the test class `class` or below it, because Java names files without their directory.
 pub(super) fn innermost<'a>(lines: impl IntoIterator<Item = &'a str>, class: &str) -> Option<(String, u32)> {
     let package = class.rsplit_once('.').map_or(class, |(package, _)| package);
     let found =

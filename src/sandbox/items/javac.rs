@@ -1,4 +1,4 @@
-//! javac: `src/A.java:7: error: cannot find symbol` with the source, a mark, and what it looked for below.
+//! Reads javac: `src/A.java:7: error: cannot find symbol` with source, marker and details below.
 
 use std::sync::LazyLock;
 
@@ -9,7 +9,7 @@ use super::{Item, Severity, Tool};
 
 static HEAD: LazyLock<Regex> = LazyLock::new(|| regex(r"^([^\s:][^:]*\.java):(\d+): (error|warning): (.+)$"));
 
-/// Lines below a head that belong to it.
+/// The most lines below a head that belong to it.
 const BODY: usize = 12;
 
 pub(super) fn read(lines: &[&str]) -> Vec<Item> {

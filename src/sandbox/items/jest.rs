@@ -1,4 +1,4 @@
-//! jest: below `FAIL path`, blocks that begin with a dot and the names of groups and test.
+//! Reads jest: below `FAIL path`, blocks that begin with a dot and the names of groups and test.
 
 use std::sync::LazyLock;
 
@@ -10,7 +10,7 @@ use super::{Item, Severity, Tool};
 
 static FILE: LazyLock<Regex> = LazyLock::new(|| regex(r"^ ?FAIL +(?:\S+ +)?(\S+\.[cm]?[jt]sx?)(?: \(.*\))?$"));
 static HEAD: LazyLock<Regex> = LazyLock::new(|| regex(r"^  ● (.+)$"));
-/// A line of the quoted source; the marked one is where it broke.
+/// A line of quoted source; the marked one is where it failed.
 static SOURCE: LazyLock<Regex> = LazyLock::new(|| regex(r"^ *(> *)?(\d+) \|"));
 static SYNTAX: LazyLock<Regex> = LazyLock::new(|| regex(r"^ *(?:SyntaxError|ReferenceError|TypeError): "));
 
@@ -24,7 +24,7 @@ pub(super) fn read(lines: &[&str]) -> Vec<Item> {
         if let Some(found) = FILE.captures(line) {
             file = place(&found[1]);
         }
-        // Without a file above it, it is some other list.
+        // A head without a file above it belongs to another list.
         if let (Some(found), Some(file)) = (HEAD.captures(line), &file) {
             items.extend(item(&found[1], &lines[at + 1..], file));
         }
@@ -40,7 +40,7 @@ fn item(name: &str, rest: &[&str], file: &str) -> Option<Item> {
         |line: &&str| (line.contains('●') && HEAD.is_match(line)) || (!line.is_empty() && !line.starts_with(' '));
     let body = &rest[..rest.iter().position(ends).unwrap_or(rest.len())];
     let whole = name == "Test suite failed to run";
-    // Above the parser's own words stands a page of advice.
+    // The parser's error follows a page of advice.
     let from = body.iter().position(|line| whole && SYNTAX.is_match(line)).unwrap_or(0);
     let said = &body[from..];
     let quoted = |line: &&str| SOURCE.is_match(line) || line.trim_start().starts_with("at ");

@@ -1,6 +1,6 @@
-//! JUnit's XML, printed among other lines: each `testcase` with a `failure` or an `error` in it.
+//! Reads JUnit XML among other lines: each `testcase` with a `failure` or an `error`.
 //!
-//! There is no one schema: what pytest, Vitest, jest-junit, Node, Surefire and ruff write is read.
+//! There is no single schema; reads what pytest, Vitest, jest-junit, Node, Surefire and ruff write.
 
 use std::sync::LazyLock;
 
@@ -10,14 +10,14 @@ use super::lines::{message, number, place, regex};
 use super::xml::{self, Piece, attribute};
 use super::{Item, Severity, Tool, java, stack};
 
-/// pytest's places, of which the last one is the innermost.
+/// A place as pytest prints it; the last one is the innermost.
 static PYTHON: LazyLock<Regex> = LazyLock::new(|| regex(r"^([^\s:][^:]*\.py):(\d+): ?.*$"));
-/// Vitest's.
+/// A place as Vitest prints it.
 static MARKED: LazyLock<Regex> = LazyLock::new(|| regex(r"^\s*❯ (?:.* )?([^\s:]+):(\d+):\d+$"));
 
-/// Failures that are taken out of one output.
+/// The most failures taken from one output.
 const MOST: usize = 2_000;
-/// Bytes of a failure's text that are looked at.
+/// The most bytes read of a failure's text.
 const TEXT: usize = 16 << 10;
 
 pub(super) fn read(text: &str) -> Vec<Item> {
@@ -32,7 +32,7 @@ pub(super) fn read(text: &str) -> Vec<Item> {
     reading.items
 }
 
-/// A test whose element is open.
+/// The test whose element is open.
 #[derive(Default)]
 struct Case {
     class: String,
@@ -41,7 +41,7 @@ struct Case {
     line: Option<u32>,
 }
 
-/// What is said inside `failure` or `error`.
+/// Text inside `failure` or `error`.
 struct Failure {
     head: String,
     text: String,
@@ -49,7 +49,7 @@ struct Failure {
 
 #[derive(Default)]
 struct Reading {
-    /// The name of the suite: some write the file there.
+    /// Name of the suite, in which some tools write the file.
     suite: String,
     case: Option<Case>,
     failure: Option<Failure>,
@@ -121,7 +121,7 @@ fn is_file(name: &str) -> bool {
     })
 }
 
-/// The innermost place in the workspace that the text of a failure names.
+/// The innermost place in the workspace in a failure's text.
 fn innermost(lines: &[&str], class: &str) -> Option<(String, Option<u32>)> {
     let of = |found: regex::Captures<'_>| place(&found[1]).zip(number(&found[2]));
     let python = || lines.iter().rev().find_map(|line| PYTHON.captures(line).and_then(of));
@@ -133,14 +133,14 @@ fn innermost(lines: &[&str], class: &str) -> Option<(String, Option<u32>)> {
     Some((file, Some(line)))
 }
 
-/// Class and name, unless one says what the other says.
+/// Class and name, unless one contains the other.
 fn name(case: &Case) -> String {
     let (class, name) = (case.class.trim(), case.name.trim());
     let between = if is_file(class) { " > " } else { "." };
     if class.is_empty() || name.starts_with(class) { name.to_owned() } else { format!("{class}{between}{name}") }
 }
 
-/// Drops what a report says of a test that its own tool reported beside it.
+/// Drops reports of tests that another tool's reader also reported.
 pub(super) fn told_twice(items: &mut Vec<Item>) {
     if !items.iter().any(|item| item.tool == Tool::Junit) {
         return;

@@ -1,4 +1,4 @@
-//! What the readers share: lines without colours, paths inside the workspace, messages of a bounded size.
+//! Functions that the readers share: lines without colours, paths inside the workspace, messages of limited size.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -7,20 +7,20 @@ use regex::Regex;
 
 use crate::text;
 
-/// Characters of a message, and of one of its lines.
+/// The most characters of a message, and of one of its lines.
 pub(super) const MESSAGE: usize = 600;
 const LINE: usize = 180;
-/// The longest path that is believed to be one.
+/// The longest path that is accepted.
 const PATH: usize = 300;
-/// Lines of a message that are looked at.
+/// The most lines of a message that are read.
 const MOST: usize = 200;
-/// Bytes of an output that are read, and of one of its lines.
+/// The most bytes read of an output, and of one of its lines.
 const LONGEST: usize = 4 << 20;
 const WIDEST: usize = 4_000;
 
 const WORKSPACE: &str = "/workspace/";
 
-/// Folders of other people's code inside the workspace.
+/// Directories of third-party code inside the workspace.
 const FOREIGN: [&str; 5] = ["node_modules", "site-packages", "dist-packages", ".venv", ".cargo"];
 
 /// CSI and OSC sequences, the choice of a character set (ECMA-35, 14), and the two-character ones (ECMA-48, 5).
@@ -28,12 +28,12 @@ static COLOURS: LazyLock<Regex> = LazyLock::new(|| {
     regex("\u{1b}(?:\\[[0-?]*[ -/]*[@-~]|\\][^\u{7}\u{1b}]*(?:\u{7}|\u{1b}\\\\)?|[()*+][ -~]|[@-Z\\\\^_])")
 });
 
-/// One of our own expressions.
+/// Compiles one of the readers' own expressions.
 pub(super) fn regex(pattern: &str) -> Regex {
     Regex::new(pattern).expect("the readers' expressions are fixed, and a test runs each")
 }
 
-/// The text without what steers a terminal, also where that was cut, and with line feeds alone; of a longer one, its ends.
+/// The text without terminal control sequences, even cut ones, and with line feeds only; of a long one its beginning and end.
 pub(super) fn plain(output: &str) -> String {
     let (head, tail) = ends(output);
     let text = match tail {
@@ -42,13 +42,13 @@ pub(super) fn plain(output: &str) -> String {
     };
     let text = if text.contains('\u{1b}') { Cow::Owned(text.replace('\u{1b}', "")) } else { text };
     match text.contains('\r') {
-        // What a progress bar writes over itself is a line each time.
+        // Each update of a progress bar becomes a line.
         true => text.replace("\r\n", "\n").replace('\r', "\n"),
         false => text.into_owned(),
     }
 }
 
-/// The whole text, or beginning and end of one that is longer than is read.
+/// The whole text, or beginning and end of one that is too long.
 fn ends(output: &str) -> (&str, &str) {
     if output.len() <= LONGEST {
         return (output, "");
@@ -57,12 +57,12 @@ fn ends(output: &str) -> (&str, &str) {
     (&output[..head], &output[tail..])
 }
 
-/// As much of a line as is looked at.
+/// The part of a line that is read.
 pub(super) fn bounded(line: &str) -> &str {
     &line[..line.floor_char_boundary(WIDEST)]
 }
 
-/// The path below the workspace; none for one elsewhere, and for other people's code.
+/// The path relative to the workspace; none for one elsewhere, and for third-party code.
 pub(super) fn place(path: &str) -> Option<String> {
     let path = path.strip_prefix("file://").unwrap_or(path);
     let path = path.strip_prefix(WORKSPACE).unwrap_or(path);
@@ -77,7 +77,7 @@ pub(super) fn number(digits: &str) -> Option<u32> {
     digits.parse().ok().filter(|number| *number > 0)
 }
 
-/// A path that a tool named while it ran in the folder `dir`, which is whole or below the workspace.
+/// A path that a tool printed while it ran in the directory `dir`, absolute or below the workspace.
 pub(super) fn place_in(dir: &str, path: &str) -> Option<String> {
     let dir = dir.strip_prefix(WORKSPACE.trim_end_matches('/')).map_or(dir, |dir| dir.trim_start_matches('/'));
     if dir.is_empty() || path.starts_with('/') {
@@ -86,7 +86,7 @@ pub(super) fn place_in(dir: &str, path: &str) -> Option<String> {
     let mut parts: Vec<&str> = Vec::new();
     for part in dir.split('/').chain(path.split('/')).filter(|part| !matches!(*part, "" | ".")) {
         match part {
-            // Above the workspace there is nothing.
+            // A path above the workspace has no place.
             ".." => drop(parts.pop()?),
             part => parts.push(part),
         }
@@ -98,7 +98,7 @@ pub(super) fn indent(line: &str) -> usize {
     line.len() - line.trim_start_matches(' ').len()
 }
 
-/// A message out of these lines: without their common indentation and the empty lines around, bounded.
+/// A message from these lines, without common indentation and surrounding empty lines, and of limited size.
 pub(super) fn message<'a>(lines: impl IntoIterator<Item = &'a str>) -> String {
     let mut lines: Vec<&str> = lines.into_iter().take(MOST).map(str::trim_end).collect();
     while lines.last().is_some_and(|line| line.is_empty()) {
@@ -110,7 +110,7 @@ pub(super) fn message<'a>(lines: impl IntoIterator<Item = &'a str>) -> String {
     fitted(&lines[first..])
 }
 
-/// The lines that fit: the first one, then those that compare, then the others in their order. A gap is shown.
+/// The lines that fit: the first, then those that compare values, then the others in order; gaps are marked.
 fn fitted(lines: &[&str]) -> String {
     let order = |line: usize| match line {
         0 => 0,
@@ -124,7 +124,7 @@ fn fitted(lines: &[&str]) -> String {
     for at in wanted {
         let (line, missing) = text::cut(lines[at], LINE);
         let line = if missing > 0 { format!("{line}…") } else { line.to_owned() };
-        // With its end and, at worst, the mark of a gap before it.
+        // With a line feed and, at worst, the marker of a gap before it.
         let cost = line.chars().count() + 3;
         if cost <= left {
             left -= cost;
@@ -142,7 +142,7 @@ fn fitted(lines: &[&str]) -> String {
     out.join("\n")
 }
 
-/// Whether a line says what was expected or what came instead, in the words of one of the tools.
+/// Whether a line shows the expected or the actual value, as one of the tools prints it.
 fn compares(line: &str) -> bool {
     let line = line.trim_start();
     let lower = line.to_lowercase();

@@ -1,4 +1,4 @@
-//! Maven: what its compiler says of `A.java:[7,23]`, and tests with `<<< FAILURE!` and their stack.
+//! Reads Maven: its compiler's errors at `A.java:[7,23]`, and tests with `<<< FAILURE!` and their stack.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -15,9 +15,9 @@ static TEST: LazyLock<Regex> = LazyLock::new(|| {
     regex(r"^(?:\[ERROR\] )?(\S.*?)(?:\(([\w.$]+)\))? +(?:-- )?Time elapsed: [\d.,]+ s(?:ec)? +<<< (?:FAILURE|ERROR)!$")
 });
 
-/// Lines below a head that belong to it.
+/// The most lines below a head that belong to it.
 const BODY: usize = 12;
-/// Lines of a stack that are looked at.
+/// The most lines of a stack that are read.
 const STACK: usize = 200;
 
 pub(super) fn read(lines: &[&str]) -> Vec<Item> {
@@ -26,7 +26,7 @@ pub(super) fn read(lines: &[&str]) -> Vec<Item> {
     for (at, line) in lines.iter().enumerate() {
         let rest = &lines[at + 1..];
         if line.contains(":[") {
-            // Told once more at the end of the log.
+            // The end of the log repeats it.
             items.extend(build(line, rest).filter(|item| built.insert(key(item))));
         } else if line.contains("Time elapsed: ") {
             items.extend(test(line, rest));

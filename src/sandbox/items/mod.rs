@@ -1,9 +1,9 @@
-//! What failed, read out of the output of checks: tool, place, severity, message, test.
+//! Findings in the output of checks: tool, place, severity, message, test.
 //!
-//! Owns the reading of each tool's report (one small file for each form, declared in `FORMS`) and the comparison of two runs
-//! (`difference.rs`). Pure. The output was printed by code under review, may be cut anywhere and coloured: an item is a hint where to
-//! look, never a verdict, and whatever is not understood is left out. Which tool spoke is seen from the text itself.
-//! Tests: `tests.rs`, over outputs of the real tools (`tests/fixtures/checks`).
+//! Owns the readers of each tool's report (one small file per format, listed in `FORMS`) and the comparison of two runs (`difference.rs`).
+//! Pure. The output is untrusted, may be cut anywhere and coloured: an item is a hint where to look, never a verdict, and what is not
+//! understood is left out. The tool is recognised from the text itself. Tests: `tests.rs`, over outputs of the real tools
+//! (`tests/fixtures/checks`).
 
 mod cargo;
 mod difference;
@@ -42,10 +42,10 @@ use regex::RegexSet;
 /// The most items that are read out of one output.
 pub const MOST: usize = 200;
 
-/// The most heads, names or lines of a list that a reader holds against each other: an output made for it costs no more than another.
+/// The most heads, names or lines of a list that a reader compares with each other, so that a crafted output costs no more than another.
 const HELD: usize = 200;
 
-/// Who reported an item.
+/// Tool that reported an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Tool {
     /// Python's `unittest`.
@@ -58,7 +58,7 @@ pub enum Tool {
     Ruff,
     /// `cargo test`, and panics of what it runs.
     Cargo,
-    /// The compiler, whoever called it.
+    /// The Rust compiler, under any command.
     Rustc,
     /// The linter `cargo clippy`.
     Clippy,
@@ -114,7 +114,7 @@ impl Tool {
         }
     }
 
-    /// Whether a run of it can fail by warnings alone.
+    /// Whether warnings alone can make its run fail.
     fn fails_by_warnings(self) -> bool {
         match self {
             Tool::Clippy | Tool::Eslint | Tool::Sarif => true,
@@ -138,25 +138,25 @@ impl Tool {
     }
 }
 
-/// One finding of a tool. Every text in it is foreign.
+/// One finding of a tool. Every text in it is untrusted.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Item {
     /// Who reported it.
     pub tool: Tool,
-    /// Inside the workspace and relative to it: of a chain of calls, the innermost place there. (Go and Java name files of tests
-    /// without their folder; `test` has the package then.)
+    /// Path relative to the workspace; in a call stack, the innermost place inside it. (Go and Java name files of tests without their
+    /// directory; `test` has the package then.)
     pub file: Option<String>,
     /// Line in that file, from 1; none where the tool named none.
     pub line: Option<u32>,
-    /// An error unless the tool says less.
+    /// Severity; an error unless the tool reports less.
     pub severity: Severity,
-    /// At most 600 characters over several lines; what was expected and what came instead are kept longest.
+    /// At most 600 characters on several lines; expected and actual values are kept longest.
     pub message: String,
-    /// As the tool names it; none where no test failed, but a file could not be read, built or loaded.
+    /// The test as the tool names it; none where a file could not be read, built or loaded.
     pub test: Option<String>,
 }
 
-/// How a form is read: line by line, or as one text.
+/// Whether a format is read by lines or as one text.
 #[derive(Clone, Copy)]
 enum Reader {
     Lines(fn(&[&str]) -> Vec<Item>),
@@ -164,7 +164,7 @@ enum Reader {
 }
 
 struct Form {
-    /// An expression that is found in every report of this form. Where it is not, the reader is not asked.
+    /// An expression that occurs in every report of this format; without a match its reader is not called.
     mark: &'static str,
     reader: Reader,
 }
@@ -177,7 +177,7 @@ const fn document(mark: &'static str, read: fn(&str) -> Vec<Item>) -> Form {
     Form { mark, reader: Reader::Text(read) }
 }
 
-/// Each gives nothing where there are none of its tool's lines.
+/// The formats; each reader gives nothing for output without its tool's lines.
 const FORMS: [Form; 18] = [
     form(r"error|warning", rustc::read),
     form(r"failures:| panicked at | stdout ----", cargo::read),
@@ -203,8 +203,8 @@ static MARKS: LazyLock<RegexSet> = LazyLock::new(|| {
     RegexSet::new(FORMS.iter().map(|form| form.mark)).expect("the marks are fixed, and every test of a form uses them")
 });
 
-/// The findings that this output reports, errors first, at most [`MOST`], each once. Takes time in proportion to the output, of
-/// which the middle is passed over where it has more than 4 MiB.
+/// The findings of an output without duplicates, errors first, at most [`MOST`]. Takes time linear in the output, of which the middle is
+/// skipped beyond 4 MiB.
 pub fn read(output: &str) -> Vec<Item> {
     let text = lines::plain(output);
     let spoken = MARKS.matches(&text);
@@ -219,7 +219,7 @@ pub fn read(output: &str) -> Vec<Item> {
             Reader::Text(read) => read(&text),
         });
     }
-    // A line of a file that is not in the workspace says nothing.
+    // A line number is meaningless without a file in the workspace.
     all.iter_mut().filter(|item| item.file.is_none()).for_each(|item| item.line = None);
     let mut known = HashSet::new();
     all.retain(|item: &Item| known.insert(item.clone()));
@@ -229,8 +229,8 @@ pub fn read(output: &str) -> Vec<Item> {
     all
 }
 
-/// What a failed run failed by, and what it reports beside that. It failed by its errors; where there are none, by the warnings of a
-/// linter, which can be told to fail by them.
+/// Divides findings into those that made a run fail and the others. A run fails by its errors; without errors, by the warnings of a linter
+/// that can be configured so.
 pub fn failed_by(items: Vec<Item>) -> (Vec<Item>, Vec<Item>) {
     let errors = items.iter().any(|item| item.severity == Severity::Error);
     items.into_iter().partition(|item| match item.severity {
@@ -240,7 +240,7 @@ pub fn failed_by(items: Vec<Item>) -> (Vec<Item>, Vec<Item>) {
     })
 }
 
-/// What a failed run with this output failed by.
+/// The findings that made a failed run with this output fail.
 pub fn failures(output: &str) -> Vec<Item> {
     failed_by(read(output)).0
 }

@@ -1,4 +1,4 @@
-//! mypy: `shop/price.py:10: error: …  [return-value]`, with columns or without, and with `--pretty` wrapped and with the source.
+//! Reads mypy: `shop/price.py:10: error: …  [return-value]`, with or without columns, and with `--pretty` wrapped and with source.
 
 use std::sync::LazyLock;
 
@@ -9,10 +9,10 @@ use super::{Item, Severity, Tool};
 
 static HEAD: LazyLock<Regex> =
     LazyLock::new(|| regex(r"^([^\s:][^:]*\.pyi?):(\d+):(?:\d+:){0,3} (error|warning|note): (.+)$"));
-/// Below the source, in `--pretty`.
+/// The marker below the source, in `--pretty`.
 static MARK: LazyLock<Regex> = LazyLock::new(|| regex(r"^ +[\^~]+$"));
 
-/// Lines that a wrapped message and its source have at most.
+/// The most lines of a wrapped message and its source.
 const WRAPPED: usize = 8;
 
 pub(super) fn read(lines: &[&str]) -> Vec<Item> {
@@ -29,7 +29,7 @@ pub(super) fn read(lines: &[&str]) -> Vec<Item> {
             _error => Severity::Error,
         };
         let said = std::iter::once(&found[4]).chain(wrapped(&lines[at + 1..]).iter().copied());
-        // A note is about the error before it at the same place.
+        // A note belongs to the error before it at the same place.
         if let Some(last) =
             items.last_mut().filter(|last| severity == Severity::Note && last.file == file && last.line == number)
         {
@@ -41,7 +41,7 @@ pub(super) fn read(lines: &[&str]) -> Vec<Item> {
     items
 }
 
-/// The lines below a head that belong to it: only `--pretty` has some, and ends them with a mark.
+/// Lines below a head that belong to it; only `--pretty` has some, and ends them with a marker.
 fn wrapped<'a, 'b>(rest: &'b [&'a str]) -> &'b [&'a str] {
     let rest = &rest[..rest.len().min(WRAPPED)];
     let end = rest.iter().position(|line| HEAD.is_match(line) || line.is_empty()).unwrap_or(rest.len());

@@ -1,4 +1,4 @@
-//! Node: its test runner's *spec* report, and errors that nobody caught. The other form of report is in `tap.rs`.
+//! Reads Node: its test runner's *spec* report, and uncaught errors. `tap.rs` has its other format.
 
 use std::sync::LazyLock;
 
@@ -13,7 +13,7 @@ static AT: LazyLock<Regex> = LazyLock::new(|| regex(r"^test at (.+?):(\d+):\d+$"
 static UNCAUGHT: LazyLock<Regex> = LazyLock::new(|| regex(r"^(?:Uncaught )?[A-Z]\w*(?: \[[\w ]+\])?: .*$"));
 static SOURCE: LazyLock<Regex> = LazyLock::new(|| regex(r"^((?:file://)?/[^:]+):(\d+)$"));
 
-/// Lines that an uncaught error may have before Node's last word.
+/// The most lines of an uncaught error before Node's version line.
 const CRASH: usize = 60;
 
 pub(super) fn read(lines: &[&str]) -> Vec<Item> {
@@ -22,17 +22,17 @@ pub(super) fn read(lines: &[&str]) -> Vec<Item> {
         true => tap::items(lines, Tool::Node),
         false => spec(lines),
     };
-    // In TAP what a test file prints is a comment.
+    // In TAP, output of a test file is a comment.
     let bare: Vec<&str> =
         lines.iter().map(|line| if tap { line.strip_prefix("# ").unwrap_or(line) } else { line }).collect();
     let crashes: Vec<Item> = crashes(&bare);
-    // A file that could not be run is named without a reason; the crash has it.
+    // A file that could not be run is reported without a reason, which the crash has.
     items.retain(|item| item.test.is_some() || !crashes.iter().any(|crash| crash.file == item.file));
     items.splice(0..0, crashes);
     items
 }
 
-/// The list at the end, which has every failure with its place; when it was cut off, the running report.
+/// Failures in the list at the end, which has places; if it was cut off, in the running report.
 fn spec(lines: &[&str]) -> Vec<Item> {
     let from = lines.iter().rposition(|line| *line == "✖ failing tests:").map_or(0, |at| at + 1);
     let lines = &lines[from..];
@@ -41,7 +41,7 @@ fn spec(lines: &[&str]) -> Vec<Item> {
     }
     let heads =
         (0..lines.len()).filter(|&at| lines[at].contains('✖')).filter_map(|at| Some((at, FAILED.captures(lines[at])?)));
-    // What is still to be done may fail.
+    // A test marked as to do may fail.
     let heads = heads.filter(|(_, found)| found.get(2).is_none());
     heads.filter_map(|(at, found)| one(lines, at, &found[1], from > 0)).collect()
 }
@@ -50,7 +50,7 @@ fn one(lines: &[&str], at: usize, name: &str, listed: bool) -> Option<Item> {
     let depth = indent(lines[at]);
     let inside = |line: &&&str| line.is_empty() || (indent(line) > depth && !FAILED.is_match(line));
     let body: Vec<&str> = lines[at + 1..].iter().take_while(inside).copied().collect();
-    // A group repeats that something in it failed.
+    // A group only repeats that one of its tests failed.
     if !listed && body.iter().all(|line| line.is_empty()) {
         return None;
     }
@@ -58,7 +58,7 @@ fn one(lines: &[&str], at: usize, name: &str, listed: bool) -> Option<Item> {
     let above = above.and_then(|found| place(&found[1]).zip(number(&found[2])));
     let stack = body.iter().position(|line| line.trim_start().starts_with("at ")).unwrap_or(body.len());
     let found = body[stack..].iter().filter(|line| line.trim_start().starts_with("at ")).find_map(|line| frame(line));
-    // A whole file stands under its own name.
+    // A whole file is reported under its own name.
     let file = place(name).filter(|_| message(body.iter().copied()) == "'test failed'");
     let (at_file, line) = found.or(above).unzip();
     let test = file.is_none().then(|| name.to_owned());
@@ -72,7 +72,7 @@ fn one(lines: &[&str], at: usize, name: &str, listed: bool) -> Option<Item> {
     })
 }
 
-/// What stands before `Node.js v20.1.0`: the words, the stack, and for what cannot be parsed the place above.
+/// Text before `Node.js v20.1.0`: message, stack, and for syntax errors the place above.
 fn crashes(lines: &[&str]) -> Vec<Item> {
     let ends = (0..lines.len()).filter(|&at| lines[at].starts_with("Node.js v"));
     ends.filter_map(|end| {

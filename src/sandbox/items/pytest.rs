@@ -1,6 +1,6 @@
-//! pytest: blocks under *ERRORS* and *FAILURES*, in any of its styles of tracebacks, and the short summary at the end.
+//! Reads pytest: blocks under *ERRORS* and *FAILURES* in any traceback style, and the short summary at the end.
 //!
-//! Blocks have the place and the message, the summary has whole names: they are brought together.
+//! Blocks have place and message, the summary has full names; both are combined.
 
 use std::sync::LazyLock;
 
@@ -14,7 +14,7 @@ static HEAD: LazyLock<Regex> = LazyLock::new(|| regex(r"^_+ (.+) _+$"));
 static PLACE: LazyLock<Regex> = LazyLock::new(|| regex(r"^([^\s:][^:]*):(\d+): ?(.*)$"));
 static SUMMARY: LazyLock<Regex> =
     LazyLock::new(|| regex(r"^(?:FAILED|ERROR|SUBFAIL(?:ED)?((?:\[.*?\]|\(.*?\))*)) (\S.*)$"));
-/// The running report of `-v`.
+/// A line of the running report of `-v`.
 static RUNNING: LazyLock<Regex> = LazyLock::new(|| regex(r"^([^\s:]\S*\.py::.+) (?:FAILED|ERROR)(?: +\[ *\d+%\])?$"));
 static PHASE: LazyLock<Regex> = LazyLock::new(|| regex(r"^ERROR (?:at \S+ of|collecting) (.+)$"));
 static CAPTURED: LazyLock<Regex> = LazyLock::new(|| regex(r"^-+ (?:Captured|live log) .* -+$"));
@@ -22,7 +22,7 @@ static CAPTURED: LazyLock<Regex> = LazyLock::new(|| regex(r"^-+ (?:Captured|live
 /// A line of the summary: `tests/test_a.py::T::test_b - AssertionError: …`
 struct SummaryLine<'a> {
     node: &'a str,
-    /// Of a test of several parts, the one that failed.
+    /// The failed part of a test with several parts.
     part: &'a str,
     message: &'a str,
 }
@@ -48,7 +48,7 @@ impl SummaryLine<'_> {
 
 #[derive(Default)]
 struct Report<'a> {
-    /// Head and lines; in `--tb=line` a block is one line and has no head.
+    /// Head and lines of each block; with `--tb=line` a block is one line without a head.
     blocks: Vec<(Option<&'a str>, Vec<&'a str>)>,
     summary: Vec<SummaryLine<'a>>,
 }
@@ -56,7 +56,7 @@ struct Report<'a> {
 pub(super) fn read(lines: &[&str]) -> Vec<Item> {
     let mut report = sections(lines);
     if report.summary.is_empty() {
-        // The summary is cut off, or not wanted.
+        // The summary is cut off or disabled.
         let running =
             lines.iter().filter(|line| line.contains(".py::")).filter_map(|line| RUNNING.captures(line)?.get(1));
         report.summary = running.map(|node| SummaryLine { node: node.as_str(), part: "", message: "" }).collect();
@@ -64,7 +64,7 @@ pub(super) fn read(lines: &[&str]) -> Vec<Item> {
     report.summary.truncate(HELD);
     report.blocks.truncate(HELD);
     let headless = report.blocks.iter().filter(|(head, _)| head.is_none()).count();
-    // Lines without names can only be given some when there is one for each.
+    // Blocks without names can only be matched if there is one for each summary line.
     let named = report
         .summary
         .iter()
@@ -88,7 +88,7 @@ pub(super) fn read(lines: &[&str]) -> Vec<Item> {
 fn sections<'a>(lines: &[&'a str]) -> Report<'a> {
     let mut report = Report::default();
     let (mut failures, mut summary) = (false, false);
-    // Inside a block, and there inside what the test printed.
+    // Whether a block is open, and inside it the test's output.
     let (mut open, mut captured) = (false, false);
     for line in lines {
         if let Some(section) = line.starts_with('=').then(|| SECTION.captures(line)).flatten() {
@@ -113,7 +113,7 @@ fn sections<'a>(lines: &[&'a str]) -> Report<'a> {
     report
 }
 
-/// The test or file in a block's first line; the ruler between two frames has none.
+/// The test or file in a block's first line; none for the separator between two frames.
 fn head(line: &str) -> Option<&str> {
     let head = line.starts_with('_').then(|| HEAD.captures(line)).flatten()?.get(1)?.as_str();
     let name = PHASE.captures(head).and_then(|found| found.get(1)).map_or(head, |name| name.as_str());
@@ -124,7 +124,7 @@ fn summary_line<'a>(line: &'a str) -> Option<SummaryLine<'a>> {
     let found = SUMMARY.captures(line)?;
     let part = found.get(1).map_or("", |part| part.as_str());
     let rest = found.get(2)?.as_str();
-    // A parameter's value may hold anything, even what parts name and message.
+    // A parameter's value may contain anything, even the separator of name and message.
     let dash = rest.find(" - ");
     let bracket = rest.find('[').filter(|bracket| dash.is_none_or(|dash| *bracket < dash));
     let (node, message) = match bracket {
@@ -160,14 +160,14 @@ fn located(line: &str) -> Option<(String, u32)> {
     })
 }
 
-/// A line of the exception's words, without its mark.
+/// A line of the exception's message, without its `E`.
 fn marked(line: &str) -> Option<&str> {
     line.strip_prefix('E').filter(|rest| rest.is_empty() || rest.starts_with("  "))
 }
 
-/// What the exception says: the lines marked with `E`, otherwise the end of a traceback of Python's own, otherwise the one line.
+/// The exception's message: the lines marked with `E`, otherwise the end of a Python traceback, otherwise the one line.
 fn words(body: &[&str]) -> String {
-    // Of a chain of exceptions the last one came out.
+    // Of chained exceptions the last one counts.
     let Some(last) = body.iter().rposition(|line| marked(line).is_some()) else {
         return python::traceback(body).map(|broken| broken.message).unwrap_or_else(|| {
             let found = body.first().and_then(|line| PLACE.captures(line));

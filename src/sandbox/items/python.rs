@@ -1,4 +1,4 @@
-//! Python's own tracebacks, as unittest prints them and pytest may.
+//! Reads Python tracebacks, as unittest prints them and pytest may.
 
 use std::sync::LazyLock;
 
@@ -8,19 +8,19 @@ use super::lines::{message, number, place, regex};
 
 static FRAME: LazyLock<Regex> = LazyLock::new(|| regex(r#"^\s*File "([^"]+)", line (\d+)"#));
 
-/// Where it broke, and the words of the exception.
+/// Place and message of an exception.
 pub(super) struct Broken {
     pub(super) at: Option<(String, u32)>,
     pub(super) message: String,
 }
 
-/// The place that a line of a traceback names, if it lies in the workspace.
+/// The place in a line of a traceback, if it is in the workspace.
 pub(super) fn frame(line: &str) -> Option<(String, u32)> {
     let found = FRAME.captures(line)?;
     Some((place(&found[1])?, number(&found[2])?))
 }
 
-/// The last traceback of these lines: of an exception that was raised while another was handled, the one that came out.
+/// The last traceback of these lines, which for chained exceptions is that of the uncaught one.
 pub(super) fn traceback(lines: &[&str]) -> Option<Broken> {
     let last = lines.iter().rposition(|line| FRAME.is_match(line))?;
     let begins = lines[..=last].iter().rposition(|line| line.starts_with("Traceback (most")).unwrap_or(0);

@@ -1,4 +1,4 @@
-//! ruff: a rule's code and its words with `--> a.py:1:8` below, all in one line, or grouped below the file's name.
+//! Reads ruff: a rule's code and message with `--> a.py:1:8` below, all in one line, or grouped below the file's name.
 
 use std::sync::LazyLock;
 
@@ -45,7 +45,7 @@ fn short(line: &str) -> Option<Captures<'_>> {
     if line.contains(".py") || line.contains(".ipynb") { SHORT.captures(line) } else { None }
 }
 
-/// The place below a rule and its words.
+/// The place below a rule and its message.
 fn arrow<'a>(lines: &[&'a str], at: usize) -> Option<Captures<'a>> {
     let next = lines.get(at + 1).filter(|next| next.contains("--> "))?;
     ARROW.captures(next).filter(|_| RULE.is_match(lines[at]))

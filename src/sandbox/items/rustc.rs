@@ -1,5 +1,4 @@
-//! The Rust compiler and clippy: `error[E0308]: mismatched types` with `--> src/lib.rs:11:9` below, or all of it in one line.
-//!
+//! Reads the Rust compiler and clippy: `error[E0308]: mismatched types` with `--> src/lib.rs:11:9` below, or all in one line.
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -12,9 +11,9 @@ static ARROW: LazyLock<Regex> = LazyLock::new(|| regex(r"^ *--> (.+?):(\d+):\d+$
 static SHORT: LazyLock<Regex> =
     LazyLock::new(|| regex(r"^(\S[^:]*\.rs):(\d+):\d+: ((?:error|warning)(?:\[\w+\])?: .+)$"));
 
-/// Lines of a head: messages of several lines are rare.
+/// The most lines of a head; longer messages are rare.
 const HEAD_LINES: usize = 4;
-/// What says nothing about the mistake.
+/// Notes that say nothing about the mistake.
 const NOISE: [&str; 5] =
     ["for further information visit", "implied by `", "to override `", " on by default", "this error originates in"];
 

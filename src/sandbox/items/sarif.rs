@@ -1,4 +1,4 @@
-//! SARIF 2.1.0 (OASIS), printed whole among other lines: each result of each run, without those that somebody suppressed.
+//! Reads SARIF 2.1.0 (OASIS) among other lines: each result of each run, except suppressed ones.
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -6,9 +6,9 @@ use serde::de::IgnoredAny;
 use super::lines::{message, number, place};
 use super::{Item, Severity, Tool};
 
-/// Documents that are looked for in one output.
+/// The most documents in one output.
 const DOCUMENTS: usize = 8;
-/// Results that are taken of one document.
+/// The most results of one document.
 const RESULTS: usize = 2_000;
 
 #[derive(Deserialize)]
@@ -100,7 +100,7 @@ struct Artifact {
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase")]
 struct Region {
-    /// Any number: one that is no line is none.
+    /// Any number; one that is no line number is dropped.
     #[serde(default)]
     start_line: Option<serde_json::Number>,
 }
@@ -122,7 +122,7 @@ pub(super) fn read(text: &str) -> Vec<Item> {
     items
 }
 
-/// Where the next line begins with a bracket.
+/// Position of the next line that begins with a brace.
 fn begins(text: &str) -> Option<usize> {
     if text.starts_with('{') { Some(0) } else { text.find("\n{").map(|at| at + 1) }
 }
@@ -132,7 +132,7 @@ fn run(run: &Run) -> impl Iterator<Item = Item> {
     findings.filter_map(|finding| item(&run.tool.driver, finding))
 }
 
-/// A result that is no failure has another kind; one that a person suppressed has been judged (3.27.9, 3.27.23).
+/// The item of a result; none if its kind is not a failure or a person suppressed it (3.27.9, 3.27.23).
 fn item(driver: &Driver, finding: &Finding) -> Option<Item> {
     let fails = finding.kind.as_deref().is_none_or(|kind| kind == "fail");
     let suppressed = finding.suppressions.as_ref().is_some_and(|all| !all.is_empty());
@@ -141,7 +141,7 @@ fn item(driver: &Driver, finding: &Finding) -> Option<Item> {
     }
     let rule = finding.rule_id.as_deref().unwrap_or_default();
     let usual = || driver.rules.iter().find(|known| known.id == rule)?.default_configuration.level.as_deref();
-    // Without a word it is a warning (3.27.10).
+    // The default level is a warning (3.27.10).
     let severity = match finding.level.as_deref().or_else(usual) {
         Some("error") => Severity::Error,
         Some("note" | "none") => Severity::Note,
@@ -156,7 +156,7 @@ fn item(driver: &Driver, finding: &Finding) -> Option<Item> {
     Some(Item { tool: Tool::Sarif, file, line, severity, message: message(said.lines()), test: None })
 }
 
-/// An address's path without its escapes; as it stands where they make no text.
+/// A URI's path with escapes decoded; unchanged if they give no valid text.
 fn decoded(uri: &str) -> String {
     let mut out = Vec::with_capacity(uri.len());
     let mut rest = uri.as_bytes();

@@ -1,4 +1,5 @@
-//! TAP: `not ok 4 - cents`, with a block between `---` and `...` below it (Node's runner, tape) or with comments (Perl's Test::More, bats).
+//! Reads TAP: `not ok 4 - cents` with a block between `---` and `...` below it (Node's runner, tape) or with comments (Perl's Test::More,
+//! bats).
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -12,21 +13,21 @@ use super::{Item, Severity, Tool};
 static FAILED: LazyLock<Regex> = LazyLock::new(|| regex(r"^ *not ok \d+(?: - | )(.+?)$"));
 static LOCATION: LazyLock<Regex> = LazyLock::new(|| regex(r"^'(.+):(\d+):\d+'$"));
 
-/// What Perl's tests say of a failure; where their errors are in another pipe it comes before the report.
+/// A failure as Perl's tests report it; with stderr in a separate pipe it precedes the report.
 static COMMENT: LazyLock<Regex> = LazyLock::new(|| regex(r"^\s*#   Failed test '(.+)'$"));
 static PLACE: LazyLock<Regex> =
     LazyLock::new(|| regex(r"^\s*# +(?:at (.+) line (\d+)\.|\(.*in test file (.+), line (\d+)\))$"));
 
-/// Lines of comments that belong to one failure.
+/// The most lines of comments that belong to one failure.
 const COMMENTS: usize = 60;
 
-/// Whether TAP is spoken here; its first line may be cut off.
+/// Whether the output is TAP; its first line may be cut off.
 fn spoken(lines: &[&str]) -> bool {
     lines.iter().any(|line| line.starts_with("TAP version ") || line.starts_with("# Subtest: "))
         || (lines.iter().any(|line| line.starts_with("1..")) && lines.iter().any(|line| FAILED.is_match(line)))
 }
 
-/// Whether it is Node's: no other writes down how long each test took, and why one failed, in these words.
+/// Whether it is Node's, which alone reports durations and failure types in these words.
 pub(super) fn of_node(lines: &[&str]) -> bool {
     let own = ["# Subtest: ", "duration_ms:", "failureType:"];
     spoken(lines) && lines.iter().any(|line| own.iter().any(|own| line.trim_start().starts_with(own)))
@@ -57,7 +58,7 @@ pub(super) fn read(lines: &[&str]) -> Vec<Item> {
     items
 }
 
-/// Adds what the comments say.
+/// Adds place and message from the comments.
 fn comments(item: &mut Item, lines: &[&str]) {
     let comment = |line: &&&str| line.trim_start().starts_with('#');
     let lines: Vec<&str> = lines.iter().take(COMMENTS).take_while(comment).copied().collect();
@@ -73,7 +74,7 @@ fn comments(item: &mut Item, lines: &[&str]) {
     }
 }
 
-/// The failures, as this tool's.
+/// The failures, reported for `tool`.
 pub(super) fn items(lines: &[&str], tool: Tool) -> Vec<Item> {
     (0..lines.len()).filter(|&at| lines[at].contains("not ok ")).filter_map(|at| item(lines, at, tool)).collect()
 }
@@ -96,7 +97,7 @@ fn item(lines: &[&str], at: usize, tool: Tool) -> Option<Item> {
             .collect(),
         false => Vec::new(),
     };
-    // A group repeats that something in it failed.
+    // A group only repeats that one of its tests failed.
     if value(&block, "failureType").first().is_some_and(|kind| *kind == "'subtestsFailed'") {
         return None;
     }
@@ -111,7 +112,7 @@ fn item(lines: &[&str], at: usize, tool: Tool) -> Option<Item> {
     Some(Item { tool, file: own.or(file), line, severity: Severity::Error, message: words_of(&block, &words), test })
 }
 
-/// The words, and what was compared where they don't say it.
+/// The message, with the compared values if it lacks them.
 fn words_of(block: &[&str], words: &[&str]) -> String {
     let mut lines: Vec<String> = match words {
         [one] => vec![one.trim_matches('\'').to_owned()],

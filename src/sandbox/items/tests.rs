@@ -1,4 +1,4 @@
-//! What is read out of real outputs. Each snapshot is one tool's folder of `tests/fixtures/checks`; read them beside the outputs.
+//! Readings of real outputs. Each snapshot is of one tool's directory of `tests/fixtures/checks`; read them beside the outputs.
 
 use std::fs;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ fn output(tool: &str, case: &str) -> String {
     fs::read_to_string(&path).unwrap_or_else(|why| panic!("{}: {why}", path.display()))
 }
 
-/// A folder for each tool; clang's reports are read as gcc's.
+/// One directory per tool; clang's reports are read as gcc's.
 const FOLDERS: [&str; 20] = [
     "unittest", "pytest", "mypy", "ruff", "cargo", "rustc", "clippy", "node", "jest", "vitest", "tsc", "eslint", "go",
     "gcc", "clang", "javac", "maven", "tap", "junit", "sarif",
@@ -61,7 +61,7 @@ fn each_tools_reports_are_read() {
         insta::assert_snapshot!(tool, text);
         for case in cases(tool) {
             let items = read_case(tool, &case);
-            // A good run has no items, any other has some; nobody else's are seen in it.
+            // A passing run has no items, any other has some, and none are attributed to another tool.
             assert_eq!(items.is_empty(), case.contains("passing"), "{tool}/{case}");
             let reader = if tool == "clang" { "gcc" } else { tool };
             assert!(items.iter().all(|item| item.tool.name() == reader), "{tool}/{case}: {items:?}");
@@ -159,7 +159,7 @@ fn places_outside_the_workspace_are_none() {
 fn a_run_is_held_against_the_one_before() {
     let before = read_case("unittest", "failing");
     let mut now = before.clone();
-    // Moved, other words, still the same test.
+    // Moved and with another message, it is still the same test.
     now[1].line = Some(99);
     now[1].message = "ValueError: another".into();
     let fixed = now.remove(2);
@@ -168,7 +168,7 @@ fn a_run_is_held_against_the_one_before() {
     let found = difference(&before, &now);
     assert_eq!((found.new, found.gone), (vec![&fresh], vec![&fixed]));
     assert_eq!(found.still.len(), before.len() - 1);
-    // Without a test: the first words at the file, each for itself.
+    // Without a test, the first line of the message in the file identifies it, each occurrence separately.
     let built = read_case("rustc", "build");
     let twice = [built.clone(), vec![Item { line: Some(1), ..built[0].clone() }]].concat();
     assert_eq!(difference(&built, &twice).new.len(), 1);
@@ -195,7 +195,7 @@ fn an_output_that_lost_its_beginning_or_end_is_read_as_far_as_it_goes() {
     }
 }
 
-/// What holds for items of any output.
+/// Invariants of the items of any output.
 fn held(items: &[Item]) {
     assert!(items.len() <= MOST);
     for item in items {
@@ -206,7 +206,7 @@ fn held(items: &[Item]) {
     }
 }
 
-/// What is no report of an honest tool: numbers, paths, documents and lines that do not end as they should.
+/// Malformed reports: numbers, paths, documents and lines that do not end as they should.
 #[test]
 fn what_is_malformed_is_left_out_and_harms_nothing() {
     let numbers = "a.c:99999999999999999999:1: error: far\na.c:0:0: error: nowhere\n";
@@ -249,7 +249,7 @@ fn a_document_stands_among_other_lines() {
     );
     let found = read(&text);
     let told: Vec<_> = found.iter().map(|item| (item.severity, item.file.as_deref(), item.line)).collect();
-    // Without a level it is a warning; what was suppressed or passed is none.
+    // Without a level it is a warning; suppressed and passed results are none.
     assert_eq!(told, [(Severity::Warning, Some("a b.c"), None), (Severity::Note, Some("a b.c"), None)]);
 }
 
@@ -273,7 +273,7 @@ fn of_a_long_output_the_ends_are_read() {
     held(&read(&"a.c:1:1: error: x ".repeat(500_000)));
 }
 
-/// Each known line over and over, and such pairs as a reader holds against each other, as much as an outcome keeps.
+/// Each known line repeated, and pairs of lines that a reader compares, as many as an outcome keeps.
 #[test]
 fn an_output_made_to_cost_much_costs_little() {
     let most = protocol::runner::MAX_TEXT as usize;
@@ -311,7 +311,7 @@ fn an_output_made_to_cost_much_costs_little() {
     let began = std::time::Instant::now();
     hostile.iter().for_each(|text| held(&read(text)));
     let each = began.elapsed() / u32::try_from(hostile.len()).unwrap();
-    // Unoptimised, on a busy machine.
+    // Generous, for an unoptimised build on a busy machine.
     assert!(each < std::time::Duration::from_secs(2), "{each:?} for each of {}", hostile.len());
 }
 

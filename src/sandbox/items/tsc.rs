@@ -1,4 +1,4 @@
-//! tsc: `src/a.ts(9,3): error TS2322: …` with deeper lines below it, or the same with colours, colons and the source.
+//! Reads tsc: `src/a.ts(9,3): error TS2322: …` with indented lines below, or the same with colours, colons and source.
 
 use std::sync::LazyLock;
 
@@ -8,7 +8,7 @@ use super::lines::{message, number, place, regex};
 use super::{Item, Severity, Tool};
 
 static HEAD: LazyLock<Regex> = LazyLock::new(|| regex(r"^(\S.*?)(?:\((\d+),\d+\):|:(\d+):\d+ -) (error TS\d+: .*)$"));
-/// Of the project's settings.
+/// An error about the project's settings.
 static BARE: LazyLock<Regex> = LazyLock::new(|| regex(r"^error TS\d+: .*$"));
 
 pub(super) fn read(lines: &[&str]) -> Vec<Item> {

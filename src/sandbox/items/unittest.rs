@@ -1,4 +1,4 @@
-//! unittest: a ruler of `=`, `FAIL: test_a (tests.test_x.T.test_a)`, a ruler of `-`, a traceback.
+//! Reads unittest: a line of `=`, `FAIL: test_a (tests.test_x.T.test_a)`, a line of `-`, a traceback.
 
 use std::sync::LazyLock;
 
@@ -7,12 +7,12 @@ use regex::Regex;
 use super::lines::regex;
 use super::{Item, Severity, Tool, python};
 
-/// Before 3.11 the brackets hold the class alone.
+/// Before 3.11 the parentheses contain only the class.
 static HEAD: LazyLock<Regex> = LazyLock::new(|| regex(r"^(?:FAIL|ERROR): (\S+) \(([^()\s]+)\)(.*)$"));
 
-/// Lines of a block that are looked at.
+/// The most lines of a block that are read.
 const LONGEST: usize = 1_000;
-/// How modules that cannot be imported are named.
+/// Prefix of modules that could not be imported.
 const LOADER: &str = "unittest.loader._FailedTest";
 
 pub(super) fn read(lines: &[&str]) -> Vec<Item> {
@@ -47,7 +47,7 @@ fn item(lines: &[&str], head: usize) -> Option<Item> {
     })
 }
 
-/// As `python -m unittest` takes it, with the part of a test that failed.
+/// The name that `python -m unittest` accepts, with the subtest that failed.
 fn name(method: &str, place: &str, part: &str) -> Option<String> {
     if place.starts_with(LOADER) {
         return None;

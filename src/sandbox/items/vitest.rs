@@ -1,4 +1,4 @@
-//! Vitest: below ` FAIL  tests/a.test.ts > group > test` the error, what was compared, and places after `❯`.
+//! Reads Vitest: below ` FAIL  tests/a.test.ts > group > test` the error, compared values, and places after `❯`.
 
 use std::sync::LazyLock;
 
@@ -11,7 +11,7 @@ static HEAD: LazyLock<Regex> =
     LazyLock::new(|| regex(r"^ FAIL  (?:\|?\S+\|? +)?(\S+\.[cm]?[jt]sx?)(?: > (.+)| \[ .+ \])$"));
 static FRAME: LazyLock<Regex> = LazyLock::new(|| regex(r"^ ❯ (?:.* )?([^\s:]+):(\d+):\d+$"));
 
-/// Lines below a head that are looked at: many heads may stand above one of them.
+/// The most lines below a head that are read, because one error may have many heads.
 const MOST_BODY: usize = 200;
 
 pub(super) fn read(lines: &[&str]) -> Vec<Item> {
@@ -19,7 +19,7 @@ pub(super) fn read(lines: &[&str]) -> Vec<Item> {
         (0..lines.len()).filter(|&at| lines[at].starts_with(" FAIL ") && HEAD.is_match(lines[at])).collect();
     let mut items = Vec::new();
     let mut body: &[&str] = &[];
-    // Tests that failed alike stand above one error.
+    // Tests with the same failure share one error below their heads.
     for (nth, &at) in heads.iter().enumerate().rev() {
         let end = heads.get(nth + 1).copied().unwrap_or(lines.len());
         let own = &lines[at + 1..end];

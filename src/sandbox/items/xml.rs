@@ -1,24 +1,24 @@
-//! As much of XML 1.0 as reports of tests use: elements, attributes, text, CDATA; comments and declarations are passed over.
+//! A parser for the part of XML 1.0 that test reports use: elements, attributes, text, CDATA; comments and declarations are skipped.
 //!
-//! Entities are the five that XML has, and numbers: nothing a document declares is expanded.
+//! Only the five predefined entities and numeric ones are resolved.
 
-/// Bytes of a tag that are looked at for its end.
+/// The most bytes of a tag that are searched for its end.
 const TAG: usize = 64 << 10;
 
 /// A piece of a document.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Piece<'a> {
-    /// An element begins; with `empty` it ends too.
+    /// An element begins; with `empty` it also ends.
     Open { name: &'a str, attributes: &'a str, empty: bool },
     /// An element ends.
     Close { name: &'a str },
     /// Text between tags, with its entities.
     Text(&'a str),
-    /// Text as it is.
+    /// Text without entities.
     Raw(&'a str),
 }
 
-/// The pieces of a text, up to where one of them has no end.
+/// The pieces of a text, up to one that has no end.
 pub(super) struct Pieces<'a> {
     rest: &'a str,
 }
@@ -28,7 +28,7 @@ pub(super) fn pieces(text: &str) -> Pieces<'_> {
 }
 
 impl<'a> Pieces<'a> {
-    /// What stands between these two, which begin here; ends the document where the second one is missing.
+    /// The text between these two delimiters, the first of which is here; ends the document if the second is missing.
     fn between(&mut self, opens: &str, closes: &str) -> &'a str {
         let inside = self.rest.get(opens.len()..).unwrap_or_default();
         let (found, rest) = inside.split_once(closes).unwrap_or((inside, ""));
@@ -67,7 +67,7 @@ impl<'a> Iterator for Pieces<'a> {
     }
 }
 
-/// Where the tag that begins here ends: a bracket in quotes does not end it.
+/// The end of the tag that begins here, ignoring brackets in quotes.
 fn end_of_tag(text: &str) -> Option<usize> {
     let mut quote = None;
     for (at, byte) in text.bytes().enumerate().take(TAG) {
@@ -105,7 +105,7 @@ pub(super) fn attribute(attributes: &str, wanted: &str) -> Option<String> {
     }
 }
 
-/// The text with its entities resolved; one that is not known stays as it stands.
+/// The text with its entities resolved; unknown ones are left unchanged.
 pub(super) fn unescaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;

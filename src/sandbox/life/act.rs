@@ -1,8 +1,7 @@
-//! One action in a prepared sandbox.
+//! Runs one action in a prepared sandbox.
 //!
-//! Owns telling apart what the caller must tell apart: a result, an action that *may* have run, and a
-//! sandbox that is gone. An action is sent at most once to one boot of a runner; after a restart it is never repeated.
-//! Tests: `tests/trees.rs`.
+//! Owns the distinction between a result, an action that *may* have run, and a sandbox that is gone. An action is sent at most once to one
+//! boot of a runner; after a restart it is never repeated. Tests: `tests/trees.rs`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,7 +20,7 @@ use crate::sandbox::session::{self, HOST_IDS, Session, Work};
 use crate::sandbox::sessions::Sessions;
 use crate::sandbox::{Acted, Result, SandboxError};
 
-/// How often a lost line is taken up again within one call.
+/// How often a lost connection is re-established within one call.
 const LINES: usize = 3;
 
 /// Carries out actions in tasks' sandboxes.
@@ -38,11 +37,11 @@ impl Actions {
 
     /// Runs `action` under `request_id`, or waits for it if the runner already has it from an earlier try.
     ///
-    /// The result of the action before is acknowledged first: asking for the next one says that it is stored.
+    /// Acknowledges the result of the action before, because the caller has stored it when it asks for the next one.
     ///
     /// # Errors
-    /// [`SandboxError::Gone`] when there was no sandbox to begin with: *this* call has run nothing (an earlier try of the
-    /// same request may have). [`SandboxError::Unavailable`] when engine or broker is away: repeat the call.
+    /// [`SandboxError::Gone`] when there was no sandbox: *this* call has run nothing (an earlier try of the same request may have).
+    /// [`SandboxError::Unavailable`] when engine or broker is unreachable: repeat the call.
     pub async fn act(&self, task: i64, request_id: u64, action: &Action, limits: Limits) -> Result<Acted> {
         let op = op(action)
             .ok_or_else(|| SandboxError::Refused("no action that the runner carries out by itself".to_owned()))?;
@@ -54,7 +53,7 @@ impl Actions {
         for _ in 0..LINES {
             let session = match self.sessions.of(task).await {
                 Ok(session) => session,
-                // Another boot answers: an earlier try of this request may have run in the one before.
+                // Another boot of the runner: an earlier try of this request may have run in the one before.
                 Err(SandboxError::Gone(Loss::Restarted)) => return Ok(interrupted(Loss::Restarted)),
                 Err(SandboxError::Gone(loss)) if sent => return Ok(interrupted(loss)),
                 Err(e) => return Err(e),
@@ -90,8 +89,7 @@ impl Actions {
         Err(SandboxError::Unavailable("the line to the sandbox breaks again and again; trying later".to_owned()))
     }
 
-    /// A router that greets a new process closes every subnet: what was at work then gets its way out back. One that this
-    /// process has closed stays closed.
+    /// A router closes every subnet when a new process connects: reopens the subnet of a task at work, unless this process has closed it.
     async fn go_on(&self, task: i64) -> Result<()> {
         match self.core.subnet(task) {
             Some(subnet) if self.core.subnets.untouched(subnet).await => self.of_tasks.open(task).await.map(drop),
@@ -113,8 +111,8 @@ fn remember(session: &Session, id: u64) {
     }
 }
 
-/// The bytes of the picture that was read, as they lie there now; none where they are not what the runner found any more. Asked for as often
-/// as the result is: nothing comes of reading.
+/// The bytes of the picture that was read; none if the file has changed since. Repeated with each query of the result, because reading
+/// changes nothing.
 async fn picture_of(session: &Session, action: &Action, outcome: &Outcome) -> Result<Option<Vec<u8>>> {
     let (Action::ReadFile { path, .. }, Some(found)) = (action, &outcome.picture) else { return Ok(None) };
     if found.bytes > MOST_BYTES {
@@ -125,7 +123,7 @@ async fn picture_of(session: &Session, action: &Action, outcome: &Outcome) -> Re
     let mut bytes = Vec::new();
     let done = match session.spool(work, &mut bytes, found.bytes).await {
         Ok(done) => done,
-        // A file that grows, a shell that is none: then there is no picture.
+        // The file grew, or there is no shell: the picture is left out.
         Err(SandboxError::Limit(_) | SandboxError::Refused(_)) => return Ok(None),
         Err(other) => return Err(other),
     };
@@ -142,7 +140,7 @@ fn failed(reason: String) -> Outcome {
     Outcome::new(Status::Failed { reason }, "")
 }
 
-/// None for what happens elsewhere (`Candidates::try_out`), or is read by the host piece by piece (`Looks::lines`).
+/// The runner's operation; none for actions run elsewhere (`Candidates::try_out`) or read by the host piece by piece (`Looks::lines`).
 fn op(action: &Action) -> Option<Op> {
     Some(match action.clone() {
         Action::Bash { command } => Op::Shell { command, background: false },

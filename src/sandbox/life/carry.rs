@@ -1,8 +1,8 @@
-//! Work that is in no commit, out of a sandbox whose runner is of another version, into the one that takes its place.
+//! Moves uncommitted work from a sandbox whose runner has another version into its replacement.
 //!
-//! Of such a runner only what a checkpoint's tree takes is asked (Hello, Quiesce, Exec and their streams), in its own version; every
-//! later version keeps these as they are (`docs/decisions/0014-a-runner-of-another-version.md`). The pack is bytes to this process: only the
-//! task's next sandbox unpacks it. It lies in the state directory until that one stands, so that a cut loses nothing. Tests: `tests/trees/carry.rs`.
+//! Asks such a runner only for what a checkpoint's tree needs (Hello, Quiesce, Exec and their streams), in its own version; later versions
+//! keep these unchanged (`docs/decisions/0014-a-runner-of-another-version.md`). This process does not parse the pack: only the task's next
+//! sandbox unpacks it. It is kept in the state directory until then, so that an interruption loses nothing. Tests: `tests/trees/carry.rs`.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::sandbox::{CaptureSpec, PrepareSpec, Result, SandboxError, Segment};
 
 const UNPACK_MS: u64 = 600_000;
 
-/// What is carried over, by task.
+/// Work that is being carried over, by task.
 pub(in crate::sandbox) struct Carried {
     core: Arc<Core>,
     sessions: Arc<Sessions>,
@@ -32,10 +32,10 @@ impl Carried {
         Self { core, sessions, trees }
     }
 
-    /// Takes the work out of a sandbox of another version that is about to be removed. Without effect for every other.
+    /// Takes the work out of a sandbox of another version that will be removed; does nothing for any other sandbox.
     ///
     /// # Errors
-    /// [`SandboxError::Unavailable`]: to be repeated. What cannot be taken out at all is given up, and logged.
+    /// [`SandboxError::Unavailable`]: to be repeated. Work that cannot be taken out at all is given up and logged.
     pub async fn take_out(&self, spec: &PrepareSpec) -> Result<()> {
         let Ok(record) = self.core.records.ready(spec.task) else { return Ok(()) };
         if record.runner == VERSION {
@@ -70,8 +70,8 @@ impl Carried {
         write_whole(&path, &made.map_err(|e| SandboxError::Unavailable(format!("{}: {e}", path.display())))?)
     }
 
-    /// Puts what was taken out into the sandbox that stands now, as changes that nobody has committed. Only onto the commit it was
-    /// taken out for: over a later one it would undo work.
+    /// Puts the work into the new sandbox as uncommitted changes, but only onto the commit it was based on, because over a later one it
+    /// would undo work.
     pub async fn bring_back(&self, session: &Session, task: i64, tip: &Commit) -> Result<()> {
         let path = self.path(task);
         let text = match std::fs::read(&path) {
@@ -95,7 +95,7 @@ impl Carried {
         session.must(Work::git(".git", ["read-tree", "HEAD"]), "bringing over what was not committed").await
     }
 
-    /// It stands in a sandbox, or nobody waits for it any more.
+    /// Deletes the stored work, which is in a sandbox or no longer needed.
     pub fn forget(&self, task: i64) {
         let path = self.path(task);
         match std::fs::remove_file(&path) {
@@ -106,7 +106,7 @@ impl Carried {
         }
     }
 
-    /// A line with the tree and the commit it goes onto, then its pack.
+    /// File with a line that names the tree and its base commit, then the tree's pack.
     fn path(&self, task: i64) -> PathBuf {
         self.core.settings.state_dir.join("carried").join(task.to_string())
     }

@@ -1,7 +1,7 @@
-//! A task's sandbox: made, opened for work, put away while its task waits, removed.
+//! Life of a task's sandbox: made, opened for work, put away while its task waits, removed.
 //!
-//! Owns the order of these, and what stands for which task. What is done in one is `act.rs`'s; what goes from one that is of another
-//! version into the next, `carry.rs`'s. Tests: `tests/trees.rs`.
+//! Owns the order of these steps, and which sandbox belongs to which task. `act.rs` runs actions in one; `carry.rs` moves work out of one
+//! of another version. Tests: `tests/trees.rs`.
 
 pub(super) mod act;
 pub(super) mod carry;
@@ -36,7 +36,7 @@ pub struct TaskSandboxes {
 }
 
 impl TaskSandboxes {
-    /// Another host has moved the task on: whatever stands here of it is older than its log, and goes.
+    /// Removes what exists here of a task that another host continued, because it is older than the task's log.
     ///
     /// # Errors
     /// As [`TaskSandboxes::remove`].
@@ -46,20 +46,21 @@ impl TaskSandboxes {
         Ok(())
     }
 
-    /// The tasks whose sandboxes stand, or were being made.
+    /// The tasks whose sandboxes exist or were being made.
     pub fn tasks(&self) -> Vec<i64> {
         self.core.records.all().into_iter().map(|record| record.task).collect()
     }
 
-    /// Whether a task's sandbox is there with the repository in it, as far as is known.
+    /// Whether a task's sandbox is complete, as far as recorded.
     pub fn is_whole(&self, task: i64) -> bool {
         self.core.records.ready(task).is_ok()
     }
 
-    /// Removes a task's container and gives its subnet back. Gone already is fine.
+    /// Removes a task's container and releases its subnet; succeeds if it is gone already.
     ///
     /// # Errors
-    /// [`Unavailable`](super::SandboxError::Unavailable) when router or engine is away: the subnet stays taken until a repeat succeeds.
+    /// [`Unavailable`](super::SandboxError::Unavailable) when router or engine is unreachable: the subnet stays allocated until a
+    /// repetition succeeds.
     pub async fn remove(&self, task: i64) -> Result<()> {
         self.quarantines.forget(task);
         self.sessions.forget(task).await;
@@ -73,10 +74,10 @@ impl TaskSandboxes {
         Ok(())
     }
 
-    /// Removes every container of this installation that belongs to no live task: names of those removed.
+    /// Removes every container of this installation that belongs to no live task, and gives their names.
     ///
     /// # Errors
-    /// [`Unavailable`](super::SandboxError::Unavailable) when the engine is away.
+    /// [`Unavailable`](super::SandboxError::Unavailable) when the engine is unreachable.
     pub async fn reap(&self, live: &[i64]) -> Result<Vec<String>> {
         let busy = self.core.busy.lock();
         let mut keep: Vec<String> = busy.map(|busy| busy.iter().cloned().collect()).unwrap_or_default();

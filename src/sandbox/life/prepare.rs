@@ -1,7 +1,7 @@
-//! A sandbox is made: container, repository in, check-out.
+//! Makes a sandbox: container, repository, check-out.
 //!
-//! Owns the order in which that happens, so that a half-prepared container is never used: the record gets its boot id last,
-//! and whatever is found without one is removed and made anew. Tests: `tests/trees.rs`.
+//! Owns the order of these steps, so that an incomplete container is never used: the record gets its boot id last, and a container without
+//! one is removed and made anew. Tests: `tests/trees.rs`.
 
 use std::sync::Arc;
 
@@ -15,8 +15,8 @@ use crate::sandbox::session::{self, Session};
 use crate::sandbox::{PrepareSpec, Prepared, Result, SandboxError};
 
 impl TaskSandboxes {
-    /// Makes the sandbox, or finds the one that an earlier try has finished. May be repeated after any failure. Its subnet stays closed
-    /// until [`TaskSandboxes::open`].
+    /// Makes the sandbox, or finds the one that an earlier try finished. May be repeated after any failure. Its subnet stays closed until
+    /// [`TaskSandboxes::open`].
     ///
     /// # Errors
     /// [`SandboxError::Unavailable`] (engine, router or subnets), [`SandboxError::Refused`] (image without git or sh, a
@@ -45,7 +45,7 @@ impl TaskSandboxes {
         let boot = session.boot.clone();
         self.sessions.put(spec.task, Arc::new(session)).await;
         self.core.records.change(spec.task, |record| {
-            // It stands: how the one before was lost is no word on this one.
+            // The loss of the sandbox before does not concern this one.
             (record.boot, record.lost, record.mirror) = (Some(boot.clone()), None, mirror);
         })?;
         Ok(Prepared { boot })
@@ -92,7 +92,7 @@ impl TaskSandboxes {
             self.stock.stocked(&container, &spec.repo_key, &spec.base, self.core.settings.history_depth, lent).await?;
         let lent = lent.map(|lent| Lent { tree: stock::laid_over(&container, &lent).cloned(), ..lent });
         self.indexes.forget(&spec.task.to_string());
-        // A layer tells what changed in it.
+        // A layered workspace needs no index, because its layer shows the changes.
         if lent.as_ref().is_none_or(|lent| lent.tree.is_none()) {
             match self.indexes.keep(&session, spec.task).await {
                 Err(error @ (SandboxError::Limit(_) | SandboxError::Refused(_))) => {

@@ -1,7 +1,7 @@
-//! A sandbox whose task waits: frozen, stopped, and back at work.
+//! Puts the sandbox of a waiting task to rest: frozen or stopped, and back.
 //!
-//! Owns the way down (freeze, stop) and the way back up from each. What is further away than stopped is removed, and made anew by
-//! whoever opens it. Its subnet is closed on every rung. Tests: `tests/trees.rs`.
+//! Owns freezing, stopping and the way back. A sandbox put away further is removed, and made anew when it is opened. Its subnet is closed
+//! in each of these states. Tests: `tests/trees.rs`.
 
 use domain::Loss;
 
@@ -10,12 +10,13 @@ use crate::sandbox::Result;
 use crate::sandbox::session;
 
 impl TaskSandboxes {
-    /// Opens the subnet of a task with its rules again, unless it was cut off, before work goes on; wakes a paused container.
+    /// Opens the subnet of a task with its rules, unless it was cut off, and thaws or starts the container.
     ///
-    /// True when it had been stopped, until [`TaskSandboxes::confirm_awake`]: the engine has given it a network anew.
+    /// True if it was stopped, until [`TaskSandboxes::confirm_awake`], because the engine has attached its network anew.
     ///
     /// # Errors
-    /// [`Gone`](crate::sandbox::SandboxError::Gone) without a prepared sandbox, [`Unavailable`](crate::sandbox::SandboxError::Unavailable) when the router is away.
+    /// [`Gone`](crate::sandbox::SandboxError::Gone) without a prepared sandbox, [`Unavailable`](crate::sandbox::SandboxError::Unavailable)
+    /// when the router is unreachable.
     pub async fn open(&self, task: i64) -> Result<bool> {
         self.core.must_be_current(task)?;
         let record = self.core.records.ready(task)?;
@@ -23,26 +24,26 @@ impl TaskSandboxes {
         if woken {
             self.sessions.wake(&record).await?;
         }
-        // Attaching wakes it, and finds out whether it is still the one that was prepared.
+        // Attaching thaws or starts it, and checks that it is still the one that was prepared.
         self.sessions.of(task).await?;
         self.core.broker.unpause(&record.name).await.map_err(session::from_broker)?;
         if let Some(subnet) = record.subnet {
-            // Read again then: the rules may just have been replaced.
+            // Read at the time of opening, because the rules may just have been replaced.
             let rules = || self.core.records.ready(task).map(|record| (!record.cut_off).then_some(record.egress));
             self.core.subnets.open(subnet, rules).await?;
         }
-        // One that is complete and of this version has in it what was brought over.
+        // A complete sandbox of this version contains the work that was carried over.
         self.carried.forget(task);
         Ok(woken)
     }
 
-    /// Freezes a container while its task waits: no process of it runs until [`TaskSandboxes::open`].
+    /// Freezes a container while its task waits, until [`TaskSandboxes::open`].
     ///
     /// # Errors
-    /// [`Unavailable`](crate::sandbox::SandboxError::Unavailable) when the engine is away. A container that is gone is fine.
+    /// [`Unavailable`](crate::sandbox::SandboxError::Unavailable) when the engine is unreachable. A missing container is fine.
     pub async fn rest(&self, task: i64) -> Result<()> {
         self.quarantines.forget(task);
-        // One that is only being made may run setup commands.
+        // A sandbox that is still being made may be running setup commands, so any record counts.
         let Some(record) = self.core.records.get(task) else { return Ok(()) };
         self.core.subnets.close(record.subnet).await?;
         self.sessions.forget(task).await;
@@ -52,25 +53,26 @@ impl TaskSandboxes {
         }
     }
 
-    /// Ends every process of a container whose task waits, and keeps workspace and home. Only what is on disk outlives this
-    /// (`sandbox.workspace_mib = 0`); `/tmp` is empty afterwards.
+    /// Ends every process of a waiting task's container. Only workspace and home on disk survive this (`sandbox.workspace_mib = 0`); `/tmp`
+    /// is lost.
     ///
     /// # Errors
-    /// [`Unavailable`](crate::sandbox::SandboxError::Unavailable) when engine or router is away. A container that is gone is fine.
+    /// [`Unavailable`](crate::sandbox::SandboxError::Unavailable) when engine or router is unreachable. A missing container is fine.
     pub async fn stop(&self, task: i64) -> Result<()> {
         let Ok(record) = self.core.records.ready(task) else { return Ok(()) };
         self.quarantines.forget(task);
         self.core.subnets.close(record.subnet).await?;
         self.sessions.forget(task).await;
-        // Before it stops: a host that dies in between starts what may be running already, which is fine.
+        // Recorded before it stops: after a crash in between the container is started although it may run, which is harmless.
         self.core.records.change(task, |record| record.stopped = true)?;
         self.core.broker.stop(&record.name).await.map_err(session::from_broker)
     }
 
-    /// Starts a stopped container so that its tree can be taken; its way out stays closed.
+    /// Starts a stopped container so that its tree can be taken; its subnet stays closed.
     ///
     /// # Errors
-    /// [`Gone`](crate::sandbox::SandboxError::Gone) without a prepared sandbox, [`Unavailable`](crate::sandbox::SandboxError::Unavailable) when the engine is away.
+    /// [`Gone`](crate::sandbox::SandboxError::Gone) without a prepared sandbox, [`Unavailable`](crate::sandbox::SandboxError::Unavailable)
+    /// when the engine is unreachable.
     pub async fn wake_to_capture(&self, task: i64) -> Result<()> {
         match self.core.records.ready(task)? {
             record if record.stopped => self.sessions.wake(&record).await,
@@ -78,21 +80,22 @@ impl TaskSandboxes {
         }
     }
 
-    /// A sandbox that was stopped is as it should be: from now on another boot of its runner is a loss again.
+    /// Records that a stopped sandbox is back at work, so that another boot of its runner counts as a loss again.
     ///
     /// # Errors
-    /// [`Gone`](crate::sandbox::SandboxError::Gone) without a sandbox, [`Unavailable`](crate::sandbox::SandboxError::Unavailable) when this cannot be written down.
+    /// [`Gone`](crate::sandbox::SandboxError::Gone) without a sandbox, [`Unavailable`](crate::sandbox::SandboxError::Unavailable) when the
+    /// record cannot be written.
     pub fn confirm_awake(&self, task: i64) -> Result<()> {
         self.core.records.change(task, |record| record.stopped = false)
     }
 
-    /// How the sandbox before this one was lost, if a try of this name made this one.
+    /// How the sandbox before was lost, if the try with this name made the present one.
     pub fn made_anew(&self, task: i64, by: &str) -> Option<Loss> {
         let anew = self.core.records.ready(task).ok()?.anew?;
         (anew.by == by).then_some(anew.loss)
     }
 
-    /// When a task's sandbox was made, in milliseconds since 1970; none when it has none.
+    /// Unix milliseconds at which a task's sandbox was made; none when it has none.
     pub fn made_at(&self, task: i64) -> Option<i64> {
         self.core.records.get(task).map(|record| record.made_at)
     }

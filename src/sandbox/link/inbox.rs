@@ -1,7 +1,7 @@
-//! What the runner said and nobody has taken yet, and the rules it must keep.
+//! Messages of the runner that were not taken yet, and the checks on them.
 //!
-//! Everything here comes from a sandbox. An answer to nothing, a gap, a byte beyond the window or a result longer than allowed
-//! ends the link. Memory: one window and one result for each request that this host made or the runner listed.
+//! Everything here is untrusted. An unexpected answer, a gap, a byte beyond the window or a result that is too long ends the connection.
+//! Memory: one window and one result per request that this host made or the runner listed.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -15,7 +15,7 @@ use super::{LinkError, Welcome};
 
 pub(super) struct Inbox {
     epoch: u64,
-    /// Which version the runner is to speak.
+    /// Version that the runner has to speak.
     version: u32,
     state: Mutex<State>,
     changed: Notify,
@@ -31,25 +31,25 @@ struct State {
 #[derive(Default)]
 struct Slot {
     outcome: Option<Outcome>,
-    /// The runner listed it: an earlier connection asked for it, and leftovers of its stream are nobody's.
+    /// Whether an earlier connection made the request, so that leftovers of its stream are dropped.
     inherited: bool,
-    /// Its caller takes output.
+    /// Whether its caller reads output.
     gives: bool,
     buffer: BytesMut,
-    /// Bytes of output seen, and those that the caller has reported as taken.
+    /// Bytes of output received, and bytes that the caller has taken.
     seen: u64,
     taken: u64,
     last: bool,
-    /// Bytes of input that the request has taken.
+    /// Bytes of input that the request has read.
     fed: u64,
 }
 
-/// What comes next of a request's output.
+/// The next part of a request's output.
 pub(super) enum Part {
     Bytes(Bytes),
-    /// All of it was seen.
+    /// The output is complete.
     End,
-    /// The request finished and its output has no end.
+    /// The request finished without completing its output.
     Cut,
 }
 
@@ -66,13 +66,13 @@ impl Inbox {
         self.lock().welcome.is_some()
     }
 
-    /// Over, for this reason; the first one stands.
+    /// Ends the connection with this reason; the first reason is kept.
     pub(super) fn end(&self, why: LinkError) {
         self.lock().end.get_or_insert(why);
         self.changed.notify_waiters();
     }
 
-    /// The first value that `pick` finds, or the link's end.
+    /// The first value that `pick` finds, or the reason of the connection's end.
     async fn wait<T>(&self, mut pick: impl FnMut(&mut State) -> Option<T>) -> Result<T, LinkError> {
         loop {
             let changed = self.changed.notified();
@@ -134,7 +134,7 @@ impl Inbox {
         }
     }
 
-    /// From now on answers to `id` are expected. False: they were already.
+    /// Expects answers to `id` from now on; false if they were expected already.
     pub(super) fn expect(&self, id: u64, gives: bool) -> bool {
         let mut state = self.lock();
         if state.requests.contains_key(&id) {
@@ -152,7 +152,7 @@ impl Inbox {
         self.lock().requests.remove(&id);
     }
 
-    /// Takes one message, or says why the link must end.
+    /// Handles one message; an error ends the connection.
     pub(super) fn take(&self, message: Message<FromRunner>) -> Result<(), LinkError> {
         let mut state = self.lock();
         let taken = match message.head {
@@ -162,7 +162,7 @@ impl Inbox {
                 Err(LinkError::Refused(format!("a host with epoch {epoch} took over")))
             }
             head @ FromRunner::Hello { .. } => state.greet(head, self.epoch, self.version),
-            // What an older host did not read.
+            // Messages for an older host.
             _ if state.welcome.is_none() => Ok(()),
             FromRunner::Output { id, offset, last } => state.output(id, offset, last, &message.body),
             FromRunner::Taken { id, bytes } => state.fed(id, bytes),
@@ -224,7 +224,7 @@ impl State {
 
     fn fed(&mut self, id: u64, bytes: u64) -> Result<(), LinkError> {
         let slot = self.slot(id)?;
-        // Only ever forward: `room` must not shrink under what was sent.
+        // Never decreased, so that `room` never shrinks below what was sent.
         slot.fed = slot.fed.max(bytes.min(slot.fed + WINDOW));
         Ok(())
     }
@@ -242,7 +242,7 @@ impl State {
         if longest as u64 > MAX_TEXT {
             return Err(breach(&format!("a result longer than allowed (request {id})")));
         }
-        // A result may be told again; the first telling stands.
+        // A result may be repeated; the first one is kept.
         slot.outcome.get_or_insert(outcome);
         Ok(())
     }

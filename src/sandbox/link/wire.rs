@@ -1,6 +1,6 @@
-//! The two tasks of a link: one writes frames in order, one reads them into the inbox.
+//! The two tasks of a connection: one writes frames in order, one reads them into the inbox.
 //!
-//! The only part of the link that touches the stream.
+//! The only part of the connection that uses the stream.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,9 +15,9 @@ use tokio::task::JoinHandle;
 use super::inbox::Inbox;
 use super::{LinkError, Stream};
 
-/// Frames that may wait for the stream; each is at most a little over `MAX_PAYLOAD`.
+/// The most frames that wait for the stream, each slightly larger than `MAX_PAYLOAD` at most.
 const QUEUE: usize = 16;
-/// How long frames that were sent already may still be written after the link is dropped.
+/// How long queued frames may still be written after the connection is dropped.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 const READ: usize = 64 << 10;
 
@@ -46,7 +46,7 @@ impl Wire {
         Self { epoch, queue, inbox, reader, _alive: alive }
     }
 
-    /// Ends whatever half a frame another host left in the runner's stdin, then says Hello.
+    /// Ends an incomplete frame of another host in the runner's stdin, then says Hello.
     pub(super) async fn hello(&self, version: u32) -> Result<(), LinkError> {
         let mut frame = vec![0];
         frame.extend(self.frame(ToRunner::Hello { version }, Bytes::new())?);
@@ -58,7 +58,7 @@ impl Wire {
         self.enqueue(frame).await
     }
 
-    /// For a place that can't wait. A full queue loses it.
+    /// Sends without waiting; dropped if the queue is full.
     pub(super) fn send_soon(&self, say: ToRunner) {
         if let Ok(frame) = self.frame(say, Bytes::new()) {
             let _ = self.queue.try_send(frame);
@@ -108,7 +108,7 @@ async fn write(
     }
 }
 
-/// Ends the link whatever becomes of its reader: nobody waits for an answer that nobody reads.
+/// Ends the connection when its reader ends, so that nobody waits for an answer for ever.
 struct Reading(Arc<Inbox>);
 
 impl Drop for Reading {
@@ -134,7 +134,7 @@ async fn read(mut from: ReadHalf<Box<dyn Stream>>, inbox: Arc<Inbox>) {
     }
 }
 
-/// A frame that can't be read is somebody's leftover before the welcome, and a breach after it.
+/// An unreadable frame is a leftover before the welcome, and a violation after it.
 fn judge(frame: Result<Vec<u8>, BadFrame>, inbox: &Inbox) -> Result<(), LinkError> {
     match frame.and_then(Message::<FromRunner>::from_payload) {
         Ok(message) => inbox.take(message),

@@ -1,29 +1,29 @@
-//! Repositories hidden in directories: programs that ask for a status run what their configuration names.
+//! Repositories hidden in directories, whose configuration names programs that run when a tool asks for their state.
 //!
-//! Owns how git tells a repository without a work tree by names alone (`HEAD`, `objects` and `refs`, or `commondir` in place of the
-//! two; gitrepository-layout(5)), and the directories of other tools that work in the same way. A kind or a content proves nothing: each may be a
-//! link, and a later change may put right what is wrong. Tests: `tests.rs`.
+//! Owns how git recognises a repository without a work tree by names alone (`HEAD`, `objects` and `refs`, or `commondir` in place of the
+//! latter two; gitrepository-layout(5)), and directories of other tools that work alike. Type and content of entries are ignored, because
+//! each may be a link, and a later change may complete the rest. Tests: `tests.rs`.
 
 use std::collections::HashMap;
 
 use super::fold;
 use crate::git::listing::{Change, Entry};
 
-/// What makes a directory a repository of git, or says what runs in it.
+/// Names that make a directory a git repository, or that configure what runs in it.
 const PARTS: &[&str] =
     &["head", "objects", "refs", "commondir", "config", "config.worktree", "hooks", "worktrees", "modules"];
-/// Directories that are one by their name: Mercurial, Sapling, Jujutsu, Subversion, Bazaar, Darcs, Fossil, CVS.
+/// Directories that are repositories by their name: Mercurial, Sapling, Jujutsu, Subversion, Bazaar, Darcs, Fossil, CVS.
 const OTHERS: &[&str] = &[".hg", ".sl", ".jj", ".svn", ".bzr", "_darcs", ".fslckout", "_fossil_"];
 
-/// What such a path does, as the rest of a sentence about it.
+/// Effect of such a path, as the end of a sentence about it.
 pub const HIDDEN_REPOSITORY: &str = "belongs to a repository hidden in a directory: what its configuration names runs when a shell or an editor asks for its state";
 
-/// Whether a path may belong to one: the rest of the tree then says.
+/// Whether a path may belong to a repository, which the rest of the tree then decides.
 pub(super) fn may_be_part(path: &[u8]) -> bool {
     parts(path).iter().any(|part| PARTS.contains(&part.as_str()))
 }
 
-/// The changed paths that make, or steer, a repository somewhere in the tree that `entries` and the changes come to.
+/// The changed paths that make or configure a repository in the tree after the changes.
 pub fn hidden<'a>(changes: &'a [Change], entries: &[Entry]) -> Vec<&'a Change> {
     let stands = changes.iter().filter(|change| !change.deleted()).map(|change| change.path.as_slice());
     let mut found: HashMap<String, u8> = HashMap::new();

@@ -1,18 +1,18 @@
-//! Symbolic links that lead out of the tree.
+//! Symbolic links that lead outside of the tree.
 //!
-//! Owns the resolution of a target against the links of the same tree, as a kernel would do it: a target may go through
-//! other links, so reading it letter by letter is not enough. Tests: `tests.rs`.
+//! Owns the resolution of a target through other links of the tree, as a kernel does it; checking the target's text is not enough. Tests:
+//! `tests.rs`.
 
 use std::collections::{HashMap, HashSet};
 
 use super::names::{fold, shown};
 
-/// Hops after which a kernel gives up too.
+/// Number of links that a kernel follows at most.
 const HOPS: usize = 40;
 /// Longest target, in bytes.
 const LONGEST: usize = 1024;
 
-/// Why this link may not stand, if it (or a link it goes through) is among the `changed` paths.
+/// Why this link is not allowed, if it, or a link on its way, is among the `changed` paths.
 pub fn escapes(
     path: &[u8],
     target: &[u8],
@@ -73,12 +73,12 @@ fn walk(
     None
 }
 
-/// Absolute here, or on a system with drive letters and backslashes.
+/// Whether a target is absolute, here or on a system with drive letters and backslashes.
 fn leaves(target: &[u8]) -> bool {
     matches!(target.first(), Some(b'/' | b'\\' | b'~')) || target.get(1) == Some(&b':') || target.contains(&b'\\')
 }
 
-/// Puts the parts of a path on a stack, the first on top.
+/// Pushes the parts of a path on a stack, the first on top.
 fn push(todo: &mut Vec<Vec<u8>>, path: &[u8]) {
     todo.extend(parts(path).into_iter().rev());
 }

@@ -1,9 +1,9 @@
-//! What a tree that an agent hands out may contain.
+//! Rules for the content of a tree that an agent made.
 //!
-//! Owns the rules (`names.rs`: names and paths, `links.rs`: symbolic links, `hidden.rs`: repositories in directories, here: counts, kinds, protected paths) as pure
-//! functions over what a quarantine container's git listed. Must not run anything. Every refusal is a sentence that says
-//! what is wrong and with which path; names in it are escaped. Only what this checkpoint *changes* is judged: what the base
-//! already held is the project's own. Tests: `tests.rs` beside this file, and `tests/trees.rs` with real objects.
+//! Owns the rules (`names.rs`: names and paths, `links.rs`: symbolic links, `hidden.rs`: repositories in directories, here: counts, types,
+//! protected paths) as pure functions over git's listings from a quarantine container. Must not run anything. Every refusal is a sentence
+//! that names problem and path, with names escaped. Only *changes* of this checkpoint are judged, not what the base already contains.
+//! Tests: `tests.rs` beside this file, and `tests/trees.rs` with real objects.
 
 mod hidden;
 mod links;
@@ -20,7 +20,7 @@ pub use hidden::{HIDDEN_REPOSITORY, hidden};
 pub use links::escapes;
 pub use names::{fold, shown, twins, wrong_name};
 
-/// Paths an agent may not change, whatever a project says: what decides about the bot, and what other machines run.
+/// Paths that an agent may never change, because they configure the bot or run on other machines.
 pub const PROTECTED: &[&str] = &[
     ".caisson.toml",
     ".caisson/**",
@@ -53,25 +53,25 @@ pub const PROTECTED: &[&str] = &[
     "docs/CODEOWNERS",
 ];
 
-/// How many reasons are listed; the rest is counted.
+/// The most reasons that are listed; the rest is counted.
 const REASONS: usize = 20;
 
-/// Sizes and counts; whatever lies above is refused.
+/// Limits of sizes and counts; anything above is refused.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// New objects in one checkpoint.
+    /// The most new objects in one checkpoint.
     pub objects: usize,
-    /// Bytes of one new object, unpacked.
+    /// The most bytes of one new object, unpacked.
     pub object_bytes: u64,
-    /// Bytes of all new objects, unpacked.
+    /// The most bytes of all new objects, unpacked.
     pub sum_bytes: u64,
-    /// Changed paths.
+    /// The most changed paths.
     pub changes: usize,
-    /// Bytes of a path.
+    /// The most bytes of a path.
     pub path_bytes: usize,
-    /// Directories above a file.
+    /// The most directories above a file.
     pub depth: usize,
-    /// Processor time of each step in the quarantine container, in milliseconds (whole seconds, rounded up, are held).
+    /// Processor time of each step in the quarantine container, in milliseconds (applied in whole seconds, rounded up).
     pub step_ms: u64,
     /// Memory that unpacking may use beyond what the base needs, in bytes.
     pub memory_bytes: u64,
@@ -97,16 +97,16 @@ impl Default for Limits {
 pub struct Object {
     /// The object's id: 40 hexadecimal digits.
     pub id: String,
-    /// Its type in git's word: `blob`, `tree`, or what no tree can hold.
+    /// Its type as git names it: `blob`, `tree`, or one that no tree can contain.
     pub kind: String,
     /// Its size unpacked, in bytes.
     pub bytes: u64,
 }
 
-/// Everything the rules look at.
+/// All data that the rules need.
 #[derive(Debug, Clone, Default)]
 pub struct Facts {
-    /// What differs from the tree of the parent.
+    /// Differences from the parent's tree.
     pub changes: Vec<Change>,
     /// The whole new tree, directories included.
     pub entries: Vec<Entry>,
@@ -114,7 +114,7 @@ pub struct Facts {
     pub links: HashMap<Vec<u8>, Vec<u8>>,
 }
 
-/// Counts and sizes of new objects: judged first, before anything walks the tree.
+/// Judges counts and sizes of new objects, before anything walks the tree.
 pub fn judge_objects(objects: &[Object], limits: &Limits) -> Vec<String> {
     let mut reasons = Vec::new();
     if objects.len() > limits.objects {
@@ -136,15 +136,15 @@ pub fn judge_objects(objects: &[Object], limits: &Limits) -> Vec<String> {
     reasons
 }
 
-/// Whether a rule compares these changes with the rest of the tree: new names with those that stand there, links with links, parts of a
-/// repository with its other parts.
+/// Whether a rule compares these changes with the rest of the tree: new names with existing ones, links with links, parts of a repository
+/// with its other parts.
 pub fn wants_whole_tree(changes: &[Change]) -> bool {
     changes.iter().any(|change| change.status == 'A' || change.new_mode == LINK || hidden::may_be_part(&change.path))
 }
 
-/// All other rules. Empty = nothing against it. Where [`wants_whole_tree`] says no, `entries` and `links` may be empty.
+/// Judges by all other rules; empty = accepted. Where [`wants_whole_tree`] is false, `entries` and `links` may be empty.
 ///
-/// `protected`: patterns on top of [`PROTECTED`]; one that is malformed protects everything (fail closed).
+/// `protected`: patterns in addition to [`PROTECTED`]; a malformed one protects everything (fail closed).
 pub fn judge(facts: &Facts, protected: &[String], limits: &Limits) -> Vec<String> {
     let mut reasons = Vec::new();
     if facts.changes.len() > limits.changes {
@@ -194,7 +194,7 @@ fn wrong_kind(change: &Change) -> Option<String> {
     }
 }
 
-/// Protected paths, matched whatever the case: `.GITHUB/workflows` is the same directory on half of all machines.
+/// Protected paths, matched regardless of case, because `.GITHUB/workflows` is the same directory on many systems.
 pub struct Protected {
     defaults: GlobSet,
     own: GlobSet,
@@ -202,13 +202,13 @@ pub struct Protected {
 
 impl Protected {
     /// # Errors
-    /// The first pattern that is none.
+    /// The first malformed pattern.
     pub fn new(own: &[String]) -> Result<Self, String> {
         let defaults: Vec<String> = PROTECTED.iter().map(|p| (*p).to_owned()).collect();
         Ok(Self { defaults: globs(&defaults)?, own: globs(own)? })
     }
 
-    /// The reason why this path must not change, if it must not.
+    /// Why this path must not change; none if it may.
     pub fn refuses(&self, path: &[u8]) -> Option<String> {
         let folded = fold(path);
         let shown = shown(path);

@@ -1,6 +1,6 @@
-//! Names that deceive a person, a shell or a file system.
+//! Names that may mislead a person, a shell or a file system.
 //!
-//! Owns: hidden characters, names that other systems read as `.git` or as each other, lengths. Tests: `tests.rs`.
+//! Owns hidden characters, names that other systems treat as `.git` or as equal, and lengths. Tests: `tests.rs`.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
@@ -10,7 +10,7 @@ use unicode_normalization::UnicodeNormalization;
 use super::Limits;
 use crate::text::is_hidden;
 
-/// A path as it may stand in a sentence: printable ASCII and plain letters stay, all else is escaped; at most 200 characters.
+/// A path for a sentence: printable ASCII and plain letters are kept, everything else is escaped; at most 200 characters.
 pub fn shown(path: &[u8]) -> String {
     let mut out = String::from("`");
     for chunk in path.utf8_chunks() {
@@ -33,24 +33,24 @@ pub fn shown(path: &[u8]) -> String {
     out
 }
 
-/// The form in which two names are the same file somewhere: lower case, composed, without what file systems ignore.
+/// Normal form in which names that are the same file on some system are equal: lower case, composed, without ignored characters.
 pub fn fold(path: &[u8]) -> String {
     if path.is_ascii() {
         return String::from_utf8_lossy(path).to_ascii_lowercase();
     }
     let text = String::from_utf8_lossy(path);
     let seen: String = text.chars().filter(|c| !ignorable(*c)).collect();
-    // Twice, because lower case of a composed letter may fall apart (İ) and compose again.
+    // Normalized twice, because the lower case of a composed letter may be decomposed (İ).
     let lower: String = seen.nfkc().flat_map(char::to_lowercase).collect();
     lower.replace('ß', "ss").replace('ſ', "s").replace('ς', "σ").nfkc().collect()
 }
 
-/// Characters that HFS+ leaves out when it compares names.
+/// Characters that HFS+ ignores when it compares names.
 fn ignorable(c: char) -> bool {
     matches!(u32::from(c), 0x200C..=0x200F | 0x202A..=0x202E | 0x206A..=0x206F | 0xFEFF)
 }
 
-/// Why a new or changed path may not be called so.
+/// Why a new or changed path may not have this name.
 pub fn wrong_name(path: &[u8], limits: &Limits) -> Vec<String> {
     let name = shown(path);
     let Ok(text) = std::str::from_utf8(path) else {
@@ -77,7 +77,7 @@ pub fn wrong_name(path: &[u8], limits: &Limits) -> Vec<String> {
     reasons
 }
 
-/// Why one part of a path may not be called so; the sentence continues "the name … ".
+/// Why a part of a path may not have this name, as the end of a sentence that begins "the name … ".
 fn wrong_part(part: &str) -> Option<&'static str> {
     let folded = fold(part.as_bytes());
     let bare = folded.trim_end_matches(['.', ' ']);
@@ -106,7 +106,7 @@ fn wrong_part(part: &str) -> Option<&'static str> {
     None
 }
 
-/// `git~1` and its kin: the short names NTFS gives to `.git`, `.gitmodules` and `.gitattributes`.
+/// `git~1` and similar: the short names that NTFS gives to `.git`, `.gitmodules` and `.gitattributes`.
 fn short_git(folded: &str) -> bool {
     let Some((head, tail)) = folded.split_once('~') else { return false };
     let number = !tail.is_empty() && tail.bytes().all(|b| b.is_ascii_digit());
@@ -124,9 +124,9 @@ fn upwards(path: &[u8]) -> impl Iterator<Item = &[u8]> {
     slashes.chain([path.len()]).map(|end| &path[..end])
 }
 
-/// Different paths that are one file on systems that fold case or compose letters, when one of them is new.
+/// Different paths that are the same file on systems that fold case or compose letters, if one of them is new.
 pub fn twins<'a>(paths: impl Iterator<Item = &'a [u8]>, added: &HashSet<&[u8]>) -> Vec<String> {
-    // Only what reads as a new path, or as a directory above one, can be its twin.
+    // Only paths equal to a new path, or to a directory above one, are relevant.
     let mut groups: HashMap<String, Vec<&'a [u8]>> =
         added.iter().flat_map(|path| upwards(path)).map(|path| (fold(path), Vec::new())).collect();
     for path in paths {

@@ -223,7 +223,7 @@ fn links_stay_inside() {
 
 #[test]
 fn links_through_links_are_followed() {
-    // d/e/s is the root itself; one step up from there is outside, though the letters of `d/e/s/../x` look harmless.
+    // `d/e/s` is the root itself, so one step up from there is outside, although `d/e/s/../x` looks harmless.
     let pair = [("d/e/s", "../.."), ("out", "d/e/s/../x")];
     assert_eq!(link(&pair, &["out"]).len(), 1);
     assert_eq!(link(&pair, &["d/e/s"]).len(), 1, "also when only the other link is new");

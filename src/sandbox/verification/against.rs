@@ -1,16 +1,16 @@
-//! What a run on a commit reports that the run on its base does not.
+//! Errors that a run on a commit reports and the run on its base does not.
 //!
-//! Owns when two runs can be compared at all, and how much of the difference a verdict keeps. Pure. Tests: below.
+//! Owns when two runs can be compared, and how much of the difference a verdict keeps. Pure. Tests: below.
 
 use domain::{Against, Reported, Severity};
 use protocol::runner::{Outcome, Status};
 
 use crate::sandbox::items::{self, Item};
 
-/// New errors that are kept.
+/// The most new errors that are kept.
 const KEPT: usize = 10;
 
-/// The difference between two runs of one command; nothing where one of them is not whole.
+/// The difference between two runs of one command; nothing where one of them is incomplete.
 pub(super) fn against(base: &Outcome, now: &Outcome) -> Against {
     let (before, now) = match (whole(base), whole(now)) {
         (Some(before), Some(now)) => (before, now),
@@ -29,7 +29,7 @@ pub(super) fn against(base: &Outcome, now: &Outcome) -> Against {
     }
 }
 
-/// All that a run reports; none where it may have reported more. A run that was ended by a signal has not said all.
+/// All items that a run reports; none where it may have reported more, as after a signal.
 fn whole(outcome: &Outcome) -> Option<Vec<Item>> {
     let ended = matches!(outcome.status, Status::Ok | Status::Exited { .. });
     let items = (ended && outcome.dropped_bytes == 0).then(|| items::read(&outcome.text))?;

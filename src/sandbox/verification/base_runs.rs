@@ -1,9 +1,9 @@
-//! How a project's checks ended on a base, kept: it serves every verification, repair and later task of the same base.
+//! Stored results of checks on base commits, for every verification, repair and later task of the same base.
 //!
-//! Owns one small file for each base commit, image, setup and command in the state directory. No agent's code was in such a run: its sandbox
-//! is fresh, without a network, and holds the base and what its setup left. Only a run that ended by itself is kept, for a week: then
-//! it is made once more, so that one bad hour of this machine is no lasting word. A file that cannot be read counts as none.
-//! Must not judge. Tests: below and `tests/trees/base_runs.rs`.
+//! Owns one small file per base commit, image, setup and command in the state directory. Such a run involves no agent's code: its sandbox
+//! is new, without a network, with the base and its setup result. Only a run that ended by itself is stored, for a week, so that a
+//! temporary failure of this machine does not last. An unreadable file counts as none. Must not judge. Tests: below and
+//! `tests/trees/base_runs.rs`.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,12 +20,12 @@ use crate::sandbox::core::Core;
 use crate::sandbox::detect::Detected;
 use crate::sandbox::{Result, VerifySpec};
 
-/// A run is believed for this long.
+/// How long a result is used.
 const KEPT: Duration = Duration::from_secs(7 * 24 * 3600);
-/// Runs that are kept, of all repositories; of 128 KiB each at most.
+/// The most results of all repositories, each of 128 KiB at most.
 const MOST: usize = 200;
 
-/// What is written down.
+/// Content of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Kept {
     repository: String,
@@ -53,7 +53,7 @@ impl KeptRuns {
         Some(kept.outcome)
     }
 
-    /// Whole or not at all; a miss costs one more run, so it is only told.
+    /// Stores a result atomically; a failure only costs another run and is logged.
     fn put(&self, key: &str, kept: &Kept, now: SystemTime) {
         if let Err(error) = self.write(key, kept) {
             tracing::warn!(%error, path = %self.dir.display(), "the base's run was not kept");
@@ -71,7 +71,7 @@ impl KeptRuns {
         Ok(())
     }
 
-    /// Those that are too old go, then the oldest until few enough are left; what was left half written goes with its age.
+    /// Removes results that are too old, then the oldest until few enough are left; incomplete files age the same way.
     fn sweep(&self, now: SystemTime) {
         let Ok(entries) = std::fs::read_dir(&self.dir) else { return };
         let time = |path: &Path| std::fs::metadata(path).and_then(|it| it.modified()).unwrap_or(SystemTime::UNIX_EPOCH);
@@ -90,7 +90,7 @@ impl KeptRuns {
     }
 }
 
-/// Runs checks on bases, or finds how they ended.
+/// Runs checks on bases, or finds their stored results.
 pub struct BaseRuns {
     core: Arc<Core>,
     runs: Arc<Runs>,
@@ -103,7 +103,7 @@ impl BaseRuns {
         Self { core, runs, kept }
     }
 
-    /// The run of `command` on the base of `spec`: the one that is kept, or a new one, which is kept if it ended by itself.
+    /// The run of `command` on the base of `spec`: the stored one, or a new one, which is stored if it ended by itself.
     pub(in crate::sandbox) async fn base_run(&self, spec: &VerifySpec, command: &str, side: &str) -> Result<Outcome> {
         let image = self.core.image(&spec.image).await?.map(|it| it.id);
         let setup = self.core.setup_of(spec.task).unwrap_or_default();
@@ -114,7 +114,7 @@ impl BaseRuns {
             return Ok(kept);
         }
         let outcome = self.runs.run_tests(spec, &spec.base, command, side, &[]).await?;
-        // One that failed without naming a test may have failed for a reason that passes.
+        // A failed run that names no test may have failed for a temporary reason.
         let tells = report::ran(&outcome).is_some_and(|tests| !tests.is_empty());
         if matches!(outcome.status, Status::Ok) || tells && matches!(outcome.status, Status::Exited { .. }) {
             let (repository, commit) = (spec.repo_key.clone(), spec.base.to_string());
@@ -125,20 +125,20 @@ impl BaseRuns {
         Ok(outcome)
     }
 
-    /// The checks of a base and how they ended on it; none where no command is known.
+    /// The checks of a base and their result; none where no command is known.
     ///
     /// # Errors
     /// As [`Verification::verify`](super::verify::Verification::verify).
     pub async fn checks_of_base(&self, spec: &VerifySpec) -> Result<Option<(Detected, Outcome)>> {
         let Some(test) = self.runs.test_of(spec).await? else { return Ok(None) };
-        // A name of its own each time: one that was just let go may still be on its way out.
+        // A unique name, because a container just dropped may still be being removed.
         let side = format!("start{}", self.core.next_id() % 100_000);
         let outcome = self.base_run(spec, &test.command, &side).await?;
         Ok(Some((test, outcome)))
     }
 }
 
-/// Each part with its length: no two lists of words make the same text.
+/// Hash with the length of each part, so that different lists never give the same key.
 fn key(repository: &str, commit: &Commit, parts: &[&str]) -> String {
     let mut hash = Sha256::new();
     for part in [repository, commit.as_str()].into_iter().chain(parts.iter().copied()) {

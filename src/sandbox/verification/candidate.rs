@@ -1,8 +1,8 @@
-//! A candidate for the work, tried in sandboxes of its own over one commit.
+//! Tries a candidate in sandboxes of its own, on one commit.
 //!
-//! Owns the runs of a try, each in a sandbox that no other entered: the project's command over the candidate's files, and the
-//! issue's own check on the base and after them. A check that cannot be run is not held against the candidate; one that runs on the base and
-//! not under the candidate is. Of the copies nothing is kept, of the check's last run on a base what it printed. Tests: `tests/trees/issue_check.rs`.
+//! Owns the runs of a try, each in a new sandbox: the project's command with the candidate's files, and the issue's own check on the base
+//! and with these files. A check that cannot run does not count against the candidate; one that runs on the base and not with the candidate
+//! does. Keeps nothing but the output of the check's last run on a base. Tests: `tests/trees/issue_check.rs`.
 
 use std::sync::Arc;
 
@@ -16,14 +16,14 @@ use super::runs::{Runs, gone_is_failed};
 use super::verify::tail;
 use crate::sandbox::{Result, SandboxError, VerifySpec};
 
-/// What one run of the issue's own check may take and print.
+/// Limits of one run of the issue's own check: milliseconds and bytes of output.
 const CHECK_WALL_MS: u64 = 60_000;
 const CHECK_BYTES: u64 = 64 << 10;
 
 /// Tries candidates.
 pub struct Candidates {
     runs: Arc<Runs>,
-    /// The last run of an issue's own check on a base, and what it was of: a round of candidates is held against one.
+    /// The last run of an issue's own check on a base, with its key, shared by a round of candidates.
     example_base: Mutex<Option<(String, Outcome)>>,
 }
 
@@ -32,11 +32,12 @@ impl Candidates {
         Self { runs, example_base: Mutex::default() }
     }
 
-    /// `files` laid over `spec.commit`, and `spec.command` run there; then the issue's check, on the base and under them. What came of
-    /// the command, and the check's parts that did not hold before: none where it could not be run.
+    /// Runs `spec.command` on `spec.commit` with `files`; then the issue's check, on the base and with them. Returns the command's outcome,
+    /// and the parts of the check that failed before; none where it could not be run.
     ///
     /// # Errors
-    /// As [`Verification::verify`](super::verify::Verification::verify). Files that cannot be written are an outcome, as is a command that fails.
+    /// As [`Verification::verify`](super::verify::Verification::verify). A failure to write files is an outcome, as is a command that
+    /// fails.
     pub async fn try_out(
         &self,
         spec: &VerifySpec,
@@ -46,7 +47,7 @@ impl Candidates {
     ) -> Result<(Outcome, Vec<Example>)> {
         let ran = gone_is_failed(self.over(spec, files, number).await)?;
         let Some(check) = check else { return Ok((ran, Vec::new())) };
-        // One after the other: two builds at once would take each other's time.
+        // One after the other, because simultaneous builds would slow each other.
         let examples = self.examples(spec, files, check, number).await.unwrap_or_else(|error| {
             tracing::info!(task = spec.task, %error, "the issue's own check could not be run");
             Vec::new()
@@ -62,7 +63,7 @@ impl Candidates {
         }
         let command = spec.command.as_deref().unwrap_or("true");
         let mut ran = apart.run(2, bash(command), spec.wall_ms, MAX_TEXT).await?;
-        // As much as is kept of the base's run, which it is held against; nothing printed passes for what the runner saw.
+        // Cut like the base's run, with which it is compared; output must not imitate the runner's findings.
         ran.text = tail(&ran).replace(mistakes::HEAD, "(mistakes in what was written)");
         if let Some(seen) = mistakes::findings(&written.text) {
             ran.text = format!("{}\n{}\n{seen}\n", ran.text, mistakes::HEAD);
@@ -70,7 +71,7 @@ impl Candidates {
         Ok(ran)
     }
 
-    /// Before: on the base, whatever the work has changed since; after: on `spec.commit` under `files`.
+    /// Before: on the base, whatever the work has changed since; after: on `spec.commit` with `files`.
     async fn examples(
         &self,
         spec: &VerifySpec,
@@ -99,7 +100,7 @@ impl Candidates {
             }
         };
         let after = match self.example_run(spec, &spec.commit, files, check, &format!("after-{number}")).await {
-            // It ran on the base: an answer that takes its sandbox down does nothing of what is asked.
+            // It ran on the base, so a candidate that takes down its sandbox fails every part.
             Err(SandboxError::Gone(_)) => {
                 Some(Outcome { status: Status::Signaled { signal: 9 }, text: String::new(), ..before.clone() })
             }
@@ -108,7 +109,7 @@ impl Candidates {
         Ok(after.map(|after| issue_check::compare(check, &before, &after)).unwrap_or_default())
     }
 
-    /// One run of the check; none where it cannot be laid down.
+    /// One run of the check; none where it cannot be set up.
     async fn example_run(
         &self,
         spec: &VerifySpec,
@@ -119,7 +120,7 @@ impl Candidates {
     ) -> Result<Option<Outcome>> {
         let apart = self.runs.apart(spec, commit, side).await?;
         let run = |id, op| apart.run(id, op, CHECK_WALL_MS.min(spec.wall_ms), CHECK_BYTES);
-        // A repository's own file of that name is no check.
+        // An existing file of the repository with that name must not be overwritten.
         let free = format!("test ! -e '{0}' && test ! -L '{0}'", check.file.path);
         let mut steps = vec![bash(&free)];
         steps.extend((!files.is_empty()).then(|| write(files)));

@@ -1,8 +1,8 @@
-//! What the issue's own check says of a candidate.
+//! Results of the issue's own check for a candidate.
 //!
-//! Owns: reading what its program printed, and comparing its runs before and after the answer. A part counts only if it does not hold
-//! without the answer: what the issue says of the fault itself, or what holds anyway, says nothing. Printed by code under review: shown
-//! as such, used to choose between candidates, and believed by nobody. Tests: below; with real interpreters: `tests/trees/issue_check.rs`.
+//! Owns parsing the check's output and comparing its runs before and after the candidate. A part counts only if it fails without the
+//! candidate; others say nothing about it. The output is untrusted: shown as such, and used only to choose between candidates. Tests:
+//! below; with real interpreters: `tests/trees/issue_check.rs`.
 
 use std::collections::BTreeMap;
 
@@ -11,11 +11,10 @@ use protocol::runner::{Outcome, Status};
 
 use crate::text;
 
-/// How its program begins its line for each part.
+/// Prefix of the check's line for each part.
 const PART: &str = "caisson-example ";
 
-/// The parts of a check that ran `before` and `after`, did not hold before, and were run in one of them at least. None where a run did not
-/// end by itself: that is no candidate's fault.
+/// The parts of a check that failed `before` and were run at least once. None where a run was ended, which is no candidate's fault.
 pub(in crate::sandbox) fn compare(check: &IssueCheck, before: &Outcome, after: &Outcome) -> Vec<Example> {
     let by_itself = |ran: &Outcome| matches!(ran.status, Status::Ok | Status::Exited { .. } | Status::Signaled { .. });
     if !by_itself(before) || !by_itself(after) {
@@ -34,7 +33,7 @@ pub(in crate::sandbox) fn compare(check: &IssueCheck, before: &Outcome, after: &
     (1_usize..).zip(&check.says).filter_map(example).collect()
 }
 
-/// Each part by its number, with what was seen where it does not hold. The first line about a part counts.
+/// Each part by its number, with the output seen if it fails; the first line about a part counts.
 fn parts(ran: &Outcome) -> BTreeMap<usize, Option<String>> {
     let mut out = BTreeMap::new();
     for line in ran.text.lines() {

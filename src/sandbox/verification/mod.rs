@@ -1,8 +1,7 @@
-//! What a project's own commands say of a commit, each run in a sandbox of its own.
+//! Runs of a project's own commands on a commit, each in a sandbox of its own.
 //!
-//! Owns the runs (`runs.rs`, kept ones of a base in `base_runs.rs`), and what is made of them: a verdict (`verify.rs`), how a candidate for the work
-//! did (`candidate.rs`), what `caisson eval` judges by (`ran.rs`), what a person is told who tries a project out (`trial.rs`). All of it is
-//! printed by code under review.
+//! Owns the runs (`runs.rs`, stored ones of a base in `base_runs.rs`), and their use: a verdict (`verify.rs`), results of a candidate
+//! (`candidate.rs`), input of `caisson eval` (`ran.rs`), and a person's try of a project (`trial.rs`). All of their output is untrusted.
 
 mod against;
 pub(super) mod base_runs;

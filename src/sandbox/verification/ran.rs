@@ -1,7 +1,7 @@
-//! One command on one commit, in a verification sandbox of its own: what `caisson eval` judges by.
+//! One command on one commit in a verification sandbox, as `caisson eval` uses it.
 //!
-//! Owns nothing of the sandbox (`runs.rs` does): only how the end of such a run is told, and how many tests it says it ran. All of it
-//! is printed by code under review. Tests: below; the runs themselves in `tests/eval.rs`.
+//! Owns only the summary of such a run and its count of tests (`runs.rs` owns the sandbox). All of it is untrusted. Tests: below; the runs
+//! themselves in `tests/eval.rs`.
 
 use protocol::runner::Outcome;
 
@@ -9,23 +9,23 @@ use super::runs::Runs;
 use super::verify::{exit_code, tail};
 use crate::sandbox::{Result, SandboxError, VerifySpec};
 
-/// How one command ended.
+/// Summary of one run of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ran {
-    /// None when it did not end by itself.
+    /// Exit code; none when it did not end by itself.
     pub exit_code: Option<i32>,
-    /// Tests that it says it ran; none when no summary of a known test program is in its output.
+    /// Number of tests; none when its output has no summary of a known test program.
     pub tests: Option<u64>,
-    /// Tests that it names as failed, as its program spells them.
+    /// Names of failed tests, as its program spells them.
     pub failed: Vec<String>,
     /// The end of the output.
     pub tail: String,
-    /// Milliseconds that it ran.
+    /// Milliseconds of the run.
     pub duration_ms: u64,
 }
 
 impl Runs {
-    /// Runs `spec.command` on `spec.commit`, in a fresh sandbox without a network. `side` is a part of the container's name.
+    /// Runs `spec.command` on `spec.commit` in a new sandbox without a network. `side` is a part of the container's name.
     ///
     /// # Errors
     /// As [`Verification::verify`](super::verify::Verification::verify); a command that fails or hangs is no error.
@@ -34,7 +34,7 @@ impl Runs {
         Ok(Ran::of(&outcome))
     }
 
-    /// As [`Runs::run_on`], with the files that steer tests as they stand in the base; none where they do not differ.
+    /// As [`Runs::run_on`], with the base's versions of the files that steer tests; none where they do not differ.
     ///
     /// # Errors
     /// As [`Verification::verify`](super::verify::Verification::verify).
@@ -69,12 +69,12 @@ impl Ran {
     }
 }
 
-/// The sum of what the summaries of unittest, pytest, `cargo test`, node's runner and TAP say.
+/// The sum of all summaries of unittest, pytest, `cargo test`, node's runner and TAP.
 fn counted(text: &str) -> Option<u64> {
     sum(text, &["passed", "failed", "error", "errors", "xfailed", "xpassed"])
 }
 
-/// As [`counted`], without what pytest calls an error: most often a file that it could not read.
+/// As [`counted`], without pytest's errors, which are mostly files that could not be loaded.
 pub(in crate::sandbox) fn executed(text: &str) -> Option<u64> {
     sum(text, &["passed", "failed", "xfailed", "xpassed"])
 }
@@ -94,7 +94,7 @@ fn summary(line: &str, of_pytest: &[&str]) -> Option<u64> {
     if let Some(rest) = line.strip_prefix("test result: ") {
         return Some(worded(rest, &["passed", "failed"]));
     }
-    // node's own: `# tests 4` in TAP, `ℹ tests 4` in its list.
+    // Node's own: `# tests 4` in TAP, `ℹ tests 4` in its list.
     if let Some(count) = line.strip_prefix("# tests ").or_else(|| line.strip_prefix("ℹ tests ")) {
         return number(count);
     }
@@ -113,19 +113,19 @@ fn summary(line: &str, of_pytest: &[&str]) -> Option<u64> {
     (timed && words.iter().any(|word| before.contains(word))).then(|| worded(before, of_pytest))
 }
 
-/// The numbers before these words.
+/// Sum of the numbers before these words.
 fn worded(text: &str, words: &[&str]) -> u64 {
     let parts: Vec<&str> = text.split(|c: char| !c.is_alphanumeric()).filter(|part| !part.is_empty()).collect();
     let pairs = parts.windows(2).filter(|pair| words.contains(&pair[1]));
     pairs.filter_map(|pair| pair[0].parse::<u64>().ok()).sum()
 }
 
-/// The test that a line names as failed: `FAIL: test_a (t.T.test_a)`, `test a::b ... FAILED`, `FAILED t.py::test_a - …`, `not ok 3 - adds`,
-/// `✖ adds (3ms)`.
+/// The failed test in a line: `FAIL: test_a (t.T.test_a)`, `test a::b ... FAILED`, `FAILED t.py::test_a - …`, `not ok 3 - adds`, `✖ adds
+/// (3ms)`.
 fn failed(line: &str) -> Option<String> {
     let line = line.trim();
     if let Some(rest) = line.strip_prefix("FAIL: ").or_else(|| line.strip_prefix("ERROR: ")) {
-        // The full name stands in the brackets since Python 3.11.
+        // Since Python 3.11 the parentheses contain the full name.
         let full = rest.split_once(" (").and_then(|(_, full)| full.split_once(')')).map(|(full, _)| full);
         return Some(full.unwrap_or(rest).to_owned());
     }

@@ -1,31 +1,30 @@
-//! Which tests ran, by name, as test programs report it.
+//! Names of the tests that ran, from the reports of test programs.
 //!
-//! Owns the reading of six programs' lines (unittest with `-v`, pytest with `-v` or `-rA`, `cargo test`, `go test -v`, TAP, the tick marks
-//! of mocha and its kin). What it reads was printed by code under review: a name is only ever missed, never believed to have passed.
-//! A test that was skipped did not run. Tests: below.
+//! Owns the parsing of six programs' lines (unittest with `-v`, pytest with `-v` or `-rA`, `cargo test`, `go test -v`, TAP, the tick marks
+//! of mocha and similar). The output is untrusted: it only shows that a name is missing, never that a test passed. Skipped tests do not
+//! count as run. Tests: below.
 
 use std::collections::BTreeSet;
 
 use protocol::runner::{Outcome, Status};
 
-/// Names that are kept; a project with more is compared by these.
+/// The most names that are kept and compared.
 const NAMES: usize = 50_000;
-/// Characters of a name.
+/// The most characters of a name.
 const LONGEST: usize = 300;
 
-/// The tests that a run reports to have run; none when it did not end by itself or its output was cut, for then a name that is not
-/// there says nothing.
+/// The tests that ran according to a run; none when it was ended or its output cut, because then a missing name means nothing.
 pub fn ran(outcome: &Outcome) -> Option<BTreeSet<String>> {
     let ended = matches!(outcome.status, Status::Ok | Status::Exited { .. });
     (ended && outcome.dropped_bytes == 0).then(|| names(&outcome.text).collect())
 }
 
-/// The names that stand in an output, whole or cut.
+/// The names in an output, complete or cut.
 pub(in crate::sandbox) fn names(text: &str) -> impl Iterator<Item = String> {
     text.lines().filter_map(name).take(NAMES)
 }
 
-/// The test whose run this line reports.
+/// The test whose result this line reports.
 fn name(line: &str) -> Option<String> {
     let line = line.trim_end();
     let found = unittest(line)
@@ -83,7 +82,7 @@ fn marked(line: &str) -> Option<&str> {
             .then(|| test.split(" # ").next().unwrap_or(test));
     }
     let test = ["✓ ", "✔ ", "✕ ", "✖ ", "✗ ", "× "].iter().find_map(|mark| line.strip_prefix(mark))?;
-    // A time at the end is no part of the name.
+    // A duration at the end is not part of the name.
     let timed = test
         .rsplit_once(" (")
         .filter(|(_, time)| time.ends_with("s)") && time.starts_with(|c: char| c.is_ascii_digit()));

@@ -1,7 +1,7 @@
 //! A project's commands, each run in a sandbox of its own without a network.
 //!
-//! Owns how such a sandbox is made (a commit, and what the base's setup left), which command tests a project (the pinned
-//! `.caisson.toml`'s, otherwise detected from the *base*, which the agent could not touch), and the commit's sources under the base's tests.
+//! Owns how such a sandbox is made (a commit, and the base's setup result), which command tests a project (that of the pinned
+//! `.caisson.toml`, otherwise detected from the *base*, which the agent could not change), and the commit's sources with the base's tests.
 //! Tests: `tests/trees.rs`.
 
 use std::collections::HashMap;
@@ -21,7 +21,7 @@ use crate::sandbox::record::Lent;
 use crate::sandbox::session::{self, Passing, Session, Work};
 use crate::sandbox::{Result, SandboxError, VerifySpec};
 
-/// A sandbox of its own without a network, which holds a commit and what the base's setup left. Removed when this is dropped.
+/// A sandbox without a network, with a commit and the base's setup result; removed when this is dropped.
 pub(in crate::sandbox) struct Apart {
     pub session: Session,
     lent: Option<Lent>,
@@ -29,7 +29,7 @@ pub(in crate::sandbox) struct Apart {
 }
 
 impl Apart {
-    /// One piece of work in it; each has another `id`.
+    /// Runs one operation in it; each needs another `id`.
     pub(in crate::sandbox) async fn run(&self, id: u64, op: Op, wall_ms: u64, output_bytes: u64) -> Result<Outcome> {
         self.session.link.run(id, op, Limits { wall_ms, output_bytes }).await.map_err(|e| session::from_link(&e))
     }
@@ -51,14 +51,14 @@ impl Runs {
         let files = self.core.repos.files(&spec.repo_key, &spec.base, 32 << 20).await?;
         let mut texts = HashMap::new();
         for name in WANTED.iter().filter(|name| files.iter().any(|file| file == *name)) {
-            // A file too large to be read steers nothing.
+            // A file too large to be read is ignored.
             let text = self.core.repos.show(&spec.repo_key, &spec.base, name, 256 << 10).await.ok().flatten();
             texts.extend(text.map(|text| (*name, String::from_utf8_lossy(&text).into_owned())));
         }
         Ok(test_command(&files, |name| texts.get(name).map(String::as_str)))
     }
 
-    /// The commit's sources under the base's tests, where these differ.
+    /// Runs the commit's sources with the base's tests, if these differ.
     pub(in crate::sandbox) async fn with_base_tests(
         &self,
         spec: &VerifySpec,
@@ -72,7 +72,7 @@ impl Runs {
         self.run_tests(spec, &spec.commit, command, "base-tests", &steering).await.map(Some)
     }
 
-    /// Runs the tests of `commit`, with these files as the base has them.
+    /// Runs the tests of `commit`, with these files as in the base.
     pub(in crate::sandbox) async fn run_tests(
         &self,
         spec: &VerifySpec,
@@ -107,17 +107,17 @@ impl Runs {
             mirror: None,
             layered: false,
         };
-        // Removed when this ends, however it ends.
+        // Removed when this is dropped.
         let passing = self.core.passing(&container.name);
         let lent = self.mirrors.current(&spec.repo_key);
         let (session, lent) = self.stock.stocked(&container, &spec.repo_key, commit, 1, lent).await?;
-        // What the base's setup left, whatever the branch says: it has no network to make its own.
+        // The base's setup result, even for a later commit, because without a network it cannot make its own.
         let setup = self.core.setup_of(spec.task);
         self.setups.bring_setup(&session, setup.as_deref()).await?;
         Ok(Apart { session, lent, _passing: passing })
     }
 
-    /// Brings files to what they are in the base: those it has are checked out, the others removed.
+    /// Restores files to their state in the base: existing ones are checked out, others removed.
     async fn put_back(
         &self,
         session: &Session,
@@ -145,7 +145,7 @@ impl Runs {
     }
 }
 
-/// Tests that kill their own runner have failed, whatever else they are.
+/// Tests that kill their own runner count as failed.
 pub(in crate::sandbox) fn gone_is_failed(done: Result<Outcome>) -> Result<Outcome> {
     match done {
         Err(SandboxError::Gone(why)) => Ok(Outcome::new(Status::Failed { reason: why.to_string() }, "")),

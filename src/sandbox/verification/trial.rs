@@ -1,7 +1,7 @@
-//! A project tried out for a person: its setup commands with what each said, and its checks as verification runs them.
+//! Tries a project for a person: its setup commands with their output, and its checks as verification runs them.
 //!
-//! Owns nothing of a sandbox: setup runs as `setup.rs` runs it for a task, checks as `runs.rs` does. What setup leaves goes to the tries of
-//! this process alone where its state directory is its own. Tests: `tests/trees/trial.rs`.
+//! Owns no sandbox: setup runs as in `setup.rs`, checks as in `runs.rs`. The setup result is used only by tries of this process if it has a
+//! state directory of its own. Tests: `tests/trees/trial.rs`.
 
 use std::sync::Arc;
 
@@ -20,8 +20,7 @@ pub struct Trials {
 }
 
 impl Trials {
-    /// Runs the setup commands of `spec` up to the first that fails. If all worked, later checks of the same task start with what
-    /// they left.
+    /// Runs the setup commands of `spec` up to the first that fails. If all succeed, later checks of the same task start from their result.
     ///
     /// # Errors
     /// As [`TaskSandboxes::prepare`](crate::sandbox::TaskSandboxes::prepare); a command that fails is none.
@@ -32,7 +31,7 @@ impl Trials {
                 self.core.records.change(spec.task, |record| record.setup = key)?;
                 Ok(tried)
             }
-            // What such a command said tells more than the sentence about it.
+            // The command's output tells more than the error.
             Err(SandboxError::Refused(_) | SandboxError::Limit(_)) if tried.last().is_some_and(|it| !it.worked()) => {
                 Ok(tried)
             }
@@ -40,7 +39,7 @@ impl Trials {
         }
     }
 
-    /// Forgets what an earlier [`Trials::try_setup`] left: checks start from the plain commit again.
+    /// Drops the result of an earlier [`Trials::try_setup`], so that checks start from the plain commit again.
     ///
     /// # Errors
     /// When the record cannot be written.
@@ -51,7 +50,7 @@ impl Trials {
         }
     }
 
-    /// Runs `command` on a commit, in a fresh sandbox without a network.
+    /// Runs `command` on a commit in a new sandbox without a network.
     ///
     /// # Errors
     /// As [`Verification::verify`](super::verify::Verification::verify); a command that fails or hangs is no error.

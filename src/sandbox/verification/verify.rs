@@ -1,6 +1,7 @@
 //! The bot's own run of the project's tests, on exactly one commit.
 //!
-//! Owns: what is run (the commit, the base, and the commit's sources with the base's tests where these differ; `runs.rs`), exit codes, the tests of the base that a report does not have, and the end of the output. All of it is "reported by code under review": data, never believed.
+//! Owns what is run (the commit, the base, and the commit's sources with the base's tests where these differ; `runs.rs`), exit codes, tests
+//! of the base that a report lacks, and the end of the output. All output is reported by code under review and untrusted.
 //! Tests: `tests/trees.rs`.
 
 use std::sync::Arc;
@@ -14,9 +15,9 @@ use super::report;
 use super::runs::Runs;
 use crate::sandbox::{Result, VerifySpec};
 
-/// Bytes of the output's end that are kept.
+/// The most bytes kept of the output's end.
 pub const TAIL: usize = 6_000;
-/// Names of missing tests that are kept.
+/// The most names of missing tests that are kept.
 const MISSING: usize = 50;
 
 /// Judges commits by their project's tests.
@@ -26,11 +27,12 @@ pub struct Verification {
 }
 
 impl Verification {
-    /// Runs the tests of `commit`, and those of `base` unless that run is kept (`base_runs.rs`). May be repeated freely.
+    /// Runs the tests of `commit`, and those of `base` unless that run is stored (`base_runs.rs`). May be repeated.
     ///
     /// # Errors
-    /// [`Unavailable`](crate::sandbox::SandboxError::Unavailable) when engine or disk are away, [`Refused`](crate::sandbox::SandboxError::Refused) when the commit or the image
-    /// cannot be used. Tests that fail, hang or eat their memory are a verdict, not an error.
+    /// [`Unavailable`](crate::sandbox::SandboxError::Unavailable) when engine or disk are unreachable,
+    /// [`Refused`](crate::sandbox::SandboxError::Refused) when commit or image cannot be used. Tests that fail, hang or exhaust memory are
+    /// a verdict, not an error.
     pub async fn verify(&self, spec: &VerifySpec) -> Result<Verdict> {
         let Some(test) = self.runs.test_of(spec).await? else {
             return Ok(Verdict {
@@ -52,7 +54,7 @@ impl Verification {
             (head.clone(), head, None)
         } else {
             let head = self.runs.run_tests(spec, &spec.commit, &test.command, "head", &[]);
-            // Two at a time: the commit's own run, and beside it what it is compared with.
+            // Two at a time: the commit's own run beside those it is compared with.
             let others = async {
                 let base = self.base_runs.base_run(spec, &test.command, "base").await?;
                 Ok((base, self.runs.with_base_tests(spec, &test.command).await?))
@@ -82,7 +84,7 @@ impl Verification {
     }
 }
 
-/// How many tests of the base's run were looked for in the other report, and which are not there: their names, at most 50.
+/// How many tests of the base's run were looked for in the other report, and the names of at most 50 that are missing.
 fn compared(base: &Outcome, other: &Outcome) -> (u32, Vec<String>) {
     let (Some(of_base), Some(there)) = (report::ran(base), report::ran(other)) else { return (0, Vec::new()) };
     let missing = of_base.difference(&there).take(MISSING).cloned().collect();
@@ -104,7 +106,7 @@ pub(in crate::sandbox) fn exit_code(status: &Status) -> Option<i32> {
     }
 }
 
-/// The end of the output, with a first line that says what ran out, if something did.
+/// The end of the output, with a first line that names an exceeded limit, if any.
 pub(in crate::sandbox) fn tail(outcome: &Outcome) -> String {
     let text = &outcome.text;
     let mut start = text.len().saturating_sub(TAIL);

@@ -1,4 +1,4 @@
-//! What model calls cost, beside the log that says so too.
+//! Costs of model calls, compared with the log.
 
 use super::*;
 use domain::*;
@@ -33,7 +33,7 @@ async fn running(store: &Store, key: &str) -> TaskId {
     id
 }
 
-/// A call that was lost, one that was refused unpaid, one that was answered a day later.
+/// One call was lost, one refused without cost, one answered a day later.
 pub async fn what_was_charged_is_what_the_log_says_was_spent(fresh: Fresh) {
     let store = fresh.open().await;
     let id = running(&store, "opened:3").await;
@@ -63,7 +63,7 @@ pub async fn what_was_charged_is_what_the_log_says_was_spent(fresh: Fresh) {
     assert_eq!(costs(CostBy::Task).await, [(id.to_string(), 2, 10, 2, 1, 170)]);
 }
 
-/// A month is a calendar's; what a deleted task cost counts until its month ends, and is gone after it.
+/// Months are calendar months; the cost of a deleted task counts until its month ends and is then deleted.
 pub async fn a_deleted_task_is_charged_until_its_month_ends(fresh: Fresh) {
     let store = fresh.open().await;
     let began = month_began(crate::clock::now());
@@ -83,7 +83,7 @@ pub async fn a_deleted_task_is_charged_until_its_month_ends(fresh: Fresh) {
     assert_eq!(spent(0).await, 0);
 }
 
-/// A person's question is asked beside the work: its charge neither takes the work's place nor is taken for it.
+/// A person's question runs beside the work, and their charges must not be confused.
 pub async fn a_question_beside_a_call_is_charged_by_itself(fresh: Fresh) {
     let store = fresh.open().await;
     let id = running(&store, "opened:4").await;

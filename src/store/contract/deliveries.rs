@@ -1,4 +1,4 @@
-//! Arrivals.
+//! Deliveries.
 
 use super::*;
 
@@ -28,7 +28,7 @@ pub async fn bodies_come_back_byte_for_byte_also_those_of_earlier_versions(fresh
     }
     let bodies: Vec<Vec<u8>> =
         store.open_deliveries(10, &[]).await.expect("read").into_iter().map(|d| d.body).collect();
-    // One that cannot be unpacked keeps nobody else waiting.
+    // A body that cannot be unpacked does not block the others.
     assert_eq!(bodies, [real.to_vec(), Vec::new(), Vec::new(), b"{1}".to_vec()]);
 }
 

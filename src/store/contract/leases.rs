@@ -1,9 +1,9 @@
-//! Which host works for which repository, and that nobody else writes for it.
+//! Which host works for which repository, and that no other host writes for it.
 
 use super::*;
 use std::time::Duration;
 
-/// Long enough to be read, and short enough to wait for its end.
+/// Milliseconds long enough to be read, and short enough to wait for the end.
 const LASTS_MS: i64 = 400;
 
 fn host(id: &str, epoch: i64, repositories: &[&str]) -> Claim {
@@ -28,7 +28,7 @@ async fn claimed(store: &Store, claim: Claim) -> Vec<String> {
     store.claim(claim).await.expect("answered").into_iter().map(|it| it.repository).collect()
 }
 
-/// Whether each was this life's all the time since it claimed it last.
+/// Whether each repository was held by this life without interruption since its last claim.
 async fn kept(store: &Store, claim: Claim) -> Vec<bool> {
     store.claim(claim).await.expect("answered").into_iter().map(|it| it.kept).collect()
 }
@@ -110,7 +110,7 @@ pub async fn what_was_given_back_is_free_at_once(fresh: Fresh) {
     assert!(store.hosts().await.expect("read").iter().any(|it| it.id == "a" && it.left_ms < 0), "gone, and known");
 }
 
-/// Who has two more than another that could take them gives one at a time, of those of which nothing stands there.
+/// A host with two more repositories than another gives it one at a time, of those without anything of theirs on its machine.
 pub async fn repositories_are_shared_out_among_hosts(fresh: Fresh) {
     let store = fresh.open().await;
     let all = ["k1", "k2", "k3", "k4"];
@@ -132,7 +132,7 @@ pub async fn repositories_are_shared_out_among_hosts(fresh: Fresh) {
     assert_eq!(claimed(&store, a()).await, ["k1", "k4"], "nothing goes to who could not work for it");
 }
 
-/// One whose barrier is not proven takes what is left when nobody better is there, and gives what another can take.
+/// A host without a proven barrier takes repositories only if no other host can, and gives them up when one can.
 pub async fn who_cannot_work_takes_only_what_nobody_else_could(fresh: Fresh) {
     let store = fresh.open().await;
     let unwilling = |movable: &[&str]| Claim {
@@ -151,7 +151,7 @@ pub async fn who_cannot_work_takes_only_what_nobody_else_could(fresh: Fresh) {
     assert_eq!(claimed(&store, unwilling(&[])).await, ["shop"]);
 }
 
-/// Out of every file: its tasks are still to be ended.
+/// A repository in no configuration file, whose tasks still have to be ended.
 pub async fn what_is_in_no_file_any_more_is_its_last_hosts(fresh: Fresh) {
     let store = fresh.open().await;
     created(&store, "opened:3").await;
@@ -166,12 +166,12 @@ pub async fn what_is_in_no_file_any_more_is_its_last_hosts(fresh: Fresh) {
     claimed(&store, host("c", 5, &["shop"])).await;
     over().await;
     assert!(claimed(&store, without("a", 3)).await.is_empty(), "somebody who is away has it in its file");
-    // An order, or one that is on its way out, asks for less than it has in its file.
+    // For an order, or while it stops, a host asks for fewer repositories than it has configured.
     claimed(&store, Claim { repositories: Vec::new(), ..host("c", 6, &["shop"]) }).await;
     assert!(claimed(&store, without("a", 3)).await.is_empty(), "and has it still");
 }
 
-/// Readings and answers of a host that was cut off count no more than its inputs.
+/// Readings and answers of a host that lost its lease are refused like its inputs.
 pub async fn a_text_is_taken_up_by_whoever_works_for_its_repository(fresh: Fresh) {
     let store = fresh.open().await;
     let epoch = store.begin_epoch(1).await.expect("begun");

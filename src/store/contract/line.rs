@@ -1,4 +1,4 @@
-//! Whose turn it is, and which files live tasks have in common.
+//! Turns of people, and files that live tasks have in common.
 
 use super::*;
 use domain::*;
@@ -21,7 +21,7 @@ pub async fn who_was_given_a_slot_is_remembered_until_it_is_old(fresh: Fresh) {
     assert!(store.turns().await.expect("read").is_empty());
 }
 
-/// A checkpoint of a task changes these files.
+/// Records a checkpoint of a task that changes these files.
 async fn capture(store: &Store, id: TaskId, paths: &[&str]) {
     let mut task = store.task(id).await.expect("folded");
     let file = |path: &&str| FileChange {

@@ -1,4 +1,4 @@
-//! What every store does, whether it lies in SQLite or in PostgreSQL: each test below runs on a new one of either kind.
+//! Tests that every store has to pass, in SQLite and PostgreSQL; each runs on a new store of either kind.
 
 mod charges;
 mod deliveries;
@@ -20,7 +20,7 @@ mod server;
 #[path = "../../../tests/support/skipped.rs"]
 mod skipped;
 
-/// A place where nothing is yet.
+/// A location without a store.
 pub(super) struct Fresh {
     pub location: Location,
     /// Of SQLite's file.
@@ -43,7 +43,7 @@ impl Fresh {
         Store::open(self.location.clone()).await.expect("open")
     }
 
-    /// For what no version of ours would write.
+    /// A connection for changes that no version of this program makes.
     pub async fn by_hand(&self) -> AnyPool {
         self.location.by_hand().await.expect("open")
     }

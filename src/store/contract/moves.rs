@@ -1,9 +1,9 @@
-//! From one database to the other, and back.
+//! Copying from one database to the other and back.
 
 use super::retention::rows;
 use super::*;
 
-/// Tasks, texts, deliveries, deleted numbers: something in every table.
+/// A store with tasks, texts, deliveries and deleted numbers: rows in every table.
 async fn filled(fresh: &Fresh) -> domain::TaskId {
     let store = fresh.open().await;
     store.begin_epoch(1).await.expect("begun");
@@ -50,7 +50,7 @@ async fn moves(from: Fresh, to: Fresh) {
     assert_eq!(old.log(id).await.expect("read"), new.log(id).await.expect("read"));
     assert_eq!(new.egress(id).await.expect("read"), ["a\u{fffd}b"]);
     assert_eq!(new.open_deliveries(9, &[]).await.expect("read")[0].body, b"\x00\xff{}");
-    // Numbers go on where they were: an effect's, a life's, a task's.
+    // Numbering continues: of effects, lives and tasks.
     assert_eq!(new.begin_epoch(3).await.expect("begun"), 3);
     let next = created(&new, "opened:8").await.id;
     assert_eq!(next.0, id.0 + 2, "the deleted task's number is nobody's");
@@ -86,14 +86,14 @@ async fn what_is_there_is_never_copied_over() {
     assert!(to.open().await.task_row(other).await.expect("read").is_some());
 }
 
-/// A table that a later migration makes is not forgotten.
+/// Detects a table that a later migration adds.
 #[tokio::test]
 async fn every_table_is_named() {
     let fresh = Fresh::directory();
     let store = fresh.open().await;
     let sql = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT LIKE '_sqlx%' ORDER BY name";
     let mut names: Vec<String> = sqlx::query_scalar(sql).fetch_all(&store.readers()).await.expect("read");
-    // Who is at work now is nothing to be moved.
+    // Present hosts and leases are not copied.
     names.retain(|name| !["hosts", "leases"].contains(&name.as_str()));
     assert_eq!(names, copy::TABLES);
 }
@@ -128,7 +128,7 @@ async fn a_database_that_somebody_writes_into_is_no_target_though_it_is_empty() 
     assert!(text.contains("another caisson writes into this database"), "{text}");
 }
 
-/// Their names become SQL in the source, too.
+/// Column names of the source become SQL.
 #[tokio::test]
 async fn a_column_of_a_strange_name_is_refused() {
     let (from, to) = (Fresh::directory(), Fresh::directory());

@@ -1,4 +1,4 @@
-//! The bytes of pictures, beside the log.
+//! The bytes of pictures.
 
 use super::*;
 use domain::*;

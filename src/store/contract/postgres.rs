@@ -1,4 +1,4 @@
-//! What only a server has: it goes away and comes back, and another process may be there already.
+//! Behaviour that only a server has: it goes away and comes back, and other processes may use it.
 
 use super::*;
 
@@ -12,7 +12,7 @@ async fn a_server_that_goes_away_is_written_to_again_once_it_is_back() {
     let store = Store::open(at(&server)).await.expect("open");
     let id = acting(&store).await;
     server.restart();
-    // Both connections are gone; what asks first is told, and nothing else is needed.
+    // Both connections are lost; the next request reports an error, and the following ones work again.
     let mut tries = 0;
     while store.note_input("comment:1#0", 9).await.is_err() {
         tries += 1;
@@ -25,7 +25,7 @@ async fn a_server_that_goes_away_is_written_to_again_once_it_is_back() {
     store.ready().await.expect("ready");
 }
 
-/// Their transactions come one after the other: numbers that are counted up are given once.
+/// Their transactions are serialized, so that each number is given once.
 #[tokio::test(flavor = "multi_thread")]
 async fn several_hosts_write_into_one_database() {
     let Some(fresh) = Fresh::database() else { return };
@@ -55,7 +55,7 @@ async fn a_store_that_is_written_is_not_copied_until_its_writers_are_gone() {
     Store::copy(&fresh.location, &target.location, |_| ()).await.expect("copied");
 }
 
-/// Its process was stopped within a transaction, or its machine is gone: the others wait for seconds, not for good.
+/// If a process is stopped within a transaction, or its machine is lost, others wait only for seconds.
 #[tokio::test]
 async fn a_host_that_stands_still_within_a_transaction_holds_up_the_others_for_seconds() {
     let Some(fresh) = Fresh::database() else { return };
@@ -70,7 +70,7 @@ async fn a_host_that_stands_still_within_a_transaction_holds_up_the_others_for_s
     assert!(began.elapsed() > std::time::Duration::from_secs(1), "the other held it");
 }
 
-/// What one host stores, or gives back, another hears.
+/// A host is notified of what another stores or releases.
 #[tokio::test]
 async fn hosts_hear_of_deliveries_leases_and_repositories() {
     let Some(fresh) = Fresh::database() else { return };
@@ -109,7 +109,7 @@ async fn an_empty_database_is_no_store_to_look_at_and_a_missing_one_an_error() {
     assert!(error.contains("nothing") && !error.contains("hunter2"), "{error}");
 }
 
-/// Neither PGPASSWORD nor `~/.pgpass` is looked at: the driver would log what it cannot read there.
+/// PGPASSWORD and `~/.pgpass` are ignored, because the driver would log lines of it that it cannot parse.
 #[test]
 fn an_address_always_says_its_password_and_never_shows_it() {
     let url: url::Url = "postgres:///caisson?host=/run/postgresql".parse().expect("an address");
@@ -124,7 +124,7 @@ fn an_address_always_says_its_password_and_never_shows_it() {
     }
 }
 
-/// Over a network a server would otherwise hold the lock of a client that is gone without a word for two hours.
+/// Over a network a server would otherwise hold the lock of a vanished client for two hours.
 #[tokio::test]
 async fn a_server_takes_the_keepalives_of_a_writer() {
     let Some(fresh) = Fresh::database() else { return };
@@ -132,7 +132,7 @@ async fn a_server_takes_the_keepalives_of_a_writer() {
     sqlx::raw_sql(location::KEEPALIVES).execute(&pool).await.expect("taken");
 }
 
-/// A way to the server that falls silent when it is told to: connections stay, and nothing passes. Its port.
+/// A proxy to the server that can fall silent: connections stay open, but pass no bytes. Returns its port.
 fn silent_on(server: &std::path::Path, silent: std::sync::Arc<std::sync::atomic::AtomicBool>) -> u16 {
     use std::io::{Read as _, Write as _};
     use std::sync::atomic::Ordering;
@@ -145,7 +145,7 @@ fn silent_on(server: &std::path::Path, silent: std::sync::Arc<std::sync::atomic:
             let (mut there, mut back) = (far.try_clone().expect("a handle"), far);
             let (mut from, mut to) = (near.try_clone().expect("a handle"), near);
             let quiet = silent.clone();
-            // What is silent once stays so: its connection is nobody's any more.
+            // A connection that fell silent stays silent.
             std::thread::spawn(move || {
                 let mut piece = [0; 65536];
                 while let Ok(length @ 1..) = from.read(&mut piece) {
@@ -169,7 +169,7 @@ fn silent_on(server: &std::path::Path, silent: std::sync::Arc<std::sync::atomic:
     port
 }
 
-/// Its machine lost its power: nobody says that it is gone.
+/// Its machine lost power, so no connection is closed.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_falls_silent_holds_up_nobody_for_good() {
     let Some(server) = server::Server::alone() else { return };
@@ -180,7 +180,7 @@ async fn a_server_that_falls_silent_holds_up_nobody_for_good() {
     let through = format!("postgres://caisson@127.0.0.1:{port}{}?sslmode=disable", at.path());
     let store = Store::open(Location::postgres(through.parse().expect("an address"), None)).await.expect("open");
     let id = acting(&store).await;
-    // As many as there are readers, each under way on the server when it falls silent.
+    // As many as there are readers, each with a running query when the server falls silent.
     let slow = || async { store.read(sqlx::query("SELECT pg_sleep(1)").fetch_all(&store.readers())).await.map(drop) };
     let falls = async {
         tokio::time::sleep(std::time::Duration::from_millis(300)).await;
@@ -193,7 +193,7 @@ async fn a_server_that_falls_silent_holds_up_nobody_for_good() {
     let (read, written) = (read.expect_err("no answer").to_string(), written.expect_err("no answer").to_string());
     assert!(read.contains("did not answer within") && written.contains("whether this was stored"), "{read} {written}");
     silent.store(false, std::sync::atomic::Ordering::SeqCst);
-    // The server knows nothing of it: its old connection holds the lock until that is ended, here by hand.
+    // The server does not know, so its old connection holds the lock until it is ended, here by hand.
     let pool = Location::Postgres(at).by_hand().await.expect("open");
     let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()";
     sqlx::raw_sql(end).execute(&pool).await.expect("ended");

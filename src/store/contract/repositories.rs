@@ -1,4 +1,4 @@
-//! Entries of repositories that every host works for.
+//! Entries of repositories that are shared by all hosts.
 
 use super::*;
 
@@ -6,7 +6,7 @@ fn entry(key: &str, generation: i64, document: &str) -> StoredEntry {
     StoredEntry {
         key: key.to_owned(),
         document: document.to_owned(),
-        // Any bytes: what is sealed is no text.
+        // Arbitrary bytes, because sealed data is no text.
         sealed: (0..=255).collect(),
         generation,
         written_at: 1_800_000_000_000 + generation,
@@ -21,7 +21,7 @@ pub async fn an_entry_is_kept_as_it_was_written_and_only_its_next_generation_rep
     store.put_entry(till.clone()).await.expect("stored");
     store.put_entry(shop.clone()).await.expect("stored");
     assert_eq!(store.entries().await.expect("read"), [shop.clone(), till.clone()]);
-    // Two that began with the same one: the second does not undo what the first wrote.
+    // Of two writers that read the same generation, the second does not overwrite the first.
     let next = entry("shop", 2, r#"{"b":1}"#);
     store.put_entry(next.clone()).await.expect("stored");
     for late in [entry("shop", 2, "{}"), entry("shop", 1, "{}"), entry("shop", 4, "{}"), entry("new", 2, "{}")] {

@@ -1,10 +1,10 @@
-//! What is deleted, and what stays of it.
+//! What is deleted, and what is kept.
 
 use super::*;
 use domain::*;
 use std::path::Path;
 
-/// Rows of every table, by its name.
+/// Number of rows of every table, by name.
 pub(super) async fn rows(pool: &AnyPool) -> Vec<(&'static str, i64)> {
     let mut rows = Vec::new();
     for name in copy::TABLES {
@@ -30,7 +30,7 @@ pub async fn a_deleted_task_leaves_no_row_and_no_byte_and_begins_nothing_anew(fr
     assert_eq!(store.delete_task(id).await.expect("asked"), Deleted::Live);
     assert_eq!(store.delete_task(TaskId(99)).await.expect("asked"), Deleted::Unknown);
     ended(&store, id, 400).await;
-    // 6,000 times an x stand in the request's body.
+    // The request's body contains 6,000 times an x.
     let holds = |dir: &Path| {
         let files = ["caisson.db", "caisson.db-wal"].map(|name| std::fs::read(dir.join(name)).unwrap_or_default());
         files.iter().any(|bytes| bytes.windows(64).any(|window| window == [b'x'; 64]))
@@ -41,7 +41,7 @@ pub async fn a_deleted_task_leaves_no_row_and_no_byte_and_begins_nothing_anew(fr
     assert!(!file.is_some_and(holds), "what was deleted still stands in the store's files");
     let mut left = rows(&pool).await;
     left.retain(|row| !before.contains(row));
-    // The id of the text that asked for it; the number that nobody gets again; how many tasks the issue had.
+    // The id of the text that asked for it; the number that is not given again; the number of tasks of the issue.
     assert_eq!(left, [("floors", 1), ("inputs", 1), ("retired", 1)]);
     assert!(store.knows_input("opened:3").await.expect("read"));
     assert_eq!(store.tasks_of_issue("shop", 3).await.expect("read"), 1);
@@ -85,7 +85,7 @@ pub async fn what_is_old_goes_step_by_step_and_what_a_live_task_needs_stays(fres
     assert!(store.task(gone).await.expect("folded").request.is_some(), "its log stays");
     all(Before { tasks: Some(1000), ..Before::default() }).await;
     let known = async |key: &str| store.knows_input(key).await.expect("read");
-    // Keys are gone, and still known by the floor under them; what is above it is new.
+    // Keys below the floor are deleted and still known; keys above it are new.
     let left: Vec<String> =
         sqlx::query_scalar("SELECT key FROM inputs ORDER BY key").fetch_all(&store.readers()).await.expect("read");
     assert_eq!(left, ["comment:90#0", "opened:4"]);

@@ -1,4 +1,4 @@
-//! Tasks: their log, their outbox, what people ask of them.
+//! Tasks: their log, their outbox, and queries of people.
 
 use super::*;
 use domain::*;
@@ -138,7 +138,7 @@ pub async fn a_repositorys_hosts_are_kept_until_they_are_taken_back(fresh: Fresh
     assert_eq!(store.grants("shop").await.expect("read").len(), 1);
 }
 
-/// PostgreSQL has no NUL in a text: what a command printed is kept all the same.
+/// PostgreSQL stores no NUL in a text, but output with NULs has to be stored.
 pub async fn texts_may_hold_any_character(fresh: Fresh) {
     let store = fresh.open().await;
     let id = acting(&store).await;
@@ -194,13 +194,13 @@ pub async fn every_projection_is_read_back(fresh: Fresh) {
     assert!(matches!(look.set_watermark("shop", 1).await, Err(StoreError::Closed)));
 }
 
-/// What the database refuses, in the middle of others: an effect whose body breaks a rule of its table.
+/// A write that the database refuses between others: an effect whose body violates a rule of its table.
 pub async fn one_failing_message_takes_nothing_else_with_it(fresh: Fresh) {
     let store = fresh.open().await;
     let task = created(&store, "opened:3").await;
     let twice = |key: &str| {
         let event = Event::ActionStarted { number: 1, turn: 1, index: 0 };
-        // The log has an event of this number already: the primary key refuses it.
+        // The primary key refuses an event with a number that the log already has.
         let step = Step { events: vec![event], effects: Vec::new() };
         Append {
             task: task.clone(),
