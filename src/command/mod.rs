@@ -26,6 +26,7 @@ mod spec;
 mod status;
 mod stop;
 mod table;
+mod test_pr;
 #[cfg(test)]
 mod tests;
 

@@ -285,7 +285,7 @@ pub enum StatusState {
     Pending,
     /// `success`: what was checked holds.
     Success,
-    /// `error`: the check itself went wrong. The bot never posts it.
+    /// `error`: the check itself went wrong.
     Error,
     /// `failure`: what was checked does not hold.
     Failure,

@@ -1,8 +1,8 @@
 //! What the store's writer is asked, and the handle by which it is asked.
 
 use super::{
-    Address, Append, Appended, Before, Claim, Claimed, Deleted, Delivery, NewTask, StoreError, StoredEntry, TakeBack,
-    deliveries,
+    Address, Append, Appended, Before, Claim, Claimed, Deleted, Delivery, NewTask, NewTestRun, StoreError, StoredEntry, TakeBack,
+    TakenUp, deliveries, test_runs,
 };
 use domain::TaskId;
 use std::sync::Arc;
@@ -128,6 +128,17 @@ pub(super) enum Write {
         epoch: i64,
         body: Vec<u8>,
         answer: Reply<bool>,
+    },
+    NewTestRun {
+        new: Box<NewTestRun>,
+        epoch: i64,
+        answer: Reply<TakenUp>,
+    },
+    TestRun {
+        id: i64,
+        step: test_runs::Step,
+        epoch: i64,
+        answer: Reply<()>,
     },
     Entry {
         entry: Box<StoredEntry>,

@@ -51,7 +51,7 @@ pub(super) fn text_of(key: &str) -> Option<(&'static str, i64)> {
     Some((kind, digits.parse().ok()?))
 }
 
-async fn raise_floor(c: &mut AnyConnection, kind: &str, id: i64) -> Result<(), StoreError> {
+pub(super) async fn raise_floor(c: &mut AnyConnection, kind: &str, id: i64) -> Result<(), StoreError> {
     let sql = "INSERT INTO floors (kind, id) VALUES ($1, $2) \
                ON CONFLICT (kind) DO UPDATE SET id = excluded.id WHERE floors.id < excluded.id";
     sqlx::query(sql).bind(kind).bind(id).execute(c).await?;
@@ -142,6 +142,7 @@ pub(super) async fn prune(c: &mut AnyConnection, before: &Before) -> Result<bool
     }
     if let Some(at) = before.tasks {
         more |= prune_inputs(c, at).await?;
+        more |= super::test_runs::prune(c, at, ROWS).await? == ROWS as usize;
     }
     Ok(more)
 }

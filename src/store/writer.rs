@@ -6,7 +6,7 @@
 use super::queue::{Arrival, Message, Reply, Write, Writer};
 use super::{
     Location, StoreError, addresses, append, body, deliveries, grants, inputs, leases, location, outbox, packs,
-    pictures, repositories, retention, unread, wakes,
+    pictures, repositories, retention, test_runs, unread, wakes,
 };
 use domain::TaskId;
 use futures_util::FutureExt;
@@ -255,6 +255,10 @@ async fn one(connection: &mut AnyConnection, write: Write) -> (OnCommit, bool) {
         }
         Write::Picture { task, digest, epoch, body, answer } => {
             within!(answer, pictures::keep(connection, (task, epoch), &digest, body).await)
+        }
+        Write::NewTestRun { new, epoch, answer } => within!(answer, test_runs::take_up(connection, &new, epoch).await),
+        Write::TestRun { id, step, epoch, answer } => {
+            within!(answer, test_runs::go_on(connection, id, &step, epoch).await)
         }
         Write::Entry { entry, answer } => within!(answer, repositories::put(connection, &entry).await),
         Write::Marks { fingerprint, anew, answer } => {
