@@ -55,7 +55,11 @@ impl TestLine {
             for row in rows {
                 let waits = due.get(&row.id).is_some_and(|at| *at > Instant::now());
                 let full = under_way.len() >= self.limits.at_once as usize;
-                if !full && !waits && self.machine.leases().holds(&row.repository) && repositories.insert(row.repository.clone()) {
+                if !full
+                    && !waits
+                    && self.machine.leases().holds(&row.repository)
+                    && repositories.insert(row.repository.clone())
+                {
                     under_way.push(self.one(row));
                 }
             }
@@ -113,7 +117,9 @@ impl TestLine {
     async fn result(&self, row: &TestRunRow) -> Result<(TestResult, String), Trouble> {
         let not_run = |why: String| Ok((TestResult::NotRun { why }, String::new()));
         if row.tries >= MOST_TRIES {
-            return not_run(format!("it was begun {MOST_TRIES} times and broken off each time. Write it again to have it tried anew."));
+            return not_run(format!(
+                "it was begun {MOST_TRIES} times and broken off each time. Write it again to have it tried anew."
+            ));
         }
         let ran = async {
             self.runs.show(row, None, "").await?;

@@ -121,14 +121,12 @@ async fn test_log(store: Option<&Store>, id: i64) -> Result<()> {
         Some(store) => store.test_run(id).await?,
         None => None,
     };
-    let (row, log) = found.ok_or_else(|| anyhow::anyhow!("there is no test run {id}; its answer on the forge has its number"))?;
+    let (row, log) =
+        found.ok_or_else(|| anyhow::anyhow!("there is no test run {id}; its answer on the forge has its number"))?;
     let printer = Paged::terminal();
     printer.heading(&format!("test run {id}: {}", row.run.command));
     let thread = format!("{}#{}, asked by {}", row.repository, row.thread, row.login);
-    printer.fields(&[
-        ("asked", thread),
-        ("branch", format!("{} at {}", row.run.branch, row.run.commit)),
-    ]);
+    printer.fields(&[("asked", thread), ("branch", format!("{} at {}", row.run.branch, row.run.commit))]);
     printer.say(log.as_deref().unwrap_or("It has not ended yet."));
     Ok(())
 }

@@ -120,9 +120,10 @@ impl TestRuns {
     }
 
     fn configured(&self, row: &TestRunRow) -> Result<Arc<Entry>, Trouble> {
-        self.repositories.config.repository(&row.repository).ok_or_else(|| {
-            Trouble::blocked(format!("the repository {} is not configured any more", row.repository))
-        })
+        self.repositories
+            .config
+            .repository(&row.repository)
+            .ok_or_else(|| Trouble::blocked(format!("the repository {} is not configured any more", row.repository)))
     }
 
     /// Fetches the commits, and has what the project's own setup leaves ready: image, setup and limits are those of a task that would begin now.

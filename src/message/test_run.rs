@@ -30,7 +30,12 @@ pub fn tested(id: i64, login: &str, run: &TestRun, result: &TestResult) -> Strin
         TestResult::Ran { on_branch, on_base, weaker } => (on_branch, on_base, weaker),
     };
     out.push_str(".\n\n| | commit | exit status | took |\n|---|---|---|---|\n");
-    row(&mut out, &format!("{} on the branch {}", plain_cell(&run.command), plain_cell(&run.branch)), run.commit.short(), on_branch);
+    row(
+        &mut out,
+        &format!("{} on the branch {}", plain_cell(&run.command), plain_cell(&run.branch)),
+        run.commit.short(),
+        on_branch,
+    );
     if let Some(base) = on_base {
         let files = count(u64::from(base.files), "file");
         let what = format!("the same on its base, with {files} of tests and what steers them from the branch");
@@ -53,13 +58,17 @@ pub fn tested(id: i64, login: &str, run: &TestRun, result: &TestResult) -> Strin
                 let _ = write!(out, "\nIt printed nothing {what}.\n");
             }
             tail => {
-                let _ = write!(out, "\nThe end of what it printed {what}, told by the code that was run:\n\n{}", fence(tail, ""));
+                let _ = write!(
+                    out,
+                    "\nThe end of what it printed {what}, told by the code that was run:\n\n{}",
+                    fence(tail, "")
+                );
             }
         }
     }
     let _ = write!(
         out,
-        "\n<sub>Each ran in a clean sandbox without a network, and nothing of it was kept. `caisson task test-log {id}` shows the whole output.</sub>"
+        "\n<sub>Run in a clean sandbox without a network, which is gone. `caisson task test-log {id}` shows the whole output.</sub>"
     );
     out
 }
@@ -85,7 +94,9 @@ fn headline(result: &TestResult) -> &'static str {
         TestVerdict::Fails => "fails on the branch",
         TestVerdict::Bug => "shows the bug: it fails on the base and passes on the branch",
         TestVerdict::PassesOnBase => "passes on the base too, so it shows nothing",
-        TestVerdict::Unclear => "passes on the branch, and could not be run to its end on the base, so it shows nothing yet",
+        TestVerdict::Unclear => {
+            "passes on the branch, and could not be run to its end on the base, so it shows nothing yet"
+        }
     }
 }
 

@@ -39,7 +39,9 @@ mod tests {
         ] {
             assert_eq!(count(line), 1, "{line}");
         }
-        for line in ["# assert it later", "// expect nothing", "import assert from 'assert'", "def check_it():", "x = 1", ""] {
+        for line in
+            ["# assert it later", "// expect nothing", "import assert from 'assert'", "def check_it():", "x = 1", ""]
+        {
             assert_eq!(count(line), 0, "{line}");
         }
         assert_eq!(count("assert a\nassert b\n\nx = 1"), 2);

@@ -1,8 +1,8 @@
 //! What the store's writer is asked, and the handle by which it is asked.
 
 use super::{
-    Address, Append, Appended, Before, Claim, Claimed, Deleted, Delivery, NewTask, NewTestRun, StoreError, StoredEntry, TakeBack,
-    TakenUp, deliveries, test_runs,
+    Address, Append, Appended, Before, Claim, Claimed, Deleted, Delivery, NewTask, NewTestRun, StoreError, StoredEntry,
+    TakeBack, TakenUp, deliveries, test_runs,
 };
 use domain::TaskId;
 use std::sync::Arc;

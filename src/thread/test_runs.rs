@@ -30,15 +30,10 @@ impl Threads {
         }
         let at = self.place(entry)?;
         let pull = self.pull_here(&at, number).await?;
-        // A fork's branch of the same name is another one.
-        let own = pull.as_ref().filter(|pull| pull.head_repo.as_deref().is_some_and(|of| of.eq_ignore_ascii_case(&at.to_string())));
-        let branch = match (branch, own, &pull) {
-            (Some(branch), _, _) => branch,
-            (None, Some(own), _) => &own.head_ref,
-            (None, None, Some(_)) => return no(NotTested::Fork).await,
-            (None, None, None) => return no(NotTested::Unnamed).await,
+        let (branch, base_branch) = match meant(branch.as_deref(), pull.as_ref(), &at, &entry.default_branch) {
+            Ok(meant) => meant,
+            Err(why) => return no(why).await,
         };
-        let base_branch = own.filter(|own| own.head_ref == *branch).map_or(&entry.default_branch, |own| &own.base_ref);
         if *bug && base_branch == branch {
             return no(NotTested::IsBase(branch)).await;
         }
@@ -54,9 +49,9 @@ impl Threads {
             command: command.clone(),
             setup: setup.clone(),
             bug: *bug,
-            branch: branch.clone(),
+            branch: branch.to_owned(),
             commit,
-            base_branch: base_branch.clone(),
+            base_branch: base_branch.to_owned(),
         };
         let (input_key, repository, login) = (key.to_owned(), entry.key.clone(), login.to_owned());
         let new = NewTestRun { input_key, repository, thread: number, login, run, now: now(), most };
@@ -82,5 +77,69 @@ impl Threads {
             Err(ForgeError::NotFound(_)) => Err(Trouble::later("the forge does not show the pull request")),
             found => Ok(Some(found?)),
         }
+    }
+}
+
+/// The branch that is meant on this pull request, or issue, and the one that it goes to.
+fn meant<'a>(
+    named: Option<&'a str>,
+    pull: Option<&'a PullRequest>,
+    at: &RepoRef,
+    default: &'a str,
+) -> Result<(&'a str, &'a str), NotTested<'a>> {
+    // A fork's branch of the same name is another one.
+    let here =
+        |pull: &&PullRequest| pull.head_repo.as_deref().is_some_and(|repo| repo.eq_ignore_ascii_case(&at.to_string()));
+    match (named, pull.filter(here)) {
+        (Some(named), Some(own)) if own.head_ref == named => Ok((named, &own.base_ref)),
+        (Some(named), _) => Ok((named, default)),
+        (None, Some(own)) => Ok((&own.head_ref, &own.base_ref)),
+        (None, None) if pull.is_some() => Err(NotTested::Fork),
+        (None, None) => Err(NotTested::Unnamed),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::forge::Account;
+
+    fn pull(head_repo: Option<&str>) -> PullRequest {
+        PullRequest {
+            id: 1,
+            number: 4,
+            title: String::new(),
+            body: String::new(),
+            open: true,
+            merged: false,
+            draft: false,
+            head_ref: "mend".into(),
+            head_sha: "a".repeat(40),
+            base_ref: "stable".into(),
+            base_sha: "b".repeat(40),
+            head_repo: head_repo.map(Into::into),
+            author: Account { id: 7, login: "u7".into() },
+            html_url: String::new(),
+            created_at: 0,
+            updated_at: 0,
+        }
+    }
+
+    #[test]
+    fn a_pull_requests_head_is_meant_unless_it_lies_in_a_fork() {
+        let at = RepoRef::new("lab", "shop");
+        let of =
+            |named, pull: Option<&PullRequest>| meant(named, pull, &at, "main").map(|(a, b)| format!("{a} to {b}"));
+        let own = pull(Some("Lab/shop"));
+        assert_eq!(of(None, Some(&own)), Ok("mend to stable".to_owned()));
+        assert_eq!(of(Some("mend"), Some(&own)), Ok("mend to stable".to_owned()));
+        assert_eq!(of(Some("other"), Some(&own)), Ok("other to main".to_owned()));
+        for head in [Some("eve/shop"), None] {
+            let fork = pull(head);
+            assert_eq!(of(None, Some(&fork)), Err(NotTested::Fork));
+            assert_eq!(of(Some("mend"), Some(&fork)), Ok("mend to main".to_owned()), "this repository's own");
+        }
+        assert_eq!(of(None, None), Err(NotTested::Unnamed));
+        assert_eq!(of(Some("mend"), None), Ok("mend to main".to_owned()));
     }
 }

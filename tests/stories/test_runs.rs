@@ -7,8 +7,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 const COMMAND: &str = "python3 -m unittest -q tests.test_semver";
-const MENDED: &str =
-    "def newer(a, b):\n    return parse(a) > parse(b)\n\n\ndef parse(text):\n    return [int(part) for part in text.split('.')]\n";
+const MENDED: &str = "def newer(a, b):\n    return parse(a) > parse(b)\n\n\ndef parse(text):\n    return [int(part) for part in text.split('.')]\n";
 
 fn at() -> RepoRef {
     RepoRef::new("lab", "shop")
