@@ -125,11 +125,12 @@ mod tests {
         }
     }
 
+    fn of<'a>(named: Option<&'a str>, pull: Option<&'a PullRequest>) -> Result<String, NotTested<'a>> {
+        meant(named, pull, &RepoRef::new("lab", "shop"), "main").map(|(branch, base)| format!("{branch} to {base}"))
+    }
+
     #[test]
     fn a_pull_requests_head_is_meant_unless_it_lies_in_a_fork() {
-        let at = RepoRef::new("lab", "shop");
-        let of =
-            |named, pull: Option<&PullRequest>| meant(named, pull, &at, "main").map(|(a, b)| format!("{a} to {b}"));
         let own = pull(Some("Lab/shop"));
         assert_eq!(of(None, Some(&own)), Ok("mend to stable".to_owned()));
         assert_eq!(of(Some("mend"), Some(&own)), Ok("mend to stable".to_owned()));
