@@ -307,7 +307,11 @@ fn a_command_and_a_tool_have_one_place_each() {
             seen += 1;
             // Of an action, its kind says the name: `domain/tests` holds it there.
             let kind: String = name.split('_').map(capital).collect();
-            let own = [format!("name: \"{name}\""), format!("name: ActionKind::{kind}.name()")];
+            let own = [
+                format!("name: \"{}\"", name.replace('_', "-")),
+                format!("name: \"{name}\""),
+                format!("name: ActionKind::{kind}.name()"),
+            ];
             let declared = own.iter().any(|own| read(&file).contains(own));
             assert!(declared, "{} declares another one", shown(&file));
             let listed = format!("&{name}::{word}");

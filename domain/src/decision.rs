@@ -138,6 +138,17 @@ pub enum Verb {
     },
     /// `/help`: asks for the list of commands.
     Help,
+    /// `/test-pr`, `/test-pr-bug`: wants a command run on a branch, beside whatever a task does; no task takes it up.
+    Test {
+        /// What is run. Data.
+        command: String,
+        /// What is run before it in the same sandbox; none where nothing is. Data.
+        setup: Option<String>,
+        /// Name of the branch; none = that of the pull request where it is said.
+        branch: Option<String>,
+        /// Whether it is run on the base as well, to see that it fails there.
+        bug: bool,
+    },
     /// `/fix`: starts a task that may write, or lets a read-only task go on as one.
     Fix {
         /// Text after the command and its options; may be empty. Untrusted.
@@ -267,6 +278,8 @@ impl Verb {
             Verb::Cost => "cost",
             Verb::Ask { .. } => "ask",
             Verb::Help => "help",
+            Verb::Test { bug: false, .. } => "test-pr",
+            Verb::Test { bug: true, .. } => "test-pr-bug",
             Verb::Fix { .. } => "fix",
             Verb::Plan { .. } => "plan",
             Verb::Allow { .. } => "allow",
@@ -288,6 +301,7 @@ impl Verb {
             | Verb::Retry
             | Verb::Resume
             | Verb::Ask { .. }
+            | Verb::Test { .. }
             | Verb::Fix { .. }
             | Verb::Plan { .. }
             | Verb::Say { .. }

@@ -9,6 +9,7 @@ mod keeper;
 mod prover;
 mod registry;
 mod slots;
+mod test_runs;
 mod way_out;
 
 use crate::barrier::{Inspector, Standing};
@@ -16,6 +17,7 @@ use crate::bot::hosts::Hosts;
 use crate::bot::idle::IdleSandboxes;
 use crate::bot::keeper::Keeper;
 use crate::bot::registry::{Followers, Registry};
+use crate::bot::test_runs::TestLine;
 use crate::clock::Clock;
 use crate::config::{Process, Secret};
 use crate::effect::{EffectRunner, Given};
@@ -127,10 +129,7 @@ impl Bot {
     /// When local files or the store cannot be read, or a listener's port cannot be opened.
     pub async fn start(parts: Parts) -> Result<Bot> {
         let stopping = CancellationToken::new();
-        let locks = parts.repos.forget_locks().context("the local repositories cannot be read")?;
-        if locks > 0 {
-            tracing::info!(locks, "removed locks that killed git processes left");
-        }
+        forget_locks(&parts)?;
         let leases = if parts.store.is_shared() { Leases::nothing() } else { Leases::everything() };
         let host = if parts.store.is_shared() { parts.host.as_str() } else { "" };
         let (machine, moved) = Machine::of(parts.store.clone(), parts.epoch, host, leases);
@@ -155,6 +154,7 @@ impl Bot {
         let hosts = || Hosts::of(&parts, &machine, effects.clone(), intake.clone(), registry.rung.clone(), &stopping);
         let hosts = parts.store.is_shared().then(hosts);
         let mut at_work = at_work(&parts, &machine, moved, &outbox, intake.clone(), &stopping);
+        at_work.push(test_runs(&parts, &machine, &effects, &stopping));
         let visitors = visitors(&config);
         let hooks = Hooks { secrets: registry.hooks.clone(), store: parts.store.clone(), bell, visitors };
         let (wishes, reloads) = mpsc::channel(1);
@@ -275,6 +275,30 @@ fn at_work(
         works.stay("reading again", stopping.clone(), rounds),
         works.stay("the hooks' intake", stopping.clone(), hooks),
     ]
+}
+
+fn forget_locks(parts: &Parts) -> Result<()> {
+    let locks = parts.repos.forget_locks().context("the local repositories cannot be read")?;
+    if locks > 0 {
+        tracing::info!(locks, "removed locks that killed git processes left");
+    }
+    Ok(())
+}
+
+/// Begins the line of test runs.
+fn test_runs(
+    parts: &Parts,
+    machine: &Arc<Machine>,
+    effects: &EffectRunner,
+    stopping: &CancellationToken,
+) -> JoinHandle<()> {
+    let (machine, barrier, limits) = (machine.clone(), parts.barrier.clone(), parts.config.tests);
+    let (runs, bell, end) = (effects.test_runs.clone(), effects.threads.test_bell(), stopping.clone());
+    let line = move || {
+        let (machine, barrier, runs) = (machine.clone(), barrier.clone(), runs.clone());
+        TestLine { machine, runs, barrier, limits, bell: bell.clone(), stopping: end.clone() }.run()
+    };
+    parts.works.stay("the line of test runs", stopping.clone(), line)
 }
 
 /// Removes leftovers of ended tasks; if the engine is unreachable, at the next start.

@@ -66,6 +66,11 @@ pub enum TaskCommand {
         #[arg(long, value_name = "FILE")]
         into: Option<PathBuf>,
     },
+    /// What a run of `/test-pr` printed, as its answer on the forge names it.
+    TestLog {
+        /// The run's number.
+        id: i64,
+    },
     /// End a task: as `/stop`, also where its threads on the forge cannot be read.
     Stop {
         /// Its number.
@@ -103,11 +108,27 @@ impl TaskCommand {
             TaskCommand::Log { source, json } => task_log::log(store.as_ref(), &source, json).await,
             TaskCommand::Replay { source, at } => task_log::replay(store.as_ref(), &source, at).await,
             TaskCommand::Export { id, into } => task_log::export(store.as_ref(), TaskId(id), into.as_deref()).await,
+            TaskCommand::TestLog { id } => test_log(store.as_ref(), id).await,
             TaskCommand::Stop { id } => order::give(&config, TaskId(id), Order::Stop).await,
             TaskCommand::Delete { id } => order::delete(&config, TaskId(id)).await,
             TaskCommand::Resume { id } => order::give(&config, TaskId(id), Order::Resume).await,
         }
     }
+}
+
+async fn test_log(store: Option<&Store>, id: i64) -> Result<()> {
+    let found = match store {
+        Some(store) => store.test_run(id).await?,
+        None => None,
+    };
+    let (row, log) =
+        found.ok_or_else(|| anyhow::anyhow!("there is no test run {id}; its answer on the forge has its number"))?;
+    let printer = Paged::terminal();
+    printer.heading(&format!("test run {id}: {}", row.run.command));
+    let thread = format!("{}#{}, asked by {}", row.repository, row.thread, row.login);
+    printer.fields(&[("asked", thread), ("branch", format!("{} at {}", row.run.branch, row.run.commit))]);
+    printer.say(log.as_deref().unwrap_or("It has not ended yet."));
+    Ok(())
 }
 
 async fn list(store: Option<&Store>, limit: u32, json: bool) -> Result<()> {

@@ -26,6 +26,8 @@ mod spec;
 mod status;
 mod stop;
 mod table;
+mod test_pr;
+mod test_pr_bug;
 #[cfg(test)]
 mod tests;
 

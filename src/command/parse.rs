@@ -125,7 +125,7 @@ fn starts_source_line(text: &str, at: usize) -> bool {
     before.is_empty() || before.ends_with(['\n', '\r'])
 }
 
-/// The word behind a slash that begins a line: ASCII letters up to white space or the line's end.
+/// The word behind a slash that begins a line, up to white space or the line's end: ASCII letters, or a command with dashes in it.
 fn command_word<'a>(text: &'a str, range: &Range<usize>) -> Option<&'a str> {
     let rest = text[range.start..].strip_prefix('/')?;
     if !starts_source_line(text, range.start) {
@@ -133,5 +133,5 @@ fn command_word<'a>(text: &'a str, range: &Range<usize>) -> Option<&'a str> {
     }
     let word = rest.split(|c: char| c.is_whitespace()).next().unwrap_or_default();
     let letters = !word.is_empty() && word.len() <= 20 && word.chars().all(|c| c.is_ascii_alphabetic());
-    letters.then_some(word)
+    (letters || spec(&word.to_ascii_lowercase()).is_some()).then_some(word)
 }

@@ -3,10 +3,11 @@
 use super::spec::Spec;
 use super::{
     allow, approve, ask, budget, cost, deny, fix, help, model, pause, plan, resume, retry, revise, status, stop,
+    test_pr, test_pr_bug,
 };
 
 /// Every command, in the order of the help.
-pub const COMMANDS: [&Spec; 16] = [
+pub const COMMANDS: [&Spec; 18] = [
     &fix::SPEC,
     &plan::SPEC,
     &approve::SPEC,
@@ -22,6 +23,8 @@ pub const COMMANDS: [&Spec; 16] = [
     &status::SPEC,
     &cost::SPEC,
     &ask::SPEC,
+    &test_pr::SPEC,
+    &test_pr_bug::SPEC,
     &help::SPEC,
 ];
 

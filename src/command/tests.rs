@@ -318,6 +318,7 @@ fn the_machine_lets_those_give_a_command_whom_the_table_names() {
         let argument = match spec.name {
             "budget" => "1 usd",
             "model" => "local",
+            "test-pr" | "test-pr-bug" => "\"true\"",
             _ => "a.test",
         };
         let text = format!("/{} {argument}", spec.name);
@@ -367,4 +368,50 @@ proptest! {
         let quoted: String = text.lines().map(|line| format!("> {line}\n")).collect();
         prop_assert!(parse(&quoted, "u7").plain);
     }
+}
+
+#[test]
+fn a_test_run_is_a_command_in_quotes_a_branch_and_a_setup_in_any_order() {
+    let test = |command: &str, branch: Option<&str>, setup: Option<&str>, bug| Verb::Test {
+        command: command.into(),
+        setup: setup.map(Into::into),
+        branch: branch.map(Into::into),
+        bug,
+    };
+    for (text, expected) in [
+        (r#"/test-pr "make test" mend"#, test("make test", Some("mend"), None, false)),
+        (r#"/test-pr "make test""#, test("make test", None, None, false)),
+        (r#"/TEST-PR "make" `agent/1-x`"#, test("make", Some("agent/1-x"), None, false)),
+        (r#"/test-pr-bug "t" mend --setup "make deps""#, test("t", Some("mend"), Some("make deps"), true)),
+        (r#"/test-pr "t" --setup="make deps" mend"#, test("t", Some("mend"), Some("make deps"), false)),
+        ("/test-pr “make test” mend —setup “x”", test("make test", Some("mend"), Some("x"), false)),
+        (r#"/test-pr "grep \"a b\" \\n *.c" mend"#, test(r#"grep "a b" \\n *.c"#, Some("mend"), None, false)),
+        ("/test-pr \"a\" mend\nBecause I say so.", test("a", Some("mend"), None, false)),
+    ] {
+        assert_eq!(one(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn a_test_run_that_is_written_otherwise_is_answered_with_how() {
+    for (text, reason) in [
+        ("/test-pr", "in quotes what to run"),
+        ("/test-pr make test", "the command stands in quotes"),
+        ("/test-pr \"make test", "is not closed in this line"),
+        ("/test-pr \"make\ntest\" mend", "is not closed in this line"),
+        ("/test-pr \"\" mend", "is empty"),
+        ("/test-pr \"a\"b", "a space has to stand"),
+        ("/test-pr \"a\" mend other", "one branch"),
+        ("/test-pr \"a\" bob:mend", "not a fork's"),
+        ("/test-pr \"a\" --image x", "only option is --setup"),
+        ("/test-pr \"a\" m^end", "no branch's name"),
+        ("/test-pr \"a\" --setup x", "stands in quotes"),
+        ("/test-pr \"a\" --setup \"x\" --setup \"y\"", "twice"),
+    ] {
+        let why = why(text);
+        assert!(why.contains(reason), "{text}: {why}");
+    }
+    let long = format!("/test-pr \"{}\" mend", "x".repeat(1_001));
+    assert!(why(&long).contains("1,000 characters"));
+    none("/test-nothing here");
 }

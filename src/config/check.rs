@@ -67,6 +67,11 @@ impl Found {
             "take up to 20 lower-case letters, digits and hyphens, beginning with a letter",
         );
         self.when(config.max_tasks == 0, "max_tasks", "with 0 no task would ever run; set at least 1");
+        self.when(
+            config.tests.at_once == 0,
+            "tests.at_once",
+            "with 0 none would ever run; set at least 1, or tests.per_hour = 0",
+        );
         self.share("slots.per_repository", config.slots.per_repository, config);
         self.share("slots.per_person", config.slots.per_person, config);
         self.when(

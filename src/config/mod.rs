@@ -14,6 +14,7 @@ mod entry;
 #[cfg(test)]
 mod entry_tests;
 mod fields;
+mod limits;
 mod load;
 mod model;
 mod origin;

@@ -1,6 +1,7 @@
 //! The process's own configuration, typed. `defaults.toml` describes each key.
 
 use super::fields::{address, database, path};
+pub use super::limits::{Keep, Tests};
 pub use super::model::{Commands, Model, ModelKind, ModelStyle, Models, PromptLength, Role};
 pub use super::origin::{Origin, Origins};
 use super::rule::OperatorRule;
@@ -46,6 +47,8 @@ pub struct Process {
     pub prices: Prices,
     /// `[sandbox]`: what sandboxes are made with where a repository has no table of its own.
     pub sandbox: Sandbox,
+    /// `[tests]`: runs that somebody asks for with `/test-pr`.
+    pub tests: Tests,
     /// `[router]`: the router of sandboxes.
     pub router: Router,
     /// `[egress]`: what sandboxes may reach.
@@ -328,18 +331,6 @@ impl Budget {
 fn amounts(dollars: f64, tokens: u64, actions: u32, minutes: u32) -> domain::Budget {
     let (micro_usd, work_ms) = ((dollars * 1e6) as u64, u64::from(minutes) * 60_000);
     domain::Budget { micro_usd, tokens, actions: u64::from(actions), work_ms }
-}
-
-/// `[keep]`: retention in days; 0 = for ever.
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Keep {
-    /// How long handled webhook deliveries are kept, in days.
-    pub deliveries_days: u32,
-    /// How long the outbox, input keys and router's log of an ended task are kept, in days.
-    pub details_days: u32,
-    /// How long an ended task itself is kept, with its log, outputs, decisions and checkpoints, in days.
-    pub tasks_days: u32,
 }
 
 /// `[broker]`: access to the container engine; all but the socket is for the broker that `caisson serve` starts.

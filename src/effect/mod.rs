@@ -37,6 +37,7 @@ mod speaker;
 mod style;
 mod summarizer;
 mod talk;
+mod test_run;
 mod view;
 
 pub use certain::Refusals;
@@ -45,6 +46,7 @@ pub(crate) use images::{Choice, Chosen, FromFiles, read as read_toolchain};
 pub use issue_locks::IssueLocks;
 pub use parts::Given;
 pub use repository::{Repositories, Repository};
+pub use test_run::TestRuns;
 
 use crate::store::EffectRow;
 use crate::thread::{Feed, Threads};
@@ -62,6 +64,8 @@ pub struct EffectRunner {
     pub threads: Arc<Threads>,
     /// What is waited for when the bot ends, because it would be paid for twice.
     pub paid: Arc<money::Paid>,
+    /// Commands that people have run on branches.
+    pub test_runs: Arc<TestRuns>,
     settle_ms: u64,
     lifecycle: Arc<lifecycle::Lifecycle>,
     actions: act::Actions,

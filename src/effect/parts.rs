@@ -17,7 +17,7 @@ use super::review::Talk;
 use super::second_look::SecondLook;
 use super::speaker::Speakers;
 use super::summarizer::Summarizer;
-use super::{EffectRunner, Egress, Repositories};
+use super::{EffectRunner, Egress, Repositories, TestRuns};
 use crate::barrier::Inspector;
 use crate::config::{Process, Secret};
 use crate::forge::{Account, Forge, Whereabouts};
@@ -84,6 +84,7 @@ impl EffectRunner {
         let summarizer = given.summarizer(&speakers, &purse);
         Self {
             settle_ms: given.config.forge.settle_ms,
+            test_runs: given.test_runs(&ground),
             actions: given.actions(&ground, &summarizer),
             conversations: given.conversations(&ground, &speakers, &purse, summarizer),
             publisher: given.publisher(&ground),
@@ -176,6 +177,16 @@ impl Given<'_> {
             lifecycle: ground.lifecycle.clone(),
             listeners: ground.listeners.clone(),
         }
+    }
+
+    fn test_runs(&self, ground: &Ground) -> Arc<TestRuns> {
+        Arc::new(TestRuns {
+            forge: self.forge.clone(),
+            sandboxes: self.sandboxes.clone(),
+            repositories: ground.repositories.clone(),
+            posts: Posts::new(self.forge.clone(), self.store.clone(), self.me.id, self.mark_key.clone()),
+            settle_ms: self.config.forge.settle_ms,
+        })
     }
 
     fn summarizer(&self, speakers: &Arc<Speakers>, purse: &Arc<Purse>) -> Arc<Summarizer> {

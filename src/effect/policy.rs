@@ -23,7 +23,11 @@ pub(super) struct Policy<'a> {
 impl Repositories {
     /// The policy of a task whose base this is.
     pub(super) async fn policy(&self, task: &Task, base: &Commit) -> Result<Policy<'_>, Trouble> {
-        let repository = self.of(task)?;
+        self.policy_of(self.of(task)?, base).await
+    }
+
+    /// The policy of a repository whose project file is read at this commit.
+    pub(super) async fn policy_of(&self, repository: Repository, base: &Commit) -> Result<Policy<'_>, Trouble> {
         let project = match self.repos.show(&repository.key, base, FILE, MAX_BYTES).await? {
             Some(bytes) => {
                 let text = String::from_utf8_lossy(&bytes);

@@ -54,8 +54,12 @@ impl Repositories {
 
     /// The task's repository as it is now.
     pub(super) fn of(&self, task: &Task) -> Result<Repository, Trouble> {
-        let entry = self.configured(task)?;
-        let at = self.whereabouts.at(&entry)?;
+        self.entry(&*self.configured(task)?)
+    }
+
+    /// A configured repository as it is now.
+    pub(super) fn entry(&self, entry: &Entry) -> Result<Repository, Trouble> {
+        let at = self.whereabouts.at(entry)?;
         let base = self.config.forge.url.as_ref().ok_or_else(|| Trouble::blocked("forge.url is not configured"))?;
         let url = format!("{}/{at}.git", base.as_str().trim_end_matches('/'));
         Ok(Repository {

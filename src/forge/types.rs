@@ -284,7 +284,7 @@ pub enum StatusState {
     Pending,
     /// `success`: the check passed.
     Success,
-    /// `error`: the check itself failed to run. The bot never posts it.
+    /// `error`: the check itself failed to run.
     Error,
     /// `failure`: the check did not pass.
     Failure,

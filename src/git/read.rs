@@ -202,6 +202,24 @@ impl Repos {
         self.read(key, move |repo| Ok(old == new || repo.graph_descendant_of(new, old)?)).await
     }
 
+    /// The newest commit that both come from; none where they have none in common.
+    ///
+    /// # Errors
+    /// When one of them is missing.
+    pub async fn merge_base(&self, key: &str, one: &Commit, other: &Commit) -> Result<Option<Commit>, GitError> {
+        let (one, other) = (oid(one)?, oid(other)?);
+        let look = move |repo: &Repository| match repo.merge_base(one, other) {
+            Ok(found) => commit(found).map(Some),
+            Err(error) if error.code() == git2::ErrorCode::NotFound => {
+                // Also what it says of one that is not there.
+                repo.find_commit(one).and(repo.find_commit(other))?;
+                Ok(None)
+            }
+            Err(error) => Err(error.into()),
+        };
+        self.read(key, look).await
+    }
+
     /// Size of the repository on disk in bytes, at least that of a pack of it.
     ///
     /// # Errors

@@ -9,6 +9,7 @@ mod intake;
 mod reader;
 mod retry;
 mod start;
+mod test_runs;
 mod unread;
 mod waiting;
 

@@ -61,6 +61,10 @@ impl Reader {
                 }
                 continue;
             }
+            if matches!(text.verb, Verb::Test { .. }) {
+                self.test(entry, number, &text, &key).await?;
+                continue;
+            }
             let starter = matches!(text.verb, Verb::Fix { .. } | Verb::Plan { .. });
             if starter && !may_start {
                 let answer = message::starts_elsewhere(&text.author.login, issue.is_pull);

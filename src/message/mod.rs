@@ -16,6 +16,7 @@ mod proposal;
 mod pull;
 mod reply;
 mod terms;
+mod test_run;
 #[cfg(test)]
 mod tests;
 mod waits;
@@ -38,4 +39,5 @@ pub use proposal::{proposal_body, proposal_commit, proposal_title};
 pub use pull::{DRAFT, branch_moved, commit, kept, pull_body, pull_title, status_line, with_plan};
 pub use reply::{replied, unanswered};
 pub use terms::{budget_of_a_start, nameable, term_refused};
+pub use test_run::{NotTested, not_tested, test_status, tested};
 pub use waits::words as waits;

@@ -9,6 +9,7 @@
 //! validated, a protocol error ends the container. Tests: beside each file and `tests/trees.rs` (real runner as a plain process).
 
 mod allocations;
+pub mod asserts;
 pub mod broker;
 mod cache;
 mod capture;
@@ -72,6 +73,7 @@ pub use spec::{Acted, CaptureSpec, Captured, PrepareSpec, Prepared, Segment, Set
 use subnets::Subnets;
 pub use survey::{SurveySpec, Surveyed};
 use users::Users;
+pub use verification::asked::{Asked, AskedRun};
 pub use verification::base_runs::BaseRuns;
 pub use verification::candidate::Candidates;
 pub use verification::ran::Ran;

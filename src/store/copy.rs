@@ -9,7 +9,7 @@ use sqlx::any::AnyRow;
 use sqlx::{AnyConnection, Connection, Executor, Row};
 
 /// Every table but `hosts` and `leases`, which are about running processes; a test compares them with the migrations.
-pub const TABLES: [&str; 25] = [
+pub const TABLES: [&str; 26] = [
     "actions",
     "addresses",
     "blobs",
@@ -32,6 +32,7 @@ pub const TABLES: [&str; 25] = [
     "retired",
     "task_events",
     "tasks",
+    "test_runs",
     "turns",
     "unread",
     "watermarks",

@@ -28,6 +28,7 @@ mod queue;
 mod read;
 mod repositories;
 mod retention;
+mod test_runs;
 #[cfg(test)]
 pub(crate) mod tests;
 mod unread;
@@ -49,6 +50,8 @@ pub use pictures::MOST_OF_A_TASK;
 pub use read::{ActionRow, TaskRow};
 pub use repositories::StoredEntry;
 pub use retention::{Before, Deleted};
+use test_runs::TestRunStep;
+pub use test_runs::{HOUR_MS, NewTestRun, TakenUp, TestRunRow, sandbox_number};
 pub use wakes::{Wakes, Word};
 
 use sqlx::AnyPool;

@@ -1,8 +1,8 @@
 //! Messages to the store's writer, and the handle for sending them.
 
 use super::{
-    Address, Append, Appended, Before, Claim, Claimed, Deleted, Delivery, NewTask, StoreError, StoredEntry, TakeBack,
-    deliveries,
+    Address, Append, Appended, Before, Claim, Claimed, Deleted, Delivery, NewTask, NewTestRun, StoreError, StoredEntry,
+    TakeBack, TakenUp, TestRunStep, deliveries,
 };
 use domain::TaskId;
 use std::sync::Arc;
@@ -128,6 +128,19 @@ pub(super) enum Write {
         epoch: i64,
         body: Vec<u8>,
         answer: Reply<bool>,
+    },
+    NewTestRun {
+        new: Box<NewTestRun>,
+        /// The number of the life that writes.
+        by: i64,
+        answer: Reply<TakenUp>,
+    },
+    TestRun {
+        id: i64,
+        step: TestRunStep,
+        /// As above.
+        by: i64,
+        answer: Reply<()>,
     },
     Entry {
         entry: Box<StoredEntry>,

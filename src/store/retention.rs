@@ -5,7 +5,7 @@
 //! it accepted. Tests: `contract/retention.rs`.
 
 use super::body::Flag;
-use super::{Store, StoreError, month_began, queue};
+use super::{Store, StoreError, month_began, queue, sandbox_number};
 use crate::clock::now;
 use domain::TaskId;
 use sqlx::AnyConnection;
@@ -51,7 +51,7 @@ pub(super) fn text_of(key: &str) -> Option<(&'static str, i64)> {
     Some((kind, digits.parse().ok()?))
 }
 
-async fn raise_floor(c: &mut AnyConnection, kind: &str, id: i64) -> Result<(), StoreError> {
+pub(super) async fn raise_floor(c: &mut AnyConnection, kind: &str, id: i64) -> Result<(), StoreError> {
     let sql = "INSERT INTO floors (kind, id) VALUES ($1, $2) \
                ON CONFLICT (kind) DO UPDATE SET id = excluded.id WHERE floors.id < excluded.id";
     sqlx::query(sql).bind(kind).bind(id).execute(c).await?;
@@ -142,6 +142,7 @@ pub(super) async fn prune(c: &mut AnyConnection, before: &Before) -> Result<bool
     }
     if let Some(at) = before.tasks {
         more |= prune_inputs(c, at).await?;
+        more |= prune_test_runs(c, at, ROWS).await? == ROWS as usize;
     }
     Ok(more)
 }
@@ -181,4 +182,18 @@ impl Store {
             .await?;
         Ok(rows.iter().map(|row| (TaskId(row.get(0)), row.get(1))).collect())
     }
+}
+
+/// Deletes some answered runs that are older, with what their sandboxes reached; how many.
+async fn prune_test_runs(c: &mut AnyConnection, before: i64, most: i64) -> Result<usize, StoreError> {
+    let sql = "SELECT id FROM test_runs WHERE answered AND at < $1 ORDER BY id LIMIT $2";
+    let ids: Vec<i64> = sqlx::query_scalar(sql).bind(before).bind(most).fetch_all(&mut *c).await?;
+    for id in &ids {
+        raise_floor(c, "test_run", *id).await?;
+        for sql in ["DELETE FROM egress WHERE task = $1", "DELETE FROM posts WHERE task = $1"] {
+            sqlx::query(sql).bind(sandbox_number(*id).0).execute(&mut *c).await?;
+        }
+        sqlx::query("DELETE FROM test_runs WHERE id = $1").bind(id).execute(&mut *c).await?;
+    }
+    Ok(ids.len())
 }

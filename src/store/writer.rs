@@ -6,7 +6,7 @@
 use super::queue::{Arrival, Message, Reply, Write, Writer};
 use super::{
     Location, StoreError, addresses, append, body, deliveries, grants, inputs, leases, location, outbox, packs,
-    pictures, repositories, retention, unread, wakes,
+    pictures, repositories, retention, test_runs, unread, wakes,
 };
 use domain::TaskId;
 use futures_util::FutureExt;
@@ -201,6 +201,9 @@ fn panicked(panic: &(dyn std::any::Any + Send)) -> StoreError {
     StoreError::Broken(text)
 }
 
+/// Changes nothing, and fails where nothing can be written.
+const TRY: &str = "UPDATE epochs SET started_at = started_at WHERE epoch = (SELECT MAX(epoch) FROM epochs)";
+
 /// Handles one message between savepoints, so that a failure affects no other. False = even its savepoint could not be ended.
 async fn one(connection: &mut AnyConnection, write: Write) -> (OnCommit, bool) {
     macro_rules! within {
@@ -217,10 +220,7 @@ async fn one(connection: &mut AnyConnection, write: Write) -> (OnCommit, bool) {
         }};
     }
     match write {
-        Write::Try { answer } => {
-            let sql = "UPDATE epochs SET started_at = started_at WHERE epoch = (SELECT MAX(epoch) FROM epochs)";
-            within!(answer, run_sql(sqlx::query(sql), connection).await)
-        }
+        Write::Try { answer } => within!(answer, run_sql(sqlx::query(TRY), connection).await),
         Write::Epoch { now, answer } => within!(answer, epoch(connection, now).await),
         Write::Delivered { uuids, now, answer } => within!(answer, deliveries::handled(connection, &uuids, now).await),
         Write::Append { append, answer } => within!(answer, append::append(connection, &append).await),
@@ -255,6 +255,8 @@ async fn one(connection: &mut AnyConnection, write: Write) -> (OnCommit, bool) {
         Write::Picture { task, digest, epoch, body, answer } => {
             within!(answer, pictures::keep(connection, (task, epoch), &digest, body).await)
         }
+        Write::NewTestRun { new, by, answer } => within!(answer, test_runs::take_up(connection, &new, by).await),
+        Write::TestRun { id, step, by, answer } => within!(answer, test_runs::go_on(connection, id, &step, by).await),
         Write::Entry { entry, answer } => within!(answer, repositories::put(connection, &entry).await),
         Write::Marks { fingerprint, anew, answer } => {
             within!(answer, packs::marks(connection, &fingerprint, anew).await)

@@ -96,6 +96,7 @@ fn beside(login: &str, text: &str, done: &Verb) -> Vec<Beside> {
             | Verb::Pause
             | Verb::Retry
             | Verb::Ask { .. }
+            | Verb::Test { .. }
             | Verb::Model { .. } => Beside::Left { name: command.name.clone(), against: opposed(&command.verb, done) },
         };
         if found.len() == MOST {

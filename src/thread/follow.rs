@@ -33,16 +33,20 @@ impl Threads {
             }
             let key = decision_key(&decision.source);
             let text = thread.text(&decision.source);
-            if !decision.edited && decision.right >= Access::Write && decision.barred.is_none() {
+            if may_now(&decision) {
                 let number = thread.number(&decision.source, &task);
                 let said = (decision.poster.login.as_str(), text, &decision.verb);
                 self.answer_beside(entry, number, &key, said, decision.right, Some(&task)).await?;
             }
+            if matches!(decision.verb, Verb::Test { .. }) && may_now(&decision) {
+                let said = (decision.poster.login.as_str(), &decision.verb);
+                self.test(entry, thread.number(&decision.source, &task), &key, said).await?;
+                continue;
+            }
             // Hosts first: the text is taken up with its last word.
             self.feed_hosts(entry, id, &key, (text, &decision), feed).await?;
             // The text's own key is left for whoever begins the new attempt, once this task has ended.
-            let may = decision.right >= Access::Write && decision.barred.is_none();
-            let ends = matches!(decision.verb, Verb::Retry) && !decision.edited && may;
+            let ends = matches!(decision.verb, Verb::Retry) && may_now(&decision);
             // Nothing is ended for an attempt that may not begin.
             let poster = (decision.poster.login.as_str(), decision.right);
             if ends && let Err(answer) = self.attempt(entry, &feed.look(id).await?, poster) {
@@ -79,6 +83,11 @@ impl Threads {
         let only = std::slice::from_ref(source);
         Ok(self.decisions(&entry, task, &thread, Some(only)).await?.pop())
     }
+}
+
+/// Whether it is as it was posted, by somebody who may say it.
+fn may_now(decision: &Decision) -> bool {
+    !decision.edited && decision.right >= Access::Write && decision.barred.is_none()
 }
 
 async fn notice_ends(id: TaskId, thread: &Thread, feed: &dyn Feed) -> Result<(), Trouble> {

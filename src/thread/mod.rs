@@ -13,6 +13,7 @@ mod hosts;
 mod moved;
 mod read;
 pub(crate) mod terms;
+mod test_runs;
 pub(crate) mod words;
 
 pub use decisions::decision_key;
@@ -28,6 +29,7 @@ use crate::trouble::Trouble;
 use domain::{Access, Verb};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use tokio::sync::Notify;
 
 /// Reads the threads of tasks.
 pub struct Threads {
@@ -40,6 +42,8 @@ pub struct Threads {
     me: Account,
     /// Accounts whose words never count: the bot's own and the operator's machines.
     silent: HashSet<String>,
+    /// Rung when a test run stands in line.
+    tests: Arc<Notify>,
 }
 
 impl Threads {
@@ -57,7 +61,12 @@ impl Threads {
         silent.insert(me.login.to_lowercase());
         silent.extend(sync.map(|account| account.login.to_lowercase()));
         let forge = whereabouts.forge().clone();
-        Self { config, store, forge, whereabouts, clock, me, silent }
+        Self { config, store, forge, whereabouts, clock, me, silent, tests: Arc::default() }
+    }
+
+    /// Rung when a test run that somebody asked for stands in line.
+    pub fn test_bell(&self) -> Arc<Notify> {
+        self.tests.clone()
     }
 
     /// Whether words of this account count at all. Ids below 1 are the forge's own.

@@ -59,6 +59,7 @@ mod stuck;
 mod summaries;
 mod switch;
 mod terms;
+mod test_runs;
 mod toolchains;
 mod trip;
 mod turns;

@@ -43,6 +43,7 @@ pub(super) fn decided(draft: &mut Draft, decision: &Decision) {
         | Verb::Pause
         | Verb::Retry
         | Verb::Ask { .. }
+        | Verb::Test { .. }
         | Verb::Model { .. } => {}
     }
     if decision.edited {
@@ -66,6 +67,8 @@ fn verb_name(verb: &Verb) -> &'static str {
         Verb::Cost => "cost",
         Verb::Ask { .. } => "ask",
         Verb::Help => "help",
+        Verb::Test { bug: false, .. } => "test-pr",
+        Verb::Test { bug: true, .. } => "test-pr-bug",
         Verb::Fix { .. } => "fix",
         Verb::Plan { .. } => "plan",
         Verb::Say { .. } => "comment",
@@ -106,6 +109,8 @@ fn allowed(draft: &mut Draft, decision: &Decision) {
             let number = decision.number;
             draft.answer(decision, Notice::Reply { login, number, question: question.clone() });
         }
+        // It runs beside the task, which is only told of one that may not.
+        Verb::Test { .. } => {}
         Verb::Pause => steer::pause(draft, decision),
         Verb::Retry => draft.end(End::Cancelled { by: login.clone() }, Notice::Retried { login }),
         Verb::Resume => go_on::resume(draft, decision),

@@ -1,9 +1,11 @@
 //! Runs of a project's own commands on a commit, each in a sandbox of its own.
 //!
 //! Owns the runs (`runs.rs`, stored ones of a base in `base_runs.rs`), and their use: a verdict (`verify.rs`), results of a candidate
-//! (`candidate.rs`), input of `caisson eval` (`ran.rs`), and a person's try of a project (`trial.rs`). All of their output is untrusted.
+//! (`candidate.rs`), input of `caisson eval` (`ran.rs`), a person's try of a project (`trial.rs`), and a command on a
+//! branch (`asked.rs`). All of their output is untrusted.
 
 mod against;
+pub(super) mod asked;
 pub(super) mod base_runs;
 pub(super) mod candidate;
 mod issue_check;

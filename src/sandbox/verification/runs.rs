@@ -24,7 +24,7 @@ use crate::sandbox::{Result, SandboxError, VerifySpec};
 /// A sandbox without a network, with a commit and the base's setup result; removed when this is dropped.
 pub(in crate::sandbox) struct Apart {
     pub session: Session,
-    lent: Option<Lent>,
+    pub lent: Option<Lent>,
     _passing: Passing,
 }
 
@@ -94,6 +94,17 @@ impl Runs {
     /// # Errors
     /// As [`Verification::verify`](super::verify::Verification::verify).
     pub(in crate::sandbox) async fn apart(&self, spec: &VerifySpec, commit: &Commit, side: &str) -> Result<Apart> {
+        self.apart_with(spec, commit, side, self.core.setup_of(spec.task).as_deref()).await
+    }
+
+    /// As [`Runs::apart`], with what setup left under this key.
+    pub(in crate::sandbox) async fn apart_with(
+        &self,
+        spec: &VerifySpec,
+        commit: &Commit,
+        side: &str,
+        setup: Option<&str>,
+    ) -> Result<Apart> {
         let container = ContainerSpec {
             name: format!("verify-{}-{}-{}-{side}", spec.task, commit.short(), spec.tries),
             task: Some(spec.task),
@@ -112,13 +123,12 @@ impl Runs {
         let lent = self.mirrors.current(&spec.repo_key);
         let (session, lent) = self.stock.stocked(&container, &spec.repo_key, commit, 1, lent).await?;
         // The base's setup result, even for a later commit, because without a network it cannot make its own.
-        let setup = self.core.setup_of(spec.task);
-        self.setups.bring_setup(&session, setup.as_deref()).await?;
+        self.setups.bring_setup(&session, setup).await?;
         Ok(Apart { session, lent, _passing: passing })
     }
 
     /// Restores files to their state in the base: existing ones are checked out, others removed.
-    async fn put_back(
+    pub(in crate::sandbox) async fn put_back(
         &self,
         session: &Session,
         spec: &VerifySpec,

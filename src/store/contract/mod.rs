@@ -10,6 +10,7 @@ mod postgres;
 mod repositories;
 mod retention;
 mod tasks;
+mod test_runs;
 
 use super::tests::{acting, created, delivery, feed, feed_at};
 use super::*;
@@ -90,6 +91,8 @@ on_both! {
     charges::what_was_charged_is_what_the_log_says_was_spent,
     charges::a_deleted_task_is_charged_until_its_month_ends,
     pictures::a_picture_is_kept_once_for_its_task_and_goes_with_it,
+    test_runs::a_run_is_taken_up_once_and_goes_on_until_it_is_answered,
+    test_runs::an_hour_has_room_for_so_many_of_one_repository,
     pictures::pictures_of_a_task_have_a_bound,
     charges::a_question_beside_a_call_is_charged_by_itself,
     line::who_was_given_a_slot_is_remembered_until_it_is_old,

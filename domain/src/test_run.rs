@@ -1,0 +1,144 @@
+//! A command that somebody has run on a branch, and what came of it. No task's: it is stored by itself.
+
+use crate::Commit;
+use serde::{Deserialize, Serialize};
+
+/// What is run, as it stood when the command was taken up.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TestRun {
+    /// What is run. Foreign.
+    pub command: String,
+    /// What is run before it in the same sandbox; none where nothing is. Foreign.
+    pub setup: Option<String>,
+    /// Whether it is run on the base as well, to see that it fails there.
+    pub bug: bool,
+    /// Name of the branch.
+    pub branch: String,
+    /// The commit that the branch stood at.
+    pub commit: Commit,
+    /// Name of the branch that it is compared with, or is to go to.
+    pub base_branch: String,
+}
+
+/// How a command ended on one commit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TestExit {
+    /// None where it did not end by itself: `tail` begins with why.
+    pub exit_code: Option<i32>,
+    /// It is the setup that ended so; what was to be tested did not run.
+    pub at_setup: bool,
+    /// Milliseconds that it took, setup included.
+    pub duration_ms: u64,
+    /// The end of what it printed. Foreign.
+    pub tail: String,
+}
+
+/// A file of tests that asserts less than it did.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Weaker {
+    /// Relative to the repository's root. Foreign.
+    pub path: String,
+    /// Lines with an assertion on the base.
+    pub before: u32,
+    /// Lines with an assertion on the branch; 0 too where the file is gone.
+    pub after: u32,
+}
+
+/// The same command on the base.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OnBase {
+    /// The commit that the branch has in common with the branch it goes to.
+    pub commit: Commit,
+    /// Files of tests, and of what steers them, that were laid over it from the branch.
+    pub files: u32,
+    /// How it ended there.
+    pub exit: TestExit,
+}
+
+/// What came of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "end", rename_all = "snake_case")]
+pub enum TestResult {
+    /// It was run.
+    Ran {
+        /// On the branch.
+        on_branch: TestExit,
+        /// On the base, where that was asked for.
+        on_base: Option<OnBase>,
+        /// Files of tests that assert less on the branch.
+        weaker: Vec<Weaker>,
+    },
+    /// It could not be run.
+    NotRun {
+        /// Why, as a sentence for a person.
+        why: String,
+    },
+}
+
+/// What a result says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TestVerdict {
+    /// It passed on the branch; nothing else was asked.
+    Passes,
+    /// It did not pass on the branch.
+    Fails,
+    /// It passes on the branch and fails on the base.
+    Bug,
+    /// It passes on the base too, and so shows nothing.
+    PassesOnBase,
+    /// It cannot be told: nothing was run, or on the base not what was to be tested.
+    Unclear,
+}
+
+/// A shell's words for "cannot be executed" and "not found".
+const NOT_EXECUTED: [i32; 2] = [126, 127];
+
+impl TestResult {
+    /// What it says.
+    pub fn verdict(&self) -> TestVerdict {
+        let TestResult::Ran { on_branch, on_base, .. } = self else { return TestVerdict::Unclear };
+        let passes = |exit: &TestExit| exit.exit_code == Some(0) && !exit.at_setup;
+        match on_base {
+            _ if !passes(on_branch) => TestVerdict::Fails,
+            None => TestVerdict::Passes,
+            Some(base) if passes(&base.exit) => TestVerdict::PassesOnBase,
+            Some(OnBase { exit: TestExit { at_setup: false, exit_code: Some(code), .. }, .. })
+                if !NOT_EXECUTED.contains(code) =>
+            {
+                TestVerdict::Bug
+            }
+            Some(_) => TestVerdict::Unclear,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn exit(exit_code: Option<i32>) -> TestExit {
+        TestExit { exit_code, at_setup: false, duration_ms: 1, tail: String::new() }
+    }
+
+    fn judged(on_branch: TestExit, on_base: Option<TestExit>) -> TestVerdict {
+        let commit = Commit::parse(&"a".repeat(40)).expect("a commit");
+        let on_base = on_base.map(|exit| OnBase { commit, files: 1, exit });
+        TestResult::Ran { on_branch, on_base, weaker: Vec::new() }.verdict()
+    }
+
+    #[test]
+    fn a_bug_is_shown_by_a_test_that_ran_and_failed_on_the_base_alone() {
+        assert_eq!(judged(exit(Some(0)), None), TestVerdict::Passes);
+        assert_eq!(judged(exit(Some(1)), None), TestVerdict::Fails);
+        assert_eq!(judged(exit(None), None), TestVerdict::Fails, "it took too long");
+        assert_eq!(judged(exit(Some(0)), Some(exit(Some(1)))), TestVerdict::Bug);
+        assert_eq!(judged(exit(Some(0)), Some(exit(Some(0)))), TestVerdict::PassesOnBase);
+        assert_eq!(judged(exit(Some(1)), Some(exit(Some(1)))), TestVerdict::Fails);
+        let setup = |code| TestExit { at_setup: true, ..exit(Some(code)) };
+        assert_eq!(judged(setup(0), None), TestVerdict::Fails);
+        for base in [exit(None), exit(Some(127)), setup(1)] {
+            assert_eq!(judged(exit(Some(0)), Some(base)), TestVerdict::Unclear);
+        }
+        assert_eq!(TestResult::NotRun { why: String::new() }.verdict(), TestVerdict::Unclear);
+    }
+}

@@ -1,0 +1,99 @@
+//! `/test-pr`: a command in quotes is run on a branch, in a clean sandbox; it changes nothing.
+
+use super::options::named;
+use super::spec::{Argument, Spec, Strength, Who};
+use domain::Verb;
+
+pub(super) const SPEC: Spec = Spec {
+    name: "test-pr",
+    syntax: "/test-pr \"command\" [branch] [--setup \"command\"]",
+    who: Who::Writer,
+    effect: "runs the command on the branch's newest commit in a clean sandbox, answers with what it printed, and sets the commit status `caisson/test`",
+    strength: Strength::Work,
+    options: &[],
+    read: |argument| read(argument, false),
+};
+
+/// Longest command that is taken, in characters.
+const LONGEST: usize = 1_000;
+/// How a quote begins, and how that one ends: phones write the second.
+const QUOTES: [(char, char); 2] = [('"', '"'), ('“', '”')];
+
+/// What both commands take: the command in quotes, then a branch and a setup in any order.
+pub(super) fn read(argument: &Argument<'_>, bug: bool) -> Result<Verb, String> {
+    let line = argument.line();
+    if line.is_empty() {
+        return Err("say in quotes what to run".to_owned());
+    }
+    let (command, mut rest) = quoted(line, "the command")?;
+    let (mut setup, mut branch) = (None, None);
+    while !rest.is_empty() {
+        if let Some(value) = option(rest) {
+            if setup.is_some() {
+                return Err("--setup stands there twice".to_owned());
+            }
+            let (value, after) = quoted(value, "what stands behind --setup")?;
+            (setup, rest) = (Some(value), after);
+            continue;
+        }
+        let word = rest.split_whitespace().next().unwrap_or_default();
+        rest = rest[word.len()..].trim_start();
+        if branch.replace(name(word)?).is_some() {
+            return Err("behind the command stands more than one word: it is one branch, and quotes inside the command are written \\\"".to_owned());
+        }
+    }
+    Ok(Verb::Test { command, setup, branch, bug })
+}
+
+/// What stands behind `--setup`, also where a phone made one dash of two.
+fn option(rest: &str) -> Option<&str> {
+    let value = ["--setup", "—setup", "–setup"].iter().find_map(|word| rest.strip_prefix(word))?;
+    value.starts_with(|c: char| c.is_whitespace() || c == '=').then(|| value[1..].trim_start())
+}
+
+fn name(word: &str) -> Result<String, String> {
+    let word = word.trim_matches('`');
+    if word.contains(':') {
+        return Err("it runs branches of this repository only, not a fork's".to_owned());
+    }
+    if word.starts_with(['-', '—', '–']) {
+        return Err("its only option is --setup".to_owned());
+    }
+    named(word, "/._-+#@=").map_err(|_| "what stands behind the command is no branch's name".to_owned())
+}
+
+/// A text in quotes, which is said in another in which `\"` is a quote; and what stands behind it.
+fn quoted<'a>(text: &'a str, what: &str) -> Result<(String, &'a str), String> {
+    let missing = || format!("{what} stands in quotes: `\"…\"`");
+    let first = text.chars().next().ok_or_else(missing)?;
+    let (_, end) = QUOTES.into_iter().find(|(begin, _)| *begin == first).ok_or_else(missing)?;
+    let (mut value, mut escaped) = (String::new(), false);
+    for (at, c) in text.char_indices().skip(1) {
+        match c {
+            '\\' if !escaped => escaped = true,
+            c if c == end && !escaped => return checked(value, &text[at + c.len_utf8()..], what),
+            c => {
+                // A backslash before anything else is the shell's.
+                if escaped && c != end {
+                    value.push('\\');
+                }
+                escaped = false;
+                value.push(c);
+            }
+        }
+    }
+    Err(format!("the quote around {} is not closed in this line", what.trim_start_matches("what stands ")))
+}
+
+fn checked<'a>(value: String, rest: &'a str, what: &str) -> Result<(String, &'a str), String> {
+    if value.trim().is_empty() {
+        return Err(format!("{what} is empty"));
+    }
+    if value.chars().nth(LONGEST).is_some() {
+        return Err(format!("{what} has more than 1,000 characters; put it into a script of the branch"));
+    }
+    if !rest.is_empty() && !rest.starts_with(char::is_whitespace) {
+        return Err(format!("a space has to stand behind the quote around {what}"));
+    }
+    Ok((value.trim().to_owned(), rest.trim_start()))
+}

@@ -1,0 +1,205 @@
+//! A command that somebody has run on a branch (`/test-pr`, `/test-pr-bug`): run like a verification, answered by one comment, and shown as a
+//! commit status. No effect of a task: `bot::test_runs` calls it, and may call each part again.
+//!
+//! What is posted is found again by its mark; a run is freely repeated until its result is stored. Tests: `tests/stories/test_runs.rs`.
+
+use super::images::Choice;
+use super::posts::{Post, Posts};
+use super::repository::Repositories;
+use crate::config::process::Repository as Entry;
+use crate::forge::{Forge, NewStatus, StatusState};
+use crate::git::Branch;
+use crate::message;
+use crate::redact;
+use crate::sandbox::kept::is_test;
+use crate::sandbox::{Asked, AskedRun, PrepareSpec, Sandboxes, SetupSpec, VerifySpec, asserts};
+use crate::store::{TestRunRow, sandbox_number};
+use crate::trouble::Trouble;
+use domain::{Commit, OnBase, TestResult, TestVerdict, Weaker};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Largest file of tests whose assertions are counted, in bytes.
+const LARGEST: u64 = 1 << 20;
+/// Files that assert less and are named.
+const MOST_WEAKER: usize = 10;
+/// The effect's key in the marks of the answers.
+const ANSWER: &str = "test-run";
+
+/// Runs, answers and shows what people ask for.
+pub struct TestRuns {
+    pub(super) forge: Arc<dyn Forge>,
+    pub(super) sandboxes: Arc<Sandboxes>,
+    pub(super) repositories: Arc<Repositories>,
+    pub(super) posts: Posts,
+    pub(super) settle_ms: u64,
+}
+
+/// What holds for all commands of one run.
+struct Ground {
+    spec: VerifySpec,
+    kept: Option<String>,
+    /// Where the branch left the one that it goes to.
+    fork: Option<Commit>,
+}
+
+impl TestRuns {
+    /// Sets the commit status, unless it is the newest already; without a result it waits for one. `at` is the address of the answer.
+    ///
+    /// # Errors
+    /// What the forge says.
+    pub async fn show(&self, row: &TestRunRow, result: Option<&TestResult>, at: &str) -> Result<(), Trouble> {
+        let repository = self.repositories.entry(&*self.configured(row)?)?;
+        let state = match result.map(TestResult::verdict) {
+            None => StatusState::Pending,
+            Some(TestVerdict::Passes | TestVerdict::Bug) => StatusState::Success,
+            Some(TestVerdict::Fails | TestVerdict::PassesOnBase) => StatusState::Failure,
+            Some(TestVerdict::Unclear) => StatusState::Error,
+        };
+        let context = if row.run.bug { "caisson/test-bug" } else { "caisson/test" }.to_owned();
+        let description = message::test_status(row.id, &row.run, result);
+        let commit = row.run.commit.as_str();
+        let newest = self.forge.statuses(&repository.at, commit).await?;
+        if newest.iter().any(|it| it.context == context && it.state == state && it.description == description) {
+            return Ok(());
+        }
+        let new = NewStatus { context, state, description, target_url: at.to_owned() };
+        Ok(self.forge.post_status(&repository.at, commit, &new).await?)
+    }
+
+    /// Runs it, in sandboxes of its own: what came of it, and all that it printed.
+    ///
+    /// # Errors
+    /// What is down, or [`Trouble::Failed`] with why it cannot be run. A command that fails or hangs is a result.
+    pub async fn run(&self, row: &TestRunRow) -> Result<(TestResult, String), Trouble> {
+        let ground = self.ground(row).await?;
+        let asked = |side| Asked { setup: row.run.setup.as_deref(), kept: ground.kept.as_deref(), side };
+        let on_branch = self.sandboxes.runs.run_asked(&ground.spec, asked("branch")).await?;
+        let mut log = format!("--- on {} at {}\n{}", row.run.branch, row.run.commit, on_branch.log);
+        let mut on_base = None;
+        if row.run.bug {
+            let base = ground.fork.clone().ok_or_else(|| {
+                Trouble::blocked(format!("the branch has no commit in common with {}", row.run.base_branch))
+            })?;
+            let spec = VerifySpec { commit: base.clone(), base: row.run.commit.clone(), ..ground.spec.clone() };
+            let (ran, files) = self.sandboxes.runs.run_asked_under(&spec, asked("base")).await?;
+            log.push_str(&format!("--- on its base {base}, under the branch's tests\n{}", ran.log));
+            on_base = Some(OnBase { commit: base, files: u32::try_from(files).unwrap_or(u32::MAX), exit: stored(ran) });
+        }
+        let weaker = self.weaker(row, ground.fork.as_ref()).await?;
+        Ok((TestResult::Ran { on_branch: stored(on_branch), on_base, weaker }, redact::without(log)))
+    }
+
+    /// Posts the answer, once: where an `earlier` try may have, it is looked for. Its address.
+    ///
+    /// # Errors
+    /// What the forge says.
+    pub async fn answer(&self, row: &TestRunRow, result: &TestResult, earlier: bool) -> Result<String, Trouble> {
+        let repository = self.repositories.entry(&*self.configured(row)?)?;
+        if earlier {
+            tokio::time::sleep(Duration::from_millis(self.settle_ms)).await;
+        }
+        let post = Post {
+            task: sandbox_number(row.id),
+            effect: ANSWER,
+            ambiguous: earlier,
+            repository: (&row.repository, &repository.at),
+            number: row.thread,
+        };
+        let text = message::tested(row.id, &row.login, &row.run, result);
+        Ok(self.posts.comment(&post, &text).await?.html_url)
+    }
+
+    /// Looks for the repository again, which answers from another address.
+    ///
+    /// # Errors
+    /// What the forge says.
+    pub async fn find_again(&self, row: &TestRunRow) -> Result<(), Trouble> {
+        self.repositories.whereabouts.look(&*self.configured(row)?).await?;
+        Ok(())
+    }
+
+    fn configured(&self, row: &TestRunRow) -> Result<Arc<Entry>, Trouble> {
+        self.repositories
+            .config
+            .repository(&row.repository)
+            .ok_or_else(|| Trouble::blocked(format!("the repository {} is not configured any more", row.repository)))
+    }
+
+    /// Fetches the commits, and has what the project's own setup leaves ready: image, setup and limits are those of a task that would begin now.
+    async fn ground(&self, row: &TestRunRow) -> Result<Ground, Trouble> {
+        let entry = self.configured(row)?;
+        let repository = self.repositories.entry(&entry)?;
+        let Repositories { repos, auth, .. } = &*self.repositories;
+        let (key, commit) = (repository.key.clone(), row.run.commit.clone());
+        repos.fetch(&key, &repository.url, Some(auth)).await?;
+        if !repos.has(&key, &commit).await? {
+            // The branch has moved on, and nothing else has this commit.
+            repos.fetch_commit(&key, &repository.url, Some(auth), &commit).await?;
+        }
+        let trunk = repos.resolve(&key, &Branch::parse(&entry.default_branch)?).await?;
+        let target = repos.resolve(&key, &Branch::parse(&row.run.base_branch)?).await?;
+        let fork = repos.merge_base(&key, &target, &commit).await?;
+        let policy = self.repositories.policy_of(repository, &trunk).await?;
+        let choice = Choice { sandboxes: &self.sandboxes, repos, sandbox: policy.sandbox };
+        let image = choice.of(&key, &trunk, &policy.effective.image).await?.image;
+        let task = sandbox_number(row.id).0;
+        let setup = PrepareSpec {
+            task,
+            attempt: 1,
+            repo_key: key.clone(),
+            base: trunk.clone(),
+            trunk: Some(trunk.clone()),
+            image: image.clone(),
+            limits: policy.sandbox.limits(),
+            network: policy.sandbox.networked(),
+            egress: policy.rules.clone(),
+            setup: Some(SetupSpec { commands: policy.effective.setup.clone(), commit: trunk.clone() }),
+            anew: None,
+        };
+        let kept = self.sandboxes.runs.set_up(&setup).await;
+        // The record of its sandbox, which is gone.
+        self.sandboxes.of_tasks.remove(task).await?;
+        let spec = VerifySpec {
+            task,
+            commit,
+            base: trunk,
+            tries: u32::try_from(row.tries).unwrap_or(u32::MAX),
+            repo_key: key,
+            image,
+            command: Some(row.run.command.clone()),
+            limits: policy.sandbox.limits(),
+            wall_ms: policy.sandbox.verify_wall_s * 1000,
+        };
+        Ok(Ground { spec, kept: kept?, fork })
+    }
+
+    /// Files of tests that assert less than where the branch left.
+    async fn weaker(&self, row: &TestRunRow, fork: Option<&Commit>) -> Result<Vec<Weaker>, Trouble> {
+        let Some(fork) = fork else { return Ok(Vec::new()) };
+        let (repos, key, commit) = (&self.repositories.repos, &row.repository, &row.run.commit);
+        let mut found = Vec::new();
+        for change in repos.changes(key, fork, commit).await? {
+            let Ok(path) = String::from_utf8(change.path) else { continue };
+            if !is_test(&path) || change.status == 'A' {
+                continue;
+            }
+            // One that is too large to be read is not counted, as it is not in a review.
+            let before = repos.show(key, fork, &path, LARGEST).await.ok().flatten();
+            let after = repos.show(key, commit, &path, LARGEST).await.ok();
+            let (Some(before), Some(after)) = (before, after) else { continue };
+            let asserts = |text: Option<Vec<u8>>| asserts::count(&String::from_utf8_lossy(&text.unwrap_or_default()));
+            let (before, after) = (asserts(Some(before)), asserts(after));
+            if after < before {
+                found.push(Weaker { path, before, after });
+            }
+        }
+        found.truncate(MOST_WEAKER);
+        Ok(found)
+    }
+}
+
+/// As it is stored: without what is secret.
+fn stored(ran: AskedRun) -> domain::TestExit {
+    domain::TestExit { tail: redact::without(ran.exit.tail), ..ran.exit }
+}

@@ -1,0 +1,220 @@
+//! What is said of a run that somebody asked for with `/test-pr` or `/test-pr-bug`, and why one is not taken up.
+
+use crate::text::{code, count, duration, fence, one_line, plain_cell, prose};
+use domain::{TestExit, TestResult, TestRun, TestVerdict};
+use std::fmt::Write as _;
+
+/// Characters of a sentence about why nothing was run.
+const MAX_WHY: usize = 500;
+/// Bytes of an output's end that are shown.
+const MAX_TAIL: usize = 4_000;
+/// Characters of a commit status's line; the forge takes 255.
+const MAX_LINE: usize = 200;
+
+/// The answer: what came of the run of this number.
+pub fn tested(id: i64, login: &str, run: &TestRun, result: &TestResult) -> String {
+    let name = if run.bug { "test-pr-bug" } else { "test-pr" };
+    let mut out = format!("`/{name}` of {}: **{}**", code(login), headline(result));
+    let (on_branch, on_base, weaker) = match result {
+        TestResult::NotRun { why } => {
+            let _ = write!(
+                out,
+                ".\n\n{} on {} at {} was not run: {}",
+                code(&run.command),
+                code(&run.branch),
+                code(run.commit.short()),
+                prose(why, MAX_WHY)
+            );
+            return out;
+        }
+        TestResult::Ran { on_branch, on_base, weaker } => (on_branch, on_base, weaker),
+    };
+    out.push_str(".\n\n| | commit | exit status | took |\n|---|---|---|---|\n");
+    row(
+        &mut out,
+        &format!("{} on the branch {}", plain_cell(&run.command), plain_cell(&run.branch)),
+        run.commit.short(),
+        on_branch,
+    );
+    if let Some(base) = on_base {
+        let files = count(u64::from(base.files), "file");
+        let what = format!("the same on its base, with {files} of tests and what steers them from the branch");
+        row(&mut out, &what, base.commit.short(), &base.exit);
+    }
+    if let Some(setup) = &run.setup {
+        let _ = write!(out, "\nBefore it, in the same sandbox: {}\n", code(setup));
+    }
+    if !weaker.is_empty() {
+        out.push_str("\nTests that assert less than on the base, by lines with an assertion:\n");
+        for one in weaker {
+            let _ = writeln!(out, "- {}: {} before, {} now", code(&one.path), one.before, one.after);
+        }
+    }
+    let mut shown = vec![("on the branch", &on_branch.tail)];
+    shown.extend(on_base.as_ref().map(|base| ("on the base", &base.exit.tail)));
+    for (what, tail) in shown {
+        match end(tail) {
+            "" => {
+                let _ = write!(out, "\nIt printed nothing {what}.\n");
+            }
+            tail => {
+                let _ = write!(
+                    out,
+                    "\nThe end of what it printed {what}, told by the code that was run:\n\n{}",
+                    fence(tail, "")
+                );
+            }
+        }
+    }
+    let _ = write!(
+        out,
+        "\n<sub>Run in a clean sandbox without a network, which is gone. `caisson task test-log {id}` shows the whole output.</sub>"
+    );
+    out
+}
+
+/// The line of the commit status; without a result it waits for one.
+pub fn test_status(id: i64, run: &TestRun, result: Option<&TestResult>) -> String {
+    let words = match result {
+        None => "runs".to_owned(),
+        Some(TestResult::Ran { on_branch: TestExit { exit_code: Some(exit), .. }, .. }) if !run.bug => {
+            format!("exit status {exit}")
+        }
+        Some(result) => headline(result).to_owned(),
+    };
+    let line = format!("run {id}, {words}: {}", one_line(&run.command));
+    line.chars().take(MAX_LINE).collect()
+}
+
+fn headline(result: &TestResult) -> &'static str {
+    let TestResult::Ran { on_branch, .. } = result else { return "not run" };
+    match result.verdict() {
+        TestVerdict::Passes => "passes",
+        TestVerdict::Fails if on_branch.at_setup => "the setup fails on the branch",
+        TestVerdict::Fails => "fails on the branch",
+        TestVerdict::Bug => "shows the bug: it fails on the base and passes on the branch",
+        TestVerdict::PassesOnBase => "passes on the base too, so it shows nothing",
+        TestVerdict::Unclear => {
+            "passes on the branch, and could not be run to its end on the base, so it shows nothing yet"
+        }
+    }
+}
+
+fn row(out: &mut String, what: &str, commit: &str, exit: &TestExit) {
+    let status = match (exit.exit_code, exit.at_setup) {
+        (Some(code), false) => code.to_string(),
+        (Some(code), true) => format!("{code}, of the setup"),
+        (None, false) => "none: it was ended".to_owned(),
+        (None, true) => "none: the setup was ended".to_owned(),
+    };
+    let _ = writeln!(out, "| {what} | `{commit}` | {status} | {} |", duration(exit.duration_ms));
+}
+
+/// The last lines of an output, as many as are shown.
+fn end(tail: &str) -> &str {
+    let tail = tail.trim_end();
+    let mut from = tail.len().saturating_sub(MAX_TAIL);
+    while !tail.is_char_boundary(from) {
+        from += 1;
+    }
+    &tail[from..]
+}
+
+/// Why a run is not taken up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NotTested<'a> {
+    /// There is no such branch.
+    NoBranch(&'a str),
+    /// No branch is named, and this is no pull request.
+    Unnamed,
+    /// The pull request's head lies in another repository, or is gone.
+    Fork,
+    /// It is to be shown on the branch itself that it is compared with.
+    IsBase(&'a str),
+    /// So many of the hour are used up; minutes until there is room.
+    Full(u32, i64),
+    /// The operator takes up none.
+    Off,
+}
+
+/// A run that is not taken up, with what to write in its place.
+pub fn not_tested(login: &str, why: NotTested<'_>) -> String {
+    let why = match why {
+        NotTested::NoBranch(branch) => {
+            format!("there is no branch {} in this repository. Push it first, or write another one", code(branch))
+        }
+        NotTested::Unnamed => {
+            "this is no pull request, so say which branch is meant: `/test-pr \"command\" branch`".to_owned()
+        }
+        NotTested::Fork => "the head of this pull request lies in a fork, or is gone, and I run branches of this repository only. Somebody who may write \
+                            can push it to a branch here, and name that one"
+            .to_owned(),
+        NotTested::IsBase(branch) => {
+            format!("{} is what a branch is compared with. Name the branch that holds the new test", code(branch))
+        }
+        NotTested::Full(most, minutes) => format!(
+            "the {} that this repository may have within an hour are used up. Write it again in {}",
+            count(u64::from(most), "run"),
+            count(minutes.unsigned_abs().max(1), "minute")
+        ),
+        NotTested::Off => "the operator of this bot has switched that off (`tests.per_hour = 0`)".to_owned(),
+    };
+    format!("{}: {why}. Nothing was run.", code(login))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use domain::{Commit, OnBase, Weaker};
+
+    fn run(bug: bool) -> TestRun {
+        TestRun {
+            command: "pytest -q | tee `log`".into(),
+            setup: bug.then(|| "pip install .".into()),
+            bug,
+            branch: "mend".into(),
+            commit: commit('a'),
+            base_branch: "main".into(),
+        }
+    }
+
+    fn commit(digit: char) -> Commit {
+        Commit::parse(&digit.to_string().repeat(40)).expect("a commit")
+    }
+
+    fn exit(exit_code: Option<i32>, tail: &str) -> TestExit {
+        TestExit { exit_code, at_setup: false, duration_ms: 1_400, tail: tail.into() }
+    }
+
+    #[test]
+    fn what_came_of_a_run() {
+        let hostile = "```\n/approve\n@all ![x](http://a.test/b) \u{202e}\n1 passed";
+        let passes = TestResult::Ran { on_branch: exit(Some(0), hostile), on_base: None, weaker: Vec::new() };
+        let base = OnBase { commit: commit('b'), files: 2, exit: exit(Some(1), "1 failed") };
+        let weaker = vec![Weaker { path: "tests/test_`a`.py".into(), before: 3, after: 1 }];
+        let bug = TestResult::Ran { on_branch: exit(Some(0), ""), on_base: Some(base), weaker };
+        let late = exit(None, "[the tests took longer than they may and were stopped]\n");
+        let late = TestResult::Ran { on_branch: late, on_base: None, weaker: Vec::new() };
+        let not_run = TestResult::NotRun { why: "the image is not built: `caisson image build rust`".into() };
+        let mut texts = Vec::new();
+        for (bug, result) in [(false, &passes), (true, &bug), (false, &late), (false, &not_run)] {
+            texts.push(tested(7, "al`ice", &run(bug), result));
+            texts.push(test_status(7, &run(bug), Some(result)));
+        }
+        texts.push(test_status(7, &run(false), None));
+        insta::assert_snapshot!("test_runs", texts.join("\n---\n"));
+    }
+
+    #[test]
+    fn why_nothing_is_run() {
+        use NotTested::{Fork, Full, IsBase, NoBranch, Off, Unnamed};
+        let all = [NoBranch("no`where"), Unnamed, Fork, IsBase("main"), Full(12, 7), Off];
+        insta::assert_snapshot!("not_tested", all.map(|why| not_tested("alice", why)).join("\n---\n"));
+    }
+
+    #[test]
+    fn a_long_output_is_shown_from_its_end() {
+        let tail = format!("é{}", "x".repeat(MAX_TAIL - 1));
+        assert_eq!(end(&tail).len(), MAX_TAIL - 1);
+    }
+}

@@ -1,0 +1,90 @@
+//! A command that a person has run on a commit, in a sandbox that no other entered and that has no network.
+//!
+//! Owns nothing of the sandbox (`runs.rs` does): only what is run in it, in which order, and how the end is told. All of it is printed
+//! by code under review. Tests: `tests/stories/test_runs.rs`.
+
+use domain::TestExit;
+use protocol::runner::{MAX_TEXT, Op, Outcome};
+
+use super::runs::{Runs, gone_is_failed};
+use super::verify::{exit_code, tail};
+use crate::git::listing::Change;
+use crate::sandbox::detect::steers_tests;
+use crate::sandbox::{PrepareSpec, Result, SandboxError, VerifySpec};
+
+/// What is run, beside what a [`VerifySpec`] says: its `command` on its `commit`.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked<'a> {
+    /// What is run before it.
+    pub setup: Option<&'a str>,
+    /// What the project's own setup left, as [`Runs::set_up`] gives it.
+    pub kept: Option<&'a str>,
+    /// A part of the container's name.
+    pub side: &'a str,
+}
+
+/// How it ended, and all that is known of what it printed: at most twice 128 KiB.
+#[derive(Debug, Clone)]
+pub struct AskedRun {
+    /// How it ended.
+    pub exit: TestExit,
+    /// The whole of it.
+    pub log: String,
+}
+
+impl Runs {
+    /// Has the project's own setup commands run, unless what they leave is kept: the key under which it is. What was made meanwhile is the
+    /// caller's to remove, as of a task's sandbox.
+    ///
+    /// # Errors
+    /// As [`TaskSandboxes::prepare`](crate::sandbox::TaskSandboxes::prepare).
+    pub async fn set_up(&self, spec: &PrepareSpec) -> Result<Option<String>> {
+        self.setups.set_up(spec, &mut Vec::new()).await
+    }
+
+    /// Runs it on `spec.commit` as that stands.
+    ///
+    /// # Errors
+    /// As [`Verification::verify`](super::verify::Verification::verify); a command that fails or hangs is no error.
+    pub async fn run_asked(&self, spec: &VerifySpec, asked: Asked<'_>) -> Result<AskedRun> {
+        self.asked(spec, asked, &[]).await
+    }
+
+    /// Runs it on `spec.commit` with the files that define or steer tests as `spec.base` has them; how many those are.
+    ///
+    /// # Errors
+    /// As [`Runs::run_asked`].
+    pub async fn run_asked_under(&self, spec: &VerifySpec, asked: Asked<'_>) -> Result<(AskedRun, usize)> {
+        let mut steering = self.core.repos.changes(&spec.repo_key, &spec.base, &spec.commit).await?;
+        steering.retain(|change| steers_tests(&String::from_utf8_lossy(&change.path)));
+        Ok((self.asked(spec, asked, &steering).await?, steering.len()))
+    }
+
+    async fn asked(&self, spec: &VerifySpec, asked: Asked<'_>, from_base: &[Change]) -> Result<AskedRun> {
+        let Some(command) = &spec.command else { return Err(SandboxError::Refused("no command is named".to_owned())) };
+        let apart = self.apart_with(spec, &spec.commit, asked.side, asked.kept).await?;
+        if !from_base.is_empty() {
+            self.put_back(&apart.session, spec, from_base, apart.lent.as_ref()).await?;
+        }
+        let run = async |id, command: &str| {
+            let op = Op::Bash { command: command.to_owned() };
+            gone_is_failed(apart.run(id, op, spec.wall_ms, MAX_TEXT).await)
+        };
+        let (mut log, mut before_ms) = (String::new(), 0);
+        if let Some(setup) = asked.setup {
+            let ran = run(1, setup).await?;
+            log = format!("$ {setup}\n{}\n", ran.text);
+            before_ms = ran.duration_ms;
+            if exit_code(&ran.status) != Some(0) {
+                return Ok(AskedRun { exit: ended(&ran, true, 0), log });
+            }
+        }
+        let ran = run(2, command).await?;
+        log.push_str(&format!("$ {command}\n{}\n", ran.text));
+        Ok(AskedRun { exit: ended(&ran, false, before_ms), log })
+    }
+}
+
+fn ended(ran: &Outcome, at_setup: bool, before_ms: u64) -> TestExit {
+    TestExit { exit_code: exit_code(&ran.status), at_setup, duration_ms: before_ms + ran.duration_ms, tail: tail(ran) }
+}

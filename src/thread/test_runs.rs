@@ -1,0 +1,146 @@
+//! `/test-pr` and `/test-pr-bug`: what is run is fixed when the text is taken up, and stands in line from then on; or why nothing is run is
+//! answered. Who: somebody with write access to the code, looked at by the caller. Tests: `tests/stories/test_runs.rs`.
+
+use super::Threads;
+use crate::clock::now;
+use crate::config::process::Repository;
+use crate::forge::{ForgeError, PullRequest, RepoRef};
+use crate::message::{NotTested, not_tested};
+use crate::store::{NewTestRun, TakenUp};
+use crate::trouble::Trouble;
+use domain::{Commit, TestRun, Verb};
+
+/// Milliseconds of a minute.
+const MINUTE_MS: i64 = 60_000;
+
+impl Threads {
+    /// Takes up what `login` asks for on this issue or pull request; `key` is the text's.
+    pub async fn test(
+        &self,
+        entry: &Repository,
+        number: u64,
+        key: &str,
+        (login, verb): (&str, &Verb),
+    ) -> Result<(), Trouble> {
+        let Verb::Test { command, setup, branch, bug } = verb else { return Ok(()) };
+        let most = self.config.tests.per_hour;
+        let no = async |why| self.answer_once(entry, number, key, &not_tested(login, why)).await;
+        if most == 0 {
+            return no(NotTested::Off).await;
+        }
+        let at = self.place(entry)?;
+        let pull = self.pull_here(&at, number).await?;
+        let (branch, base_branch) = match meant(branch.as_deref(), pull.as_ref(), &at, &entry.default_branch) {
+            Ok(meant) => meant,
+            Err(why) => return no(why).await,
+        };
+        if *bug && base_branch == branch {
+            return no(NotTested::IsBase(branch)).await;
+        }
+        let stands = self.forge.branch(&at, branch).await?.and_then(|commit| Commit::parse(&commit).ok());
+        let Some(commit) = stands else {
+            // A forge that starts knows no branch either.
+            return match self.forge_answers().await {
+                true => no(NotTested::NoBranch(branch)).await,
+                false => Err(Trouble::later("the forge does not say where the branch stands")),
+            };
+        };
+        let run = TestRun {
+            command: command.clone(),
+            setup: setup.clone(),
+            bug: *bug,
+            branch: branch.to_owned(),
+            commit,
+            base_branch: base_branch.to_owned(),
+        };
+        let (input_key, repository, login) = (key.to_owned(), entry.key.clone(), login.to_owned());
+        let new = NewTestRun { input_key, repository, thread: number, login, run, now: now(), most };
+        match self.store.take_up_test_run(new).await? {
+            TakenUp::Known => {}
+            TakenUp::Begun(id) => {
+                tracing::info!(run = id, repository = entry.key, number, "a test run was asked for");
+                self.tests.notify_one();
+            }
+            TakenUp::Full(until) => {
+                no(NotTested::Full(most, (until - now()).max(0) / MINUTE_MS + 1)).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The pull request of this number; none where it is an issue.
+    async fn pull_here(&self, at: &RepoRef, number: u64) -> Result<Option<PullRequest>, Trouble> {
+        if !self.forge.issue(at, number).await?.is_pull {
+            return Ok(None);
+        }
+        match self.forge.pull(at, number).await {
+            Err(ForgeError::NotFound(_)) => Err(Trouble::later("the forge does not show the pull request")),
+            found => Ok(Some(found?)),
+        }
+    }
+}
+
+/// The branch that is meant on this pull request, or issue, and the one that it goes to.
+fn meant<'a>(
+    named: Option<&'a str>,
+    pull: Option<&'a PullRequest>,
+    at: &RepoRef,
+    default: &'a str,
+) -> Result<(&'a str, &'a str), NotTested<'a>> {
+    // A fork's branch of the same name is another one.
+    let here =
+        |pull: &&PullRequest| pull.head_repo.as_deref().is_some_and(|repo| repo.eq_ignore_ascii_case(&at.to_string()));
+    match (named, pull.filter(here)) {
+        (Some(named), Some(own)) if own.head_ref == named => Ok((named, &own.base_ref)),
+        (Some(named), _) => Ok((named, default)),
+        (None, Some(own)) => Ok((&own.head_ref, &own.base_ref)),
+        (None, None) if pull.is_some() => Err(NotTested::Fork),
+        (None, None) => Err(NotTested::Unnamed),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::forge::Account;
+
+    fn pull(head_repo: Option<&str>) -> PullRequest {
+        PullRequest {
+            id: 1,
+            number: 4,
+            title: String::new(),
+            body: String::new(),
+            open: true,
+            merged: false,
+            draft: false,
+            head_ref: "mend".into(),
+            head_sha: "a".repeat(40),
+            base_ref: "stable".into(),
+            base_sha: "b".repeat(40),
+            head_repo: head_repo.map(Into::into),
+            author: Account { id: 7, login: "u7".into() },
+            html_url: String::new(),
+            created_at: 0,
+            updated_at: 0,
+        }
+    }
+
+    fn of<'a>(named: Option<&'a str>, pull: Option<&'a PullRequest>) -> Result<String, NotTested<'a>> {
+        meant(named, pull, &RepoRef::new("lab", "shop"), "main").map(|(branch, base)| format!("{branch} to {base}"))
+    }
+
+    #[test]
+    fn a_pull_requests_head_is_meant_unless_it_lies_in_a_fork() {
+        let own = pull(Some("Lab/shop"));
+        assert_eq!(of(None, Some(&own)), Ok("mend to stable".to_owned()));
+        assert_eq!(of(Some("mend"), Some(&own)), Ok("mend to stable".to_owned()));
+        assert_eq!(of(Some("other"), Some(&own)), Ok("other to main".to_owned()));
+        for head in [Some("eve/shop"), None] {
+            let fork = pull(head);
+            assert_eq!(of(None, Some(&fork)), Err(NotTested::Fork));
+            assert_eq!(of(Some("mend"), Some(&fork)), Ok("mend to main".to_owned()), "this repository's own");
+        }
+        assert_eq!(of(None, None), Err(NotTested::Unnamed));
+        assert_eq!(of(Some("mend"), None), Ok("mend to main".to_owned()));
+    }
+}

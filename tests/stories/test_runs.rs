@@ -1,0 +1,281 @@
+//! `/test-pr` and `/test-pr-bug`: a command on a branch, answered once and shown as a commit status, also where the bot is killed meanwhile.
+
+use crate::world::{FIX, REPO, TEST, World, git};
+use caisson::barrier::Standing;
+use caisson::forge::{ForgeReads as _, ForgeWrites as _, NewPull, RepoRef, StatusState};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+const COMMAND: &str = "python3 -m unittest -q tests.test_semver";
+const MENDED: &str = "def newer(a, b):\n    return parse(a) > parse(b)\n\n\ndef parse(text):\n    return [int(part) for part in text.split('.')]\n";
+
+fn at() -> RepoRef {
+    RepoRef::new("lab", "shop")
+}
+
+/// A branch off `main` with these files, pushed; its commit.
+fn branch(world: &World, name: &str, files: &[(&str, &str)]) -> String {
+    let work = world.dir.path().join("project");
+    git(&work, &["checkout", "-q", "-b", name, "main"]);
+    for (path, text) in files {
+        std::fs::write(work.join(path), text).expect("written");
+    }
+    git(&work, &["add", "."]);
+    git(&work, &["commit", "-q", "-m", "A branch"]);
+    let header = format!("http.extraHeader=Authorization: token {}", world.forge.admin_token());
+    git(&work, &["-c", &header, "push", "-q", &format!("{}/{REPO}.git", world.forge.url()), name]);
+    let commit = git(&work, &["rev-parse", "HEAD"]);
+    git(&work, &["checkout", "-q", "main"]);
+    commit
+}
+
+fn issue(world: &World) -> u64 {
+    world.alice().open_issue(REPO, "About a branch", "Does it work?").expect("issue")
+}
+
+fn say(world: &World, number: u64, words: &str) {
+    world.alice().comment(REPO, number, words).expect("said");
+}
+
+async fn status(world: &World, commit: &str, context: &str) -> Option<(StatusState, String)> {
+    let all = world.look().statuses(&at(), commit).await.expect("statuses");
+    all.into_iter().find(|it| it.context == context).map(|it| (it.state, it.description))
+}
+
+async fn until_status(world: &World, commit: &str, context: &str, state: StatusState) -> String {
+    let end = Instant::now() + Duration::from_secs(60);
+    loop {
+        let found = status(world, commit, context).await;
+        if let Some((now, line)) = &found
+            && *now == state
+        {
+            return line.clone();
+        }
+        assert!(Instant::now() < end, "waited for {state:?}, found {found:?}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+async fn until_lines(path: &Path, lines: usize) {
+    let end = Instant::now() + Duration::from_secs(60);
+    while std::fs::read_to_string(path).unwrap_or_default().lines().count() < lines {
+        assert!(Instant::now() < end, "it never ran");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+async fn until_answered(world: &World) {
+    let end = Instant::now() + Duration::from_secs(60);
+    while !world.store().open_test_runs().await.expect("read").is_empty() {
+        assert!(Instant::now() < end, "a run is never closed");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_runs_on_exactly_the_branchs_commit_and_is_answered_once() {
+    let world = World::new(FIX).await;
+    let commit = branch(&world, "mend", &[("semver.py", MENDED)]);
+    let red = branch(&world, "red", &[("notes.txt", "nothing\n")]);
+    let issue = issue(&world);
+    say(&world, issue, &format!("/test-pr \"{COMMAND}; echo '```'; echo @all\" mend"));
+    let said = world.until_said(issue, "**passes**").await;
+    for words in [&commit[..10], "`mend`", "| 0 |", "@all", "caisson task test-log 1"] {
+        assert!(said.contains(words), "{words} is missing:\n{said}");
+    }
+    assert!(said.contains("````\n"), "nothing gets out of the fence:\n{said}");
+    let line = until_status(&world, &commit, "caisson/test", StatusState::Success).await;
+    assert!(line.contains("exit status 0") && line.contains("unittest"), "{line}");
+    say(&world, issue, &format!("/test-pr \"{COMMAND}\" red"));
+    let said = world.until_said(issue, "**fails on the branch**").await;
+    assert!(said.contains("FAILED") && said.contains("| 1 |"), "{said}");
+    until_status(&world, &red, "caisson/test", StatusState::Failure).await;
+    until_answered(&world).await;
+    assert_eq!(world.said(issue).await.len(), 2);
+    let (row, log) = world.store().test_run(1).await.expect("read").expect("there");
+    assert!(row.run.commit.as_str() == commit && log.is_some_and(|log| log.contains("@all")));
+    assert!(world.store().tasks(5).await.expect("read").is_empty(), "it is no task");
+    world.nothing_left().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn on_a_pull_request_its_head_is_meant_and_setup_runs_in_the_same_sandbox() {
+    let world = World::new(FIX).await;
+    let commit = branch(&world, "mend", &[("semver.py", MENDED)]);
+    let new = NewPull { title: "Mend".into(), body: "It.".into(), head: "mend".into(), base: "main".into() };
+    let pull = world.look().open_pull(&at(), &new).await.expect("a pull request").number;
+    say(&world, pull, "/test-pr \"cat made\" --setup \"echo \\\"made before\\\" > made\"");
+    let said = world.until_said(pull, "**passes**").await;
+    assert!(said.contains("made before\n") && said.contains("Before it, in the same sandbox"), "{said}");
+    until_status(&world, &commit, "caisson/test", StatusState::Success).await;
+    say(&world, pull, "/test-pr \"test ! -e made\"");
+    until_answered(&world).await;
+    say(&world, pull, "/test-pr \"true\" --setup \"exit 3\"");
+    let said = world.until_said(pull, "the setup fails on the branch").await;
+    assert!(said.contains("3, of the setup"), "{said}");
+    let passed = world.said(pull).await.iter().filter(|text| text.contains("**passes**")).count();
+    assert_eq!(passed, 2, "each has a sandbox of its own");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_beside_a_task_moves_the_task_nowhere() {
+    let world = World::new(FIX).await;
+    world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    let task = world.until_state("awaiting-review").await;
+    let pull = task.pull.expect("a pull request");
+    let before = world.log().await.len();
+    say(&world, pull, &format!("/test-pr \"{COMMAND}\""));
+    let said = world.until_said(pull, "**passes**").await;
+    assert!(said.contains(task.pushed.expect("a commit").short()), "{said}");
+    until_answered(&world).await;
+    assert_eq!(world.log().await.len(), before);
+    assert_eq!(world.task().await.state.name(), "awaiting-review");
+    world.bob().comment(REPO, pull, "/test-pr \"true\"").expect("said");
+    world.until_said(pull, "`bob`: `/test-pr` is for").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_test_shows_a_bug_where_it_fails_on_the_base_and_passes_on_the_branch() {
+    let world = World::new(FIX).await;
+    let hundred = TEST.replace("test_ten", "test_hundred").replace("'1.10.0', '1.9.0'", "'1.100.0', '1.99.0'");
+    let command = "python3 -m unittest -q tests.test_hundred";
+    let shows = branch(&world, "shows", &[("semver.py", MENDED), ("tests/test_hundred.py", &hundred)]);
+    let nothing = hundred.replace("'1.100.0', '1.99.0'", "'2', '1'");
+    let same = branch(&world, "same", &[("semver.py", MENDED), ("tests/test_hundred.py", &nothing)]);
+    let alone = branch(&world, "alone", &[("tests/test_hundred.py", &hundred)]);
+    let issue = issue(&world);
+    for (name, commit, words, state) in [
+        ("shows", shows, "**shows the bug", StatusState::Success),
+        ("same", same, "**passes on the base too, so it shows nothing**", StatusState::Failure),
+        ("alone", alone, "**fails on the branch**", StatusState::Failure),
+    ] {
+        say(&world, issue, &format!("/test-pr-bug \"{command}\" {name}"));
+        let said = world.until_said(issue, words).await;
+        assert!(said.contains("with 1 file of tests"), "{said}");
+        until_status(&world, &commit, "caisson/test-bug", state).await;
+        assert_eq!(status(&world, &commit, "caisson/test").await, None, "it is no plain run");
+    }
+    say(&world, issue, &format!("/test-pr-bug \"{command}\" main"));
+    world.until_said(issue, "is what a branch is compared with").await;
+    world.nothing_left().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_test_that_asserts_less_is_pointed_out() {
+    let world = World::new(FIX).await;
+    let hollow = TEST.replace("self.assertTrue(newer('1.10.0', '1.9.0'))", "newer('1.10.0', '1.9.0')");
+    branch(&world, "hollow", &[("tests/test_semver.py", &hollow)]);
+    let issue = issue(&world);
+    say(&world, issue, &format!("/test-pr \"{COMMAND}\" hollow"));
+    let said = world.until_said(issue, "**passes**").await;
+    assert!(said.contains("- `tests/test_semver.py`: 1 before, 0 now"), "{said}");
+}
+
+/// `kill -9` while the command runs: it is begun again, and nothing stands there twice.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_bot_killed_in_the_middle_of_a_run_begins_it_again() {
+    let mut world = World::new(FIX).await;
+    let commit = branch(&world, "mend", &[("semver.py", MENDED)]);
+    let (ran, go) = (world.dir.path().join("ran"), world.dir.path().join("go"));
+    let issue = issue(&world);
+    let wait = format!("echo run >> {}; while [ ! -e {} ]; do sleep 0.02; done", ran.display(), go.display());
+    say(&world, issue, &format!("/test-pr \"{wait}\" mend"));
+    until_lines(&ran, 1).await;
+    until_status(&world, &commit, "caisson/test", StatusState::Pending).await;
+    world.kill();
+    std::fs::write(&go, "").expect("written");
+    world.start().await;
+    world.until_said(issue, "**passes**").await;
+    until_status(&world, &commit, "caisson/test", StatusState::Success).await;
+    until_answered(&world).await;
+    assert_eq!(std::fs::read_to_string(&ran).expect("ran").lines().count(), 2);
+    assert_eq!(world.said(issue).await.len(), 1);
+    world.nothing_left().await;
+}
+
+/// Killed when the answer stands and its status does not: the answer is found again, and nothing is run again.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_bot_killed_behind_its_answer_only_sets_the_status() {
+    let mut world = World::new(FIX).await;
+    let commit = branch(&world, "mend", &[("semver.py", MENDED)]);
+    let (ran, go) = (world.dir.path().join("ran"), world.dir.path().join("go"));
+    let issue = issue(&world);
+    let wait = format!("echo run >> {}; while [ ! -e {} ]; do sleep 0.02; done", ran.display(), go.display());
+    say(&world, issue, &format!("/test-pr \"{wait}\" mend"));
+    until_status(&world, &commit, "caisson/test", StatusState::Pending).await;
+    until_lines(&ran, 1).await;
+    let address = format!("POST /statuses/{commit}");
+    world.forge.refuse(&[(address.as_str(), 502)]);
+    std::fs::write(&go, "").expect("written");
+    world.until_said(issue, "**passes**").await;
+    let end = Instant::now() + Duration::from_secs(60);
+    while world.forge.times_refused() == 0 {
+        assert!(Instant::now() < end, "the status was not tried");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    world.kill();
+    world.forge.refuse(&[]);
+    world.start().await;
+    until_status(&world, &commit, "caisson/test", StatusState::Success).await;
+    until_answered(&world).await;
+    assert_eq!(std::fs::read_to_string(&ran).expect("ran").lines().count(), 1);
+    assert_eq!(world.said(issue).await.len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_hour_has_so_many_runs_and_none_where_the_operator_says_so() {
+    let mut world = World::with(FIX, "tests.per_hour = 1").await;
+    let issue = issue(&world);
+    say(&world, issue, "/test-pr \"true\" main");
+    world.until_said(issue, "**passes**").await;
+    say(&world, issue, "/test-pr \"true\" main");
+    world.until_said(issue, "the 1 run that this repository may have within an hour").await;
+    assert!(world.store().test_run(2).await.expect("read").is_none());
+    world.kill();
+    let mut config = (*world.config).clone();
+    config.tests.per_hour = 0;
+    world.config = std::sync::Arc::new(config);
+    world.start().await;
+    say(&world, issue, "/test-pr \"true\" main");
+    world.until_said(issue, "switched that off").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_cannot_be_run_is_answered_and_nothing_runs() {
+    let world = World::with(FIX, "who.test-pr-bug = [\"admins\"]").await;
+    let issue = issue(&world);
+    for (words, answer) in [
+        ("/test-pr \"true\" nowhere", "there is no branch `nowhere`"),
+        ("/test-pr \"true\"", "this is no pull request, so say which branch"),
+        ("/test-pr make test", "stands in quotes"),
+        ("/test-pr \"true", "is not closed"),
+        ("/test-pr \"true\" bob:mend", "not a fork's"),
+        ("/test-pr-bug \"true\" main", "`/test-pr-bug` is for administrators"),
+        ("/status\n/test-pr \"true\" nowhere\n/fix it", "Not carried out: `/fix`"),
+    ] {
+        say(&world, issue, words);
+        world.until_said(issue, answer).await;
+    }
+    world.bob().comment(REPO, issue, "/test-pr \"true\" main").expect("said");
+    world.until_said(issue, "`bob`: `/test-pr` is for").await;
+    assert!(world.store().test_run(1).await.expect("read").is_none());
+    assert!(world.store().tasks(5).await.expect("read").is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_runs_before_the_barrier_is_proven_and_a_broken_one_is_said() {
+    let world = World::new(FIX).await;
+    let commit = branch(&world, "mend", &[("semver.py", MENDED)]);
+    let ran = world.dir.path().join("ran");
+    world.barrier.send(Standing::Waiting("it is tried".into())).expect("heard");
+    let issue = issue(&world);
+    say(&world, issue, &format!("/test-pr \"echo run >> {}\" mend", ran.display()));
+    until_status(&world, &commit, "caisson/test", StatusState::Pending).await;
+    world.heard(issue).await;
+    assert!(!ran.exists());
+    world.barrier.send(Standing::Refused("the barrier does not hold here".into())).expect("heard");
+    let said = world.until_said(issue, "**not run**").await;
+    assert!(said.contains("the barrier does not hold here"), "{said}");
+    until_status(&world, &commit, "caisson/test", StatusState::Error).await;
+    assert!(!ran.exists());
+}
