@@ -169,7 +169,15 @@ fn tree(files: &[(&str, &str, u64)], diff: String, diff_cut: u64) -> Vec<DiffPar
     };
     let commit = domain::Commit::parse(&"a".repeat(40)).unwrap();
     let files = files.iter().map(file).collect();
-    diff::parts(&domain::CapturedTree { commit, files, diff, diff_cut, steering: vec![], left_out: vec![] })
+    diff::parts(&domain::CapturedTree {
+        commit,
+        files,
+        diff,
+        diff_cut,
+        steering: vec![],
+        left_out: vec![],
+        outside: vec![],
+    })
 }
 
 fn not_whole(diff: Vec<DiffPart>) -> String {
@@ -470,6 +478,7 @@ mod gathered {
         log.push(Event::PublishStarted { n: 2, why: Why::Checkpoint });
         let file = FileChange { path: "a.py".into(), added: 2, removed: 1, kind: "modified".into(), bytes: Some(9) };
         let tree = CapturedTree {
+            outside: Vec::new(),
             commit,
             files: vec![file],
             diff: "d\n".into(),

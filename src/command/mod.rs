@@ -11,6 +11,7 @@ mod ask;
 mod budget;
 mod cost;
 mod deny;
+mod explain;
 mod fix;
 mod help;
 mod host;
@@ -19,6 +20,7 @@ mod options;
 mod parse;
 mod pause;
 mod plan;
+mod refactor;
 mod resume;
 mod retry;
 mod revise;
@@ -26,6 +28,7 @@ mod spec;
 mod status;
 mod stop;
 mod table;
+mod test;
 #[cfg(test)]
 mod tests;
 

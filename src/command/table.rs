@@ -2,13 +2,17 @@
 
 use super::spec::Spec;
 use super::{
-    allow, approve, ask, budget, cost, deny, fix, help, model, pause, plan, resume, retry, revise, status, stop,
+    allow, approve, ask, budget, cost, deny, explain, fix, help, model, pause, plan, refactor, resume, retry, revise,
+    status, stop, test,
 };
 
 /// Every command, in the order of the help.
-pub const COMMANDS: [&Spec; 16] = [
+pub const COMMANDS: [&Spec; 19] = [
     &fix::SPEC,
     &plan::SPEC,
+    &explain::SPEC,
+    &test::SPEC,
+    &refactor::SPEC,
     &approve::SPEC,
     &revise::SPEC,
     &allow::SPEC,

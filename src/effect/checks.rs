@@ -21,7 +21,7 @@ impl Checks {
         match self.sandboxes.verification.verify(&spec).await {
             Ok(mut verdict) => {
                 verdict.tail = redact::without(verdict.tail);
-                Ok(Input::Verified { n, verdict })
+                Ok(Input::Verified { n, verdict: self.repositories.judged(task, commit, verdict).await? })
             }
             // Not the task's own: it is made once more.
             Err(SandboxError::Gone(loss)) => Err(Trouble::later(format!("the checks were cut off: {loss}"))),

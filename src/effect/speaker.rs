@@ -6,7 +6,7 @@ use crate::engine::EngineConfig;
 use crate::engine::style::Style;
 use crate::llm::{Model, Models};
 use crate::trouble::Trouble;
-use domain::{Task, TaskKind};
+use domain::Task;
 use std::sync::Arc;
 use tokio::sync::OnceCell;
 
@@ -46,10 +46,7 @@ impl Speakers {
     }
 
     fn of_role(&self, task: &Task) -> &Speaker {
-        match task.kind {
-            TaskKind::Fix => &self.worker,
-            TaskKind::Plan => &self.planner,
-        }
+        if task.kind.reads_only() { &self.planner } else { &self.worker }
     }
 
     fn by_id(&self, id: Option<&str>) -> Option<&Speaker> {

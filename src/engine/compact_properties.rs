@@ -88,7 +88,15 @@ impl Pins {
                 let (added, removed, kind) = (1, 0, "added".to_owned());
                 let files = vec![FileChange { path, added, removed, kind, bytes: None }];
                 let (diff, steering, left_out) = (String::new(), Vec::new(), Vec::new());
-                let tree = CapturedTree { commit: commit('b'), files, diff, diff_cut: 0, steering, left_out };
+                let tree = CapturedTree {
+                    commit: commit('b'),
+                    files,
+                    diff,
+                    diff_cut: 0,
+                    steering,
+                    left_out,
+                    outside: Vec::new(),
+                };
                 walk.log.push(Event::TreeCaptured { n: *n + 1, tree });
             }
             Move::Fails(word) => {

@@ -3,7 +3,7 @@
 use super::about::About;
 use crate::command::{COMMANDS, Opt, answer_line, spec};
 use crate::text::{code, count, dollars, duration, grouped, prose};
-use domain::{Ending, State, TaskKind};
+use domain::{Ending, State};
 use std::fmt::Write as _;
 
 /// Characters of what was wrong with a command.
@@ -53,6 +53,14 @@ pub fn edited(login: &str) -> String {
 pub fn stale(login: &str, reason: &str) -> String {
     format!(
         "{}: this approval doesn't count, because {reason}. Look at the newest checkpoint, then approve that one.",
+        code(login)
+    )
+}
+
+/// The final review that stands can be approved by nobody; `reason` is a half-sentence beginning with "the".
+pub fn unapprovable(login: &str, reason: &str) -> String {
+    format!(
+        "{}: this can't be approved, because {reason}. Ask for changes with `/revise …`, or end the task with `/stop`; other work than this is `/fix`.",
         code(login)
     )
 }
@@ -264,7 +272,7 @@ pub fn status(about: &About<'_>) -> String {
     };
     if let Some(request) = &task.request {
         row("asked by", code(&request.asker.login));
-        if task.kind == TaskKind::Fix {
+        if !task.kind.reads_only() {
             row("branch", code(&request.branch));
         }
     }

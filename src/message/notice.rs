@@ -13,6 +13,7 @@ pub fn notice(notice: &Notice, about: &About<'_>) -> String {
         Notice::NotAmong { login, verb, whom } => answer::not_among(login, verb, whom),
         Notice::AlreadyLive => answer::already_live(about),
         Notice::Edited { login } => answer::edited(login),
+        Notice::Unapprovable { login, reason } => answer::unapprovable(login, reason),
         Notice::Stale { login, reason } => answer::stale(login, reason),
         Notice::Doubtful { login, n } => answer::doubtful(login, *n),
         Notice::NameTheCommit { login, commit } => answer::name_the_commit(login, commit.as_str()),

@@ -74,6 +74,10 @@ fn every_notice() {
         Notice::AlreadyLive,
         Notice::Edited { login: login() },
         Notice::Stale { login: login(), reason: "the branch no longer ends at f26af04e7f".into() },
+        Notice::Unapprovable {
+            login: login(),
+            reason: "the branch changes more than tests, which `/test` may not".into(),
+        },
         Notice::Doubtful { login: login(), n: 2 },
         Notice::NameTheCommit { login: login(), commit: commit() },
         Notice::Status,
@@ -203,7 +207,7 @@ fn a_plan_is_quoted_and_leads_on() {
     let mut task = task(TaskKind::Plan, State::Running);
     insta::assert_snapshot!("plan_accepted", said(Notice::Accepted, &task));
     task.summary = Some("# Plan\n\n1. change `newer` (see #3, @bob)\n2. add a test\n".into());
-    insta::assert_snapshot!("plan_answer", plan_answer(&task, 1, false));
+    insta::assert_snapshot!("plan_answer", plan_answer(&task, 1, false, &[]));
 }
 
 #[test]
