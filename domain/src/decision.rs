@@ -1,6 +1,6 @@
 //! What a person said about a task, read from the forge and checked for the author's rights.
 
-use crate::{Bar, Budget, Commit, Millis, Terms};
+use crate::{Bar, Budget, Commit, Millis, TaskKind, Terms};
 use serde::{Deserialize, Serialize};
 
 /// Why a decision of somebody without write access was refused, as the log has it.
@@ -165,6 +165,16 @@ pub enum Verb {
         #[serde(default, skip_serializing_if = "Terms::is_empty")]
         terms: Terms,
     },
+    /// Starts a task of one of the other kinds.
+    Work {
+        /// Which kind; [`Verb::begin`] keeps [`TaskKind::Fix`] and [`TaskKind::Plan`] out of here.
+        kind: TaskKind,
+        /// What stands behind the command and its options; empty where nothing does. Data.
+        words: String,
+        /// What its options ask for.
+        #[serde(default, skip_serializing_if = "Terms::is_empty")]
+        terms: Terms,
+    },
     /// A remark without a command; it reaches the agent with the next decision.
     Say {
         /// The remarks of the text.
@@ -282,6 +292,7 @@ impl Verb {
             Verb::Test { bug: true, .. } => "test-pr-bug",
             Verb::Fix { .. } => "fix",
             Verb::Plan { .. } => "plan",
+            Verb::Work { kind, .. } => kind.name(),
             Verb::Allow { .. } => "allow",
             Verb::Deny { .. } => "deny",
             Verb::Budget { .. } => "budget",
@@ -304,11 +315,47 @@ impl Verb {
             | Verb::Test { .. }
             | Verb::Fix { .. }
             | Verb::Plan { .. }
+            | Verb::Work { .. }
             | Verb::Say { .. }
             | Verb::Allow { .. }
             | Verb::Deny { .. }
             | Verb::Budget { .. }
             | Verb::Model { .. } => Access::Write,
+        }
+    }
+
+    /// Asks for a task of this kind.
+    pub fn begin(kind: TaskKind, words: String, terms: Terms) -> Verb {
+        match kind {
+            TaskKind::Fix => Verb::Fix { words, terms },
+            TaskKind::Plan => Verb::Plan { words, terms },
+            TaskKind::Explain | TaskKind::Test | TaskKind::Refactor => Verb::Work { kind, words, terms },
+        }
+    }
+
+    /// The task that it asks for, where no task is at work: kind, words and options; none where it begins none.
+    pub fn begins(&self) -> Option<(TaskKind, &str, &Terms)> {
+        match self {
+            Verb::Fix { words, terms } => Some((TaskKind::Fix, words, terms)),
+            Verb::Plan { words, terms } => Some((TaskKind::Plan, words, terms)),
+            Verb::Work { kind, words, terms } => Some((*kind, words, terms)),
+            Verb::Approve { .. }
+            | Verb::Changes { .. }
+            | Verb::Stop
+            | Verb::Pause
+            | Verb::Retry
+            | Verb::Resume
+            | Verb::Status
+            | Verb::Cost
+            | Verb::Ask { .. }
+            | Verb::Test { .. }
+            | Verb::Help
+            | Verb::Say { .. }
+            | Verb::Allow { .. }
+            | Verb::Deny { .. }
+            | Verb::Budget { .. }
+            | Verb::Model { .. }
+            | Verb::Unknown { .. } => None,
         }
     }
 

@@ -32,6 +32,13 @@ pub enum Notice {
         /// Login of whoever posted it.
         login: String,
     },
+    /// The final review that stands can be approved by nobody.
+    Unapprovable {
+        /// Login of whoever tried.
+        login: String,
+        /// Why, as a half-sentence.
+        reason: String,
+    },
     /// An approval does not count, because it is not about the present checkpoint.
     Stale {
         /// Login of whoever approved.

@@ -5,21 +5,10 @@ mod work;
 
 use crate::{
     Account, Action, Advance, Budget, CallRequest, Checkpoint, Commit, Earlier, End, Event, Grant, Item, Loss, Millis,
-    PlanStep, Question, Source, Spent, State, Suspension, TaskId, Terms, Verdict,
+    PlanStep, Question, Source, Spent, State, Suspension, TaskId, TaskKind, Terms, Verdict, VerdictKind,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
-
-/// Whether a task may write.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TaskKind {
-    /// May write; a checkpoint stops it after every few actions.
-    #[default]
-    Fix,
-    /// Read-only; answers in a comment.
-    Plan,
-}
 
 /// What was asked for, as it was when the command was read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -236,13 +225,11 @@ impl Task {
 
     /// Actions that it may take until the next checkpoint, or until a read-only task must answer.
     pub fn every(&self) -> u8 {
-        match self.kind {
-            TaskKind::Plan => crate::READ_ONLY_ACTIONS,
-            TaskKind::Fix => self
-                .request
-                .as_ref()
-                .map_or(crate::ACTIONS_PER_CHECKPOINT, |r| r.every.clamp(1, crate::ACTIONS_PER_CHECKPOINT)),
+        if self.kind.reads_only() {
+            return crate::READ_ONLY_ACTIONS;
         }
+        let every = |request: &Request| request.every.clamp(1, crate::ACTIONS_PER_CHECKPOINT);
+        self.request.as_ref().map_or(crate::ACTIONS_PER_CHECKPOINT, every)
     }
 
     /// Applies one event. Total: an event that does not fit leaves the state as it is. The parts are tried in order, each passing on events
@@ -348,7 +335,7 @@ impl Task {
 
     /// Whether all files in the sandbox that git does not ignore are in a commit of the bot, or are not to be kept.
     pub fn all_committed(&self) -> bool {
-        self.kind == TaskKind::Plan || !self.uncommitted
+        self.kind.reads_only() || !self.uncommitted
     }
 
     #[expect(clippy::wildcard_enum_match_arm)]
@@ -357,7 +344,7 @@ impl Task {
             Event::TreeCaptured { tree, .. } => {
                 self.captured = Some(tree.commit.clone());
                 self.head = Some(tree.commit.clone());
-                self.steering |= !tree.steering.is_empty();
+                self.steering |= !tree.steering.is_empty() || !tree.outside.is_empty();
                 self.refusal.clear();
                 (self.uncommitted, self.kept) = (false, None);
             }
@@ -377,7 +364,7 @@ impl Task {
             Event::PullOpened { number, .. } => self.pull = Some(*number),
             Event::Verified { verdict, .. } => {
                 self.verdict = Some(verdict.clone());
-                if verdict.kind == crate::VerdictKind::Failed {
+                if verdict.kind == VerdictKind::Failed {
                     self.failures += 1;
                 }
             }
@@ -419,6 +406,17 @@ impl Task {
         self.captured = None;
         self.steering = false;
         self.reach_changed = false;
+    }
+
+    /// Why nobody can approve the final review that stands, as a half-sentence; none where somebody may.
+    pub fn unapprovable(&self) -> Option<String> {
+        let (verdict, traits) = (self.verdict.as_ref()?, self.kind.traits());
+        let failed = verdict.kind == VerdictKind::Failed;
+        if !verdict.outside.is_empty() {
+            Some(format!("the branch {}, which `/{}` may not", traits.breach, traits.name))
+        } else {
+            (failed && traits.checks_must_hold).then(|| format!("the checks fail, and `/{}` keeps them", traits.name))
+        }
     }
 
     /// The end, once there is one.

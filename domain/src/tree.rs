@@ -36,4 +36,7 @@ pub struct CapturedTree {
     /// Paths that were left out of the commit as by-products of known tools. Untrusted.
     #[serde(default)]
     pub left_out: Vec<String>,
+    /// Files that the commit changes against the task's base and that a task of this kind may not change. Foreign.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outside: Vec<String>,
 }

@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 pub enum VerdictKind {
     /// The test command ended with exit code 0, and no test of the base's run is missing.
     Passed,
-    /// The test command ended otherwise or was ended, or tests of the base's run are missing.
+    /// The test command ended otherwise or was ended, tests of the base's run are missing, or the commit
+    /// changes what the task may not.
     Failed,
     /// No test command is known.
     #[default]
@@ -55,6 +56,9 @@ pub struct Verdict {
     /// What the run on the commit reports that the run on the base does not.
     #[serde(default, skip_serializing_if = "nothing")]
     pub against_base: Against,
+    /// Files that the commit changes and that a task of this kind may not change; then the verdict is [`VerdictKind::Failed`]. Foreign.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outside: Vec<String>,
     /// End of the output, printed by code under review. Untrusted.
     pub tail: String,
     /// Milliseconds of the run on the commit; 0 where none was made.

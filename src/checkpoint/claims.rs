@@ -157,7 +157,15 @@ mod tests {
         let (steering, left_out) = (Vec::new(), Vec::new());
         Event::TreeCaptured {
             n: 2,
-            tree: CapturedTree { commit, files: vec![file], diff: String::new(), diff_cut: 0, steering, left_out },
+            tree: CapturedTree {
+                commit,
+                files: vec![file],
+                diff: String::new(),
+                diff_cut: 0,
+                steering,
+                left_out,
+                outside: Vec::new(),
+            },
         }
     }
 

@@ -74,6 +74,7 @@ pub fn gather(task: &Task, log: &[Event], n: u32, around: Around) -> CheckpointV
         super::claims::gather(window, || lines(log, log, &view.blocked).into_iter().map(|(line, _)| line).collect());
     view.unanswered = super::claims::unanswered(log, start(log, n));
     view.looked = looked(window);
+    view.breach = breach(task, log);
     view.candidates = super::candidates::gather(log, window);
     view.waiting = waiting(task);
     view.note = window.iter().rev().find_map(|event| match event {
@@ -329,6 +330,16 @@ fn trees(view: &mut CheckpointView, window: &[Event]) {
         view.diff.extend(super::diff::parts(tree));
     }
     view.unseen |= !super::diff::is_whole(&view.diff);
+}
+
+/// The newest tree of ours says what the whole branch changes against the base.
+fn breach(task: &Task, log: &[Event]) -> Option<(&'static str, Vec<String>)> {
+    let newest = log.iter().rev().find_map(|event| match event {
+        Event::TreeCaptured { tree, .. } => Some(&tree.outside),
+        _ => None,
+    });
+    let files = newest.filter(|files| !files.is_empty() && !task.kind.traits().breach.is_empty())?;
+    Some((task.kind.traits().breach, files.clone()))
 }
 
 fn leave_out(view: &mut CheckpointView, paths: &[String]) {

@@ -27,6 +27,7 @@ const MAX_SECOND: usize = 3000;
 pub fn render_checkpoint(view: &CheckpointView) -> String {
     let waits = if covered(view).is_some() { "approved in advance" } else { "waiting for you" };
     let mut out = format!("### Checkpoint {}{} · {waits}\n\n", view.n, range(view));
+    breach(&mut out, view, "⚠️");
     says(&mut out, view);
     looked(&mut out, view);
     actions(&mut out, view);
@@ -52,12 +53,14 @@ pub fn render_checkpoint(view: &CheckpointView) -> String {
 
 /// The review of finished work: the agent's statements beside the log, and the bot's own verdict.
 pub fn render_final(view: &CheckpointView) -> String {
-    let (sign, words) = match view.verdict.as_ref().map(|v| v.kind) {
-        Some(VerdictKind::Passed) => ("✅", "the checks pass"),
-        Some(VerdictKind::Failed) => ("❌", "the checks fail"),
-        Some(VerdictKind::None) | None => ("⚠️", "nothing was found to check it with"),
+    let (sign, words) = match (&view.breach, view.verdict.as_ref().map(|v| v.kind)) {
+        (Some((words, _)), _) => ("❌", *words),
+        (None, Some(VerdictKind::Passed)) => ("✅", "the checks pass"),
+        (None, Some(VerdictKind::Failed)) => ("❌", "the checks fail"),
+        (None, Some(VerdictKind::None) | None) => ("⚠️", "nothing was found to check it with"),
     };
     let mut out = format!("### Final review · checkpoint {}{} · {sign} {words}\n\n", view.n, range(view));
+    breach(&mut out, view, "❌");
     columns(&mut out, view);
     looked(&mut out, view);
     actions(&mut out, view);
@@ -90,6 +93,20 @@ fn range(view: &CheckpointView) -> String {
         (Some(first), Some(last)) => format!(" · actions {}–{}", first.n, last.n),
         _ => String::new(),
     }
+}
+
+/// Said before anything else: with it the final review can't be approved.
+fn breach(out: &mut String, view: &CheckpointView, sign: &str) {
+    let Some((words, files)) = &view.breach else { return };
+    let mut named: Vec<String> = files.iter().take(MAX_NAMED).map(|path| code(path)).collect();
+    if files.len() > MAX_NAMED {
+        named.push(count((files.len() - MAX_NAMED) as u64, "further file"));
+    }
+    let _ = writeln!(
+        out,
+        "{sign} **The branch {words}**: {}. As long as it does, the finished work can't be approved.\n",
+        named.join(", ")
+    );
 }
 
 fn says(out: &mut String, view: &CheckpointView) {

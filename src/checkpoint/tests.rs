@@ -169,7 +169,15 @@ fn tree(files: &[(&str, &str, u64)], diff: String, diff_cut: u64) -> Vec<DiffPar
     };
     let commit = domain::Commit::parse(&"a".repeat(40)).unwrap();
     let files = files.iter().map(file).collect();
-    diff::parts(&domain::CapturedTree { commit, files, diff, diff_cut, steering: vec![], left_out: vec![] })
+    diff::parts(&domain::CapturedTree {
+        commit,
+        files,
+        diff,
+        diff_cut,
+        steering: vec![],
+        left_out: vec![],
+        outside: vec![],
+    })
 }
 
 fn not_whole(diff: Vec<DiffPart>) -> String {
@@ -305,6 +313,7 @@ fn hostile(text: &str) -> CheckpointView {
     CheckpointView {
         n,
         actions: results.into_iter().map(act).collect(),
+        breach: Some(("changes more than tests", vec![text.clone()])),
         summary: text.clone(),
         looked: vec![(text.clone(), text.clone())],
         waiting: vec![(text.clone(), text.clone())],
@@ -389,112 +398,5 @@ proptest! {
     }
 }
 
-mod gathered {
-    use super::super::gather::{Around, gather};
-    use super::*;
-    use domain::{
-        Account, Action, Budget, Call, CallRequest, Commit, Event, Outcome, OutcomeStatus, Request, TaskKind,
-    };
-    use domain::{CapturedTree, FileChange, Source, Task, TaskId, Usage, Why};
-
-    fn request() -> Event {
-        let alice = Account { id: 2, login: "alice".into() };
-        let request = Request {
-            kind: TaskKind::Fix,
-            repository: "semver".into(),
-            issue: 1,
-            title: "t".into(),
-            body: String::new(),
-            words: String::new(),
-            asker: alice.clone(),
-            issue_author: alice,
-            source: Source::Issue(1),
-            number: 1,
-            branch: "agent/1-t".into(),
-            base_branch: "main".into(),
-            budget: Budget { micro_usd: 2_000_000, ..Budget::default() },
-            every: 5,
-            has_upstream: false,
-            hosts: Vec::new(),
-            terms: Default::default(),
-            earlier: None,
-        };
-        Event::Requested { request: Box::new(request) }
-    }
-
-    fn turn(turn: u32, actions: Vec<Action>) -> Event {
-        let call = |action| CallRequest {
-            id: "c".into(),
-            name: "x".into(),
-            arguments: serde_json::Value::Null,
-            call: Call::Action { action },
-        };
-        Event::TurnCompleted {
-            turn,
-            text: format!("turn {turn}"),
-            calls: actions.into_iter().map(call).collect(),
-            usage: Usage { input: 10, ..Usage::default() },
-            micro_usd: 500,
-            duration_ms: 100,
-            model: "m".into(),
-            vendor: None,
-        }
-    }
-
-    fn acted(number: u32, turn: u32, index: u32, status: OutcomeStatus, text: &str) -> [Event; 2] {
-        let outcome = Outcome { duration_ms: 50, ..Outcome::new(status, text) };
-        [Event::ActionStarted { number, turn, index }, Event::ActionFinished { number, outcome }]
-    }
-
-    #[test]
-    fn a_view_holds_what_happened_since_the_last_checkpoint() {
-        let commit = Commit::parse(&"a".repeat(40)).unwrap();
-        let bash = |command: &str| Action::Bash { command: command.into() };
-        let edit =
-            Action::EditFile { path: "a.py".into(), old: "x\ny\nz".into(), new: "x\nw\nv\nz".into(), all: false };
-        let mut log = vec![request(), turn(1, vec![bash("ls")])];
-        log.extend(acted(1, 1, 0, OutcomeStatus::Ok, "a.py"));
-        let posted =
-            Event::CheckpointPosted { n: 1, review: 5, number: 9, at: 0, commit: None, last: false, verdict: None };
-        log.push(posted);
-        let fetch = Action::WebFetch { url: "https://semver.org/spec".into() };
-        log.push(turn(2, vec![edit, bash("pytest -q"), fetch]));
-        log.extend(acted(2, 2, 0, OutcomeStatus::Ok, "done"));
-        log.extend(acted(3, 2, 1, OutcomeStatus::Exited { code: 1 }, "F.\n=== 1 failed, 1 passed in 0.01s ===\n"));
-        log.extend(acted(4, 2, 2, OutcomeStatus::Failed { reason: "no such name".into() }, ""));
-        log.push(Event::PlanUpdated {
-            plan: "- [x] find it\n- [ ] mend `parse`\n".into(),
-            steps: Vec::new(),
-            by: None,
-        });
-        log.push(Event::PublishStarted { n: 2, why: Why::Checkpoint });
-        let file = FileChange { path: "a.py".into(), added: 2, removed: 1, kind: "modified".into(), bytes: Some(9) };
-        let tree = CapturedTree {
-            commit,
-            files: vec![file],
-            diff: "d\n".into(),
-            steering: Vec::new(),
-            diff_cut: 0,
-            left_out: Vec::new(),
-        };
-        log.push(Event::TreeCaptured { n: 2, tree });
-        let task = Task::fold(TaskId(7), &log);
-        let blocked = vec![BlockedLine { host: "semver.org".into(), port: 443, count: 1, ..Default::default() }];
-        let view = gather(&task, &log, 2, Around { blocked, ..Around::default() });
-        let results: Vec<_> = view.actions.iter().map(|a| (a.n, a.result.clone())).collect();
-        let note = Some("1 failed, 1 passed in 0.01s".to_owned());
-        assert_eq!(
-            results,
-            [
-                (2, ActionResult::Changed { added: 2, removed: 1 }),
-                (3, ActionResult::Exited { code: 1, note: note.clone(), failed: true, ms: 50 }),
-                (4, ActionResult::Blocked),
-            ]
-        );
-        assert_eq!(view.evidence, [EvidenceLine { command: "pytest -q".into(), exit_code: 1, note, failed: true }]);
-        assert_eq!((view.summary.as_str(), view.next.as_str()), ("turn 2", "mend `parse`"));
-        assert_eq!(view.spent.tokens, 20);
-        assert_eq!(view.commit.as_deref(), Some("a".repeat(40).as_str()));
-        assert_eq!(view.asked.as_deref(), Some("alice"));
-    }
-}
+#[path = "gathered_tests.rs"]
+mod gathered;

@@ -303,6 +303,8 @@ pub struct CheckpointView {
     pub files: Vec<FileLine>,
     /// Untrusted paths among `files` that define or steer tests.
     pub steering: Vec<String>,
+    /// What the branch does that a task of this kind may not, as the end of "the branch", and the files with which it does; foreign paths.
+    pub breach: Option<(&'static str, Vec<String>)>,
     /// Diff since the last checkpoint, by file.
     pub diff: Vec<DiffPart>,
     /// Other live tasks that change files of this one.

@@ -132,6 +132,16 @@ fn an_approval_in_advance_says_how_many() {
 }
 
 #[test]
+fn every_kind_of_task_has_a_command_of_its_name_with_options_and_words() {
+    for kind in [TaskKind::Fix, TaskKind::Plan, TaskKind::Explain, TaskKind::Test, TaskKind::Refactor] {
+        let read = one(&format!("/{} --model local `a.rs`, please", kind.name()));
+        let terms = Terms { model: Some("local".into()), ..Terms::default() };
+        assert_eq!(read, Verb::begin(kind, "`a.rs`, please".into(), terms), "{kind:?}");
+        assert_eq!((read.command(), read.begins().map(|(of, _, _)| of)), (Some(kind.name()), Some(kind)));
+    }
+}
+
+#[test]
 fn options_stand_directly_behind_the_command_and_nothing_of_a_doubtful_one_is_followed() {
     let Verb::Fix { words, terms } = one(
         "/fix --budget 2usd,30actions --toolchain=rust@1.95 --model `local` --branch release/1.x  the parser\nand tests",

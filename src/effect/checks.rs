@@ -19,7 +19,9 @@ impl Checks {
     pub(super) async fn verify(&self, task: &Task, n: u32, commit: &Commit, tries: i64) -> Result<Input, Trouble> {
         let spec = self.spec(task, commit, tries).await?;
         match self.sandboxes.verification.verify(&spec).await {
-            Ok(verdict) => Ok(Input::Verified { n, verdict: redacted(verdict) }),
+            Ok(verdict) => {
+                Ok(Input::Verified { n, verdict: self.repositories.judged(task, commit, redacted(verdict)).await? })
+            }
             // Not the task's own: it is made once more.
             Err(SandboxError::Gone(loss)) => Err(Trouble::later(format!("the checks were cut off: {loss}"))),
             Err(other) => Err(other.into()),

@@ -1,4 +1,4 @@
-//! Asked before an action runs: whether it would change tests that the task found there, and nobody asked for that.
+//! Asked before an action runs: whether a task of this kind may change what it changes (`scope.rs`), and whether it would change tests that the task found there, and nobody asked for that.
 //!
 //! Owns what is read for the question: the base's file, the one in the sandbox, and people's words. What cannot be told is allowed: a
 //! command could do the same, and the review marks each changed test. Judged in `src/sandbox/kept.rs`. Tests: `tests/stories/kept.rs`.
@@ -32,6 +32,9 @@ impl Actions {
                  edit_file, or say in your summary what a person should do",
                 text::cut(&text::one_line(path), 80).0
             )));
+        }
+        if let Some(reason) = self.repositories.out_of_scope(task, action).await? {
+            return Ok(Some(reason));
         }
         let mut words = None;
         for (path, change) in changes(action) {

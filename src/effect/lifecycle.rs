@@ -12,7 +12,7 @@ use crate::git::Branch;
 use crate::sandbox::{Anew, PrepareSpec, SandboxError, Sandboxes, Segment, SetupSpec};
 use crate::store::{EffectRow, Store};
 use crate::trouble::Trouble;
-use domain::{Commit, Input, State, Suspension, Task, TaskKind};
+use domain::{Commit, Input, State, Suspension, Task};
 use std::sync::Arc;
 
 /// Makes, opens and puts away the sandboxes of tasks.
@@ -184,7 +184,7 @@ impl Lifecycle {
 
     /// The container that will judge what comes out is made while the work goes on.
     pub(super) fn warm(&self, task: &Task) -> Result<(), Trouble> {
-        if task.kind == TaskKind::Fix {
+        if !task.kind.reads_only() {
             self.sandboxes.quarantines.warm(&self.segment(task, task.next_n())?);
         }
         Ok(())

@@ -52,8 +52,9 @@ impl Publisher {
         Ok(match captured? {
             Captured::Commit { commit, files, diff, diff_cut, steering, left_out } => {
                 self.repositories.lend(task, &commit).await?;
-                let diff = redacted_diff(&diff);
-                Input::TreeCaptured { n, tree: CapturedTree { commit, files, diff, diff_cut, steering, left_out } }
+                let (diff, outside) = (redacted_diff(&diff), self.repositories.outside(task, &commit).await?);
+                let tree = CapturedTree { commit, files, diff, diff_cut, steering, left_out, outside };
+                Input::TreeCaptured { n, tree }
             }
             Captured::Unchanged { left_out } => Input::TreeUnchanged { n, commit: parent, left_out },
             Captured::Refused { reasons } => {

@@ -12,7 +12,7 @@ use crate::message;
 use crate::store::{EffectRow, Store};
 use crate::thread::{Feed, Threads};
 use crate::trouble::Trouble;
-use domain::{Asked, Commit, Input, State, Task, TaskKind};
+use domain::{Asked, Commit, Input, State, Task};
 use std::sync::Arc;
 
 /// Says on the forge what is to be said.
@@ -92,9 +92,11 @@ impl Talk {
 
     /// Where there is no pull request, words go to the issue: a read-only task's answer, or a checkpoint without a change.
     async fn answer(&self, task: &Task, row: &EffectRow, repository: Repository, n: u32) -> Result<Input, Trouble> {
-        let text = match task.kind {
-            TaskKind::Plan => message::plan_answer(task, n, self.speakers.of(task).model.scripted()),
-            TaskKind::Fix => checkpoint::render_checkpoint(&self.view(task, n, false).await?),
+        let text = if task.kind.reads_only() {
+            let not_there = self.repositories.not_there(task).await?;
+            message::plan_answer(task, n, self.speakers.of(task).model.scripted(), &not_there)
+        } else {
+            checkpoint::render_checkpoint(&self.view(task, n, false).await?)
         };
         let request = request(task)?;
         let post = self.post(task, row, &repository, request.issue);

@@ -6,7 +6,7 @@ use crate::engine::EngineConfig;
 use crate::engine::style::Style;
 use crate::llm::{Model, Models};
 use crate::trouble::Trouble;
-use domain::{Task, TaskKind};
+use domain::Task;
 use std::collections::HashMap;
 use std::sync::Arc;
 use tokio::sync::OnceCell;
@@ -98,10 +98,7 @@ impl Speakers {
     }
 
     fn of_role(&self, task: &Task) -> &Speaker {
-        match task.kind {
-            TaskKind::Fix => &self.circle(task).worker,
-            TaskKind::Plan => self.planner(task),
-        }
+        if task.kind.reads_only() { self.planner(task) } else { &self.circle(task).worker }
     }
 
     fn by_id(&self, task: &Task, id: Option<&str>) -> Option<&Speaker> {

@@ -6,7 +6,7 @@ use crate::checkpoint::overlap;
 use crate::checkpoint::reached::reached;
 use crate::checkpoint::view::CheckpointView;
 use crate::trouble::Trouble;
-use domain::{Event, Task, TaskKind};
+use domain::{Event, Task};
 
 impl Talk {
     /// Everything the review of checkpoint `n` says; `last` marks the final one.
@@ -25,7 +25,7 @@ impl Talk {
             priced: self.speakers.of(task).each().iter().any(|it| it.model.price() != crate::llm::Price::default()),
             scripted: self.speakers.of(task).each().iter().any(|it| it.model.scripted()),
             last,
-            approvals: if task.kind == TaskKind::Plan { 1 } else { self.config.approvals_of(repository) },
+            approvals: if task.kind.reads_only() { 1 } else { self.config.approvals_of(repository) },
         };
         Ok(gather(task, &log, n, around))
     }

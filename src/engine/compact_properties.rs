@@ -83,14 +83,7 @@ impl Pins {
                 walk.log.push(Event::CallAnswered { turn, index: 0, answer: noted, malformed: false });
                 self.plan = Some(plan);
             }
-            Move::Changed(word) => {
-                let path = format!("src/file-{word}.py");
-                let (added, removed, kind) = (1, 0, "added".to_owned());
-                let files = vec![FileChange { path, added, removed, kind, bytes: None }];
-                let (diff, steering, left_out) = (String::new(), Vec::new(), Vec::new());
-                let tree = CapturedTree { commit: commit('b'), files, diff, diff_cut: 0, steering, left_out };
-                walk.log.push(Event::TreeCaptured { n: *n + 1, tree });
-            }
+            Move::Changed(word) => walk.log.push(Event::TreeCaptured { n: *n + 1, tree: changed(word) }),
             Move::Fails(word) => {
                 *actions += 1;
                 fails(walk, *actions, word);
@@ -113,6 +106,20 @@ impl Pins {
                 walk.last = None;
             }
         }
+    }
+}
+
+fn changed(word: u32) -> CapturedTree {
+    let path = format!("src/file-{word}.py");
+    let files = vec![FileChange { path, added: 1, removed: 0, kind: "added".to_owned(), bytes: None }];
+    CapturedTree {
+        commit: commit('b'),
+        files,
+        diff: String::new(),
+        diff_cut: 0,
+        steering: Vec::new(),
+        left_out: Vec::new(),
+        outside: Vec::new(),
     }
 }
 

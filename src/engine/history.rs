@@ -74,13 +74,13 @@ pub(super) fn request_with(task: &Task, log: &[Event], form: Form, config: &Engi
     let (template, tools) = match (form, task.kind, config.brief) {
         (Form::Text, _, _) => ("text_system", Vec::new()),
         (Form::Tools, kind, true) => {
-            (if kind == TaskKind::Fix { "short_system" } else { "short_plan" }, tools::brief(kind))
+            (if kind.reads_only() { "short_plan" } else { "short_system" }, tools::brief(kind))
         }
-        (Form::Tools, kind, false) => (if kind == TaskKind::Fix { "system" } else { "plan" }, tools::specs(kind)),
+        (Form::Tools, kind, false) => (if kind.reads_only() { "plan" } else { "system" }, tools::specs(kind)),
     };
     let tools = if vision.is_some() { tools::seeing(tools) } else { tools };
     let repository = task.request.as_ref().map(|r| fence.inline(&r.repository)).unwrap_or_default();
-    let values = context! { repository, every => task.every(), nonce => fence.nonce(), rules => replay.rules, example => super::style::EXAMPLE };
+    let values = context! { repository, every => task.every(), nonce => fence.nonce(), proposes => task.kind == TaskKind::Plan, rules => replay.rules, example => super::style::EXAMPLE };
     ModelRequest {
         system: prompt::render(template, values),
         turns: replay.turns,
@@ -258,7 +258,7 @@ impl<'a> Replay<'a> {
     }
 
     fn ended(&mut self, index: u32) {
-        let noted = if self.kind == TaskKind::Plan { NOTED_ANSWER } else { NOTED_DONE };
+        let noted = if self.kind.reads_only() { NOTED_ANSWER } else { NOTED_DONE };
         self.result(index, noted.to_owned(), false);
     }
 
@@ -286,9 +286,9 @@ impl<'a> Replay<'a> {
     }
 
     fn every(&self) -> u8 {
-        match self.kind {
-            TaskKind::Plan => domain::READ_ONLY_ACTIONS,
-            TaskKind::Fix => self.request.map_or(domain::ACTIONS_PER_CHECKPOINT, |r| r.every),
+        match self.kind.reads_only() {
+            true => domain::READ_ONLY_ACTIONS,
+            false => self.request.map_or(domain::ACTIONS_PER_CHECKPOINT, |r| r.every),
         }
     }
 
@@ -378,10 +378,10 @@ impl<'a> Replay<'a> {
         let (used, every) = (self.used, self.every());
         // Its number over the whole task is what `recall` and claims name it by.
         let which = if number == u32::from(used) { String::new() } else { format!("{number}, ") };
-        let place = match (self.kind, used >= every) {
+        let place = match (self.kind.reads_only(), used >= every) {
             (_, false) => format!("action {which}{used} of {every}"),
-            (TaskKind::Fix, true) => format!("action {which}{used} of {every}: a checkpoint comes next"),
-            (TaskKind::Plan, true) => format!("action {which}{used} of {every}: answer with done now"),
+            (false, true) => format!("action {which}{used} of {every}: a checkpoint comes next"),
+            (true, true) => format!("action {which}{used} of {every}: answer with done now"),
         };
         if let Some(open) = &mut self.open {
             open.actions.push((number, index as usize, place));

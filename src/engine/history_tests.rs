@@ -42,7 +42,15 @@ fn transcript(request: &ModelRequest) -> String {
 
 fn tree(of: char) -> CapturedTree {
     let (files, steering, left_out) = Default::default();
-    CapturedTree { commit: commit(of), files, diff: String::new(), steering, diff_cut: 0, left_out }
+    CapturedTree {
+        commit: commit(of),
+        files,
+        diff: String::new(),
+        steering,
+        diff_cut: 0,
+        left_out,
+        outside: Vec::new(),
+    }
 }
 
 /// A task with everything in it: a nudge, malformed and left-over calls, a checkpoint with remarks on lines, an interruption, a

@@ -83,13 +83,13 @@ impl Progress {
     }
 
     fn next(&self, kind: TaskKind) -> Step {
-        match (kind, self.changed, self.checked) {
-            (TaskKind::Plan, _, _) if self.looked => Step::Done,
-            (TaskKind::Fix, true, None) => Step::Check,
-            (TaskKind::Fix, true, Some(true)) => Step::Done,
-            (TaskKind::Fix, true, Some(false)) => Step::Change,
-            (TaskKind::Fix, false, _) if self.looked => Step::Change,
-            (TaskKind::Plan | TaskKind::Fix, _, _) => Step::Look,
+        match (kind.reads_only(), self.changed, self.checked) {
+            (true, _, _) if self.looked => Step::Done,
+            (false, true, None) => Step::Check,
+            (false, true, Some(true)) => Step::Done,
+            (false, true, Some(false)) => Step::Change,
+            (false, false, _) if self.looked => Step::Change,
+            (true | false, _, _) => Step::Look,
         }
     }
 }
@@ -108,7 +108,7 @@ impl Task<'_> {
         let step = self.progress.next(self.kind);
         let (name, arguments, command) = self.example();
         let values = context! {
-            nth, name, arguments, command, read_only => self.kind == TaskKind::Plan, step => self.words(step), tool => self.tool(step),
+            nth, name, arguments, command, read_only => self.kind.reads_only(), step => self.words(step), tool => self.tool(step),
         };
         prompt::render(self.file("nudge", "text_nudge"), values)
     }

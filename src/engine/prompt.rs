@@ -5,9 +5,10 @@
 
 use std::sync::LazyLock;
 
+use domain::TaskKind;
 use minijinja::{Environment, UndefinedBehavior, Value};
 
-const FILES: [(&str, &str); 38] = [
+const FILES: [(&str, &str); 41] = [
     ("system", include_str!("../../prompts/system.md")),
     ("plan", include_str!("../../prompts/plan.md")),
     ("short_system", include_str!("../../prompts/short/system.md")),
@@ -18,6 +19,9 @@ const FILES: [(&str, &str); 38] = [
     ("text_approved", include_str!("../../prompts/text/approved.md")),
     ("text_verified", include_str!("../../prompts/text/verified.md")),
     ("text_widened", include_str!("../../prompts/text/widened.md")),
+    ("work_explain", include_str!("../../prompts/kinds/explain.md")),
+    ("work_test", include_str!("../../prompts/kinds/test.md")),
+    ("work_refactor", include_str!("../../prompts/kinds/refactor.md")),
     ("idle", include_str!("../../prompts/turn/idle.md")),
     ("files_system", include_str!("../../prompts/files/system.md")),
     ("files_question", include_str!("../../prompts/files/question.md")),
@@ -64,6 +68,11 @@ pub(super) fn render(name: &str, values: Value) -> String {
     text.trim().to_owned()
 }
 
+/// What is expected of a task of this kind beyond its words; empty where they say all.
+pub(super) fn brief(kind: TaskKind) -> String {
+    kind.traits().brief.map(|file| render(file, minijinja::context! {})).unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -72,7 +81,7 @@ mod tests {
     #[test]
     fn every_file_renders() {
         let all = context! {
-            repository => "demo", every => 5, nonce => "n", issue => 1, base_branch => "main", read_only => false, words => "w", earlier => "e", task => "t", log => "l", diff => "d", question => "q", named => ["f"],
+            repository => "demo", brief => "b", proposes => true, outside => "o", breach => "b", every => 5, nonce => "n", issue => 1, base_branch => "main", read_only => false, words => "w", earlier => "e", task => "t", log => "l", diff => "d", question => "q", named => ["f"],
             asker => "alice", text => "t", hidden => 2, n => 1, host => "semver.org", login => "alice", kind => "failed", command => "make", commit => "abc", exit => 1,
             base => 0, tail => "x", missing => "test_a", reasons => "- a link leaves the tree", files => "a.py", plan => "p",
             nth => 1, name => "read_file", arguments => "{}", step => "look", tool => "bash", example => "e",

@@ -1,4 +1,4 @@
-//! `/fix [words]`, `/plan [words]` in an opened issue or a comment. Who: somebody with write access to the code.
+//! A command that begins a task (`/fix [words]`, `/plan [words]`, …) in an opened issue or a comment. Who: somebody with write access to the code.
 //! Effect: a task begins, once for each text; others get one polite refusal. Hosts in a text that starts nothing are `hosts`' part.
 
 use super::reader::Reader;
@@ -65,7 +65,7 @@ impl Reader {
                 self.test(entry, number, &text, &key).await?;
                 continue;
             }
-            let starter = matches!(text.verb, Verb::Fix { .. } | Verb::Plan { .. });
+            let starter = text.verb.begins().is_some();
             if starter && !may_start {
                 let answer = message::starts_elsewhere(&text.author.login, issue.is_pull);
                 self.threads.answer_once(entry, number, &key, &answer).await?;
@@ -143,6 +143,7 @@ impl Reader {
         let (kind, terms) = match &text.verb {
             Verb::Fix { terms, .. } => (TaskKind::Fix, terms.clone()),
             Verb::Plan { terms, .. } => (TaskKind::Plan, terms.clone()),
+            Verb::Work { kind, terms, .. } => (*kind, terms.clone()),
             Verb::Say { .. } => return Ok(false),
             Verb::Unknown { word, why } => {
                 let answer = message::unknown_command(word, why.as_deref());
@@ -165,8 +166,7 @@ impl Reader {
         }
         let right = self.threads.right(entry, &text.author, &mut HashMap::new()).await?;
         if right < Access::Write {
-            let verb = if kind == TaskKind::Fix { "fix" } else { "plan" };
-            let refused = message::refused(&text.author.login, verb);
+            let refused = message::refused(&text.author.login, kind.name());
             self.refuse_once(entry, issue.number, key, &text.author, &refused).await?;
             return Ok(false);
         }
@@ -263,7 +263,7 @@ impl Reader {
             issue: issue.number,
             title: secret::without(&issue.title),
             body: secret::without(&issue.body),
-            words: asked_for(&text.verb),
+            words: text.verb.begins().map(|(_, words, _)| words.to_owned()).unwrap_or_default(),
             asker: words::account(&text.author),
             issue_author: words::account(&issue.author),
             source: text.source.clone(),
@@ -319,14 +319,6 @@ impl Text {
             barred: None,
             verb: self.verb.clone(),
         }
-    }
-}
-
-/// The words of a command that begins a task.
-fn asked_for(verb: &Verb) -> String {
-    match verb {
-        Verb::Fix { words, .. } | Verb::Plan { words, .. } => words.clone(),
-        _ => String::new(),
     }
 }
 

@@ -3,7 +3,7 @@
 use super::about::About;
 use crate::command::{COMMANDS, Opt, answer_line, spec};
 use crate::text::{code, count, dollars, duration, grouped, prose};
-use domain::{Ending, State, TaskKind};
+use domain::{Ending, State};
 use std::fmt::Write as _;
 
 /// Characters of what was wrong with a command.
@@ -62,6 +62,14 @@ pub fn others_awaited(login: &str, n: u32, left: u8) -> String {
     let people = if left == 1 { "one more person".to_owned() } else { format!("{left} more people") };
     format!(
         "{}: your approval of checkpoint {n} counts. In this repository {people} who may write must approve it too, before the work goes on. It stops counting if it is edited or taken back, or if you lose the right to write.",
+        code(login)
+    )
+}
+
+/// The final review that stands can be approved by nobody; `reason` is a half-sentence beginning with "the".
+pub fn unapprovable(login: &str, reason: &str) -> String {
+    format!(
+        "{}: this can't be approved, because {reason}. Ask for changes with `/revise …`, or end the task with `/stop`; other work than this is `/fix`.",
         code(login)
     )
 }
@@ -273,7 +281,7 @@ pub fn status(about: &About<'_>) -> String {
     };
     if let Some(request) = &task.request {
         row("asked by", code(&request.asker.login));
-        if task.kind == TaskKind::Fix {
+        if !task.kind.reads_only() {
             row("branch", code(&request.branch));
         }
     }

@@ -25,23 +25,31 @@ fn accepted_first(about: &About<'_>) -> String {
         Some(line) if line.why != Why::Soon => format!(" It stands in line first, {}.", super::waits::words(line)),
         _ => String::new(),
     };
-    match about.task.kind {
-        TaskKind::Fix => {
+    let kind = about.task.kind;
+    let what = if kind == TaskKind::Explain { "answer" } else { "plan" };
+    let only = match kind {
+        TaskKind::Fix | TaskKind::Plan | TaskKind::Explain => "",
+        TaskKind::Test => " It writes tests and changes nothing else.",
+        TaskKind::Refactor => " What the code does stays as it is: existing tests are not changed, and they must pass.",
+    };
+    match kind {
+        TaskKind::Fix | TaskKind::Test | TaskKind::Refactor => {
             let branch = about.task.request.as_ref().map(|r| code(&r.branch)).unwrap_or_default();
             format!(
-                "Task {id} is on it. What happens next: an agent works in a sealed container; after at most {} actions its work appears on {branch} as a review on a draft pull request, and nothing goes on until somebody who may write to the repository approves. `/status` says where it stands, `/stop` ends it.{waits}",
+                "Task {id} is on it. What happens next: an agent works in a sealed container; after at most {} actions its work appears on {branch} as a review on a draft pull request, and nothing goes on until somebody who may write to the repository approves. `/status` says where it stands, `/stop` ends it.{only}{waits}",
                 about.task.every()
             )
         }
-        TaskKind::Plan => format!(
-            "Task {id} is on it. It only reads: after at most {} actions its plan is posted here. Nothing is changed and no branch is made. `/stop` ends it.{waits}",
+        TaskKind::Plan | TaskKind::Explain => format!(
+            "Task {id} is on it. It only reads: after at most {} actions its {what} is posted here. Nothing is changed and no branch is made. `/stop` ends it.{waits}",
             about.task.every()
         ),
     }
 }
 
 /// The answer of a read-only task: its summary is foreign.
-pub fn plan_answer(task: &Task, n: u32, scripted: bool) -> String {
+/// `not_there` are places that it names and the base does not have.
+pub fn plan_answer(task: &Task, n: u32, scripted: bool, not_there: &[String]) -> String {
     let said = match task.summary.as_deref().unwrap_or_default().trim() {
         "" => "The agent ended without an answer.\n".to_owned(),
         text => format!("The agent says:\n\n{}", document(text, MAX_ANSWER)),
@@ -51,9 +59,24 @@ pub fn plan_answer(task: &Task, n: u32, scripted: bool) -> String {
         task.note.as_deref().filter(|_| n == 1).map(|note| format!("\n> [!NOTE]\n> {}\n", prose(note, MAX_REASON)));
     let note = note.unwrap_or_default();
     let recording = if scripted { "\n<sub>the model was a recording</sub>\n" } else { "" };
-    format!(
-        "### Answer {n}\n\n{said}{note}\n**What now**: `/fix` (or `/approve`) lets it do this · `/revise …` asks for another plan · `/stop` ends the task\n{recording}"
-    )
+    let now = match task.kind {
+        TaskKind::Explain => "`/fix what to do` (or `/approve`) lets it change this · `/revise …` asks again",
+        TaskKind::Plan | TaskKind::Fix | TaskKind::Test | TaskKind::Refactor => {
+            "`/fix` (or `/approve`) lets it do this · `/revise …` asks for another plan"
+        }
+    };
+    let wrong = wrong_places(task, not_there);
+    format!("### Answer {n}\n\n{wrong}{said}{note}\n**What now**: {now} · `/stop` ends the task\n{recording}")
+}
+
+/// Said before the answer, so that nobody trusts a line that is not there. The places are foreign.
+fn wrong_places(task: &Task, not_there: &[String]) -> String {
+    if not_there.is_empty() {
+        return String::new();
+    }
+    let base = task.base.as_ref().map(|base| format!(" at `{}`", base.short())).unwrap_or_default();
+    let named: Vec<String> = not_there.iter().map(|place| code(place)).collect();
+    format!("> [!WARNING]\n> ⚠️ The answer names places that do not exist{base}: {}.\n\n", named.join(", "))
 }
 
 /// A question of the agent's: its words are foreign.

@@ -13,6 +13,7 @@ pub fn notice(notice: &Notice, about: &About<'_>) -> String {
         Notice::NotAmong { login, verb, whom } => answer::not_among(login, verb, whom),
         Notice::AlreadyLive => answer::already_live(about),
         Notice::Edited { login } => answer::edited(login),
+        Notice::Unapprovable { login, reason } => answer::unapprovable(login, reason),
         Notice::Stale { login, reason } => answer::stale(login, reason),
         Notice::OthersAwaited { login, n, left } => answer::others_awaited(login, *n, *left),
         Notice::Doubtful { login, n } => answer::doubtful(login, *n),

@@ -63,6 +63,19 @@ fn said(given: Notice, task: &Task) -> String {
     )
 }
 
+fn pauses() -> Vec<Notice> {
+    let reasons = [
+        PauseReason::Budget { what: "money".into() },
+        PauseReason::Stuck { sentence: "five turns in a row held no usable tool call".into() },
+        PauseReason::ContextFull,
+        PauseReason::Asked { login: "bob".into() },
+        PauseReason::Exhausted { what: Resource::Memory, sentence: domain::Loss::Memory.to_string() },
+        PauseReason::Exhausted { what: Resource::Disk, sentence: "its workspace grew by 5.0 GB".into() },
+        PauseReason::Blocked { sentence: branch_moved("agent/1-x", None, Some(&commit())) },
+    ];
+    reasons.into_iter().map(|reason| Notice::Paused { reason }).collect()
+}
+
 #[test]
 fn every_notice() {
     let login = || "bob".to_owned();
@@ -74,6 +87,12 @@ fn every_notice() {
         Notice::AlreadyLive,
         Notice::Edited { login: login() },
         Notice::Stale { login: login(), reason: "the branch no longer ends at f26af04e7f".into() },
+        Notice::Unapprovable {
+            login: login(),
+            reason: "the branch changes more than tests, which `/test` may not".into(),
+        },
+        Notice::OthersAwaited { login: login(), n: 2, left: 1 },
+        Notice::OthersAwaited { login: login(), n: 2, left: 3 },
         Notice::Doubtful { login: login(), n: 2 },
         Notice::NameTheCommit { login: login(), commit: commit() },
         Notice::Status,
@@ -87,25 +106,12 @@ fn every_notice() {
         Notice::RemarksKept { login: login(), n: 2 },
         Notice::NothingToApprove { login: login() },
         Notice::NotPaused { login: login() },
-        Notice::Paused { reason: PauseReason::Budget { what: "money".into() } },
-        Notice::Paused {
-            reason: PauseReason::Stuck { sentence: "five turns in a row held no usable tool call".into() },
-        },
-        Notice::Paused { reason: PauseReason::ContextFull },
-        Notice::Paused { reason: PauseReason::Asked { login: login() } },
         Notice::NothingToPause { login: login() },
         Notice::Retried { login: login() },
         Notice::TermsTooLate { login: login() },
         Notice::ModelChosen { login: login(), id: "local".into() },
         Notice::NoSuchModel { login: login(), id: "gpt".into(), among: vec!["local".into(), "big".into()] },
         Notice::NoSuchModel { login: login(), id: "gpt".into(), among: Vec::new() },
-        Notice::Paused {
-            reason: PauseReason::Exhausted { what: Resource::Memory, sentence: domain::Loss::Memory.to_string() },
-        },
-        Notice::Paused {
-            reason: PauseReason::Exhausted { what: Resource::Disk, sentence: "its workspace grew by 5.0 GB".into() },
-        },
-        Notice::Paused { reason: PauseReason::Blocked { sentence: branch_moved("agent/1-x", None, Some(&commit())) } },
         Notice::Resumed,
         Notice::Approved { commit: commit() },
         Notice::Voided { n: 2 },
@@ -121,7 +127,8 @@ fn every_notice() {
         },
     ];
     let task = task(TaskKind::Fix, review);
-    let texts: Vec<_> = all.into_iter().map(|n| format!("--- {n:?}\n{}\n", said(n.clone(), &task))).collect();
+    let texts: Vec<_> =
+        all.into_iter().chain(pauses()).map(|n| format!("--- {n:?}\n{}\n", said(n.clone(), &task))).collect();
     insta::assert_snapshot!("notices", texts.join("\n"));
 }
 
@@ -203,7 +210,7 @@ fn a_plan_is_quoted_and_leads_on() {
     let mut task = task(TaskKind::Plan, State::Running);
     insta::assert_snapshot!("plan_accepted", said(Notice::Accepted, &task));
     task.summary = Some("# Plan\n\n1. change `newer` (see #3, @bob)\n2. add a test\n".into());
-    insta::assert_snapshot!("plan_answer", plan_answer(&task, 1, false));
+    insta::assert_snapshot!("plan_answer", plan_answer(&task, 1, false, &[]));
 }
 
 #[test]

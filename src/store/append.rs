@@ -110,13 +110,12 @@ async fn insert_task(c: &mut AnyConnection, id: TaskId, new: &NewTask) -> Result
                micro_usd, tokens, actions, created_at, updated_at) \
                VALUES ($1, $2, $3, $4, $5, $6, $7, $8, TRUE, $9, 1, $12, $10, 0, 0, 0, $11, $11)";
     let Some(request) = &new.task.request else { return Ok(()) };
-    let kind = if request.kind == domain::TaskKind::Fix { "fix" } else { "plan" };
     sqlx::query(sql)
         .bind(id.0)
         .bind(&request.repository)
         .bind(request.issue as i64)
         .bind(&request.branch)
-        .bind(kind)
+        .bind(request.kind.name())
         .bind(body::storable(&request.title))
         .bind(&request.asker.login)
         .bind(new.task.state.name())

@@ -43,6 +43,7 @@ fn opposed(one: &Verb, other: &Verb) -> bool {
                 | Verb::Retry
                 | Verb::Fix { .. }
                 | Verb::Plan { .. }
+                | Verb::Work { .. }
         )
     };
     let decides = |verb: &Verb| matches!(verb, Verb::Approve { .. });
@@ -91,6 +92,7 @@ fn beside(login: &str, text: &str, done: &Verb) -> Vec<Beside> {
             | Verb::Resume
             | Verb::Fix { .. }
             | Verb::Plan { .. }
+            | Verb::Work { .. }
             | Verb::Say { .. }
             | Verb::Budget { .. }
             | Verb::Pause

@@ -5,7 +5,7 @@ use super::{Threads, words};
 use crate::config::process::Repository;
 use crate::forge::{Comment, Review, own_remarks, review_hash, text_hash};
 use crate::trouble::Trouble;
-use domain::{Access, Commit, Decision, Others, Source, State, Task, TaskKind, Verb};
+use domain::{Access, Commit, Decision, Others, Source, State, Task, Verb};
 use std::collections::HashMap;
 
 impl Threads {
@@ -89,7 +89,7 @@ impl Threads {
     fn barred_here(&self, task: &Task, decision: &Decision) -> Option<String> {
         let also = match &decision.verb {
             Verb::Retry => Some(Verb::Stop),
-            Verb::Fix { .. } if task.kind == TaskKind::Plan => Some(Verb::approve()),
+            Verb::Fix { .. } if task.kind.reads_only() => Some(Verb::approve()),
             _ => None,
         };
         let bar = |verb: &Verb| self.barred(verb, &decision.poster.login, decision.right);

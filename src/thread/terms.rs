@@ -6,7 +6,7 @@ use crate::config::Process;
 use crate::config::process::Repository;
 use crate::config::project::Granted;
 use crate::message;
-use domain::{Access, Budget, BudgetBar, Granters, Task, TaskKind, Terms, Verb};
+use domain::{Access, Budget, BudgetBar, Granters, Task, Terms, Verb};
 
 /// What a task begins with.
 #[derive(Debug, PartialEq, Eq)]
@@ -67,11 +67,7 @@ impl Threads {
     ) -> Result<Agreed, String> {
         let terms = task.request.as_ref().map(|request| request.terms.clone()).unwrap_or_default();
         let agreed = agree(&self.config, entry, &terms, (login, right))?;
-        let (words, none) = (String::new(), Terms::default());
-        let begins = match task.kind {
-            TaskKind::Fix => Verb::Fix { words, terms: none },
-            TaskKind::Plan => Verb::Plan { words, terms: none },
-        };
+        let begins = Verb::begin(task.kind, String::new(), Terms::default());
         for verb in [&begins].into_iter().chain(&asked_beside(&terms, &agreed)) {
             if let Some(whom) = self.barred(verb, login, right) {
                 return Err(message::not_among(login, verb.command().unwrap_or_default(), &whom));

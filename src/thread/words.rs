@@ -57,7 +57,7 @@ pub(crate) fn asks_for_help(text: &str) -> bool {
 /// The command that counts in a text that would begin a task as well.
 pub(crate) fn beside_a_start(text: &str) -> Option<String> {
     let found = parsed(text, "");
-    let starts = found.commands.iter().any(|command| matches!(command.verb, Verb::Fix { .. } | Verb::Plan { .. }));
+    let starts = found.commands.iter().any(|command| command.verb.begins().is_some());
     found.strongest().filter(|_| starts).map(|command| command.name.clone())
 }
 

@@ -199,8 +199,10 @@ impl Drive<'_> {
     fn review(&mut self, n: u32, commit: Option<Commit>, pick: u64) {
         self.number += 1;
         self.inputs.push_back(match self.task.kind {
-            TaskKind::Plan => Input::AnswerPosted { n, number: self.number },
-            TaskKind::Fix => Input::ReviewPosted { n, review: self.number, number: self.number, risk: None },
+            TaskKind::Plan | TaskKind::Explain => Input::AnswerPosted { n, number: self.number },
+            TaskKind::Fix | TaskKind::Test | TaskKind::Refactor => {
+                Input::ReviewPosted { n, review: self.number, number: self.number, risk: None }
+            }
         });
         let item = Item { path: Some("a.rs".into()), line: Some(3), text: "why?".into(), author: "alice".into() };
         if pick == 1 {
@@ -245,6 +247,7 @@ fn commit(n: u32) -> Commit {
 
 fn tree(n: u32) -> CapturedTree {
     CapturedTree {
+        outside: Vec::new(),
         commit: commit(n),
         files: vec![],
         diff: String::new(),

@@ -58,6 +58,7 @@ mod several;
 mod stuck;
 mod summaries;
 mod switch;
+mod task_kinds;
 mod terms;
 mod test_runs;
 mod toolchains;

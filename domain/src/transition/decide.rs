@@ -2,8 +2,7 @@
 
 use super::{DOUBT_MS, Draft, advance, ask, budget, go_on, host, steer, unrun};
 use crate::{
-    Access, Checkpoint, Commit, Decision, Effect, End, Event, NO_RIGHT, NOT_AMONG, Notice, Source, State, TaskKind,
-    Verb,
+    Access, Checkpoint, Commit, Decision, Effect, End, Event, NO_RIGHT, NOT_AMONG, Notice, Source, State, Verb,
 };
 use std::collections::BTreeSet;
 
@@ -36,6 +35,7 @@ pub(super) fn decided(draft: &mut Draft, decision: &Decision) {
         | Verb::Resume
         | Verb::Fix { .. }
         | Verb::Plan { .. }
+        | Verb::Work { .. }
         | Verb::Say { .. }
         | Verb::Allow { .. }
         | Verb::Deny { .. }
@@ -71,6 +71,7 @@ fn verb_name(verb: &Verb) -> &'static str {
         Verb::Test { bug: true, .. } => "test-pr-bug",
         Verb::Fix { .. } => "fix",
         Verb::Plan { .. } => "plan",
+        Verb::Work { kind, .. } => kind.name(),
         Verb::Say { .. } => "comment",
         Verb::Allow { .. } => "allow",
         Verb::Deny { .. } => "deny",
@@ -118,12 +119,12 @@ fn allowed(draft: &mut Draft, decision: &Decision) {
         Verb::Budget { more, ceiling, who } => budget::grant(draft, decision, more, ceiling, *who),
         Verb::Allow { host, repo, bar } => host::allow(draft, decision, host, *repo, bar.as_ref()),
         Verb::Deny { host, kept } => host::deny(draft, decision, host, *kept),
-        Verb::Plan { terms, .. } | Verb::Fix { terms, .. } if !terms.is_empty() => {
+        Verb::Plan { terms, .. } | Verb::Fix { terms, .. } | Verb::Work { terms, .. } if !terms.is_empty() => {
             draft.refuse(decision, "its options are for a task that begins", Notice::TermsTooLate { login });
         }
-        Verb::Plan { .. } => draft.answer(decision, Notice::AlreadyLive),
+        Verb::Plan { .. } | Verb::Work { .. } => draft.answer(decision, Notice::AlreadyLive),
         Verb::Fix { words, .. } => {
-            if draft.task.kind == TaskKind::Plan && matches!(draft.task.state, State::AwaitingReview { .. }) {
+            if draft.task.kind.reads_only() && matches!(draft.task.state, State::AwaitingReview { .. }) {
                 judge(draft, decision, Some(words.clone()));
             } else {
                 draft.answer(decision, Notice::AlreadyLive);
@@ -190,7 +191,7 @@ fn judge(draft: &mut Draft, decision: &Decision, words: Option<String>) {
 
 /// Holds an approval that is not enough by itself. A plan's answer is one person's to approve.
 fn awaits_others(draft: &mut Draft, decision: &Decision, at: &Checkpoint) -> bool {
-    let Some(others) = decision.others.as_ref().filter(|_| draft.task.kind != TaskKind::Plan) else { return false };
+    let Some(others) = decision.others.as_ref().filter(|_| !draft.task.kind.reads_only()) else { return false };
     let Verb::Approve { next, .. } = &decision.verb else { return false };
     let login = decision.poster.login.clone();
     if *next > 0 {
@@ -238,6 +239,10 @@ fn approves(draft: &Draft, decision: &Decision, at: &Checkpoint) -> Result<(), (
             return Err(("the final approval names its commit".to_owned(), notice));
         }
     }
+    if let Some(reason) = draft.task.unapprovable().filter(|_| at.last) {
+        let notice = Notice::Unapprovable { login: login.clone(), reason: reason.clone() };
+        return Err((reason, notice));
+    }
     let bare = checkpoint.is_none() && named.is_none() && matches!(decision.source, Source::Comment(_));
     let other = draft.task.last_decider.as_ref().is_some_and(|a| a.id != decision.poster.id);
     if bare && other && decision.at - at.at < DOUBT_MS {
@@ -270,7 +275,7 @@ fn about_commit(
 }
 
 fn accept(draft: &mut Draft, decision: &Decision, at: &Checkpoint, words: Option<String>) {
-    let plan = draft.task.kind == TaskKind::Plan;
+    let plan = draft.task.kind.reads_only();
     let changes = matches!(decision.verb, Verb::Changes { .. });
     draft.emit(Event::DecisionUsed { decision: Box::new(as_used(decision, words.is_some())), n: at.n });
     if let State::Approved { commit, .. } = draft.task.state.clone() {

@@ -1,7 +1,7 @@
 //! `/resume`, and how a task continues after a pause or with a new slot.
 
 use super::{Draft, ask, publish};
-use crate::{Commit, Decision, Effect, End, Event, Notice, Order, PauseReason, State, TaskKind, Why};
+use crate::{Commit, Decision, Effect, End, Event, Notice, Order, PauseReason, State, Why};
 
 /// Login shown for orders from the command line.
 const OPERATOR: &str = "operator";
@@ -63,7 +63,7 @@ fn stage(draft: &mut Draft, n: u32, why: Why) {
     let nothing_to_show =
         |task: &crate::Task, commit: &Commit| task.pushed.is_none() && task.base.as_ref() == Some(commit);
     match draft.task.captured.clone() {
-        _ if draft.task.kind == TaskKind::Plan => draft.want(Effect::Review { n, commit: None, last: false }),
+        _ if draft.task.kind.reads_only() => draft.want(Effect::Review { n, commit: None, last: false }),
         None if draft.task.refusal.is_empty() => draft.want(Effect::Capture { n, why }),
         None => draft.want(Effect::Review { n, commit: None, last: false }),
         Some(commit) if nothing_to_show(&draft.task, &commit) => {

@@ -212,7 +212,7 @@ pub(super) fn window_full(draft: &mut Draft) {
     if draft.task.turn == 0 || draft.task.restarted {
         let sentence = "not even the beginning of a conversation about this task fits into the model; let the operator choose one that holds more, or end this task and ask for less at once".to_owned();
         draft.pause(PauseReason::Blocked { sentence });
-    } else if draft.task.kind == TaskKind::Fix && draft.task.uncommitted {
+    } else if !draft.task.kind.reads_only() && draft.task.uncommitted {
         draft.emit(Event::ConversationRestarted);
         checkpoint(draft);
     } else {
@@ -244,7 +244,7 @@ pub(super) fn proceed(draft: &mut Draft) {
         let next = draft.task.waiting.first().map(|(index, request)| (*index, request.call.clone()));
         match next {
             Some((index, Call::Done { summary, .. })) => return done(draft, index, summary),
-            _ if full && draft.task.kind == TaskKind::Fix => return checkpoint(draft),
+            _ if full && !draft.task.kind.reads_only() => return checkpoint(draft),
             None => return converse(draft),
             Some((index, Call::Malformed { reason })) => answer(draft, index, &reason, true),
             Some((index, Call::UpdatePlan { plan })) => {
@@ -274,7 +274,7 @@ pub(super) fn proceed(draft: &mut Draft) {
 
 /// Starts an action; true when the loop has to wait for an effect.
 fn act(draft: &mut Draft, index: u32, action: Action, full: bool) -> bool {
-    if draft.task.kind == TaskKind::Plan && (action.writes() || full) {
+    if draft.task.kind.reads_only() && (action.writes() || full) {
         answer(draft, index, if full { MUST_ANSWER } else { READ_ONLY }, true);
         return false;
     }
@@ -322,8 +322,8 @@ fn done(draft: &mut Draft, index: u32, summary: String) {
     leave(draft, AFTER_DONE);
     let n = draft.task.next_n();
     draft.emit(Event::PublishStarted { n, why: Why::Done });
-    match draft.task.kind {
-        TaskKind::Fix => draft.want(Effect::Capture { n, why: Why::Done }),
-        TaskKind::Plan => draft.want(Effect::Review { n, commit: None, last: false }),
+    match draft.task.kind.reads_only() {
+        false => draft.want(Effect::Capture { n, why: Why::Done }),
+        true => draft.want(Effect::Review { n, commit: None, last: false }),
     }
 }

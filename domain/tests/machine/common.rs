@@ -103,6 +103,7 @@ pub fn in_advance(number: i64, next: u8) -> Decision {
 
 pub fn captured_tree(commit: Commit) -> CapturedTree {
     CapturedTree {
+        outside: Vec::new(),
         commit,
         files: Vec::new(),
         diff: String::new(),

@@ -13,4 +13,5 @@ mod properties;
 mod steer;
 mod summaries;
 mod table;
+mod task_kinds;
 mod words;

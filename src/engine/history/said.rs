@@ -96,7 +96,8 @@ impl<'a> Replay<'a> {
         let values = context! {
             asker, words,
             earlier => earlier.unwrap_or_default(),
-            read_only => request.kind == TaskKind::Plan,
+            read_only => request.kind.reads_only(),
+            brief => prompt::brief(request.kind),
             issue => request.issue,
             repository => self.fence.inline(&request.repository),
             base_branch => self.fence.inline(&request.base_branch),
@@ -131,6 +132,8 @@ impl<'a> Replay<'a> {
             exit => verdict.exit_code,
             base => verdict.base_exit_code.map(code),
             missing => self.fence.inline(&verdict.missing.join(", ")),
+            outside => self.fence.inline(&verdict.outside.join(", ")),
+            breach => self.kind.traits().breach,
             tail => self.fence.wrap("output of the checks", Trust::None, &tail), failing,
         };
         self.say("verified", values);
@@ -150,7 +153,7 @@ impl<'a> Replay<'a> {
         }
         let mut items = std::mem::take(&mut self.remarks);
         let values = context! {
-            n, login => self.fence.inline(&decision.poster.login), every => self.every(), read_only => self.kind == TaskKind::Plan,
+            n, login => self.fence.inline(&decision.poster.login), every => self.every(), read_only => self.kind.reads_only(),
         };
         match &decision.verb {
             Verb::Changes { items: more } => {
@@ -158,7 +161,7 @@ impl<'a> Replay<'a> {
                 self.say("revise", values);
             }
             // A plan's approval is said by the event that widens the task.
-            _ if self.kind == TaskKind::Plan => {}
+            _ if self.kind.reads_only() => {}
             _ => self.say("approved", values),
         }
         if !items.is_empty() {

@@ -32,7 +32,7 @@ const FAILING: usize = 1_500;
 
 /// Whether tasks of this kind are worked on in this style: questions need a model that can look around.
 pub fn fits(kind: TaskKind) -> bool {
-    kind == TaskKind::Fix
+    !kind.reads_only()
 }
 
 /// The request of the coming turn, and how its answer is read. `log` ends with the look of this turn.
@@ -65,7 +65,7 @@ pub fn request(task: &Task, log: &[Event], config: &EngineConfig) -> (ModelReque
     let in_parts = look.files.iter().any(|file| !file.lines.is_empty());
     let size = if in_parts { size.max(PART) } else { size };
     let request = ModelRequest {
-        system: prompt::render("files_system", context! {}),
+        system: prompt::render("files_system", context! { brief => prompt::brief(task.kind) }),
         turns: vec![
             Turn::User { text: example() },
             Turn::Assistant {

@@ -14,22 +14,25 @@ pub(super) const TOOL: Tool = Tool {
     name: "done",
     action: None,
     description: |kind| match kind {
-        TaskKind::Fix => {
+        TaskKind::Fix | TaskKind::Test | TaskKind::Refactor => {
             "Says that the work is complete. Ends this round: the host verifies the work and a person reviews it."
         }
-        TaskKind::Plan => "Gives your answer and ends the task.",
+        TaskKind::Plan | TaskKind::Explain => "Gives your answer and ends the task.",
     },
     brief: |kind| match kind {
-        TaskKind::Fix => Some("Say that the work is complete."),
-        TaskKind::Plan => Some("Give the answer."),
+        TaskKind::Fix | TaskKind::Test | TaskKind::Refactor => Some("Say that the work is complete."),
+        TaskKind::Plan | TaskKind::Explain => Some("Give the answer."),
     },
     properties: |kind| {
         let summary = match kind {
             TaskKind::Fix => "for the reviewer: what was wrong, what you changed, how you checked it, what is left",
-            TaskKind::Plan => "the whole answer, in Markdown",
+            TaskKind::Test | TaskKind::Refactor => {
+                "for the reviewer: what you changed, how you checked it, what is left"
+            }
+            TaskKind::Plan | TaskKind::Explain => "the whole answer, in Markdown",
         };
         let mut properties = json!({ "summary": text(summary) });
-        if kind == TaskKind::Fix {
+        if !kind.reads_only() {
             properties["claims"] = json!({
                 "type": "array",
                 "description": "what you claim, one by one, each with what shows it; the reviewer sees them side by side",

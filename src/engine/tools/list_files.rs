@@ -1,6 +1,6 @@
 //! `list_files`: lists files below a directory.
 
-use domain::{Action, ActionKind, Call, TaskKind};
+use domain::{Action, ActionKind, Call};
 use serde_json::json;
 
 use super::tool::{Tool, anywhere, text};
@@ -12,7 +12,7 @@ pub(super) const TOOL: Tool = Tool {
     name: ActionKind::ListFiles.name(),
     action: Some(ActionKind::ListFiles),
     description: |_| "Lists files below a directory, without what .gitignore names.",
-    brief: |kind| (kind == TaskKind::Plan).then_some("List files."),
+    brief: |kind| kind.reads_only().then_some("List files."),
     properties: |_| {
         json!({
             "path": text("the directory, relative to /workspace; left out: all of it"),

@@ -46,7 +46,7 @@ const SHOWN: usize = 200;
 
 /// What a task of this kind may call: a read-only one nothing that writes.
 fn offered(kind: TaskKind) -> impl Iterator<Item = &'static Tool> {
-    TOOLS.into_iter().filter(move |tool| kind == TaskKind::Fix || !tool.action.is_some_and(ActionKind::writes))
+    TOOLS.into_iter().filter(move |tool| !kind.reads_only() || !tool.action.is_some_and(ActionKind::writes))
 }
 
 /// What is offered.

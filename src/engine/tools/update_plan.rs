@@ -11,8 +11,12 @@ pub(super) const TOOL: Tool = Tool {
     name: "update_plan",
     action: None,
     description: |kind| match kind {
-        TaskKind::Fix => "Notes the plan: its steps and how far each is. Free; the reviewer sees the newest one.",
-        TaskKind::Plan => "Notes the steps that you propose. Free; they are carried out once a person says so.",
+        TaskKind::Fix | TaskKind::Test | TaskKind::Refactor => {
+            "Notes the plan: its steps and how far each is. Free; the reviewer sees the newest one."
+        }
+        TaskKind::Plan | TaskKind::Explain => {
+            "Notes the steps that you propose. Free; they are carried out once a person says so."
+        }
     },
     brief: |_| None,
     properties: |_| {

@@ -43,6 +43,7 @@ impl Verification {
                 base_exit_code: None,
                 base_tests: BaseTests::Same,
                 missing: Vec::new(),
+                outside: Vec::new(),
                 looked_for: 0,
                 against_base: Against::default(),
                 tail: String::new(),
@@ -76,6 +77,7 @@ impl Verification {
             base_tests: held_against
                 .map_or(BaseTests::Same, |ran| BaseTests::Ran { exit_code: self::exit_code(&ran.status) }),
             missing,
+            outside: Vec::new(),
             looked_for,
             against_base: against(&base, &head),
             tail: tail(&head),

@@ -1,0 +1,119 @@
+//! What a task of its kind may change: asked of a single action before it runs, and of the whole branch at each checkpoint and verification.
+//!
+//! Owns both questions; which files are tests says `src/sandbox/kept.rs`. A command can change any file, so the branch is what decides.
+//! Tests: below and `tests/stories/task_kinds.rs`.
+
+use super::repository::{Repositories, base, request};
+use crate::git::GitError;
+use crate::policy::plain;
+use crate::sandbox::kept::is_test;
+use crate::text;
+use crate::trouble::Trouble;
+use domain::{Action, BaseTests, Commit, Scope, Task, Verdict, VerdictKind};
+
+/// Bytes of the base's file names that are looked through.
+const NAMES: u64 = 16 << 20;
+/// Paths that are kept in an event.
+const MOST: usize = 50;
+
+impl Repositories {
+    /// Why the action may not run in a task of this kind; none where it may.
+    pub(super) async fn out_of_scope(&self, task: &Task, action: &Action) -> Result<Option<String>, Trouble> {
+        let paths: Vec<String> = action.changed().into_iter().filter_map(plain).collect();
+        let outside = match task.kind.traits().scope {
+            Scope::Nothing | Scope::Everything => None,
+            Scope::Tests => paths.into_iter().find(|path| !is_test(path)),
+            Scope::AllButBaseTests if paths.is_empty() => None,
+            Scope::AllButBaseTests => {
+                let names = match self.repos.files(&request(task)?.repository, &base(task)?, NAMES).await {
+                    Ok(names) => Some(names),
+                    Err(GitError::TooLarge { .. }) => None,
+                    Err(other) => return Err(other.into()),
+                };
+                paths.into_iter().find(|path| holds_tests(names.as_deref(), path))
+            }
+        };
+        Ok(outside.map(|path| sentence(task, &path)))
+    }
+
+    /// Files that `commit` changes against the task's base and that a task of this kind may not change.
+    pub(super) async fn outside(&self, task: &Task, commit: &Commit) -> Result<Vec<String>, Trouble> {
+        let scope = task.kind.traits().scope;
+        if matches!(scope, Scope::Nothing | Scope::Everything) {
+            return Ok(Vec::new());
+        }
+        let changes = self.repos.changes(&request(task)?.repository, &base(task)?, commit).await?;
+        let named = changes.iter().filter(|change| !change.of_directory());
+        let named = named.map(|change| (String::from_utf8_lossy(&change.path).into_owned(), change.status != 'A'));
+        Ok(named.filter(|(path, there)| is_outside(scope, path, *there)).map(|(path, _)| path).take(MOST).collect())
+    }
+
+    /// The verdict on `commit` with what its kind of task adds: nothing outside of its scope, and the base's tests where they have to hold.
+    pub(super) async fn judged(&self, task: &Task, commit: &Commit, verdict: Verdict) -> Result<Verdict, Trouble> {
+        let outside = self.outside(task, commit).await?;
+        let broken = matches!(verdict.base_tests, BaseTests::Ran { exit_code } if exit_code != Some(0));
+        let failed = !outside.is_empty() || broken && task.kind.traits().checks_must_hold;
+        let kind = if failed { VerdictKind::Failed } else { verdict.kind };
+        Ok(Verdict { kind, outside, ..verdict })
+    }
+}
+
+/// Whether a task of this scope may not change this file; `there` says that the base has it.
+fn is_outside(scope: Scope, path: &str, there: bool) -> bool {
+    match scope {
+        Scope::Nothing | Scope::Everything => false,
+        Scope::Tests => !is_test(path),
+        Scope::AllButBaseTests => there && is_test(path),
+    }
+}
+
+/// Whether a file or directory is or holds a test of the base; where the base's names are not known, every test counts as one of them.
+fn holds_tests(names: Option<&[String]>, path: &str) -> bool {
+    let Some(names) = names else { return is_test(path) };
+    let within = |name: &str| name == path || name.strip_prefix(path).is_some_and(|rest| rest.starts_with('/'));
+    names.iter().any(|name| within(name) && is_test(name))
+}
+
+fn sentence(task: &Task, path: &str) -> String {
+    let (traits, path) = (task.kind.traits(), text::one_line(path));
+    let rule = match traits.scope {
+        Scope::Tests => "writes tests and nothing else, and this changes",
+        Scope::AllButBaseTests => "leaves existing tests exactly as they are, and this changes",
+        Scope::Nothing | Scope::Everything => "may not change",
+    };
+    format!(
+        "/{} {rule} {}. If that has to change, say so in your summary: a person decides",
+        traits.name,
+        text::cut(&path, 80).0
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_scope_leaves_out_what_it_says() {
+        for (scope, path, there, wanted) in [
+            (Scope::Tests, "tests/a.py", false, false),
+            (Scope::Tests, "tests/a.py", true, false),
+            (Scope::Tests, "src/a.py", false, true),
+            (Scope::Tests, "conftest.py", false, true),
+            (Scope::AllButBaseTests, "tests/a.py", true, true),
+            (Scope::AllButBaseTests, "tests/new.py", false, false),
+            (Scope::AllButBaseTests, "src/a.py", true, false),
+            (Scope::Everything, "src/a.py", true, false),
+        ] {
+            assert_eq!(is_outside(scope, path, there), wanted, "{scope:?} {path} {there}");
+        }
+    }
+
+    #[test]
+    fn a_directory_of_tests_is_one_of_the_base() {
+        let names = ["tests/unit/a.py".to_owned(), "src/testing.rs".to_owned()];
+        for (path, wanted) in [("tests", true), ("tests/unit/a.py", true), ("tests/b.py", false), ("src", false)] {
+            assert_eq!(holds_tests(Some(&names), path), wanted, "{path}");
+        }
+        assert!(holds_tests(None, "tests/b.py"), "not known is not allowed");
+    }
+}

@@ -1,0 +1,113 @@
+//! What each kind of task may do: an explanation reads, `/test` writes tests alone, `/refactor` keeps the tests that are there.
+
+use crate::world::{REPO, World};
+use domain::{Event, OutcomeStatus, State, TaskKind, VerdictKind};
+
+/// The reasons for which actions were refused.
+async fn denied(world: &World) -> Vec<String> {
+    let reason = |event| match event {
+        Event::ActionFinished { outcome, .. } => match outcome.status {
+            OutcomeStatus::Denied { reason } => Some(reason),
+            _ => None,
+        },
+        _ => None,
+    };
+    world.log().await.into_iter().filter_map(reason).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_explanation_reads_and_names_places_that_are_held_against_the_base() {
+    let script = r#"
+name = "an explanation"
+[[turn]]
+expects = ["not for a plan", "why is 1.10 below 1.9?"]
+call = [{ name = "read_file", arguments = { path = "semver.py" } }, { name = "write_file", arguments = { path = "semver.py", content = "" } }]
+[[turn]]
+expects = ["read-only"]
+call = [{ name = "done", arguments = { summary = "- Text is compared as text (`semver.py:2`), and `semver.py:99` parses nothing." } }]
+[[turn]]
+call = [{ name = "bash", arguments = { command = "echo '# parsed' >> semver.py" } }, { name = "done", arguments = { summary = "started" } }]
+"#;
+    let world = World::new(script).await;
+    let words = "/explain why is 1.10 below 1.9?";
+    let issue = world.alice().open_issue(REPO, "Versions compare as text", words).expect("issue");
+    let said = world.until_said(issue, "### Answer 1").await;
+    assert!(said.contains("places that do not exist at `") && said.contains("`semver.py:99`."), "{said}");
+    let (warning, answer) = said.split_once("The agent says:").expect("an answer");
+    assert!(!warning.contains("semver.py:2`") && answer.contains("compared as text"), "{said}");
+    let task = world.until_state("awaiting-review").await;
+    assert!(task.kind == TaskKind::Explain && task.pull.is_none() && task.steps.is_empty(), "{:?}", task.steps);
+    world.alice().comment(REPO, issue, "/fix").expect("said");
+    let task = world.until("a pull request", |task| task.pull.is_some()).await;
+    assert_eq!(task.kind, TaskKind::Fix);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tests_alone_are_written_and_nothing_else_gets_through_a_command() {
+    let script = r#"
+name = "tests, and more"
+[[turn]]
+expects = ["Write the tests that are missing"]
+call = [
+  { name = "edit_file", arguments = { path = "semver.py", old = "a > b", new = "b < a" } },
+  { name = "write_file", arguments = { path = "tests/test_more.py", content = "import unittest\n\n\nclass More(unittest.TestCase):\n    def test_one(self):\n        self.assertTrue(True)\n" } },
+  { name = "bash", arguments = { command = "echo '# more' >> semver.py" } },
+  { name = "read_file", arguments = { path = "semver.py" } },
+  { name = "read_file", arguments = { path = "semver.py" } },
+]
+[[turn]]
+call = [{ name = "bash", arguments = { command = "true" } }, { name = "done", arguments = { summary = "A test." } }]
+[[turn]]
+expects = ["changes more than tests"]
+call = [{ name = "done", arguments = { summary = "A test, still." } }]
+[[turn]]
+expects = ["changes more than tests"]
+call = [{ name = "done", arguments = { summary = "A test, and that is all." } }]
+[[turn]]
+expects = ["changes more than tests"]
+call = [{ name = "done", arguments = { summary = "A test, and that is all." } }]
+"#;
+    let world = World::new(script).await;
+    world.alice().open_issue(REPO, "Versions compare as text", "/test newer()").expect("issue");
+    let pull = world.until_state("awaiting-review").await.pull.expect("a pull request");
+    let denied = denied(&world).await;
+    assert!(denied.len() == 1 && denied[0].contains("writes tests and nothing else"), "{denied:?}");
+    let review = world.until_said(pull, "### Checkpoint 1 ").await;
+    let first = review.lines().nth(2).unwrap_or_default();
+    assert!(first.starts_with("⚠️ **The branch changes more than tests**: `semver.py`."), "{review}");
+    world.approve().await;
+    let task = world.until_state("final-review").await;
+    let State::FinalReview { verdict, commit, .. } = &task.state else { panic!("{:?}", task.state) };
+    assert!(verdict.kind == VerdictKind::Failed && verdict.outside == ["semver.py"], "{verdict:?}");
+    let review = world.until_said(pull, "❌ changes more than tests").await;
+    assert!(review.contains("❌ **The branch changes more than tests**: `semver.py`."), "{review}");
+    world.alice().comment(REPO, pull, &format!("/approve {}", commit.short())).expect("said");
+    world.until_said(pull, "this can't be approved, because the branch changes more than tests").await;
+    world.until_state("final-review").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refactoring_keeps_the_tests_that_are_there() {
+    let script = r#"
+name = "a refactoring that takes a test along"
+[[turn]]
+expects = ["not what it does"]
+call = [
+  { name = "delete_file", arguments = { path = "tests", recursive = true } },
+  { name = "edit_file", arguments = { path = "tests/test_semver.py", old = "test_ten", new = "test_tenth" } },
+  { name = "write_file", arguments = { path = "semver.py", content = "def newer(a, b):\n    return b < a\n" } },
+  { name = "bash", arguments = { command = "sed -i s/assertTrue/assertFalse/ tests/test_semver.py" } },
+  { name = "write_file", arguments = { path = "tests/test_new.py", content = "import unittest\n" } },
+]
+[[turn]]
+call = [{ name = "bash", arguments = { command = "git checkout -q tests/test_semver.py || git checkout -q HEAD~1 -- tests/test_semver.py" } }, { name = "bash", arguments = { command = "true" } }, { name = "done", arguments = { summary = "The same, shorter." } }]
+"#;
+    let world = World::new(script).await;
+    world.alice().open_issue(REPO, "Compare the other way round", "/refactor").expect("issue");
+    let pull = world.until_state("awaiting-review").await.pull.expect("a pull request");
+    let denied = denied(&world).await;
+    assert!(denied.len() == 2 && denied.iter().all(|reason| reason.contains("existing tests")), "{denied:?}");
+    let review = world.until_said(pull, "### Checkpoint 1 ").await;
+    let breach = "**The branch changes tests that were there before**: `tests/test_semver.py`.";
+    assert!(review.lines().nth(2).unwrap_or_default().contains(breach), "{review}");
+}
