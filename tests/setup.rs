@@ -151,6 +151,7 @@ async fn trip(url: &str, admin_token: &str) {
     home.good(&["repo", "check"]);
     rotate(&home, &bot, &repo).await;
     spoil(&home, &bot, &repo, &source).await;
+    mended(&home, &bot, &repo).await;
     teams(&home, url, admin_token, &source).await;
     import(&home, &bot, &repo, &source).await;
     lost_key(&home, &bot, &repo, &source).await;
@@ -301,6 +302,20 @@ async fn spoil(home: &Home, bot: &Gitea, repo: &RepoRef, source: &str) {
     assert!(home.bad(&["repo", "check", "nothing"]).contains("no repository"));
     let taken = home.bad(&["repo", "add", source, "--name", "My_Shop", "--owner", "nobody-here"]);
     assert!(!taken.contains("panicked"), "{taken}");
+}
+
+/// What differs is named by `check`, set anew by `check --fix`, which names each change, and nothing is changed twice.
+async fn mended(home: &Home, bot: &Gitea, repo: &RepoRef) {
+    let url = "http://127.0.0.1:9/webhooks/gitea/my-shop";
+    bot.remove_hook(repo, url).await.unwrap();
+    bot.ensure_protection(repo, "trunk", &["caisson"]).await.unwrap();
+    let text = home.bad(&["repo", "check", "my-shop"]);
+    assert!(text.contains("there is no hook to") && text.contains("repo check --fix"), "{text}");
+    let text = home.good(&["repo", "check", "my-shop", "--fix"]);
+    assert!(text.contains("changed: hook ") && text.contains("changed: trunk is kept for "), "{text}");
+    assert!(bot.hooks(repo).await.unwrap().iter().any(|hook| hook.url == url && hook.lacks().is_empty()));
+    home.good(&["repo", "check", "my-shop"]);
+    assert!(!home.good(&["repo", "check", "my-shop", "--fix"]).contains("changed"));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -5,6 +5,7 @@
 mod add;
 mod check;
 mod import;
+mod mend;
 mod remove;
 mod rotate;
 mod trial;
@@ -39,6 +40,9 @@ pub enum RepoCommand {
     Check {
         /// Only this one.
         key: Option<String>,
+        /// Set anew what differs (hook, labels, protection, default branch, the second account's right, Actions), and say each change.
+        #[arg(long)]
+        fix: bool,
     },
     /// Bring the default branch up as a task would, say what its checks lack, and propose a .caisson.toml that makes them run.
     Try(trial::Try),
@@ -63,9 +67,9 @@ impl RepoCommand {
                 list(&config, &entries::look(&config).await?, &printer);
                 Ok(())
             }
-            RepoCommand::Check { key } => {
-                entries::look(&config).await?;
-                check::run(&config, key.as_deref(), &printer).await
+            RepoCommand::Check { key, fix } => {
+                let entries = entries::look(&config).await?;
+                check::run(&config, &entries, (key.as_deref(), fix), &printer).await
             }
             RepoCommand::Try(args) => {
                 entries::look(&config).await?;

@@ -1,6 +1,10 @@
-//! `caisson repo check`: reads back what `repo add` set. Changes nothing; one line for each thing that does not stand.
+//! `caisson repo check`: reads back what `repo add` set; one line for each thing that does not stand. Changes nothing but with `--fix`,
+//! which has `mend` set it anew and looks once more.
 
+use super::mend::mend;
 use super::{AGENT_BRANCHES, Accounts};
+use crate::checkpoint::label::LABELS;
+use crate::cli::entries::Entries;
 use crate::cli::printer::{Complaint, Printer};
 use crate::config::Process;
 use crate::config::process::Repository as Entry;
@@ -8,7 +12,13 @@ use crate::forge::{Access, ForgeError, ForgeReads, RepoRef, is_accepted};
 use anyhow::Result;
 use std::sync::Arc;
 
-pub(super) async fn run(config: &Process, key: Option<&str>, printer: &Printer) -> Result<()> {
+/// With `fix`, what does not stand is set anew first.
+pub(super) async fn run(
+    config: &Process,
+    entries: &Entries,
+    (key, fix): (Option<&str>, bool),
+    printer: &Printer,
+) -> Result<()> {
     let accounts = Accounts::open(config).await?;
     let all = config.repositories();
     let chosen: Vec<&Arc<Entry>> = all.iter().filter(|r| key.is_none_or(|k| r.key == k)).collect();
@@ -17,7 +27,11 @@ pub(super) async fn run(config: &Process, key: Option<&str>, printer: &Printer) 
     }
     let mut broken = 0;
     for entry in chosen {
-        let wrong = faults(config, &accounts, entry).await?;
+        let mut wrong = faults(config, &accounts, entry).await?;
+        if fix && !wrong.is_empty() {
+            mend(config, entries, &accounts, entry, printer).await?;
+            wrong = faults(config, &accounts, entry).await?;
+        }
         if wrong.is_empty() {
             printer.good(&format!("{}/{}", entry.owner, entry.name));
         }
@@ -32,7 +46,11 @@ pub(super) async fn run(config: &Process, key: Option<&str>, printer: &Printer) 
         return Ok(());
     }
     let complaint = Complaint::new(format!("{broken} of the repositories are not as the bot needs them"));
-    Err(complaint.attempt("repeat `caisson repo add` for each: it repairs what it set").into())
+    let attempt = match fix {
+        false => "`caisson repo check --fix` sets anew what `repo add` set",
+        true => "what is named above is yours to change on the forge, or to accept with `caisson repo add`",
+    };
+    Err(complaint.attempt(attempt).into())
 }
 
 /// What does not stand. Only the forge being away is an error.
@@ -67,10 +85,18 @@ pub(in crate::cli) async fn faults(config: &Process, accounts: &Accounts, entry:
     if accounts.forge.permission(&repo, &accounts.sync).await? < Access::Write {
         wrong.push(format!("{} may not write", accounts.sync.login));
     }
+    for label in accounts.forge.labels_amiss(&repo, &LABELS.map(|label| label.name)).await? {
+        wrong.push(format!("the label {label} is missing, or is not exclusive as it should be"));
+    }
     let url = config.hook_url(&entry.key);
     let hooks = accounts.forge.hooks(&repo).await?;
     match hooks.iter().filter(|h| h.url == url).collect::<Vec<_>>()[..] {
-        [hook] if hook.active => {}
+        [hook] if hook.active => {
+            let lacks = hook.lacks();
+            if !lacks.is_empty() {
+                wrong.push(format!("the hook to {url} does not deliver {}", lacks.join(", ")));
+            }
+        }
         [_] => wrong.push(format!("the hook to {url} is not active")),
         [] => wrong.push(format!("there is no hook to {url}")),
         _ => wrong.push(format!("there is more than one hook to {url}")),

@@ -39,6 +39,26 @@ pub struct HookInfo {
     pub events: Vec<String>,
 }
 
+impl HookInfo {
+    /// Those of [`HOOK_EVENTS`] that it does not deliver; what it delivers beyond them does no harm.
+    pub fn lacks(&self) -> Vec<&'static str> {
+        let has = |name: &str| self.events.iter().any(|event| event == name);
+        let delivers = |wanted: &str| {
+            // Gitea answers with the names that it keeps, which are not those that it takes.
+            let kept: &[&str] = match wanted {
+                "issues_only" => &["issues"],
+                "pull_request_only" => &["pull_request"],
+                "pull_request_review" => {
+                    &["pull_request_review_approved", "pull_request_review_rejected", "pull_request_review_comment"]
+                }
+                _ => &[],
+            };
+            has(wanted) || !kept.is_empty() && kept.iter().all(|name| has(name))
+        };
+        HOOK_EVENTS.into_iter().filter(|wanted| !delivers(wanted)).collect()
+    }
+}
+
 impl Gitea {
     /// Creates an empty, private repository without Actions in an organisation; `Conflict` if the name is taken.
     pub async fn create_repository(&self, repo: &RepoRef, default_branch: &str) -> Result<Repository> {
@@ -105,6 +125,13 @@ impl Gitea {
             return Err(ForgeError::Protocol(format!("label {name} was not made exclusive")));
         }
         Ok(Made::New)
+    }
+
+    /// Which of these labels the repository lacks, or has with another exclusiveness than [`Gitea::ensure_label`] makes.
+    pub async fn labels_amiss<'a>(&self, repo: &RepoRef, names: &[&'a str]) -> Result<Vec<&'a str>> {
+        let there: Vec<wire::Label> = self.raw.pages(&format!("{}/labels", base(repo))).await?;
+        let stands = |name: &str| there.iter().any(|label| label.name == name && label.exclusive == name.contains('/'));
+        Ok(names.iter().copied().filter(|name| !stands(name)).collect())
     }
 
     /// Ensures a branch rule (name or pattern) by which only `pushers` may push, and verifies it, because accounts without write access are

@@ -1,0 +1,87 @@
+//! `caisson repo check --fix`: sets anew what somebody changed by hand, and says each change. It needs no source: the git data is not touched.
+//!
+//! What a person added to a repository (foreign hooks, deploy keys, people) is left for the operator to judge; only Actions go off, as
+//! `repo add` leaves them. Another repository that has taken the name is never written to. Tests: `tests/setup.rs`.
+
+use super::{AGENT_BRANCHES, Accounts};
+use crate::checkpoint::label::LABELS;
+use crate::cli::entries::Entries;
+use crate::cli::printer::{Complaint, Printer};
+use crate::config::Process;
+use crate::config::process::Repository as Entry;
+use crate::forge::{Access, ForgeError, ForgeReads, RepoRef, is_accepted};
+use anyhow::Result;
+
+/// Sets hook, labels, protection, default branch and the second account's right as `repo add` does, where they differ.
+pub(super) async fn mend(
+    config: &Process,
+    entries: &Entries,
+    accounts: &Accounts,
+    entry: &Entry,
+    printer: &Printer,
+) -> Result<()> {
+    let (forge, repo) = (&accounts.forge, accounts.place_of(entry).await?);
+    let found = match forge.repository(&repo).await {
+        Ok(found) => found,
+        Err(ForgeError::NotFound(_) | ForgeError::Moved(_) | ForgeError::Conflict(_)) => return Ok(()),
+        Err(error) => return Err(error.into()),
+    };
+    // What the name leads to now may be somebody else's.
+    if found.id != entry.id {
+        return Ok(());
+    }
+    let said = |what: String| printer.good(&format!("{}: changed: {what}", entry.key));
+    if found.default_branch != entry.default_branch {
+        forge.set_default_branch(&repo, &entry.default_branch).await?;
+        said(format!("its default branch is {} again instead of {}", entry.default_branch, found.default_branch));
+    }
+    if forge.permission(&repo, &accounts.sync).await? < Access::Write {
+        forge.ensure_collaborator(&repo, &accounts.sync.login, Access::Write).await?;
+        said(format!("{} may write again", accounts.sync.login));
+    }
+    // After the right to write: the forge drops from a rule whoever may not.
+    for (rule, account) in [(entry.default_branch.as_str(), &accounts.sync), (AGENT_BRANCHES, &accounts.bot)] {
+        if !forge.is_protected(&repo, rule, &[&account.login]).await? {
+            forge.ensure_protection(&repo, rule, &[&account.login]).await?;
+            said(format!("{rule} is kept for {} again", account.login));
+        }
+    }
+    let amiss = forge.labels_amiss(&repo, &LABELS.map(|label| label.name)).await?;
+    for label in LABELS.iter().filter(|label| amiss.contains(&label.name)) {
+        forge.ensure_label(&repo, label.name, &format!("#{}", label.colour), label.description).await?;
+        said(format!("the label {} is as it was made", label.name));
+    }
+    hook(config, entries, accounts, (entry, &repo), &said).await
+}
+
+/// The hook, and Actions: what is set off by a push.
+async fn hook(
+    config: &Process,
+    entries: &Entries,
+    accounts: &Accounts,
+    (entry, repo): (&Entry, &RepoRef),
+    said: &impl Fn(String),
+) -> Result<()> {
+    let (forge, url) = (&accounts.forge, config.hook_url(&entry.key));
+    let hooks = forge.hooks(repo).await?;
+    let ours: Vec<_> = hooks.iter().filter(|hook| hook.url == url).collect();
+    let stands = ours.len() == 1 && ours.iter().all(|hook| hook.active && hook.lacks().is_empty());
+    if !stands {
+        let secrets = entries.secrets(entry)?;
+        let none = || Complaint::new(format!("no secret for the hook of {} is known", entry.key));
+        let secret = secrets.first().ok_or_else(|| none().attempt("caisson repo add"))?;
+        let made = forge.replace_hook(repo, &url, secret).await?;
+        said(format!(
+            "hook {} to {url} takes the place of {}",
+            made.id,
+            crate::text::count(ours.len() as u64, "other")
+        ));
+    }
+    let actions = "actions";
+    let foreign = forge.foreign(repo, &url).await?;
+    if foreign.iter().any(|name| name == actions) && !is_accepted(actions, &entry.accepted_foreign) {
+        forge.disable_actions(repo).await?;
+        said("Actions are off again".to_owned());
+    }
+    Ok(())
+}
