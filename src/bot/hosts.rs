@@ -327,10 +327,14 @@ impl Hosts {
             return Ok(Some(known.clone()));
         }
         let row = self.machine.store().task_row(TaskId(id)).await?;
-        if let Some(row) = &row {
-            self.state().of_tasks.insert(id, row.repository.clone());
+        let found = match row {
+            Some(row) => Some(row.repository),
+            None => self.machine.store().repository_of_test_run(id).await?,
+        };
+        if let Some(repository) = &found {
+            self.state().of_tasks.insert(id, repository.clone());
         }
-        Ok(row.map(|row| row.repository))
+        Ok(found)
     }
 
     fn turn(&self, id: i64) -> Arc<tokio::sync::Mutex<()>> {

@@ -22,8 +22,8 @@ use tokio_util::sync::CancellationToken;
 
 /// How often is looked though nobody rang: another host may have stored some.
 const LOOK: Duration = Duration::from_secs(5);
-/// A run that was begun so often and has no result is told as broken off.
-const MOST_TRIES: i64 = 6;
+/// A run that was begun so often, over two hours or more, and has no result is told as broken off.
+const MOST_TRIES: i64 = 20;
 /// An answer that the forge did not take so often is given up.
 const MOST_ANSWERS: i64 = 60;
 /// Until the next try, doubling up to the longest.
@@ -85,7 +85,10 @@ impl TestLine {
                 done.unwrap_or_else(|panic| Err(Trouble::later(format!("the bot itself failed: {panic}"))))
             }
             // Whoever works for the repository now begins it again.
-            () = self.machine.leases().lost(&row.repository, term) => Ok(()),
+            () = self.machine.leases().lost(&row.repository, term) => {
+                self.runs.leave(&row).await;
+                Ok(())
+            }
         };
         let Err(trouble) = done else { return (row, None) };
         tracing::warn!(run = row.id, repository = row.repository, %trouble, "a test run is tried again");
@@ -105,6 +108,10 @@ impl TestLine {
             }
         };
         if let Err(trouble) = self.answer(row, &result).await {
+            // A branch protection may wait for the status, whatever becomes of the answer.
+            if let Err(trouble) = self.runs.show(row, Some(&result), "").await {
+                tracing::warn!(run = row.id, %trouble, "the status of a test run could not be set");
+            }
             if row.tries < MOST_ANSWERS {
                 return Err(trouble);
             }

@@ -18,6 +18,7 @@ use crate::store::Store;
 use anyhow::{Context, Result};
 use async_trait::async_trait;
 use domain::{Commit, Decision, Event, Input, Source, State, TaskId, Verb};
+use std::collections::BTreeSet;
 
 pub struct StoreSource {
     config: Process,
@@ -80,6 +81,21 @@ impl StoreSource {
         Ok(withdrawn(review, &inline, used))
     }
 
+    /// Why this approval does not stand any more; none where it does.
+    async fn why_not(&self, at: &RepoRef, pull: u64, used: &Decision) -> Result<Option<String>, String> {
+        let withdrawn = match used.source {
+            Source::Review(id) => self.review_stands(at, pull, id, used).await,
+            Source::Comment(id) => self.comment_stands(at, id, used).await,
+            Source::Issue(_) => Ok(Some("an issue's text approves nothing".to_owned())),
+        };
+        if let Some(why) = withdrawn.map_err(|e| e.to_string())? {
+            return Ok(Some(why));
+        }
+        let poster = Account { id: used.poster.id, login: used.poster.login.clone() };
+        let right = self.forge.permission(at, &poster).await.map_err(|e| e.to_string())?;
+        Ok((right < Access::Write).then(|| format!("{} may not write to {at} any more", poster.login)))
+    }
+
     async fn comment_stands(&self, at: &RepoRef, id: i64, used: &Decision) -> Result<Option<String>, ForgeError> {
         Ok(match self.forge.comment(at, id).await? {
             None => Some("the approving comment was deleted".to_owned()),
@@ -140,19 +156,20 @@ impl ApprovedSource for StoreSource {
 
     async fn standing(&self, offer: &Offer) -> Result<Standing, String> {
         let (at, pull, used) = self.evidence(offer).await?;
-        let withdrawn = match used.source {
-            Source::Review(id) => self.review_stands(&at, pull, id, &used).await,
-            Source::Comment(id) => self.comment_stands(&at, id, &used).await,
-            Source::Issue(_) => Ok(Some("an issue's text approves nothing".to_owned())),
-        };
-        if let Some(why) = withdrawn.map_err(|e| e.to_string())? {
+        if let Some(why) = self.why_not(&at, pull, &used).await? {
             return Ok(Standing::Withdrawn(why));
         }
-        let poster = Account { id: used.poster.id, login: used.poster.login.clone() };
-        let right = self.forge.permission(&at, &poster).await.map_err(|e| e.to_string())?;
-        Ok(match right >= Access::Write {
+        let Some(others) = &used.others else { return Ok(Standing::Stands) };
+        let (mut people, mut why) = (BTreeSet::new(), None);
+        for other in others.approvals.iter().filter(|other| other.poster.id != used.poster.id) {
+            match self.why_not(&at, pull, other).await? {
+                None => drop(people.insert(other.poster.id)),
+                not => why = not,
+            }
+        }
+        Ok(match people.len() >= usize::from(others.needed) {
             true => Standing::Stands,
-            false => Standing::Withdrawn(format!("{} may not write to {at} any more", poster.login)),
+            false => Standing::Withdrawn(why.unwrap_or_else(|| "too few people approved it".to_owned())),
         })
     }
 

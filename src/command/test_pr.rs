@@ -8,7 +8,7 @@ pub(super) const SPEC: Spec = Spec {
     name: "test-pr",
     syntax: "/test-pr \"command\" [branch] [--setup \"command\"]",
     who: Who::Writer,
-    effect: "runs the command on the branch's newest commit in a clean sandbox, answers with what it printed, and sets the commit status `caisson/test`",
+    effect: "runs the command on the branch's newest commit in a clean sandbox without a network (`--setup` has none either), answers with what it printed, and sets the commit status `caisson/test`",
     strength: Strength::Work,
     options: &[],
     read: |argument| read(argument, false),
@@ -59,7 +59,14 @@ fn name(word: &str) -> Result<String, String> {
     if word.starts_with(['-', '—', '–']) {
         return Err("its only option is --setup".to_owned());
     }
-    named(word, "/._-+#@=").map_err(|_| "what stands behind the command is no branch's name".to_owned())
+    let none = || "what stands behind the command is no branch's name".to_owned();
+    // As git has it (git-check-ref-format): a part of dots alone would also lead an address elsewhere.
+    if word.contains("..")
+        || word.split('/').any(|part| part.is_empty() || part.starts_with('.') || part.ends_with('.'))
+    {
+        return Err(none());
+    }
+    named(word, "/._-+#@=").map_err(|_| none())
 }
 
 /// A text in quotes, which is said in another in which `\"` is a quote; and what stands behind it.

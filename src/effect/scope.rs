@@ -6,6 +6,7 @@
 use super::repository::{Repositories, base, request};
 use crate::git::GitError;
 use crate::policy::plain;
+use crate::sandbox::detect::configures_tests;
 use crate::sandbox::kept::is_test;
 use crate::text;
 use crate::trouble::Trouble;
@@ -62,7 +63,8 @@ impl Repositories {
 fn is_outside(scope: Scope, path: &str, there: bool) -> bool {
     match scope {
         Scope::Nothing | Scope::Everything => false,
-        Scope::Tests => !is_test(path),
+        // A test's configuration decides which tests run, wherever it lies.
+        Scope::Tests => !is_test(path) || configures_tests(path),
         Scope::AllButBaseTests => there && is_test(path),
     }
 }
@@ -99,6 +101,8 @@ mod tests {
             (Scope::Tests, "tests/a.py", true, false),
             (Scope::Tests, "src/a.py", false, true),
             (Scope::Tests, "conftest.py", false, true),
+            (Scope::Tests, "tests/conftest.py", true, true),
+            (Scope::Tests, "src/state.snapshot.ts", true, true),
             (Scope::AllButBaseTests, "tests/a.py", true, true),
             (Scope::AllButBaseTests, "tests/new.py", false, false),
             (Scope::AllButBaseTests, "src/a.py", true, false),

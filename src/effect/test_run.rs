@@ -174,6 +174,13 @@ impl TestRuns {
         Ok(Ground { spec, kept: kept?, fork })
     }
 
+    /// Removes what a run that was broken off has on this host.
+    pub(crate) async fn leave(&self, row: &TestRunRow) {
+        if let Err(error) = self.sandboxes.of_tasks.remove(sandbox_number(row.id).0).await {
+            tracing::warn!(%error, run = row.id, "the sandbox of a test run could not be removed; the next sweep tries again");
+        }
+    }
+
     /// Files of tests that assert less than where the branch left.
     async fn weaker(&self, row: &TestRunRow, fork: Option<&Commit>) -> Result<Vec<Weaker>, Trouble> {
         let Some(fork) = fork else { return Ok(Vec::new()) };

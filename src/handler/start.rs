@@ -62,6 +62,7 @@ impl Reader {
                 continue;
             }
             if matches!(text.verb, Verb::Test { .. }) {
+                self.take_hosts(entry, number, &text, &format!("{key}~hosts")).await?;
                 self.test(entry, number, &text, &key).await?;
                 continue;
             }

@@ -60,7 +60,7 @@ pub fn tested(id: i64, login: &str, run: &TestRun, result: &TestResult) -> Strin
             tail => {
                 let _ = write!(
                     out,
-                    "\nThe end of what it printed {what}, told by the code that was run:\n\n{}",
+                    "\nThe end of what it printed {what} (the branch's code can print anything, so this proves nothing by itself):\n\n{}",
                     fence(tail, "")
                 );
             }
@@ -68,7 +68,7 @@ pub fn tested(id: i64, login: &str, run: &TestRun, result: &TestResult) -> Strin
     }
     let _ = write!(
         out,
-        "\n<sub>Run in a clean sandbox without a network, which is gone. `caisson task test-log {id}` shows the whole output.</sub>"
+        "\n<sub>Run in a clean sandbox that had no network and is removed. On the bot's machine `caisson task test-log {id}` shows more of the output, up to 128 KiB of each command.</sub>"
     );
     out
 }
@@ -76,7 +76,7 @@ pub fn tested(id: i64, login: &str, run: &TestRun, result: &TestResult) -> Strin
 /// The line of the commit status; without a result it waits for one.
 pub fn test_status(id: i64, run: &TestRun, result: Option<&TestResult>) -> String {
     let words = match result {
-        None => "runs".to_owned(),
+        None => "under way".to_owned(),
         Some(TestResult::Ran { on_branch: TestExit { exit_code: Some(exit), .. }, .. }) if !run.bug => {
             format!("exit status {exit}")
         }

@@ -173,11 +173,14 @@ pub fn steers_tests(path: &str) -> bool {
     let marked = stem.starts_with("test_") || stem.ends_with("_test") || stem.ends_with("_tests") || stem == "tests";
     let dotted = [".test.", ".spec.", ".snap"].iter().any(|mark| name.contains(mark));
     let python = name.starts_with("test") && name.ends_with(".py");
-    marked
-        || dotted
-        || python
-        || STEERING_NAMES.contains(&name)
-        || STEERING_STARTS.iter().any(|start| name.starts_with(start))
+    marked || dotted || python || configures_tests(path)
+}
+
+/// Whether a path, by its name alone, is a file that builds, runs or configures tests.
+pub fn configures_tests(path: &str) -> bool {
+    let lower = path.to_lowercase();
+    let name = lower.rsplit('/').next().unwrap_or_default();
+    STEERING_NAMES.contains(&name) || STEERING_STARTS.iter().any(|start| name.starts_with(start))
 }
 
 #[cfg(test)]

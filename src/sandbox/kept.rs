@@ -31,7 +31,7 @@ pub fn is_test(path: &str) -> bool {
     let marked = stem.starts_with("test_")
         || ["_test", "_tests", "_spec"].iter().any(|end| stem.ends_with(end))
         || stem == "tests";
-    let dotted = [".test.", ".spec.", ".snap"].iter().any(|mark| name.contains(mark));
+    let dotted = [".test.", ".spec."].iter().any(|mark| name.contains(mark)) || name.ends_with(".snap");
     folders.split('/').any(|folder| FOLDERS.contains(&folder))
         || marked
         || dotted

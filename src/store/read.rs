@@ -127,10 +127,10 @@ impl Store {
         self.read(sqlx::query_as(LIVE).fetch_all(&self.readers())).await
     }
 
-    /// Whether the store never had a task.
+    /// Whether the store never had a task, nor a test run.
     pub async fn is_new(&self) -> Result<bool, StoreError> {
-        let sql =
-            "SELECT CAST(EXISTS (SELECT 1 FROM tasks) OR EXISTS (SELECT 1 FROM floors WHERE kind = 'task') AS INTEGER)";
+        let sql = "SELECT CAST(EXISTS (SELECT 1 FROM tasks) OR EXISTS (SELECT 1 FROM test_runs) \
+                   OR EXISTS (SELECT 1 FROM floors WHERE kind IN ('task', 'test_run')) AS INTEGER)";
         let had: Flag = self.read(sqlx::query_scalar(sql).fetch_one(&self.readers())).await?;
         Ok(!bool::from(had))
     }

@@ -71,9 +71,11 @@ pub(super) enum TestRunStep {
 
 /// The number by which sandboxes, posts and the router's log know a run: far above every task's.
 pub fn sandbox_number(id: i64) -> TaskId {
-    const FIRST: i64 = 1 << 40;
     TaskId(FIRST + id)
 }
+
+/// What is above this is no task's number.
+const FIRST: i64 = 1 << 40;
 
 const COLUMNS: &str = "SELECT id, repository, thread, login, tries, asked, result FROM test_runs";
 
@@ -128,6 +130,15 @@ impl Store {
     async fn test_run_goes_on(&self, id: i64, step: TestRunStep) -> Result<(), StoreError> {
         let by = self.life();
         self.writer.ask(|answer| queue::Write::TestRun { id, step, by, answer }).await
+    }
+
+    /// The repository of the run whose sandboxes have this number, until it is answered; none for every other number.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be read.
+    pub async fn repository_of_test_run(&self, number: i64) -> Result<Option<String>, StoreError> {
+        let sql = "SELECT repository FROM test_runs WHERE id = $1 AND NOT answered";
+        self.read(sqlx::query_scalar(sql).bind(number - FIRST).fetch_optional(&self.readers())).await
     }
 
     /// Runs that are not answered, the oldest first. One that this version cannot read is left out, and logged.

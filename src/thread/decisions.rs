@@ -5,13 +5,29 @@ use super::{Threads, words};
 use crate::config::process::Repository;
 use crate::forge::{Comment, Review, own_remarks, review_hash, text_hash};
 use crate::trouble::Trouble;
-use domain::{Access, Commit, Decision, Others, Source, State, Task, Verb};
+use domain::{Access, Commit, Decision, Others, Source, State, Task, TaskKind, Terms, Verb};
 use std::collections::HashMap;
 
 impl Threads {
     /// Everything people said to this task that was not taken up yet, lowest forge number first.
     /// With `only`, just these sources, taken up before or not.
     pub(super) async fn decisions(
+        &self,
+        entry: &Repository,
+        task: &Task,
+        thread: &Thread,
+        only: Option<&[Source]>,
+    ) -> Result<Vec<Decision>, Trouble> {
+        let mut found = self.read_decisions(entry, task, thread, only).await?;
+        let needed = self.config.approvals_of(&entry.key).saturating_sub(1);
+        if needed > 0 && found.iter().any(|decision| matches!(decision.verb, Verb::Approve { .. })) {
+            self.beside_others(entry, (task, thread), needed, &mut found).await?;
+        }
+        Ok(found)
+    }
+
+    /// As [`Threads::decisions`], with nothing beside them.
+    async fn read_decisions(
         &self,
         entry: &Repository,
         task: &Task,
@@ -52,11 +68,6 @@ impl Threads {
             self.look_up(entry, &mut decision.verb).await?;
             decision.barred = self.barred_here(task, decision);
         }
-        let needed = self.config.approvals_of(&entry.key).saturating_sub(1);
-        let approves = |decision: &Decision| matches!(decision.verb, Verb::Approve { .. });
-        if needed > 0 && found.iter().any(approves) {
-            self.beside_others(entry, (task, thread), needed, &mut found).await?;
-        }
         Ok(found)
     }
 
@@ -72,12 +83,10 @@ impl Threads {
             task.unjudged.iter().filter(|source| found.iter().all(|it| it.source != **source)).cloned().collect();
         let mut earlier = match held.is_empty() {
             true => Vec::new(),
-            // Those have others beside them as well, which say nothing new.
-            false => Box::pin(self.decisions(entry, task, thread, Some(&held))).await?,
+            false => self.read_decisions(entry, task, thread, Some(&held)).await?,
         };
         earlier.extend(found.iter().cloned());
         earlier.retain(|decision| matches!(decision.verb, Verb::Approve { .. }));
-        earlier.iter_mut().for_each(|decision| decision.others = None);
         for decision in found.iter_mut().filter(|it| matches!(it.verb, Verb::Approve { .. })) {
             let before = earlier.iter().filter(|other| other.number < decision.number);
             decision.others = Some(Box::new(Others { needed, approvals: before.cloned().collect() }));
@@ -89,6 +98,10 @@ impl Threads {
     fn barred_here(&self, task: &Task, decision: &Decision) -> Option<String> {
         let also = match &decision.verb {
             Verb::Retry => Some(Verb::Stop),
+            // The agent then carries out what it proposed.
+            Verb::Approve { .. } if task.kind.reads_only() => {
+                Some(Verb::begin(TaskKind::Fix, String::new(), Terms::default()))
+            }
             Verb::Fix { .. } if task.kind.reads_only() => Some(Verb::approve()),
             _ => None,
         };

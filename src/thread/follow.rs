@@ -38,13 +38,13 @@ impl Threads {
                 let said = (decision.poster.login.as_str(), text, &decision.verb);
                 self.answer_beside(entry, number, &key, said, decision.right, Some(&task)).await?;
             }
+            // Hosts first: the text is taken up with its last word.
+            self.feed_hosts(entry, id, &key, (text, &decision), feed).await?;
             if matches!(decision.verb, Verb::Test { .. }) && may_now(&decision) {
                 let said = (decision.poster.login.as_str(), &decision.verb);
                 self.test(entry, thread.number(&decision.source, &task), &key, said).await?;
                 continue;
             }
-            // Hosts first: the text is taken up with its last word.
-            self.feed_hosts(entry, id, &key, (text, &decision), feed).await?;
             // The text's own key is left for whoever begins the new attempt, once this task has ended.
             let ends = matches!(decision.verb, Verb::Retry) && may_now(&decision);
             // Nothing is ended for an attempt that may not begin.

@@ -3,6 +3,7 @@
 use crate::world::{FIX, REPO, World, next_second};
 use devforge::Access;
 use domain::Event;
+use std::sync::{Arc, Mutex};
 
 async fn at_review(world: &World) -> (u64, String) {
     world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
@@ -236,4 +237,31 @@ async fn where_two_people_approve_one_of_them_is_not_enough_also_after_a_kill() 
     assert_eq!(world.task().await.state.name(), "final-review");
     world.approve().await;
     world.until_state("approved").await;
+}
+
+/// The fresh look at one that came too early, while another one is held since.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_approval_that_came_early_is_looked_at_beside_one_that_is_held() {
+    let mut world = World::new(FIX).await;
+    world.forge.add_person("carol", "secret").expect("a person");
+    world.forge.add_collaborator(REPO, "carol", Access::Write).expect("a right");
+    world.reconfigure(|text| text + "[repositories.checkpoint]\napprovals = 2\n").await;
+    let held = Arc::new(Mutex::new("push"));
+    let now = held.clone();
+    world.cuts.set(move |row, _| row.effect.kind() == *now.lock().expect("whole"));
+    let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    world.until_state("publishing").await;
+    world.alice().comment(REPO, issue, "/approve").expect("said");
+    world.until("an early approval", |task| task.unjudged.len() == 1).await;
+    *held.lock().expect("whole") = "recheck";
+    let pull = world.until_state("awaiting-review").await.pull.expect("a pull request");
+    world.forge.as_person("carol").comment(REPO, pull, "/approve").expect("said");
+    world.until("another approval", |task| task.unjudged.len() == 2).await;
+    *held.lock().expect("whole") = "nothing";
+    world.kill();
+    world.start().await;
+    // The early one does not count; with a new one there are two.
+    world.until("the fresh look", |task| task.unjudged.len() == 1).await;
+    world.approve().await;
+    world.until_state("final-review").await;
 }

@@ -183,22 +183,19 @@ fn judge(draft: &mut Draft, decision: &Decision, words: Option<String>) {
     {
         return draft.refuse(decision, &reason, notice);
     }
-    if awaits_others(draft, decision, &checkpoint) {
+    let beside = counted(draft, decision, &checkpoint);
+    if awaits_others(draft, decision, &checkpoint, &beside) {
         return;
     }
-    accept(draft, decision, &checkpoint, words);
+    let mut decision = decision.clone();
+    if let Some(others) = &mut decision.others {
+        others.approvals = beside;
+    }
+    accept(draft, &decision, &checkpoint, words);
 }
 
-/// Holds an approval that is not enough by itself. A plan's answer is one person's to approve.
-fn awaits_others(draft: &mut Draft, decision: &Decision, at: &Checkpoint) -> bool {
-    let Some(others) = decision.others.as_ref().filter(|_| !draft.task.kind.reads_only()) else { return false };
-    let Verb::Approve { next, .. } = &decision.verb else { return false };
-    let login = decision.poster.login.clone();
-    if *next > 0 {
-        let reason = "more than one person approves here, and each of them one checkpoint at a time".to_owned();
-        draft.refuse(decision, &reason.clone(), Notice::Stale { login, reason });
-        return true;
-    }
+/// The approvals of others that count beside this one.
+fn counted(draft: &Draft, decision: &Decision, at: &Checkpoint) -> Vec<Decision> {
     let counts = |other: &&Decision| {
         matches!(other.verb, Verb::Approve { next: 0, .. })
             && other.number > at.number
@@ -208,7 +205,21 @@ fn awaits_others(draft: &mut Draft, decision: &Decision, at: &Checkpoint) -> boo
             && other.poster.id != decision.poster.id
             && approves(draft, other, at).is_ok()
     };
-    let people: BTreeSet<i64> = others.approvals.iter().filter(counts).map(|other| other.poster.id).collect();
+    let all = decision.others.iter().flat_map(|others| &others.approvals);
+    all.filter(counts).cloned().collect()
+}
+
+/// Holds an approval that is not enough by itself. A plan's answer is one person's to approve.
+fn awaits_others(draft: &mut Draft, decision: &Decision, at: &Checkpoint, beside: &[Decision]) -> bool {
+    let Some(others) = decision.others.as_ref().filter(|_| !draft.task.kind.reads_only()) else { return false };
+    let Verb::Approve { next, .. } = &decision.verb else { return false };
+    let login = decision.poster.login.clone();
+    if *next > 0 {
+        let reason = "more than one person approves here, and each of them one checkpoint at a time".to_owned();
+        draft.refuse(decision, &reason.clone(), Notice::Stale { login, reason });
+        return true;
+    }
+    let people: BTreeSet<i64> = beside.iter().map(|other| other.poster.id).collect();
     let left = usize::from(others.needed).saturating_sub(people.len());
     if left == 0 {
         return false;

@@ -159,7 +159,7 @@ fn same_host(given: &str, name: &str, port: u16, place: &str) -> Result<(), Refu
         }
         Some(_) => return bad("malformed Host"),
         // Without a port 80 is meant; on another port clients always name it, and servers may depend on it.
-        None => (given, Some(if port == 80 { 80 } else { port })),
+        None => (given, Some(port)),
     };
     let host = host.strip_suffix('.').unwrap_or(host);
     if !host.eq_ignore_ascii_case(name) || own_port != Some(port) {

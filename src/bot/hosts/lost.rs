@@ -86,9 +86,17 @@ impl Hosts {
             };
             // A repository of this host is handled by its effects, and by adoption.
             let own = |key: &str| self.state().adoptions.contains_key(key);
-            let of_use = row.is_some_and(|row| {
-                own(&row.repository) || (row.live && (row.owner.is_empty() || row.owner == self.machine.host()))
-            });
+            let run = match &row {
+                Some(_) => None,
+                None => match self.machine.store().repository_of_test_run(id).await {
+                    Ok(run) => run,
+                    Err(error) => return tracing::warn!(%error, "whose sandboxes stand here is not known"),
+                },
+            };
+            let of_use = run.is_some_and(|repository| own(&repository))
+                || row.is_some_and(|row| {
+                    own(&row.repository) || (row.live && (row.owner.is_empty() || row.owner == self.machine.host()))
+                });
             if of_use {
                 continue;
             }

@@ -13,6 +13,7 @@ use super::against::against;
 use super::base_runs::BaseRuns;
 use super::report;
 use super::runs::Runs;
+use crate::redact;
 use crate::sandbox::{Result, VerifySpec};
 
 /// The most bytes kept of the output's end.
@@ -110,7 +111,8 @@ pub(in crate::sandbox) fn exit_code(status: &Status) -> Option<i32> {
 
 /// The end of the output, with a first line that names an exceeded limit, if any.
 pub(in crate::sandbox) fn tail(outcome: &Outcome) -> String {
-    let text = &outcome.text;
+    // Of one that was cut the pattern would no longer be recognised.
+    let text = redact::redacted(&outcome.text).0;
     let mut start = text.len().saturating_sub(TAIL);
     while !text.is_char_boundary(start) {
         start += 1;
