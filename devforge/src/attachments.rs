@@ -18,7 +18,7 @@ impl Person {
         self.attached(repo, number, (name, bytes), None)
     }
 
-    /// As [`Devforge::attach`], for a forge that stores its files at another address.
+    /// As `Devforge::attach`, for a forge that stores its files at another address.
     pub fn attach_elsewhere(&self, repo: &str, number: u64, name: &str, address: &str) -> Result<String> {
         self.attached(repo, number, (name, b"elsewhere"), Some(address.to_owned()))
     }

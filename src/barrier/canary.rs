@@ -135,7 +135,7 @@ impl Drop for Planted {
 /// Prefix of names that resolve to this machine's own address.
 pub const PRIVATE: &str = "private-";
 
-/// A name server for the test's own router: names with [`PRIVATE`] resolve to a private address, others do not exist.
+/// A name server for the test's own router: names with `PRIVATE` resolve to a private address, others do not exist.
 pub struct Upstream {
     /// UDP address it listens on, given to the router under test as its upstream server.
     pub at: SocketAddr,

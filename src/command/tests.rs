@@ -415,6 +415,9 @@ fn a_test_run_that_is_written_otherwise_is_answered_with_how() {
         ("/test-pr \"a\" bob:mend", "not a fork's"),
         ("/test-pr \"a\" --image x", "only option is --setup"),
         ("/test-pr \"a\" m^end", "no branch's name"),
+        ("/test-pr \"a\" .", "no branch's name"),
+        ("/test-pr \"a\" a/../b", "no branch's name"),
+        ("/test-pr \"a\" /a", "no branch's name"),
         ("/test-pr \"a\" --setup x", "stands in quotes"),
         ("/test-pr \"a\" --setup \"x\" --setup \"y\"", "twice"),
     ] {

@@ -41,6 +41,8 @@ else
     printf 'no container engine answers: %s\tmake images\n' "$why" >>"$CAISSON_SKIPS"
 fi
 
+# Most stories wait, for a lease or a retry: with a thread for each core half of the processor's time was left.
+export RUST_TEST_THREADS=${RUST_TEST_THREADS:-$((2 * $(nproc)))}
 say "tests"
 verdict=0
 cargo test --locked --workspace --no-fail-fast "$@" 2>&1 | tee "$scratch/told" || verdict=$?
