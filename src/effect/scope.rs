@@ -23,7 +23,7 @@ impl Repositories {
         let paths: Vec<String> = action.changed().into_iter().filter_map(plain).collect();
         let outside = match task.kind.traits().scope {
             Scope::Nothing | Scope::Everything => None,
-            Scope::Tests => paths.into_iter().find(|path| !is_test(path)),
+            scope @ Scope::Tests => paths.into_iter().find(|path| is_outside(scope, path, false)),
             Scope::AllButBaseTests if paths.is_empty() => None,
             Scope::AllButBaseTests => {
                 let names = match self.repos.files(&request(task)?.repository, &base(task)?, NAMES).await {
