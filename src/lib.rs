@@ -29,3 +29,4 @@ pub mod telemetry;
 pub mod text;
 pub mod thread;
 pub mod trouble;
+pub mod upstream;

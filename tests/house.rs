@@ -12,7 +12,7 @@ const FLOORS: &[&[&str]] = &[
     &["command", "config", "telemetry", "redact"],
     &["store"],
     &["git", "egress", "forge", "line", "llm"],
-    &["sandbox"],
+    &["sandbox", "upstream"],
     &["barrier", "checkpoint", "engine", "trouble"],
     &["message"],
     &["thread"],

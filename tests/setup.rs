@@ -1,6 +1,11 @@
-//! `caisson setup` and `caisson repo add|list|check` as a person runs them, over the built-in forge and over a real Gitea.
+//! `caisson setup` and `caisson repo …` as a person runs them, over the built-in forge and over a real Gitea.
 
 mod support;
+
+#[path = "setup/github.rs"]
+mod github;
+#[path = "setup/upstream.rs"]
+mod upstream;
 
 use caisson::config::Process;
 use caisson::config::process::Repository;

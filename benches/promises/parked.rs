@@ -206,6 +206,7 @@ async fn parts(dir: &Path) -> Result<Parts> {
         sandboxes: Arc::new(sandboxes),
         inspector: Arc::new(Nothing),
         sync: None,
+        sync_auth: None,
         config,
         store,
         epoch,

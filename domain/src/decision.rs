@@ -149,6 +149,8 @@ pub enum Verb {
         /// Whether it is run on the base as well, to see that it fails there.
         bug: bool,
     },
+    /// `/sync`: wants the repository brought in step with its upstream, beside whatever a task does; no task takes it up.
+    Sync,
     /// `/fix`: starts a task that may write, or lets a read-only task go on as one.
     Fix {
         /// Text after the command and its options; may be empty. Untrusted.
@@ -290,6 +292,7 @@ impl Verb {
             Verb::Help => "help",
             Verb::Test { bug: false, .. } => "test-pr",
             Verb::Test { bug: true, .. } => "test-pr-bug",
+            Verb::Sync => "sync",
             Verb::Fix { .. } => "fix",
             Verb::Plan { .. } => "plan",
             Verb::Work { kind, .. } => kind.name(),
@@ -313,6 +316,7 @@ impl Verb {
             | Verb::Resume
             | Verb::Ask { .. }
             | Verb::Test { .. }
+            | Verb::Sync
             | Verb::Fix { .. }
             | Verb::Plan { .. }
             | Verb::Work { .. }
@@ -322,6 +326,11 @@ impl Verb {
             | Verb::Budget { .. }
             | Verb::Model { .. } => Access::Write,
         }
+    }
+
+    /// Whether it is carried out beside whatever a task does, and without one too.
+    pub fn is_apart(&self) -> bool {
+        matches!(self, Verb::Test { .. } | Verb::Sync)
     }
 
     /// Asks for a task of this kind.
@@ -349,6 +358,7 @@ impl Verb {
             | Verb::Cost
             | Verb::Ask { .. }
             | Verb::Test { .. }
+            | Verb::Sync
             | Verb::Help
             | Verb::Say { .. }
             | Verb::Allow { .. }

@@ -10,6 +10,7 @@ mod prover;
 mod registry;
 mod slots;
 mod test_runs;
+mod upstreams;
 mod way_out;
 
 use crate::barrier::{Inspector, Standing};
@@ -18,6 +19,7 @@ use crate::bot::idle::IdleSandboxes;
 use crate::bot::keeper::Keeper;
 use crate::bot::registry::{Followers, Registry};
 use crate::bot::test_runs::TestLine;
+use crate::bot::upstreams::InStep;
 use crate::clock::Clock;
 use crate::config::{Process, Secret};
 use crate::effect::{EffectRunner, Given};
@@ -33,6 +35,7 @@ use crate::supervise::Works;
 pub use crate::task::Patience;
 use crate::task::{Cut, Leases, Machine, Outbox};
 use crate::thread::Threads;
+use crate::upstream::Upstreams;
 use anyhow::{Context, Result};
 use axum::serve::Listener;
 use domain::{Input, TaskId};
@@ -75,6 +78,8 @@ pub struct Parts {
     pub me: Account,
     /// The account that synchronizes default branches; its posts never count. None where none is configured.
     pub sync: Option<Account>,
+    /// That account's credential, for pushes to protected branches.
+    pub sync_auth: Option<Auth>,
     /// The credential with which git fetches from and pushes to the forge.
     pub auth: Auth,
     /// Client of the container engine's broker.
@@ -136,7 +141,8 @@ impl Bot {
         let config = parts.config.clone();
         let registry = Registry::begin(&parts).await?;
         let whereabouts = Arc::new(Whereabouts::new(parts.forge.clone()));
-        let threads = threads(&parts, whereabouts.clone(), machine.clock().clone());
+        let upstreams = upstreams(&parts);
+        let threads = threads(&parts, whereabouts.clone(), machine.clock().clone(), upstreams.clone());
         let effects = Arc::new(effects(&parts, whereabouts.clone(), threads.clone()));
         effects.repositories.find_all().await;
         if let Err(trouble) = effects.egress.reach_all().await {
@@ -155,6 +161,7 @@ impl Bot {
         let hosts = parts.store.is_shared().then(hosts);
         let mut at_work = at_work(&parts, &machine, moved, &outbox, intake.clone(), &stopping);
         at_work.push(test_runs(&parts, &machine, &effects, &stopping));
+        at_work.extend(upstreams.map(|own| in_step(&parts, &machine, &whereabouts, own, &stopping)));
         let visitors = visitors(&config);
         let hooks = Hooks { secrets: registry.hooks.clone(), store: parts.store.clone(), bell, visitors };
         let (wishes, reloads) = mpsc::channel(1);
@@ -330,9 +337,37 @@ async fn note_routers(machine: Arc<Machine>, egress: Arc<SandboxEgress>) {
     }
 }
 
-fn threads(parts: &Parts, whereabouts: Arc<Whereabouts>, clock: Arc<Clock>) -> Arc<Threads> {
+/// What keeps repositories in step, where an account may.
+fn upstreams(parts: &Parts) -> Option<Arc<Upstreams>> {
+    let auth = parts.sync_auth.clone()?;
+    Some(Arc::new(Upstreams::new(parts.config.clone(), parts.repos.clone(), auth)))
+}
+
+/// Begins keeping repositories in step.
+fn in_step(
+    parts: &Parts,
+    machine: &Arc<Machine>,
+    whereabouts: &Arc<Whereabouts>,
+    upstreams: Arc<Upstreams>,
+    stopping: &CancellationToken,
+) -> JoinHandle<()> {
+    let (machine, config, whereabouts) = (machine.clone(), parts.config.clone(), whereabouts.clone());
+    let end = stopping.clone();
+    let run = move || {
+        let (machine, config, upstreams) = (machine.clone(), config.clone(), upstreams.clone());
+        InStep { machine, config, whereabouts: whereabouts.clone(), upstreams, stopping: end.clone() }.run()
+    };
+    parts.works.stay("keeping repositories in step", stopping.clone(), run)
+}
+
+fn threads(
+    parts: &Parts,
+    whereabouts: Arc<Whereabouts>,
+    clock: Arc<Clock>,
+    upstreams: Option<Arc<Upstreams>>,
+) -> Arc<Threads> {
     let (config, store, me, sync) = (parts.config.clone(), parts.store.clone(), parts.me.clone(), parts.sync.as_ref());
-    Arc::new(Threads::new(config, store, whereabouts, clock, me, sync))
+    Arc::new(Threads::new(config, store, whereabouts, clock, me, sync).with_upstreams(upstreams))
 }
 
 fn effects(parts: &Parts, whereabouts: Arc<Whereabouts>, threads: Arc<Threads>) -> EffectRunner {

@@ -19,8 +19,8 @@ pub struct Outside {
     pub token: Secret,
     /// The account that works.
     pub me: Account,
-    /// The account that keeps the default branch in step; none where none is configured.
-    pub sync: Option<Account>,
+    /// The account that keeps the default branch in step, with its token; none where none is configured.
+    pub sync: Option<(Account, Secret)>,
     /// Of the file's entries, by the repository's key, the newest first.
     pub hook_secrets: HashMap<String, Vec<Secret>>,
 }
@@ -52,10 +52,12 @@ fn secret(path: Option<&Path>, key: &str) -> Result<Secret> {
     Ok(Secret::read(path)?)
 }
 
-async fn sync_account(config: &Process, url: &url::Url) -> Result<Option<Account>> {
+async fn sync_account(config: &Process, url: &url::Url) -> Result<Option<(Account, Secret)>> {
     let Some(path) = &config.forge.sync_token_file else { return Ok(None) };
-    let forge = Gitea::new(url, Secret::read(path)?, USER_AGENT)?;
-    Ok(Some(forge.whoami().await.context("the forge does not answer the token in forge.sync_token_file")?))
+    let token = Secret::read(path)?;
+    let forge = Gitea::new(url, token.clone(), USER_AGENT)?;
+    let account = forge.whoami().await.context("the forge does not answer the token in forge.sync_token_file")?;
+    Ok(Some((account, token)))
 }
 
 fn hook_secrets(config: &Process) -> Result<HashMap<String, Vec<Secret>>> {

@@ -1,4 +1,4 @@
-//! `caisson repo add|list|check|try|rotate|import|remove`: brings a repository to the forge and holds it to what the bot relies on.
+//! `caisson repo add|list|sync|status|set-branch|check|try|rotate|import|remove`: brings a repository to the forge and holds it to what the bot relies on.
 //! The only user of the rights for hooks and protection; everything that is set is read back. The steps are in `repo/`.
 //! Tests: `tests/setup.rs`, over the built-in forge and a real Gitea.
 
@@ -8,7 +8,10 @@ mod import;
 mod mend;
 mod remove;
 mod rotate;
+mod set_branch;
+mod source;
 mod trial;
+mod upstream;
 
 pub(super) use check::{faults, teams};
 
@@ -36,6 +39,12 @@ pub enum RepoCommand {
     Add(add::Add),
     /// Every repository, and where its entry stands.
     List,
+    /// Bring what is new in the upstreams to the forge: branches forward, tags added. A running `serve` does so by itself.
+    Sync(upstream::Sync),
+    /// Where each repository stands beside its upstream; changes nothing.
+    Status(upstream::Status),
+    /// Which branch tasks begin from, and which others are kept in step with the upstream.
+    SetBranch(set_branch::SetBranch),
     /// Read back that everything `repo add` set still stands, and that nothing else would read a push.
     Check {
         /// Only this one.
@@ -71,6 +80,9 @@ impl RepoCommand {
                 let entries = entries::look(&config).await?;
                 check::run(&config, &entries, (key.as_deref(), fix), &printer).await
             }
+            RepoCommand::Sync(args) => args.run(&config, &printer).await,
+            RepoCommand::Status(args) => args.run(&config, &printer).await,
+            RepoCommand::SetBranch(args) => args.run(&config, &printer).await,
             RepoCommand::Try(args) => {
                 entries::look(&config).await?;
                 args.run(&config, &printer).await

@@ -216,7 +216,8 @@ async fn assemble(config: &Arc<Process>) -> Result<(Parts, Prover, Option<Starte
         epoch,
         host: host_id(&config.state_dir)?,
         me,
-        sync,
+        sync_auth: sync.as_ref().map(|(account, token)| Auth::basic(&account.login, token.expose())),
+        sync: sync.map(|(account, _)| account),
         broker,
         repos,
     };

@@ -27,6 +27,7 @@ mod revise;
 mod spec;
 mod status;
 mod stop;
+mod sync;
 mod table;
 mod test;
 mod test_pr;

@@ -3,11 +3,11 @@
 use super::spec::Spec;
 use super::{
     allow, approve, ask, budget, cost, deny, explain, fix, help, model, pause, plan, refactor, resume, retry, revise,
-    status, stop, test, test_pr, test_pr_bug,
+    status, stop, sync, test, test_pr, test_pr_bug,
 };
 
 /// Every command, in the order of the help.
-pub const COMMANDS: [&Spec; 21] = [
+pub const COMMANDS: [&Spec; 22] = [
     &fix::SPEC,
     &plan::SPEC,
     &explain::SPEC,
@@ -26,6 +26,7 @@ pub const COMMANDS: [&Spec; 21] = [
     &status::SPEC,
     &cost::SPEC,
     &ask::SPEC,
+    &sync::SPEC,
     &test_pr::SPEC,
     &test_pr_bug::SPEC,
     &help::SPEC,

@@ -28,6 +28,11 @@ pub(super) fn problems(config: &Process) -> Vec<Problem> {
     if let Err((at, key, why)) = crate::policy::Rules::read(&config.policy) {
         found.when(true, &format!("policy.{at}.{key}"), &why);
     }
+    for (at, host) in config.upstream.hosts.iter().enumerate() {
+        if let Some((key, what)) = host.problem() {
+            found.when(true, &format!("upstream.hosts.{at}.{key}"), what);
+        }
+    }
     found.limits(config);
     found.network(config);
     found.egress(config);
@@ -326,10 +331,16 @@ pub(super) fn stored(entry: &Repository) -> Vec<Problem> {
         let fit = plain && name.len() <= 100 && name != "." && name != "..";
         found.when(!fit, key, "is no name that a forge gives: letters, digits and -_. , up to 100");
     }
-    let branch = &entry.default_branch;
     let odd = |c: char| c.is_whitespace() || c.is_control() || "~^:?*[\\".contains(c);
-    let wrong = branch.is_empty() || branch.len() > 200 || branch.starts_with('-') || branch.contains("..");
-    found.when(wrong || branch.chars().any(odd), "entry.default_branch", "is no branch's name");
+    let wrong = |branch: &String| {
+        branch.is_empty()
+            || branch.len() > 200
+            || branch.starts_with('-')
+            || branch.contains("..")
+            || branch.chars().any(odd)
+    };
+    found.when(wrong(&entry.default_branch), "entry.default_branch", "is no branch's name");
+    found.when(entry.branches.iter().any(wrong), "entry.branches", "holds what is no branch's name");
     let hash = &entry.accepted;
     let fit = hash.is_empty() || (hash.len() == 64 && hash.chars().all(|c| matches!(c, '0'..='9' | 'a'..='f')));
     found.when(!fit, "entry.accepted", "is no SHA-256 in hexadecimal");

@@ -23,6 +23,9 @@ struct Document {
     default_branch: String,
     #[serde(default)]
     upstream: String,
+    /// Left out where there are none, which earlier versions can read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    branches: Vec<String>,
     #[serde(default)]
     copied_from: String,
     #[serde(default)]
@@ -54,6 +57,7 @@ impl Repository {
             id: self.id,
             default_branch: self.default_branch.clone(),
             upstream,
+            branches: self.branches.clone(),
             copied_from,
             accepted: self.accepted.clone(),
             accepted_foreign: self.accepted_foreign.clone(),
@@ -85,6 +89,7 @@ impl Repository {
             id: document.id,
             default_branch: document.default_branch,
             upstream: document.upstream,
+            branches: document.branches,
             copied_from: document.copied_from,
             accepted: document.accepted,
             accepted_foreign: document.accepted_foreign,
@@ -109,6 +114,7 @@ impl Repository {
             ("id", self.id != other.id),
             ("default_branch", self.default_branch != other.default_branch),
             ("upstream", self.origin() != other.origin()),
+            ("branches", self.branches != other.branches),
             ("accepted", self.accepted != other.accepted),
             ("accepted_foreign", self.accepted_foreign != other.accepted_foreign),
         ]

@@ -12,7 +12,7 @@ use toml::{Table, Value};
 pub const DEFAULTS: &str = include_str!("defaults.toml");
 
 /// Keys of one `[[repositories]]` table.
-const REPOSITORY_KEYS: [&str; 10] = [
+const REPOSITORY_KEYS: [&str; 11] = [
     "key",
     "owner",
     "name",
@@ -20,6 +20,7 @@ const REPOSITORY_KEYS: [&str; 10] = [
     "secret_files",
     "default_branch",
     "upstream",
+    "branches",
     "accepted",
     "accepted_foreign",
     "models",
@@ -27,6 +28,9 @@ const REPOSITORY_KEYS: [&str; 10] = [
 
 /// Keys of one `[[egress.rule]]` table.
 const RULE_KEYS: [&str; 6] = ["host", "reason", "deny", "example", "up", "down"];
+
+/// Keys of one `[[upstream.hosts]]` table.
+const HOST_KEYS: [&str; 4] = ["url", "api", "user", "token_file"];
 
 /// Keys of one `[[policy]]` table.
 const POLICY_KEYS: [&str; 8] = ["name", "then", "because", "command", "path", "after_web", "hits", "misses"];
@@ -72,8 +76,12 @@ const OF_A_REPOSITORY: [(&str, &[&str]); 4] = [
 ];
 
 /// Tables that may be repeated, with the keys that each may have.
-const REPEATED: [(&str, &[&str]); 3] =
-    [("repositories", &REPOSITORY_KEYS), ("egress.rule", &RULE_KEYS), ("policy", &POLICY_KEYS)];
+const REPEATED: [(&str, &[&str]); 4] = [
+    ("repositories", &REPOSITORY_KEYS),
+    ("egress.rule", &RULE_KEYS),
+    ("policy", &POLICY_KEYS),
+    ("upstream.hosts", &HOST_KEYS),
+];
 
 /// Why a configuration was refused.
 #[derive(Debug, thiserror::Error)]

@@ -27,6 +27,7 @@ mod shared;
 mod slots;
 #[cfg(test)]
 mod tests;
+mod upstream;
 mod who;
 
 pub use crate::secret::Secret;

@@ -7,6 +7,7 @@ pub use super::origin::{Origin, Origins};
 use super::rule::OperatorRule;
 use super::shared::Shared;
 pub use super::slots::{Checkpoint, OwnSlots, Slots};
+pub use super::upstream::{Upstream, UpstreamHost};
 pub use super::who::Who;
 use protocol::broker::ContainerLimits;
 use protocol::router::Caps;
@@ -34,6 +35,8 @@ pub struct Process {
     pub store: Store,
     /// `[forge]`: the forge, and the bot's accounts there.
     pub forge: Forge,
+    /// `[upstream]`: what repositories were copied from.
+    pub upstream: Upstream,
     /// `[listen]`: the HTTP listeners.
     pub listen: Listen,
     /// `[model]`, or one `[[model]]` for each.
@@ -371,6 +374,9 @@ pub struct Repository {
     /// Path or URL of the repository that this one was copied from; empty = none. Of an entry of the store never a path.
     #[serde(default)]
     pub upstream: String,
+    /// Branches that are kept in step with the upstream besides `default_branch`.
+    #[serde(default)]
+    pub branches: Vec<String>,
     /// Where an entry of the store was copied from, when that is a path of the host where it was added: shown, and never opened.
     #[serde(skip)]
     pub copied_from: String,
@@ -480,6 +486,7 @@ impl Process {
         for file in [&mut forge.token_file, &mut forge.sync_token_file, &mut store.password_file, &mut prices.file] {
             file.iter_mut().for_each(fix);
         }
+        self.upstream.hosts.iter_mut().filter_map(|host| host.token_file.as_mut()).for_each(fix);
         self.models.paths().for_each(fix);
         self.repositories.iter_mut().flat_map(|r| &mut r.secret_files).for_each(fix);
     }

@@ -144,7 +144,9 @@ impl Repository {
 
     /// Whether nothing but tables stands in it.
     pub(super) fn is_tables_only(&self) -> bool {
-        let more = !self.upstream.is_empty() || !self.accepted.is_empty() || !self.accepted_foreign.is_empty();
+        let more = [&self.upstream, &self.accepted].iter().any(|it| !it.is_empty())
+            || !self.branches.is_empty()
+            || !self.accepted_foreign.is_empty();
         self.has_tables() && !more && !self.is_whole()
     }
 

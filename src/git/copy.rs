@@ -15,8 +15,8 @@ impl Repos {
     ///
     /// # Errors
     /// [`GitError::NotFound`] for an empty repository or a detached HEAD; [`GitError::Failed`] when the other side is unreachable.
-    pub async fn remote_head(&self, url: &RemoteUrl) -> Result<(Branch, Commit), GitError> {
-        let ask = Git::new("ls-remote").remote(url, None).timeout(Duration::from_secs(60));
+    pub async fn remote_head(&self, url: &RemoteUrl, auth: Option<&Auth>) -> Result<(Branch, Commit), GitError> {
+        let ask = Git::new("ls-remote").remote(url, auth).timeout(Duration::from_secs(60));
         let out = ask.args(["--quiet", "--symref", "--end-of-options", url.as_str(), "HEAD"]).ok().await?;
         let text = String::from_utf8_lossy(&out);
         let mut branch = None;
@@ -37,9 +37,15 @@ impl Repos {
     ///
     /// # Errors
     /// As [`Repos::fetch`].
-    pub async fn copy_in(&self, key: &str, from: &RemoteUrl, branch: &Branch) -> Result<Commit, GitError> {
+    pub async fn copy_in(
+        &self,
+        key: &str,
+        from: &RemoteUrl,
+        auth: Option<&Auth>,
+        branch: &Branch,
+    ) -> Result<Commit, GitError> {
         let dir = self.ensure(key).await?;
-        let fetch = Git::new("fetch").at(&dir).remote(from, None).timeout(TRANSFER);
+        let fetch = Git::new("fetch").at(&dir).remote(from, auth).timeout(TRANSFER);
         let flags =
             ["--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-gc", "--end-of-options", from.as_str()];
         let specs = [format!("+{}:refs/remotes/origin/{branch}", branch.full()), format!("+refs/tags/*:{TAGS}/*")];

@@ -2,7 +2,7 @@
 //!
 //! Owns how git is started (`run.rs`: fixed environment, no hooks, no prompts, one transport at a time, time-outs, limits, killed as a
 //! group; `spawn.rs`: ends with the bot), the names it is given (`name.rs`), and the bot's bare repositories (`repos.rs`, `pack.rs`,
-//! `diff.rs`, `forget.rs`, `made.rs`; read in this process with libgit2, `read.rs`, `reach.rs`). A credential reaches git only through its
+//! `diff.rs`, `forget.rs`, `made.rs`, `upstream.rs`; read in this process with libgit2, `read.rs`, `reach.rs`). A credential reaches git only through its
 //! environment, limited to one URL. Must not parse what comes from a sandbox before a quarantine container has checked it
 //! (`sandbox/capture` does that and passes a checked pack to [`Repos::import`]), check anything out on the host, or know forges or tasks.
 //! Writing, remotes and checks of untrusted objects use git's command line: docs/decisions/0004.
@@ -24,6 +24,7 @@ mod repos;
 pub(crate) mod run;
 mod secrets;
 mod spawn;
+mod upstream;
 
 pub use diff::capped_text;
 pub use elsewhere::Elsewhere;
@@ -37,6 +38,7 @@ pub use pack::{PackBase, PackFile, PackLimits};
 pub(crate) use read::commit_id;
 pub use repos::{PushSpec, Pushed, Repos, checkpoint_ref};
 pub use secrets::{Leak, Leaks};
+pub use upstream::Listing;
 
 /// An error of git, with a message for a person.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

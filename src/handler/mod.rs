@@ -3,13 +3,13 @@
 //! A hook is only a doorbell: a delivery says "look at this number"; what is said there to a task is read and judged by `thread`.
 //! Tests: `tests/stories/`.
 
+mod apart;
 mod hidden;
 mod hosts;
 mod intake;
 mod reader;
 mod retry;
 mod start;
-mod test_runs;
 mod unread;
 mod waiting;
 

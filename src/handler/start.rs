@@ -61,9 +61,9 @@ impl Reader {
                 }
                 continue;
             }
-            if matches!(text.verb, Verb::Test { .. }) {
+            if text.verb.is_apart() {
                 self.take_hosts(entry, number, &text, &format!("{key}~hosts")).await?;
-                self.test(entry, number, &text, &key).await?;
+                self.apart(entry, number, &text, &key).await?;
                 continue;
             }
             let starter = text.verb.begins().is_some();

@@ -15,6 +15,7 @@ mod permission;
 mod proposal;
 mod pull;
 mod reply;
+mod sync;
 mod terms;
 mod test_run;
 #[cfg(test)]
@@ -38,6 +39,7 @@ pub use permission::{permission, whole};
 pub use proposal::{proposal_body, proposal_commit, proposal_title};
 pub use pull::{DRAFT, branch_moved, commit, kept, pull_body, pull_title, status_line, with_plan};
 pub use reply::{replied, unanswered};
+pub use sync::{plain_lines, synced};
 pub use terms::{budget_of_a_start, nameable, term_refused};
 pub use test_run::{NotTested, not_tested, test_status, tested};
 pub use waits::words as waits;

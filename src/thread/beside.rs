@@ -99,6 +99,7 @@ fn beside(login: &str, text: &str, done: &Verb) -> Vec<Beside> {
             | Verb::Retry
             | Verb::Ask { .. }
             | Verb::Test { .. }
+            | Verb::Sync
             | Verb::Model { .. } => Beside::Left { name: command.name.clone(), against: opposed(&command.verb, done) },
         };
         if found.len() == MOST {

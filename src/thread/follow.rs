@@ -40,9 +40,9 @@ impl Threads {
             }
             // Hosts first: the text is taken up with its last word.
             self.feed_hosts(entry, id, &key, (text, &decision), feed).await?;
-            if matches!(decision.verb, Verb::Test { .. }) && may_now(&decision) {
+            if decision.verb.is_apart() && may_now(&decision) {
                 let said = (decision.poster.login.as_str(), &decision.verb);
-                self.test(entry, thread.number(&decision.source, &task), &key, said).await?;
+                self.carry_out(entry, thread.number(&decision.source, &task), &key, said).await?;
                 continue;
             }
             // The text's own key is left for whoever begins the new attempt, once this task has ended.

@@ -4,6 +4,7 @@
 //! Text is data; what counts is a command of somebody with the right, on an object that was not edited. Nothing here decides what
 //! follows; that is `domain::transition`'s. Tests: `tests/stories/`.
 
+mod apart;
 mod beside;
 mod decisions;
 mod evidence;
@@ -26,6 +27,7 @@ use crate::config::process::Repository;
 use crate::forge::{Account, Forge, ForgeError, RepoRef, Whereabouts};
 use crate::store::Store;
 use crate::trouble::Trouble;
+use crate::upstream::Upstreams;
 use domain::{Access, Verb};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -44,6 +46,8 @@ pub struct Threads {
     silent: HashSet<String>,
     /// Rung when a test run stands in line.
     tests: Arc<Notify>,
+    /// What keeps repositories in step with their upstreams; none without an account for that.
+    upstreams: Option<Arc<Upstreams>>,
 }
 
 impl Threads {
@@ -61,7 +65,12 @@ impl Threads {
         silent.insert(me.login.to_lowercase());
         silent.extend(sync.map(|account| account.login.to_lowercase()));
         let forge = whereabouts.forge().clone();
-        Self { config, store, forge, whereabouts, clock, me, silent, tests: Arc::default() }
+        Self { config, store, forge, whereabouts, clock, me, silent, tests: Arc::default(), upstreams: None }
+    }
+
+    /// Has `/sync` carried out by these.
+    pub fn with_upstreams(self, upstreams: Option<Arc<Upstreams>>) -> Self {
+        Self { upstreams, ..self }
     }
 
     /// Rung when a test run that somebody asked for stands in line.

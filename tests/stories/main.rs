@@ -65,5 +65,6 @@ mod toolchains;
 mod trip;
 mod turns;
 mod unread;
+mod upstream;
 mod waiting;
 mod words;

@@ -419,6 +419,8 @@ async fn parts(
     let token = Secret::read(config.forge.token_file.as_deref().expect("named")).expect("a token");
     let forge = Gitea::new(config.forge.url.as_ref().expect("named"), token.clone(), "caisson-test").expect("a client");
     let me = forge.whoami().await.expect("an account");
+    let may_sync = config.forge.sync_token_file.as_deref().map(|file| Secret::read(file).expect("a token"));
+    let sync_auth = may_sync.map(|token| Auth::basic("root", token.expose()));
     let repos = Repos::new(config.state_dir.join("repos"));
     let settings = Settings { subnets: config.router.subnets, ..Settings::new(&config.state_dir, "local") };
     let control = doors.map(|doors| doors as Arc<dyn caisson::sandbox::EgressControl>);
@@ -438,6 +440,7 @@ async fn parts(
         sandboxes: Arc::new(sandboxes),
         inspector,
         sync: None,
+        sync_auth,
         config,
         store,
         epoch,

@@ -44,6 +44,7 @@ pub(super) fn decided(draft: &mut Draft, decision: &Decision) {
         | Verb::Retry
         | Verb::Ask { .. }
         | Verb::Test { .. }
+        | Verb::Sync
         | Verb::Model { .. } => {}
     }
     if decision.edited {
@@ -69,6 +70,7 @@ fn verb_name(verb: &Verb) -> &'static str {
         Verb::Help => "help",
         Verb::Test { bug: false, .. } => "test-pr",
         Verb::Test { bug: true, .. } => "test-pr-bug",
+        Verb::Sync => "sync",
         Verb::Fix { .. } => "fix",
         Verb::Plan { .. } => "plan",
         Verb::Work { kind, .. } => kind.name(),
@@ -110,8 +112,8 @@ fn allowed(draft: &mut Draft, decision: &Decision) {
             let number = decision.number;
             draft.answer(decision, Notice::Reply { login, number, question: question.clone() });
         }
-        // It runs beside the task, which is only told of one that may not.
-        Verb::Test { .. } => {}
+        // Carried out beside the task, which is only told of one that may not.
+        Verb::Test { .. } | Verb::Sync => {}
         Verb::Pause => steer::pause(draft, decision),
         Verb::Retry => draft.end(End::Cancelled { by: login.clone() }, Notice::Retried { login }),
         Verb::Resume => go_on::resume(draft, decision),

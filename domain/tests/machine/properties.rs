@@ -28,6 +28,7 @@ fn verb() -> impl Strategy<Value = Verb> {
             among: if listed { vec!["m".into()] } else { Vec::new() },
         }),
         1 => Just(Verb::Status),
+        1 => Just(Verb::Sync),
         1 => Just(Verb::Test { command: "c".into(), setup: None, branch: None, bug: true }),
         1 => Just(Verb::Say { items: Vec::new() }),
         1 => Just(Verb::Fix { words: String::new(), terms: Terms::default() }),

@@ -1,6 +1,9 @@
 //! `caisson repo add`: one repository, from an address or a path to a place where tasks can start. Every step may be repeated.
 
+use super::set_branch::{keep, protect};
+use super::source::source_of;
 use super::trial::{self, Target};
+use super::upstream::sync_one;
 use super::{AGENT_BRANCHES, Accounts, not_in_file, report};
 use crate::bot::{Content, sealed};
 use crate::checkpoint::label::LABELS;
@@ -17,6 +20,7 @@ use crate::forge::{Access, ForgeError, ForgeReads, RepoRef, Repository, is_accep
 use crate::git::{Auth, Branch, Leaks, RemoteUrl, Repos};
 use crate::secret::Secret;
 use crate::text::{count, one_line};
+use crate::upstream::{credential, followed};
 use anyhow::{Context, Result};
 use clap::Args;
 use std::time::{Duration, Instant};
@@ -26,9 +30,12 @@ const NOTICE: Duration = Duration::from_secs(20);
 
 #[derive(Debug, Args)]
 pub struct Add {
-    /// What to copy: https://…, ssh://…, or a path on this machine. Its default branch and tags are taken.
-    #[arg(value_name = "GIT-URL|PATH")]
+    /// What to copy: owner/name of GitHub, https://…, ssh://…, or a path on this machine. Its default branch and tags are taken.
+    #[arg(value_name = "OWNER/NAME|GIT-URL|PATH")]
     source: String,
+    /// A further branch that is kept in step with it, and protected like the default one. Repeat for more.
+    #[arg(long = "also", value_name = "BRANCH")]
+    also: Vec<String>,
     /// Its name on the forge and its key here (default: the last part of the address).
     #[arg(long)]
     name: Option<String>,
@@ -57,7 +64,11 @@ struct Plan {
     key: String,
     repo: RepoRef,
     source: RemoteUrl,
+    /// For a source that asks for one.
+    credential: Option<Auth>,
     branch: Branch,
+    /// Further branches that are kept in step.
+    also: Vec<String>,
     before: Before,
 }
 
@@ -71,6 +82,23 @@ struct Before {
     claimed: Option<i64>,
     /// Of its hook, the newest first.
     secrets: Vec<Secret>,
+}
+
+impl Plan {
+    /// The entry that is going to stand, without what is accepted.
+    fn entry(&self, on_forge: &Repository) -> Entry {
+        Entry {
+            key: self.key.clone(),
+            owner: on_forge.owner.clone(),
+            name: on_forge.name.clone(),
+            id: on_forge.id,
+            default_branch: self.branch.as_str().to_owned(),
+            upstream: self.source.as_str().to_owned(),
+            branches: self.also.clone(),
+            // Tables of its own are the file's.
+            ..Entry::default()
+        }
+    }
 }
 
 impl Before {
@@ -115,7 +143,7 @@ impl Add {
             // It may have been renamed: the entry gets the new name.
             plan.repo = accounts.place_of(entry).await?;
         }
-        let commit = git.copy_in(&plan.key, &plan.source, &plan.branch).await?;
+        let commit = git.copy_in(&plan.key, &plan.source, plan.credential.as_ref(), &plan.branch).await?;
         tell_of_leaks(&git.leaks(&plan.key, &commit).await?, printer);
         let accepted = self.wishes(config, printer, git, &plan, &commit).await?;
         let on_forge = place(&plan, accounts, printer).await?;
@@ -126,21 +154,16 @@ impl Add {
             printer.good(&format!("{} and its tags pushed", plan.branch));
             noticed(&plan, accounts).await?;
         }
+        let wanted = plan.entry(&on_forge);
+        followed(&wanted)?;
+        if !on_forge.empty || !plan.also.is_empty() {
+            keep(&sync_one(config, &wanted, None, printer).await?, printer)?;
+        }
         accounts.forge.set_default_branch(&plan.repo, plan.branch.as_str()).await?;
         self.rights(&plan, accounts, printer).await?;
+        protect(accounts, &plan.repo, &wanted).await?;
         let (secret, foreign) = self.hook(config, &plan, on_forge.id, accounts, printer).await?;
-        let entry = Entry {
-            key: plan.key.clone(),
-            owner: on_forge.owner,
-            name: on_forge.name,
-            id: on_forge.id,
-            default_branch: plan.branch.as_str().to_owned(),
-            upstream: plan.source.as_str().to_owned(),
-            accepted,
-            accepted_foreign: foreign,
-            // Tables of its own are the file's.
-            ..Entry::default()
-        };
+        let entry = Entry { accepted, accepted_foreign: foreign, ..wanted };
         let generation = entries.next(&plan.key);
         let taken = entries::put(config, |key, by| sealed(key, &entry, &[secret], (generation, by))).await?;
         printer.good(&format!("{} is ready: {}", plan.repo, on_forge.html_url));
@@ -154,22 +177,25 @@ impl Add {
     }
 
     async fn plan(&self, config: &Process, entries: &Entries, git: &Repos, printer: &Printer) -> Result<Plan> {
-        let local = std::fs::canonicalize(&self.source).ok().filter(|_| !self.source.contains("://"));
-        let text = local.map_or_else(|| self.source.clone(), |path| path.display().to_string());
-        let source = RemoteUrl::parse(&text)?;
+        let (source, told) = source_of(config, &self.source, printer).await?;
+        let credential = credential(&config.upstream, &source)?;
         let name = self.name.clone().unwrap_or_else(|| last_part(source.as_str()));
         let key = key_of(&name);
         not_in_file(config, &key)?;
         let before = Before::of(entries, &key, self.on_forge, printer);
         let known = before.entry.as_ref();
         let repo = known.map_or_else(|| RepoRef::new(&self.owner, &name), |b| RepoRef::new(&b.owner, &b.name));
-        let (branch, _) = git.remote_head(&source).await.map_err(|why| {
+        let (branch, _) = git.remote_head(&source, credential.as_ref()).await.map_err(|why| {
             let complaint = Complaint::new(format!("{} cannot be read", source.as_str())).because(why.to_string());
-            complaint.attempt(
-                "name a git repository that has a commit, by a path or an address that `git ls-remote` can read",
-            )
+            complaint.attempt(told)
         })?;
-        Ok(Plan { key, repo, source, branch, before })
+        // A branch that an operator chose before stays chosen.
+        let branch = known.map_or(Ok(branch), |before| Branch::parse(&before.default_branch))?;
+        let also = match known.filter(|_| self.also.is_empty()) {
+            Some(before) => before.branches.clone(),
+            None => self.also.clone(),
+        };
+        Ok(Plan { key, repo, source, credential, branch, also, before })
     }
 
     /// What the repository asks for. Returns the hash that is accepted, if any; what isn't accepted has no effect.

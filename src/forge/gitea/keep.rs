@@ -164,6 +164,16 @@ impl Gitea {
         Err(ForgeError::Conflict(format!("the rule {rule} lets [{names}] push instead of [{}]", pushers.join(", "))))
     }
 
+    /// Lets one account replace the branch's history until [`Gitea::ensure_protection`] is said again. The rule must exist.
+    pub async fn allow_force(&self, repo: &RepoRef, rule: &str, login: &str) -> Result<()> {
+        let path = format!("{}/branch_protections/{}", base(repo), seg(rule));
+        let body = json!({
+            "enable_force_push": true, "enable_force_push_allowlist": true, "force_push_allowlist_usernames": [login],
+            "force_push_allowlist_deploy_keys": false,
+        });
+        self.raw.put(Method::PATCH, &path, Some(&body)).await
+    }
+
     /// Whether the rule exists as `ensure_protection` makes it.
     pub async fn is_protected(&self, repo: &RepoRef, rule: &str, pushers: &[&str]) -> Result<bool> {
         let path = format!("{}/branch_protections/{}", base(repo), seg(rule));

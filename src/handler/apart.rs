@@ -1,5 +1,6 @@
-//! `/test-pr` and `/test-pr-bug` where no task is at work: on any issue or pull request, open or not. Who: somebody with write access to the
-//! code. What is run is `thread`'s to find out. Tests: `tests/stories/test_runs.rs`.
+//! Commands that need no task (`/test-pr`, `/test-pr-bug`, `/sync`) where none is at work: on any issue or pull request, open or not. Who:
+//! somebody with write access to the code. How they are carried out is `thread`'s part. Tests: `tests/stories/test_runs.rs`,
+//! `tests/stories/upstream.rs`.
 
 use super::reader::Reader;
 use super::start::Text;
@@ -10,8 +11,8 @@ use domain::Access;
 use std::collections::HashMap;
 
 impl Reader {
-    /// Takes up a text that asks for a test run.
-    pub(super) async fn test(&self, entry: &Repository, number: u64, text: &Text, key: &str) -> Result<(), Trouble> {
+    /// Takes up a text with such a command.
+    pub(super) async fn apart(&self, entry: &Repository, number: u64, text: &Text, key: &str) -> Result<(), Trouble> {
         let login = &text.author.login;
         if text.edited {
             return self.threads.answer_once(entry, number, key, &message::edited(login)).await;
@@ -26,6 +27,6 @@ impl Reader {
         }
         let said = (login.as_str(), text.body.as_str(), &text.verb);
         self.threads.answer_beside(entry, number, key, said, right, None).await?;
-        self.threads.test(entry, number, key, (login, &text.verb)).await
+        self.threads.carry_out(entry, number, key, (login, &text.verb)).await
     }
 }

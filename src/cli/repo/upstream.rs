@@ -1,0 +1,228 @@
+//! `caisson repo sync` and `caisson repo status`: a repository beside what it was copied from. Works in a temporary local repository that
+//! borrows objects from the bot's own, so that a running bot is not disturbed.
+
+use super::Accounts;
+use crate::cli::entries;
+use crate::cli::printer::{Complaint, Printer};
+use crate::config::Process;
+use crate::config::process::Repository as Entry;
+use crate::forge::RepoRef;
+use crate::git::{Auth, Branch, RemoteUrl, Repos};
+use crate::message::plain_lines;
+use crate::upstream::{Copy, GitHub, Moved, Standing, Synced, credential, followed, name_of, on_forge};
+use anyhow::{Context, Result};
+use clap::Args;
+use domain::Commit;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Branches are only moved forward, and tags are only added. A running `caisson serve` does the same by itself every \
+    `upstream.sync_s` seconds, but for repositories that were copied from a path. What people push to the forge is sent nowhere."
+)]
+pub struct Sync {
+    /// Only this one (`caisson repo list`).
+    key: Option<String>,
+    /// Where the upstream's history was rewritten: the commit there, in full, that takes the place of what the branch has here.
+    #[arg(long, value_name = "COMMIT", requires = "key")]
+    rewritten: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct Status {
+    /// Only this one (`caisson repo list`).
+    key: Option<String>,
+}
+
+impl Sync {
+    pub(super) async fn run(self, config: &Process, printer: &Printer) -> Result<()> {
+        entries::look(config).await?;
+        let commit = self.rewritten.as_deref().map(Commit::parse).transpose();
+        let commit = commit.map_err(|_| {
+            Complaint::new("--rewritten takes a whole commit of 40 digits").attempt("caisson repo status shows it")
+        })?;
+        let mut failed = 0;
+        for entry in chosen(config, self.key.as_deref())? {
+            printer.step(&format!("{}: asking {}", entry.key, entry.origin()));
+            match sync_one(config, &entry, commit.as_ref(), printer).await {
+                Ok(synced) => tell(&entry, &synced, printer),
+                Err(error) if self.key.is_none() => {
+                    printer.bad(&format!("{}: {error:#}", entry.key));
+                    failed += 1;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        match failed {
+            0 => Ok(()),
+            failed => Err(Complaint::new(format!("{failed} of the repositories could not be brought in step")).into()),
+        }
+    }
+}
+
+impl Status {
+    pub(super) async fn run(self, config: &Process, printer: &Printer) -> Result<()> {
+        entries::look(config).await?;
+        for entry in chosen(config, self.key.as_deref())? {
+            let accounts = Accounts::open(config).await?;
+            let compared = Beside::open(config, &accounts, &entry).await?.compare().await;
+            printer.heading(&format!("{} ({})", entry.key, entry.origin()));
+            match compared {
+                Ok(synced) => tell(&entry, &synced, printer),
+                Err(error) => printer.bad(&format!("{error:#}")),
+            }
+            on_github(config, &entry, printer).await;
+        }
+        Ok(())
+    }
+}
+
+/// The repositories that have an upstream; the one of this key has to.
+fn chosen(config: &Process, key: Option<&str>) -> Result<Vec<Arc<Entry>>> {
+    let all = config.repositories();
+    if let Some(key) = key {
+        let found = all.iter().find(|entry| entry.key == key);
+        let found = found
+            .ok_or_else(|| Complaint::new(format!("no repository has the key {key}")).attempt("caisson repo list"))?;
+        if found.origin().is_empty() {
+            return Err(
+                Complaint::new(format!("{key} was copied from nowhere: its own branches are all there is")).into()
+            );
+        }
+        return Ok(vec![found.clone()]);
+    }
+    Ok(all.iter().filter(|entry| !entry.origin().is_empty()).cloned().collect())
+}
+
+/// Brings one in step; with `rewritten`, the branch whose upstream stands at that commit is moved to it.
+pub(super) async fn sync_one(
+    config: &Process,
+    entry: &Entry,
+    rewritten: Option<&Commit>,
+    printer: &Printer,
+) -> Result<Synced> {
+    let accounts = Accounts::open(config).await?;
+    let beside = Beside::open(config, &accounts, entry).await?;
+    let Some(commit) = rewritten else { return beside.sync(None).await };
+    let before = beside.compare().await?;
+    let Some((branch, _, _)) = before.rewritten().find(|(_, _, theirs)| *theirs == commit) else {
+        let complaint = Complaint::new(format!("no branch's upstream was rewritten to {commit}"));
+        return Err(complaint.attempt(format!("caisson repo status {}", entry.key)).into());
+    };
+    let (repo, sync) = (&beside.at, accounts.sync.login.as_str());
+    accounts.forge.allow_force(repo, branch.as_str(), sync).await?;
+    let done = beside.sync(Some(commit)).await;
+    // Back to a rule that lets nobody do so, whatever came of it.
+    let closed = accounts.forge.ensure_protection(repo, branch.as_str(), &[sync]).await;
+    closed.with_context(|| {
+        format!("{sync} may still force {branch}: `caisson repo check {} --fix` takes that back", entry.key)
+    })?;
+    if done.is_ok() {
+        printer.warn("tasks that began from the old history keep their base; `/retry` begins them anew");
+    }
+    done
+}
+
+fn tell(entry: &Entry, synced: &Synced, printer: &Printer) {
+    let mut branches = synced.branches.iter();
+    for line in plain_lines(synced) {
+        match branches.next().map(|(_, moved)| moved) {
+            Some(Moved::Left(Standing::Rewritten { .. } | Standing::Gone) | Moved::Raced) => printer.bad(&line),
+            Some(Moved::Left(Standing::Ahead { .. })) => printer.warn(&line),
+            Some(Moved::Left(Standing::Same(_) | Standing::New(_) | Standing::Behind { .. }) | Moved::Brought(_)) => {
+                printer.good(&line);
+            }
+            None => printer.say(&line),
+        }
+    }
+    for (_, _, theirs) in synced.rewritten() {
+        printer.hint(&format!(
+            "ask whoever rewrote it why; to take the new history: caisson repo sync {} --rewritten {theirs}",
+            entry.key
+        ));
+    }
+}
+
+/// What GitHub says of an upstream there.
+async fn on_github(config: &Process, entry: &Entry, printer: &Printer) {
+    let Some(host) = config.upstream.github_of(entry.origin()) else { return };
+    let path = url::Url::parse(entry.origin()).map(|url| url.path().trim_matches('/').to_owned()).unwrap_or_default();
+    let name = path.strip_suffix(".git").unwrap_or(&path);
+    if name_of(name).is_none() {
+        return;
+    }
+    let found = match GitHub::open(&host) {
+        Ok(github) => github.repository(name).await.map_err(|error| error.to_string()),
+        Err(why) => Err(why),
+    };
+    match found {
+        Err(why) => printer.warn(&why),
+        Ok(found) => {
+            if !found.full_name.eq_ignore_ascii_case(name) {
+                printer.warn(&format!("it is called {} now; git follows no redirection", found.full_name));
+                printer.hint(&format!("caisson repo add {} --name {}", found.full_name, entry.name));
+            }
+            if found.archived {
+                printer.warn("it is archived: nothing new will come");
+            }
+        }
+    }
+}
+
+/// A repository of the forge, and what it was copied from.
+pub(super) struct Beside {
+    key: String,
+    from: RemoteUrl,
+    credential: Option<Auth>,
+    to: RemoteUrl,
+    auth: Auth,
+    at: RepoRef,
+    branches: Vec<Branch>,
+    repos: Repos,
+    /// Where the temporary repository lies; removed with this.
+    _dir: tempfile::TempDir,
+}
+
+impl Beside {
+    pub(super) async fn open(config: &Process, accounts: &Accounts, entry: &Entry) -> Result<Self> {
+        let from = RemoteUrl::parse(entry.origin())?;
+        let path = PathBuf::from(entry.origin());
+        if path.is_absolute() && !path.exists() {
+            let complaint = Complaint::new(format!("{} is not on this machine", path.display()));
+            return Err(complaint.attempt("say this on the host where it was added (`caisson repo list`)").into());
+        }
+        let at = accounts.place_of(entry).await?;
+        let dir = tempfile::Builder::new().prefix("sync-").tempdir_in(&config.state_dir)?;
+        let repos = Repos::new(dir.path());
+        repos.borrow_from(&entry.key, &Repos::new(config.state_dir.join("repos")).path(&entry.key)?).await?;
+        Ok(Self {
+            key: entry.key.clone(),
+            credential: credential(&config.upstream, &from)?,
+            to: on_forge(config, &at)?,
+            auth: Auth::basic(&accounts.sync.login, accounts.sync_token.expose()),
+            branches: followed(entry)?,
+            from,
+            at,
+            repos,
+            _dir: dir,
+        })
+    }
+
+    fn copy(&self) -> Copy<'_> {
+        Copy {
+            key: &self.key,
+            from: (&self.from, self.credential.as_ref()),
+            to: (&self.to, Some(&self.auth)),
+            branches: &self.branches,
+        }
+    }
+
+    async fn compare(&self) -> Result<Synced> {
+        Ok(self.copy().compare(&self.repos).await?)
+    }
+
+    pub(super) async fn sync(&self, rewritten: Option<&Commit>) -> Result<Synced> {
+        Ok(self.copy().sync(&self.repos, rewritten).await?)
+    }
+}

@@ -1,0 +1,117 @@
+//! What is said of a repository's branches and tags beside its upstream's: to people on the forge, and in a terminal.
+
+use crate::text::{code, count, one_line, prose};
+use crate::upstream::{Moved, Standing, Synced};
+use std::fmt::Write as _;
+
+/// Characters of a sentence about why nothing could be compared.
+const MAX_WHY: usize = 500;
+/// Tags that are named.
+const MOST_TAGS: usize = 10;
+
+/// The answer to `/sync` of `login`; `done` is none where the repository has no upstream that the bot reads, an error is why nothing could be
+/// compared. `key` is the repository's, for what an operator types.
+pub fn synced(login: &str, key: &str, done: &Result<Option<Synced>, String>) -> String {
+    let mut out = format!("`/sync` of {}: ", code(login));
+    match done {
+        Err(why) => {
+            let _ = write!(out, "not done. {}", prose(why, MAX_WHY));
+        }
+        Ok(None) => out.push_str(
+            "this repository was copied from no address that the bot reads by itself. If it was copied from a folder, \
+             `caisson repo sync` on that machine brings what is new.",
+        ),
+        Ok(Some(synced)) => {
+            out.push_str(if synced.brought() { "**brought in step**." } else { "**nothing to bring**." });
+            out.push_str("\n\n");
+            for line in lines(synced, code) {
+                let _ = writeln!(out, "- {line}");
+            }
+            if synced.rewritten().next().is_some() {
+                out.push_str("\nA branch is never moved to another history by itself. Whoever runs the bot can, once it is known why: ");
+            }
+            for (_, _, theirs) in synced.rewritten() {
+                let _ = write!(out, "{} ", code(&format!("caisson repo sync {key} --rewritten {theirs}")));
+            }
+        }
+    }
+    out.trim_end().to_owned()
+}
+
+/// One sentence for each branch, and what there is to say of the tags and the default branch. `name` shows what others named.
+pub fn lines(synced: &Synced, name: impl Fn(&str) -> String) -> Vec<String> {
+    let mut lines: Vec<String> =
+        synced.branches.iter().map(|(branch, moved)| sentence(&name(branch.as_str()), moved)).collect();
+    if synced.tags.new > 0 {
+        lines.push(format!(
+            "{} of the upstream's that {} new",
+            count(synced.tags.new as u64, "tag"),
+            are(synced.tags.new)
+        ));
+    }
+    if !synced.tags.differ.is_empty() {
+        let named: Vec<String> = synced.tags.differ.iter().take(MOST_TAGS).map(|tag| name(tag.as_str())).collect();
+        let more = synced.tags.differ.len().saturating_sub(MOST_TAGS);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        lines.push(format!("tags that name something else upstream, and are left: {}{more}", named.join(", ")));
+    }
+    if let Some(head) = &synced.other_head {
+        lines.push(format!(
+            "the upstream's default branch is {}; tasks go on from the one above until `caisson repo set-branch` names another",
+            name(head.as_str())
+        ));
+    }
+    lines
+}
+
+fn are(number: usize) -> &'static str {
+    if number == 1 { "is" } else { "are" }
+}
+
+fn sentence(branch: &str, moved: &Moved) -> String {
+    match moved {
+        Moved::Raced => format!("{branch} was moved by somebody else at the same time"),
+        Moved::Brought(standing) => match standing {
+            Standing::New(at) => format!("{branch} is here now, at {}", at.short()),
+            Standing::Behind { from, to, commits } => {
+                format!("{branch}: {} brought, from {} to {}", count(*commits, "commit"), from.short(), to.short())
+            }
+            Standing::Rewritten { ours, theirs, lost } => format!(
+                "{branch} stands at {} in the place of {}, with {} less of its own",
+                theirs.short(),
+                ours.short(),
+                count(*lost, "commit")
+            ),
+            Standing::Same(at) => format!("{branch} is in step, at {}", at.short()),
+            Standing::Ahead { ours, .. } => format!("{branch} is at {}", ours.short()),
+            Standing::Gone => format!("the upstream has no branch {branch}"),
+        },
+        Moved::Left(standing) => match standing {
+            Standing::Same(at) => format!("{branch} is in step, at {}", at.short()),
+            Standing::New(at) => format!("{branch} is not here yet; upstream it is at {}", at.short()),
+            Standing::Behind { from, to, commits } => format!(
+                "{branch} is {} behind: at {} here, at {} upstream",
+                count(*commits, "commit"),
+                from.short(),
+                to.short()
+            ),
+            Standing::Ahead { ours, commits } => format!(
+                "{branch} has {} here that the upstream lacks (at {}); they stay, and are sent nowhere",
+                count(*commits, "commit"),
+                ours.short()
+            ),
+            Standing::Rewritten { ours, theirs, lost } => format!(
+                "{branch} was **rewritten upstream**: {} there does not contain {} here ({} only here). It is left as it is",
+                theirs.short(),
+                ours.short(),
+                count(*lost, "commit")
+            ),
+            Standing::Gone => format!("the upstream has no branch {branch} (any more); it is left as it is"),
+        },
+    }
+}
+
+/// As [`lines`], for a terminal.
+pub fn plain_lines(synced: &Synced) -> Vec<String> {
+    lines(synced, one_line).into_iter().map(|line| line.replace("**", "")).collect()
+}

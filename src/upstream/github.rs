@@ -1,0 +1,198 @@
+//! What GitHub, or GitHub Enterprise, says about one of its repositories, through octocrab. Answers are GitHub's REST API of 2022-11-28
+//! (docs.github.com/rest/repos/repos: 200; 301 with a `location` for a renamed one; 403 or 429 with `x-ratelimit-reset` or `retry-after` at a
+//! limit; 404 for what does not exist and for what the token may not see).
+
+use crate::config::process::UpstreamHost;
+use crate::git::{GitError, RemoteUrl};
+use axum::http::{HeaderMap, HeaderName};
+use octocrab::Octocrab;
+use std::time::Duration;
+use url::Url;
+
+/// How long one request may take.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// The version of the API that is asked for.
+const VERSION: &str = "2022-11-28";
+
+/// A GitHub server.
+pub struct GitHub {
+    client: Octocrab,
+    web: Url,
+    /// Whether a token is sent.
+    token: bool,
+}
+
+/// A repository on GitHub.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OnGitHub {
+    /// Its owner and name as they are now: another than was asked for where it was renamed.
+    pub full_name: String,
+    /// Its default branch; none where it is empty.
+    pub default_branch: Option<String>,
+    /// Whether only those with a right can read it.
+    pub private: bool,
+    /// Whether it takes no more changes.
+    pub archived: bool,
+}
+
+/// Why GitHub does not say.
+#[derive(Debug, thiserror::Error)]
+pub enum GitHubError {
+    /// It does not exist, or is private.
+    #[error("{name} is not on {host}, or is private and {why}")]
+    NotFound {
+        /// The name that was asked for.
+        name: String,
+        /// The server.
+        host: String,
+        /// Why a private one would not be seen.
+        why: &'static str,
+    },
+    /// The token is refused.
+    #[error("{host} refuses the token ({status}): {message}")]
+    Refused {
+        /// The server.
+        host: String,
+        /// HTTP status.
+        status: u16,
+        /// GitHub's words.
+        message: String,
+    },
+    /// Too many requests were made.
+    #[error("{host} takes no more requests for {minutes} minutes{hint}")]
+    Limited {
+        /// The server.
+        host: String,
+        /// Until it takes more, rounded up.
+        minutes: u64,
+        /// How to be allowed more.
+        hint: &'static str,
+    },
+    /// It cannot be reached, or answers with what is none of its answers.
+    #[error("{host} does not answer as GitHub does: {why}")]
+    Away {
+        /// The server.
+        host: String,
+        /// What happened.
+        why: String,
+    },
+}
+
+impl GitHub {
+    /// A client for this server.
+    ///
+    /// # Errors
+    /// When it has no API, or its token's file cannot be read.
+    pub fn open(host: &UpstreamHost) -> Result<Self, String> {
+        let (Some(web), Some(api)) = (&host.url, &host.api) else {
+            return Err("the server has no GitHub API in [[upstream.hosts]]".to_owned());
+        };
+        let token = host.token()?;
+        let (sent, wrong) = (token.is_some(), |error: octocrab::Error| error.to_string());
+        let builder = Octocrab::builder()
+            .base_uri(api.as_str())
+            .map_err(wrong)?
+            .set_connect_timeout(Some(PATIENCE))
+            .set_read_timeout(Some(PATIENCE))
+            .add_header(HeaderName::from_static("x-github-api-version"), VERSION.to_owned());
+        let builder = match token {
+            Some(token) => builder.personal_token(token.expose().to_owned()),
+            None => builder,
+        };
+        Ok(Self { client: builder.build().map_err(wrong)?, web: web.clone(), token: sent })
+    }
+
+    /// The repository `owner/name`, also where it was renamed.
+    ///
+    /// # Errors
+    /// [`GitHubError`], in words for a person.
+    pub async fn repository(&self, name: &str) -> Result<OnGitHub, GitHubError> {
+        let away = |why: String| GitHubError::Away { host: self.host(), why };
+        let asked = tokio::time::timeout(PATIENCE, self.client._get(format!("/repos/{name}"))).await;
+        let answer = asked.map_err(|_| away("it took too long".to_owned()))?.map_err(|error| away(cause(&error)))?;
+        let status = answer.status().as_u16();
+        let wait = wait(answer.headers());
+        let body = self.client.body_to_string(answer).await.map_err(|error| away(cause(&error)))?;
+        match (status, wait) {
+            (200, _) => found(&body).map_err(away),
+            (404, _) => Err(GitHubError::NotFound {
+                name: name.to_owned(),
+                host: self.host(),
+                why: match self.token {
+                    true => "the token may not read it",
+                    false => "no token is configured ([[upstream.hosts]] token_file)",
+                },
+            }),
+            (403 | 429, Some(seconds)) => Err(GitHubError::Limited {
+                host: self.host(),
+                minutes: seconds.div_ceil(60),
+                hint: if self.token { "" } else { "; with a token it takes more" },
+            }),
+            (401 | 403, _) => Err(GitHubError::Refused { host: self.host(), status, message: message(&body) }),
+            (status, _) => Err(away(format!("status {status}: {}", message(&body)))),
+        }
+    }
+
+    /// The address that git reads a repository from.
+    ///
+    /// # Errors
+    /// When the name makes none.
+    pub fn address(&self, full_name: &str) -> Result<RemoteUrl, GitError> {
+        RemoteUrl::parse(&format!("{}/{full_name}.git", self.web.as_str().trim_end_matches('/')))
+    }
+
+    fn host(&self) -> String {
+        self.web.host_str().unwrap_or_default().to_owned()
+    }
+}
+
+/// `owner/name` of GitHub, if the text is one: letters, digits and hyphens; then dots and underscores, too.
+pub fn name_of(text: &str) -> Option<(&str, &str)> {
+    let (owner, name) = text.split_once('/')?;
+    let fit = |part: &str, more: &str| {
+        !part.is_empty() && part.len() <= 100 && part.chars().all(|c| c.is_ascii_alphanumeric() || more.contains(c))
+    };
+    let name_fits = fit(name, "-_.") && name != "." && name != "..";
+    (fit(owner, "-") && !owner.starts_with('-') && name_fits).then_some((owner, name))
+}
+
+/// Seconds until more requests are taken, where an answer says that there were too many.
+fn wait(headers: &HeaderMap) -> Option<u64> {
+    let number = |name: &str| headers.get(name)?.to_str().ok()?.trim().parse::<u64>().ok();
+    if let Some(seconds) = number("retry-after") {
+        return Some(seconds);
+    }
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).ok()?.as_secs();
+    (number("x-ratelimit-remaining") == Some(0)).then(|| number("x-ratelimit-reset").unwrap_or(now).saturating_sub(now))
+}
+
+fn found(body: &str) -> Result<OnGitHub, String> {
+    let found: octocrab::models::Repository =
+        serde_json::from_str(body).map_err(|error| format!("its answer cannot be read: {error}"))?;
+    let full_name = found.full_name.filter(|name| name_of(name).is_some());
+    Ok(OnGitHub {
+        full_name: full_name.ok_or("its answer names no repository")?,
+        default_branch: found.default_branch.filter(|name| !name.is_empty()),
+        private: found.private.unwrap_or(true),
+        archived: found.archived.unwrap_or(false),
+    })
+}
+
+/// GitHub's words in an error's body.
+fn message(body: &str) -> String {
+    let read: Option<String> = serde_json::from_str::<serde_json::Value>(body)
+        .ok()
+        .and_then(|value| value.get("message").and_then(|it| it.as_str()).map(str::to_owned));
+    crate::text::one_line(&read.unwrap_or_else(|| "no words".to_owned()))
+}
+
+/// An error of octocrab's with its causes, which alone say what happened.
+fn cause(error: &octocrab::Error) -> String {
+    let mut words = error.to_string();
+    let mut below = std::error::Error::source(error);
+    while let Some(next) = below {
+        words = next.to_string();
+        below = next.source();
+    }
+    crate::text::one_line(&words)
+}

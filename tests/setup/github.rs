@@ -1,0 +1,142 @@
+//! A local server that answers like GitHub's REST API where the bot asks it (docs.github.com/rest/repos/repos#get-a-repository, version
+//! 2022-11-28): strict about headers, with a renamed, a private, an archived and an empty repository, and the answers at a rate limit.
+
+use axum::Router;
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use serde_json::{Value, json};
+use std::sync::{Arc, Mutex};
+
+/// What it was asked, and what it answers.
+pub struct GitHub {
+    pub url: String,
+    state: Arc<Mutex<Shown>>,
+}
+
+#[derive(Default)]
+struct Shown {
+    token: String,
+    limited: bool,
+    asked: Vec<String>,
+}
+
+impl GitHub {
+    /// Knows `lab/shop` (private, once `old/shop`), `lab/empty`, `lab/attic` (archived).
+    pub async fn start(token: &str) -> Self {
+        let state = Arc::new(Mutex::new(Shown { token: token.to_owned(), ..Shown::default() }));
+        let app = Router::new()
+            .route("/repos/{owner}/{name}", get(repository))
+            .route("/repositories/{id}", get(by_id))
+            .with_state(state.clone());
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        tokio::spawn(async move { axum::serve(listener, app).await });
+        Self { url, state }
+    }
+
+    /// Whether requests are refused as too many.
+    pub fn limit(&self, limited: bool) {
+        self.state.lock().unwrap().limited = limited;
+    }
+
+    /// Paths that were asked for.
+    pub fn asked(&self) -> Vec<String> {
+        self.state.lock().unwrap().asked.clone()
+    }
+}
+
+type Shared = State<Arc<Mutex<Shown>>>;
+
+fn refuse(status: u16, message: &str) -> Response {
+    let body = json!({ "message": message, "documentation_url": "https://docs.github.com/rest", "status": status.to_string() });
+    (StatusCode::from_u16(status).unwrap(), axum::Json(body)).into_response()
+}
+
+/// The right to see what is private; or the answer.
+fn greeted(state: &Mutex<Shown>, headers: &HeaderMap, path: String) -> Result<bool, Response> {
+    let mut shown = state.lock().unwrap();
+    shown.asked.push(path);
+    let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    if header("user-agent").is_empty() {
+        return Err(refuse(
+            403,
+            "Request forbidden by administrative rules. Please make sure your request has a User-Agent header",
+        ));
+    }
+    if header("x-github-api-version") != "2022-11-28" {
+        return Err(refuse(400, "the version of the API is missing"));
+    }
+    if shown.limited {
+        let mut answer = refuse(403, "API rate limit exceeded for 198.51.100.7.");
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
+        for (name, value) in
+            [("x-ratelimit-remaining", 0), ("x-ratelimit-limit", 60), ("x-ratelimit-reset", now + 1_000)]
+        {
+            answer.headers_mut().insert(name, value.into());
+        }
+        return Err(answer);
+    }
+    match header("authorization") {
+        "" => Ok(false),
+        given if given == format!("Bearer {}", shown.token) => Ok(true),
+        _ => Err(refuse(401, "Bad credentials")),
+    }
+}
+
+async fn repository(State(state): Shared, Path((owner, name)): Path<(String, String)>, headers: HeaderMap) -> Response {
+    let may = match greeted(&state, &headers, format!("/repos/{owner}/{name}")) {
+        Ok(may) => may,
+        Err(refusal) => return refusal,
+    };
+    match (owner.as_str(), name.as_str()) {
+        ("old", "shop") if may => {
+            let location = [("location", "/repositories/7")];
+            let body = json!({ "message": "Moved Permanently", "url": "/repositories/7" });
+            (StatusCode::MOVED_PERMANENTLY, location, axum::Json(body)).into_response()
+        }
+        ("lab", "shop") if may => axum::Json(shape(7, "shop", true)).into_response(),
+        ("lab", "attic") => axum::Json(shape(8, "attic", false)).into_response(),
+        ("lab", "empty") => {
+            let mut body = shape(9, "empty", false);
+            body["default_branch"] = Value::Null;
+            axum::Json(body).into_response()
+        }
+        _ => refuse(404, "Not Found"),
+    }
+}
+
+async fn by_id(State(state): Shared, Path(id): Path<u64>, headers: HeaderMap) -> Response {
+    match greeted(&state, &headers, format!("/repositories/{id}")) {
+        Ok(true) if id == 7 => axum::Json(shape(7, "shop", true)).into_response(),
+        Ok(_) => refuse(404, "Not Found"),
+        Err(refusal) => refusal,
+    }
+}
+
+/// As GitHub shows a repository, less the long list of addresses.
+fn shape(id: u64, name: &str, private: bool) -> Value {
+    let api = format!("https://api.github.com/repos/lab/{name}");
+    json!({
+        "id": id, "node_id": "R_kgDOA", "name": name, "full_name": format!("lab/{name}"), "private": private,
+        "owner": {
+            "login": "lab", "id": 1, "node_id": "O_kgDOA", "avatar_url": "https://avatars.githubusercontent.com/u/1?v=4", "gravatar_id": "",
+            "url": "https://api.github.com/users/lab", "html_url": "https://github.com/lab",
+            "followers_url": "https://api.github.com/users/lab/followers",
+            "following_url": "https://api.github.com/users/lab/following{/other_user}",
+            "gists_url": "https://api.github.com/users/lab/gists{/gist_id}",
+            "starred_url": "https://api.github.com/users/lab/starred{/owner}{/repo}",
+            "subscriptions_url": "https://api.github.com/users/lab/subscriptions",
+            "organizations_url": "https://api.github.com/users/lab/orgs", "repos_url": "https://api.github.com/users/lab/repos",
+            "events_url": "https://api.github.com/users/lab/events{/privacy}",
+            "received_events_url": "https://api.github.com/users/lab/received_events",
+            "type": "Organization", "user_view_type": "public", "site_admin": false
+        },
+        "html_url": format!("https://github.com/lab/{name}"), "description": null, "fork": false, "url": api,
+        "clone_url": "https://evil.example/lab/shop.git", "default_branch": "main", "archived": name == "attic",
+        "disabled": false, "visibility": if private { "private" } else { "public" }, "size": 12, "topics": [],
+        "created_at": "2024-01-01T00:00:00Z", "updated_at": "2026-01-01T00:00:00Z", "pushed_at": "2026-01-01T00:00:00Z",
+        "permissions": { "admin": false, "maintain": false, "push": false, "triage": false, "pull": true }
+    })
+}

@@ -1,0 +1,132 @@
+//! A repository is kept in step with what it was copied from: by itself, and by `/sync`, which is answered once.
+
+use crate::world::{FIX, REPO, World, git};
+use caisson::config::Secret;
+use caisson::forge::{ForgeReads as _, RepoRef};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+/// A world whose repository is a copy of a bare one, compared every so many seconds.
+async fn copied(every: u32) -> World {
+    let mut world = World::new(FIX).await;
+    git(world.dir.path(), &["clone", "-q", "--bare", "project", "upstream.git"]);
+    Secret::new(world.forge.admin_token()).write(&world.dir.path().join("sync.token")).expect("written");
+    let path = upstream(&world).display().to_string();
+    world
+        .reconfigure(|text| {
+            let text = text.replace("https://example.org/shop.git", &path);
+            let text = text.replace("[listen]", &format!("[upstream]\nsync_s = {every}\n[listen]"));
+            text.replace("token_file = \"bot.token\"", "token_file = \"bot.token\"\nsync_token_file = \"sync.token\"")
+        })
+        .await;
+    world
+}
+
+fn upstream(world: &World) -> PathBuf {
+    world.dir.path().join("upstream.git")
+}
+
+/// One more commit on the upstream's `main`, on top of another; the commit.
+fn commit(world: &World, on: &str) -> String {
+    let at = upstream(world);
+    let tree = git(&at, &["rev-parse", "main^{tree}"]);
+    // Two of the same words, parent and second would be one commit.
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let words = format!("More {}", COUNT.fetch_add(1, Ordering::Relaxed));
+    let new = git(&at, &["commit-tree", &tree, "-p", on, "-m", &words]);
+    git(&at, &["update-ref", "refs/heads/main", &new]);
+    new
+}
+
+async fn main_of(world: &World) -> String {
+    world.look().branch(&RepoRef::new("lab", "shop"), "main").await.expect("answered").expect("a branch")
+}
+
+async fn until_main(world: &World, commit: &str) {
+    let end = Instant::now() + Duration::from_secs(60);
+    while main_of(world).await != commit {
+        assert!(Instant::now() < end, "it never came");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+fn issue(world: &World) -> u64 {
+    world.alice().open_issue(REPO, "About the copy", "Is it new?").expect("issue")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_new_upstream_comes_by_itself() {
+    let world = copied(1).await;
+    let first = main_of(&world).await;
+    let second = commit(&world, &first);
+    until_main(&world, &second).await;
+    let third = commit(&world, &second);
+    until_main(&world, &third).await;
+    // Another history is not taken, whatever comes after it.
+    let other = commit(&world, &first);
+    git(&upstream(&world), &["tag", "v1", &other]);
+    let end = Instant::now() + Duration::from_secs(60);
+    while git(&world.forge.repository_dir(REPO), &["tag"]) != "v1" {
+        assert!(Instant::now() < end, "the tag never came");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert_eq!(main_of(&world).await, third);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_writer_has_it_brought_and_is_told_what_came() {
+    let world = copied(0).await;
+    let (issue, first) = (issue(&world), main_of(&world).await);
+    world.bob().comment(REPO, issue, "/sync").expect("said");
+    world.until_said(issue, "`bob`: `/sync` is for").await;
+    world.alice().comment(REPO, issue, "/sync").expect("said");
+    world.until_said(issue, "**nothing to bring**").await;
+    let third = commit(&world, &commit(&world, &first));
+    world.alice().comment(REPO, issue, "/sync").expect("said");
+    let said = world.until_said(issue, "**brought in step**").await;
+    assert!(said.contains(&format!("`main`: 2 commits brought, from {} to {}", &first[..10], &third[..10])), "{said}");
+    assert_eq!(main_of(&world).await, third);
+    let other = commit(&world, &first);
+    world.alice().comment(REPO, issue, "/sync").expect("said");
+    let said = world.until_said(issue, "**rewritten upstream**").await;
+    assert!(said.contains(&format!("caisson repo sync shop --rewritten {other}")), "{said}");
+    assert_eq!(main_of(&world).await, third);
+    std::fs::remove_dir_all(upstream(&world)).expect("removed");
+    world.alice().comment(REPO, issue, "/sync").expect("said");
+    world.until_said(issue, "not done.").await;
+    assert!(world.store().tasks(5).await.expect("read").is_empty(), "it is no task");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn beside_a_task_it_moves_the_task_nowhere() {
+    let world = copied(0).await;
+    world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    let task = world.until_state("awaiting-review").await;
+    let before = world.log().await.len();
+    let second = commit(&world, &main_of(&world).await);
+    let pull = task.pull.expect("a pull request");
+    world.alice().comment(REPO, pull, "/sync").expect("said");
+    world.until_said(pull, "**brought in step**").await;
+    assert_eq!(main_of(&world).await, second);
+    assert_eq!((world.task().await.state.name(), world.log().await.len()), ("awaiting-review", before));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn killed_meanwhile_nothing_is_brought_or_answered_twice() {
+    let mut world = copied(0).await;
+    let issue = issue(&world);
+    let second = commit(&world, &main_of(&world).await);
+    world.alice().comment(REPO, issue, "/sync").expect("said");
+    until_main(&world, &second).await;
+    world.kill();
+    world.start().await;
+    // Cut between the two, an answer is left out rather than given twice; who asks again has one.
+    world.heard(issue).await;
+    let answers = world.said(issue).await.iter().filter(|text| text.contains("`/sync` of")).count();
+    assert!(answers <= 1, "{answers}");
+    world.alice().comment(REPO, issue, "/sync").expect("said");
+    world.heard(issue).await;
+    let after = world.said(issue).await.iter().filter(|text| text.contains("`/sync` of")).count();
+    assert_eq!((after, main_of(&world).await), (answers + 1, second));
+}
