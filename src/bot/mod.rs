@@ -340,7 +340,7 @@ async fn note_routers(machine: Arc<Machine>, egress: Arc<SandboxEgress>) {
 /// What keeps repositories in step, where an account may.
 fn upstreams(parts: &Parts) -> Option<Arc<Upstreams>> {
     let auth = parts.sync_auth.clone()?;
-    Some(Arc::new(Upstreams::new(parts.config.clone(), parts.repos.clone(), auth)))
+    Some(Upstreams::new(parts.config.clone(), parts.repos.clone(), auth))
 }
 
 /// Begins keeping repositories in step.

@@ -71,7 +71,7 @@ impl InStep {
     async fn one(&self, entry: Arc<Repository>) -> (String, Result<Option<Synced>, String>) {
         let work = async {
             let at = self.whereabouts.at(&entry).map_err(|error| error.to_string())?;
-            self.upstreams.sync(&entry, &at).await.map_err(|error| error.to_string())
+            self.upstreams.sync(&entry, at).await.map_err(|error| error.to_string())
         };
         let done = caught("keeping in step", Box::pin(work)).await;
         (entry.key.clone(), done.unwrap_or_else(|panic| Err(format!("the bot itself failed: {panic}"))))
@@ -91,7 +91,7 @@ fn note(key: &str, known: &mut Known, done: Result<Option<Synced>, String>, ever
         return;
     }
     match &done {
-        Ok(Some(synced)) if synced.rewritten().next().is_some() => {
+        Ok(Some(synced)) if synced.is_stuck() => {
             tracing::warn!(repository = key, "{told}; `caisson repo status {key}` says more");
         }
         Ok(Some(synced)) if synced.brought() => tracing::info!(repository = key, "{told}"),

@@ -2,8 +2,8 @@
 
 use super::touched;
 use super::view::{
-    ActionLine, ActionResult, BlockedLine, CheckpointView, EvidenceLine, FileLine, HostChange, HostLine, Overlap,
-    Spent, UploadLine, VerdictKind, VerdictView,
+    ActionLine, ActionResult, BaseMoved, BlockedLine, CheckpointView, EvidenceLine, FileLine, HostChange, HostLine,
+    Overlap, Spent, UploadLine, VerdictKind, VerdictView,
 };
 use crate::sandbox::failures::failure;
 use crate::sandbox::mistakes;
@@ -21,6 +21,8 @@ pub struct Around {
     pub uploads: Vec<UploadLine>,
     /// Other live tasks that change files of this one.
     pub overlaps: Vec<Overlap>,
+    /// How far the base branch is ahead of this task's base.
+    pub base_moved: Option<BaseMoved>,
     /// Whether the model has a price.
     pub priced: bool,
     /// Whether the model is a recording.
@@ -58,6 +60,7 @@ pub fn gather(task: &Task, log: &[Event], n: u32, around: Around) -> CheckpointV
         blocked: around.blocked,
         uploads: around.uploads,
         overlaps: around.overlaps,
+        base_moved: around.base_moved,
         scripted: around.scripted,
         approvals: around.approvals,
         advance: task.advance.as_ref().map(|given| (given.poster.login.clone(), given.left)),

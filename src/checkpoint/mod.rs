@@ -5,6 +5,7 @@
 //! the keyed mark (`mark`). Must not query the forge or the store. Tests: `src/checkpoint/tests.rs`.
 
 mod against;
+mod base_moved;
 mod candidates;
 mod claims;
 mod diff;

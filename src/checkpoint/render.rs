@@ -33,6 +33,7 @@ pub fn render_checkpoint(view: &CheckpointView) -> String {
     actions(&mut out, view);
     changed(&mut out, view);
     super::overlap::changed_elsewhere(&mut out, view);
+    super::base_moved::moved_on(&mut out, view);
     super::claims::asked(&mut out, view);
     evidence(&mut out, view);
     second_look(&mut out, view);
@@ -66,6 +67,7 @@ pub fn render_final(view: &CheckpointView) -> String {
     actions(&mut out, view);
     changed(&mut out, view);
     super::overlap::changed_elsewhere(&mut out, view);
+    super::base_moved::moved_on(&mut out, view);
     super::claims::asked(&mut out, view);
     super::hosts::changed(&mut out, view);
     if let Some(verdict) = &view.verdict {

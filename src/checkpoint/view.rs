@@ -127,6 +127,21 @@ pub struct Overlap {
     pub cut: bool,
 }
 
+/// How the base branch stands to the commit that a task began from, where that is not its newest.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BaseMoved {
+    /// The commit that the task began from, shortened.
+    pub base: String,
+    /// The branch's newest commit, shortened.
+    pub at: String,
+    /// Commits that came since.
+    pub commits: u64,
+    /// Untrusted: files that they change, and this task too.
+    pub files: Vec<String>,
+    /// Whether the branch does not contain the task's base any more.
+    pub rewritten: bool,
+}
+
 /// A command and its exit code, as evidence.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EvidenceLine {
@@ -309,6 +324,8 @@ pub struct CheckpointView {
     pub diff: Vec<DiffPart>,
     /// Other live tasks that change files of this one.
     pub overlaps: Vec<Overlap>,
+    /// How far the base branch is ahead of this task's base.
+    pub base_moved: Option<BaseMoved>,
     /// Untrusted: paths left out of the commit as by-products of known tools.
     pub left_out: Vec<String>,
     /// Commands since the last checkpoint with their results; if any has a test summary, only those with one.

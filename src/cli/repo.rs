@@ -5,6 +5,7 @@
 mod add;
 mod check;
 mod import;
+mod kept;
 mod mend;
 mod remove;
 mod rotate;
@@ -23,6 +24,7 @@ use crate::config::process::Repository as Entry;
 use crate::forge::{Account, ForgeError, ForgeReads, Gitea, RepoRef};
 use crate::secret::Secret;
 use crate::text::one_line;
+use crate::upstream::followed;
 use anyhow::Result;
 use clap::Subcommand;
 use std::path::{Path, PathBuf};
@@ -174,6 +176,29 @@ impl Accounts {
                 .into());
         }
         Ok(Self { forge, bot, sync, bot_token, sync_token, base })
+    }
+
+    /// The rules of protection that a repository has, and the account that each lets push.
+    fn rules(&self, entry: &Entry) -> Result<Vec<(String, &Account)>> {
+        let mut rules: Vec<(String, &Account)> =
+            followed(entry)?.into_iter().map(|branch| (branch.as_str().to_owned(), &self.sync)).collect();
+        rules.push((AGENT_BRANCHES.to_owned(), &self.bot));
+        Ok(rules)
+    }
+
+    /// Where an entry's repository is now, for who is going to write there: one that is gone has no place, whatever has its name.
+    async fn found(&self, entry: &Entry) -> Result<RepoRef> {
+        match self.forge.locate(entry.id).await {
+            Ok(found) => Ok(RepoRef::new(found.owner, found.name)),
+            Err(ForgeError::NotFound(_)) => {
+                let complaint = Complaint::new(format!(
+                    "the repository {} of {} is not on the forge any more",
+                    entry.id, entry.key
+                ));
+                Err(complaint.attempt("bring it back there, or `caisson repo remove` it").into())
+            }
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Where an entry's repository is now; where it was when it is gone.

@@ -28,6 +28,11 @@ pub(super) fn problems(config: &Process) -> Vec<Problem> {
     if let Err((at, key, why)) = crate::policy::Rules::read(&config.policy) {
         found.when(true, &format!("policy.{at}.{key}"), &why);
     }
+    found.when(
+        config.upstream.sync_s > 7 * 86_400,
+        "upstream.sync_s",
+        "set at most a week, 604800; 0 = only when asked",
+    );
     for (at, host) in config.upstream.hosts.iter().enumerate() {
         if let Some((key, what)) = host.problem() {
             found.when(true, &format!("upstream.hosts.{at}.{key}"), what);

@@ -7,8 +7,10 @@ use super::check;
 use super::process::Repository;
 use serde::{Deserialize, Serialize};
 
-/// Version that is written. An older one is read with defaults; a newer one is refused, because it may contain something unknown.
-const VERSION: u32 = 1;
+/// The newest version, which has `branches`. An older one is read with defaults; a newer one is refused, because it may contain something unknown.
+const VERSION: u32 = 2;
+/// Version that is written where nothing of a newer one stands in it, so that earlier hosts read it.
+const FIRST: u32 = 1;
 /// The most bytes of a document that is read.
 const LONGEST: usize = 256 << 10;
 
@@ -23,7 +25,7 @@ struct Document {
     default_branch: String,
     #[serde(default)]
     upstream: String,
-    /// Left out where there are none, which earlier versions can read.
+    /// Left out where there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     branches: Vec<String>,
     #[serde(default)]
@@ -51,7 +53,7 @@ impl Repository {
             false => (String::new(), self.origin().to_owned()),
         };
         let document = Document {
-            version: VERSION,
+            version: if self.branches.is_empty() { FIRST } else { VERSION },
             owner: self.owner.clone(),
             name: self.name.clone(),
             id: self.id,

@@ -29,6 +29,12 @@ fn an_entry_of_the_store_is_read_as_it_was_written() {
     assert_eq!(Repository::from_document("shop", &text).unwrap(), shop());
     let least = r#"{"version":1,"owner":"lab","name":"shop","id":7,"default_branch":"main"}"#;
     assert_eq!(Repository::from_document("shop", least).unwrap().upstream, "");
+    // Only an entry that says more is one of a newer version.
+    assert!(text.contains("\"version\":1") && !text.contains("branches"), "{text}");
+    let more = Repository { branches: vec!["stable".into()], ..shop() };
+    let written = more.document().unwrap();
+    assert!(written.contains("\"version\":2"), "{written}");
+    assert_eq!(Repository::from_document("shop", &written).unwrap(), more);
     // Local files and tables of the host where it was added stay there.
     let local = Repository { upstream: "/srv/git/shop".into(), secret_files: vec![PathBuf::from("/etc/x")], ..shop() };
     let read = Repository::from_document("shop", &local.document().unwrap()).unwrap();

@@ -58,6 +58,13 @@ impl UpstreamHost {
         self.token_file.as_deref().map(Secret::read).transpose().map_err(|error| error.to_string())
     }
 
+    /// The address of its GitHub API, which GitHub itself has without a line; none where it has none.
+    pub fn api_url(&self) -> Option<Url> {
+        let github =
+            self.url.as_ref().is_some_and(|url| url.scheme() == "https" && url.host_str() == Some("github.com"));
+        self.api.clone().or_else(|| github.then(|| Url::parse(GITHUB.1).ok()).flatten())
+    }
+
     /// What is wrong with it: its key, and what to do.
     pub(super) fn problem(&self) -> Option<(&'static str, &'static str)> {
         let Some(url) = &self.url else {
@@ -95,16 +102,18 @@ impl Upstream {
 
     /// The server that `owner/name` is looked up at: the first with a GitHub API, otherwise GitHub without a token.
     pub fn github(&self) -> UpstreamHost {
-        self.hosts.iter().find(|host| host.api.is_some()).cloned().unwrap_or_else(UpstreamHost::github)
+        self.hosts.iter().find(|host| host.api_url().is_some()).cloned().unwrap_or_else(UpstreamHost::github)
     }
 
     /// The server of a git address where that has a GitHub API; GitHub itself always has one.
     pub fn github_of(&self, address: &str) -> Option<UpstreamHost> {
         if let Some(host) = self.host_of(address) {
-            return host.api.is_some().then(|| host.clone());
+            return host.api_url().is_some().then(|| host.clone());
         }
-        let host = Url::parse(address).ok().and_then(|url| url.host_str().map(str::to_owned));
-        (host.as_deref() == Some("github.com")).then(UpstreamHost::github)
+        let url = Url::parse(address).ok()?;
+        // By ssh it is the keys of whoever asks that decide, not a token.
+        let web = url.scheme() == "https" && url.host_str() == Some("github.com");
+        web.then(UpstreamHost::github)
     }
 }
 
@@ -161,6 +170,9 @@ mod tests {
         assert!(
             none.github_of("https://github.com/a/b").is_some() && none.github_of("https://gitlab.com/a/b").is_none()
         );
+        assert!(none.github_of("ssh://git@github.com/a/b").is_none() && none.github_of("git@github.com:a/b").is_none());
+        let token = read("sync_s = 1\n[[hosts]]\nurl = \"https://github.com\"\ntoken_file = \"x\"\n").github();
+        assert!(token.token_file.is_some() && token.api_url().is_some(), "its API needs no line");
         let own = read("sync_s = 1\n[[hosts]]\nurl = \"https://ghe.example\"\napi = \"https://ghe.example/api/v3\"\n");
         assert_eq!(own.github().url.unwrap().as_str(), "https://ghe.example/");
     }

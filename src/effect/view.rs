@@ -1,12 +1,14 @@
 //! What stands outside a task's log and belongs into its review: addresses for people, what the router saw, what the model is.
 
+use super::repository::Repositories;
 use super::review::Talk;
 use crate::checkpoint::gather::{Around, gather, start};
 use crate::checkpoint::overlap;
 use crate::checkpoint::reached::reached;
-use crate::checkpoint::view::CheckpointView;
+use crate::checkpoint::view::{BaseMoved, CheckpointView};
 use crate::trouble::Trouble;
-use domain::{Event, Task};
+use domain::{Commit, Event, Task};
+use std::collections::BTreeSet;
 
 impl Talk {
     /// Everything the review of checkpoint `n` says; `last` marks the final one.
@@ -22,12 +24,51 @@ impl Talk {
             blocked: reached.blocked,
             uploads: reached.uploads,
             overlaps: overlap::gather(&self.store.shared_files(task.id).await?),
+            base_moved: self.base_moved(task).await,
             priced: self.speakers.of(task).each().iter().any(|it| it.model.price() != crate::llm::Price::default()),
             scripted: self.speakers.of(task).each().iter().any(|it| it.model.scripted()),
             last,
             approvals: if task.kind.reads_only() { 1 } else { self.config.approvals_of(repository) },
         };
         Ok(gather(task, &log, n, around))
+    }
+
+    /// What came to the base branch since the task began. Only told: what cannot be found out keeps no review back.
+    async fn base_moved(&self, task: &Task) -> Option<BaseMoved> {
+        match self.since_base(task).await {
+            Ok(moved) => moved,
+            Err(trouble) => {
+                tracing::warn!(task = task.id.0, %trouble, "whether the base branch moved is not known");
+                None
+            }
+        }
+    }
+
+    async fn since_base(&self, task: &Task) -> Result<Option<BaseMoved>, Trouble> {
+        let (Some(base), Some(head), Some(request)) =
+            (&task.base, task.captured.as_ref().or(task.head.as_ref()), &task.request)
+        else {
+            return Ok(None);
+        };
+        let repository = self.repositories.of(task)?;
+        let now = self.forge.branch(&repository.at, &request.base_branch).await?;
+        let Some(now) = now.and_then(|commit| Commit::parse(&commit).ok()).filter(|now| now != base) else {
+            return Ok(None);
+        };
+        let Repositories { repos, auth, .. } = &*self.repositories;
+        let key = &repository.key;
+        if !repos.has(key, &now).await? {
+            repos.fetch(key, &repository.url, Some(auth)).await?;
+        }
+        let paths = async |from: &Commit, to: &Commit| -> Result<BTreeSet<Vec<u8>>, Trouble> {
+            Ok(repos.changes(key, from, to).await?.into_iter().map(|change| change.path).collect())
+        };
+        let rewritten = !repos.is_ancestor(key, base, &now).await?;
+        let (theirs, ours) = (paths(base, &now).await?, paths(base, head).await?);
+        let files = theirs.intersection(&ours).map(|path| String::from_utf8_lossy(path).into_owned()).collect();
+        let commits = repos.commits_between(key, base, &now).await?;
+        let (base, at) = (base.short().to_owned(), now.short().to_owned());
+        Ok(Some(BaseMoved { base, at, commits, files, rewritten }))
     }
 
     fn compare_url(&self, task: &Task) -> Option<String> {

@@ -9,7 +9,8 @@ use domain::Commit;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Where branches and tags of the upstream lie in the local repository.
+/// Where branches and tags of the upstream lie in the local repository, each under its name in hexadecimal: so `a` and, later, `a/b` are in
+/// nobody's way.
 const TAKEN: &str = "refs/caisson/upstream";
 /// The most bytes of a listing: some 300,000 branches and tags.
 const LISTING_CAP: u64 = 32 << 20;
@@ -35,7 +36,7 @@ impl Repos {
     pub async fn listing(&self, url: &RemoteUrl, auth: Option<&Auth>) -> Result<Listing, GitError> {
         let ask = Git::new("ls-remote").remote(url, auth).timeout(Duration::from_secs(60)).cap(LISTING_CAP);
         let what = ["--quiet", "--symref", "--end-of-options", url.as_str(), "HEAD", "refs/heads/*", "refs/tags/*"];
-        Ok(listing(&String::from_utf8_lossy(&ask.args(what).ok().await?)))
+        Ok(listing(&ask.args(what).ok().await?))
     }
 
     /// Fetches these branches and tags of `url`, checked by fsck, beside what is there.
@@ -51,9 +52,9 @@ impl Repos {
         tags: &[&Branch],
     ) -> Result<(), GitError> {
         let dir = self.ensure(key).await?;
-        let specs = branches.iter().map(|name| format!("+refs/heads/{name}:{TAKEN}/heads/{name}\n"));
-        let specs: String =
-            specs.chain(tags.iter().map(|name| format!("+refs/tags/{name}:{TAKEN}/tags/{name}\n"))).collect();
+        let specs = branches.iter().map(|name| format!("+refs/heads/{name}:{TAKEN}/heads/{}\n", hexadecimal(name)));
+        let tags = tags.iter().map(|name| format!("+refs/tags/{name}:{TAKEN}/tags/{}\n", hexadecimal(name)));
+        let specs: String = specs.chain(tags).collect();
         let fetch = Git::new("fetch").at(&dir).remote(url, auth).timeout(TRANSFER);
         let flags = ["--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-gc", "--stdin", "--end-of-options"];
         fetch.args(flags).arg(url.as_str()).input(Input::Bytes(specs.into_bytes())).ok().await.map(drop)
@@ -74,7 +75,7 @@ impl Repos {
         for some in tags.chunks(TAGS_AT_ONCE) {
             let push = Git::new("push").at(&dir).remote(url, auth).timeout(TRANSFER);
             let flags = ["--quiet", "--no-verify", "--recurse-submodules=no", "--end-of-options", url.as_str()];
-            let specs = some.iter().map(|name| format!("{TAKEN}/tags/{name}:refs/tags/{name}"));
+            let specs = some.iter().map(|name| format!("{TAKEN}/tags/{}:refs/tags/{name}", hexadecimal(name)));
             push.args(flags).args(specs).ok().await?;
         }
         Ok(())
@@ -107,9 +108,15 @@ impl Repos {
     }
 }
 
-fn listing(text: &str) -> Listing {
+fn hexadecimal(name: &Branch) -> String {
+    hex::encode(name.as_str())
+}
+
+/// A line that is no UTF-8 names nothing that could be asked for.
+fn listing(out: &[u8]) -> Listing {
     let mut found = Listing::default();
-    for (left, name) in text.lines().filter_map(|line| line.split_once('\t')) {
+    let lines = out.split(|byte| *byte == b'\n').filter_map(|line| std::str::from_utf8(line).ok());
+    for (left, name) in lines.filter_map(|line| line.split_once('\t')) {
         if let Some(head) = left.strip_prefix("ref: refs/heads/").filter(|_| name == "HEAD") {
             found.head = Branch::parse(head).ok();
         } else if let Some(branch) = name.strip_prefix("refs/heads/").and_then(|name| Branch::parse(name).ok()) {
@@ -133,11 +140,14 @@ mod tests {
             "ref: refs/heads/trunk\tHEAD\n{a}\tHEAD\n{a}\trefs/heads/trunk\n{b}\trefs/heads/x..y\n{b}\trefs/heads/dev/one\n\
              {b}\trefs/tags/v1\n{a}\trefs/tags/v1^{{}}\nno line\n{a}\trefs/pull/1/head\nodd\trefs/heads/odd\n"
         );
-        let found = listing(&text);
+        let mut bytes = text.into_bytes();
+        bytes.extend_from_slice(b.as_bytes());
+        bytes.extend_from_slice(b"\trefs/tags/caf\xe9\n");
+        let found = listing(&bytes);
         assert_eq!(found.head, Some(Branch::parse("trunk").unwrap()));
         let names: Vec<&str> = found.branches.keys().map(Branch::as_str).collect();
         assert_eq!(names, ["dev/one", "trunk"]);
         assert_eq!(found.tags.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect::<Vec<_>>(), [("v1", &*b)]);
-        assert_eq!(listing("").head, None);
+        assert_eq!(listing(b"").head, None);
     }
 }

@@ -1,21 +1,19 @@
 //! What is said of a repository's branches and tags beside its upstream's: to people on the forge, and in a terminal.
 
-use crate::text::{code, count, one_line, prose};
+use crate::text::{code, count, one_line};
 use crate::upstream::{Moved, Standing, Synced};
 use std::fmt::Write as _;
 
-/// Characters of a sentence about why nothing could be compared.
-const MAX_WHY: usize = 500;
 /// Tags that are named.
 const MOST_TAGS: usize = 10;
 
-/// The answer to `/sync` of `login`; `done` is none where the repository has no upstream that the bot reads, an error is why nothing could be
-/// compared. `key` is the repository's, for what an operator types.
-pub fn synced(login: &str, key: &str, done: &Result<Option<Synced>, String>) -> String {
+/// The answer to `/sync` of `login`; `done` is none where the repository has no upstream that the bot reads, an error is why nothing was
+/// brought, in half a sentence. `key` is the repository's, for what an operator types.
+pub fn synced(login: &str, key: &str, done: &Result<Option<Synced>, &str>) -> String {
     let mut out = format!("`/sync` of {}: ", code(login));
     match done {
         Err(why) => {
-            let _ = write!(out, "not done. {}", prose(why, MAX_WHY));
+            let _ = write!(out, "**not done**: {why}.");
         }
         Ok(None) => out.push_str(
             "this repository was copied from no address that the bot reads by itself. If it was copied from a folder, \
@@ -48,6 +46,13 @@ pub fn lines(synced: &Synced, name: impl Fn(&str) -> String) -> Vec<String> {
             count(synced.tags.new as u64, "tag"),
             are(synced.tags.new)
         ));
+    }
+    if synced.tags.later > 0 {
+        lines.push(format!("{} more come the next time", count(synced.tags.later as u64, "tag")));
+    }
+    if !synced.tags.failed.is_empty() {
+        let named: Vec<String> = synced.tags.failed.iter().take(MOST_TAGS).map(|(tag, _)| name(tag.as_str())).collect();
+        lines.push(format!("tags that could not be brought: {}", named.join(", ")));
     }
     if !synced.tags.differ.is_empty() {
         let named: Vec<String> = synced.tags.differ.iter().take(MOST_TAGS).map(|tag| name(tag.as_str())).collect();

@@ -5,12 +5,15 @@ use super::Threads;
 use crate::config::process::Repository;
 use crate::message::synced;
 use crate::trouble::Trouble;
-use crate::upstream::{SyncError, Synced};
+use crate::upstream::Synced;
 use domain::Verb;
+use std::sync::Arc;
 use std::time::Duration;
 
-/// How long a reading waits for it; it goes on by itself.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// How long a reading waits for it: what else is said there waits as long. It goes on by itself.
+const PATIENCE: Duration = Duration::from_secs(3);
+/// Said then.
+const UNDER_WAY: &str = "it is under way, and takes longer; `/sync` in a while says what came of it";
 
 impl Threads {
     /// Carries out what `login` asks for on this issue or pull request; `key` is the text's.
@@ -27,30 +30,25 @@ impl Threads {
         }
     }
 
-    /// Brings the repository in step, and answers what came of it. Cut before the
-    /// answer is begun, it is done again, and finds what was brought already.
+    /// Brings the repository in step, and answers what came of it. Cut before the answer is begun, it is done again, and finds what was
+    /// brought already.
     async fn sync(&self, entry: &Repository, number: u64, key: &str, login: &str) -> Result<(), Trouble> {
         let done = self.brought(entry).await?;
         self.answer_once(entry, number, key, &synced(login, &entry.key, &done)).await
     }
 
-    async fn brought(&self, entry: &Repository) -> Result<Result<Option<Synced>, String>, Trouble> {
+    async fn brought(&self, entry: &Repository) -> Result<Result<Option<Synced>, &'static str>, Trouble> {
         let Some(upstreams) = &self.upstreams else {
-            return Ok(Err("the bot has no account of its own for that (forge.sync_token_file).".to_owned()));
+            return Ok(Err("the bot has no account for that (forge.sync_token_file)"));
         };
-        let (upstreams, own, at) = (upstreams.clone(), entry.clone(), self.place(entry)?);
-        let work = tokio::spawn(async move { upstreams.sync(&own, &at).await });
-        Ok(match tokio::time::timeout(PATIENCE, work).await {
-            Ok(Ok(done)) => done.map_err(|error| why(&error)),
-            Ok(Err(panic)) => Err(format!("the bot itself failed: {panic}.")),
-            Err(_) => {
-                Err("it takes longer than a minute, and goes on; say `/sync` again to see what came of it.".to_owned())
+        let (at, entry) = (self.place(entry)?, Arc::new(entry.clone()));
+        Ok(match tokio::time::timeout(PATIENCE, upstreams.sync(&entry, at)).await {
+            Ok(Ok(done)) => Ok(done),
+            Ok(Err(error)) => {
+                tracing::warn!(repository = entry.key, %error, "/sync could not be carried out");
+                Err(error.brief())
             }
+            Err(_) => Err(UNDER_WAY),
         })
     }
-}
-
-/// For whoever asked: a sentence.
-fn why(error: &SyncError) -> String {
-    format!("{}. Say `/sync` again once that is mended.", error.to_string().trim_end_matches('.'))
 }

@@ -18,6 +18,7 @@ const VERSION: &str = "2022-11-28";
 pub struct GitHub {
     client: Octocrab,
     web: Url,
+    api: Url,
     /// Whether a token is sent.
     token: bool,
 }
@@ -84,7 +85,7 @@ impl GitHub {
     /// # Errors
     /// When it has no API, or its token's file cannot be read.
     pub fn open(host: &UpstreamHost) -> Result<Self, String> {
-        let (Some(web), Some(api)) = (&host.url, &host.api) else {
+        let (Some(web), Some(api)) = (&host.url, host.api_url()) else {
             return Err("the server has no GitHub API in [[upstream.hosts]]".to_owned());
         };
         let token = host.token()?;
@@ -99,7 +100,7 @@ impl GitHub {
             Some(token) => builder.personal_token(token.expose().to_owned()),
             None => builder,
         };
-        Ok(Self { client: builder.build().map_err(wrong)?, web: web.clone(), token: sent })
+        Ok(Self { client: builder.build().map_err(wrong)?, web: web.clone(), api, token: sent })
     }
 
     /// The repository `owner/name`, also where it was renamed.
@@ -108,11 +109,8 @@ impl GitHub {
     /// [`GitHubError`], in words for a person.
     pub async fn repository(&self, name: &str) -> Result<OnGitHub, GitHubError> {
         let away = |why: String| GitHubError::Away { host: self.host(), why };
-        let asked = tokio::time::timeout(PATIENCE, self.client._get(format!("/repos/{name}"))).await;
-        let answer = asked.map_err(|_| away("it took too long".to_owned()))?.map_err(|error| away(cause(&error)))?;
-        let status = answer.status().as_u16();
-        let wait = wait(answer.headers());
-        let body = self.client.body_to_string(answer).await.map_err(|error| away(cause(&error)))?;
+        let asked = tokio::time::timeout(PATIENCE, self.get(&format!("/repos/{name}"))).await;
+        let (status, wait, body) = asked.map_err(|_| away("it took too long".to_owned()))?.map_err(away)?;
         match (status, wait) {
             (200, _) => found(&body).map_err(away),
             (404, _) => Err(GitHubError::NotFound {
@@ -131,6 +129,22 @@ impl GitHub {
             (401 | 403, _) => Err(GitHubError::Refused { host: self.host(), status, message: message(&body) }),
             (status, _) => Err(away(format!("status {status}: {}", message(&body)))),
         }
+    }
+
+    /// Status, seconds until more requests are taken, and body. A renamed repository is looked up where the answer says, once, and on the
+    /// same server alone.
+    async fn get(&self, path: &str) -> Result<(u16, Option<u64>, String), String> {
+        let mut answer = self.client._get(path).await.map_err(|error| cause(&error))?;
+        if matches!(answer.status().as_u16(), 301 | 302 | 307 | 308) {
+            let to = answer.headers().get("location").and_then(|to| to.to_str().ok()).unwrap_or_default();
+            let to = self.api.join(to).map_err(|_| "it sends on to no address".to_owned())?;
+            if to.origin() != self.api.origin() {
+                return Err(format!("it sends on to another server, {}", to.host_str().unwrap_or_default()));
+            }
+            answer = self.client._get(to.as_str()).await.map_err(|error| cause(&error))?;
+        }
+        let (status, wait) = (answer.status().as_u16(), wait(answer.headers()));
+        Ok((status, wait, self.client.body_to_string(answer).await.map_err(|error| cause(&error))?))
     }
 
     /// The address that git reads a repository from.

@@ -15,11 +15,13 @@ use crate::config::Process;
 use crate::config::process::{Repository, Upstream};
 use crate::forge::RepoRef;
 use crate::git::{Auth, Branch, GitError, RemoteUrl, Repos};
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, Shared};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Branches of agents, which no upstream's branch of the same name may touch.
-const AGENTS: &str = "agent/";
+/// Branches of agents lie below this name, which no branch of an upstream may have.
+const AGENTS: &str = "agent";
 
 /// The credential for an upstream, if the configuration has one for its server; read anew each time, so that a new token needs no restart.
 ///
@@ -39,8 +41,10 @@ pub fn followed(entry: &Repository) -> Result<Vec<Branch>, GitError> {
     let mut all: Vec<Branch> = Vec::new();
     for name in std::iter::once(&entry.default_branch).chain(&entry.branches) {
         let branch = Branch::parse(name)?;
-        if branch.as_str().starts_with(AGENTS) {
-            return Err(GitError::Invalid(format!("{name} is a branch of an agent's here, and is not kept in step")));
+        if branch.as_str().split('/').next() == Some(AGENTS) {
+            return Err(GitError::Invalid(format!(
+                "{name} is in the way of agents' branches here, and is not kept in step"
+            )));
         }
         if !all.contains(&branch) {
             all.push(branch);
@@ -58,39 +62,59 @@ pub fn on_forge(config: &Process, at: &RepoRef) -> Result<RemoteUrl, GitError> {
     RemoteUrl::parse(&format!("{}/{at}.git", base.as_str().trim_end_matches('/')))
 }
 
+/// What a comparison gives; none where the repository has no upstream.
+pub type Outcome = Result<Option<Synced>, SyncError>;
+
+/// A comparison that is under way, for all who wait for it.
+type UnderWay = Shared<BoxFuture<'static, Outcome>>;
+
 /// Keeps the configured repositories in step, in the bot's own local repositories; of each, one comparison at a time.
 pub struct Upstreams {
     config: Arc<Process>,
     repos: Repos,
     /// Of the account that may push to protected branches.
     auth: Auth,
-    busy: Mutex<HashMap<String, Arc<tokio::sync::Mutex<()>>>>,
+    under_way: Mutex<HashMap<String, UnderWay>>,
 }
 
 impl Upstreams {
     /// `auth` is the credential of the account that keeps default branches in step.
-    pub fn new(config: Arc<Process>, repos: Repos, auth: Auth) -> Self {
-        Self { config, repos, auth, busy: Mutex::default() }
+    pub fn new(config: Arc<Process>, repos: Repos, auth: Auth) -> Arc<Self> {
+        Arc::new(Self { config, repos, auth, under_way: Mutex::default() })
     }
 
-    /// Brings over what may be brought; `at` is where the repository is on the forge now. None where it has no upstream that this host can
-    /// read by its address.
+    /// Brings over what may be brought; `at` is where the repository is on the forge now. Who asks while it is under way waits for the same. It
+    /// goes on when nobody waits any more.
     ///
     /// # Errors
     /// Which side is unreachable or refuses; what was brought until then stays.
-    pub async fn sync(&self, entry: &Repository, at: &RepoRef) -> Result<Option<Synced>, SyncError> {
+    pub async fn sync(self: &Arc<Self>, entry: &Arc<Repository>, at: RepoRef) -> Outcome {
+        let run = {
+            let mut all = self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
+            all.retain(|_, run| run.peek().is_none());
+            all.entry(entry.key.clone()).or_insert_with(|| self.begin(entry.clone(), at)).clone()
+        };
+        run.await
+    }
+
+    fn begin(self: &Arc<Self>, entry: Arc<Repository>, at: RepoRef) -> UnderWay {
+        let own = self.clone();
+        let run = tokio::spawn(async move { own.compare(&entry, &at).await });
+        let joined = async move {
+            run.await
+                .unwrap_or_else(|panic| Err(SyncError::Setup(GitError::Io(format!("the bot itself failed: {panic}")))))
+        };
+        joined.boxed().shared()
+    }
+
+    async fn compare(&self, entry: &Repository, at: &RepoRef) -> Outcome {
         if entry.upstream.is_empty() {
             return Ok(None);
         }
-        let one = {
-            let mut busy = self.busy.lock().unwrap_or_else(PoisonError::into_inner);
-            busy.entry(entry.key.clone()).or_default().clone()
-        };
-        let _one = one.lock().await;
-        let from = RemoteUrl::parse(&entry.upstream)?;
-        let credential = credential(&self.config.upstream, &from)?;
-        let to = on_forge(&self.config, at)?;
-        let branches = followed(entry)?;
+        let from = RemoteUrl::parse(&entry.upstream).map_err(SyncError::Setup)?;
+        let credential = credential(&self.config.upstream, &from).map_err(SyncError::Setup)?;
+        let to = on_forge(&self.config, at).map_err(SyncError::Setup)?;
+        let branches = followed(entry).map_err(SyncError::Setup)?;
         let copy = Copy {
             key: &entry.key,
             from: (&from, credential.as_ref()),

@@ -4,6 +4,11 @@
 use crate::git::{Auth, Branch, GitError, Listing, Meaning, PushSpec, Pushed, RemoteUrl, Repos};
 use domain::Commit;
 
+/// The most tags that are brought at once.
+const MOST_TAGS: usize = 1_000;
+/// After so many tags that cannot be brought, the others wait for the next time.
+const MOST_FAILURES: usize = 20;
+
 /// A copy on the forge, and what it is a copy of.
 #[derive(Debug)]
 pub struct Copy<'a> {
@@ -21,11 +26,32 @@ pub struct Copy<'a> {
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum SyncError {
     /// The upstream is unreachable, or refuses.
-    #[error("the upstream cannot be read{}: {0}", hint(.0))]
+    #[error("the upstream cannot be read{hint}: {error}", hint = hint(.0), error = .0)]
     Upstream(GitError),
     /// The forge, or the local repository.
     #[error("the copy on the forge cannot be compared or moved: {0}")]
     Copy(#[from] GitError),
+    /// This host's own configuration.
+    #[error("this host cannot: {0}")]
+    Setup(GitError),
+}
+
+impl SyncError {
+    /// For people on the forge: without the words of git, which hold addresses and paths.
+    pub fn brief(&self) -> &'static str {
+        match self {
+            SyncError::Upstream(error) => match error.meaning() {
+                Meaning::Away => "the repository that this one was copied from cannot be reached",
+                Meaning::Moved => "the repository that this one was copied from has another address now",
+                Meaning::Missing | Meaning::Forbidden => {
+                    "the repository that this one was copied from is gone, or the bot may not read it"
+                }
+                Meaning::Lasting => "git cannot take what the repository has that this one was copied from",
+            },
+            SyncError::Copy(_) => "this repository cannot be compared or moved",
+            SyncError::Setup(_) => "the bot is not set up for it",
+        }
+    }
 }
 
 /// What a refusal of the upstream's means.
@@ -89,8 +115,12 @@ pub enum Moved {
 /// What became of the tags.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tags {
-    /// Number of those that were brought.
+    /// Number of those that were brought; of a comparison, those that are missing.
     pub new: usize,
+    /// Number of those that are left for the next time.
+    pub later: usize,
+    /// Those that could not be brought, with git's words.
+    pub failed: Vec<(Branch, String)>,
     /// Those that name something else upstream than on the forge, which is left as it is.
     pub differ: Vec<Branch>,
 }
@@ -112,6 +142,17 @@ impl Synced {
         self.tags.new > 0 || self.branches.iter().any(|(_, moved)| matches!(moved, Moved::Brought(_)))
     }
 
+    /// Whether a person has to look: a branch is gone, rewritten or has commits of its own here, or a tag could not be brought.
+    pub fn is_stuck(&self) -> bool {
+        let stuck = |moved: &Moved| match moved {
+            Moved::Left(Standing::Gone | Standing::Rewritten { .. } | Standing::Ahead { .. }) => true,
+            Moved::Left(Standing::Same(_) | Standing::New(_) | Standing::Behind { .. })
+            | Moved::Brought(_)
+            | Moved::Raced => false,
+        };
+        !self.tags.failed.is_empty() || self.branches.iter().any(|(_, moved)| stuck(moved))
+    }
+
     /// The branches whose upstream was rewritten: the forge's commit and the upstream's.
     pub fn rewritten(&self) -> impl Iterator<Item = (&Branch, &Commit, &Commit)> {
         self.branches.iter().filter_map(|(branch, moved)| match moved {
@@ -130,29 +171,55 @@ impl Copy<'_> {
         let (theirs, ours) = self.listings(repos).await?;
         let standings = self.standings(repos, &theirs, &ours).await?;
         let branches = standings.into_iter().map(|(branch, standing)| (branch, Moved::Left(standing))).collect();
-        let tags = Tags { new: missing(&theirs, &ours).len(), differ: differing(&theirs, &ours) };
+        let tags = Tags { new: missing(&theirs, &ours).len(), differ: differing(&theirs, &ours), ..Tags::default() };
         Ok(Synced { branches, tags, other_head: self.other_head(&theirs) })
     }
 
     /// Brings over what may be brought: branches forward, and tags that are missing. `rewritten` is the upstream's commit that an operator
-    /// wants in the place of a branch's own history.
+    /// wants in the place of this branch's own history.
     ///
     /// # Errors
     /// As [`Copy::compare`]; also when the forge refuses a push.
-    pub async fn sync(&self, repos: &Repos, rewritten: Option<&Commit>) -> Result<Synced, SyncError> {
+    pub async fn sync(&self, repos: &Repos, rewritten: Option<(&Branch, &Commit)>) -> Result<Synced, SyncError> {
         let (theirs, ours) = self.listings(repos).await?;
         let mut branches = Vec::new();
         for (branch, standing) in self.standings(repos, &theirs, &ours).await? {
             let moved = self.bring(repos, &branch, standing, rewritten).await?;
             branches.push((branch, moved));
         }
-        let new = missing(&theirs, &ours);
-        if !new.is_empty() {
-            repos.take_in(self.key, self.from.0, self.from.1, &[], &new).await.map_err(SyncError::Upstream)?;
-            repos.push_tags(self.key, self.to.0, self.to.1, &new).await?;
-        }
-        let tags = Tags { new: new.len(), differ: differing(&theirs, &ours) };
+        let tags = self.bring_tags(repos, &theirs, &ours).await;
         Ok(Synced { branches, tags, other_head: self.other_head(&theirs) })
+    }
+
+    /// Brings the tags that are missing. One that cannot be brought keeps no other back, and no branch.
+    async fn bring_tags(&self, repos: &Repos, theirs: &Listing, ours: &Listing) -> Tags {
+        let mut new = missing(theirs, ours);
+        let later = new.len().saturating_sub(MOST_TAGS);
+        new.truncate(MOST_TAGS);
+        let mut tags = Tags { new: new.len(), later, failed: Vec::new(), differ: differing(theirs, ours) };
+        if new.is_empty() || self.tags(repos, &new).await.is_ok() {
+            return tags;
+        }
+        tags.new = 0;
+        for (at, tag) in new.iter().enumerate() {
+            match self.tags(repos, &[tag]).await {
+                Ok(()) => tags.new += 1,
+                Err(error) => {
+                    let away = error.meaning() == Meaning::Away;
+                    tags.failed.push(((*tag).clone(), error.to_string()));
+                    if away || tags.failed.len() >= MOST_FAILURES {
+                        tags.later += new.len() - at - 1;
+                        break;
+                    }
+                }
+            }
+        }
+        tags
+    }
+
+    async fn tags(&self, repos: &Repos, tags: &[&Branch]) -> Result<(), GitError> {
+        repos.take_in(self.key, self.from.0, self.from.1, &[], tags).await?;
+        repos.push_tags(self.key, self.to.0, self.to.1, tags).await
     }
 
     async fn listings(&self, repos: &Repos) -> Result<(Listing, Listing), SyncError> {
@@ -214,12 +281,12 @@ impl Copy<'_> {
         repos: &Repos,
         branch: &Branch,
         standing: Standing,
-        rewritten: Option<&Commit>,
+        rewritten: Option<(&Branch, &Commit)>,
     ) -> Result<Moved, SyncError> {
         let (old, new) = match &standing {
             Standing::New(new) => (None, new),
             Standing::Behind { from, to, .. } => (Some(from), to),
-            Standing::Rewritten { ours, theirs, .. } if rewritten == Some(theirs) => (Some(ours), theirs),
+            Standing::Rewritten { ours, theirs, .. } if rewritten == Some((branch, theirs)) => (Some(ours), theirs),
             Standing::Same(_) | Standing::Ahead { .. } | Standing::Rewritten { .. } | Standing::Gone => {
                 return Ok(Moved::Left(standing));
             }
@@ -303,7 +370,7 @@ mod tests {
             let branches: Vec<Branch> = branches.iter().map(|name| Branch::parse(name).unwrap()).collect();
             let copy = Copy { key: "shop", from: (&from, None), to: (&to, None), branches: &branches };
             let compared = copy.compare(&self.repos).await.unwrap();
-            let synced = copy.sync(&self.repos, rewritten).await.unwrap();
+            let synced = copy.sync(&self.repos, rewritten.map(|commit| (&branches[0], commit))).await.unwrap();
             let left = |synced: &Synced| -> Vec<Standing> {
                 let of = |moved: &Moved| match moved {
                     Moved::Left(standing) | Moved::Brought(standing) => standing.clone(),
@@ -313,7 +380,7 @@ mod tests {
             };
             assert_eq!(left(&compared), left(&synced), "what is compared is what is acted on");
             assert!(!compared.branches.iter().any(|(_, moved)| matches!(moved, Moved::Brought(_))));
-            assert_eq!(compared.tags, synced.tags);
+            assert_eq!(compared.tags.differ, synced.tags.differ);
             synced
         }
 
@@ -369,15 +436,29 @@ mod tests {
             &pair.bare("upstream"),
             &["-c", "user.name=a", "-c", "user.email=a@b", "tag", "-a", "-m", "x", "v2", "main"],
         );
-        assert_eq!(pair.run(&["main"], None).await.tags, Tags { new: 2, differ: vec![] });
+        assert_eq!(pair.run(&["main"], None).await.tags, Tags { new: 2, ..Tags::default() });
         assert_eq!(pair.at("forge", "v2"), pair.at("upstream", "v2"), "the tag's own object");
         let v1 = pair.at("forge", "v1");
         let two = pair.commit("upstream", "main", "two");
         git(&pair.bare("upstream"), &["tag", "-f", "v1", two.as_str()]);
         git(&pair.bare("upstream"), &["tag", "v3", two.as_str()]);
         let tags = pair.run(&["main"], None).await.tags;
-        assert_eq!(tags, Tags { new: 1, differ: vec![Branch::parse("v1").unwrap()] });
+        assert_eq!(tags, Tags { new: 1, differ: vec![Branch::parse("v1").unwrap()], ..Tags::default() });
         assert_eq!((pair.at("forge", "v1"), pair.at("forge", "v3")), (v1, two.to_string()));
+        // What is in the way on the forge, or has a name that git takes and a text does not, keeps no other back.
+        git(&pair.bare("upstream"), &["tag", "-d", "v3"]);
+        git(&pair.bare("upstream"), &["tag", "v3/one", two.as_str()]);
+        git(&pair.bare("upstream"), &["tag", "v4", two.as_str()]);
+        let name = std::os::unix::ffi::OsStrExt::from_bytes(b"refs/tags/caf\xe9");
+        let name: &std::ffi::OsStr = name;
+        let mut odd = Command::new("git");
+        odd.current_dir(pair.bare("upstream")).arg("update-ref").arg(name).arg(two.as_str());
+        assert!(odd.status().unwrap().success());
+        let tags = pair.run(&["main"], None).await.tags;
+        assert_eq!((tags.new, tags.failed.len()), (1, 1), "{tags:?}");
+        assert!(tags.failed[0].0.as_str() == "v3/one" && pair.at("forge", "v4") == two.to_string());
+        let three = pair.commit("upstream", "main", "three");
+        assert!(matches!(pair.only(None).await, Moved::Brought(Standing::Behind { to, .. }) if to == three));
     }
 
     #[tokio::test]
@@ -393,7 +474,6 @@ mod tests {
         let Moved::Left(standing) = seen else { panic!("{seen:?}") };
         let own = pair.commit("forge", "main", "own");
         assert_eq!(copy.bring(&pair.repos, &branches[0], standing, None).await.unwrap(), Moved::Raced);
-        assert_eq!(pair.at("forge", "main"), own.to_string());
-        assert_ne!(own, two);
+        assert_eq!(pair.at("forge", "main"), own.to_string(), "not {two}");
     }
 }

@@ -159,7 +159,7 @@ async fn branches(home: &Home, upstream: &Upstream, bot: &Gitea) {
     let dev = upstream.commit("dev", "for dev");
     let repo = RepoRef::new("caisson-projects", "shop");
     assert!(home.bad(&["repo", "set-branch", "shop", "gone"]).contains("has no branch gone"));
-    assert!(home.bad(&["repo", "set-branch", "shop", "agent/7"]).contains("branch of an agent"));
+    assert!(home.bad(&["repo", "set-branch", "shop", "agent/7"]).contains("in the way of agents' branches"));
     assert_eq!(bot.repository(&repo).await.unwrap().default_branch, "main");
     home.good(&["repo", "set-branch", "shop", "dev", "--also", "main"]);
     assert_eq!(bot.repository(&repo).await.unwrap().default_branch, "dev");

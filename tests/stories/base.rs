@@ -35,3 +35,21 @@ async fn tests_that_fail_are_no_broken_base_and_verification_makes_no_second_run
     assert!(last.contains("on the base"), "{last}");
     assert_eq!(runs(&world), 1, "{:?}", world.broker.created.lock().expect("created"));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_base_branch_that_moved_on_is_named_with_the_files_that_both_change() {
+    let world = World::new(FIX).await;
+    world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    let task = world.until_state("awaiting-review").await;
+    let pull = task.pull.expect("a pull request");
+    let review = world.until_said(pull, "Checkpoint 1").await;
+    assert!(!review.contains("moved on"), "{review}");
+    world.push(&[("semver.py", "def newer(a, b):\n    return a >= b\n"), ("notes.txt", "nothing\n")]);
+    world.approve().await;
+    world.until_state("final-review").await;
+    let last = world.until_said(pull, "Final review").await;
+    let base = task.base.expect("a base");
+    let words =
+        format!("**`main` moved on** — 1 commit since this task's base `{}`, ⚠️ also in `semver.py`", base.short());
+    assert!(last.contains(&words) && !last.contains("notes.txt"), "{last}");
+}

@@ -94,7 +94,7 @@ async fn a_writer_has_it_brought_and_is_told_what_came() {
     assert_eq!(main_of(&world).await, third);
     std::fs::remove_dir_all(upstream(&world)).expect("removed");
     world.alice().comment(REPO, issue, "/sync").expect("said");
-    world.until_said(issue, "not done.").await;
+    world.until_said(issue, "**not done**: ").await;
     assert!(world.store().tasks(5).await.expect("read").is_empty(), "it is no task");
 }
 

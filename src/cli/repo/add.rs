@@ -1,9 +1,9 @@
 //! `caisson repo add`: one repository, from an address or a path to a place where tasks can start. Every step may be repeated.
 
-use super::set_branch::{keep, protect};
+use super::kept::{has_each, protect, tell_brought};
 use super::source::source_of;
 use super::trial::{self, Target};
-use super::upstream::sync_one;
+use super::upstream::{sync_one, upstream_listing};
 use super::{AGENT_BRANCHES, Accounts, not_in_file, report};
 use crate::bot::{Content, sealed};
 use crate::checkpoint::label::LABELS;
@@ -33,6 +33,9 @@ pub struct Add {
     /// What to copy: owner/name of GitHub, https://…, ssh://…, or a path on this machine. Its default branch and tags are taken.
     #[arg(value_name = "OWNER/NAME|GIT-URL|PATH")]
     source: String,
+    /// The source of a repository that was added before has this address now. What is on the forge has to be in its history.
+    #[arg(long)]
+    moved: bool,
     /// A further branch that is kept in step with it, and protected like the default one. Repeat for more.
     #[arg(long = "also", value_name = "BRANCH")]
     also: Vec<String>,
@@ -87,11 +90,15 @@ struct Before {
 impl Plan {
     /// The entry that is going to stand, without what is accepted.
     fn entry(&self, on_forge: &Repository) -> Entry {
+        self.entry_at(&RepoRef::new(&on_forge.owner, &on_forge.name), on_forge.id)
+    }
+
+    fn entry_at(&self, at: &RepoRef, id: i64) -> Entry {
         Entry {
             key: self.key.clone(),
-            owner: on_forge.owner.clone(),
-            name: on_forge.name.clone(),
-            id: on_forge.id,
+            owner: at.owner.clone(),
+            name: at.name.clone(),
+            id,
             default_branch: self.branch.as_str().to_owned(),
             upstream: self.source.as_str().to_owned(),
             branches: self.also.clone(),
@@ -155,9 +162,13 @@ impl Add {
             noticed(&plan, accounts).await?;
         }
         let wanted = plan.entry(&on_forge);
-        followed(&wanted)?;
         if !on_forge.empty || !plan.also.is_empty() {
-            keep(&sync_one(config, &wanted, None, printer).await?, printer)?;
+            let synced = sync_one(config, &wanted, None, printer).await?;
+            tell_brought(&synced, printer);
+            if self.moved && synced.rewritten().next().is_some() {
+                let complaint = Complaint::new("what is on the forge is not in the history of the new source");
+                return Err(complaint.attempt("choose another --name for it").into());
+            }
         }
         accounts.forge.set_default_branch(&plan.repo, plan.branch.as_str()).await?;
         self.rights(&plan, accounts, printer).await?;
@@ -195,7 +206,20 @@ impl Add {
             Some(before) => before.branches.clone(),
             None => self.also.clone(),
         };
-        Ok(Plan { key, repo, source, credential, branch, also, before })
+        if let Some(before) = known.filter(|before| before.origin() != source.as_str() && !self.moved) {
+            let complaint = Complaint::new(format!("{key} was copied from {}", before.origin()));
+            let attempt =
+                "choose another --name for this one; or say --moved where it is the same repository at a new address";
+            return Err(complaint.attempt(attempt).into());
+        }
+        let plan = Plan { key, repo, source, credential, branch, also, before };
+        if !plan.also.is_empty() {
+            // Before anything is made or pushed.
+            let entry = plan.entry_at(&plan.repo, 0);
+            has_each(&upstream_listing(config, &entry).await?, &entry)?;
+        }
+        followed(&plan.entry_at(&plan.repo, 0))?;
+        Ok(plan)
     }
 
     /// What the repository asks for. Returns the hash that is accepted, if any; what isn't accepted has no effect.

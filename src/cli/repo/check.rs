@@ -1,8 +1,8 @@
 //! `caisson repo check`: reads back what `repo add` set; one line for each thing that does not stand. Changes nothing but with `--fix`,
 //! which has `mend` set it anew and looks once more.
 
+use super::Accounts;
 use super::mend::mend;
-use super::{AGENT_BRANCHES, Accounts};
 use crate::checkpoint::label::LABELS;
 use crate::cli::entries::Entries;
 use crate::cli::printer::{Complaint, Printer};
@@ -76,9 +76,8 @@ pub(in crate::cli) async fn faults(config: &Process, accounts: &Accounts, entry:
     if found.default_branch != entry.default_branch {
         wrong.push(format!("its default branch is {} instead of {}", found.default_branch, entry.default_branch));
     }
-    let rules = [(entry.default_branch.as_str(), &accounts.sync), (AGENT_BRANCHES, &accounts.bot)];
-    for (rule, account) in rules {
-        if !accounts.forge.is_protected(&repo, rule, &[&account.login]).await? {
+    for (rule, account) in accounts.rules(entry)? {
+        if !accounts.forge.is_protected(&repo, &rule, &[&account.login]).await? {
             wrong.push(format!("{rule} is not kept for {}", account.login));
         }
     }

@@ -3,7 +3,7 @@
 //! What a person added to a repository (foreign hooks, deploy keys, people) is left for the operator to judge; only Actions go off, as
 //! `repo add` leaves them. Another repository that has taken the name is never written to. Tests: `tests/setup.rs`.
 
-use super::{AGENT_BRANCHES, Accounts};
+use super::Accounts;
 use crate::checkpoint::label::LABELS;
 use crate::cli::entries::Entries;
 use crate::cli::printer::{Complaint, Printer};
@@ -40,9 +40,9 @@ pub(super) async fn mend(
         said(format!("{} may write again", accounts.sync.login));
     }
     // After the right to write: the forge drops from a rule whoever may not.
-    for (rule, account) in [(entry.default_branch.as_str(), &accounts.sync), (AGENT_BRANCHES, &accounts.bot)] {
-        if !forge.is_protected(&repo, rule, &[&account.login]).await? {
-            forge.ensure_protection(&repo, rule, &[&account.login]).await?;
+    for (rule, account) in accounts.rules(entry)? {
+        if !forge.is_protected(&repo, &rule, &[&account.login]).await? {
+            forge.ensure_protection(&repo, &rule, &[&account.login]).await?;
             said(format!("{rule} is kept for {} again", account.login));
         }
     }

@@ -1,7 +1,8 @@
 //! `caisson repo set-branch`: which branch of the upstream tasks begin from, and which others are kept in step with it. Every step may be
 //! repeated; the entry is written last.
 
-use super::upstream::sync_one;
+use super::kept::{has_each, protect, tell_brought};
+use super::upstream::{sync_one, upstream_listing};
 use super::{Accounts, report, store_entry};
 use crate::bot::sealed;
 use crate::cli::entries;
@@ -9,8 +10,7 @@ use crate::cli::printer::{Complaint, Printer};
 use crate::config::Process;
 use crate::config::process::Repository as Entry;
 use crate::forge::{ForgeReads, RepoRef};
-use crate::message::plain_lines;
-use crate::upstream::{Moved, Standing, Synced, followed};
+use crate::upstream::followed;
 use anyhow::Result;
 use clap::Args;
 use std::time::{Duration, Instant};
@@ -40,11 +40,12 @@ impl SetBranch {
         let wanted = Entry { default_branch: self.branch, branches: self.also, ..entry.clone() };
         followed(&wanted)?;
         let accounts = Accounts::open(config).await?;
-        let repo = accounts.place_of(entry).await?;
+        let repo = accounts.found(entry).await?;
         if wanted.origin().is_empty() {
             there(&accounts, &repo, &wanted).await?;
         } else {
-            keep(&sync_one(config, &wanted, None, printer).await?, printer)?;
+            has_each(&upstream_listing(config, &wanted).await?, &wanted)?;
+            tell_brought(&sync_one(config, &wanted, None, printer).await?, printer);
         }
         protect(&accounts, &repo, &wanted).await?;
         noticed(&accounts, &repo, &wanted.default_branch).await?;
@@ -54,28 +55,6 @@ impl SetBranch {
         printer.good(&format!("tasks of {} begin from {}", wanted.key, wanted.default_branch));
         report(printer, taken, "nothing more is to be done");
         Ok(())
-    }
-}
-
-/// Has only the account that keeps in step push to each branch that is kept.
-pub(super) async fn protect(accounts: &Accounts, repo: &RepoRef, entry: &Entry) -> Result<()> {
-    for branch in followed(entry)? {
-        accounts.forge.ensure_protection(repo, branch.as_str(), &[&accounts.sync.login]).await?;
-    }
-    Ok(())
-}
-
-/// Says what was brought, and fails where the upstream lacks one of the branches.
-pub(super) fn keep(synced: &Synced, printer: &Printer) -> Result<()> {
-    for line in plain_lines(synced) {
-        printer.say(&line);
-    }
-    let gone = synced.branches.iter().find(|(_, moved)| matches!(moved, Moved::Left(Standing::Gone)));
-    match gone {
-        Some((branch, _)) => {
-            Err(Complaint::new(format!("the upstream has no branch {branch}")).attempt("name one that it has").into())
-        }
-        None => Ok(()),
     }
 }
 

@@ -2,24 +2,31 @@
 //! borrows objects from the bot's own, so that a running bot is not disturbed.
 
 use super::Accounts;
+use super::kept::protect;
 use crate::cli::entries;
 use crate::cli::printer::{Complaint, Printer};
 use crate::config::Process;
 use crate::config::process::Repository as Entry;
 use crate::forge::RepoRef;
-use crate::git::{Auth, Branch, RemoteUrl, Repos};
+use crate::git::{Auth, Branch, Listing, RemoteUrl, Repos};
 use crate::message::plain_lines;
 use crate::upstream::{Copy, GitHub, Moved, Standing, Synced, credential, followed, name_of, on_forge};
 use anyhow::{Context, Result};
 use clap::Args;
 use domain::Commit;
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
+
+/// Name of a temporary local repository's folder.
+const PREFIX: &str = "sync-";
+/// How old one is that nobody works with any more.
+const LEFT: Duration = Duration::from_secs(24 * 3600);
 
 #[derive(Debug, Args)]
 #[command(
     after_help = "Branches are only moved forward, and tags are only added. A running `caisson serve` does the same by itself every \
-    `upstream.sync_s` seconds, but for repositories that were copied from a path. What people push to the forge is sent nowhere."
+    `upstream.sync_s` seconds, but for entries of the store that were copied from a path. What people push to the forge is sent nowhere."
 )]
 pub struct Sync {
     /// Only this one (`caisson repo list`).
@@ -44,6 +51,10 @@ impl Sync {
         })?;
         let mut failed = 0;
         for entry in chosen(config, self.key.as_deref())? {
+            if self.key.is_none() && elsewhere(&entry) {
+                printer.say(&format!("{}: {} is on another machine", entry.key, entry.origin()));
+                continue;
+            }
             printer.step(&format!("{}: asking {}", entry.key, entry.origin()));
             match sync_one(config, &entry, commit.as_ref(), printer).await {
                 Ok(synced) => tell(&entry, &synced, printer),
@@ -64,9 +75,9 @@ impl Sync {
 impl Status {
     pub(super) async fn run(self, config: &Process, printer: &Printer) -> Result<()> {
         entries::look(config).await?;
+        let accounts = Accounts::open(config).await?;
         for entry in chosen(config, self.key.as_deref())? {
-            let accounts = Accounts::open(config).await?;
-            let compared = Beside::open(config, &accounts, &entry).await?.compare().await;
+            let compared = async { Beside::open(config, &accounts, &entry).await?.compare().await }.await;
             printer.heading(&format!("{} ({})", entry.key, entry.origin()));
             match compared {
                 Ok(synced) => tell(&entry, &synced, printer),
@@ -95,7 +106,8 @@ fn chosen(config: &Process, key: Option<&str>) -> Result<Vec<Arc<Entry>>> {
     Ok(all.iter().filter(|entry| !entry.origin().is_empty()).cloned().collect())
 }
 
-/// Brings one in step; with `rewritten`, the branch whose upstream stands at that commit is moved to it.
+/// Brings one in step; with `rewritten`, the branch whose upstream stands at that commit is moved to it. What protects the branches is set
+/// anew first: an earlier run may have been cut off.
 pub(super) async fn sync_one(
     config: &Process,
     entry: &Entry,
@@ -104,6 +116,7 @@ pub(super) async fn sync_one(
 ) -> Result<Synced> {
     let accounts = Accounts::open(config).await?;
     let beside = Beside::open(config, &accounts, entry).await?;
+    protect(&accounts, &beside.at, entry).await?;
     let Some(commit) = rewritten else { return beside.sync(None).await };
     let before = beside.compare().await?;
     let Some((branch, _, _)) = before.rewritten().find(|(_, _, theirs)| *theirs == commit) else {
@@ -111,8 +124,11 @@ pub(super) async fn sync_one(
         return Err(complaint.attempt(format!("caisson repo status {}", entry.key)).into());
     };
     let (repo, sync) = (&beside.at, accounts.sync.login.as_str());
-    accounts.forge.allow_force(repo, branch.as_str(), sync).await?;
-    let done = beside.sync(Some(commit)).await;
+    let done = match accounts.forge.allow_force(repo, branch.as_str(), sync).await {
+        Ok(()) => beside.sync(Some((branch, commit))).await,
+        // It may have been done all the same.
+        Err(error) => Err(error.into()),
+    };
     // Back to a rule that lets nobody do so, whatever came of it.
     let closed = accounts.forge.ensure_protection(repo, branch.as_str(), &[sync]).await;
     closed.with_context(|| {
@@ -161,11 +177,36 @@ async fn on_github(config: &Process, entry: &Entry, printer: &Printer) {
         Ok(found) => {
             if !found.full_name.eq_ignore_ascii_case(name) {
                 printer.warn(&format!("it is called {} now; git follows no redirection", found.full_name));
-                printer.hint(&format!("caisson repo add {} --name {}", found.full_name, entry.name));
+                printer.hint(&format!("caisson repo add {} --name {} --moved", found.full_name, entry.key));
             }
             if found.archived {
                 printer.warn("it is archived: nothing new will come");
             }
+        }
+    }
+}
+
+/// What the upstream of an entry has.
+pub(super) async fn upstream_listing(config: &Process, entry: &Entry) -> Result<Listing> {
+    let from = RemoteUrl::parse(entry.origin())?;
+    let credential = credential(&config.upstream, &from)?;
+    Ok(Repos::new(&config.state_dir).listing(&from, credential.as_ref()).await?)
+}
+
+/// Whether it was copied from a path that this machine does not have.
+fn elsewhere(entry: &Entry) -> bool {
+    let path = Path::new(entry.origin());
+    path.is_absolute() && !path.exists()
+}
+
+/// Removes what a run that was killed left.
+fn forget_old(state_dir: &Path) {
+    for left in std::fs::read_dir(state_dir).into_iter().flatten().flatten() {
+        let ours = left.file_name().to_string_lossy().starts_with(PREFIX);
+        let age = left.metadata().and_then(|it| it.modified()).ok().and_then(|at| at.elapsed().ok());
+        if ours && age.is_some_and(|age| age > LEFT) {
+            // Only a copy lies there.
+            let _ = std::fs::remove_dir_all(left.path());
         }
     }
 }
@@ -187,13 +228,13 @@ pub(super) struct Beside {
 impl Beside {
     pub(super) async fn open(config: &Process, accounts: &Accounts, entry: &Entry) -> Result<Self> {
         let from = RemoteUrl::parse(entry.origin())?;
-        let path = PathBuf::from(entry.origin());
-        if path.is_absolute() && !path.exists() {
-            let complaint = Complaint::new(format!("{} is not on this machine", path.display()));
+        if elsewhere(entry) {
+            let complaint = Complaint::new(format!("{} is not on this machine", entry.origin()));
             return Err(complaint.attempt("say this on the host where it was added (`caisson repo list`)").into());
         }
-        let at = accounts.place_of(entry).await?;
-        let dir = tempfile::Builder::new().prefix("sync-").tempdir_in(&config.state_dir)?;
+        let at = accounts.found(entry).await?;
+        forget_old(&config.state_dir);
+        let dir = tempfile::Builder::new().prefix(PREFIX).tempdir_in(&config.state_dir)?;
         let repos = Repos::new(dir.path());
         repos.borrow_from(&entry.key, &Repos::new(config.state_dir.join("repos")).path(&entry.key)?).await?;
         Ok(Self {
@@ -222,7 +263,7 @@ impl Beside {
         Ok(self.copy().compare(&self.repos).await?)
     }
 
-    pub(super) async fn sync(&self, rewritten: Option<&Commit>) -> Result<Synced> {
+    pub(super) async fn sync(&self, rewritten: Option<(&Branch, &Commit)>) -> Result<Synced> {
         Ok(self.copy().sync(&self.repos, rewritten).await?)
     }
 }
