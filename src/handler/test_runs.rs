@@ -1,5 +1,5 @@
 //! `/test-pr` and `/test-pr-bug` where no task is at work: on any issue or pull request, open or not. Who: somebody with write access to the
-//! code. What is run is `thread`'s to find out. Tests: `tests/stories/test_runs.rs`.
+//! code. `thread` resolves what is run. Tests: `tests/stories/test_runs.rs`.
 
 use super::reader::Reader;
 use super::start::Text;
