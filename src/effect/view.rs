@@ -1,4 +1,4 @@
-//! What stands outside a task's log and belongs into its review: addresses for people, what the router saw, what the model is.
+//! Collects what a review shows beyond the task's log: addresses for people, what the router logged, and what the model is.
 
 use super::review::Talk;
 use crate::checkpoint::gather::{Around, gather, start};
@@ -9,7 +9,7 @@ use crate::trouble::Trouble;
 use domain::{Event, Task};
 
 impl Talk {
-    /// Everything the review of checkpoint `n` says; `last` marks the final one.
+    /// Everything that the review of checkpoint `n` says; `last` is true for the final one.
     pub(super) async fn view(&self, task: &Task, n: u32, last: bool) -> Result<CheckpointView, Trouble> {
         let log = self.store.log(task.id).await?;
         let (times, log): (Vec<i64>, Vec<Event>) = log.into_iter().unzip();
