@@ -231,7 +231,7 @@ fn is_ours(image: &str) -> bool {
     image.strip_prefix(REPOSITORY).is_some_and(|rest| rest.starts_with(':'))
 }
 
-/// Whether nothing can be concluded from files, because the operator's own image is expected to contain what tasks need.
+/// Whether the project's files are consulted: not if the operator's default image is one of their own, which is expected to contain what tasks need.
 fn guesses(image: &str) -> bool {
     is_ours(image)
 }
