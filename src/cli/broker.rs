@@ -1,6 +1,6 @@
 //! `caisson broker`: the process that holds the container engine's socket, so that `caisson serve` need not.
 //!
-//! Only reads flags and hands them to `broker`. Tests: below, and `broker/tests/docker.rs`.
+//! Only reads flags and hands them to `broker`. Tests: below, and `broker/tests/docker/`.
 
 use std::path::PathBuf;
 

@@ -1,7 +1,7 @@
 //! Tells a person at a task's start if the checks do not run on its base, because no verdict can then be reached.
 //!
-//! The run is stored with the base, so that verification, repair and later tasks do not repeat it (`sandbox/base_runs.rs`). A base whose
-//! tests fail is not mentioned, because many tasks begin there. Tests: below and `tests/stories/base.rs`.
+//! The run is stored with the base, so that verification, repair and later tasks do not repeat it (`sandbox/verification/base_runs.rs`). A
+//! base whose tests fail is not mentioned, because many tasks begin there. Tests: below and `tests/stories/base.rs`.
 
 use super::checks::Checks;
 use super::policy::Policy;

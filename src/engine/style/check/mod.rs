@@ -1,8 +1,8 @@
 //! The check made for an issue: the literal examples of its words as a program that runs before and after an answer.
 //!
 //! Owns: where the functions that they call lie, and the program that tries them in each language (`harness.*`). What it prints is read
-//! in `sandbox/issue_check.rs`. Pure: nothing is run here, and what runs does so in a copy without a network. Tests: below; over real
-//! interpreters: `tests/trees/issue_check.rs`.
+//! in `sandbox/verification/issue_check.rs`. Pure: nothing is run here, and what runs does so in a copy without a network. Tests: below;
+//! over real interpreters: `tests/trees/issue_check.rs`.
 
 mod words;
 
