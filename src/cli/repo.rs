@@ -1,6 +1,6 @@
-//! `caisson repo add|list|check|try|rotate|import|remove`: brings a repository to the forge and holds it to what the bot relies on.
-//! The only user of the rights for hooks and protection; everything that is set is read back. The steps are in `repo/`.
-//! Tests: `tests/setup.rs`, over the built-in forge and a real Gitea.
+//! `caisson repo add|list|check|try|rotate|import|remove`: sets repositories up on the forge and checks what the bot relies on. Only these
+//! commands use the rights for hooks and protection; everything that is set is read back. The steps are in `repo/`. Tests:
+//! `tests/setup.rs`, with the built-in forge and a real Gitea.
 
 mod add;
 mod check;
@@ -82,7 +82,7 @@ impl RepoCommand {
     }
 }
 
-/// Says who works with what was written, and what to do `then`.
+/// Prints who accepted what was written, and what to do `then`.
 fn report(printer: &Printer, taken: Taken, then: &str) {
     match taken {
         Taken::ByTheBot => printer.good(&format!("the running `caisson serve` takes it up: {then}")),
@@ -90,7 +90,7 @@ fn report(printer: &Printer, taken: Taken, then: &str) {
     }
 }
 
-/// The store's entry of a repository that is not the file's, with its hook's secrets.
+/// The store's entry of a repository that is not in the file, with its hook's secrets.
 fn store_entry<'a>(config: &Process, entries: &'a Entries, key: &str) -> Result<(&'a Entry, &'a [Secret])> {
     not_in_file(config, key)?;
     if let Some((_, why)) = entries.refused.iter().find(|(refused, _)| refused == key) {
@@ -100,7 +100,7 @@ fn store_entry<'a>(config: &Process, entries: &'a Entries, key: &str) -> Result<
     Ok(whole.ok_or_else(|| Complaint::new(format!("no repository has the key {key}")).attempt("caisson repo list"))?)
 }
 
-/// What is written into the store has no effect here while the file says something else.
+/// An error if the file has an entry of this key, because the store's would have no effect here.
 fn not_in_file(config: &Process, key: &str) -> Result<()> {
     match config.in_file().any(|entry| entry.key == key) {
         false => Ok(()),
@@ -135,7 +135,7 @@ fn list(config: &Process, entries: &Entries, printer: &Printer) {
     }
 }
 
-/// The two accounts as the configuration has them.
+/// The two configured accounts.
 pub(super) struct Accounts {
     pub(super) forge: Gitea,
     pub(super) bot: Account,
@@ -164,7 +164,7 @@ impl Accounts {
         Ok(Self { forge, bot, sync, bot_token, sync_token, base })
     }
 
-    /// Where an entry's repository is now; where it was when it is gone.
+    /// The present place of an entry's repository; its last known place if it is gone.
     async fn place_of(&self, entry: &Entry) -> Result<RepoRef> {
         match self.forge.locate(entry.id).await {
             Ok(found) => Ok(RepoRef::new(found.owner, found.name)),

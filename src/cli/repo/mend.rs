@@ -1,7 +1,7 @@
-//! `caisson repo check --fix`: sets anew what somebody changed by hand, and says each change. It needs no source: the git data is not touched.
+//! `caisson repo check --fix`: sets again what somebody changed, and prints each change. The git data is not touched.
 //!
-//! What a person added to a repository (foreign hooks, deploy keys, people) is left for the operator to judge; only Actions go off, as
-//! `repo add` leaves them. Another repository that has taken the name is never written to. Tests: `tests/setup.rs`.
+//! What a person added to a repository (hooks, deploy keys, people) is left for the operator to judge; only Actions are switched off, as by
+//! `repo add`. Another repository that took over the name is never written to. Tests: `tests/setup.rs`.
 
 use super::{AGENT_BRANCHES, Accounts};
 use crate::checkpoint::label::LABELS;
@@ -26,7 +26,7 @@ pub(super) async fn mend(
         Err(ForgeError::NotFound(_) | ForgeError::Moved(_) | ForgeError::Conflict(_)) => return Ok(()),
         Err(error) => return Err(error.into()),
     };
-    // What the name leads to now may be somebody else's.
+    // The name may now belong to another repository.
     if found.id != entry.id {
         return Ok(());
     }
@@ -39,7 +39,7 @@ pub(super) async fn mend(
         forge.ensure_collaborator(&repo, &accounts.sync.login, Access::Write).await?;
         said(format!("{} may write again", accounts.sync.login));
     }
-    // After the right to write: the forge drops from a rule whoever may not.
+    // After the rights, because the forge removes accounts without a right to write from a rule.
     for (rule, account) in [(entry.default_branch.as_str(), &accounts.sync), (AGENT_BRANCHES, &accounts.bot)] {
         if !forge.is_protected(&repo, rule, &[&account.login]).await? {
             forge.ensure_protection(&repo, rule, &[&account.login]).await?;
@@ -54,7 +54,7 @@ pub(super) async fn mend(
     hook(config, entries, accounts, (entry, &repo), &said).await
 }
 
-/// The hook, and Actions: what is set off by a push.
+/// Sets the hook, and switches Actions off.
 async fn hook(
     config: &Process,
     entries: &Entries,
