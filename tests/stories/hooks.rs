@@ -78,7 +78,7 @@ async fn only_what_is_signed_and_whole_is_taken_and_once() {
     let large = vec![b' '; 1_100_000];
     assert_eq!(post(&url, Some(signed("sekret", &large)), "u1", "issues", &large).await.0, 413);
     assert_eq!(post(&url, good(), "u2", "never_heard_of", body).await.0, 202, "unknown types are ignored");
-    // Accepted deliveries come later by the same connection.
+    // Sent last and handled in order: once its task exists, one for an earlier delivery would exist too.
     let body_of_second = opened(&world, id, second).await;
     let signature = Some(signed("sekret", &body_of_second));
     assert_eq!(post(&url, signature, "u3", "issues", &body_of_second).await.0, 202);

@@ -243,7 +243,7 @@ fn meeting(hold: bool) -> Met {
     (met, reached, Arc::new(AtomicBool::new(hold)))
 }
 
-/// Runs the story, kills the bot at each boundary that `met` receives, and continues until nothing is left to do.
+/// Runs the story until nothing is left to do, and kills and restarts the bot whenever `met` reports a boundary.
 async fn through(story: Story, world: &mut World, met: Met) -> u64 {
     let (met, mut reached, hold) = met;
     let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
