@@ -1,4 +1,4 @@
-//! What the parsers of untrusted bytes take at each limit, and one byte beyond it.
+//! What the parsers of untrusted bytes accept at each limit, and one byte beyond it.
 
 mod common;
 
@@ -10,7 +10,7 @@ fn read(wire: &[u8]) -> Result<Option<Hello>, HelloError> {
     HelloReader::default().push(wire)
 }
 
-/// A hello of these parts, each with its length before it.
+/// A hello of these parts, each after its length.
 fn made_of(version: u16, session: &[u8], ciphers: &[u8], compressions: &[u8], rest: &[u8]) -> Vec<u8> {
     let vec8 = |bytes: &[u8]| [&[bytes.len() as u8][..], bytes].concat();
     let body =
@@ -49,7 +49,7 @@ fn a_hello_is_as_long_as_this_and_no_longer() {
     assert_eq!(read(&[22, 3, 1, 0x40, 1]), Err(HelloError::Malformed), "one of 16,385");
     let says = |len: [u8; 3]| read(&[&[22, 3, 1, 0, 4, 1][..], &len].concat());
     assert_eq!((says([0, 0x50, 0]), says([0, 0x50, 1])), (Ok(None), Err(HelloError::TooLong)));
-    // Records of one byte each, of a hello that is never whole.
+    // Records of one byte each, of a hello that is never complete.
     let endless = records(&[&[1, 0, 0x50, 0][..], &[0; 0x5000]].concat(), 1);
     assert_eq!(read(&endless[..MAX_WIRE - 1]), Ok(None));
     assert_eq!(read(&endless[..MAX_WIRE]), Err(HelloError::TooLong));
