@@ -131,7 +131,8 @@ impl Conversations {
         Err(later.or(failed).unwrap_or_else(|| Trouble::later("no model was asked")))
     }
 
-    /// Checks whether the work is making progress; breaks with the effect's result if it is not.
+    /// Checks whether the work is making progress, and has the conversation restarted if it is not. Breaks with the effect's result if a
+    /// person is to be asked, or the task was paused or ended meanwhile.
     async fn another_way(
         &self,
         task: &Task,
