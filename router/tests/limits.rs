@@ -64,6 +64,15 @@ fn each_part_of_a_server_name_is_looked_at() {
 }
 
 #[test]
+fn only_a_client_hello_is_one() {
+    for kind in (0..=u8::MAX).filter(|kind| *kind != 1) {
+        let mut message = hello(&[sni("a.test")]);
+        message[0] = kind;
+        assert_eq!(read(&records(&message, 16384)), Err(HelloError::Malformed), "handshake message {kind}");
+    }
+}
+
+#[test]
 fn nothing_behind_the_stated_length_of_a_hello_is_read() {
     // Without extensions the message may end after the compression methods, so what follows could pass for them.
     let whole = made_of(0x0303, &[], &[0, 1], &[0], &vec16(&sni("b.test")));
@@ -119,6 +128,9 @@ fn the_end_of_a_head_is_found_up_to_its_limit() {
     assert_eq!(long(MAX_HEAD + 1), Ok(Some(MAX_HEAD + 1)), "its last byte is number MAX_HEAD, counted from 0");
     assert!(long(MAX_HEAD + 2).is_err());
     assert_eq!(find_end(&vec![b'a'; MAX_HEAD]), Ok(None));
+    assert_eq!((find_end(&[b'a'; 32 << 10]), find_end(&[b'a'; (32 << 10) + 1]).is_err()), (Ok(None), true), "32 KiB");
+    assert_eq!(find_end(b""), Ok(None));
+    assert!(find_end(b"\nGET").is_err() && find_end(b"\r\nGET").is_err(), "an empty line in front");
 }
 
 #[test]
@@ -129,6 +141,7 @@ fn each_part_of_a_request_line_is_looked_at() {
         assert_eq!(line(broken), 400, "{broken}");
     }
     assert_eq!(line(&format!("{} / HTTP/1.1", "M".repeat(33))), 400);
+    assert_eq!((line("PRI * HTTP/1.1"), line("GET / HTTP/2.0"), line("CONNECT / HTTP/1.0")), (403, 403, 403));
     let absolute = web("GET http://a.test/p?q HTTP/1.1\r\nHost: a.test\r\n\r\n").unwrap();
     assert!(absolute.head.starts_with(b"GET /p?q HTTP/1.1\r\n"));
     let other = judge(b"GET / HTTP/1.1\r\nHost: a.test\r\n\r\n", "a.test", 8080).unwrap();
@@ -260,6 +273,10 @@ fn each_field_is_taken_up_to_its_limit() {
 #[test]
 fn chunks_have_lines_trailers_and_sizes_up_to_their_limits() {
     let push = |text: &str| Chunks::default().push(text.as_bytes());
+    for (size, bytes) in [("1f", 31), ("1F", 31), ("010", 16), ("fff", 4095)] {
+        let body = format!("{size}\r\n{}\r\n0\r\n\r\n", "x".repeat(bytes));
+        assert_eq!(push(&format!("{body}GET")), Ok((body.len(), true)), "{size}");
+    }
     let line = |length: usize| format!("1;{}\r\n", "x".repeat(length - 4));
     assert!(push(&line(4096)).is_ok() && push(&line(4097)).is_err());
     let trailers = |count: usize| format!("0\r\n{}\r\n", "T: 1\r\n".repeat(count));
