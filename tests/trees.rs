@@ -1,7 +1,7 @@
-//! Trees in and out: git, sandboxes over the real runner, quarantine, verification, fetch.
+//! Trees in and out: git, sandboxes with the real runner, quarantine, verification, fetch.
 //!
-//! The runner runs as a plain process in temporary directories (`support/local_broker.rs`): what is tested here is the
-//! host's side and what it refuses; the isolation of a real container is tested with Docker elsewhere.
+//! The runner is a plain process in temporary directories (`support/local_broker.rs`): these tests check the host's side and what it
+//! refuses. The isolation of a real container is tested with Docker elsewhere.
 
 #[path = "trees/base_runs.rs"]
 mod base_runs;

@@ -1,5 +1,5 @@
 //! The byte stream between a client and a container's stdin and stdout; bytes are passed on unread.
-//! Tests: `tests/docker.rs`.
+//! Tests: `tests/docker/`.
 //!
 //! A container's stderr is dropped: a runner writes nothing there, and a container could flood it.
 

@@ -1,4 +1,4 @@
-//! Containers: create, start, pause, stop, remove, inspect. Each operation may be repeated. Tests: `tests/docker.rs`.
+//! Containers: create, start, pause, stop, remove, inspect. Each operation may be repeated. Tests: `tests/docker/`.
 //!
 //! A container is found by its name and checked by its labels; operations use the engine's id, so that a container which takes over the
 //! name in between is never touched.

@@ -1,5 +1,5 @@
 //! State that all parts of the broker share: settings, names, the engine, and answers of the engine that do not change.
-//! Tests: `tests/docker.rs`.
+//! Tests: `tests/docker/`.
 
 use std::collections::HashMap;
 use std::future::Future;

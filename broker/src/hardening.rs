@@ -1,6 +1,6 @@
 //! The configuration of our containers: one pure function from a spec to the engine's request.
 //!
-//! All configuration that makes up the barrier is here; `tests/docker.rs` checks each setting from inside a container.
+//! All configuration that makes up the barrier is here; `tests/docker/` checks each setting from inside a container.
 
 use std::collections::HashMap;
 

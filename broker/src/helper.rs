@@ -1,4 +1,4 @@
-//! Helpers: short-lived containers for one operation. Tests: `tests/docker.rs`.
+//! Helpers: short-lived containers for one operation. Tests: `tests/docker/`.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
 //! Images: only those the operator listed, pinned to the id they had at first use, and inspected once.
-//! Never pulls, never builds. Tests: `tests/docker.rs`.
+//! Never pulls, never builds. Tests: `tests/docker/`.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -3,7 +3,7 @@
 //! Owns the configuration of containers, volumes and networks, the seccomp profiles, and all names and labels on the engine. Takes the
 //! typed requests of `protocol::broker` over a unix socket and passes byte streams through. Must not accept a bind, a device, a capability,
 //! a host namespace or an image that its operator did not list, touch anything without this installation's label, or read what passes
-//! through a stream. Tests: beside each file, and `tests/docker.rs` with a real engine.
+//! through a stream. Tests: beside each file, and `tests/docker/` with a real engine.
 
 mod able;
 mod attach;

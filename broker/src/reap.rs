@@ -1,4 +1,4 @@
-//! Removes objects of this installation that are no longer needed. Tests: `tests/docker.rs`.
+//! Removes objects of this installation that are no longer needed. Tests: `tests/docker/`.
 
 use std::sync::Arc;
 

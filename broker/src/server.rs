@@ -1,4 +1,4 @@
-//! The broker's socket: who may connect, one line in, one line out, then perhaps a stream. Tests: below and `tests/docker.rs`.
+//! The broker's socket: who may connect, one line in, one line out, then perhaps a stream. Tests: below and `tests/docker/`.
 
 use std::fs::{DirBuilder, File, Permissions, TryLockError};
 use std::future::Future;

@@ -1,4 +1,4 @@
-//! Creates the parts that answer requests, each with the parts that it needs. Tests: `tests/docker.rs`.
+//! Creates the parts that answer requests, each with the parts that it needs. Tests: `tests/docker/`.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

@@ -1,5 +1,5 @@
 //! Copies the runner to the engine: one volume per version, filled through a container that is never started, so that no path of this
-//! machine is mounted. Tests: `tests/docker.rs`.
+//! machine is mounted. Tests: `tests/docker/`.
 
 use std::io::Read;
 use std::sync::Arc;

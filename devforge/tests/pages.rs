@@ -1,4 +1,4 @@
-//! The pages as a browser uses them: hidden from strangers, agent's text harmless, an approval of exactly what was shown.
+//! The pages in a browser: hidden from strangers, agent's text harmless, an approval of exactly what was shown.
 
 use caisson_devforge::{Access, Devforge, Options};
 use std::path::Path;
@@ -6,13 +6,13 @@ use std::process::Command;
 
 fn git(dir: &Path, args: &[&str]) -> String {
     let run = || Command::new("git").arg("-C").arg(dir).args(args).env("GIT_CONFIG_GLOBAL", "/dev/null").output();
-    // The forge lives in this process: its workers must stay free to answer git.
+    // The forge runs in this process: its worker threads must stay free to answer git.
     let output = tokio::task::block_in_place(run).expect("git starts");
     assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8_lossy(&output.stdout).trim().to_owned()
 }
 
-/// One more commit on the branch, pushed; returns it.
+/// Pushes one more commit to the branch and returns it.
 fn push(forge: &Devforge, dir: &Path, token: &str, branch: &str, text: &str) -> String {
     std::fs::write(dir.join("f.txt"), text).unwrap();
     git(dir, &["checkout", "-q", "-B", branch]);
@@ -84,7 +84,7 @@ async fn an_approval_is_of_what_the_page_showed() {
     assert!(page.contains("<h3>Checkpoint</h3>") && page.contains(&format!("value=\"{shown}\"")), "{page}");
     assert!(!page.contains("<script") && !page.contains("<img"), "{page}");
 
-    // Somebody pushes while the person reads; what they approve is what they saw.
+    // Somebody pushes while the person reads: the approval is of the commit that was shown.
     let later = push(&forge, dir.path(), &token, "agent/1-x", "three\n");
     assert_ne!(later, shown);
     let form =

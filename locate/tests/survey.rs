@@ -1,4 +1,4 @@
-//! The survey over trees made here: what is found, why, in which order, and what is left out.
+//! The survey of generated trees: what is found, why, in which order, and what is left out.
 
 use std::fs;
 use std::path::Path;
@@ -111,7 +111,7 @@ fn what_was_asked_for_comes_first_and_few_sources_come_whole() {
     let told = survey(dir.path(), &question);
     assert_eq!((told.files.len(), told.whole, told.files[0].path.as_str()), (6, true, "src/web/cache.py"));
     assert!(because(&told, "src/web/util.py").contains(&Reason::Whole));
-    // The tests do not fit any more.
+    // The tests no longer fit.
     question.whole = 4 + told.tokens;
     let told = survey(dir.path(), &question);
     assert!(told.whole && told.files.len() == 4 && paths(&told).iter().all(|path| path.starts_with("src/")));

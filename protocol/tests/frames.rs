@@ -1,4 +1,4 @@
-//! Properties of the framing: what goes in comes out, however it is cut and whatever stands before it.
+//! Properties of the framing: what is written is read again, however it is split and whatever precedes it.
 
 use bytes::Bytes;
 use caisson_protocol::frame::{Decoder, Message, encode};

@@ -1,5 +1,5 @@
-//! Parsers of untrusted bytes: what they accept, what they refuse, and that nothing makes them panic or grow.
-//! `PROPTEST_CASES=1000000` lets the random part run for minutes instead of a second.
+//! Parsers of untrusted bytes: what they accept, what they refuse, and that nothing makes them panic or grow. `PROPTEST_CASES=1000000` lets
+//! the random part run for minutes instead of a second.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! Which files an action touched, told by the built runner.
+//! Files that an action touched, as reported by the built runner.
 
 mod common;
 

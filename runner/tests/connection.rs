@@ -1,4 +1,4 @@
-//! Connections: at most once, results kept, epochs, noise on the line, streams under a window.
+//! Connections: at most once, stored results, epochs, noise in the stream, streams with a window.
 
 mod common;
 

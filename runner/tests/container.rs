@@ -1,5 +1,5 @@
 //! The runner as PID 1 of a real, hardened container: what only the kernel's isolation can show.
-//! Needs Docker and the image `caisson-sandbox:local` (`compose/images/build.sh`); skips aloud without.
+//! Needs Docker and the image `caisson-sandbox:local` (`compose/images/build.sh`); skipped with a message without them.
 
 mod common;
 #[path = "../../tests/support/skipped.rs"]
@@ -58,7 +58,7 @@ async fn it_is_pid_one_and_no_child_looks_into_it() {
                   (: >> /proc/1/mem) 2>/dev/null || echo no write; ls /proc/1/fd/ 2>/dev/null || echo no fd; \
                   (sleep 0.01 &); sleep 0.3; ls -d /proc/[0-9]* | wc -l";
     let done = link.run(1, bash(script), LIMITS).await.expect("an outcome");
-    // What is left: PID 1, bash, ls or wc; no zombie of the orphan.
+    // Left are PID 1 and bash, ls or wc, but no zombie of the orphan.
     assert!(done.text.starts_with("caisson-runner\nno environ\nno mem\nno maps\nno write\nno fd\n"), "{}", done.text);
     let count: u32 = done.text.lines().last().and_then(|line| line.parse().ok()).expect("a number");
     assert!(count <= 4, "{}", done.text);
@@ -83,7 +83,7 @@ async fn memory_processes_and_space_are_told_apart() {
 
     let forks = link.run(7, bash("for i in $(seq 100); do sleep 60 & done; exit 1"), LIMITS).await.expect("an outcome");
     assert_eq!(forks.status, Status::OutOfPids, "{forks:?}");
-    // With no process left to start, the runner still listens, and still stops everything.
+    // When no process can be started, the runner still answers, and still stops everything.
     let stuck = link.run(8, bash("true"), LIMITS).await.expect("an outcome");
     assert!(matches!(stuck.status, Status::OutOfPids | Status::Ok), "{stuck:?}");
     let quiesced = link.run(9, Op::Quiesce, LIMITS).await.expect("an outcome");

@@ -1,4 +1,4 @@
-//! The watchdog over a workspace on disk, on a real directory with small budgets.
+//! The watchdog over a workspace on disk, with a real directory and small budgets.
 
 mod common;
 #[path = "../../tests/support/skipped.rs"]
@@ -16,7 +16,7 @@ fn runner(disk: &str) -> Runner {
     layered(disk, None)
 }
 
-/// `layer`: beside the workspace, which is then said to be a layer over something.
+/// `layer`: a directory beside the workspace, which then counts as a layer.
 fn layered(disk: &str, layer: Option<&str>) -> Runner {
     runner_in(tempfile::tempdir().expect("a directory"), disk, layer)
 }
@@ -48,7 +48,7 @@ async fn what_grows_past_its_budget_is_killed_and_what_deletes_is_not() {
     assert_eq!(welcome.lacks, None);
     let small = link.run(1, bash("head -c 3M /dev/zero >small"), LIMITS).await.expect("an outcome");
     assert_eq!(small.status, Status::Ok, "{small:?}");
-    // Also what hides in a session of its own.
+    // Also a process in a session of its own.
     let script = "echo on its way; setsid sleep 1234 & head -c 64M /dev/zero >big; sleep 60";
     let big = link.run(2, bash(script), LIMITS).await.expect("an outcome");
     let said = spent(&big.status);
@@ -117,7 +117,7 @@ async fn a_command_that_is_over_before_anybody_looked_is_told_all_the_same() {
     let (link, _) = runner.attach(1).await;
     assert_eq!(link.run(1, bash("true"), LIMITS).await.expect("an outcome").status, Status::Ok);
     let quick = link.run(2, bash("head -c 24M /dev/zero >big; sync big"), LIMITS).await.expect("an outcome");
-    // On a disk that others write to it may be told at the next command instead.
+    // On a disk to which others write, it may be reported with the next command instead.
     let told = match quick.status {
         Status::Ok => link.run(3, bash("true"), LIMITS).await.expect("an outcome").status,
         status => status,
@@ -158,7 +158,7 @@ async fn files_that_are_written_count_without_any_command() {
     assert_eq!(link.run(99, bash("rm part*"), LIMITS).await.expect("an outcome").status, Status::Ok);
 }
 
-/// A file system of the test's own over a directory.
+/// A mounted file system of the test.
 struct Mounted(std::path::PathBuf);
 
 impl Mounted {
@@ -180,7 +180,7 @@ impl Drop for Mounted {
 
 #[tokio::test]
 async fn empty_files_take_inodes_and_those_are_held_to_budget_and_floor() {
-    // 64 MiB and 2,048 inodes: each is worth 32 KiB, so a budget of 8 MiB is 256 of them and a floor of 56 MiB 1,792.
+    // 64 MiB and 2,048 inodes: each inode counts as 32 KiB, so a budget of 8 MiB is 256 of them and a floor of 56 MiB is 1,792.
     let (budget, floor) = (format!("{}:0", 8 << 20), format!("0:{}", 56 << 20));
     for (disk, words) in [(budget, "sandbox.disk_mib"), (floor, "sandbox.disk_floor_mib")] {
         let dir = tempfile::tempdir().expect("a directory");

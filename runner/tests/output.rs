@@ -1,4 +1,4 @@
-//! What a command printed, kept whole beside the workspace; and commands that go on in the background.
+//! A command's whole output, stored beside the workspace; and commands in the background.
 
 mod common;
 
@@ -33,11 +33,11 @@ async fn a_long_output_is_kept_whole_and_read_by_range() {
     let folder = path.rsplit_once('/').expect("a folder").0;
     assert!(shell.text(search("^end$", folder)).await.contains(".log:50001: end\n"));
     assert!(!shell.text(Op::ListFiles { path: ".".into(), glob: None, depth: 0 }).await.contains("log"));
-    // Nothing that fits every reader; nothing of the host's.
+    // It is not stored if it fits into every result, nor for the host's commands.
     assert_eq!(shell.run("seq 1 100").await.whole, None);
     assert_eq!(shell.outcome(bash("seq 1 50000")).await.whole, None);
     assert_eq!(shell.outcome(exec(&["seq", "1", "50000"], false, false)).await.whole, None);
-    // What a result of the usual length does not cut is there too: a small model is shown less.
+    // It is stored although a result of the usual length is not cut, because a small model is shown less.
     assert!(shell.run("seq 1 2000").await.whole.is_some());
 }
 
@@ -67,7 +67,7 @@ async fn that_folder_is_for_reading_and_leads_nowhere() {
         }
     }
     assert!(!shell.text(search("secret", &folder)).await.contains("words"));
-    // A folder that is a link is none: nothing is read through it, and nothing written.
+    // If the folder is a link, nothing is read or written through it.
     std::fs::remove_dir_all(&folder).expect("removed");
     symlink(runner.outside(), &folder).expect("a link");
     assert!(shell.text(read(&format!("{folder}/secret"), 1, 0)).await.starts_with("failed: "));
@@ -89,7 +89,7 @@ async fn a_command_in_the_background_is_read_and_ended_and_ends_at_the_checkpoin
     assert!(began.text.contains(&format!("read_file {path}.")), "{}", began.text);
     eventually("its output", || std::fs::read_to_string(&path).is_ok_and(|text| text == "carried sub\nerr\n"));
     assert_eq!(shell.text(read(&path, 1, 0)).await, "     1\tcarried sub\n     2\terr\n");
-    // It has no part in what the next command begins with, and is ended as it says.
+    // It does not affect the next command, and is ended as its result says.
     assert_eq!(
         shell.run(&format!("kill -- -{number}; pwd")).await.text,
         format!("{}/sub\n", runner.workspace().display())
@@ -107,7 +107,7 @@ async fn a_command_in_the_background_is_read_and_ended_and_ends_at_the_checkpoin
     assert_eq!(shell.run("cd ..").await.note, None, "once");
 }
 
-/// What the runner holds of it meanwhile, what it sends, and what it keeps in the sandbox are each bounded.
+/// What the runner holds meanwhile, what it sends, and what it stores in the sandbox are each limited.
 #[tokio::test]
 async fn an_output_of_100_mb_is_bounded_wherever_it_lies() {
     let runner = Runner::start();

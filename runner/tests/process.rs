@@ -1,4 +1,4 @@
-//! Processes: what they print, how they end, and that none outlives a Quiesce.
+//! Processes: their output, how they end, and that none survives a Quiesce.
 
 mod common;
 #[path = "../../tests/support/skipped.rs"]
@@ -50,7 +50,7 @@ async fn a_child_has_three_descriptors_its_own_session_and_nothing_of_the_runner
                   $(ps -o sid= -p $$) $$; cat /proc/$PPID/environ >/dev/null || echo unreadable; ls /proc/$PPID/fd || echo closed";
     let done = link.run(1, bash(script), LIMITS).await.expect("an outcome");
     let lines: Vec<_> = done.text.lines().collect();
-    // The fourth is ls's own, for the directory that it lists.
+    // The fourth is ls's own, for the listed directory.
     assert_eq!(lines[0], "0 1 2 3 /dev/null");
     let words: Vec<_> = lines[1].split(' ').collect();
     assert_eq!(words[0], "400");
@@ -106,7 +106,7 @@ async fn cancel_ends_a_request() {
 async fn quiesce_leaves_no_process_whatever_it_did_to_hide() {
     let runner = Runner::start();
     let (link, _) = runner.attach(1).await;
-    // A daemon that forked twice, one in a session of its own, one that ignores SIGTERM; all tick a file.
+    // A double-forked daemon, one in a session of its own, and one that ignores SIGTERM; all write to a file.
     let tick = "while :; do echo tick >> $0; sleep 0.02; done";
     let script = format!(
         "( (sh -c '{tick}' a &) ); setsid sh -c '{tick}' b >/dev/null 2>&1 & trap '' TERM; nohup sh -c '{tick}' c >/dev/null 2>&1 & \
@@ -127,7 +127,7 @@ async fn quiesce_leaves_no_process_whatever_it_did_to_hide() {
     let before = sizes();
     std::thread::sleep(Duration::from_millis(200));
     assert_eq!(sizes(), before);
-    // It works on.
+    // It can still be used.
     assert_eq!(link.run(4, bash("echo on"), LIMITS).await.expect("an outcome").text, "on\n");
 }
 
@@ -135,7 +135,7 @@ async fn quiesce_leaves_no_process_whatever_it_did_to_hide() {
 async fn quiesce_ends_a_small_fork_bomb() {
     let runner = Runner::start();
     let (link, _) = runner.attach(1).await;
-    // Bounded by ulimit-free arithmetic: a tree of processes that replace each other for ever.
+    // A tree of processes that replace each other for ever.
     let script =
         "f() { [ $1 -gt 4 ] && sleep 600; f $(($1+1)) & f $(($1+1)) & wait; }; f 0 >/dev/null 2>&1 & sleep 0.1";
     link.run(1, bash(script), LIMITS).await.expect("an outcome");

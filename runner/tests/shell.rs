@@ -1,4 +1,4 @@
-//! The agent's commands: what the next one begins with, and what no command can make of another or of the host's own.
+//! The agent's commands: the state in which the next one begins, and what no command can do to another or to the host's.
 
 mod common;
 
@@ -14,7 +14,7 @@ async fn a_command_begins_where_the_last_one_ended() {
     assert_eq!((first.status, first.note), (Status::Ok, Some(format!("in {root}/a b/c"))));
     let second = shell.printed("pwd; printf '%s-%s-%s-%s\\n' \"$A\" \"${EMPTY-none}\" \"${B-none}\" \"$OLDPWD\"").await;
     assert_eq!(second, format!("{root}/a b/c\n1\n\"$x'--none-{root}\n"));
-    // A variable of the runner's own that was taken away stays away, and comes back when it is set.
+    // An unset variable of the runner stays unset until it is set again.
     assert_eq!(shell.printed("unset HOME; cd ../..").await, "");
     assert_eq!(shell.run("echo ${HOME-none}; export HOME=/h").await.note, None, "in the workspace nothing is said");
     assert_eq!(shell.printed("echo $HOME; unset A").await, "/h\n");
@@ -24,7 +24,7 @@ async fn a_command_begins_where_the_last_one_ended() {
     assert_eq!(other.printed("echo ${EMPTY-none}").await, "none\n", "another runner knows nothing of it");
 }
 
-/// Each with what it leaves in `A`; none where it can't tell.
+/// Ways to end, each with the value it leaves in `A`; none if it cannot be told.
 const ENDINGS: [(&str, Option<&str>); 19] = [
     ("export A=exit; exit 3", Some("exit")),
     ("export A=last; (exit 4)", Some("last")),
@@ -87,14 +87,14 @@ async fn a_directory_that_is_gone_is_told_and_the_workspace_is_taken() {
     assert_eq!(shell.printed("pwd").await, format!("{root}\n"));
 }
 
-/// Nothing that an agent exports, or writes where its shell tells what it leaves, reaches the host's commands or stops the next shell.
+/// Exports and forged state files of an agent neither reach the host's commands nor stop the next shell.
 #[tokio::test]
 async fn what_is_forged_harms_nobody_else() {
     let runner = Runner::start();
     let shell = Requests::of(&runner).await;
     let root = runner.workspace().display().to_string();
     let forged = r#"for fd in /proc/self/fd/2??; do printf '%s\0' '{"cwd":"/","env":[["PATH","/nowhere"],["A","forged"],["B\u0000","1"],["LD_PRELOAD","/x.so"]],"cut":true}' 1<>$fd; done; exec 1>/dev/null; kill -0 $$; exit 6"#;
-    // Its own end writes over it; one without an end of ours leaves what was forged.
+    // The shell's own end overwrites it; without one, the forged state is kept.
     assert_eq!(shell.run(forged).await.status, Status::Exited { code: 6 });
     assert_eq!(shell.printed("echo ${A-none}").await, "none\n");
     let last = shell.run(&forged.replace("exit 6", "exec false")).await;

@@ -1,4 +1,4 @@
-//! `caisson-runner survey`: the built program, as a process of its own.
+//! `caisson-runner survey`: the built program as a process.
 
 mod common;
 
@@ -17,7 +17,7 @@ fn survey(root: &Path, question: &[u8]) -> Output {
     let mut command = Command::new(PROGRAM);
     command.arg("survey").arg(root).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("it starts");
-    // Whoever refuses the question does not read it to its end.
+    // If the question is refused, the rest of it is not read.
     let _ = child.stdin.take().expect("piped").write_all(question);
     child.wait_with_output().expect("it ends")
 }

@@ -69,7 +69,7 @@ async fn several_edits_are_made_or_none_and_several_parts_read() {
     let failed = tools.text(edits(&[("line 2\n", "two\n"), ("line 99\n", "x\n")])).await;
     assert!(failed.contains("a.txt, edit 2 of 2 (none was made): `old` occurs 0 times"), "{failed}");
     assert_eq!(runner.read("a.txt"), text);
-    // The second is made in what the first left; the first's place is shown where it is in the end.
+    // The second edit applies to the result of the first; places refer to the final text.
     let done = tools
         .text(edits(&[("line 19\n", "nineteen\n"), ("line 1\n", "one\nand a half\n"), ("one\nand", "1\nand")]))
         .await;
@@ -80,7 +80,7 @@ async fn several_edits_are_made_or_none_and_several_parts_read() {
         tools.text(ranges).await,
         "    20\tnineteen\n[lines 20-20 of 21; read on with from=21]\n     1\t1\n     2\tand a half\n[lines 1-2 of 21; read on with from=3]"
     );
-    // A place that a later edit replaces as well is no place in the middle of a character.
+    // If a later edit replaces the same place, the first one's place is not in the middle of a character.
     runner.write("a.txt", "éABC");
     let done = tools.text(edits(&[("C", "D"), ("éABD", "éé")])).await;
     assert!(done.starts_with("a.txt: replaced 2 times") && runner.read("a.txt") == "éé", "{done}");
@@ -151,7 +151,7 @@ async fn a_mistake_in_what_was_written_is_told_with_the_result() {
     assert_eq!(places, ["a.py:1: undefined name `other`", "b.js:2: assignment to the constant `a`"]);
 }
 
-/// A text that nests deeper than any stack, one that is no text, one that is longer than anybody writes.
+/// A text that is nested too deeply, one that is not valid text, and one that is extremely long.
 #[tokio::test]
 async fn what_breaks_a_parser_leaves_the_write_as_it_is() {
     let runner = Runner::start();
@@ -284,7 +284,7 @@ async fn what_can_not_be_fetched_says_why() {
     assert_eq!(slow.status, Status::TimedOut);
 }
 
-/// A PNG's header, and as much behind it.
+/// A PNG header, followed by this many bytes.
 fn png(width: u32, more: usize) -> Vec<u8> {
     let head = [b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR".as_slice(), &width.to_be_bytes(), &2_u32.to_be_bytes()].concat();
     [head, vec![7; more]].concat()
@@ -313,7 +313,7 @@ async fn a_picture_is_told_by_its_bytes_and_named_by_its_digest() {
     write("b.png", b"text\n");
     let told = tools.outcome(read("b.png")).await;
     assert_eq!((told.text.as_str(), told.picture), ("     1\ttext\n", None));
-    // One that leads out is no more to be had than any other file.
+    // A link out of the workspace cannot be read, like any other such file.
     std::fs::write(runner.outside().join("c.png"), png(3, 0)).expect("written");
     std::os::unix::fs::symlink(runner.outside().join("c.png"), runner.workspace().join("c.png")).expect("a link");
     let told = tools.outcome(read("c.png")).await;

@@ -1,4 +1,4 @@
-//! What `caisson fetch` is told of a branch: from the store beside the bot, the evidence read again on the forge.
+//! What `caisson fetch` is told about a branch: from the bot's store, with every decision read again from the forge.
 
 use super::moment::Moment;
 use super::outside::USER_AGENT;
@@ -41,7 +41,7 @@ impl StoreSource {
         Ok(Self { auth: Auth::basic(&me.login, token.expose()), config, store, forge })
     }
 
-    /// The configured repository of a task, and the decision that approved its final checkpoint.
+    /// The configured repository of a task, its pull request's number, and the decision that approved its final checkpoint.
     async fn evidence(&self, offer: &Offer) -> Result<(RepoRef, u64, Decision), String> {
         let id = TaskId(offer.task);
         let task = self.store.task(id).await.map_err(|e| e.to_string())?;
@@ -57,7 +57,7 @@ impl StoreSource {
         Ok((at, pull, used.ok_or("no approval was used")?))
     }
 
-    /// Where the repository is now, by its id.
+    /// The repository's present place, by its id.
     async fn at(&self, entry: &Repository) -> Result<RepoRef, String> {
         let found = self.forge.locate(entry.id).await.map_err(|e| format!("{}: {e}", entry.key))?;
         Ok(RepoRef::new(found.owner, found.name))
@@ -81,7 +81,7 @@ impl StoreSource {
         Ok(withdrawn(review, &inline, used))
     }
 
-    /// Why this approval does not stand any more; none where it does.
+    /// Why this approval is no longer valid; none if it is.
     async fn why_not(&self, at: &RepoRef, pull: u64, used: &Decision) -> Result<Option<String>, String> {
         let withdrawn = match used.source {
             Source::Review(id) => self.review_stands(at, pull, id, used).await,
@@ -104,7 +104,7 @@ impl StoreSource {
     }
 }
 
-/// Why a review approves no more; the whole of it counts: state, text, remarks, and the time of the last change.
+/// Why a review is no longer an approval. All of it counts: state, text, remarks, and the time of the last change.
 fn withdrawn(review: &Review, inline: &[ReviewComment], used: &Decision) -> Option<String> {
     if review.state != ReviewState::Approved {
         return Some("the approval was dismissed".to_owned());
@@ -173,7 +173,7 @@ impl ApprovedSource for StoreSource {
         })
     }
 
-    /// Tells a running bot, or writes it down where none runs.
+    /// Tells a running bot, or stores it if none is running.
     async fn delivered(&self, offer: &Offer, commit: &Commit) -> Result<(), String> {
         match lock::take(&self.config.state_dir) {
             Ok(_lock) => {
@@ -271,7 +271,7 @@ mod tests {
             spoil(&mut review, &mut inline);
             assert!(withdrawn(&review, &inline, &used).is_some(), "{what}");
         }
-        // Somebody's reply later on changes nothing of it.
+        // A later reply by somebody else changes nothing.
         let mut replied = inline.clone();
         replied.push(ReviewComment { id: 30, created_at: 8_000, body: "thanks".into(), ..inline[0].clone() });
         assert_eq!(withdrawn(&review, &replied, &used), None);

@@ -1,7 +1,7 @@
 //! `caisson barrier`: proves the barrier on this machine, in sandboxes and with a router of its own.
 //!
-//! Owns flags and words; what is tried and judged is `crate::barrier`. Nothing of a running bot is touched: the test has an
-//! installation, a broker and a router of its own, which are gone when it ends. Tests: `tests/barrier/`.
+//! Owns flags and wording; what is tried and judged is `crate::barrier`. Nothing of a running bot is touched: the test has an installation,
+//! a broker and a router of its own, which are removed at the end. Tests: `tests/barrier/`.
 
 use std::net::IpAddr;
 use std::path::Path;
@@ -82,11 +82,11 @@ impl BarrierArgs {
 
 const ATTEMPT: &str = "each mismatch names what is open; SECURITY.md says what should close it";
 
-/// The same configuration under another name, with no subnets but the test's.
+/// The same configuration with another installation name, and with no subnets but the test's.
 fn own_installation(mut config: Process) -> Process {
     let name: String = config.installation.chars().take(12).collect();
     config.installation = format!("{name}-barrier{}", std::process::id() % 1000);
-    // The network of a running bot's router is taken.
+    // A running bot's router uses the configured network.
     config.router.pool = String::new();
     config
 }
@@ -155,7 +155,7 @@ fn show(printer: &Printer, report: &Report, as_json: bool) {
     }
 }
 
-/// Addresses in their order.
+/// Addresses in order.
 pub(super) fn listed(addresses: &[IpAddr]) -> String {
     addresses.iter().map(IpAddr::to_string).collect::<Vec<_>>().join(", ")
 }

@@ -1,6 +1,6 @@
 //! `caisson broker`: the process that holds the container engine's socket, so that `caisson serve` need not.
 //!
-//! Only reads flags and hands them to `broker`. Tests: below, and `broker/tests/docker.rs`.
+//! Only reads flags and hands them to `broker`. Tests: below, and `broker/tests/docker/`.
 
 use std::path::PathBuf;
 
@@ -89,7 +89,8 @@ impl BrokerArgs {
     }
 }
 
-/// Serves until SIGTERM or Ctrl-C; containers stay. Beside `serve`: until that one is gone, too, and nothing stays that no task needs. With `--teardown`, removes them and writes what went.
+/// Serves until SIGTERM or Ctrl-C; containers stay. With `--beside-serve`, until standard input ends; then whatever no task needs is
+/// removed. With `--teardown`, removes everything of the installation and prints what was removed.
 pub async fn run(args: BrokerArgs) -> Result<()> {
     let (tear_down, beside_serve) = (args.teardown, args.beside_serve);
     let settings = args.settings()?;
@@ -124,7 +125,7 @@ pub async fn run(args: BrokerArgs) -> Result<()> {
     Ok(())
 }
 
-/// However the process ended that holds the other end, it does. Read on a thread of its own, for whose end nobody has to wait.
+/// Returns when standard input ends, as it does however the other process ends. Read on a separate thread, which nothing waits for.
 async fn input_ends() {
     let (ended, end) = tokio::sync::oneshot::channel();
     std::thread::spawn(move || {

@@ -1,9 +1,8 @@
-//! On one machine nobody has to start the broker by hand: where none listens, `serve` starts one beside itself.
+//! `serve` starts a broker as a child process if none is listening, so that on one machine nobody has to start it by hand.
 //!
-//! It is a process of its own all the same: this one never opens the engine's socket. It ends when the process that started it
-//! does, however that ends: its standard input ends then. What a task needs (its sandbox, the way out with it) outlives
-//! both, and the next `serve` goes on with it. A broker that somebody else started is used and left alone.
-//! Tests: below, and `tests/serve.rs` of the program itself.
+//! It is still a process of its own, so that this one never opens the engine's socket. It ends with the process that started it, however
+//! that ends, because its standard input then ends. What a task needs (its sandbox and its way out) outlives both, and the next `serve`
+//! continues with it. A broker that somebody else started is used and not ended. Tests: below, and `tests/serve.rs`.
 
 use super::printer::Complaint;
 use crate::config::Process;
@@ -23,17 +22,17 @@ const TRIES: u32 = 100;
 const AFTER_ITS_END: u32 = 5;
 const WAIT: Duration = Duration::from_millis(100);
 
-/// An end takes as long as the requests under way (20 s at most) and what it removes.
+/// Shutdown takes as long as the requests under way (20 s at most) and the removals.
 const END: Duration = Duration::from_secs(45);
 
-/// Makes sure that a broker answers on the configured socket; with it comes the one that had to be started.
+/// Makes sure that a broker answers on the configured socket; returns the one that had to be started, if any.
 pub(super) async fn ensure(config: &Process, broker: &dyn Broker) -> Result<Option<Started>> {
     let socket = &config.broker.socket;
     for _ in 0..AFTER_ITS_END {
         if let Ok(info) = broker.hello().await {
             return suits(config, &info).map(|()| None);
         }
-        // One that an earlier `serve` leaves behind is about to end: it hangs up when it does.
+        // The child of an earlier `serve` may be about to end; it closes the connection when it does.
         if !::broker::is_served(socket) {
             break;
         }
@@ -45,7 +44,7 @@ pub(super) async fn ensure(config: &Process, broker: &dyn Broker) -> Result<Opti
     Ok(Some(child))
 }
 
-/// A broker that somebody else started may refuse every sandbox of this configuration.
+/// Checks that a broker that somebody else started accepts sandboxes of this configuration.
 fn suits(config: &Process, info: &EngineInfo) -> Result<()> {
     if config.sandbox.workspace_mib > 0 || info.plain_workspaces {
         return Ok(());
@@ -56,7 +55,7 @@ fn suits(config: &Process, info: &EngineInfo) -> Result<()> {
     Err(Complaint::new(what).attempt(attempt).into())
 }
 
-/// Waits until the broker that was just started answers; one that has ended never will.
+/// Waits until the broker that was just started answers, or has ended.
 async fn answer(broker: &dyn Broker, child: &mut Child, log: &Path) -> Result<EngineInfo> {
     let (mut last, mut tries, mut end) = (String::new(), TRIES, None);
     while tries > 0 {
@@ -66,7 +65,7 @@ async fn answer(broker: &dyn Broker, child: &mut Child, log: &Path) -> Result<En
         }
         if end.is_none() {
             end = child.try_wait().context("the broker could not be waited for")?;
-            // It may have found another one, which is about to answer.
+            // It may have ended because another one is about to answer.
             tries = if end.is_some() { tries.min(AFTER_ITS_END) } else { tries };
         }
         tries -= 1;
@@ -82,7 +81,7 @@ async fn answer(broker: &dyn Broker, child: &mut Child, log: &Path) -> Result<En
 
 fn start(config: &Process, socket: &Path, log: &Path) -> Result<Started> {
     let mut command = command(config, socket, log)?;
-    // A group of its own: Ctrl-C in this terminal is not meant for it.
+    // In a process group of its own, so that Ctrl-C in this terminal does not reach it.
     command.arg("--beside-serve").stdin(Stdio::piped()).process_group(0);
     command.spawn().map(Started).context("the broker could not be started")
 }
@@ -102,12 +101,12 @@ fn command(config: &Process, socket: &Path, log: &Path) -> Result<Command> {
     command.args(["--gpus", &config.broker.gpus]);
     command.arg(format!("--plain-workspaces={}", config.broker.plain_workspaces));
     command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
-    // Nothing of the store is its business.
+    // The broker has nothing to do with the store.
     command.env_remove("PGPASSWORD");
     Ok(command)
 }
 
-/// A broker for one look: on a socket of its own, gone with this value. What it finds of the installation stays as it is.
+/// A broker for one command, on a socket of its own; ends when dropped. It leaves what it finds of the installation as it is.
 pub(super) struct Lent {
     pub broker: Arc<SocketBroker>,
     pub info: EngineInfo,
@@ -115,19 +114,19 @@ pub(super) struct Lent {
     dir: TempDir,
 }
 
-/// A broker of this process's own, which ends with this value.
+/// A broker started by this process; ends when dropped.
 pub(super) struct Started(Child);
 
 impl Lent {
     pub async fn start(config: &Process) -> Result<Lent> {
         let dir = tempfile::tempdir().context("no temporary directory can be made")?;
-        // Its directory is made by the broker, closed to others.
+        // The broker creates the directory, which must be closed to others.
         let socket = dir.path().join("own/broker.sock");
         let mut child = start(config, &socket, &dir.path().join("broker.log"))?;
         let broker = Arc::new(SocketBroker::new(&socket));
         let info = match answer(broker.as_ref(), &mut child.0, &dir.path().join("broker.log")).await {
             Ok(info) => info,
-            // The log goes with the directory: its end is what helps.
+            // The log is removed with the directory, so the error quotes its end.
             Err(error) => {
                 let log = std::fs::read_to_string(dir.path().join("broker.log")).unwrap_or_default();
                 let last = log.lines().last().unwrap_or("it wrote nothing").to_owned();
@@ -153,7 +152,7 @@ impl Lent {
 }
 
 impl Started {
-    /// Tells it to end, and waits for that. Given up early it ends all the same, with this process.
+    /// Closes its input and waits for its end. If this is cancelled, it still ends.
     pub async fn end(&mut self) {
         drop(self.0.stdin.take());
         let until = tokio::time::Instant::now() + END;
@@ -163,7 +162,7 @@ impl Started {
         let _ = self.0.kill();
     }
 
-    /// Does not wait: it ends by itself.
+    /// Does not wait for its end.
     pub fn let_go(mut self) {
         drop(self.0.stdin.take());
         std::mem::forget(self);
@@ -202,7 +201,7 @@ mod tests {
         assert!(error.to_string().contains("ended with exit status: 1"), "{error:#}");
     }
 
-    /// Stands in for a broker: it ends when its input does.
+    /// Stands in for a broker: ends when its input does.
     fn reader() -> Started {
         let command = &mut Command::new("cat");
         Started(command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().expect("started"))

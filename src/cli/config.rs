@@ -1,5 +1,5 @@
-//! `caisson config`: checks the configuration and says what holds; `--defaults` prints every key with its meaning,
-//! `--prices` the file of models' prices and windows.
+//! `caisson config`: checks the configuration and prints what is in effect; `--defaults` prints every key with its meaning, `--prices` the
+//! file of models' prices and windows.
 
 use super::printer::Printer;
 use crate::config::process::Model;

@@ -1,4 +1,4 @@
-//! `caisson cost`: what model calls cost, by day, repository, model or task. Looking changes nothing, and works beside a running bot.
+//! `caisson cost`: costs of model calls, by day, repository, model or task. Read-only, and works while a bot is running.
 
 use super::printer::Printer;
 use super::store::location;
@@ -80,7 +80,7 @@ impl CostCommand {
     }
 }
 
-/// What a day and a month may still cost, where that is limited.
+/// Prints what may still be spent in the day and month, if that is limited.
 async fn limits(store: &Store, config: &Process, printer: &Printer) -> Result<()> {
     let own = config.own_budgets().map(|(key, budget)| (Some(key), budget));
     for (key, budget) in std::iter::once((None, &config.budget)).chain(own) {
@@ -103,7 +103,7 @@ fn shown(by: CostBy, of: &str) -> String {
     }
 }
 
-/// A day by its number since 1970, as a date.
+/// The date of a day counted from 1970.
 fn date(days: i64) -> String {
     jiff::Timestamp::from_second(days * 86_400)
         .map_or_else(|_| days.to_string(), |at| at.strftime("%Y-%m-%d").to_string())

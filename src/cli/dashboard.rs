@@ -1,4 +1,4 @@
-//! `caisson dashboard`: a code for the page that shows tasks as they work.
+//! `caisson dashboard`: prints a code that opens the running bot's page.
 
 use super::lock;
 use super::printer::{Complaint, Printer};
@@ -8,7 +8,7 @@ use crate::server::CodeReport;
 use anyhow::{Context, Result};
 use std::path::Path;
 
-/// Says where the page is, and with what code it opens.
+/// Prints the page's address and the code.
 pub async fn run(config: &Path) -> Result<()> {
     let config = Process::load(config)?;
     if lock::take(&config.state_dir).is_ok() {

@@ -1,4 +1,5 @@
-//! The store's entries of repositories, for subcommands: read beside a running bot, and written by it; where none runs, by the subcommand.
+//! The store's entries of repositories, for subcommands: read directly, and written by the running bot, or by the subcommand if none is
+//! running.
 
 use super::printer::Complaint;
 use super::store::{location, mark_key};
@@ -10,30 +11,30 @@ use crate::secret::SealingKey;
 use crate::store::{Store, StoredEntry};
 use anyhow::Result;
 
-/// What the store holds.
+/// The entries in the store.
 #[derive(Default)]
 pub struct Entries {
-    /// In order of their keys; those that were taken out, and those that are refused, among them.
+    /// All in order of their keys, including removed and refused ones.
     pub all: Vec<Entry>,
-    /// Those that are not worked with: the key, and why.
+    /// Refused entries: key and reason.
     pub refused: Vec<(String, String)>,
 }
 
 impl Entries {
-    /// The newest entry of this key, if there ever was one.
+    /// The newest entry of this key, if any.
     pub fn of(&self, key: &str) -> Option<&Entry> {
         self.all.iter().find(|entry| entry.key == key)
     }
 
-    /// The generation that the next entry of this key has.
+    /// The generation of this key's next entry.
     pub fn next(&self, key: &str) -> i64 {
         self.of(key).map_or(0, |entry| entry.generation) + 1
     }
 
-    /// Secrets of a repository's hook, wherever its entry stands, the newest first.
+    /// Secrets of a repository's hook, whether its entry is in the file or in the store, the newest first.
     ///
     /// # Errors
-    /// When a file with one cannot be read.
+    /// When a file with a secret cannot be read.
     pub fn secrets(&self, entry: &Repository) -> Result<Vec<Secret>> {
         if entry.from_store {
             return Ok(self
@@ -47,7 +48,7 @@ impl Entries {
 }
 
 impl Entries {
-    /// What differs between an entry of the file and the store's of the same key; none where the store has none to work with.
+    /// Differences between an entry of the file and the store's of the same key; none if the store has no usable one.
     ///
     /// # Errors
     /// When a file with a secret cannot be read.
@@ -61,18 +62,18 @@ impl Entries {
     }
 }
 
-/// Reads them, and has the configuration know them. None where there is no store yet.
+/// Reads the entries and adds them to the configuration. Empty without a store.
 ///
 /// # Errors
-/// When the store cannot be read, or another version has made it.
+/// When the store cannot be read, or was made by another version.
 pub async fn look(config: &Process) -> Result<Entries> {
     let Some(store) = Store::look(location(config)?).await? else { return Ok(Entries::default()) };
     let (all, refused) = known(config, &store).await?;
     Ok(Entries { all, refused })
 }
 
-/// As [`look`], for who is going to write one: makes the store and the key where none runs yet, so that nothing of it fails when the forge is
-/// changed already.
+/// As [`look`], before an entry is written: without a running bot it creates store and key, so that this cannot fail after the forge was
+/// changed.
 ///
 /// # Errors
 /// When the store cannot be opened, or belongs to another key.
@@ -84,19 +85,19 @@ pub async fn ready(config: &Process) -> Result<Entries> {
     Ok(Entries { all, refused })
 }
 
-/// Who has taken an entry up.
+/// Who has accepted an entry.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Taken {
-    /// The bot that runs in this state directory works with it.
+    /// The bot that runs with this state directory.
     ByTheBot,
-    /// None runs here; it stands in the store.
+    /// No bot runs here; the entry was written to the store.
     ByTheStore,
 }
 
-/// Writes an entry, which is made with the key of this state directory and this host's name.
+/// Writes an entry, authenticated with the key of this state directory and this host's name.
 ///
 /// # Errors
-/// When it is refused, was changed meanwhile, or the store or the running bot does not take it.
+/// When it is refused, was changed meanwhile, or the store or the running bot fails to store it.
 pub async fn put(
     config: &Process,
     make: impl FnOnce(&SealingKey, &str) -> Result<StoredEntry, String>,

@@ -1,6 +1,6 @@
 //! `caisson fetch <clone> <branch>`: brings an approved branch into your clone.
 //!
-//! Owns flags and words; what is done and refused is `crate::fetch`. Tests: `tests/trees.rs`.
+//! Owns flags and wording; what is done and refused is `crate::fetch`. Tests: `tests/trees.rs`.
 
 use std::path::PathBuf;
 
@@ -41,10 +41,10 @@ pub struct FetchArgs {
 }
 
 impl FetchArgs {
-    /// Does it and says what was done.
+    /// Fetches the branch and prints what was done.
     ///
     /// # Errors
-    /// A [`Complaint`] with the reasons; the clone is as it was.
+    /// A [`Complaint`] with the reasons; the clone is then unchanged.
     pub async fn run(self, source: &dyn ApprovedSource) -> Result<()> {
         let place = place(&self.clone);
         let wanted = FetchRequest {

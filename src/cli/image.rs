@@ -1,7 +1,7 @@
-//! `caisson image`: the images of toolchains, built, listed, pruned.
+//! `caisson image`: builds, lists and prunes the images of toolchains.
 //!
-//! Owns flags and words; what an image is made of and which are ours is `broker::toolchain`, which speaks to the engine in this
-//! process, as whoever runs the command. A running broker and bot take no part. Tests: below and
+//! Owns flags and wording; the contents of an image, and which images are ours, is `broker::toolchain`, which speaks to the engine in this
+//! process, with the rights of whoever runs the command. A running broker and bot are not involved. Tests: below and
 //! `broker/tests/docker/toolchains.rs`.
 
 use super::printer::{Complaint, Printer};
@@ -134,7 +134,7 @@ impl Engine {
 
 impl Build {
     async fn run(&self, config: &Path, printer: &Printer) -> Result<()> {
-        // First what costs nothing: a wrong name builds nothing.
+        // Cheap checks first, so that a wrong name builds nothing.
         let requested = requested(&self.profiles)?;
         let brought = self.brought(&requested)?;
         let toolchains = self.engine.open().await?;
@@ -160,7 +160,7 @@ impl Build {
         Ok(())
     }
 
-    /// What does not come from Debian's packages, and from where.
+    /// Toolchains that do not come from Debian's packages, with their source.
     fn brought<'a>(&self, requested: &'a [ToolchainRequest<'a>]) -> Result<Vec<Brought<'a>>> {
         let mut all = Vec::new();
         for ToolchainRequest { profile, version } in requested {
@@ -188,7 +188,7 @@ impl Build {
         Ok(all)
     }
 
-    /// The base, and whatever else there is that would be built otherwise now.
+    /// The base, and other existing images that are out of date.
     async fn due(&self, toolchains: &Toolchains) -> Result<Vec<Profile>> {
         let stock = toolchains.stock(Some(&self.from.base)).await?;
         Ok(profiles().filter(|it| it.name == BASE || stock.outdated(*it)).collect())
@@ -199,7 +199,7 @@ impl Build {
             Progress::Step { number, of, what } => {
                 printer.step(&format!("{name} {number}/{of}: {}", cut(&what, 90).0));
             }
-            // What takes long is named: how much is fetched.
+            // The size of a download is shown, because it may take long.
             Progress::Output(line) if self.verbose || line.starts_with("Need to get ") => {
                 printer.step(&format!("{name}: {line}"));
             }
@@ -246,15 +246,15 @@ impl Prune {
         }
         match freed {
             0 => printer.good("nothing to remove"),
-            // Layers that newer images share are counted here too.
+            // Includes layers that newer images share.
             bytes => printer.good(&format!("up to {} MB are free again", bytes / 1_000_000)),
         }
         Ok(())
     }
 }
 
-/// References and ids that must stay: what the configuration names, and what its running broker has pinned. Without a
-/// configuration there are none; one that can't be read could name anything, so that is an error.
+/// References and ids that must not be removed: those in the configuration, and those that its running broker has pinned. Without a
+/// configuration there are none; one that cannot be read is an error, because it could name anything.
 async fn needed(file: &Path) -> Result<Vec<String>> {
     if !file.exists() {
         return Ok(Vec::new());
@@ -264,20 +264,20 @@ async fn needed(file: &Path) -> Result<Vec<String>> {
     let broker = SocketBroker::new(&config.broker.socket);
     if broker.hello().await.is_ok() {
         for reference in config.images() {
-            // One the broker does not list is not held by it.
+            // The broker does not hold what it does not list.
             needed.extend(broker.image(&reference).await.ok().flatten().map(|image| image.id));
         }
     }
     Ok(needed)
 }
 
-/// A toolchain that is asked for.
+/// A requested toolchain.
 struct ToolchainRequest<'a> {
     profile: Profile,
     version: Option<&'a str>,
 }
 
-/// One that does not come from Debian's packages.
+/// A toolchain that does not come from Debian's packages.
 struct Brought<'a> {
     kind: OfficialToolchain,
     version: Option<&'a str>,
@@ -315,7 +315,7 @@ fn stands(printer: &Printer, built: &Built) {
     printer.good(&format!("{tag}{version}, {}, {} MB{how}", short(id), size / 1_000_000));
 }
 
-/// Writes an image that stands into the list that repositories choose from, unless it is there.
+/// Adds an existing image to the list that repositories choose from.
 fn offer(file: &Path, name: &str, image: &str, printer: &Printer) -> Result<()> {
     let line = format!("\"{name}\" = \"{image}\"");
     if !file.exists() {
@@ -338,7 +338,7 @@ fn unknown(name: &str) -> Complaint {
     Complaint::new(format!("there is no toolchain profile {name}")).attempt(format!("take one of {}", all.join(", ")))
 }
 
-/// The problem says itself what to do.
+/// The problem's text already says what to do.
 fn complaint(what: impl Into<String>, why: &Problem) -> Complaint {
     Complaint::new(what).because(&why.text)
 }
@@ -348,7 +348,7 @@ fn short(id: &str) -> &str {
     hex.get(..12).unwrap_or(hex)
 }
 
-/// Toolchains the configuration offers whose image the broker does not find.
+/// Offered toolchains whose image the broker does not have.
 pub(super) async fn missing<'a>(config: &'a Process, broker: &dyn Broker) -> Vec<(&'a str, &'a str)> {
     let mut missing = Vec::new();
     for (name, reference) in config.sandbox.offered() {
@@ -359,7 +359,7 @@ pub(super) async fn missing<'a>(config: &'a Process, broker: &dyn Broker) -> Vec
     missing
 }
 
-/// Names what is not there with the command that makes it.
+/// Names missing images with the command that builds them.
 pub(super) fn unbuilt(missing: &[(&str, &str)]) -> Option<String> {
     let (own, others): (Vec<_>, Vec<_>) =
         missing.iter().partition(|(name, reference)| profile(name).is_some_and(|it| it.tag() == *reference));
@@ -374,14 +374,14 @@ pub(super) fn unbuilt(missing: &[(&str, &str)]) -> Option<String> {
     (!said.is_empty()).then(|| said.join(". "))
 }
 
-/// One image, or one profile without one.
+/// An image, or a profile without one.
 #[derive(serde::Serialize)]
 struct Line {
     profile: Option<&'static str>,
     image: String,
     id: Option<String>,
     bytes: Option<u64>,
-    /// Seconds since 1970.
+    /// Unix seconds.
     made: Option<i64>,
     state: String,
 }

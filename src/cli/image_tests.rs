@@ -1,4 +1,4 @@
-//! What `caisson image` makes of words and images, without an engine.
+//! Tests of `caisson image` without an engine.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! One `serve` for each state directory: a second one is refused by name.
+//! Allows one `serve` per state directory; a second one is refused with the holder's name.
 
 use anyhow::{Context, Result, bail};
 use nix::fcntl::{Flock, FlockArg};
@@ -8,15 +8,15 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Held for the life of the process; the system lets go of it however the process ends.
+/// Held for the life of the process; the kernel releases it however the process ends.
 pub struct StateLock {
     _file: Flock<File>,
 }
 
-/// How long an order of a moment may hold it.
+/// How long a short-lived subcommand may hold it.
 const HELD: Duration = Duration::from_secs(5);
 
-/// As [`take`], for who is going to stay: an order that is being given is waited for.
+/// As [`take`], but waits for a short-lived holder.
 pub async fn wait(state_dir: &Path) -> Result<StateLock> {
     let end = Instant::now() + HELD;
     loop {
@@ -27,7 +27,7 @@ pub async fn wait(state_dir: &Path) -> Result<StateLock> {
     }
 }
 
-/// Makes the state directory (mode 0700) and takes its lock.
+/// Creates the state directory (mode 0700) and takes its lock.
 pub fn take(state_dir: &Path) -> Result<StateLock> {
     std::fs::DirBuilder::new()
         .recursive(true)
@@ -38,7 +38,7 @@ pub fn take(state_dir: &Path) -> Result<StateLock> {
     let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(&path);
     let mut file = file.with_context(|| format!("cannot open {}", path.display()))?;
     let mut holder = String::new();
-    // Only for the message; an unreadable holder is no reason to fail.
+    // Only for the message, so an unreadable holder is ignored.
     let _ = file.read_to_string(&mut holder);
     match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
         Ok(mut locked) => {

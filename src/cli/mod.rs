@@ -92,20 +92,20 @@ enum Command {
 }
 
 impl Cli {
-    /// Where the configuration is: `--config`, `$CAISSON_CONFIG`, or the user's own folder.
+    /// The path of the configuration: `--config`, `$CAISSON_CONFIG`, or the user's own folder.
     fn config(&self) -> PathBuf {
         self.config.clone().unwrap_or_else(|| {
             let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
-            // What is empty or relative counts as not set: XDG Base Directory Specification.
+            // By the XDG Base Directory Specification, an empty or relative path counts as not set.
             let named = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from).filter(|folder| folder.is_absolute());
             named.unwrap_or_else(|| home.join(".config")).join("caisson/caisson.toml")
         })
     }
 
-    /// Carries out the subcommand.
+    /// Runs the subcommand.
     ///
     /// # Errors
-    /// A [`printer::Complaint`], or a chain of errors that one can be made from.
+    /// A [`printer::Complaint`], or an error that becomes one.
     pub async fn run(self) -> anyhow::Result<()> {
         let config = self.config();
         match self.command {

@@ -105,7 +105,7 @@ fn row(models: &Models, entry: &Entry, found: &[Finding]) -> Vec<String> {
     ]
 }
 
-/// Tokens, and whose figure it is.
+/// Tokens of the window, and where the number comes from.
 fn window(entry: &Entry) -> String {
     let whose = match &entry.origins.window {
         Origin::Unknown => "assumed",
@@ -114,7 +114,7 @@ fn window(entry: &Entry) -> String {
     format!("{} ({whose})", entry.context_tokens)
 }
 
-/// Dollars for a million tokens read and written, and whose figures they are.
+/// Dollars per million tokens read and written, and where the numbers come from.
 fn price(entry: &Entry) -> String {
     if entry.kind == ModelKind::Scripted {
         return "none".to_owned();
@@ -128,7 +128,7 @@ fn price(entry: &Entry) -> String {
     }
 }
 
-/// Where the figures come from that no entry says: one line for each page.
+/// The sources of numbers that no entry gives: one line per page.
 fn pages(models: &Models) -> Vec<String> {
     let mut lines = Vec::new();
     for entry in models.all() {
@@ -149,7 +149,7 @@ fn sentence(finding: &Finding) -> String {
     }
 }
 
-/// Looks at one, then tries it out; the number of faults.
+/// Looks at one model and makes its trial calls; returns the number of faults.
 async fn check(models: &Models, entry: &Entry, window: bool, printer: &Printer) -> usize {
     if models.all().len() > 1 {
         printer.heading(&entry.id);
@@ -213,7 +213,7 @@ async fn tries(entry: &Entry, model: &dyn Model, printer: &Printer) -> usize {
     0
 }
 
-/// Whether answers came as streams.
+/// Whether answers were streamed.
 fn arrives(tally: &Tally) -> String {
     match tally.first() {
         Some(first) => format!("as a stream: {} pieces, the first after {} ms", tally.pieces(), first.as_millis()),

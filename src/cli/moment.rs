@@ -1,5 +1,5 @@
-//! The task machine for the moment of one order, where no bot runs in this state directory. Where hosts share the store, the order is only
-//! taken while no other host works for the task's repository.
+//! The task machine for one order of the operator, if no bot runs with this state directory. If hosts share the store, the order is only
+//! accepted while no other host works for the task's repository.
 
 use super::printer::Complaint;
 use super::store::{host_id, location};
@@ -12,18 +12,18 @@ use anyhow::Result;
 use domain::TaskId;
 use std::sync::Arc;
 
-/// Long enough for an order.
+/// Milliseconds, enough for one order.
 const LASTS_MS: i64 = 10_000;
 
-/// A machine that takes inputs until [`Moment::over`]. For who holds the state directory's lock.
+/// A machine that accepts inputs until [`Moment::over`]. The caller must hold the state directory's lock.
 pub struct Moment {
-    /// What it brings about stays in the outbox for the next `serve`.
+    /// Effects of its inputs stay in the outbox for the next `serve`.
     pub machine: Arc<Machine>,
     shared: bool,
 }
 
 impl Moment {
-    /// For an order to this task.
+    /// Prepares for an order to this task.
     ///
     /// # Errors
     /// When the store cannot be opened, or another host works for the task's repository.
@@ -57,12 +57,13 @@ impl Moment {
                 .attempt("say it there (`caisson store hosts` lists the hosts)")
                 .into());
         }
-        // The sandbox stays where it is: the task's owner is who moved it on last.
+        // The task keeps its owner, because the sandbox stays where it is.
         let (machine, _moved) = Machine::of(store, epoch, &row.owner, Leases::everything());
         Ok(Self { machine, shared: true })
     }
 
-    /// The next `serve` of this host goes on at once; others when the lease ends: its sandboxes may stand here.
+    /// Lets the next `serve` of this host take the lease at once; other hosts have to wait until it expires, because the task's sandbox may
+    /// be here.
     ///
     /// # Errors
     /// When the store is away.

@@ -1,5 +1,5 @@
-//! `caisson task stop`, `resume`, `delete`: an operator's orders, obeyed by a running bot at once, and written down for its next start
-//! where none runs; deleted is at once, too.
+//! `caisson task stop`, `resume`, `delete`: orders of the operator. A running bot carries them out at once; otherwise they are stored for
+//! its next start, except for a deletion, which is done at once.
 
 use super::moment::Moment;
 use super::printer::{Complaint, Printer};
@@ -12,7 +12,7 @@ use anyhow::Result;
 use domain::{Order, TaskId};
 use std::time::Duration;
 
-/// Gives the order and says what became of it.
+/// Gives the order and prints the result.
 pub async fn give(config: &Process, id: TaskId, order: Order) -> Result<()> {
     let printer = Printer::terminal();
     let Ok(_lock) = lock::take(&config.state_dir) else {
@@ -34,7 +34,7 @@ pub async fn give(config: &Process, id: TaskId, order: Order) -> Result<()> {
     }
 }
 
-/// Deletes an ended task, and says what stays for how long.
+/// Deletes an ended task, and prints what is kept and for how long.
 pub async fn delete(config: &Process, id: TaskId) -> Result<()> {
     let printer = Printer::terminal();
     let Ok(_lock) = lock::take(&config.state_dir) else {
@@ -53,7 +53,7 @@ pub async fn delete(config: &Process, id: TaskId) -> Result<()> {
         Deleted::Unknown => return Err(unknown(id).into()),
     };
     printer.good(&format!("task {id} is deleted"));
-    // Nobody else writes there while the lock is held.
+    // Nothing else writes there while the lock is held.
     if let Err(error) = repos.tidy(&repository, Duration::ZERO).await {
         printer.warn(&format!("its files stay in the local repository until the bot tidies it: {error}"));
     }
@@ -70,7 +70,7 @@ async fn told_to_delete(config: &Process, id: TaskId) -> Result<()> {
             .because(said)
             .attempt("say it again when that is done, or with the bot stopped")
             .into()),
-        // An older bot knows no such order.
+        // Answer of an older bot without this order.
         400 | 404 => Err(outdated().into()),
         _ => Err(Complaint::new(format!("the running bot answered {status}")).because(said).into()),
     }
@@ -84,7 +84,7 @@ async fn order_running_bot(config: &Process, id: TaskId, order: Order) -> Result
     let (status, said) = running::tell(config, &format!("/tasks/{id}/{word}"), &()).await?;
     match status {
         200 => Ok(said),
-        // Without a sentence it is an older bot, which has no such place.
+        // Answer of an older bot without this path, which has no text.
         404 if !said.is_empty() => Err(unknown(id).into()),
         409 => Err(unfit(id, order, &said).into()),
         404 => Err(outdated().into()),
@@ -103,7 +103,7 @@ fn live(id: TaskId) -> Complaint {
         .attempt(format!("caisson task stop {id}"))
 }
 
-/// The complaint about a task that is not there.
+/// The complaint about an unknown task.
 pub fn unknown(id: TaskId) -> Complaint {
     Complaint::new(format!("there is no task {id}")).attempt("caisson task list")
 }

@@ -1,5 +1,5 @@
-//! What a bot needs that is not its own: the model's keys, the accounts on the forge, the hooks' secrets. Reached at a start, and tried before
-//! a running bot ends for another configuration.
+//! What a bot needs from outside: the models' keys, the accounts on the forge, the hooks' secrets. Checked at the start, and before a
+//! running bot restarts with another configuration.
 
 use super::printer::Complaint;
 use crate::config::{Process, Secret};
@@ -12,12 +12,12 @@ use std::path::Path;
 /// The `User-Agent` of every request to a forge, such as `caisson/0.1.0`.
 pub const USER_AGENT: &str = concat!("caisson/", env!("CARGO_PKG_VERSION"));
 
-/// Everything that was reached.
+/// Everything that was checked.
 pub struct Outside {
     pub models: llm::Models,
     pub forge: Gitea,
     pub token: Secret,
-    /// The account that works.
+    /// The account that works on tasks.
     pub me: Account,
     /// The account that keeps the default branch in step, with its token; none where none is configured.
     pub sync: Option<(Account, Secret)>,
@@ -26,7 +26,7 @@ pub struct Outside {
 }
 
 impl Outside {
-    /// Reaches all of it; nothing is made, and nothing on the forge changes.
+    /// Checks all of it; creates nothing and changes nothing on the forge.
     ///
     /// # Errors
     /// What is missing, with what to do.

@@ -1,19 +1,19 @@
-//! A terminal's pager for what is longer than a screen: `PAGER`, or `less`.
+//! A terminal's pager for long output: `PAGER`, or `less`.
 
 use super::printer::Printer;
 use std::io::{self, IsTerminal};
 use std::ops::Deref;
 use std::process::{Child, Command, Stdio};
 
-/// A printer whose stdout goes through a pager where it is a terminal; it is waited for at the end.
+/// A printer whose stdout goes through a pager if it is a terminal; waits for the pager when dropped.
 pub struct Paged {
     printer: Option<Printer>,
     pager: Option<Child>,
 }
 
 impl Paged {
-    /// Through `PAGER` (`cat` or nothing switches it off), otherwise through `less`, which ends by itself after less than a screen. A pager that is not
-    /// there is none.
+    /// Uses `PAGER` (`cat` or an empty value switches it off), otherwise `less`, which ends by itself if all fits on the screen. Without a
+    /// pager that can be started, prints directly.
     pub fn terminal() -> Paged {
         let plain = || Paged { printer: Some(Printer::terminal()), pager: None };
         if !io::stdout().is_terminal() {
@@ -23,7 +23,7 @@ impl Paged {
         Paged::through(&wanted, Stdio::inherit()).unwrap_or_else(plain)
     }
 
-    /// `to` is where the pager writes. None where it is switched off or cannot be started.
+    /// `to` is the pager's stdout. None if it is switched off or cannot be started.
     fn through(pager: &str, to: Stdio) -> Option<Paged> {
         if matches!(pager.trim(), "" | "cat") {
             return None;
@@ -31,7 +31,7 @@ impl Paged {
         let mut command = Command::new("sh");
         command.args(["-c", &format!("exec {pager}")]).stdin(Stdio::piped()).stdout(to);
         if std::env::var_os("LESS").is_none() {
-            // Ends after less than a screen, shows colours, leaves what it showed.
+            // Quit if it fits on one screen, pass colours, keep the screen.
             command.env("LESS", "FRX");
         }
         let mut child = command.spawn().ok()?;
@@ -50,7 +50,7 @@ impl Deref for Paged {
 
 impl Drop for Paged {
     fn drop(&mut self) {
-        // The pager learns of the end by it.
+        // Closes the pager's input, so that it ends at the end of the text.
         self.printer = None;
         if let Some(pager) = &mut self.pager {
             let _ = pager.wait();

@@ -1,38 +1,38 @@
-//! The one way to a terminal.
+//! All output to terminals.
 //!
-//! Owns colours, tables and how an error looks. Nothing else writes to stdout or stderr of a subcommand. Whatever is
-//! printed has its control, bidirectional and invisible characters shown escaped; the only escape sequences that leave
-//! are this file's own colours, and those only on a terminal and without `NO_COLOR`. Tests: below.
+//! Owns colours, tables and the form of errors. Nothing else writes to stdout or stderr of a subcommand. Control, bidirectional and
+//! invisible characters are escaped; the only escape sequences printed are the colours of this file, and only on a terminal and without
+//! `NO_COLOR`. Tests: below.
 
 use crate::text::{one_line, visible};
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write};
 use std::sync::Mutex;
 
-/// What went wrong, told to a person: what, why, and what to try.
+/// An error for people: what, why, and what to try.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Complaint {
-    /// What went wrong: the line that is printed after `error:`.
+    /// The text after `error:`.
     pub what: String,
     /// Causes, outermost first.
     pub why: Vec<String>,
-    /// A command or a sentence; empty where `what` says it already.
+    /// A command or a sentence; empty if `what` is enough.
     pub attempt: String,
 }
 
 impl Complaint {
-    /// One without causes and without advice.
+    /// A complaint without causes and advice.
     pub fn new(what: impl Into<String>) -> Complaint {
         Complaint { what: what.into(), ..Complaint::default() }
     }
 
-    /// Adds a cause below those that it has.
+    /// Adds a cause below the present ones.
     pub fn because(mut self, why: impl Into<String>) -> Complaint {
         self.why.push(why.into());
         self
     }
 
-    /// Says what to try, in place of what was said before.
+    /// Sets the advice, replacing an earlier one.
     pub fn attempt(mut self, attempt: impl Into<String>) -> Complaint {
         self.attempt = attempt.into();
         self
@@ -48,14 +48,14 @@ impl std::fmt::Display for Complaint {
 impl std::error::Error for Complaint {}
 
 impl From<&anyhow::Error> for Complaint {
-    /// A complaint that travelled as an error stays itself; any other chain becomes what and why.
+    /// A complaint wrapped in an error is returned as it is; any other chain becomes `what` and `why`.
     fn from(error: &anyhow::Error) -> Complaint {
         if let Some(complaint) = error.downcast_ref::<Complaint>() {
             return complaint.clone();
         }
         let mut chain = error.chain().map(ToString::to_string);
         let what = chain.next().unwrap_or_default();
-        // Many errors repeat their cause in their own text.
+        // Many errors already repeat their cause.
         let why = chain.filter(|cause| !what.contains(cause.as_str())).collect();
         Complaint { what, why, attempt: String::new() }
     }
@@ -90,7 +90,7 @@ struct Stream {
 impl Stream {
     fn put(&self, text: &str) {
         if let Ok(mut to) = self.to.lock() {
-            // A closed pipe (`caisson task list | head`) is no error.
+            // A closed pipe (`caisson task list | head`) is not an error.
             let _ = to.write_all(text.as_bytes()).and_then(|()| to.flush());
         }
     }
@@ -105,16 +105,16 @@ fn wants_colours() -> bool {
     !set("NO_COLOR") && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
 
-/// How a row of a table looks.
+/// Colour of a table's row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
-    /// As text.
+    /// Not coloured.
     Plain,
-    /// As it should be.
+    /// Correct.
     Good,
-    /// To be looked at.
+    /// Needs attention.
     Warn,
-    /// Not as it should be.
+    /// Faulty.
     Bad,
 }
 
@@ -129,14 +129,14 @@ impl Mark {
     }
 }
 
-/// Prints to stdout what was asked for, and to stderr what went wrong and how things go.
+/// Prints results to stdout, and errors and progress to stderr.
 pub struct Printer {
     out: Stream,
     err: Stream,
 }
 
 impl Printer {
-    /// The process's own terminal. Colours only where it is one, `NO_COLOR` is unset or empty and `TERM` is not `dumb`.
+    /// The process's terminal. Coloured only if it is one, `NO_COLOR` is unset or empty and `TERM` is not `dumb`.
     pub fn terminal() -> Printer {
         let wanted = wants_colours();
         Printer::to(
@@ -147,7 +147,7 @@ impl Printer {
         )
     }
 
-    /// To a terminal by way of a pager.
+    /// A terminal behind a pager.
     pub fn paging(pager: Box<dyn Write + Send>) -> Printer {
         let Printer { err, .. } = Printer::terminal();
         Printer { out: Stream { to: Mutex::new(pager), colours: wants_colours() }, err }
@@ -159,48 +159,48 @@ impl Printer {
         Printer { out: stream(out, out_colours), err: stream(err, err_colours) }
     }
 
-    /// Lines as they are.
+    /// Prints lines without colour.
     pub fn say(&self, text: &str) {
         self.out.put(&format!("{}\n", visible(text)));
     }
 
-    /// A heading.
+    /// Prints a heading.
     pub fn heading(&self, text: &str) {
         self.out.put(&format!("{}\n", self.out.paint(Colour::Bold, &one_line(text))));
     }
 
-    /// Something that is as it should be.
+    /// Reports something correct.
     pub fn good(&self, text: &str) {
         self.signed(Colour::Green, "✓", text);
     }
 
-    /// Something to look at.
+    /// Reports something that needs attention.
     pub fn warn(&self, text: &str) {
         self.signed(Colour::Yellow, "!", text);
     }
 
-    /// Something that is not as it should be; the command goes on.
+    /// Reports a fault; the command continues.
     pub fn bad(&self, text: &str) {
         self.signed(Colour::Red, "✗", text);
     }
 
-    /// What to do next.
+    /// Says what to do next.
     pub fn hint(&self, text: &str) {
         self.signed(Colour::Dim, "→", text);
     }
 
     fn signed(&self, colour: Colour, sign: &str, text: &str) {
-        // Further lines stand under the first.
+        // Further lines are aligned below the first.
         let text = visible(text).replace('\n', "\n  ");
         self.out.put(&format!("{} {text}\n", self.out.paint(colour, sign)));
     }
 
-    /// Progress, to stderr: a pipe that reads stdout doesn't see it.
+    /// Reports progress to stderr, so that a pipe from stdout does not contain it.
     pub fn step(&self, text: &str) {
         self.err.put(&format!("{} {}\n", self.err.paint(Colour::Dim, "·"), visible(text)));
     }
 
-    /// Names with their values, aligned.
+    /// Prints names with their values, aligned.
     pub fn fields(&self, fields: &[(&str, String)]) {
         let width = fields.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
         let mut text = String::new();
@@ -211,12 +211,12 @@ impl Printer {
         self.out.put(&text);
     }
 
-    /// A table: its head, then its rows; a row may be shorter than the head.
+    /// Prints a table; a row may be shorter than the head.
     pub fn table(&self, head: &[&str], rows: &[Vec<String>]) {
         self.marked_table(head, rows, &[]);
     }
 
-    /// As [`Printer::table`], each row with its mark; further rows are plain.
+    /// As [`Printer::table`], each row with its mark; rows without one are plain.
     pub fn marked_table(&self, head: &[&str], rows: &[Vec<String>], marks: &[Mark]) {
         let rows: Vec<Vec<String>> = rows.iter().map(|row| row.iter().map(|cell| one_line(cell)).collect()).collect();
         let mut widths: Vec<usize> = head.iter().map(|name| name.chars().count()).collect();
@@ -238,9 +238,9 @@ impl Printer {
         self.out.put(&text);
     }
 
-    /// A value for a machine: one JSON line.
+    /// Prints a value as one JSON line.
     pub fn json(&self, value: &serde_json::Value) {
-        // JSON text escapes control characters; what else hides is escaped in JSON's own way, so that it stays JSON.
+        // JSON already escapes control characters; invisible ones are escaped in JSON's form too, so that it stays valid.
         let mut text = String::new();
         for c in value.to_string().chars() {
             if crate::text::is_hidden(c) {
@@ -255,7 +255,7 @@ impl Printer {
         self.out.put(&format!("{text}\n"));
     }
 
-    /// An error, to stderr: what, why, what to try.
+    /// Prints an error to stderr: what, why, what to try.
     pub fn error(&self, complaint: &Complaint) {
         let mut text = format!("{} {}\n", self.err.paint(Colour::Red, "error:"), indent(&complaint.what));
         for why in &complaint.why {

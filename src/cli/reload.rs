@@ -1,5 +1,5 @@
-//! What ends a running bot: a signal, a work that gave up, or a configuration that is to be read again. For the last the same process begins
-//! anew, from its own beginning; before it ends, everything outside that the next life needs is tried.
+//! What ends a running bot: a signal, a failed part, or a request to reload the configuration. On a reload the same process executes itself
+//! again; before it does, everything that the next start needs from outside is checked.
 
 use super::outside::Outside;
 use super::printer::{Complaint, Printer};
@@ -16,11 +16,12 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
 
-/// Work under way ends within this when the bot is told to stop; what is left is done by the next life.
+/// Time limit for work under way at shutdown; the rest is done after the next start.
 const STOPS_WITHIN: Duration = Duration::from_secs(20);
-/// Nobody waits for a reload: a model's answer that is under way is not asked for, and paid, twice. Everything else is taken up again.
+/// Time limit at a reload, for which nobody waits: it lets a model's answer arrive that would have to be paid for twice. Everything else is
+/// resumed.
 const RELOADS_WITHIN: Duration = Duration::from_secs(300);
-/// Less than whoever asks for a reload waits for the answer.
+/// Less than the time for which a reload's requester waits for the answer.
 const TRIED_WITHIN: Duration = Duration::from_secs(8);
 
 /// Why the bot ends.
@@ -41,7 +42,7 @@ impl Ended {
     }
 }
 
-/// The signals that end a program. Made once, for all of its life: between two streams one would be lost.
+/// Termination signals. Created once for the process, because a signal between two streams would be lost.
 pub(super) struct Ends {
     terminate: Signal,
     interrupt: Signal,
@@ -52,7 +53,7 @@ impl Ends {
         Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
     }
 
-    /// Waits for the next of them.
+    /// Waits for the next signal.
     pub(super) async fn one(&mut self) {
         tokio::select! {
             _ = self.terminate.recv() => {}
@@ -61,8 +62,8 @@ impl Ends {
     }
 }
 
-/// Until the configuration is to be read again and can be used: SIGHUP, or a word at the operations' listener. From a terminal the signal
-/// means that the terminal is gone.
+/// Waits until a reload is requested, by SIGHUP or at the operations' listener, and the configuration is usable. For a bot started in a
+/// terminal SIGHUP means that the terminal is gone.
 pub(super) async fn wait_for_reload(
     config: &Process,
     hangup: &mut Signal,
@@ -75,7 +76,7 @@ pub(super) async fn wait_for_reload(
             Some(answer) = asked.recv() => {
                 let usable = usable(config).await;
                 let begins = usable.is_ok();
-                // Who asked may have gone away.
+                // The requester may be gone.
                 let _ = answer.send(usable);
                 if begins {
                     return Ended::Reload;
@@ -94,18 +95,18 @@ pub(super) async fn wait_for_reload(
     }
 }
 
-/// Whether another life could begin with the configuration as its file is now.
+/// Whether a bot could start with the present configuration file.
 async fn usable(config: &Process) -> Result<(), String> {
     let now = config.again()?;
     let tried = async {
         Outside::reach(&now).await?;
         match Store::look(location(&now)?).await {
-            // A start brings an older one to the newest shape.
+            // A start migrates an older store.
             Err(StoreError::Shape { found, known }) if found < known => {}
             looked => drop(looked?),
         }
         egress::policy(&now.egress)?;
-        // Ports that this bot has are free when the next life begins.
+        // Ports of this bot will be free for the next start.
         let own = [config.listen.webhooks.port(), config.listen.ops.port()];
         for at in [now.listen.webhooks, now.listen.ops].into_iter().filter(|at| !own.contains(&at.port())) {
             TcpListener::bind(at).await.with_context(|| format!("cannot listen on {at}"))?;
@@ -119,7 +120,7 @@ async fn usable(config: &Process) -> Result<(), String> {
     }
 }
 
-/// The signals that a bot understands: heard by this thread, or kept for later. What is kept outlives the beginning anew.
+/// Handles the bot's signals in this thread, or blocks them so that they stay pending, also over `exec`.
 pub(super) fn hear(now: bool) -> nix::Result<()> {
     use nix::sys::signal::{
         SigSet,
@@ -129,16 +130,16 @@ pub(super) fn hear(now: bool) -> nix::Result<()> {
     if now { words.thread_unblock() } else { words.thread_block() }
 }
 
-/// The same process with the same arguments, from its beginning: this one has let go of everything. Answers only when that failed.
+/// Executes the same program with the same arguments, after this one has released everything. Returns only on failure.
 pub(super) fn begin_anew() -> Complaint {
     let program = std::env::current_exe().unwrap_or_default();
-    // After an upgrade the program has another file; the kernel shows the old one's name with this behind it.
+    // After an upgrade the kernel shows the old file's path with this suffix.
     let program = program.to_string_lossy().trim_end_matches(" (deleted)").to_owned();
     let words = std::env::args_os().skip(1).map(|word| word.into_encoded_bytes());
     let words = std::iter::once(program.into_bytes()).chain(words).map(CString::new);
     let why = match words.collect::<Result<Vec<_>, _>>() {
         Err(error) => error.to_string(),
-        // Not by the standard library, which would forget what is kept.
+        // Not with the standard library, which would unblock the pending signals.
         Ok(words) => match hear(false).and_then(|()| nix::unistd::execv(&words[0], &words)) {
             Err(error) => error.to_string(),
             Ok(never) => match never {},

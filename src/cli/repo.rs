@@ -96,7 +96,7 @@ impl RepoCommand {
     }
 }
 
-/// Says who works with what was written, and what to do `then`.
+/// Prints who accepted what was written, and what to do `then`.
 fn report(printer: &Printer, taken: Taken, then: &str) {
     match taken {
         Taken::ByTheBot => printer.good(&format!("the running `caisson serve` takes it up: {then}")),
@@ -104,7 +104,7 @@ fn report(printer: &Printer, taken: Taken, then: &str) {
     }
 }
 
-/// The store's entry of a repository that is not the file's, with its hook's secrets.
+/// The store's entry of a repository that is not in the file, with its hook's secrets.
 fn store_entry<'a>(config: &Process, entries: &'a Entries, key: &str) -> Result<(&'a Entry, &'a [Secret])> {
     not_in_file(config, key)?;
     if let Some((_, why)) = entries.refused.iter().find(|(refused, _)| refused == key) {
@@ -114,7 +114,7 @@ fn store_entry<'a>(config: &Process, entries: &'a Entries, key: &str) -> Result<
     Ok(whole.ok_or_else(|| Complaint::new(format!("no repository has the key {key}")).attempt("caisson repo list"))?)
 }
 
-/// What is written into the store has no effect here while the file says something else.
+/// An error if the file has an entry of this key, because the store's would have no effect here.
 fn not_in_file(config: &Process, key: &str) -> Result<()> {
     match config.in_file().any(|entry| entry.key == key) {
         false => Ok(()),
@@ -149,7 +149,7 @@ fn list(config: &Process, entries: &Entries, printer: &Printer) {
     }
 }
 
-/// The two accounts as the configuration has them.
+/// The two configured accounts.
 pub(super) struct Accounts {
     pub(super) forge: Gitea,
     pub(super) bot: Account,

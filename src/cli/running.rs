@@ -1,4 +1,4 @@
-//! What other subcommands say to a running `serve`: on its second listener, proven by the token in the state directory.
+//! Requests of other subcommands to a running `serve`: on its second listener, authenticated by the token in the state directory.
 
 use super::lock;
 use crate::config::{Process, Secret};
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Posts to the running bot: the status and text of its answer.
+/// Posts to the running bot; returns status and text of its answer.
 pub async fn tell(config: &Process, path: &str, body: &impl Serialize) -> Result<(u16, String)> {
     let token = Secret::read(&config.state_dir.join("ops.token"))?;
     let url = format!("http://{}{path}", config.listen.ops);
@@ -20,17 +20,17 @@ pub async fn tell(config: &Process, path: &str, body: &impl Serialize) -> Result
     Ok((answer.status().as_u16(), answer.text().await.map_err(reqwest::Error::without_url)?))
 }
 
-/// What became of a wish that a running bot reads its configuration again.
+/// The result of a request to reload the configuration.
 pub enum Reload {
-    /// It begins anew with it.
+    /// The bot restarts with it.
     Begun,
-    /// Nobody works with the state directory.
+    /// No bot runs with this state directory.
     NotRunning,
-    /// It goes on with what it has: why.
+    /// The bot keeps its configuration, for this reason.
     Refused(String),
 }
 
-/// Has a running bot take up what was just written into its configuration.
+/// Has a running bot reload the configuration that was just written.
 pub async fn reload(config: &Process) -> Reload {
     if lock::take(&config.state_dir).is_ok() {
         return Reload::NotRunning;

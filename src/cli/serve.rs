@@ -1,5 +1,5 @@
-//! `caisson serve`: reads the configuration, takes the state directory's lock, reaches forge, broker and router, runs the bot until
-//! SIGTERM or Ctrl-C, then drains.
+//! `caisson serve`: reads the configuration, locks the state directory, connects to forge, broker and router, runs the bot until SIGTERM or
+//! Ctrl-C, and then drains.
 
 use super::broker_child::Started;
 use super::model::look;
@@ -39,9 +39,9 @@ pub struct Serve {
 impl Serve {
     pub async fn run(self, file: &Path) -> Result<()> {
         telemetry::start()?;
-        // Asked now: of a terminal that is gone nobody can tell that it was one.
+        // Asked now, because it cannot be told later if the terminal is gone.
         let in_terminal = std::io::stdin().is_terminal();
-        // Before anything else: a word that comes meanwhile is heard, and kills nobody.
+        // First of all, so that signals during the start are handled and do not kill the process.
         let (mut ends, mut hangup) = (Ends::new()?, signal(SignalKind::hangup())?);
         hear(true)?;
         let (_lock, mut config) = locked(file).await?;
@@ -78,9 +78,9 @@ impl Serve {
             Ended::Fatal(why) => {
                 Err(Complaint::new("the bot had to stop").because(why).attempt("caisson serve").into())
             }
-            // Who asked for an end meanwhile is obeyed.
+            // A termination signal that came meanwhile has precedence.
             Ended::Reload if !interrupted => {
-                // Whoever changed the file since it was tried: with another store or state directory nothing begins.
+                // The file may have changed since it was checked: it must not be used with another store or state directory.
                 let refused =
                     |why| Complaint::new("the configuration cannot be used").because(why).attempt("caisson serve");
                 config.again().map_err(refused)?;
@@ -91,7 +91,7 @@ impl Serve {
     }
 }
 
-/// Where it listens, and what it still lacks.
+/// Prints where the bot listens, and what is still missing.
 fn greet(printer: &Printer, bot: &Bot, config: &Process, missing: &[(&str, &str)]) {
     printer.good(&format!("hooks on http://{}, health and metrics on http://{}", bot.hooks, bot.ops));
     let repositories = config.repositories();
@@ -109,7 +109,7 @@ fn greet(printer: &Printer, bot: &Bot, config: &Process, missing: &[(&str, &str)
     }
 }
 
-/// Lets work under way end, then the broker that this process started; a second Ctrl-C waits for neither, and is told by true.
+/// Drains work under way, then ends the broker that this process started. A second signal cuts both short; true if one came.
 async fn end(
     bot: Bot,
     mut own_broker: Option<Started>,
@@ -128,17 +128,17 @@ async fn end(
     };
     let mut orderly = Box::pin(orderly);
     let mut word = async || match &mut terminal {
-        // A terminal that goes away ends the bot that was started in it.
+        // The end of the terminal also ends a bot that was started in it.
         Some(gone) => tokio::select! { () = ends.one() => {}, _ = gone.recv() => {} },
         None => ends.one().await,
     };
     tokio::select! {
         biased;
         () = word() => {}
-        // One that came with the last of it counts too.
+        // A signal that came at the very end counts too.
         () = &mut orderly => return word().now_or_never().is_some(),
     }
-    // The first word to a bot that begins anew is not the second one to a bot that ends.
+    // The first signal during a reload is not a second one during a shutdown.
     if reloads {
         tokio::select! {
             () = word() => {}
@@ -151,7 +151,8 @@ async fn end(
     true
 }
 
-/// The lock of the configuration's state directory, and the configuration as it is under that lock: who held it may have written into it.
+/// The lock of the configuration's state directory, and the configuration read again under that lock, because the last holder may have
+/// changed it.
 async fn locked(file: &Path) -> Result<(lock::StateLock, Process)> {
     loop {
         let state_dir = Process::load(file)?.state_dir;
@@ -163,17 +164,17 @@ async fn locked(file: &Path) -> Result<(lock::StateLock, Process)> {
     }
 }
 
-/// Reaches everything a bot needs; what is missing is named with what to do. With it comes a broker that had to be started: it ends
-/// when it is dropped, so on every way out of here, too.
+/// Connects to everything that a bot needs; an error says what is missing and what to do. Includes the broker if one was started: it ends
+/// when dropped, so also on every error below.
 async fn assemble(config: &Arc<Process>) -> Result<(Parts, Prover, Option<Started>)> {
-    // First what costs nothing to look at: whatever fails below takes a broker and its networks down again.
+    // Cheap checks first, because a later failure takes a broker and its networks down again.
     let Outside { models, forge, token, me, sync, hook_secrets } = Outside::reach(config).await?;
     let store = Store::open(location(config)?).await?;
     let mark_key = mark_key(&store, config).await?;
     let epoch = store.begin_epoch(clock::now()).await?;
     let broker: Arc<dyn Broker> = Arc::new(SocketBroker::new(&config.broker.socket));
     let own_broker = broker_child::ensure(config, broker.as_ref()).await?;
-    // Also where only sandboxes of an earlier configuration have a network: the router's greeting closes them.
+    // Also if only sandboxes of an earlier configuration have a network, because connecting to the router closes these.
     let (egress, log) = match config.sandbox.networked() || any_networked(&config.state_dir)? {
         true => {
             let left = "sandboxes that stand have a network, from when one was configured: without the router nobody can close it";
@@ -224,7 +225,7 @@ async fn assemble(config: &Arc<Process>) -> Result<(Parts, Prover, Option<Starte
     Ok((parts, prover, own_broker))
 }
 
-/// Sandboxes of tasks that the store knows nothing of would be removed as nobody's, with the work that is in them.
+/// Refuses a new store if there are sandboxes of tasks: they would be removed together with their work, because it does not know the tasks.
 async fn knows_its_sandboxes(store: &Store, sandboxes: &Sandboxes) -> Result<()> {
     let known = sandboxes.of_tasks.tasks();
     if known.is_empty() || !store.is_new().await? {
@@ -237,7 +238,7 @@ async fn knows_its_sandboxes(store: &Store, sandboxes: &Sandboxes) -> Result<()>
     Err(Complaint::new(what).attempt(attempt).into())
 }
 
-/// It ends with the process: what the router said until then is kept.
+/// Stores what the router logs until the process ends.
 fn keep_router_log(works: &Works, log: LogInbox, store: &Store, egress: &Arc<SandboxEgress>) {
     let (log, store, egress) = (Arc::new(Mutex::new(log)), store.clone(), egress.clone());
     works.stay("the router's log", CancellationToken::new(), move || {
@@ -246,7 +247,7 @@ fn keep_router_log(works: &Works, log: LogInbox, store: &Store, egress: &Arc<San
     });
 }
 
-/// What holds for sandboxes under this configuration.
+/// Settings of sandboxes under this configuration.
 pub(super) fn settings(config: &Process) -> Settings {
     let mut settings = Settings::new(&config.state_dir, &config.sandbox.image);
     settings.subnets = config.router.subnets;

@@ -1,6 +1,6 @@
-//! `caisson setup`: once for each forge. Makes the two accounts and their tokens, the organisation and the first configuration.
-//! Owns no credential afterwards: the admin's token is read and forgotten, the accounts' passwords are thrown away.
-//! Tests: `tests/setup.rs`, over the built-in forge and a real Gitea.
+//! `caisson setup`, once per forge: creates the two accounts with their tokens, the organisation, and the first configuration. Keeps no
+//! further credential: the admin's token is only read, and the accounts' passwords are discarded. Tests: `tests/setup.rs`, with the
+//! built-in forge and a real Gitea.
 
 use super::outside::USER_AGENT;
 use super::printer::{Complaint, Printer};
@@ -13,7 +13,7 @@ use clap::Args;
 use std::path::{Path, PathBuf};
 use url::Url;
 
-/// Where repositories are put unless somebody says otherwise.
+/// Default owner of repositories.
 pub const ORGANISATION: &str = "caisson-projects";
 
 /// Prepare a forge: two accounts, their tokens, an organisation, and the first configuration.
@@ -45,7 +45,7 @@ pub struct Setup {
     pub adopt: bool,
 }
 
-/// The files that setup makes beside the configuration.
+/// The files that setup creates beside the configuration.
 struct Files {
     bot: PathBuf,
     sync: PathBuf,
@@ -90,7 +90,7 @@ impl Setup {
             admin.set_password(login, &password).await?;
             printer.good(&format!("account {login} taken over"));
         } else {
-            // `.invalid` is reserved: no mail for the bot ever leaves the forge.
+            // `.invalid` is a reserved domain, so no mail for the bot leaves the forge.
             admin.create_account(login, &format!("{login}@caisson.invalid"), &password).await.map_err(needs_admin)?;
             printer.good(&format!("account {login} made"));
         }
@@ -114,7 +114,7 @@ impl Setup {
         Ok(())
     }
 
-    /// The token works, and for the account it was made for: a flag "must change password" would show here.
+    /// Checks that the token works for its account; this also finds an account with a forced change of password.
     async fn check(&self, token: &Secret, login: &str) -> Result<()> {
         let found = Gitea::new(&self.forge_url, token.clone(), USER_AGENT)?.whoami().await?;
         if found.login.eq_ignore_ascii_case(login) {
@@ -144,7 +144,7 @@ impl Setup {
     }
 }
 
-/// What the forge must be told: it refuses private addresses for hooks by default, and its defaults are open elsewhere.
+/// Required settings of the forge: by default it refuses private addresses for hooks, and allows other things that it should not.
 pub fn app_ini(bot_host: &str) -> Vec<String> {
     vec![
         "  [webhook]".into(),
@@ -163,7 +163,7 @@ fn keep(token: &Secret, file: &Path, adopt: bool) -> Result<()> {
     Ok(token.write(file)?)
 }
 
-/// Of all refusals this one has a known cause.
+/// This refusal has a known cause.
 fn needs_admin(error: ForgeError) -> anyhow::Error {
     match error {
         ForgeError::Forbidden(text) => Complaint::new("the admin token may not make accounts")

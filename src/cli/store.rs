@@ -1,5 +1,5 @@
-//! `caisson store copy|hosts|accept-key`: from SQLite to PostgreSQL or back, who shares it, whose key marks its posts. And where the configured
-//! store is, for every subcommand.
+//! `caisson store copy|hosts|accept-key`: copies the store between SQLite and PostgreSQL, lists the hosts that share it, and accepts
+//! another key of marks. Also resolves the configured store for every subcommand.
 
 use super::lock;
 use super::printer::{Complaint, Printer};
@@ -33,7 +33,7 @@ pub enum StoreCommand {
 }
 
 impl StoreCommand {
-    /// Carries out the subcommand, and prints what was copied.
+    /// Runs the subcommand and prints the result.
     ///
     /// # Errors
     /// When there is no store to copy, another process works with the state directory, or the copy fails.
@@ -48,7 +48,7 @@ impl StoreCommand {
         let _lock = lock::take(&config.state_dir)?;
         let from = location(&config)?;
         let _other = match &target {
-            // Held already where the store goes back into the state directory.
+            // Already locked if the store is copied back into the state directory.
             Location::Directory(directory) if same(directory, &config.state_dir) => None,
             Location::Directory(directory) => Some(lock::take(directory)?),
             Location::Postgres(_) => None,
@@ -115,14 +115,14 @@ async fn accept_key(config: &Process) -> Result<()> {
     Ok(())
 }
 
-/// The key of this state directory, made beside a new store. With another key than before the bot would not know its own posts again, and post them
-/// twice.
+/// The key of this state directory, created together with a new store. With another key than before, the bot would not recognise its own
+/// posts and post them again.
 ///
 /// # Errors
-/// When the store's posts are marked with another one.
+/// When the store's posts are marked with another key.
 pub async fn mark_key(store: &Store, config: &Process) -> Result<Secret> {
     let file = config.mark_key_file();
-    // None is made beside tasks whose posts are marked already.
+    // No key is created for a store with tasks, whose posts are already marked.
     if file.exists() || store.is_new().await? {
         let key = Secret::read_or_make(&file)?;
         let own = fingerprint(&key);
@@ -136,16 +136,16 @@ pub async fn mark_key(store: &Store, config: &Process) -> Result<Secret> {
     Err(Complaint::new(what).attempt(attempt).into())
 }
 
-/// Tells keys apart, and gives none away.
+/// Identifies a key without revealing it.
 pub fn fingerprint(key: &Secret) -> String {
     let digest = Sha256::new().chain_update("caisson marks\n").chain_update(key.bytes()).finalize();
     hex::encode(&digest[..16])
 }
 
-/// The id of a state directory, made with the first question: by it a process is known among others that share its store.
+/// The id of a state directory, created at first use: it identifies a process among others that share its store.
 ///
 /// # Errors
-/// When the file cannot be read or made.
+/// When the file cannot be read or created.
 pub fn host_id(state_dir: &Path) -> Result<String> {
     if let Some(id) = known_host_id(state_dir)? {
         return Ok(id);
@@ -154,7 +154,7 @@ pub fn host_id(state_dir: &Path) -> Result<String> {
     let made = tempfile::NamedTempFile::new_in(state_dir).and_then(|mut file| {
         file.write_all(format!("{}\n", &id.expose()[..12]).as_bytes())?;
         file.as_file().sync_all()?;
-        // Whole or not at all; of two makers the first.
+        // Atomically, and without replacing that of a concurrent process.
         match file.persist_noclobber(&path) {
             Err(error) if error.error.kind() != std::io::ErrorKind::AlreadyExists => Err(error.error),
             _ => Ok(()),
@@ -173,7 +173,7 @@ fn known_host_id(state_dir: &Path) -> Result<Option<String>> {
     }
 }
 
-/// Where the configured store is.
+/// The location of the configured store.
 ///
 /// # Errors
 /// When the password's file cannot be read.

@@ -1,4 +1,4 @@
-//! `caisson task list`, `caisson task show <id>`: what the store says, whether the bot runs or not. Looking changes nothing.
+//! `caisson task`: prints what the store says about tasks, whether or not a bot is running, and passes orders on.
 
 use super::order;
 use super::pager::Paged;
@@ -16,7 +16,7 @@ use protocol::router::Verdict;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Characters of an action's files.
+/// The most characters shown of an action's files.
 const FILES: usize = 200;
 
 #[derive(Debug, Subcommand)]
@@ -90,7 +90,7 @@ pub enum TaskCommand {
 
 impl TaskCommand {
     pub async fn run(self, config: &Path) -> Result<()> {
-        // A file says all of it, on any machine.
+        // An exported file needs no store.
         match &self {
             TaskCommand::Log { source, json } if source.file.is_some() => {
                 return task_log::log(None, source, *json).await;
@@ -208,7 +208,7 @@ async fn show(config: &Process, store: Option<&Store>, id: TaskId, (output, json
     Ok(())
 }
 
-/// What stands beside its actions.
+/// Prints what belongs to a task besides its actions.
 fn around(printer: &Paged, touched: Vec<(u32, &Touched)>, happened: Vec<(i64, String)>, lines: &[Reached]) {
     let rows: Vec<_> = touched.into_iter().filter_map(files).collect();
     if !rows.is_empty() {
@@ -226,7 +226,7 @@ fn around(printer: &Paged, touched: Vec<(u32, &Touched)>, happened: Vec<(i64, St
     }
 }
 
-/// Which files each action touched, by its number.
+/// Files that each action touched, by its number.
 fn touched(log: &[(i64, Event)]) -> Vec<(u32, &Touched)> {
     let told = log.iter().filter_map(|(_, event)| match event {
         Event::ActionFinished { number, outcome } => Some((*number, outcome.touched.as_deref()?)),
@@ -235,7 +235,7 @@ fn touched(log: &[(i64, Event)]) -> Vec<(u32, &Touched)> {
     told.collect()
 }
 
-/// The row of an action that changed any.
+/// The row of an action that changed files.
 fn files((number, touched): (u32, &Touched)) -> Option<Vec<String>> {
     let told = |how: &str, paths: &[String]| paths.iter().map(|path| format!("{how} {path}")).collect::<Vec<_>>();
     let parts = [("new", &touched.created), ("changed", &touched.changed), ("gone", &touched.deleted)];
@@ -246,7 +246,7 @@ fn files((number, touched): (u32, &Touched)) -> Option<Vec<String>> {
     (touched.changes() > 0).then_some(row)
 }
 
-/// What became of its sandbox and its way out, and why it stood still, each with its time.
+/// Events of the sandbox and its way out, and pauses, each with its time.
 fn happened(log: &[(i64, Event)]) -> Vec<(i64, String)> {
     let told = |event: &Event| match event {
         Event::Paused { reason } => Some(crate::message::paused(reason)),
@@ -255,7 +255,7 @@ fn happened(log: &[(i64, Event)]) -> Vec<(i64, String)> {
     log.iter().filter_map(|(at, event)| Some((*at, told(event)?))).collect()
 }
 
-/// The router's log, added up by action, verdict and host; without an action: what a process did that one had left behind.
+/// The router's log, summed by action, verdict and host; without an action, connections of processes that an action left running.
 fn reached(lines: &[Reached]) -> Vec<Vec<String>> {
     let mut sums: BTreeMap<_, (u64, u64, u64)> = BTreeMap::new();
     for Reached { action, entry, .. } in lines {

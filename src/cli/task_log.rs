@@ -1,5 +1,5 @@
-//! `caisson task log|replay|export`: a task's log of events, read in words, folded up to any event, or written into one file that says all of
-//! it. Looking changes nothing; a file is read as well as the store.
+//! `caisson task log|replay|export`: prints a task's events, folds them up to any event, or exports them to a file. Read-only; an exported
+//! file can be used in place of the store.
 
 use super::pager::Paged;
 use super::printer::{Complaint, Mark, Printer};
@@ -12,12 +12,12 @@ use serde::{Deserialize, Serialize};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
-/// Shape of an exported file.
+/// Version of the exported format.
 const VERSION: u32 = 1;
-/// Longest line of an event that is shown, in characters.
+/// The most characters shown of an event.
 const SHOWN: usize = 200;
 
-/// Which log.
+/// The log to read.
 #[derive(Debug, Args)]
 pub struct Source {
     /// The task's number.
@@ -31,27 +31,27 @@ pub struct Source {
 /// The first line of an exported file.
 #[derive(Debug, Serialize, Deserialize)]
 struct Head {
-    /// Shape of the lines behind it.
+    /// Version of the format.
     caisson_task: u32,
     /// The task's number.
     id: i64,
-    /// How many lines follow.
+    /// Number of following lines.
     events: usize,
 }
 
-/// Every further line.
+/// Every other line.
 #[derive(Debug, Serialize, Deserialize)]
 struct Line {
     /// Number of the event in the log, counted from 1.
     seq: u32,
-    /// When it was stored, in Unix milliseconds.
+    /// Unix milliseconds at which it was stored.
     at_ms: i64,
     event: Event,
 }
 
 type Log = (TaskId, Vec<(i64, Event)>);
 
-/// Prints one line for each event; with `json`, each whole.
+/// Prints one line per event; with `json`, each event whole.
 pub async fn log(store: Option<&Store>, source: &Source, json: bool) -> Result<()> {
     let (_, log) = load(store, source).await?;
     if json {
@@ -73,7 +73,7 @@ pub async fn log(store: Option<&Store>, source: &Source, json: bool) -> Result<(
     Ok(())
 }
 
-/// What a reader looks for first: what went wrong, what waits for a person, and what a person decided.
+/// Marks failures, waits for a person, and decisions.
 fn mark(event: &Event) -> Mark {
     match event {
         Event::ActionFinished { outcome, .. } if !outcome.status.succeeded() => Mark::Bad,
@@ -96,7 +96,7 @@ fn mark(event: &Event) -> Mark {
     }
 }
 
-/// Prints where the task stood after its event of this number; after the last one, if none is named.
+/// Prints the state of the task after the event with this number; by default after the last one.
 pub async fn replay(store: Option<&Store>, source: &Source, at: Option<u32>) -> Result<()> {
     let (id, log) = load(store, source).await?;
     let last = log.len();
@@ -141,7 +141,7 @@ fn fields(task: &Task) -> Vec<(&'static str, String)> {
     all
 }
 
-/// Writes the whole log into a new file, or to the terminal: one JSON object a line. What the agent and people wrote stands in it.
+/// Writes the whole log to a new file or to stdout, one JSON object per line. It contains texts of the agent and of people.
 pub async fn export(store: Option<&Store>, id: TaskId, into: Option<&Path>) -> Result<()> {
     let (_, log) = load(store, &Source { id: Some(id.0), file: None }).await?;
     let head = Head { caisson_task: VERSION, id: id.0, events: log.len() };
@@ -164,7 +164,7 @@ pub async fn export(store: Option<&Store>, id: TaskId, into: Option<&Path>) -> R
     let mut file = options.with_context(|| format!("cannot make {}", into.display()))?;
     let written = std::io::Write::write_all(&mut file, text.as_bytes()).and_then(|()| file.sync_all());
     if written.is_err() {
-        // Half of it is of no use, and in the way of the next try.
+        // An incomplete file is useless, and would block the next attempt.
         let _ = std::fs::remove_file(into);
     }
     written.with_context(|| format!("cannot write {}", into.display()))?;
@@ -187,7 +187,7 @@ async fn load(store: Option<&Store>, source: &Source) -> Result<Log> {
     Ok((id, store.log(id).await?))
 }
 
-/// Reads what [`export`] wrote.
+/// Parses what [`export`] wrote.
 fn read(from: impl BufRead) -> Result<Log> {
     let mut lines = from.lines();
     let head: Head = serde_json::from_str(&lines.next().context("it is empty")??).context("line 1")?;
@@ -212,7 +212,7 @@ fn read(from: impl BufRead) -> Result<Log> {
     Ok((TaskId(head.id), log))
 }
 
-/// An instant as people read it.
+/// A time for people.
 pub fn moment(at_ms: i64) -> String {
     jiff::Timestamp::from_millisecond(at_ms).map(|at| at.strftime("%F %T UTC").to_string()).unwrap_or_default()
 }

@@ -2,13 +2,14 @@
 
 use domain::Budget;
 
-/// No grant is larger, in the unit of its kind: a slip of the finger, and safe to add.
+/// The largest single grant, in the unit of its kind: anything above is a typing error, and sums of grants cannot overflow.
 const MOST_GRANTED: u64 = 1_000_000_000_000;
-/// The words of the kinds, those first that end as another does.
+/// Names of the units; a name that ends in another one (`dollars`) stands before it.
 const KINDS: [&str; 10] =
     ["dollars", "dollar", "usd", "actions", "action", "minutes", "minute", "min", "tokens", "token"];
 
-/// Amounts with their kinds, `2 usd` or `2usd`; `and` and commas between them. None where anything is doubtful.
+/// Parses amounts with their units (`2 usd` or `2usd`), separated by white space, `and` or commas. None if any part is unclear or a unit is
+/// given twice.
 pub(super) fn amounts(line: &str) -> Option<Budget> {
     let line = line.replace(',', " ").to_ascii_lowercase();
     let mut words = line.split_whitespace().filter(|word| *word != "and");
@@ -26,19 +27,18 @@ pub(super) fn amounts(line: &str) -> Option<Budget> {
             "token" | "tokens" => (&mut more.tokens, 1),
             _ => return None,
         };
-        // Each kind once.
         *field = Some(scaled(amount, unit)?).filter(|_| *field == 0)?;
     }
     (more != Budget::default()).then_some(more)
 }
 
-/// An amount and its kind in one word.
+/// Splits a word such as `2usd` into amount and unit.
 fn glued(word: &str) -> Option<(&str, &'static str)> {
     let found = KINDS.iter().find_map(|kind| Some((word.strip_suffix(kind)?, *kind)));
     found.filter(|(amount, _)| !amount.is_empty())
 }
 
-/// `1.5`, `100k`, `2m` of a unit; above zero, at most three digits behind the point.
+/// Parses `1.5`, `100k` or `2m` and multiplies it by the unit; above zero, at most three decimal places.
 fn scaled(text: &str, unit: u64) -> Option<u64> {
     let (digits, times) = match text.strip_suffix(['k', 'm']) {
         Some(digits) => (digits, if text.ends_with('k') { 1_000 } else { 1_000_000 }),

@@ -3,7 +3,7 @@
 use super::spec::{Argument, Spec, Strength, Who};
 use domain::Verb;
 
-/// Longest question that is taken, in characters.
+/// Longest accepted question, in characters.
 const LONGEST: usize = 2_000;
 
 pub(super) const SPEC: Spec = Spec {

@@ -17,6 +17,6 @@ pub(super) const SPEC: Spec = Spec {
 fn read(argument: &Argument<'_>) -> Result<Verb, String> {
     let why = "after it stands how much of what: `2 usd`, `30 actions`, `20 min` or `100k tokens`, or several of them";
     let more = amounts(argument.line()).ok_or(why)?;
-    // What the operator allows is filled in when it is used.
+    // The caller fills in the operator's limits when the command is used.
     Ok(Verb::Budget { more, ceiling: Budget::default(), who: Granters::Nobody })
 }

@@ -1,4 +1,4 @@
-//! `/deny`: takes back what `/allow` gave.
+//! `/deny`: takes back a host that `/allow` granted.
 
 use super::host;
 use super::spec::{Argument, Spec, Strength, Who};

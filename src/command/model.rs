@@ -14,7 +14,7 @@ pub(super) const SPEC: Spec = Spec {
     read: |argument| {
         let id = argument.line().trim_matches('`');
         let id = named(id, "-").map_err(|_| "after it stands the name of one model".to_owned())?;
-        // What the operator lets people name is filled in when it is used.
+        // The caller fills in which models the operator lets people name.
         Ok(Verb::Model { id, among: Vec::new() })
     },
 };

@@ -1,26 +1,26 @@
-//! Options of a command: `--name value` or `--name=value` directly behind its word. Each command says which it has; whatever else looks
-//! like one is answered with those, and nothing of the command is followed. Pure.
+//! Options of a command: `--name value` or `--name=value` directly after its name. Each command lists the options it has; one that it does
+//! not have is refused together with the whole command. Pure.
 
 use super::amounts::amounts;
 use domain::Terms;
 
-/// The longest value that is taken, in bytes; the names of branches and toolchains are shorter.
+/// The longest accepted value, in bytes; names of branches and toolchains are shorter.
 const MAX_VALUE: usize = 100;
 
 /// One option of a command.
 #[derive(Clone, Copy, Debug)]
 pub struct Opt {
-    /// Its word, without the dashes.
+    /// Its name, without the dashes.
     pub name: &'static str,
-    /// A value as somebody would write it.
+    /// An example of a value.
     pub example: &'static str,
     /// What it does, as the help says it.
     pub effect: &'static str,
-    /// Takes the value up; otherwise why it is none, in half a sentence.
+    /// Stores the value; the error is half a sentence that says why it is not a valid one.
     pub(super) take: fn(&str, &mut Terms) -> Result<(), String>,
 }
 
-/// What `/fix` and `/plan` may say of the task that they begin.
+/// The options of every command that begins a task.
 pub(super) const OF_A_START: [Opt; 4] = [
     Opt {
         name: "budget",
@@ -61,7 +61,7 @@ pub(super) const OF_A_START: [Opt; 4] = [
     },
 ];
 
-/// A value of ASCII letters, digits and what else such a name may hold.
+/// Accepts a value of ASCII letters, digits and the characters in `more`.
 pub(super) fn named(value: &str, more: &str) -> Result<String, String> {
     let plain = |c: char| c.is_ascii_alphanumeric() || more.contains(c);
     match (1..=MAX_VALUE).contains(&value.len()) && value.chars().all(plain) {
@@ -70,10 +70,10 @@ pub(super) fn named(value: &str, more: &str) -> Result<String, String> {
     }
 }
 
-/// What the options at the beginning of a command's own line ask for, and the words behind them.
+/// Splits a command's text into the terms of the options at its beginning and the remaining words.
 ///
 /// # Errors
-/// Half a sentence for whoever wrote it: an option that there is not, one that stands twice or behind the words, a value that is none.
+/// Half a sentence for the author: an unknown option, one given twice or after the words, or an invalid value.
 pub(super) fn split<'a>(text: &'a str, options: &[Opt]) -> Result<(Terms, String), String> {
     let end = text.find(['\n', '\r']).unwrap_or(text.len());
     let mut line = text[..end].trim_start();
@@ -111,7 +111,7 @@ pub(super) fn split<'a>(text: &'a str, options: &[Opt]) -> Result<(Terms, String
     Ok((terms, format!("{line}{}", &text[end..]).trim().to_owned()))
 }
 
-/// What somebody wrote, short enough for a sentence.
+/// Cuts a text so that it fits into a sentence.
 fn shown(text: &str) -> String {
     text.chars().take(40).collect()
 }
@@ -120,7 +120,7 @@ fn listed(options: &[Opt]) -> String {
     options.iter().map(|option| format!("--{}", option.name)).collect::<Vec<_>>().join(", ")
 }
 
-/// The name behind two dashes, or behind the one that phones make of them where it is an option's.
+/// The option's name after two dashes, or after the one long dash that phones make of two, if such an option exists.
 fn dashed(word: &str, options: &[Opt]) -> Option<String> {
     let name = |rest: &str| rest.split('=').next().unwrap_or_default().to_ascii_lowercase();
     if let Some(rest) = word.strip_prefix("--") {

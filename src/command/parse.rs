@@ -1,5 +1,5 @@
-//! Which commands stand in a Markdown text: each at the beginning of a line of an ordinary paragraph; never in a quote, a list, code, a
-//! table or an HTML comment. Pure.
+//! Finds the commands in a Markdown text: each at the beginning of a line of an ordinary paragraph; never in a quote, a list, code, a table
+//! or an HTML comment. Pure.
 
 use super::spec::{Argument, Strength};
 use super::table::spec;
@@ -7,36 +7,35 @@ use domain::Verb;
 use pulldown_cmark::{Event, Options, Parser, Tag};
 use std::ops::Range;
 
-/// One thing asked for.
+/// One command of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Command {
-    /// The word after the slash, in lower case; it may be no command.
+    /// The word after the slash, in lower case; it need not be the name of a command.
     pub name: String,
-    /// How it ranks among the commands of its text; [`Strength::Question`] where it is no command or cannot be
-    /// followed.
+    /// Its priority among the commands of its text; [`Strength::Question`] if it is unknown or malformed.
     pub strength: Strength,
-    /// What it asks for; [`Verb::Unknown`] where it is no command, or written so that it cannot be followed.
+    /// What it asks for; [`Verb::Unknown`] if it is unknown or malformed.
     pub verb: Verb,
 }
 
-/// One text, read.
+/// The commands of one text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Parsed {
     /// In the order of the text; the index is the ordinal of an input's key.
     pub commands: Vec<Command>,
-    /// No command stands in it: it is feedback, or talk.
+    /// Whether it contains no command: it is feedback or talk.
     pub plain: bool,
 }
 
 impl Parsed {
-    /// What this text comes to; of equals the one that stands first.
+    /// The command of the text that counts; of equals the first.
     pub fn strongest(&self) -> Option<&Command> {
-        // `max_by_key` would return the last of equals; the first one counts.
+        // `max_by_key` returns the last of equals, so the order is reversed.
         self.commands.iter().rev().max_by_key(|command| command.strength)
     }
 }
 
-/// Reads one text, written by `author` (a login). Never fails: what is no command is plain text.
+/// Parses a text written by `author` (a login). Never fails: whatever is not a command is plain text.
 pub fn parse(text: &str, author: &str) -> Parsed {
     let lines = Lines::read(text);
     let mut commands = Vec::new();
@@ -48,7 +47,7 @@ pub fn parse(text: &str, author: &str) -> Parsed {
     Parsed { plain: commands.is_empty(), commands }
 }
 
-/// The text without the names of the commands in it: of `/fix the parser` the words `the parser`.
+/// The text without the names of its commands: `/fix the parser` gives `the parser`.
 pub fn without_names(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut from = 0;
@@ -72,7 +71,7 @@ fn command(name: String, argument: &Argument<'_>) -> Command {
 }
 
 struct Lines {
-    /// Where a command line begins (its slash), and its word.
+    /// For each command, the offset of its slash and its name.
     open: Vec<(usize, String)>,
 }
 
@@ -84,7 +83,7 @@ impl Lines {
             | Options::ENABLE_MATH
             | Options::ENABLE_YAML_STYLE_METADATA_BLOCKS;
         let mut open = Vec::new();
-        // Nesting at this point: what stands directly in a top-level paragraph counts, anything deeper doesn't.
+        // Nesting depth: only what stands directly in a top-level paragraph counts.
         let mut depth = 0_usize;
         let mut paragraph = false;
         for (event, range) in Parser::new_ext(text, options).into_offset_iter() {
@@ -120,12 +119,13 @@ impl Lines {
 }
 
 fn starts_source_line(text: &str, at: usize) -> bool {
-    // Looked at from its end: a line of a megabyte may hold many slashes.
+    // Searched from the end, because a line may be a megabyte long and hold many slashes.
     let before = text[..at].trim_end_matches(' ');
     before.is_empty() || before.ends_with(['\n', '\r'])
 }
 
-/// The word behind a slash that begins a line, up to white space or the line's end: ASCII letters, or a command with dashes in it.
+/// The word after a slash that begins a line, up to white space or the end of the line: ASCII letters, or the name of a command that
+/// contains dashes.
 fn command_word<'a>(text: &'a str, range: &Range<usize>) -> Option<&'a str> {
     let rest = text[range.start..].strip_prefix('/')?;
     if !starts_source_line(text, range.start) {

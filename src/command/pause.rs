@@ -1,4 +1,4 @@
-//! `/pause`: everything stands still until somebody lets it go on.
+//! `/pause`: stops the task until somebody resumes it.
 
 use super::spec::{Spec, Strength, Who};
 use domain::Verb;

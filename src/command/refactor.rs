@@ -1,4 +1,4 @@
-//! `/refactor`: starts a task after which the code does what it did.
+//! `/refactor`: starts a task that changes code without changing what it does.
 
 use super::options::OF_A_START;
 use super::spec::{Spec, Strength, Who};

@@ -1,4 +1,4 @@
-//! `/retry`: the task ends, and a new attempt at the same words begins from the base branch.
+//! `/retry`: ends the task and begins a new attempt at the same request from the base branch.
 
 use super::spec::{Argument, Spec, Strength, Who};
 use domain::Verb;

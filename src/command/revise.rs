@@ -1,4 +1,4 @@
-//! `/revise`: sends the work back with words.
+//! `/revise`: sends the work back with instructions.
 
 use super::spec::{Argument, Spec, Strength, Who};
 use domain::{Item, Verb};

@@ -3,7 +3,7 @@
 use super::options::{Opt, split};
 use domain::{Terms, Verb};
 
-/// Longest words that are taken, in characters: more reaches no agent whole.
+/// Longest accepted text behind a command, in characters; more would not reach the agent uncut.
 const MAX_WORDS: usize = 16_000;
 
 /// Who may give a command.
@@ -11,12 +11,12 @@ const MAX_WORDS: usize = 16_000;
 pub enum Who {
     /// Write access to the repository's code, asked when the command is used.
     Writer,
-    /// Whoever can read the issue.
+    /// Read access to the issue.
     Reader,
 }
 
 impl Who {
-    /// As a person reads it in a table.
+    /// Wording for the table of the help.
     pub fn words(self) -> &'static str {
         match self {
             Who::Writer => "those who may write to the repository",
@@ -25,16 +25,16 @@ impl Who {
     }
 }
 
-/// Which command of a text is carried out where several stand in it (durability 4): the strongest; of equals the first.
+/// Which command of a text is carried out if it contains several: the strongest; of equals the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Strength {
     /// Asks for an answer and changes nothing.
     Question,
-    /// Begins work or lets it go on, or changes what a task may use or reach.
+    /// Begins or continues work, or changes what a task may use or reach.
     Work,
     /// Approves a checkpoint.
     Approval,
-    /// Lets everything stand still.
+    /// Pauses the task.
     Pause,
     /// Asks for changes.
     Changes,
@@ -53,15 +53,15 @@ pub struct Spec {
     pub who: Who,
     /// What it does, as the help says it.
     pub effect: &'static str,
-    /// How it ranks among the commands of one text.
+    /// Its priority among the commands of one text.
     pub strength: Strength,
-    /// What may stand directly behind its word.
+    /// The options that may follow its name.
     pub options: &'static [Opt],
-    /// What it asks for; otherwise why it cannot be followed, in half a sentence.
+    /// Reads what it asks for; the error is half a sentence that says why it cannot be followed.
     pub read: fn(&Argument<'_>) -> Result<Verb, String>,
 }
 
-/// What stands behind a command's word.
+/// The text after a command's name.
 #[derive(Clone, Copy, Debug)]
 pub struct Argument<'a> {
     /// Up to the next command or the end of the text.
@@ -76,7 +76,7 @@ impl Argument<'_> {
         self.text.lines().next().unwrap_or_default().trim()
     }
 
-    /// All of it.
+    /// The whole text.
     ///
     /// # Errors
     /// Half a sentence where it is more than 16,000 characters.
@@ -84,7 +84,7 @@ impl Argument<'_> {
         within(self.text.trim())
     }
 
-    /// What its options ask for, and the words behind them.
+    /// The terms of its options, and the words after them.
     ///
     /// # Errors
     /// Half a sentence: what is wrong with an option, or that the words are more than 16,000 characters.
@@ -93,7 +93,7 @@ impl Argument<'_> {
         Ok((terms, within(&words)?))
     }
 
-    /// For a command that nothing belongs behind: words are let pass, what looks like an option is not.
+    /// For a command without arguments: further words are ignored, an option is refused.
     pub(super) fn alone(&self, verb: Verb) -> Result<Verb, String> {
         if self.line().starts_with("--") {
             return Err("it has no options".to_owned());

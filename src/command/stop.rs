@@ -1,4 +1,4 @@
-//! `/stop`: ends the task. Whatever stands behind it, it is a stop.
+//! `/stop`: ends the task, whatever follows the name.
 
 use super::spec::{Spec, Strength, Who};
 use domain::Verb;

@@ -1,4 +1,4 @@
-//! The commands that exist, a file for each. The parser, help, refusals and the "Answer" line of a review follow this list.
+//! The list of commands, each in its own file. Parser, help, refusals and the "Answer" line of a review are made from it.
 
 use super::spec::Spec;
 use super::{
@@ -37,14 +37,14 @@ pub fn spec(name: &str) -> Option<&'static Spec> {
     COMMANDS.into_iter().find(|spec| spec.name == name)
 }
 
-/// `` `/revise …` `` for a command that exists; nothing for one that doesn't.
+/// `` `/revise …` `` for a command of the table; none otherwise.
 fn short(name: &str) -> Option<String> {
     let spec = spec(name)?;
     let needs_words = spec.syntax.contains(' ') && !spec.syntax.contains('[');
     Some(if needs_words { format!("`/{name} …`") } else { format!("`/{name}`") })
 }
 
-/// How to answer a review, from the commands that exist. `bind` is what a careful `/approve` names (`c3`, or a commit).
+/// The line of a review that says how to answer, made from the table. `bind` is what `/approve` should name (`c3`, or a commit).
 pub fn answer_line(bind: Option<&str>) -> String {
     let approve = match (short("approve"), bind) {
         (Some(_), Some(bind)) => Some(format!("approve this review (or `/approve {bind}`)")),

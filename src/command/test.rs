@@ -1,4 +1,4 @@
-//! `/test`: starts a task that writes tests and nothing else.
+//! `/test`: starts a task that writes only tests.
 
 use super::options::OF_A_START;
 use super::spec::{Spec, Strength, Who};

@@ -1,4 +1,4 @@
-//! `/test-pr`: a command in quotes is run on a branch, in a clean sandbox; it changes nothing.
+//! `/test-pr`: runs a quoted command on a branch, in a clean sandbox; it changes nothing.
 
 use super::options::named;
 use super::spec::{Argument, Spec, Strength, Who};
@@ -14,12 +14,12 @@ pub(super) const SPEC: Spec = Spec {
     read: |argument| read(argument, false),
 };
 
-/// Longest command that is taken, in characters.
+/// Longest accepted command, in characters.
 const LONGEST: usize = 1_000;
-/// How a quote begins, and how that one ends: phones write the second.
+/// Opening quotes with their closing ones; phones write the second pair.
 const QUOTES: [(char, char); 2] = [('"', '"'), ('“', '”')];
 
-/// What both commands take: the command in quotes, then a branch and a setup in any order.
+/// Reads the arguments of both commands: the quoted command, then a branch and a setup in any order.
 pub(super) fn read(argument: &Argument<'_>, bug: bool) -> Result<Verb, String> {
     let line = argument.line();
     if line.is_empty() {
@@ -45,7 +45,7 @@ pub(super) fn read(argument: &Argument<'_>, bug: bool) -> Result<Verb, String> {
     Ok(Verb::Test { command, setup, branch, bug })
 }
 
-/// What stands behind `--setup`, also where a phone made one dash of two.
+/// The text after `--setup`, also when a phone made one long dash of the two.
 fn option(rest: &str) -> Option<&str> {
     let value = ["--setup", "—setup", "–setup"].iter().find_map(|word| rest.strip_prefix(word))?;
     value.starts_with(|c: char| c.is_whitespace() || c == '=').then(|| value[1..].trim_start())
@@ -60,7 +60,7 @@ fn name(word: &str) -> Result<String, String> {
         return Err("its only option is --setup".to_owned());
     }
     let none = || "what stands behind the command is no branch's name".to_owned();
-    // As git has it (git-check-ref-format): a part of dots alone would also lead an address elsewhere.
+    // As in git-check-ref-format; `..` could also lead out of a path of the API's URL.
     if word.contains("..")
         || word.split('/').any(|part| part.is_empty() || part.starts_with('.') || part.ends_with('.'))
     {
@@ -69,7 +69,7 @@ fn name(word: &str) -> Result<String, String> {
     named(word, "/._-+#@=").map_err(|_| none())
 }
 
-/// A text in quotes, which is said in another in which `\"` is a quote; and what stands behind it.
+/// Reads a quoted text, in which `\"` stands for the quote, and returns the text after it. `what` names it in the error.
 fn quoted<'a>(text: &'a str, what: &str) -> Result<(String, &'a str), String> {
     let missing = || format!("{what} stands in quotes: `\"…\"`");
     let first = text.chars().next().ok_or_else(missing)?;
@@ -80,7 +80,7 @@ fn quoted<'a>(text: &'a str, what: &str) -> Result<(String, &'a str), String> {
             '\\' if !escaped => escaped = true,
             c if c == end && !escaped => return checked(value, &text[at + c.len_utf8()..], what),
             c => {
-                // A backslash before anything else is the shell's.
+                // A backslash before anything else is left for the shell.
                 if escaped && c != end {
                     value.push('\\');
                 }

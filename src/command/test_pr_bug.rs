@@ -1,4 +1,4 @@
-//! `/test-pr-bug`: as `/test-pr`, on the branch and on its base under the branch's tests.
+//! `/test-pr-bug`: as `/test-pr`, on the branch and also on its base with the branch's tests.
 
 use super::spec::{Spec, Strength, Who};
 use super::test_pr::read;

@@ -16,7 +16,7 @@ fn strongest(text: &str) -> Option<Verb> {
     parse(text, "u7").strongest().map(|command| command.verb.clone())
 }
 
-/// Refused as this command, with a reason.
+/// Whether the text is refused as this command, with a reason.
 fn is_malformed(text: &str, name: &str) -> bool {
     matches!(one(text), Verb::Unknown { word, why: Some(_) } if word == name)
 }
@@ -33,7 +33,7 @@ fn plan(words: &str) -> Verb {
     Verb::Plan { words: words.to_owned(), terms: Terms::default() }
 }
 
-/// Why a command can't be followed.
+/// Why the command cannot be followed.
 fn why(text: &str) -> String {
     match one(text) {
         Verb::Unknown { why: Some(why), .. } => why,
@@ -152,7 +152,7 @@ fn options_stand_directly_behind_the_command_and_nothing_of_a_doubtful_one_is_fo
     let budget = Some(Budget { micro_usd: 2_000_000, actions: 30, ..Budget::default() });
     let (toolchain, model, branch) = (Some("rust@1.95".into()), Some("local".into()), Some("release/1.x".into()));
     assert_eq!(terms, Terms { budget, toolchain, model, branch });
-    // As a phone writes two dashes.
+    // Phones replace two dashes by one long one.
     assert!(
         matches!(one("/plan —model local"), Verb::Plan { words, terms } if words.is_empty() && terms.model.is_some())
     );
@@ -299,7 +299,7 @@ fn the_table_and_the_parser_agree() {
     );
 }
 
-/// The table says who may; the machine decides it. Both say the same.
+/// The command table says who may give a command, and the task machine decides it: both must agree.
 #[test]
 fn the_machine_lets_those_give_a_command_whom_the_table_names() {
     let person = Account { id: 8, login: "u8".into() };

@@ -1,5 +1,6 @@
-//! One action in the sandbox. Never repeated: the runner runs an id at most once, and one that may have run is told as interrupted.
-//! A try has a sandbox of its own, which is thrown away; a file that is told in short is read by the host (`gist.rs`).
+//! Carries out one action in the sandbox. Never repeated: the runner runs an id at most once, and after an interruption the action is
+//! reported as interrupted. A candidate (`Action::Try`) gets a sandbox of its own, which is thrown away; a file to summarize is read by the
+//! host (`gist.rs`).
 
 use super::checks::{Checks, apart};
 use super::egress::Egress;
@@ -23,12 +24,12 @@ use protocol::runner::{Limits, Status};
 use protocol::touched::{MOST_BYTES, MOST_CHANGES, MOST_READ};
 use std::sync::Arc;
 
-/// How often a try that was cut off is made again.
+/// How often a candidate whose run was cut off is run again.
 const MOST_TRIES: i64 = 5;
-/// The most of a sentence of the runner about what it could not see, in characters.
+/// The most characters kept of the runner's remark about what it could not observe.
 const SENTENCE: usize = 300;
 
-/// Judges and carries out single actions.
+/// Checks and carries out single actions.
 pub(super) struct Actions {
     pub config: Arc<Process>,
     pub store: Store,
@@ -44,7 +45,7 @@ pub(super) struct Actions {
 }
 
 impl Actions {
-    /// `permitted`: a person let it run, whatever rule asks for that.
+    /// Checks and carries out an action. `permitted`: a person permitted it, so that no rule asks again.
     pub(super) async fn act(
         &self,
         task: &Task,
@@ -57,7 +58,7 @@ impl Actions {
         if let Action::Try { files, command, check } = action {
             return self.try_out(task, number, (files, command, check.as_deref()), tries).await;
         }
-        // A task of one action may leave nothing to judge.
+        // Not at the first action, because a task with one action may leave no tree to capture.
         if task.used > 1 {
             self.lifecycle.warm(task)?;
         }
@@ -80,7 +81,7 @@ impl Actions {
         if !sandbox.networked() {
             self.egress.cut_off(task.id).await?;
         } else if self.sandboxes.egress.is_cut_off(task.id.0) {
-            // This life could not make its rules anew when it began.
+            // The rules could not be made at the process's start, so the sandbox was cut off then.
             self.egress.reach(task, &self.repositories.policy(task, &base(task)?).await?).await?;
             self.sandboxes.of_tasks.open(task.id.0).await?;
         }
@@ -99,7 +100,7 @@ impl Actions {
         }
     }
 
-    /// A candidate, in a copy of the last commit that is thrown away: unlike other actions it may be repeated.
+    /// Runs a candidate in a copy of the last commit that is thrown away; unlike other actions this may be repeated.
     async fn try_out(
         &self,
         task: &Task,
@@ -115,7 +116,7 @@ impl Actions {
                 examples.iter_mut().for_each(|example| example.seen = without(std::mem::take(&mut example.seen)));
                 Ok(Input::ActionEnded { number, outcome: Outcome { examples, ..outcome(ran) } })
             }
-            // One that takes its own sandbox down each time is a candidate that fails.
+            // A candidate that takes its sandbox down every time has failed.
             Err(SandboxError::Unavailable(reason)) if tries >= MOST_TRIES => {
                 let status = OutcomeStatus::Failed { reason };
                 let outcome = Outcome::new(status, "");
@@ -143,7 +144,7 @@ pub(super) fn outcome(from: protocol::runner::Outcome) -> Outcome {
         Status::Failed { reason } => OutcomeStatus::Failed { reason: without(reason) },
         Status::Cancelled => OutcomeStatus::Interrupted,
     };
-    // Before it reaches log, model or forge.
+    // Secrets are removed before the text reaches log, model or forge.
     let (text, left_out) = redacted(&from.text);
     let hidden = (left_out > 0).then(|| {
         format!("{} left out of this, for they look like credentials; the files hold them themselves", places(left_out))
@@ -159,7 +160,7 @@ pub(super) fn outcome(from: protocol::runner::Outcome) -> Outcome {
     }
 }
 
-/// No more than a runner tells that keeps to its bounds: one in a sandbox that was broken into keeps to none.
+/// Limits the lists to the runner's own bounds, because a compromised sandbox does not keep to them.
 fn touched(all: protocol::touched::Touched) -> Touched {
     let mut room = MOST_BYTES;
     let mut names = |list: Vec<String>, most: usize| {

@@ -1,22 +1,22 @@
-//! A repository that another host worked for until now. Tests: `tests/stories/several.rs`.
+//! Taking over a repository from another host. Tests: `tests/stories/several.rs`.
 
 use super::lifecycle::Lifecycle;
 use crate::trouble::Trouble;
 use domain::TaskId;
 
 impl Lifecycle {
-    /// Before anything of a repository is done here that another host worked for: sandboxes that are older than the task's log, and those of
-    /// tasks that ended elsewhere, go; those that stand follow what was allowed and taken back meanwhile.
+    /// Prepares this host for a repository that another host worked for: removes sandboxes of ended tasks and those older than their task's
+    /// log, and brings the others to what is allowed now.
     ///
     /// # Errors
-    /// When store, engine or router is away: nothing may be done before this succeeds.
+    /// When store, engine or router is unavailable: nothing may be done for the repository before this succeeds.
     pub async fn adopt(&self, repository: &str, host: &str) -> Result<(), Trouble> {
         for id in self.sandboxes.of_tasks.tasks() {
             let row = self.store.task_row(TaskId(id)).await?;
             if row.is_some_and(|row| row.repository == repository && !row.live)
                 && let Err(error) = self.sandboxes.of_tasks.remove(id).await
             {
-                // No live task waits for it.
+                // No live task needs it, so this does not fail the whole.
                 tracing::warn!(%error, task = id, "the sandbox of a task that has ended could not be removed");
             }
         }

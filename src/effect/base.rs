@@ -1,7 +1,7 @@
-//! Whether the checks of a task's base say anything, told at its start: a person should know before five actions that no verdict can hold.
+//! Tells a person at a task's start if the checks do not run on its base, because no verdict can then be reached.
 //!
-//! The run is kept with the base, so that verification, repair and later tasks do not make it again (`sandbox/base_runs.rs`). A base
-//! whose tests fail is nothing to tell: many tasks begin there. Tests: below and `tests/stories/base.rs`.
+//! The run is stored with the base, so that verification, repair and later tasks do not repeat it (`sandbox/verification/base_runs.rs`). A
+//! base whose tests fail is not mentioned, because many tasks begin there. Tests: below and `tests/stories/base.rs`.
 
 use super::checks::Checks;
 use super::policy::Policy;
@@ -11,11 +11,11 @@ use crate::sandbox::{Ran, VerifySpec};
 use domain::Task;
 use std::time::Duration;
 
-/// How long a task's start waits for a run that nobody made yet; verification makes the whole of it.
+/// How long a task's start waits for a run that is not stored yet; verification waits for the whole run.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 impl Checks {
-    /// One sentence about a base whose checks do not run; none where they do, or where that is not known in time.
+    /// One sentence if the checks of the base do not run; none if they do, or if that is not known in time.
     pub(super) async fn base_note(&self, task: &Task, policy: &Policy<'_>, image: &str) -> Option<String> {
         let key = &policy.repository.key;
         let spec = VerifySpec {

@@ -1,5 +1,5 @@
-//! What the host reads of a workspace before a request in the style *files*: which files matter, their text, and once for a task how the
-//! project's checks end on its base. No action of the agent's; repeated freely, the stored look wins.
+//! What the host reads of a workspace before a request in the style *files*: which files matter, their text, and once per task the result
+//! of the project's checks on its base. It does not count as an action of the agent; it may be repeated, and the stored look is used.
 
 use super::converse::Conversations;
 use super::repository::{head, request};
@@ -14,19 +14,19 @@ use domain::{BaseRun, Event, Input, Look, ShownFile, State, Task};
 use protocol::survey::{Found, Question, Reason};
 use std::collections::BTreeSet;
 
-/// Up to so many tokens all sources are there to be shown: more makes a small model recite.
+/// All sources are shown if they have at most this many tokens; shown more, a small model only repeats them.
 const SMALL: u64 = 1_000;
-/// Otherwise so many files.
+/// Otherwise at most this many files.
 const MOST: usize = 3;
-/// Bytes of texts that are read for one look.
+/// Bytes of text read for one look.
 const TEXTS: u64 = 64 << 10;
-/// Why a file is read again.
+/// Why a file is shown that was shown before.
 const EARLIER: &str = "an earlier answer was about it";
-/// Files that are asked for: of those beyond the first, the paths are kept.
+/// The most files that the survey returns; of those not shown, the paths are kept.
 const OTHERS: usize = 100;
 
 impl Conversations {
-    /// The task and its log with the look that its coming turn needs; none when the task went another way meanwhile.
+    /// The task and its log with the look that the coming turn needs; none if the task was paused or ended meanwhile.
     pub(super) async fn looked(
         &self,
         task: &Task,
@@ -42,7 +42,7 @@ impl Conversations {
             None if !looked_before(&log) => self.checks.base_run(task, row.tries).await?,
             _ => None,
         };
-        // Where answers are written at once, the workspace is another after each.
+        // If answers are applied at once, the workspace differs after each.
         let again = round::tries(task, &log).then(|| round::again(&log, &record::words(task)));
         let look = match again.flatten() {
             Some(look) => look,
@@ -96,9 +96,9 @@ fn looked_before(log: &[Event]) -> bool {
     log.iter().any(|event| matches!(event, Event::Looked { .. }))
 }
 
-/// What is shown, and the others. A small model gives back whatever it is shown, needed or not: so tests stay out unless the words name
-/// them and the checks pass (what fails of them is told), and where the words or the failing checks point at sources, these are all there is to
-/// see; unless it is `wide`, for a round of answers about them did not do.
+/// Splits files into those shown and the others. A small model repeats whatever it is shown. So tests are left out unless the words name
+/// them and the checks pass (failing tests are reported anyway); and where words or failing checks point at sources, only those are shown,
+/// unless `wide` is set because answers about them did not help.
 fn split(files: Vec<Found>, words: &str, most: usize, red: bool, wide: bool) -> (Vec<Found>, Vec<Found>) {
     let is_source = |found: &Found| !steers_tests(&found.path);
     let is_named = |found: &Found| !red && words.contains(found.path.rsplit('/').next().unwrap_or(&found.path));
@@ -114,7 +114,7 @@ fn split(files: Vec<Found>, words: &str, most: usize, red: bool, wide: bool) -> 
     })
 }
 
-/// How strongly a reason points at a file: nothing but shared words, something that the words or the failing checks name, the file itself.
+/// How strongly a reason points at a file: 2 if it is named, 1 if something is that it defines or imports, 0 otherwise.
 fn points(why: &Reason) -> u8 {
     match why {
         Reason::Named => 2,
@@ -123,7 +123,7 @@ fn points(why: &Reason) -> u8 {
     }
 }
 
-/// Files of the looks so far, and those that the agent changed: each once.
+/// Files of earlier looks and files that the agent changed, each once.
 fn shown_before(log: &[Event]) -> Vec<String> {
     let mut known = BTreeSet::new();
     let mut out = Vec::new();

@@ -1,7 +1,7 @@
-//! A task that another host began or moved on: its commits are brought here before anything is done with them.
+//! Fetches the commits of a task that another host began or continued, before anything is done with them.
 //!
-//! The forge has what was pushed, the store the newest commit that may not be: under a tag of the key that all hosts share, so that nobody
-//! who can write into the database alone makes commits of ours. Tests: `tests/stories/several.rs`.
+//! Pushed commits come from the forge; the newest commit that may not be pushed comes from the store, with an authentication tag by the key
+//! that all hosts share, so that write access to the database alone is not enough to make commits. Tests: `tests/stories/several.rs`.
 
 use super::repository::{Repositories, request};
 use crate::config::Secret;
@@ -11,13 +11,13 @@ use domain::{Commit, Effect, Task, TaskId};
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
-/// A larger commit stays on its host until it is pushed: a pack is written while every other host waits.
+/// Larger commits are not stored and stay on their host until they are pushed, because writing a pack makes all other hosts wait.
 const MOST_BYTES: u64 = 8 << 20;
-/// Bytes of the tag before a pack.
+/// Bytes of the tag in front of a pack (HMAC-SHA256).
 const TAG: usize = 32;
 
 impl Repositories {
-    /// Keeps a commit for other hosts until its branch has it, with all that the forge does not have. Only where there are others.
+    /// Stores a commit for other hosts until it is pushed, with all objects that the forge lacks. Does nothing without other hosts.
     pub(super) async fn lend(&self, task: &Task, commit: &Commit) -> Result<(), Trouble> {
         let Some(parent) = task.pushed.as_ref().or(task.base.as_ref()).filter(|it| *it != commit) else {
             return Ok(());
@@ -34,7 +34,7 @@ impl Repositories {
         Ok(())
     }
 
-    /// A commit out of the store; false when it is not there, or is not all there.
+    /// Imports a commit from the store; false if it is not there or incomplete.
     async fn unpack(&self, task: &Task, key: &str, commit: &Commit) -> Result<bool, Trouble> {
         let Some(parent) = task.pushed.as_ref().or(task.base.as_ref()) else { return Ok(false) };
         let Some(stored) = self.store.pack(task.id, commit).await? else { return Ok(false) };
@@ -44,7 +44,7 @@ impl Repositories {
         };
         let limits = PackLimits { pack_bytes: MOST_BYTES, ..PackLimits::default() };
         self.repos.import(key, &mut pack, limits).await?;
-        // One whose parents are not all there cannot be walked.
+        // A commit with missing parents cannot be walked.
         if !self.repos.is_ancestor(key, parent, commit).await.unwrap_or(false) {
             return Ok(false);
         }
@@ -53,7 +53,8 @@ impl Repositories {
         Ok(true)
     }
 
-    /// Brings what an effect needs into the local repository, which is a cache: another host may have worked on the task, or it was deleted.
+    /// Makes sure that the local repository has the commits that an effect needs: it is a cache, so another host may have worked on the
+    /// task, or it was deleted.
     pub(super) async fn bring(&self, task: &Task, effect: &Effect) -> Result<(), Trouble> {
         if task.base.is_none() || !effect.needs().commits {
             return Ok(());
@@ -61,12 +62,12 @@ impl Repositories {
         self.bring_all(task, needed(task, effect)).await
     }
 
-    /// Brings these commits of a task's.
+    /// Makes sure that the local repository has these commits of a task.
     pub(super) async fn bring_all(&self, task: &Task, needed: Vec<Commit>) -> Result<(), Trouble> {
         if self.here.has(task.id, &needed) {
             return Ok(());
         }
-        // One at a time: several tasks of a repository come at once.
+        // Several tasks of a repository may come at once.
         let _one = self.here.one_at_a_time().await;
         let repository = self.of(task)?;
         let key = &repository.key;
@@ -80,7 +81,7 @@ impl Repositories {
             self.unpack(task, key, commit).await?;
         }
         for commit in self.missing(key, &missing).await? {
-            // Whatever became of its branch, the forge may have it still.
+            // The forge may still have it, also without its branch.
             if self.repos.fetch_commit(key, &repository.url, Some(&self.auth), &commit).await.is_err() {
                 return Err(Trouble::blocked(format!(
                     "the commit {commit} is neither here nor on the forge nor in the store: start the host on which this task ran before, or `/stop` the task"
@@ -107,13 +108,13 @@ fn tag(key: &Secret, task: TaskId, commit: &Commit, pack: &[u8]) -> Option<Hmac<
     Some(mac.chain_update(format!("pack\n{task}\n{commit}\n")).chain_update(pack))
 }
 
-/// A pack behind its tag; empty where there is no key.
+/// A pack after its tag; empty if the key is unusable.
 fn tagged(key: &Secret, task: TaskId, commit: &Commit, pack: &[u8]) -> Vec<u8> {
     let tag = tag(key, task, commit, pack).map(|mac| mac.finalize().into_bytes());
     tag.map_or_else(Vec::new, |tag| [tag.as_slice(), pack].concat())
 }
 
-/// The pack, if its tag was made with this key for this commit of this task.
+/// The pack, if its tag was made with this key for this commit and task.
 fn untagged<'a>(key: &Secret, task: TaskId, commit: &Commit, stored: &'a [u8]) -> Option<&'a [u8]> {
     let (given, pack) = stored.split_at_checked(TAG)?;
     tag(key, task, commit, pack)?.verify_slice(given).is_ok().then_some(pack)

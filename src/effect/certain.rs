@@ -1,5 +1,5 @@
-//! When a forge's "not there" or "not allowed" counts. A forge that starts, a proxy before it and a token that is being renewed say
-//! the same words: so it counts when version and own account were answered in the same try, three tries running.
+//! When a "not found" or "forbidden" of the forge counts. A forge that is starting, a proxy in front of it, or an expired token give the
+//! same answers. So it counts once it was given three times in a row, with version and own account answered each time.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 
 const TRIES: u32 = 3;
 
-/// How often running each thing was refused by a forge that otherwise answered. A restart begins anew.
+/// Counts consecutive refusals per thing, by a forge that otherwise answered. In memory only.
 pub struct Refusals<K> {
-    /// One that comes sooner after the last that counted does not count.
+    /// A refusal sooner than this after the last counted one does not count.
     apart: Duration,
     heard: Mutex<HashMap<K, (u32, Instant)>>,
 }
@@ -22,14 +22,14 @@ impl<K> Default for Refusals<K> {
 }
 
 impl<K> Refusals<K> {
-    /// One that leaves out refusals which come sooner than `apart` after the last that counted.
+    /// Counts only refusals that are at least `apart` after the last counted one.
     pub fn apart(apart: Duration) -> Self {
         Self { apart, heard: Mutex::default() }
     }
 }
 
 impl<K: Hash + Eq + Clone> Refusals<K> {
-    /// One more; true when it is certain.
+    /// Counts one more refusal; true once it is certain.
     pub fn heard(&self, what: &K) -> bool {
         let mut all = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
@@ -40,7 +40,7 @@ impl<K: Hash + Eq + Clone> Refusals<K> {
         *times >= TRIES
     }
 
-    /// Something else was heard.
+    /// Resets the count, because the forge answered something else.
     pub fn forget(&self, what: &K) {
         self.heard.lock().unwrap_or_else(PoisonError::into_inner).remove(what);
     }

@@ -1,4 +1,4 @@
-//! The bot's own run of the project's checks, on the exact commit, in a fresh sandbox. Rerun freely: the stored verdict wins.
+//! The bot's own run of the project's checks, on the exact commit, in a fresh sandbox. May be repeated; the stored verdict is used.
 
 use super::images::Images;
 use super::repository::{Repositories, base};
@@ -8,7 +8,7 @@ use crate::trouble::Trouble;
 use domain::{BaseRun, Commit, Input, Task, Verdict};
 use std::sync::Arc;
 
-/// Runs of the project's checks, in sandboxes of their own.
+/// Runs the project's checks in sandboxes of their own.
 pub(super) struct Checks {
     pub sandboxes: Arc<Sandboxes>,
     pub repositories: Arc<Repositories>,
@@ -22,13 +22,13 @@ impl Checks {
             Ok(verdict) => {
                 Ok(Input::Verified { n, verdict: self.repositories.judged(task, commit, redacted(verdict)).await? })
             }
-            // Not the task's own: it is made once more.
+            // It is the run's sandbox that is gone, not the task's, so the run is repeated.
             Err(SandboxError::Gone(loss)) => Err(Trouble::later(format!("the checks were cut off: {loss}"))),
             Err(other) => Err(other.into()),
         }
     }
 
-    /// The checks on the base, in a fresh sandbox.
+    /// Runs the checks on the base, in a fresh sandbox.
     pub(super) async fn base_run(&self, task: &Task, tries: i64) -> Result<Option<BaseRun>, Trouble> {
         let base = base(task)?;
         let spec = self.spec(task, &base, tries).await?;
@@ -37,7 +37,7 @@ impl Checks {
         Ok(verdict.command.map(run))
     }
 
-    /// What verifying `commit` takes.
+    /// The parameters of verifying `commit`.
     pub(super) async fn spec(&self, task: &Task, commit: &Commit, tries: i64) -> Result<VerifySpec, Trouble> {
         let policy = self.repositories.policy(task, &base(task)?).await?;
         let image = self.images.of_task(task, &policy).await?;
@@ -55,7 +55,7 @@ impl Checks {
     }
 }
 
-/// All of it that code under review has written.
+/// Removes secrets from the parts that code under review has written.
 fn redacted(verdict: Verdict) -> Verdict {
     let Verdict { missing, mut against_base, tail, .. } = verdict;
     for item in &mut against_base.new {
@@ -66,7 +66,7 @@ fn redacted(verdict: Verdict) -> Verdict {
     Verdict { missing, against_base, tail: redact::without(tail), ..verdict }
 }
 
-/// What a sandbox of its own that went away says nothing about: the task's.
+/// The loss of a run's own sandbox is temporary and says nothing about the task's sandbox.
 pub(super) fn apart(error: SandboxError) -> Trouble {
     match error {
         SandboxError::Gone(loss) => Trouble::later(format!("a run in a sandbox of its own was cut off: {loss}")),

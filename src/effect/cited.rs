@@ -1,6 +1,6 @@
-//! The places (`path:line`) that a read-only task's answer names, held against the tree that it read.
+//! Checks the places (`path:line`) that the answer of an `/explain` names against the tree that it read.
 //!
-//! Owns how they are found in an answer and which of them are not there. Whether what is said of a place is true, nobody here can tell.
+//! Owns how places are found in an answer, and which do not exist. It cannot judge whether what is said about a place is true.
 //! Tests: below and `tests/stories/task_kinds.rs`.
 
 use super::repository::{Repositories, base, request};
@@ -9,13 +9,13 @@ use crate::policy::plain;
 use crate::trouble::Trouble;
 use domain::{Task, TaskKind};
 
-/// Places of one answer that are looked up.
+/// The most places of one answer that are checked.
 const MOST: usize = 100;
 /// The longest file whose lines are counted, in bytes.
 const LONGEST: u64 = 8 << 20;
 
 impl Repositories {
-    /// Places that the answer names and the task's base does not have, as they are written.
+    /// Places named in the answer that the task's base does not have, as written.
     pub(super) async fn not_there(&self, task: &Task) -> Result<Vec<String>, Trouble> {
         let asked_for = match task.kind {
             TaskKind::Explain => true,
@@ -26,7 +26,7 @@ impl Repositories {
             let lines = match plain(place.path) {
                 Some(path) => match self.repos.show(&request(task)?.repository, &base(task)?, &path, LONGEST).await {
                     Ok(bytes) => bytes.map(|bytes| count_lines(&bytes)),
-                    // It is there; its lines are not counted.
+                    // The file exists; its lines are not counted.
                     Err(GitError::TooLarge { .. }) => continue,
                     Err(other) => return Err(other.into()),
                 },
@@ -40,7 +40,7 @@ impl Repositories {
     }
 }
 
-/// One place as it is written.
+/// One place in an answer.
 #[derive(Debug, PartialEq, Eq)]
 struct Cited<'a> {
     written: &'a str,
@@ -49,7 +49,7 @@ struct Cited<'a> {
     last: u64,
 }
 
-/// Every place of a text, once each. A word without a dot or slash before its colon names no file, and an address is none.
+/// All places of a text, each once. A word without a dot or slash before its colon is not a path, nor is a network address.
 fn places(text: &str) -> Vec<Cited<'_>> {
     let mut found: Vec<Cited<'_>> = Vec::new();
     for word in text.split(|c: char| c.is_whitespace() || "`()[]{}<>,;\"'*|".contains(c)) {

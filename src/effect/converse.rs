@@ -1,6 +1,6 @@
-//! One model call. Its worst case is charged before it goes out; the whole answer and the true charge arrive in one step.
-//! Repeated freely: a call whose answer was lost costs its worst case, and three of them pause the task. Where a model does not answer, the
-//! next one of its list is asked; the log says which, so a repeated call begins with the one that answered last.
+//! One model call. Its worst case is charged before it is sent; the whole answer and the true cost are stored in one step.
+//! May be repeated: a call whose answer was lost costs its worst case, and three of them pause the task. If a model does not answer, the
+//! next one of its list is asked; the log says which, so that a repeated call begins with the one that answered last.
 
 use super::checks::Checks;
 use super::money::Purse;
@@ -23,50 +23,50 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
-/// What each model of a list is asked for.
+/// Parameters that all models of a list are asked with.
 #[derive(Clone, Copy)]
 struct Asking<'a> {
     turn: u32,
     row: &'a EffectRow,
     feed: &'a dyn Feed,
     style: Style,
-    /// No other model stands in: then a charge may wait with the effect.
+    /// Whether there is no fallback model: the charge may then be kept for the effect's next try.
     alone: bool,
-    /// An earlier try charged this very call, and it cost nothing.
+    /// Whether an earlier try charged this very call and cost nothing.
     own_charge: bool,
 }
 
 /// A task before its next request.
 struct BeforeRequest {
     task: Task,
-    /// It begins anew with the next answer, which is the planner's.
+    /// Whether it makes a new approach with the next answer, which the planner gives.
     anew: bool,
-    /// Its log, where nothing came since it was read.
+    /// Its log, if nothing was added since it was read.
     log: Option<Vec<Event>>,
 }
 
-/// What came of one model.
+/// Result of asking one model.
 enum Asked {
-    /// The effect's end.
+    /// The effect's result.
     Ended(Input),
-    /// It did not answer and cost nothing: another may.
+    /// The model did not answer and cost nothing, so another may be asked.
     Fell(Fall, Trouble),
 }
 
 impl Asking<'_> {
-    /// Whether the call was charged by an earlier try that cost nothing.
+    /// Whether an earlier try charged this call and cost nothing.
     fn holds(&self) -> bool {
         self.own_charge
     }
 
-    /// The key of something that is fed while this effect is tried.
+    /// The key of an input that is fed during this try.
     fn key(&self, what: &str, task: &Task, speaker: &Speaker, epoch: i64) -> String {
         let key = format!("{what}:{}:{}:{epoch}:{}", task.id, self.turn, self.row.tries);
         if self.alone { key } else { format!("{key}:{}", speaker.entry.id) }
     }
 }
 
-/// Asks the models that work.
+/// Makes the model calls of the work.
 pub(super) struct Conversations {
     pub config: Arc<Process>,
     pub store: Store,
@@ -77,7 +77,7 @@ pub(super) struct Conversations {
     pub purse: Arc<Purse>,
     pub pictures: Arc<Pictures>,
     pub summarizer: Arc<Summarizer>,
-    /// The number of this process's life.
+    /// Number of this process's epoch.
     pub epoch: i64,
 }
 
@@ -89,7 +89,7 @@ impl Conversations {
         row: &EffectRow,
         feed: &dyn Feed,
     ) -> Result<Input, Trouble> {
-        // Nothing is paid for where its repository is not configured any more.
+        // An error if the repository is no longer configured, so that nothing is paid for it.
         self.repositories.configured(task)?;
         self.speakers.there(task)?;
         let style = self.style(task, &self.speakers.first(task).each()).await?;
@@ -97,14 +97,14 @@ impl Conversations {
             ControlFlow::Continue(ahead) => ahead,
             ControlFlow::Break(input) => return Ok(input),
         };
-        // Whom a person named takes the first step of another way, too.
+        // A model that a person named also takes the first step of a new approach.
         let anew = anew && task.model.is_none();
         let speakers = if anew { self.speakers.planner(&task).each() } else { self.speakers.of(&task).each() };
         let asking = Asking { turn, row, feed, style, alone: speakers.len() == 1, own_charge: false };
         let other = row.charge_kept && chosen_since_charged(&self.log(&task).await?);
         let asking = Asking { own_charge: row.charge_kept && !other && asking.alone, ..asking };
         if row.charge_kept && !asking.own_charge {
-            // Charged while no other model stood in, or for one that a person has replaced since.
+            // Charged while there was no fallback model, or for a model that a person has replaced since.
             match self.release(&task, speakers[0], &Asking { alone: true, ..asking }).await? {
                 Some(now) if now.state == State::Running => (task, log) = (now, None),
                 _ => return Ok(Input::Settled),
@@ -121,17 +121,18 @@ impl Conversations {
             let next = &speakers[(at + 1) % speakers.len()].entry.id;
             match self.fell(&task, speaker, next, why, &trouble, &asking).await? {
                 Some(now) if now.state == State::Running => task = now,
-                // Paused meanwhile: the resume asks anew.
+                // Paused meanwhile: the resume asks again.
                 _ => return Ok(Input::Settled),
             }
             let kept = if matches!(trouble, Trouble::Later { .. }) { &mut later } else { &mut failed };
             kept.get_or_insert(trouble);
         }
-        // One that only has to be waited for needs no person.
+        // A failure that passes by itself needs no person, so it is preferred.
         Err(later.or(failed).unwrap_or_else(|| Trouble::later("no model was asked")))
     }
 
-    /// Whether the work gets anywhere; breaks with what the effect ends with.
+    /// Checks whether the work is making progress, and has the conversation restarted if it is not. Breaks with the effect's result if a
+    /// person is to be asked, or the task was paused or ended meanwhile.
     async fn another_way(
         &self,
         task: &Task,
@@ -140,7 +141,7 @@ impl Conversations {
         row: &EffectRow,
         feed: &dyn Feed,
     ) -> Result<ControlFlow<Input, BeforeRequest>, Trouble> {
-        // There the host says what comes next.
+        // In this style the host decides what comes next.
         if style == Style::Files {
             return Ok(ControlFlow::Continue(BeforeRequest { task: task.clone(), anew: false, log: None }));
         }
@@ -172,7 +173,7 @@ impl Conversations {
         Ok(self.store.log(task.id).await?.into_iter().map(|(_, event)| event).collect())
     }
 
-    /// Takes the charge back, and has the log say who is asked from now on.
+    /// Takes the charge back, and records which model is asked from now on.
     async fn fell(
         &self,
         task: &Task,
@@ -189,7 +190,7 @@ impl Conversations {
         Ok(asking.feed.feed(task.id, &key, Input::ModelCallRefused { turn: asking.turn, fallback }).await?)
     }
 
-    /// `log` is the task's, where it was just read and nothing came since.
+    /// Asks one model. `log` is the task's log, if nothing was added since it was read.
     async fn ask(
         &self,
         task: &Task,
@@ -214,7 +215,7 @@ impl Conversations {
             }
             match self.looked(task, turn, log, row, feed).await? {
                 Some(looked) => (purse, log) = looked,
-                // Paused meanwhile: the resume asks anew.
+                // Paused meanwhile: the resume asks again.
                 None => return Ok(Asked::Ended(Input::Settled)),
             }
         }
@@ -224,7 +225,7 @@ impl Conversations {
             return Ok(Asked::Ended(Input::Settled));
         }
         if charge_kept {
-            // It is this call's own charge.
+            // The kept charge is that of this very call.
             purse.spent.micro_usd = purse.spent.micro_usd.saturating_sub(task.model_worst);
         }
         let mut ready = match self.prepared(task, &purse, &log, speaker, asking).await? {
@@ -238,7 +239,7 @@ impl Conversations {
         self.called(task, &ready, speaker, asking).await
     }
 
-    /// The request, shortened where that is due; or how the effect ends without one.
+    /// The request, shortened if that is due; or the effect's result if there is none.
     async fn prepared(
         &self,
         task: &Task,
@@ -251,7 +252,7 @@ impl Conversations {
             engine::prepare(purse, log, asking.style, &speaker.engine, speaker.model.as_ref())
         };
         let ready = prepare(purse, log);
-        // One that went out before stays as it was.
+        // A request that was sent before is not changed.
         let Some(tokens) = engine::prompt_tokens(&ready).filter(|_| !asking.holds()) else {
             return Ok(ready.map_err(|refusal| pause(refusal.reason())));
         };
@@ -269,7 +270,7 @@ impl Conversations {
             shorter = Some(told);
         }
         let Some(shorter) = shorter else { return Ok(ready.map_err(|refusal| pause(refusal.reason()))) };
-        // What it may still spend is less where a summary was paid for.
+        // A summary that was paid for leaves less to spend.
         let purse = Task::fold(task.id, &shorter);
         if purse.state != State::Running {
             return Ok(Err(Asked::Ended(Input::Settled)));
@@ -277,7 +278,7 @@ impl Conversations {
         Ok(prepare(&purse, &shorter).map_err(|refusal| pause(refusal.reason())))
     }
 
-    /// Charges the worst case; how the effect ends where the call may not be made.
+    /// Charges the worst case; the effect's result if the call may not be made.
     async fn charged(
         &self,
         task: &Task,
@@ -293,7 +294,7 @@ impl Conversations {
         let key = asking.key("model", task, speaker, self.epoch);
         match asking.feed.feed(task.id, &key, starting).await? {
             Some(now) if now.state == State::Running => Ok(None),
-            // Paused meanwhile: the resume asks anew.
+            // Paused meanwhile: the resume asks again.
             _ => Ok(Some(Asked::Ended(Input::Settled))),
         }
     }
@@ -308,7 +309,7 @@ impl Conversations {
     ) -> Result<Asked, Trouble> {
         let patience = Patience::default();
         let (model, tally) = (speaker.model.as_ref(), Tally::default());
-        // Dropping this future ends the call; the outbox drops it when the task ends.
+        // Dropping this future cancels the call; the outbox drops it when the task ends.
         let answer = engine::converse(model, ready, &tally, &patience, &CancellationToken::new()).await;
         tracing::debug!(task = %task.id, turn = asking.turn, arrived = tally.summary(), "a model call ended");
         let error = match answer {
@@ -334,7 +335,7 @@ impl Conversations {
         Err(trouble)
     }
 
-    /// The log, with what its next request leaves out; none when the task went another way meanwhile.
+    /// The log with what the next request leaves out; none if the task was paused or ended meanwhile.
     async fn compacted(
         &self,
         task: &Task,
@@ -349,7 +350,7 @@ impl Conversations {
         }
     }
 
-    /// Takes a charge back that was not spent.
+    /// Takes back a charge that was not spent.
     async fn release(&self, task: &Task, speaker: &Speaker, asking: &Asking<'_>) -> Result<Option<Task>, Trouble> {
         let key = asking.key("refused", task, speaker, self.epoch);
         let input = Input::ModelCallRefused { turn: asking.turn, fallback: None };
@@ -357,7 +358,7 @@ impl Conversations {
     }
 }
 
-/// Whether a person named another model after the newest call was charged.
+/// Whether a person named another model after the newest charge.
 fn chosen_since_charged(log: &[Event]) -> bool {
     let newest = log.iter().rev().find_map(|event| match event {
         Event::ModelChosen { .. } => Some(true),

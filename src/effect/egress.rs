@@ -1,7 +1,7 @@
-//! Hosts that people allowed: the rules of a running sandbox follow the log at once, those of a resting one when it is opened.
+//! Applies the hosts that people allowed to the sandboxes: to a running one at once, to a stopped one when it is opened.
 //!
-//! The rules are always made anew from the operator's configuration, the accepted project file, the task's log and the repository's
-//! grants, and told as a whole; so a repeated or late try ends at the same rules.
+//! The rules are always computed as a whole from the operator's configuration, the accepted project file, the task's log and the
+//! repository's grants, so that a repeated or late try ends with the same rules.
 
 use super::policy::Policy;
 use super::repository::{Repositories, request};
@@ -13,20 +13,20 @@ use domain::{Grant, Input, Notice, State, Task, TaskId};
 use protocol::router::Rule;
 use std::sync::Arc;
 
-/// How long until it is tried again while the sandbox is being made.
+/// Time until another try while the sandbox is being made.
 const PREPARING_MS: u64 = 2_000;
 
-/// Keeps what sandboxes may reach in step with what is allowed.
+/// Keeps the router's rules for sandboxes up to date with what is allowed.
 pub struct Egress {
     /// The configuration of this process.
     pub config: Arc<Process>,
-    /// Where grants and logs are kept.
+    /// Holds grants and logs.
     pub store: Store,
     /// The sandboxes of all tasks.
     pub sandboxes: Arc<Sandboxes>,
-    /// What holds in each repository.
+    /// The configured repositories and their policies.
     pub repositories: Arc<Repositories>,
-    /// Held while rules are made and told to the router.
+    /// Held while rules are computed and sent to the router.
     pub reaching: tokio::sync::Mutex<()>,
 }
 
@@ -36,7 +36,7 @@ impl Egress {
         match &now.base {
             Some(base) => self.reach(&now, &self.repositories.policy(&now, base).await?).await?,
             None if now.state == State::Preparing => return Err(being_made()),
-            // What is made later is made with what the log says then.
+            // A sandbox made later gets the rules that the log says then.
             None => {}
         }
         if repo {
@@ -45,24 +45,24 @@ impl Egress {
         Ok(Input::EgressSet { serial, notice: notice.clone() })
     }
 
-    /// Brings the sandboxes of a repository's live tasks, but for one, to what is allowed now.
+    /// Brings the sandboxes of a repository's live tasks, except for one, to what is allowed now.
     pub async fn reach_repository(&self, key: &str, but: Option<TaskId>) -> Result<(), Trouble> {
         let live = self.store.live_tasks().await?;
         let mut all = Ok(());
         for row in live.iter().filter(|row| row.repository == key && but != Some(TaskId(row.id))) {
-            // One that cannot be reached keeps no other from being told.
+            // The failure of one does not keep the others from being brought there.
             all = all.and(self.reach_task(TaskId(row.id)).await);
         }
         all
     }
 
-    /// What a life that was cut off may not have told the sandboxes that stand: done before anything goes on in them. Where the rules cannot
-    /// be made anew, the old ones may say more than what holds now: that sandbox reaches nothing until they can.
+    /// Brings all existing sandboxes to what is allowed now, before anything continues in them, because the process may have stopped before
+    /// it told them. If a sandbox's rules cannot be computed, its old ones may allow too much, so it is cut off until they can.
     pub async fn reach_all(&self) -> Result<(), Trouble> {
         self.reach_standing(None).await
     }
 
-    /// As [`Egress::reach_all`], of one repository, if one is named: its entry is another one, or is gone.
+    /// As [`Egress::reach_all`], but only for `repository` if it is given, whose entry was changed or removed.
     pub async fn reach_standing(&self, repository: Option<&str>) -> Result<(), Trouble> {
         let mut all = Ok(());
         let standing = self.sandboxes.of_tasks.tasks();
@@ -84,19 +84,19 @@ impl Egress {
             Some(base) => self.reach(&task, &self.repositories.policy(&task, base).await?).await,
             None if task.state == State::Preparing => {
                 let kept = self.store.grants(key).await?;
-                // It may just have got rules in which one stands that was taken back.
+                // It may just have been given rules that contain a grant that was taken back.
                 if task.hosts.iter().all(|grant| stands(grant, &kept)) { Ok(()) } else { Err(being_made()) }
             }
             None => Ok(()),
         }
     }
 
-    /// Brings the rules of a task's sandbox to what its log says now. Without a sandbox there is nothing to bring.
+    /// Brings the rules of a task's sandbox to what its log says now; does nothing without a sandbox.
     pub(super) async fn reach(&self, task: &Task, policy: &Policy<'_>) -> Result<(), Trouble> {
         if !policy.sandbox.networked() {
             return self.cut_off(task.id).await;
         }
-        // One at a time: rules made from an older look never come after newer ones.
+        // One at a time, so that rules computed from an older log never replace newer ones.
         let _one = self.reaching.lock().await;
         let task = self.store.task(task.id).await?;
         let mut rules = policy.rules.clone();
@@ -104,13 +104,13 @@ impl Egress {
         unless_gone(self.sandboxes.egress.allow(task.id.0, rules).await)
     }
 
-    /// Takes the way out from a sandbox that may have been made while its repository had one.
+    /// Cuts off a sandbox that may have been made while its repository had a network.
     pub(super) async fn cut_off(&self, id: TaskId) -> Result<(), Trouble> {
         let _one = self.reaching.lock().await;
         unless_gone(self.sandboxes.egress.cut_off(id.0).await)
     }
 
-    /// What people allowed this task, without what the operator denies or what was taken back for the repository meanwhile.
+    /// The hosts that people allowed this task, except for those that the operator denies or that were taken back for the repository.
     async fn granted_hosts(&self, task: &Task) -> Result<Vec<Rule>, Trouble> {
         let kept = self.store.grants(&request(task)?.repository).await?;
         let rule =
@@ -121,7 +121,7 @@ impl Egress {
     }
 }
 
-/// Where there is no sandbox, there is nothing to tell.
+/// Without a sandbox there is nothing to tell.
 fn unless_gone(told: Result<(), SandboxError>) -> Result<(), Trouble> {
     match told {
         Ok(()) | Err(SandboxError::Gone(_)) => Ok(()),
@@ -129,7 +129,7 @@ fn unless_gone(told: Result<(), SandboxError>) -> Result<(), Trouble> {
     }
 }
 
-/// One that was given for the repository holds while it is `kept` there, whichever task took it over.
+/// Whether a grant still holds: one for the repository while it is in `kept`, no matter which task it came from.
 fn stands(grant: &Grant, kept: &[Grant]) -> bool {
     !grant.repo || kept.iter().any(|known| known.host == grant.host)
 }

@@ -1,15 +1,15 @@
-//! Where repositories are on the forge now, asked again.
+//! Asks the forge again where repositories are.
 
 use super::repository::{Repositories, request};
 use crate::trouble::Trouble;
 use domain::Task;
 use std::time::Duration;
 
-/// How long the start waits for a forge.
+/// How long the start waits for the forge.
 const FIND: Duration = Duration::from_secs(5);
 
 impl Repositories {
-    /// Asks the forge where a task's repository is now; whether that is elsewhere than it was seen last.
+    /// Asks the forge where a task's repository is now; true if it moved since it was last seen.
     pub async fn find_again(&self, task: &Task) -> Result<bool, Trouble> {
         let key = &request(task)?.repository;
         let Some(entry) = self.config.repository(key) else { return Ok(false) };
@@ -18,7 +18,7 @@ impl Repositories {
         Ok(before.is_some_and(|before| before != now))
     }
 
-    /// Looks every repository up by its id, for what begins before the first round of reading; bounded in time.
+    /// Looks up every repository by its id before the first round of readings; bounded in time.
     pub async fn find_all(&self) {
         let entries = self.config.repositories();
         let looks = entries.iter().map(|entry| async move {

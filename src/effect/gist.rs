@@ -1,5 +1,5 @@
-//! A file that is too long to be shown, told in short by a model: read part by part, then told upwards. One action, however many calls it takes; each part
-//! that was told stands in the log, so one that was cut off reads and pays for none of them again.
+//! Summarizes a file that is too long to be shown, with a model: part by part, then summaries of summaries. One action, however many calls
+//! it takes; each part's summary is in the log, so that an interrupted one does not pay for it again.
 
 use super::act::{Actions, outcome};
 use super::summarizer::{Came, Question};
@@ -10,22 +10,22 @@ use crate::trouble::Trouble;
 use domain::{Event, Input, Outcome, OutcomeStatus, SummaryOf, Task, Trust};
 use protocol::runner::Status;
 
-/// The most of one part's summary that is kept, in characters.
+/// The most characters kept of one part's summary.
 const MOST: usize = 1_500;
 const NO_ROOM: &str = "the next part does not fit into the model, or into what the task may still spend";
 
-/// What one step of a reading comes to.
+/// Result of one step of a reading.
 enum Stepped {
     /// The task, with one more summary in its log.
     On(Box<Task>),
-    /// Nothing more is read: why, where that is not the file's end.
+    /// The reading is over; with the reason if the end of the file was not reached.
     Over(Option<String>),
-    /// The file shows no lines: the outcome of looking at it.
+    /// The file has no lines to show; with the outcome of reading it.
     Unread(Outcome),
 }
 
 impl Actions {
-    /// Tells the file from a line on, as far as bounds, budget and models let it.
+    /// Summarizes the file from a line on, as far as limits, budget and models allow.
     pub(super) async fn summarize(
         &self,
         task: &Task,
@@ -98,7 +98,7 @@ impl Actions {
     }
 }
 
-/// What is said where the bound on parts ends it before the file does.
+/// The reason if the limit on parts ends the reading before the file does.
 fn rest(reading: &Reading<'_>, number: u32, model: &dyn crate::llm::Model) -> Option<String> {
     let (_, last) = reading.result(number, reading::at_once(model))?;
     let total = reading.total()?;

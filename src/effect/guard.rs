@@ -1,7 +1,9 @@
-//! Asked before an action runs: whether a task of this kind may change what it changes (`scope.rs`), and whether it would change tests that the task found there, and nobody asked for that.
+//! Checks before an action runs whether a task of this kind may make its changes (`scope.rs`), and whether it would change existing tests
+//! without being asked to.
 //!
-//! Owns what is read for the question: the base's file, the one in the sandbox, and people's words. What cannot be told is allowed: a
-//! command could do the same, and the review marks each changed test. Judged in `src/sandbox/kept.rs`. Tests: `tests/stories/kept.rs`.
+//! Owns what is read for that: the file at the base, the one in the sandbox, and people's words. If that is not enough to tell, the action
+//! is allowed: a command could do the same, and the review marks each changed test. The judgement itself: `src/sandbox/kept.rs`. Tests:
+//! `tests/stories/kept.rs`.
 
 use super::act::Actions;
 use super::repository::{base, request};
@@ -24,7 +26,7 @@ enum Change<'a> {
 }
 
 impl Actions {
-    /// Why the action may not run; none where it may.
+    /// Why the action may not run; none if it may.
     pub(super) async fn guarded(&self, task: &Task, action: &Action) -> Result<Option<String>, Trouble> {
         if let Some(path) = destroyed(action) {
             return Ok(Some(format!(
@@ -49,7 +51,7 @@ impl Actions {
             let Some(now) = self.sandboxes.looks.text(task.id.0, &path, LONGEST).await? else { continue };
             let new = match change {
                 Change::Whole(text) => text.to_owned(),
-                // One that can't be made changes nothing.
+                // An edit that cannot be made changes nothing.
                 Change::Edits(edits) => match edited(&now, &edits) {
                     Some(text) => text,
                     None => continue,
@@ -71,7 +73,7 @@ impl Actions {
         }
     }
 
-    /// The issue, the command's own words, and all that reviewers said.
+    /// The issue, the command's own words, and everything that reviewers said.
     async fn asked(&self, task: &Task) -> Result<String, Trouble> {
         let request = request(task)?;
         let mut words = vec![request.title.clone(), request.body.clone(), request.words.clone()];
@@ -91,12 +93,12 @@ impl Actions {
     }
 }
 
-/// The text after all of them, exactly as the runner makes them; none where it makes none.
+/// The text after all edits, exactly as the runner makes them; none if one cannot be made.
 fn edited(now: &str, edits: &[Edit]) -> Option<String> {
     edits.iter().try_fold(now.to_owned(), |text, edit| Some(edit::apply(&text, edit).ok()?.text))
 }
 
-/// The first path whose new text holds such a place.
+/// The first path whose new text contains the placeholder of a removed credential.
 fn destroyed(action: &Action) -> Option<&str> {
     let holds = |change: &Change<'_>| match change {
         Change::Whole(text) => text.contains(redact::PLACE),
@@ -119,7 +121,7 @@ fn changes(action: &Action) -> Vec<(&str, Change<'_>)> {
             let edit = |edit: &TextEdit| Edit { old: edit.old.clone(), new: edit.new.clone(), all: edit.all };
             vec![(path, Change::Edits(edits.iter().map(edit).collect()))]
         }
-        // What a whole directory holds is not looked at: a command could take it away, too, and the review marks each test.
+        // The files of a whole directory are not checked: a command could remove it too, and the review marks each test.
         Action::MoveFile { from: path, .. } | Action::DeleteFile { path, .. } => vec![(path, Change::Whole(""))],
         Action::Bash { .. }
         | Action::Background { .. }
@@ -179,7 +181,7 @@ mod tests {
             (path, Change::Edits(edits)) => (path.to_owned(), edited(now, &edits)),
         };
         let path = || "tests/a.py".to_owned();
-        // White space that differs hides nothing from the question.
+        // A difference in white space is still recognised.
         let edits = vec![one("def test_a():\n    assert f() == 1\n", "def test_a():\n    pass\n"), one("pass", "...")];
         let (looked, text) = after(Action::EditPlaces { path: path(), edits: edits.clone() });
         assert_eq!((looked, text.as_deref()), (path(), Some("def test_a():\n\t...\n")));

@@ -1,10 +1,10 @@
-//! Which commits are known to be in the local repositories: looking for them before each effect would cost more than the effect.
+//! Remembers which commits are in the local repositories, because looking for them before each effect would cost more than the effect.
 
 use domain::{Commit, TaskId};
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Commits that are known to be in the local repositories, by task.
+/// Commits known to be in the local repositories, by task.
 #[derive(Default)]
 pub struct Here {
     known: Mutex<HashMap<TaskId, HashSet<Commit>>>,
@@ -24,7 +24,7 @@ impl Here {
         self.lock().entry(task).or_default().extend(all);
     }
 
-    /// Held while commits are brought.
+    /// Held while commits are fetched.
     pub(super) async fn one_at_a_time(&self) -> tokio::sync::MutexGuard<'_, ()> {
         self.bringing.lock().await
     }

@@ -1,7 +1,7 @@
-//! Which image a task's sandbox is made from: what the pinned `.caisson.toml` asks for, otherwise what the files of the base tell.
+//! Chooses the image of a task's sandbox: what the pinned `.caisson.toml` asks for, otherwise what the files at the base indicate.
 //!
-//! What a project asks for, or its files tell of, it gets or the task does not start: a person then reads what to type. The files
-//! choose among the images that the operator listed and can name no other. Tests: below and `tests/stories/toolchains.rs`.
+//! If what a project asks for or needs is not available, the task does not start, and a person is told what to type. The files only choose
+//! among the images that the operator listed. Tests: below and `tests/stories/toolchains.rs`.
 
 use super::policy::Policy;
 use super::repository::{Repositories, request};
@@ -17,11 +17,11 @@ use domain::{Commit, Task};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// An image, and what a person should know about the choice.
+/// An image, and a note about the choice for the first review.
 pub(crate) struct Chosen {
     pub image: String,
     pub note: Option<String>,
-    /// The toolchain it is offered as and the file that told of it, where nobody asked for an image.
+    /// The offered toolchain and the file that indicated it, if no image was asked for.
     pub by_file: Option<(String, &'static str)>,
 }
 
@@ -40,14 +40,14 @@ impl Images {
         choice.of(key, &policy.base, pick.as_ref().unwrap_or(&policy.effective.image)).await
     }
 
-    /// The image the task was begun in; one that was begun by an older version chooses again.
+    /// The image that the task began with; for a task of an older version it is chosen again.
     pub(super) async fn of_task(&self, task: &Task, policy: &Policy<'_>) -> Result<String, Trouble> {
         let Some(image) = &task.image else { return Ok(self.choose(task, policy).await?.image) };
         self.listed(task)?;
         Ok(image.clone())
     }
 
-    /// Nothing goes on in an image that the operator has taken off the list since the task was begun in it.
+    /// An error if the operator removed the task's image from the list since the task began.
     pub(super) fn listed(&self, task: &Task) -> Result<(), Trouble> {
         let key = &request(task)?.repository;
         match &task.image {
@@ -59,7 +59,7 @@ impl Images {
     }
 }
 
-/// The toolchain that somebody named at the task's start, of those that are offered now.
+/// The toolchain named at the task's start, if it is still offered.
 fn named(granted: &Granted, name: &str) -> Pick {
     match granted.toolchain(name) {
         Some(image) => Pick::Asked { image, toolchain: Some(name.to_owned()) },
@@ -70,7 +70,7 @@ fn named(granted: &Granted, name: &str) -> Pick {
     }
 }
 
-/// What an image is chosen among, and by.
+/// Where an image is looked for.
 pub(crate) struct Choice<'a> {
     pub sandboxes: &'a Sandboxes,
     pub repos: &'a Repos,
@@ -78,7 +78,7 @@ pub(crate) struct Choice<'a> {
 }
 
 impl Choice<'_> {
-    /// The image for a commit of a repository whose project file says this.
+    /// The image for a commit of a repository, given what its project file asks for.
     pub(crate) async fn of(&self, key: &str, base: &Commit, pick: &Pick) -> Result<Chosen, Trouble> {
         match pick {
             Pick::Refused(sentence) => Err(Trouble::blocked(sentence)),
@@ -92,7 +92,7 @@ impl Choice<'_> {
         }
     }
 
-    /// What the files at the root tell of, where nothing is asked for.
+    /// The image by the files at the root, if the project file asks for nothing.
     async fn chosen_by_files(&self, key: &str, base: &Commit) -> Result<Chosen, Trouble> {
         let from_files = read(self.repos, key, base, self.sandbox).await?;
         let candidates = match from_files {
@@ -125,8 +125,7 @@ impl Choice<'_> {
         }
     }
 
-    /// Whether a sandbox can be made from it, and the version that it says it has. One that the broker does not list is as good as
-    /// not there.
+    /// The version that an image declares, or none if no sandbox can be made from it. An image that the broker refuses counts as missing.
     async fn there(&self, image: &str) -> Result<Option<Has>, Trouble> {
         match self.sandboxes.image(image).await {
             Ok(found) => Ok(found.map(|found| found.version)),
@@ -143,10 +142,10 @@ fn plainly(image: &str) -> Chosen {
     Chosen { image: image.to_owned(), note: None, by_file: None }
 }
 
-/// The version an image says it has.
+/// The version that an image declares, if any.
 type Has = Option<String>;
 
-/// What the files of a repository tell, of what the operator offers.
+/// What the files of a repository indicate, within what the operator offers.
 pub(crate) enum FromFiles {
     Nothing,
     /// An image of the operator's list, by name.
@@ -161,10 +160,10 @@ pub(crate) enum FromFiles {
     },
 }
 
-/// Reads the files at the root of a commit that tell of a toolchain.
+/// Reads the files at the root of a commit that indicate a toolchain.
 ///
 /// # Errors
-/// When the commit is missing. A file that is too large tells nothing.
+/// When the commit is missing. A file that is too large is ignored.
 pub(crate) async fn read(
     repos: &Repos,
     key: &str,
@@ -201,24 +200,24 @@ fn from_files(sandbox: &Sandbox, root: &[String], text: &dyn Fn(&str) -> Option<
     if images.is_empty() { FromFiles::Nothing } else { FromFiles::Toolchain { need, images } }
 }
 
-/// An offered image of the toolchain that is needed.
+/// An offered image of the needed toolchain.
 struct Candidate {
     name: String,
     image: String,
-    /// `None` = not there.
+    /// The image's version as in [`Has`]; `None` if the image is missing.
     found: Option<Has>,
 }
 
 impl Candidate {
-    /// What the image says; otherwise the name it is offered under.
+    /// The version that the image declares; otherwise that of its name.
     fn version(&self) -> Option<&str> {
         let named = self.name.split_once('@').map(|(_, version)| version);
         self.found.as_ref().and_then(|has| has.as_deref()).or(named)
     }
 }
 
-/// Of those that are there: one whose version is known to suit; otherwise one that does not say. Where no version is asked for, the
-/// one that is offered under the toolchain's own name comes first.
+/// The best available candidate: one whose version is known to fit, otherwise one without a known version. If no version is asked for, the
+/// one offered under the toolchain's own name comes first.
 fn best<'a>(need: &Need, candidates: &'a [Candidate]) -> Option<&'a Candidate> {
     let there = || candidates.iter().filter(|it| it.found.is_some());
     let plain = || there().find(|it| it.name == need.toolchain);
@@ -227,17 +226,17 @@ fn best<'a>(need: &Need, candidates: &'a [Candidate]) -> Option<&'a Candidate> {
     plain().filter(suits).or_else(|| there().find(suits)).or_else(|| there().find(|it| it.version().is_none()))
 }
 
-/// Whether it is one that `caisson image build` makes.
+/// Whether `caisson image build` makes this image.
 fn is_ours(image: &str) -> bool {
     image.strip_prefix(REPOSITORY).is_some_and(|rest| rest.starts_with(':'))
 }
 
-/// An image of one's own says that it holds what tasks need: then nothing is guessed.
+/// Whether the project's files are consulted: not if the operator's default image is one of their own, which is expected to contain what tasks need.
 fn guesses(image: &str) -> bool {
     is_ours(image)
 }
 
-/// How an image comes to be there.
+/// What to type to get a missing image.
 fn cure(image: &str) -> String {
     match profiles().find(|it| it.tag() == image) {
         Some(profile) => format!("build it with caisson image build {}", profile.name),
@@ -261,7 +260,7 @@ fn unready(image: &str, by: &str) -> String {
     format!("{by} names the image {image}, which is listed and not there: {}", cure(image))
 }
 
-/// What to type, where none of what is offered does.
+/// What to type if no offered image fits.
 fn lacking(need: &Need, candidates: &[Candidate]) -> String {
     let Need { toolchain, by, version } = need;
     let has = candidates.iter().filter(|it| it.found.is_some());

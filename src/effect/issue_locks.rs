@@ -6,7 +6,7 @@ use tokio::sync::OwnedMutexGuard;
 
 type Lock = Arc<tokio::sync::Mutex<()>>;
 
-/// Locks by repository and number; one that nobody waits for is forgotten.
+/// Locks by repository and number; one without a holder or waiter is dropped.
 #[derive(Default)]
 pub struct IssueLocks(Mutex<HashMap<(String, u64), Lock>>);
 

@@ -1,4 +1,4 @@
-//! The sandbox: made with the repository in it, opened for work, let rest, removed.
+//! The sandbox of a task: prepared with the repository in it, opened for work, stopped, removed.
 
 use super::checks::Checks;
 use super::egress::Egress;
@@ -15,7 +15,7 @@ use crate::trouble::Trouble;
 use domain::{Commit, Input, State, Suspension, Task};
 use std::sync::Arc;
 
-/// Makes, opens and puts away the sandboxes of tasks.
+/// Prepares, opens and stops the sandboxes of tasks.
 pub(super) struct Lifecycle {
     pub store: Store,
     pub sandboxes: Arc<Sandboxes>,
@@ -24,9 +24,9 @@ pub(super) struct Lifecycle {
     pub images: Arc<Images>,
     pub checks: Arc<Checks>,
     pub pictures: Arc<Pictures>,
-    /// Who else would get a push.
+    /// Looks for others that would receive a push.
     pub listeners: Arc<Listeners>,
-    /// Asked before anything of an agent runs in a sandbox.
+    /// Inspects each sandbox before anything of an agent runs in it.
     pub inspector: Arc<dyn Inspector>,
 }
 
@@ -41,7 +41,7 @@ impl Lifecycle {
                 self.repositories.repos.resolve(&repository.key, &Branch::parse(&request(task)?.base_branch)?).await?
             }
         };
-        // Whatever happens to its branch: nothing else refers to it until the first checkpoint.
+        // Keeps the base although its branch may be rewritten: until the first checkpoint nothing else refers to it.
         self.repositories.repos.keep_base(&repository.key, task.id.0, &base).await?;
         let policy = self.repositories.policy(task, &base).await?;
         let chosen = self.images.choose(task, &policy).await?;
@@ -67,7 +67,7 @@ impl Lifecycle {
         anew: Option<Anew>,
     ) -> Result<String, Trouble> {
         let key = &policy.repository.key;
-        // As it was fetched last. Gone from the forge: then there is no mirror of it either.
+        // As last fetched. If the branch is gone from the forge, there is no mirror of it.
         let branch = Branch::parse(&request(task)?.base_branch)?;
         let trunk = self.repositories.repos.resolve(key, &branch).await.ok();
         let spec = PrepareSpec {
@@ -84,18 +84,18 @@ impl Lifecycle {
             anew,
         };
         let boot = self.sandboxes.of_tasks.prepare(&spec).await?.boot;
-        // The subnet is opened with all its rules at once.
+        // Rules first, so that the subnet opens with all of them.
         self.egress.reach(task, policy).await?;
         self.sandboxes.of_tasks.open(task.id.0).await?;
         if let Some(wrong) = self.mismatch(task).await? {
-            // Nothing of an agent was in it yet.
+            // Nothing of an agent has run in it yet.
             self.sandboxes.of_tasks.remove(task.id.0).await?;
             return Err(wrong);
         }
         Ok(boot)
     }
 
-    /// The barrier was proven in another sandbox; what depends on the subnet is tried in this one.
+    /// The barrier was proven in another sandbox; this tries the checks that depend on the subnet in this one.
     async fn mismatch(&self, task: &Task) -> Result<Option<Trouble>, Trouble> {
         let mismatches = self.inspector.mismatches(task.id.0).await?;
         if mismatches.is_empty() {
@@ -107,7 +107,8 @@ impl Lifecycle {
         Ok(Some(Trouble::blocked(said)))
     }
 
-    /// Work goes on. A sandbox that is gone is made anew from the last commit; what was not committed is lost, and said.
+    /// Opens the sandbox for work. If it is gone, it is made anew from the last commit; what was not committed is lost, and the review says
+    /// so.
     pub(super) async fn open(&self, task: &Task, row: &EffectRow) -> Result<Input, Trouble> {
         self.images.listed(task)?;
         let policy = self.repositories.policy(task, &base(task)?).await?;
@@ -115,7 +116,7 @@ impl Lifecycle {
         self.egress.reach(task, &policy).await?;
         let loss = match self.sandboxes.of_tasks.open(task.id.0).await {
             Ok(false) => match self.sandboxes.of_tasks.made_anew(task.id.0, &row.key) {
-                // An earlier try of this was cut: nobody was told yet, and the new one may not have been looked at.
+                // An earlier try was cut off after it made this one, so nobody was told, and it may not have been inspected.
                 Some(loss) => loss,
                 None => return Ok(Input::Opened { fresh: None }),
             },
@@ -128,20 +129,21 @@ impl Lifecycle {
         Ok(Input::Opened { fresh: Some(loss) })
     }
 
-    /// A sandbox in place of the task's, from its last commit.
+    /// Makes a new sandbox in place of the task's, from its last commit.
     pub(super) async fn make_anew(&self, task: &Task) -> Result<(), Trouble> {
         let policy = self.repositories.policy(task, &base(task)?).await?;
         self.make_from_last(task, &policy, None).await
     }
 
-    /// From the last commit, also one that no branch has.
+    /// Makes it from the last commit, which may not be on any branch.
     async fn make_from_last(&self, task: &Task, policy: &Policy<'_>, anew: Option<Anew>) -> Result<(), Trouble> {
         let tip = task.kept.as_ref().or(task.head.as_ref()).unwrap_or(&policy.base);
         let image = self.images.of_task(task, policy).await?;
         self.make(task, policy, tip, &image, anew).await.map(drop)
     }
 
-    /// One that was stopped has a network anew: looked at as a new one is, but it may hold work, so it is stopped again.
+    /// A stopped sandbox gets a new network, so it is inspected like a new one. On a mismatch it is stopped again instead of removed,
+    /// because it may contain work.
     async fn awake(&self, task: &Task) -> Result<Input, Trouble> {
         let seen = self.mismatch(task).await;
         if !matches!(seen, Ok(None)) {
@@ -156,9 +158,9 @@ impl Lifecycle {
         }
     }
 
-    /// A person is awaited: the sandbox keeps its files and uses no processor.
+    /// Freezes the sandbox while a person is awaited: it keeps its files and uses no processor.
     pub(super) async fn rest(&self, task: &Task) -> Result<Input, Trouble> {
-        // Resumed before its turn came: the work that is in line behind it goes on.
+        // Resumed before this effect's turn: the queue already holds the work that continues.
         if task.state == State::Running {
             return Ok(Input::Settled);
         }
@@ -166,7 +168,8 @@ impl Lifecycle {
         Ok(Input::Settled)
     }
 
-    /// The task has waited long. What was decided meanwhile stands behind this in the queue and makes or wakes it again.
+    /// Stops or removes the sandbox of a task that has waited long. Effects of later decisions are behind this one in the queue, and start
+    /// it or make it anew.
     pub(super) async fn suspend(&self, task: &Task, suspension: Suspension) -> Result<Input, Trouble> {
         match suspension {
             _ if task.state.busy() => {}
@@ -182,7 +185,7 @@ impl Lifecycle {
         Ok(Input::Settled)
     }
 
-    /// The container that will judge what comes out is made while the work goes on.
+    /// Creates the quarantine container for the next capture in advance, while the work goes on.
     pub(super) fn warm(&self, task: &Task) -> Result<(), Trouble> {
         if !task.kind.reads_only() {
             self.sandboxes.quarantines.warm(&self.segment(task, task.next_n())?);

@@ -1,4 +1,4 @@
-//! Who else would run or read a push to a repository: asked before anything begins, and before each push.
+//! Looks for others that would run or read a push to a repository, before a task begins and before each push.
 
 use super::repository::Repository;
 use crate::config::Process;
@@ -8,24 +8,24 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// How old a look for listeners may be when a push relies on it.
+/// Maximum age of a look that a push relies on.
 const A_MOMENT: Duration = Duration::from_secs(10);
 
-/// Looks for foreign listeners.
+/// Looks for hooks, runners and keys of others.
 pub struct Listeners {
     config: Arc<Process>,
     forge: Arc<dyn Forge>,
-    /// When each repository was last seen to have none.
+    /// When each repository was last found to have none.
     seen: Mutex<HashMap<String, Instant>>,
 }
 
 impl Listeners {
-    /// Has seen no repository yet.
+    /// Starts without any look.
     pub fn new(config: Arc<Process>, forge: Arc<dyn Forge>) -> Self {
         Self { config, forge, seen: Mutex::default() }
     }
 
-    /// Looks ahead, while the tree is taken: [`Listeners::nobody_now`] then takes the answer once. What goes wrong here shows there.
+    /// Looks ahead, while the tree is captured; [`Listeners::nobody_now`] then uses the result once. Errors show there.
     pub(super) async fn look_ahead(&self, repository: &Repository) {
         if self.nobody(repository).await.is_ok()
             && let Ok(mut seen) = self.seen.lock()
@@ -34,7 +34,7 @@ impl Listeners {
         }
     }
 
-    /// Before a push: asked now, unless it was asked a moment ago.
+    /// Before a push: looks now, unless it was done a moment ago.
     pub(super) async fn nobody_now(&self, repository: &Repository) -> Result<(), Trouble> {
         let seen = self.seen.lock().ok().and_then(|mut seen| seen.remove(&repository.key));
         match seen {
@@ -43,7 +43,7 @@ impl Listeners {
         }
     }
 
-    /// Whatever else would run or read a push refuses the repository until the operator accepts it by name (security 16).
+    /// Refuses the repository if anything else would run or read a push, until the operator accepts that by name.
     pub(super) async fn nobody(&self, repository: &Repository) -> Result<(), Trouble> {
         let mut foreign = self.forge.foreign(&repository.at, &self.config.hook_url(&repository.key)).await?;
         foreign.retain(|name| !is_accepted(name, &repository.accepted_foreign));

@@ -1,8 +1,8 @@
-//! Carries out what a transition asked for, one file for each kind. `docs/effects.md` says for each: its key, how it is repeated,
-//! what it may leave behind.
+//! Carries out the effects that a transition asked for, one file for each kind. `docs/effects.md` says for each: its key, how it is
+//! repeated, and what it may leave behind.
 //!
-//! An effect answers with the input that closes it, or with [`Trouble`]: what is only down is tried again and is no verdict.
-//! Nothing here decides what happens next; that is `domain::transition`'s. Tests: `tests/stories/`.
+//! An effect results in the input that closes it, or in [`Trouble`]: what is temporarily unavailable is tried again. Nothing here decides
+//! what happens next; that is `domain::transition`'s. Tests: `tests/stories/`.
 
 mod act;
 mod adopt;
@@ -56,17 +56,17 @@ use crate::trouble::Trouble;
 use domain::{Effect, Input, Task};
 use std::sync::Arc;
 
-/// Carries out effects of all tasks: each kind by the part whose job it is.
+/// Carries out the effects of all tasks, each kind by its part.
 pub struct EffectRunner {
-    /// What sandboxes may reach.
+    /// Rules of what sandboxes may reach.
     pub egress: Arc<Egress>,
     /// The configured repositories.
     pub repositories: Arc<Repositories>,
     /// Reads what people say to tasks.
     pub threads: Arc<Threads>,
-    /// What is waited for when the bot ends, because it would be paid for twice.
+    /// Calls that shutdown waits for, because they would be paid for twice.
     pub paid: Arc<money::Paid>,
-    /// Commands that people have run on branches.
+    /// Test runs that people asked for.
     pub test_runs: Arc<TestRuns>,
     settle_ms: u64,
     lifecycle: Arc<lifecycle::Lifecycle>,
@@ -78,7 +78,7 @@ pub struct EffectRunner {
 }
 
 impl EffectRunner {
-    /// Does one effect. `row.tries` counts the tries before this one.
+    /// Carries out one effect. `row.tries` counts the tries before this one.
     pub async fn perform(&self, task: &Task, row: &EffectRow, feed: &dyn Feed) -> Result<Input, Trouble> {
         if posts::ambiguous(row) {
             self.settle().await;
@@ -120,15 +120,15 @@ impl EffectRunner {
         }
     }
 
-    /// Before anything of a repository is done here that another host worked for.
+    /// Prepares this host for a repository that another host worked for.
     ///
     /// # Errors
-    /// When store, engine or router is away: nothing may be done before this succeeds.
+    /// When store, engine or router is unavailable: nothing may be done for the repository before this succeeds.
     pub async fn adopt(&self, repository: &str, host: &str) -> Result<(), Trouble> {
         self.lifecycle.adopt(repository, host).await
     }
 
-    /// Gives what an interrupted request may still do time to land.
+    /// Waits for the effects that an interrupted request to the forge may still have.
     async fn settle(&self) {
         tokio::time::sleep(std::time::Duration::from_millis(self.settle_ms)).await;
     }

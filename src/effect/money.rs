@@ -1,4 +1,4 @@
-//! What all tasks together may spend in a day and in a month: looked at before each model call, whose worst case counts.
+//! What all tasks together may spend in a day and in a month, checked before each model call with its worst case.
 
 use super::repository::request;
 use crate::clock::now;
@@ -11,18 +11,18 @@ use domain::{PauseReason, Task};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// What is under way now and would be paid for once more if it were broken off.
+/// Number of calls under way that would have to be paid for again if they were cancelled.
 #[derive(Debug, Default)]
 pub struct Paid(AtomicUsize);
 
 impl Paid {
-    /// One more, until the guard goes.
+    /// Counts one more call until the guard is dropped.
     pub fn one(&self) -> impl Drop + '_ {
         self.0.fetch_add(1, Ordering::Relaxed);
         UnderWay(self)
     }
 
-    /// Whether there is any.
+    /// Whether any call is under way.
     pub fn any(&self) -> bool {
         self.0.load(Ordering::Relaxed) > 0
     }
@@ -36,17 +36,17 @@ impl Drop for UnderWay<'_> {
     }
 }
 
-/// What may still be spent.
+/// Checks what may still be spent.
 pub(super) struct Purse {
-    /// Calls whose answers are waited for when the bot ends.
+    /// Calls that shutdown waits for.
     pub paid: Arc<Paid>,
     pub config: Arc<Process>,
     pub store: Store,
-    /// Held from the look at what a day may cost until the call is charged.
+    /// Held from the check of the limits until the call is charged.
     pub spending: tokio::sync::Mutex<()>,
 }
 
-/// A stretch of time whose money is limited.
+/// A period whose costs are limited.
 #[derive(Clone, Copy)]
 enum Period {
     Day,
@@ -63,7 +63,7 @@ impl Period {
         }
     }
 
-    /// Millionths of a dollar; none = no limit.
+    /// The limit in millionths of a US dollar; none = no limit.
     fn most(self, budget: &Budget) -> Option<u64> {
         match self {
             Self::Day => budget.day(),
@@ -71,7 +71,7 @@ impl Period {
         }
     }
 
-    /// The key of the configuration.
+    /// Its key in the configuration.
     fn key(self) -> &'static str {
         match self {
             Self::Day => "day_dollars",
@@ -79,7 +79,7 @@ impl Period {
         }
     }
 
-    /// Which one is meant, what one is called, and when there is more.
+    /// Words for the period that is used up, for one period in general, and for the next one.
     fn words(self) -> (&'static str, &'static str, &'static str) {
         match self {
             Self::Day => ("today", "a whole day", "the next day begins at midnight UTC"),
@@ -96,7 +96,7 @@ impl Period {
 }
 
 impl Purse {
-    /// Why a call that may cost so many millionths of a dollar is not made now; none when it may.
+    /// Why a call of this worst case (millionths of a US dollar) may not be made now; none if it may.
     pub(super) async fn spent(&self, task: &Task, worst_micro_usd: u64) -> Result<Option<PauseReason>, Trouble> {
         let key = &request(task)?.repository;
         let own = self.config.repository(key).is_some_and(|entry| entry.budget.is_some());

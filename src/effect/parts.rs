@@ -28,15 +28,15 @@ use crate::store::Store;
 use crate::thread::Threads;
 use std::sync::Arc;
 
-/// What effects are carried out with.
+/// The dependencies of all effects.
 pub struct Given<'a> {
     /// The configuration of this process.
     pub config: Arc<Process>,
-    /// Where tasks, their logs and effects are kept.
+    /// Holds tasks, logs and effects.
     pub store: Store,
     /// The forge, as the bot's own account sees it.
     pub forge: Arc<dyn Forge>,
-    /// Where each configured repository is on the forge now.
+    /// Finds where each configured repository is on the forge now.
     pub whereabouts: Arc<Whereabouts>,
     /// Reads what people say to tasks.
     pub threads: Arc<Threads>,
@@ -46,19 +46,19 @@ pub struct Given<'a> {
     pub auth: Auth,
     /// The sandboxes of all tasks.
     pub sandboxes: Arc<Sandboxes>,
-    /// Asked before anything of an agent runs in a sandbox.
+    /// Inspects each sandbox before anything of an agent runs in it.
     pub inspector: Arc<dyn Inspector>,
     /// The configured models, by role.
     pub models: &'a Models,
     /// The bot's bare repositories in the state directory.
     pub repos: Repos,
-    /// Key of the marks in the bot's own posts, of each conversation's fence, and of commits that wait in the store.
+    /// Key of the marks in the bot's own posts, of each conversation's fence, and of packs in the store.
     pub mark_key: Secret,
-    /// The number of this process's life, from [`Store::begin_epoch`].
+    /// Number of this process's epoch, from [`Store::begin_epoch`].
     pub epoch: i64,
 }
 
-/// What all that happens in sandboxes goes by.
+/// Dependencies of everything that happens in sandboxes.
 struct Ground {
     repositories: Arc<Repositories>,
     egress: Arc<Egress>,
@@ -70,7 +70,7 @@ struct Ground {
 }
 
 impl EffectRunner {
-    /// The parts, put together.
+    /// Builds the parts and connects them.
     pub fn new(given: Given<'_>) -> Self {
         let speakers = Arc::new(Speakers::new(&given.config, given.models, &given.mark_key));
         let ground = given.ground(&speakers);

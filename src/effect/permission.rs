@@ -1,4 +1,4 @@
-//! Rules about single actions, for one task: the operator's, and those of the project file at its base.
+//! Applies rules about single actions to a task: the operator's, and those of the project file at its base.
 
 use super::repository::{Repositories, base, request};
 use crate::config::Process;
@@ -10,24 +10,24 @@ use domain::{Action, ActionKind, Commit, Event, Task};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Repositories at a commit whose rules are kept ready.
+/// The most repositories and commits whose rules are cached.
 const MOST: usize = 64;
 
-/// Judges single actions by rules.
+/// Judges single actions by the rules.
 pub(super) struct Rulebook {
     pub config: Arc<Process>,
     pub store: Store,
     pub repositories: Arc<Repositories>,
-    /// Rules that were read already: reading them for each action would cost more than the action.
+    /// Cache of rules, because reading them for each action would cost more than the action.
     pub read: Mutex<HashMap<(String, Commit), Arc<Rules>>>,
 }
 
 impl Rulebook {
-    /// What becomes of an action.
+    /// The ruling on an action.
     pub(super) async fn ruled(&self, task: &Task, action: &Action) -> Result<Ruling, Trouble> {
         let rules = self.rules_of(task).await?;
         let (before, after) = (rules.judge(action, false), rules.judge(action, true));
-        // Only where it makes a difference the log is looked through.
+        // The log is read only if it makes a difference.
         let refused = matches!(before, Ruling::Deny(_));
         if !refused && before != after && self.read_a_page(task).await? { Ok(after) } else { Ok(before) }
     }
@@ -60,7 +60,7 @@ impl Rulebook {
         Ok(rules)
     }
 
-    /// Whether a page of the web came into this task's conversation.
+    /// Whether the content of a web page is in this task's conversation.
     async fn read_a_page(&self, task: &Task) -> Result<bool, Trouble> {
         let log = self.store.log(task.id).await?;
         let fetches = |event: &Event| match event {

@@ -1,7 +1,8 @@
-//! Pictures: those that hang on a task's issue, and those that the agent reads. Their bytes lie in the store; the log says which there are.
+//! Pictures attached to a task's issue, and those that the agent reads. The store holds their bytes; the log says which there are.
 //!
-//! Owns: what is taken as a picture, how much of it, and where the bytes come from: the forge and the sandbox, never another host. A file is what its own
-//! first bytes say; nothing here decodes one. Must not: say how a model is shown it (`engine`, `llm`). Tests: below, `tests/stories/pictures.rs`.
+//! Owns: what is accepted as a picture, how many and how large, and where the bytes come from (forge and sandbox, never another host). A
+//! file's type is determined by its first bytes; nothing here decodes one. Must not: say how a model is shown it (`engine`, `llm`). Tests:
+//! below, `tests/stories/pictures.rs`.
 
 use super::repository::request;
 use super::speaker::Speakers;
@@ -17,23 +18,23 @@ use protocol::picture::{MOST_BYTES, MOST_SIDE, recognise};
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
 
-/// The most pictures of an issue that are taken, and the most files on it that are looked at.
+/// The most pictures of an issue that are stored, and the most of its files that are fetched.
 const MOST: usize = 8;
 const MOST_FILES: usize = 40;
-/// Characters of a name that are kept.
+/// Characters kept of a name.
 const NAME: usize = 200;
-/// Endings that a picture's name has: what is called otherwise is not fetched.
+/// Extensions of pictures; files with others are not fetched.
 const ENDINGS: [&str; 5] = ["png", "jpg", "jpeg", "gif", "webp"];
 
-/// Why a file is not shown.
+/// Why a file cannot be shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Unfit {
-    /// It is no picture of a known form, whatever it is called.
+    /// Not a picture of a supported format, whatever its name says.
     NoPicture,
     TooLarge,
-    /// The forge does not hand it out.
+    /// The forge refuses to hand it out.
     Kept,
-    /// There are enough.
+    /// More than the limit.
     TooMany,
 }
 
@@ -48,7 +49,7 @@ impl Unfit {
     }
 }
 
-/// Keeps pictures, and puts them into requests.
+/// Stores pictures and puts them into requests.
 pub(super) struct Pictures {
     pub store: Store,
     pub forge: Arc<dyn Forge>,
@@ -56,13 +57,14 @@ pub(super) struct Pictures {
 }
 
 impl Pictures {
-    /// The pictures that hang on the task's issue, kept; and what a person should know about them. Repeated freely: the same bytes are kept once.
+    /// Stores the pictures attached to the task's issue, and returns a note about them for the first review. May be repeated: the same
+    /// bytes are stored once.
     pub(super) async fn of_issue(&self, task: &Task, at: &RepoRef) -> Result<(Vec<Picture>, Option<String>), Trouble> {
         let number = request(task)?.issue;
         let (mut pictures, mut unfit) = (Vec::new(), Vec::new());
         let files = match self.forge.attachments(at, number).await {
             Ok(files) => files,
-            // A forge that knows no such list.
+            // This forge has no such list.
             Err(ForgeError::NotFound(_)) => Vec::new(),
             Err(other) => return Err(other.into()),
         };
@@ -92,7 +94,7 @@ impl Pictures {
         let bytes = match self.forge.attachment(file, MOST_BYTES).await {
             Ok(bytes) => bytes,
             Err(ForgeError::TooLarge(_)) => return Ok(Err(Unfit::TooLarge)),
-            // A picture more or less stops no task; a forge that is away is waited for.
+            // A missing picture stops no task; a forge that is unavailable is tried again.
             Err(error) if self.forge.version().await.is_ok() => {
                 tracing::warn!(task = task.id.0, %error, uuid = file.uuid, "a picture of the issue could not be had");
                 return Ok(Err(Unfit::Kept));
@@ -102,7 +104,7 @@ impl Pictures {
         self.keep(task, &file.name, bytes).await
     }
 
-    /// Keeps what an action read, and says in its outcome what it is; without the bytes it says why there is none.
+    /// Stores a picture that an action read and describes it in the outcome; without bytes the outcome says why there is none.
     pub(super) async fn keep_read(
         &self,
         task: &Task,
@@ -160,7 +162,7 @@ fn judged(name: &str, bytes: &[u8]) -> Result<Picture, Unfit> {
     })
 }
 
-/// For the first review. `seen`: whoever may answer is shown pictures.
+/// The note for the first review. `seen`: whether all models that may answer are shown pictures.
 fn sentence(count: usize, unfit: &[(String, Unfit)], seen: bool) -> Option<String> {
     let mut out = Vec::new();
     let many = if count == 1 { "1 picture".to_owned() } else { format!("{count} pictures") };

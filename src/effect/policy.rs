@@ -1,5 +1,5 @@
-//! What holds in one step of a task: the operator's tables for its repository, narrowed by the project file at the task's base, widened
-//! where the operator accepted that very file. Resolved once; whatever the step does takes it. Tests: `tests/stories/policy.rs`.
+//! The policy for one step of a task: the operator's tables for its repository, narrowed by the project file at the task's base, and
+//! widened where the operator accepted that exact file. Resolved once per step. Tests: `tests/stories/policy.rs`.
 
 use super::repository::{Repositories, Repository};
 use crate::config::process::Sandbox;
@@ -8,25 +8,25 @@ use crate::trouble::Trouble;
 use domain::{Commit, Task};
 use protocol::router::Rule;
 
-/// See the module.
+/// The resolved policy.
 pub(super) struct Policy<'a> {
     pub repository: Repository,
-    /// The commit whose project file it is.
+    /// The commit whose project file was read.
     pub base: Commit,
-    /// What sandboxes of this repository are made with.
+    /// The operator's settings for sandboxes of this repository.
     pub sandbox: &'a Sandbox,
     pub effective: Effective,
-    /// What a sandbox may reach before a person allowed more: nothing that the operator denies.
+    /// What a sandbox may reach before people allow more; without what the operator denies.
     pub rules: Vec<Rule>,
 }
 
 impl Repositories {
-    /// The policy of a task whose base this is.
+    /// The policy of a task with this base.
     pub(super) async fn policy(&self, task: &Task, base: &Commit) -> Result<Policy<'_>, Trouble> {
         self.policy_of(self.of(task)?, base).await
     }
 
-    /// The policy of a repository whose project file is read at this commit.
+    /// The policy of a repository with the project file of this commit.
     pub(super) async fn policy_of(&self, repository: Repository, base: &Commit) -> Result<Policy<'_>, Trouble> {
         let project = match self.repos.show(&repository.key, base, FILE, MAX_BYTES).await? {
             Some(bytes) => {

@@ -1,9 +1,10 @@
-//! What the bot posts on the forge, exactly once: its own posts are found again by a keyed mark.
+//! Posts on the forge exactly once: the bot finds its own posts again by a keyed mark.
 //!
-//! Comments: looked for where an earlier try may have posted. Reviews, each try: list; our own review with this key and all its inline
-//! notes is it; a PENDING one of ours is rubbish of a cut request and goes; then post; then list again: the younger of two goes. One
-//! post at a time on each issue or pull request (the forge mixes concurrent ones of one account). A first try where the last review of
-//! this life was seen whole has nothing to find, and posts at once. Tests: `tests/stories/kills.rs`.
+//! Comments: if an earlier try may have posted, the list is searched first. Reviews, in each try: list; a review of ours with this key and
+//! all its inline notes is the result; a PENDING one of ours is left over from an interrupted request and deleted; then post; then list
+//! again, and delete the younger of two. One post at a time on each issue or pull request, because the forge mixes up concurrent ones of
+//! one account. A first try after a review that was seen complete in this process posts at once, because nothing can be left over. Tests:
+//! `tests/stories/kills.rs`.
 
 use super::IssueLocks;
 use crate::checkpoint::mark;
@@ -15,30 +16,30 @@ use domain::{Again, TaskId};
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Posts under the bot's own account.
+/// Posts with the bot's own account.
 pub struct Posts {
     forge: Arc<dyn Forge>,
     store: Store,
     /// The bot's own account.
     me: i64,
-    /// Signs the marks by which our own posts are found again.
+    /// Key of the marks by which our own posts are found again.
     key: Secret,
     locks: IssueLocks,
-    /// Pull requests on which our last review of this life was seen whole: nothing of ours is left over there.
+    /// Pull requests on which our last review in this process was seen complete, so that nothing of ours is left over.
     tidy: Mutex<HashSet<(String, u64)>>,
 }
 
-/// Whether an earlier try may have posted it without our knowing.
+/// Whether an earlier try may have posted it unnoticed.
 pub(super) fn ambiguous(row: &EffectRow) -> bool {
     row.tries > 0 && row.effect.needs().again == Again::ReadBack
 }
 
-/// Which post of which task, and where.
+/// Identifies a post: the task, its effect, and where it goes.
 pub(super) struct Post<'a> {
     pub task: TaskId,
     /// Key of the effect that posts it.
     pub effect: &'a str,
-    /// Whether an earlier try may have posted it without our knowing.
+    /// Whether an earlier try may have posted it unnoticed.
     pub ambiguous: bool,
     /// The repository's key in the configuration, and its place on the forge now.
     pub repository: (&'a str, &'a RepoRef),
@@ -53,12 +54,12 @@ impl Post<'_> {
 }
 
 impl Posts {
-    /// `me` is the bot's own account's id, `key` the installation's key of marks.
+    /// `me` is the id of the bot's own account, `key` the installation's key of marks.
     pub fn new(forge: Arc<dyn Forge>, store: Store, me: i64, key: Secret) -> Self {
         Self { forge, store, me, key, locks: IssueLocks::default(), tidy: Mutex::default() }
     }
 
-    /// Posts a comment so that exactly one stands.
+    /// Posts a comment so that exactly one exists.
     pub(super) async fn comment(&self, post: &Post<'_>, text: &str) -> Result<Comment, Trouble> {
         let (repository, at) = post.repository;
         let key = post.key();
@@ -80,7 +81,7 @@ impl Posts {
         Ok(comment)
     }
 
-    /// Posts a review so that exactly one stands, with all its notes. `new.body` is without its mark.
+    /// Posts a review so that exactly one exists, with all its notes. `new.body` comes without its mark.
     pub(super) async fn review(&self, post: &Post<'_>, mut new: NewReview) -> Result<Review, Trouble> {
         let (repository, at) = post.repository;
         let key = post.key();
@@ -130,7 +131,7 @@ impl Posts {
         }
     }
 
-    /// Our review with this key, if it stands whole; what is left of cut tries is removed.
+    /// Our review with this key, if it is complete; removes what interrupted tries left.
     async fn whole(
         &self,
         at: &RepoRef,

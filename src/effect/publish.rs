@@ -14,13 +14,13 @@ use domain::{CapturedTree, Commit, Input, Task, Why};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A new branch is not there at once for the forge's API.
+/// The forge's API may see a new branch only after a delay.
 const PULL_TRIES: u32 = 50;
 const PULL_WAIT: Duration = Duration::from_millis(200);
-/// What is kept of a sandbox that is put away takes numbers above every checkpoint's, from here on.
+/// Numbers of captures of suspended sandboxes begin here, above those of checkpoints.
 const KEPT_FROM: u32 = 1_000_000;
 
-/// Takes trees out of sandboxes, and brings them to the forge.
+/// Captures trees from sandboxes, and pushes them to the forge.
 pub(super) struct Publisher {
     pub forge: Arc<dyn Forge>,
     /// The bot's own account.
@@ -29,7 +29,7 @@ pub(super) struct Publisher {
     pub sandboxes: Arc<Sandboxes>,
     pub repositories: Arc<Repositories>,
     pub lifecycle: Arc<Lifecycle>,
-    /// Who else would get a push.
+    /// Looks for others that would receive a push.
     pub listeners: Arc<Listeners>,
 }
 
@@ -42,7 +42,7 @@ impl Publisher {
         let (captured, ()) =
             tokio::join!(self.sandboxes.captures.capture(&spec), self.listeners.look_ahead(&repository));
         let captured = match captured {
-            // Put away with everything that was done in a commit.
+            // The sandbox was suspended, and everything done in it is in a commit.
             Err(SandboxError::Gone(_)) if task.kept.is_some() && !task.uncommitted => {
                 self.lifecycle.make_anew(task).await?;
                 self.sandboxes.captures.capture(&spec).await
@@ -63,12 +63,12 @@ impl Publisher {
         })
     }
 
-    /// Takes what no checkpoint has into a commit that stays on this host: the sandbox can be made anew from it.
+    /// Captures what no checkpoint contains into a commit that stays on this host, so that the sandbox can be made anew from it.
     pub(super) async fn keep(&self, task: &Task, serial: u32) -> Result<Input, Trouble> {
         if task.state.busy() {
             return Ok(Input::WorkNotKept { reasons: Vec::new() });
         }
-        // The event that wanted this has the serial's place in the log: a repeated try makes the same commit.
+        // The serial is the number of the event that asked for this, so that a repeated try makes the same commit.
         let log = self.store.log(task.id).await?;
         let at = log.get((serial as usize).saturating_sub(1)).map_or(0, |(at, _)| *at);
         let message = message::kept(request(task)?.issue);
@@ -91,7 +91,7 @@ impl Publisher {
         Ok(CaptureSpec { segment, message, date_ms, protected: policy.effective.protected })
     }
 
-    /// When publishing began, from the log: a repeated capture makes the same commit.
+    /// Unix milliseconds at which publishing began, from the log, so that a repeated capture makes the same commit.
     async fn started_at(&self, task: &Task, n: u32) -> Result<i64, Trouble> {
         let log = self.store.log(task.id).await?;
         let began = |event: &domain::Event| matches!(event, domain::Event::PublishStarted { n: at, .. } if *at == n);
@@ -137,7 +137,7 @@ impl Publisher {
                     self.ask_for_review(&repository.at, pull.number, &request.asker.login).await;
                     return opened(&pull);
                 }
-                // Right after the push the API does not see the branch yet: no verdict.
+                // Right after the push the API may not see the branch yet.
                 Err(ForgeError::NotFound(_)) => tokio::time::sleep(PULL_WAIT).await,
                 Err(ForgeError::Conflict(why)) => {
                     let found = self.own_pull(&repository.at, task).await?;
@@ -149,7 +149,7 @@ impl Publisher {
         Err(Trouble::later("the forge does not see the pushed branch yet"))
     }
 
-    /// Our pull request is one of our account's from this very repository; a fork's of the same name is not.
+    /// The pull request of our own account from this repository, not one of a fork with the same branch name.
     async fn own_pull(&self, at: &crate::forge::RepoRef, task: &Task) -> Result<Option<PullRequest>, Trouble> {
         let branch = &request(task)?.branch;
         let ours = |pull: &PullRequest| {
@@ -158,7 +158,7 @@ impl Publisher {
         Ok(self.forge.pulls_of_branch(at, branch).await?.into_iter().find(ours))
     }
 
-    /// So that somebody is told. A forge that cannot ask this person is no reason to stop.
+    /// Asks the task's requester for review. Failing to do so does not stop the task.
     async fn ask_for_review(&self, at: &crate::forge::RepoRef, number: u64, login: &str) {
         if let Err(error) = self.forge.request_review(at, number, login).await {
             tracing::warn!(%error, number, login, "the asker could not be asked for review");
@@ -178,7 +178,7 @@ impl Publisher {
         Ok(Input::Settled)
     }
 
-    /// A title that somebody wrote anew stays as it is.
+    /// Removes the draft prefix from the title, unless somebody changed it.
     pub(super) async fn ready_pull(&self, task: &Task) -> Result<Input, Trouble> {
         let repository = self.repositories.of(task)?;
         if let Some(number) = task.pull {
@@ -191,7 +191,8 @@ impl Publisher {
         Ok(Input::Settled)
     }
 
-    /// The rest of the text is people's: it stays as it is, and where the list's marks are gone nothing is written.
+    /// Updates the check list in the pull request's text. The rest of the text belongs to people and stays; without the list's marks
+    /// nothing is written.
     pub(super) async fn show_plan(&self, task: &Task) -> Result<Input, Trouble> {
         let repository = self.repositories.of(task)?;
         if let Some(number) = task.pull {

@@ -1,6 +1,6 @@
-//! A question of a person's about a task, answered by its model from the log and the last commit. Part of posting the answer: it is asked at most
-//! twice, its worst case is charged before it goes out, and what was answered is in the log before it is posted. It has no tools and decides
-//! nothing. Tests: `tests/stories/questions.rs`.
+//! Answers a person's question about a task with its model, from the log and the last commit. Part of posting the answer: the model is
+//! asked at most twice per question, the worst case is charged first, and the answer is in the log before it is posted. The model has no
+//! tools here and decides nothing. Tests: `tests/stories/questions.rs`.
 
 use super::money::Purse;
 use super::repository::Repositories;
@@ -18,15 +18,15 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-/// How long what else is to be said of this task waits for it.
+/// Time limit of the call, because other comments of this task wait behind it.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// Calls for one question whose answers may have been lost.
+/// The most calls for one question.
 const MOST_CALLS: usize = 2;
-/// Questions of one task that are answered: who wants more asks the log.
+/// The most questions per task that are answered.
 const MOST_QUESTIONS: usize = 50;
-/// The most of an answer that is kept, in characters.
+/// The most characters kept of an answer.
 const LONGEST: usize = 6_000;
-/// Files of the question that are shown, and bytes of each.
+/// The most files shown that the question names, and bytes of each.
 const MOST_FILES: usize = 4;
 const MOST_BYTES: u64 = 64 << 10;
 const OVER: &str = "the task is over";
@@ -39,7 +39,7 @@ pub(super) struct Replies {
     pub repositories: Arc<Repositories>,
     pub speakers: Arc<Speakers>,
     pub purse: Arc<Purse>,
-    /// The number of this process's life.
+    /// Number of this process's epoch.
     pub epoch: i64,
 }
 
@@ -90,7 +90,7 @@ impl Replies {
         }
     }
 
-    /// Why no model is asked.
+    /// Why no model is asked, if so.
     fn bar(&self, task: &Task, log: &[Event], number: i64) -> Option<&'static str> {
         if task.state.ended() {
             Some(OVER)
@@ -105,7 +105,7 @@ impl Replies {
         }
     }
 
-    /// Files that the question names, as they stand in the task's last commit; those that are not there tell nothing.
+    /// Files that the question names, at the task's last commit; missing ones are left out.
     async fn files(&self, task: &Task, question: &str) -> Vec<(String, String)> {
         let Some((request, commit)) = task.request.as_ref().zip(task.head.as_ref().or(task.base.as_ref())) else {
             return Vec::new();
@@ -131,7 +131,7 @@ impl Replies {
     }
 }
 
-/// What the model answers; empty words where it certainly cost nothing, none where it may have.
+/// The model's answer; empty text if the call failed without cost, none if it may have cost something.
 async fn answered(speaker: &Speaker, ready: &Ready, number: i64) -> Option<TurnAnswer> {
     let (patience, cancel) = (Patience::default(), CancellationToken::new());
     let asking = engine::converse(speaker.model.as_ref(), ready, &Silent, &patience, &cancel);
@@ -154,7 +154,7 @@ async fn answered(speaker: &Speaker, ready: &Ready, number: i64) -> Option<TurnA
         .ok()
 }
 
-/// Calls for questions that went out; with a number, for that one alone.
+/// Number of calls for questions so far; with a number, for that question alone.
 fn calls(log: &[Event], of: Option<i64>) -> usize {
     let is_one = |event: &&Event| matches!(event, Event::ReplyStarted { number, .. } if of.is_none_or(|wanted| wanted == *number));
     log.iter().filter(is_one).count()

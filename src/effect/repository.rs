@@ -1,4 +1,4 @@
-//! A task's repository: its place on the forge now, and what is known of its commits.
+//! The repository of a task: its place on the forge now, and its commits on this host.
 
 use super::here::Here;
 use crate::config::process::Repository as Entry;
@@ -10,41 +10,41 @@ use crate::trouble::Trouble;
 use domain::{Commit, Request, Task};
 use std::sync::Arc;
 
-/// A configured repository, ready to be used.
+/// A configured repository at its present place.
 pub struct Repository {
     /// The repository's key in the configuration.
     pub key: String,
     /// Its owner and name on the forge now.
     pub at: RepoRef,
-    /// The address that git fetches from and pushes to.
+    /// The URL that git fetches from and pushes to.
     pub url: RemoteUrl,
-    /// Hash of the project file that the operator accepted; none where none was.
+    /// Hash of the project file that the operator accepted; none if none was.
     pub accepted: Option<String>,
-    /// What else may run or read a push: names that the operator accepted, as [`crate::forge::ForgeReads::foreign`] gives
-    /// them.
+    /// Names of hooks, runners and keys that the operator accepted although they may run or read a push, as given by
+    /// [`crate::forge::ForgeReads::foreign`].
     pub accepted_foreign: Vec<String>,
 }
 
-/// The configured repositories: where each is on the forge, its commits on this host, and what holds for work in it.
+/// The configured repositories: their places on the forge, their commits on this host, and their policies.
 pub struct Repositories {
     /// The configuration of this process.
     pub config: Arc<Process>,
-    /// Where grants, and commits that wait for another host, are kept.
+    /// Holds grants, and packs for other hosts.
     pub store: Store,
-    /// Where each configured repository is on the forge now.
+    /// Finds where each configured repository is on the forge now.
     pub whereabouts: Arc<Whereabouts>,
     /// The bot's bare repositories in the state directory.
     pub repos: Repos,
     /// The credential with which git fetches from and pushes to the forge.
     pub auth: Auth,
-    /// Tags commits that wait in the store for another host; the key of marks, which all hosts share.
+    /// Key of the tags of packs in the store; the key of marks, which all hosts share.
     pub pack_key: Secret,
     /// Which commits are known to be in `repos`.
     pub here: Here,
 }
 
 impl Repositories {
-    /// What is configured for a task's repository; nothing goes on where that was taken out.
+    /// The configuration of a task's repository; an error if it was removed.
     pub(super) fn configured(&self, task: &Task) -> Result<Arc<Entry>, Trouble> {
         let key = &request(task)?.repository;
         self.config.repository(key).ok_or_else(|| {
@@ -52,12 +52,12 @@ impl Repositories {
         })
     }
 
-    /// The task's repository as it is now.
+    /// The task's repository at its present place.
     pub(super) fn of(&self, task: &Task) -> Result<Repository, Trouble> {
         self.entry(&*self.configured(task)?)
     }
 
-    /// A configured repository as it is now.
+    /// A configured repository at its present place.
     pub(super) fn entry(&self, entry: &Entry) -> Result<Repository, Trouble> {
         let at = self.whereabouts.at(entry)?;
         let base = self.config.forge.url.as_ref().ok_or_else(|| Trouble::blocked("forge.url is not configured"))?;
@@ -72,7 +72,7 @@ impl Repositories {
     }
 }
 
-/// What was asked for.
+/// The task's request.
 pub(super) fn request(task: &Task) -> Result<&Request, Trouble> {
     task.request.as_ref().ok_or_else(|| Trouble::blocked("the task has no request in its log"))
 }
@@ -87,7 +87,7 @@ pub(super) fn base(task: &Task) -> Result<Commit, Trouble> {
     task.base.clone().ok_or_else(|| Trouble::blocked("the task has no base yet"))
 }
 
-/// The newest commit of its work, also one that no branch has; the base before the first.
+/// The newest commit of its work, which may not be on any branch; before the first, the base.
 pub(super) fn head(task: &Task) -> Result<Commit, Trouble> {
     task.kept.clone().or_else(|| task.head.clone()).map_or_else(|| base(task), Ok)
 }

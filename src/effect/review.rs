@@ -1,4 +1,4 @@
-//! What the review of a checkpoint shows, posted by `posts`; where there is no pull request, the answer on the issue.
+//! Posts the review of a checkpoint; without a pull request, the answer on the issue.
 
 use super::posts::{Post, Posts, ambiguous};
 use super::reply::Replies;
@@ -15,7 +15,7 @@ use crate::trouble::Trouble;
 use domain::{Asked, Commit, Input, State, Task};
 use std::sync::Arc;
 
-/// Says on the forge what is to be said.
+/// Posts what a task has to say.
 pub(super) struct Talk {
     pub config: Arc<Process>,
     pub store: Store,
@@ -55,9 +55,9 @@ impl Talk {
         Ok(Input::ReviewPosted { n, review: review.id, number: review.number, risk: view.risk })
     }
 
-    /// The question that waits, where the task is talked about: on its pull request, before that on the issue.
+    /// Posts the question that waits, on the task's pull request or, before there is one, on its issue.
     pub(super) async fn put(&self, task: &Task, row: &EffectRow, about: Asked) -> Result<Input, Trouble> {
-        // Answered, or posted by an earlier try, meanwhile.
+        // Answered meanwhile, or posted by an earlier try.
         if !matches!(task.underneath(), State::Asking { about: now, number: None } if *now == about) {
             return Ok(Input::Settled);
         }
@@ -65,11 +65,11 @@ impl Talk {
         let text = match (about, &task.question, &task.permission, &task.action) {
             (Asked::Question { .. }, Some(question), _, _) => message::question(question, task, scripted),
             (Asked::Permission { number }, _, Some(reason), Some(action)) => {
-                // Nobody is asked about one that cannot be shown whole.
+                // An action that cannot be shown whole is never asked about.
                 let what = message::whole(action).unwrap_or_default();
                 message::permission(number, &what, reason, task, scripted)
             }
-            // Answered or given up meanwhile.
+            // Answered or dropped meanwhile.
             _ => return Ok(Input::Settled),
         };
         let repository = self.repositories.of(task)?;
@@ -78,7 +78,7 @@ impl Talk {
         Ok(Input::QuestionPosted { about, number: comment.id })
     }
 
-    /// Which post an effect's is.
+    /// The address and key of an effect's post.
     pub(super) fn post<'a>(
         &self,
         task: &Task,
@@ -90,7 +90,7 @@ impl Talk {
         Post { task: task.id, effect: &row.key, ambiguous: ambiguous(row), repository, number }
     }
 
-    /// Where there is no pull request, words go to the issue: a read-only task's answer, or a checkpoint without a change.
+    /// Without a pull request, the text goes to the issue: a read-only task's answer, or a checkpoint without a change.
     async fn answer(&self, task: &Task, row: &EffectRow, repository: Repository, n: u32) -> Result<Input, Trouble> {
         let text = if task.kind.reads_only() {
             let not_there = self.repositories.not_there(task).await?;

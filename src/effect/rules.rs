@@ -1,7 +1,7 @@
-//! The rules that a repository's people already wrote for work in it: `AGENTS.md` and the like, from the task's base.
+//! A repository's existing rules for work in it (`AGENTS.md` and the like), from the task's base.
 //!
-//! Owns: which files these are, how much of each is kept, and the sentence about them for the first review. They are pinned: what the agent's branch says
-//! changes nothing. Must not: say how the model is told (`engine`). Tests: below and `tests/stories/rules.rs`.
+//! Owns: which files these are, how much of each is kept, and the sentence about them in the first review. They are read at the base, so
+//! the agent's branch cannot change them. Must not: say how the model is told (`engine`). Tests: below and `tests/stories/rules.rs`.
 
 use super::repository::Repositories;
 use crate::git::GitError;
@@ -9,20 +9,20 @@ use crate::text::code;
 use crate::trouble::Trouble;
 use domain::{Commit, Rules, RulesFile};
 
-/// The most binding first.
+/// Files at the root, in order of precedence.
 const NAMES: [&str; 4] = [".caisson/rules.md", "AGENTS.md", "CLAUDE.md", "CONTRIBUTING.md"];
-/// Names that hold for a folder where they stand in one.
+/// Files that apply to the folder that contains them.
 const NESTED: [&str; 2] = ["/AGENTS.md", "/CLAUDE.md"];
-/// Bytes that are kept of one file, and bytes past which it is not read at all.
+/// Bytes kept of one file, and the size above which it is not read.
 const KEPT: usize = 16 << 10;
 const MOST: u64 = 4 << 20;
-/// Further files that are named, and bytes of names that are looked through.
+/// The most further files that are named, and the most bytes of file names read.
 const MOST_NESTED: usize = 20;
 const NAMES_READ: u64 = 8 << 20;
 const MOST_PATH: usize = 200;
 
 impl Repositories {
-    /// The rules at a commit, and what a person should know about them.
+    /// The rules at a commit, and a sentence about them for the first review.
     pub(super) async fn rules(&self, key: &str, base: &Commit) -> Result<(Rules, Option<String>), Trouble> {
         let mut rules = Rules::default();
         let mut unread = Vec::new();
@@ -34,7 +34,7 @@ impl Repositories {
                 Err(other) => return Err(other.into()),
             }
         }
-        // A name that is more than a name is none of a rule's.
+        // Long paths and those with control characters are not rules.
         let plain = |path: &str| path.len() <= MOST_PATH && !path.contains(char::is_control);
         let nested = |path: &String| NESTED.iter().any(|name| path.ends_with(name)) && plain(path);
         match self.repos.files(key, base, NAMES_READ).await {
@@ -47,7 +47,7 @@ impl Repositories {
     }
 }
 
-/// One that repeats another adds nothing.
+/// Adds a file, unless its text repeats another's.
 fn add(rules: &mut Rules, path: &str, bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let text = text.trim();

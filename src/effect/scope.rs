@@ -1,6 +1,7 @@
-//! What a task of its kind may change: asked of a single action before it runs, and of the whole branch at each checkpoint and verification.
+//! Which files a task of its kind may change: checked for a single action before it runs, and for the whole branch at each checkpoint and
+//! verification.
 //!
-//! Owns both questions; which files are tests says `src/sandbox/kept.rs`. A command can change any file, so the branch is what decides.
+//! Owns both checks; `src/sandbox/kept.rs` says which files are tests. A command can change any file, so the check of the branch decides.
 //! Tests: below and `tests/stories/task_kinds.rs`.
 
 use super::repository::{Repositories, base, request};
@@ -12,13 +13,13 @@ use crate::text;
 use crate::trouble::Trouble;
 use domain::{Action, BaseTests, Commit, Scope, Task, Verdict, VerdictKind};
 
-/// Bytes of the base's file names that are looked through.
+/// The most bytes of the base's file names that are read.
 const NAMES: u64 = 16 << 20;
-/// Paths that are kept in an event.
+/// The most paths kept in an event.
 const MOST: usize = 50;
 
 impl Repositories {
-    /// Why the action may not run in a task of this kind; none where it may.
+    /// Why the action may not run in a task of this kind; none if it may.
     pub(super) async fn out_of_scope(&self, task: &Task, action: &Action) -> Result<Option<String>, Trouble> {
         let paths: Vec<String> = action.changed().into_iter().filter_map(plain).collect();
         let outside = match task.kind.traits().scope {
@@ -49,7 +50,8 @@ impl Repositories {
         Ok(named.filter(|(path, there)| is_outside(scope, path, *there)).map(|(path, _)| path).take(MOST).collect())
     }
 
-    /// The verdict on `commit` with what its kind of task adds: nothing outside of its scope, and the base's tests where they have to hold.
+    /// Adds the rules of the task's kind to the verdict on `commit`: it fails if files outside of its scope changed, or the base's tests
+    /// fail where they must pass.
     pub(super) async fn judged(&self, task: &Task, commit: &Commit, verdict: Verdict) -> Result<Verdict, Trouble> {
         let outside = self.outside(task, commit).await?;
         let broken = matches!(verdict.base_tests, BaseTests::Ran { exit_code } if exit_code != Some(0));
@@ -59,17 +61,17 @@ impl Repositories {
     }
 }
 
-/// Whether a task of this scope may not change this file; `there` says that the base has it.
+/// Whether a task of this scope may not change this file; `there` says whether the base has it.
 fn is_outside(scope: Scope, path: &str, there: bool) -> bool {
     match scope {
         Scope::Nothing | Scope::Everything => false,
-        // A test's configuration decides which tests run, wherever it lies.
+        // A test's configuration decides which tests run, also if it is among the tests.
         Scope::Tests => !is_test(path) || configures_tests(path),
         Scope::AllButBaseTests => there && is_test(path),
     }
 }
 
-/// Whether a file or directory is or holds a test of the base; where the base's names are not known, every test counts as one of them.
+/// Whether a path is or contains a test of the base; if the base's file names are not known, any test.
 fn holds_tests(names: Option<&[String]>, path: &str) -> bool {
     let Some(names) = names else { return is_test(path) };
     let within = |name: &str| name == path || name.strip_prefix(path).is_some_and(|rest| rest.starts_with('/'));

@@ -1,5 +1,5 @@
-//! A second model reads a checkpoint's changes before its review is posted, where the configuration names a reviewer. Asked at most twice for
-//! a checkpoint; whatever keeps it from answering keeps no review back. Its worst case is charged as every call's is.
+//! A second model reads a checkpoint's changes before its review is posted, if the configuration names a reviewer. It is asked at most
+//! twice per checkpoint, and no failure holds the review back. Its worst case is charged first, as for every call.
 
 use super::money::Purse;
 use super::speaker::Speakers;
@@ -16,11 +16,11 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-/// How long a review waits for it.
+/// Time limit of the call.
 const PATIENCE: Duration = Duration::from_secs(300);
-/// Calls for one checkpoint whose answers may have been lost.
+/// The most calls for one checkpoint.
 const MOST_CALLS: usize = 2;
-/// The most of an answer that is kept, in characters.
+/// The most characters kept of an answer.
 const LONGEST: usize = 6_000;
 
 /// Asks the reviewer.
@@ -28,12 +28,12 @@ pub(super) struct SecondLook {
     pub speakers: Arc<Speakers>,
     pub store: Store,
     pub purse: Arc<Purse>,
-    /// The number of this process's life.
+    /// Number of this process's epoch.
     pub epoch: i64,
 }
 
 impl SecondLook {
-    /// Has the changes of checkpoint `n` looked at, if that is due; the answer is in the log then.
+    /// Asks the reviewer about the changes of checkpoint `n`, if that is due; the answer is then in the log.
     pub(super) async fn look_again(
         &self,
         task: &Task,
@@ -67,7 +67,7 @@ impl SecondLook {
                 return Ok(false);
             }
             let starting = Input::SecondLookStarting { n, worst_micro_usd: ready.worst_micro_usd };
-            // Paused meanwhile: the resume asks anew.
+            // Paused meanwhile: the resume asks again.
             if feed.feed(task.id, &key("asks"), starting).await?.is_none_or(|now| !now.state.busy()) {
                 return Ok(false);
             }

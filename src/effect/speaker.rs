@@ -1,4 +1,4 @@
-//! A model as it is asked in a role, and those that are asked where it does not answer.
+//! The models for each role and repository, and their fallbacks.
 
 use crate::config::process::{Model as Entry, Models as Entries, Role};
 use crate::config::{Process, Secret};
@@ -11,24 +11,24 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use tokio::sync::OnceCell;
 
-/// The models that are asked, for each repository.
+/// The models of each repository.
 pub struct Speakers {
     everywhere: Circle,
-    /// Those of the repositories that list some, by key.
+    /// Models of the repositories that list their own, by key.
     own: HashMap<String, Circle>,
 }
 
-/// The models of a repository, by what they are asked for.
+/// The models of a repository, by role.
 struct Circle {
-    /// The model that works on `/fix`.
+    /// Answers in tasks that may change files.
     worker: Speaker,
-    /// The model that answers `/plan`.
+    /// Answers in tasks that only read.
     planner: Speaker,
-    /// None where no entry names that role.
+    /// None if no entry has that role.
     summarizer: Option<Speaker>,
-    /// None where no entry names that role.
+    /// None if no entry has that role.
     reviewer: Option<Speaker>,
-    /// Those that people may name.
+    /// The models that people may name.
     named: Vec<Speaker>,
 }
 
@@ -47,7 +47,7 @@ impl Circle {
 }
 
 impl Speakers {
-    /// The configuration's. `secret` keys the marks of their conversations.
+    /// The models of the configuration. `secret` is the key of their conversations' fences.
     pub fn new(config: &Process, models: &Models, secret: &Secret) -> Self {
         let own = config.own_models().map(|(key, entries)| (key.to_owned(), Circle::new(&entries, models, secret)));
         Self { everywhere: Circle::new(&config.models, models, secret), own: own.collect() }
@@ -58,36 +58,37 @@ impl Speakers {
         own.unwrap_or(&self.everywhere)
     }
 
-    /// Who tells older turns in short; none where the configuration names nobody for it.
+    /// The model that summarizes older turns, if one is configured.
     pub(super) fn summarizer(&self, task: &Task) -> Option<&Speaker> {
         self.circle(task).summarizer.as_ref()
     }
 
-    /// Who takes a second look; none where the configuration names nobody for it.
+    /// The model that takes a second look, if one is configured.
     pub(super) fn reviewer(&self, task: &Task) -> Option<&Speaker> {
         self.circle(task).reviewer.as_ref()
     }
 
-    /// Who makes plans.
+    /// The planner.
     pub(super) fn planner(&self, task: &Task) -> &Speaker {
         &self.circle(task).planner
     }
 
-    /// Who answers in this task as it is now: whom a person named, otherwise whose role it is. A plan that is carried out is the worker's.
+    /// The model of this task now: the one that a person named, otherwise that of the role. A plan that is carried out belongs to the
+    /// worker.
     pub(super) fn of(&self, task: &Task) -> &Speaker {
         self.by_id(task, task.model.as_deref()).unwrap_or_else(|| self.of_role(task))
     }
 
-    /// Who was to answer when the task began: how all are talked to follows from that one.
+    /// The model at the task's beginning, which decides the style of the whole conversation.
     pub(super) fn first(&self, task: &Task) -> &Speaker {
         let named = task.request.as_ref().and_then(|request| request.terms.model.as_deref());
         self.by_id(task, named).unwrap_or_else(|| self.of_role(task))
     }
 
-    /// What a person named goes to no other model because the operator took that one away.
+    /// Checks that the model that a person named may still be named. If not, the task must not be sent to another one instead.
     ///
     /// # Errors
-    /// When the model that the task is to ask is none of those that people may name.
+    /// When the task's model is no longer among those that people may name.
     pub(super) fn there(&self, task: &Task) -> Result<(), Trouble> {
         match &task.model {
             Some(id) if self.by_id(task, Some(id)).is_none() => Err(Trouble::blocked(format!(
@@ -106,17 +107,17 @@ impl Speakers {
     }
 }
 
-/// A model, and what every conversation with it is made from.
+/// A model with what its conversations need.
 pub struct Speaker {
     /// Its entry in the configuration.
     pub entry: Entry,
-    /// The model that is asked.
+    /// The connection to the model.
     pub model: Arc<dyn Model>,
-    /// What the operator set for its conversations, and the key of their fences.
+    /// The operator's settings for its conversations, and the key of their fences.
     pub engine: EngineConfig,
-    /// How it is talked to, once it is known.
+    /// How it is talked to; set when first needed.
     pub style: OnceCell<Style>,
-    /// Who is asked, in this order, where it does not answer; they have none of their own.
+    /// Models that are asked, in this order, if it does not answer; these have no fallbacks of their own.
     pub fallback: Vec<Speaker>,
 }
 
@@ -143,7 +144,7 @@ impl Speaker {
         Self { entry: entry.clone(), model, engine, style: OnceCell::new(), fallback: Vec::new() }
     }
 
-    /// Itself and those that stand in for it, in the order in which they are asked.
+    /// The model itself and its fallbacks, in the order in which they are asked.
     pub fn each(&self) -> Vec<&Speaker> {
         std::iter::once(self).chain(&self.fallback).collect()
     }

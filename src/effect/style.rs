@@ -1,4 +1,5 @@
-//! How the model is talked to: as configured, or as three tries showed. They are made once for a model and kept beside the store.
+//! How the model is talked to: as configured, or as three trial calls showed, which are made once per model and stored in the state
+//! directory.
 
 use super::converse::Conversations;
 use super::speaker::Speaker;
@@ -11,7 +12,7 @@ use domain::Task;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// The tries of one model, as they are kept.
+/// The stored result of the trial calls.
 #[derive(Debug, Serialize, Deserialize)]
 struct Kept {
     name: String,
@@ -22,14 +23,14 @@ struct Kept {
 }
 
 impl Conversations {
-    /// How the task's models are talked to: as the first of them is, or where that can't be tried out now, as the first that can be.
+    /// The style for the task's models: that of the first, or if its trial calls fail now, that of the first whose calls succeed.
     pub(super) async fn style(&self, task: &Task, speakers: &[&Speaker]) -> Result<Style, Trouble> {
         if !files::fits(task.kind) {
             return Ok(Style::Tools);
         }
         let mut first = None;
         for speaker in speakers {
-            // Whoever comes second waits for the first one's tries.
+            // Concurrent tasks wait for the same trial calls.
             match speaker.style.get_or_try_init(|| self.chosen(speaker)).await {
                 Ok(style) => return Ok(*style),
                 Err(trouble) => first = first.or(Some(trouble)),
@@ -47,7 +48,7 @@ impl Conversations {
             ModelStyle::Auto if !configured.is_own_server() => return Ok(Style::Tools),
             ModelStyle::Auto => {}
         }
-        // The worker's has the name that it always had.
+        // The worker's file keeps the name of earlier versions.
         let name = match configured.id == self.config.models.worker().id {
             true => "model.json".to_owned(),
             false => format!("model-{}.json", configured.id),

@@ -1,5 +1,5 @@
-//! A model tells something in short: older turns of a conversation, or a part of a file. Its worst case is charged as every call's is, and what it said
-//! is an event; whatever keeps it from answering ends the wait.
+//! Has a model summarize older turns of a conversation, or a part of a file. The worst case is charged first, as for every call, and the
+//! answer is an event; any failure ends the wait.
 
 use super::money::Purse;
 use super::speaker::{Speaker, Speakers};
@@ -17,9 +17,9 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-/// How long one answer is waited for.
+/// Time limit of the call.
 const PATIENCE: Duration = Duration::from_secs(300);
-/// The most of an answer that is kept, in characters.
+/// The most characters kept of an answer.
 const LONGEST: usize = 8_000;
 
 /// Asks for summaries.
@@ -27,31 +27,31 @@ pub(super) struct Summarizer {
     pub speakers: Arc<Speakers>,
     pub store: Store,
     pub purse: Arc<Purse>,
-    /// The number of this process's life.
+    /// Number of this process's epoch.
     pub epoch: i64,
 }
 
-/// One question.
+/// One request for a summary.
 pub(super) struct Question<'a> {
     pub of: SummaryOf,
-    /// The lowest of what is shown.
+    /// The lowest trust of the texts that are shown.
     pub trust: Trust,
     pub ready: Ready,
     pub speaker: &'a Speaker,
-    /// The most of its answer that is kept, in characters.
+    /// The most characters kept of the answer.
     pub most: usize,
 }
 
-/// What came of it.
+/// Result of a request.
 pub(super) enum Came {
-    /// The task with the answer in its log, which may be an empty one.
+    /// The task with the answer in its log; the answer may be empty.
     Said(Box<Task>),
-    /// Nothing is in the log but that it was asked, if that: why, for people and models to read.
+    /// There is no answer; with the reason for people and models. The log may say that a call was made.
     Nothing(String),
 }
 
 impl Summarizer {
-    /// Who tells a file in short: whom the task asks where the configuration names nobody for it.
+    /// The model that summarizes files: the configured summarizer, otherwise the task's own model.
     ///
     /// # Errors
     /// As [`Speakers::there`].
@@ -62,8 +62,8 @@ impl Summarizer {
         }
     }
 
-    /// Has the turns told that were just left out of a conversation, where the configuration names who does that and it is due. The log then, if anything came;
-    /// `worker` is whose conversation it is.
+    /// Summarizes the turns that were just left out of the conversation, if a summarizer is configured and that is due. Returns the log
+    /// after it, or none if nothing was asked; `worker` is the model of the conversation.
     pub(super) async fn tell_turns(
         &self,
         task: &Task,
@@ -87,7 +87,7 @@ impl Summarizer {
         Ok(Some(log.into_iter().map(|(_, event)| event).collect()))
     }
 
-    /// Asks, and has the log keep what `keeps` leaves of the answer.
+    /// Asks, and stores what `keeps` makes of the answer.
     pub(super) async fn ask(
         &self,
         task: &Task,
@@ -138,7 +138,7 @@ impl Summarizer {
     }
 }
 
-/// Within a task no two have the same.
+/// A name that is unique within a task.
 fn name(of: &SummaryOf) -> String {
     match of {
         SummaryOf::Turns { upto, .. } => format!("turns-{upto}"),

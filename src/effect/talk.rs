@@ -12,9 +12,9 @@ use crate::trouble::{No, Trouble};
 use domain::{Commit, Effect, Event, Input, Notice, Task, To};
 use std::time::{Duration, Instant};
 
-/// A passing state that lasts as long is labelled.
+/// A passing state is labelled if it lasts this long.
 const LASTING: Duration = Duration::from_secs(1);
-/// How often is looked whether it is over.
+/// Interval between two looks at the state.
 const LOOK: Duration = Duration::from_millis(50);
 
 impl Talk {
@@ -42,7 +42,7 @@ impl Talk {
         };
         let asked = match &row.effect {
             Effect::Comment { to: To::Asked { thread: Some(thread), .. }, .. } => Some(*thread),
-            // Stored by a version that did not keep where it was asked.
+            // Stored by a version that did not store where it was asked.
             Effect::Comment { to: To::Asked { number, thread: None }, .. } => {
                 self.forge.comment(&self.repositories.of(task)?.at, *number).await?.map(|question| question.issue)
             }
@@ -65,10 +65,10 @@ impl Talk {
         Ok(Input::Settled)
     }
 
-    /// One exclusive label says the state; the forge takes the others of its scope away.
+    /// Sets the one label that shows the state; the forge removes the others of its scope, because they are exclusive.
     pub(super) async fn label(&self, task: &Task, state: &str) -> Result<Input, Trouble> {
         let repository = self.repositories.of(task)?;
-        // Otherwise a newer label is already in line.
+        // The state changed, so a newer label is already queued.
         if task.state.name() != state || !self.lasts(task, state).await? {
             return Ok(Input::Settled);
         }
@@ -76,7 +76,7 @@ impl Talk {
         let request = request(task)?;
         for number in [Some(request.issue), task.pull].into_iter().flatten() {
             match self.forge.add_label(&repository.at, number, label.name).await {
-                // The label itself is gone, or is one that an older version did not make: no reason to hold a task up.
+                // The label was deleted, or an older version did not create it. That does not hold up the task.
                 Err(ForgeError::NotFound(what)) if self.forge.labels(&repository.at, number).await.is_ok() => {
                     tracing::warn!(task = %task.id, number, what, "not labelled; `caisson repo add` makes the labels that are missing");
                 }
@@ -86,8 +86,8 @@ impl Talk {
         Ok(Input::Settled)
     }
 
-    /// Whether the state stays. Between two reviews a task may run and publish within a second: two labels on an issue and a pull
-    /// request each, which nobody would see but in their history, and the forge's work for them while it takes the push.
+    /// Whether the state lasts. Between two reviews a task may run and publish within a second. Labels for that would only be seen in the
+    /// history, and the forge would have to set them while it takes the push.
     async fn lasts(&self, task: &Task, state: &str) -> Result<bool, Trouble> {
         if !label::PASSING.contains(&state) {
             return Ok(true);
@@ -127,7 +127,7 @@ impl Talk {
         Ok(Input::Settled)
     }
 
-    /// The pull request's address for people.
+    /// Address of the pull request for people.
     pub(super) fn pull_url(&self, task: &Task) -> Option<String> {
         let repository = self.repositories.of(task).ok()?;
         let base = self.config.people_url()?;

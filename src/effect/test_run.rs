@@ -1,7 +1,7 @@
-//! A command that somebody has run on a branch (`/test-pr`, `/test-pr-bug`): run like a verification, answered by one comment, and shown as a
-//! commit status. No effect of a task: `bot::test_runs` calls it, and may call each part again.
+//! A command that a person has run on a branch (`/test-pr`, `/test-pr-bug`): run like a verification, answered by one comment, and shown as
+//! a commit status. It is not an effect of a task: `bot::test_runs` calls each part, and may repeat it.
 //!
-//! What is posted is found again by its mark; a run is freely repeated until its result is stored. Tests: `tests/stories/test_runs.rs`.
+//! Posts are found again by their mark; a run is repeated until its result is stored. Tests: `tests/stories/test_runs.rs`.
 
 use super::images::Choice;
 use super::posts::{Post, Posts};
@@ -19,14 +19,14 @@ use domain::{Commit, OnBase, TestResult, TestVerdict, Weaker};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Largest file of tests whose assertions are counted, in bytes.
+/// Largest test file whose assertions are counted, in bytes.
 const LARGEST: u64 = 1 << 20;
-/// Files that assert less and are named.
+/// The most files with fewer assertions that are named.
 const MOST_WEAKER: usize = 10;
-/// The effect's key in the marks of the answers.
+/// Name of the effect in the marks of answers.
 const ANSWER: &str = "test-run";
 
-/// Runs, answers and shows what people ask for.
+/// Makes test runs, answers them and sets their status.
 pub struct TestRuns {
     pub(super) forge: Arc<dyn Forge>,
     pub(super) sandboxes: Arc<Sandboxes>,
@@ -35,19 +35,19 @@ pub struct TestRuns {
     pub(super) settle_ms: u64,
 }
 
-/// What holds for all commands of one run.
+/// What the commands of one run have in common.
 struct Ground {
     spec: VerifySpec,
     kept: Option<String>,
-    /// Where the branch left the one that it goes to.
+    /// The merge base of the branch and its base branch.
     fork: Option<Commit>,
 }
 
 impl TestRuns {
-    /// Sets the commit status, unless it is the newest already; without a result it waits for one. `at` is the address of the answer.
+    /// Sets the commit status unless it is the newest already; it is pending without a result. `at` is the address of the answer.
     ///
     /// # Errors
-    /// What the forge says.
+    /// Those of the forge.
     pub async fn show(&self, row: &TestRunRow, result: Option<&TestResult>, at: &str) -> Result<(), Trouble> {
         let repository = self.repositories.entry(&*self.configured(row)?)?;
         let state = match result.map(TestResult::verdict) {
@@ -67,10 +67,10 @@ impl TestRuns {
         Ok(self.forge.post_status(&repository.at, commit, &new).await?)
     }
 
-    /// Runs it, in sandboxes of its own: what came of it, and all that it printed.
+    /// Makes the run in sandboxes of its own, and returns its result and its whole output.
     ///
     /// # Errors
-    /// What is down, or [`Trouble::Failed`] with why it cannot be run. A command that fails or hangs is a result.
+    /// When something is unavailable, or [`Trouble::Failed`] with why it cannot be run. A command that fails or hangs is a result.
     pub async fn run(&self, row: &TestRunRow) -> Result<(TestResult, String), Trouble> {
         let ground = self.ground(row).await?;
         let asked = |side| Asked { setup: row.run.setup.as_deref(), kept: ground.kept.as_deref(), side };
@@ -90,10 +90,10 @@ impl TestRuns {
         Ok((TestResult::Ran { on_branch: stored(on_branch), on_base, weaker }, redact::without(log)))
     }
 
-    /// Posts the answer, once: where an `earlier` try may have, it is looked for. Its address.
+    /// Posts the answer once, and returns its address; if an `earlier` try may have posted it, it is searched for first.
     ///
     /// # Errors
-    /// What the forge says.
+    /// Those of the forge.
     pub async fn answer(&self, row: &TestRunRow, result: &TestResult, earlier: bool) -> Result<String, Trouble> {
         let repository = self.repositories.entry(&*self.configured(row)?)?;
         if earlier {
@@ -110,10 +110,10 @@ impl TestRuns {
         Ok(self.posts.comment(&post, &text).await?.html_url)
     }
 
-    /// Looks for the repository again, which answers from another address.
+    /// Asks the forge where the repository is now.
     ///
     /// # Errors
-    /// What the forge says.
+    /// Those of the forge.
     pub async fn find_again(&self, row: &TestRunRow) -> Result<(), Trouble> {
         self.repositories.whereabouts.look(&*self.configured(row)?).await?;
         Ok(())
@@ -126,7 +126,7 @@ impl TestRuns {
             .ok_or_else(|| Trouble::blocked(format!("the repository {} is not configured any more", row.repository)))
     }
 
-    /// Fetches the commits, and has what the project's own setup leaves ready: image, setup and limits are those of a task that would begin now.
+    /// Fetches the commits and runs the project's setup: image, setup and limits are those of a task that would begin now.
     async fn ground(&self, row: &TestRunRow) -> Result<Ground, Trouble> {
         let entry = self.configured(row)?;
         let repository = self.repositories.entry(&entry)?;
@@ -134,7 +134,7 @@ impl TestRuns {
         let (key, commit) = (repository.key.clone(), row.run.commit.clone());
         repos.fetch(&key, &repository.url, Some(auth)).await?;
         if !repos.has(&key, &commit).await? {
-            // The branch has moved on, and nothing else has this commit.
+            // The branch has moved on and no other branch contains this commit.
             repos.fetch_commit(&key, &repository.url, Some(auth), &commit).await?;
         }
         let trunk = repos.resolve(&key, &Branch::parse(&entry.default_branch)?).await?;
@@ -158,7 +158,7 @@ impl TestRuns {
             anew: None,
         };
         let kept = self.sandboxes.runs.set_up(&setup).await;
-        // The record of its sandbox, which is gone.
+        // Removes the record of the setup's sandbox, which no longer exists.
         self.sandboxes.of_tasks.remove(task).await?;
         let spec = VerifySpec {
             task,
@@ -174,14 +174,14 @@ impl TestRuns {
         Ok(Ground { spec, kept: kept?, fork })
     }
 
-    /// Removes what a run that was broken off has on this host.
+    /// Removes what an interrupted run left on this host.
     pub(crate) async fn leave(&self, row: &TestRunRow) {
         if let Err(error) = self.sandboxes.of_tasks.remove(sandbox_number(row.id).0).await {
             tracing::warn!(%error, run = row.id, "the sandbox of a test run could not be removed; the next sweep tries again");
         }
     }
 
-    /// Files of tests that assert less than where the branch left.
+    /// Test files with fewer assertions than at the merge base.
     async fn weaker(&self, row: &TestRunRow, fork: Option<&Commit>) -> Result<Vec<Weaker>, Trouble> {
         let Some(fork) = fork else { return Ok(Vec::new()) };
         let (repos, key, commit) = (&self.repositories.repos, &row.repository, &row.run.commit);
@@ -191,7 +191,7 @@ impl TestRuns {
             if !is_test(&path) || change.status == 'A' {
                 continue;
             }
-            // One that is too large to be read is not counted, as it is not in a review.
+            // As in a review, files that are too large are left out.
             let before = repos.show(key, fork, &path, LARGEST).await.ok().flatten();
             let after = repos.show(key, commit, &path, LARGEST).await.ok();
             let (Some(before), Some(after)) = (before, after) else { continue };
@@ -206,7 +206,7 @@ impl TestRuns {
     }
 }
 
-/// As it is stored: without what is secret.
+/// Removes secrets before the result is stored.
 fn stored(ran: AskedRun) -> domain::TestExit {
     domain::TestExit { tail: redact::without(ran.exit.tail), ..ran.exit }
 }

@@ -1,4 +1,4 @@
-//! What stands outside a task's log and belongs into its review: addresses for people, what the router saw, what the model is.
+//! Collects what a review shows beyond the task's log: addresses for people, what the router logged, and what the model is.
 
 use super::repository::Repositories;
 use super::review::Talk;
@@ -11,7 +11,7 @@ use domain::{Commit, Event, Task};
 use std::collections::BTreeSet;
 
 impl Talk {
-    /// Everything the review of checkpoint `n` says; `last` marks the final one.
+    /// Everything that the review of checkpoint `n` says; `last` is true for the final one.
     pub(super) async fn view(&self, task: &Task, n: u32, last: bool) -> Result<CheckpointView, Trouble> {
         let log = self.store.log(task.id).await?;
         let (times, log): (Vec<i64>, Vec<Event>) = log.into_iter().unzip();

@@ -1,8 +1,8 @@
-//! One answer: the model's, or what the host says in its place.
+//! One answer: the model's, or one that the host gives in its place.
 
 use domain::{CallRequest, Input, Usage};
 
-/// Who spoke, where no model was asked.
+/// Label of the model in answers of the host.
 pub const HOST: &str = "the host";
 
 /// A complete answer with its charge.
@@ -10,19 +10,19 @@ pub const HOST: &str = "the host";
 pub struct TurnAnswer {
     /// Number of the turn within its task, from 1.
     pub turn: u32,
-    /// What was said beside the calls; empty where nothing was. Foreign.
+    /// The text beside the calls, possibly empty. Foreign.
     pub text: String,
-    /// What it asks for, in the order of the answer.
+    /// Its calls, in order.
     pub calls: Vec<CallRequest>,
     /// Tokens as the server counted them, or our estimate where it counted none.
     pub usage: Usage,
     /// What it cost, in micro-dollars; 0 where the model has no price.
     pub micro_usd: u64,
-    /// Milliseconds from the first request to the whole answer, tries and waits in between included.
+    /// Milliseconds from the first request to the whole answer, retries and waits included.
     pub duration_ms: u64,
     /// The model's label, or "the host" where no model was asked.
     pub model: String,
-    /// The answer as its vendor sent it, to be given back; opaque.
+    /// The answer in the vendor's own form, to be sent back; opaque.
     pub vendor: Option<Box<str>>,
 }
 
@@ -33,7 +33,7 @@ impl TurnAnswer {
         Input::ModelAnswered { turn, text, calls, usage, micro_usd, duration_ms, model, vendor }
     }
 
-    /// What the host says in the model's place.
+    /// An answer of the host in the model's place.
     pub fn of_the_host(turn: u32, calls: Vec<CallRequest>) -> TurnAnswer {
         TurnAnswer {
             turn,

@@ -1,10 +1,10 @@
-//! Reads a call's arguments, forgiving what models commonly do and naming what is wrong in words a model can act on.
+//! Reads a call's arguments: tolerates what models commonly do, and describes errors so that a model can act on them.
 //!
-//! Owns: other spellings of an argument, numbers and flags written as text. Must not: know any tool. Tests: `tools/tests.rs`.
+//! Owns: alternative names of arguments, and numbers and flags written as text. Must not: know any tool. Tests: `tools/tests.rs`.
 
 use serde_json::{Map, Value};
 
-/// What other harnesses call the same argument; models were trained on those.
+/// Names of the same arguments in other harnesses, which models were trained on.
 const ALSO: [(&str, &[&str]); 8] = [
     ("path", &["file_path", "filename", "file", "directory"]),
     ("command", &["cmd", "script"]),
@@ -37,12 +37,12 @@ impl<'a> Arguments<'a> {
         found.filter(|value| !value.is_null())
     }
 
-    /// Whatever stands there.
+    /// The argument, whatever its type.
     pub(super) fn value(&self, name: &str) -> Option<&'a Value> {
         self.get(name)
     }
 
-    /// A text that must be there; it may be empty.
+    /// A required text, possibly empty.
     pub(super) fn text(&self, name: &str) -> Result<String, String> {
         match self.get(name) {
             Some(value) => self.as_text(name, value),
@@ -50,19 +50,19 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// A text that must be there and say something.
+    /// A required text that is not blank.
     pub(super) fn words(&self, name: &str) -> Result<String, String> {
         let text = self.text(name)?;
         if text.trim().is_empty() { Err(format!("{}: `{name}` is empty", self.tool)) } else { Ok(text) }
     }
 
-    /// A text that may be left out; an empty one counts as left out.
+    /// An optional text; an empty one counts as missing.
     pub(super) fn optional(&self, name: &str) -> Result<Option<String>, String> {
         let text = self.get(name).map(|value| self.as_text(name, value)).transpose()?;
         Ok(text.filter(|text| !text.trim().is_empty()))
     }
 
-    /// A whole number from 0 on.
+    /// A whole number from 0.
     pub(super) fn number(&self, name: &str, default: u64) -> Result<u64, String> {
         let value = match self.get(name) {
             Some(value) => value,
@@ -75,12 +75,12 @@ impl<'a> Arguments<'a> {
         })
     }
 
-    /// Whether it is given.
+    /// Whether the argument is given.
     pub(super) fn has(&self, name: &str) -> bool {
         self.get(name).is_some()
     }
 
-    /// A list of objects, which may be written as text; empty where it is left out.
+    /// A list of objects, which may be encoded as text; empty if missing.
     pub(super) fn list(&self, name: &str) -> Result<Vec<Map<String, Value>>, String> {
         let wrong = |value: &Value| format!("{}: `{name}` must be a list of objects, not {}", self.tool, shown(value));
         let Some(value) = self.get(name) else { return Ok(Vec::new()) };
@@ -89,7 +89,7 @@ impl<'a> Arguments<'a> {
         entries.iter().map(|entry| entry.as_object().cloned().ok_or_else(|| wrong(entry))).collect()
     }
 
-    /// A list of texts without the empty ones; empty where it is left out.
+    /// A list of texts without empty ones; empty if missing.
     pub(super) fn texts(&self, name: &str) -> Result<Vec<String>, String> {
         let wrong = |value: &Value| format!("{}: `{name}` must be a list of texts, not {}", self.tool, shown(value));
         let Some(value) = self.get(name) else { return Ok(Vec::new()) };
@@ -112,7 +112,7 @@ impl<'a> Arguments<'a> {
     fn as_text(&self, name: &str, value: &Value) -> Result<String, String> {
         match value {
             Value::String(text) => Ok(text.clone()),
-            // A plan or an answer as a list of lines.
+            // Some models send a plan or an answer as a list of lines.
             Value::Array(lines) if matches!(name, "plan" | "summary") => Ok(lines
                 .iter()
                 .map(|l| l.as_str().map_or_else(|| l.to_string(), |t| format!("- {t}")))

@@ -1,16 +1,16 @@
-//! What a task may still use, and what one model call may cost at most.
+//! What a task may still use, and the worst case of one model call.
 //!
-//! Owns: the arithmetic before a call; the log's fold owns what was granted and spent. Must not: pause anything.
-//! A call is made only when its worst case fits; its answer's length is lowered first. Tests: below.
+//! Owns: the arithmetic before a call; the fold of the log knows what was granted and spent. Must not: pause anything. A call is only made
+//! if its worst case fits; to make it fit, the answer's length is reduced. Tests: below.
 
 use domain::{Budget, Spent};
 
 use crate::llm::Price;
 
-/// An answer that may not be at least this long isn't worth asking for, in tokens.
+/// The shortest limit of an answer, in tokens, with which a call is made.
 const MIN_OUTPUT: u64 = 256;
 
-/// What is left of each kind; `None` has no limit.
+/// What is left of each resource; `None` has no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Left {
     /// Micro-dollars.
@@ -39,7 +39,7 @@ pub fn left(granted: &Budget, spent: &Spent) -> Left {
 pub struct Allowance {
     /// The longest answer to ask for, in tokens.
     pub max_output_tokens: u64,
-    /// Charged before the call is made, and replaced by what it cost once its answer is stored.
+    /// Charged before the call is made, and replaced by the real cost once the answer is stored.
     pub worst_micro_usd: u64,
 }
 
@@ -48,12 +48,12 @@ pub struct Allowance {
 pub enum TooMuch {
     /// The prompt leaves no room in the model's context for even a short answer.
     Context,
-    /// The budget's field, named as [`Budget::exhausted`] does.
+    /// Too little is left in this field of the budget, named as in [`Budget::exhausted`].
     Budget(&'static str),
 }
 
-/// What a call of about `prompt` tokens may ask for. `wanted` is the longest answer that the operator allows, `context` what
-/// the model holds. The prompt's worst case is a quarter above the estimate, but never above the context.
+/// The limits of a call with a prompt of about `prompt` tokens. `wanted` is the longest answer that the operator allows, `context` the
+/// model's window. The prompt's worst case is a quarter above the estimate, but never above the window.
 pub fn allow(left: &Left, price: &Price, prompt: u64, wanted: u64, context: u64) -> Result<Allowance, TooMuch> {
     let least = MIN_OUTPUT.min(wanted);
     if left.actions == Some(0) {
@@ -79,7 +79,7 @@ pub fn allow(left: &Left, price: &Price, prompt: u64, wanted: u64, context: u64)
     Ok(Allowance { max_output_tokens, worst_micro_usd: price.worst_case(worst_prompt, max_output_tokens) })
 }
 
-/// The longest answer that `money` pays for after the prompt, in tokens.
+/// The longest answer in tokens that `money` pays for after the prompt.
 fn affordable(money: u64, price: &Price, prompt: u64) -> u64 {
     let rest = match money.checked_sub(price.worst_case(prompt, 0)) {
         Some(rest) => u128::from(rest) * 1_000_000,

@@ -1,4 +1,4 @@
-//! The key by which a vendor finds what it has cached of a task's conversation.
+//! The cache key of a task's requests, for vendors that route by it.
 
 use domain::TaskId;
 use hmac::{Hmac, KeyInit, Mac};
@@ -6,7 +6,7 @@ use sha2::Sha256;
 
 use crate::secret::Secret;
 
-/// One for each task, the same for its whole life: 32 hexadecimal digits that say nothing of it.
+/// A key of 32 hexadecimal digits, constant per task, from which nothing about the task can be concluded.
 pub(super) fn key(secret: &Secret, task: TaskId) -> String {
     let mut mac = Hmac::<Sha256>::new_from_slice(secret.expose().as_bytes()).expect("HMAC takes a key of any length");
     mac.update(format!("caisson cache 1\n{task}").as_bytes());

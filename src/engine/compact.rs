@@ -1,8 +1,9 @@
 //! Shortens a conversation before it no longer fits into the model.
 //!
-//! Owns: when, and how much. At a checkpoint rather than in the middle (waiting has cooled a vendor's cache anyway); long results of older turns first,
-//! then older turns as a whole, for a summary; at least a fifth at once, so that what follows stays cached for a while. What people asked
-//! for, the plan and which files changed stay word for word. Pure: what it says is stored as an event, which `history` obeys. Must not: call a model.
+//! Owns: when, and how much. Preferably at a checkpoint, because a vendor's cache has expired by then anyway; first long results of older
+//! turns, then older turns as a whole for a summary; at least a fifth at once, so that the prefix stays cached for a while. What people
+//! asked for, the plan and the list of changed files stay verbatim. Pure: the result is stored as an event, which `history` follows. Must
+//! not: call a model.
 //! Why by rules: docs/decisions/0029-older-turns-are-told-by-rules.md. Tests: `compact_tests.rs`.
 
 use domain::{Event, Input, Task};
@@ -12,11 +13,11 @@ use super::nudge::Form;
 use super::style::Style;
 use super::{EngineConfig, context};
 
-/// Turns at the end of a conversation that stay as they are, where they fit.
+/// Turns at the end of a conversation that stay unchanged if they fit.
 const WHOLE: u32 = 2;
 
-/// What to record before the next request, which has `tokens` as it is, where that is too long, or soon will be. `context_tokens` is what the
-/// model holds with its answer.
+/// The event to record before the next request, which has `tokens` tokens, if that is or will soon be too long. `context_tokens` is the
+/// model's window, its answer included.
 pub fn due(
     task: &Task,
     log: &[Event],
@@ -27,7 +28,7 @@ pub fn due(
     let form = match style {
         Style::Tools => Form::Tools,
         Style::Text => Form::Text,
-        // Each request is a conversation of its own.
+        // Each request of this style is a conversation of its own.
         Style::Files => return None,
     };
     let most = most(config, context_tokens);
@@ -47,12 +48,12 @@ pub fn due(
     enough.then(|| Input::Compacted { turn: task.turn + 1, shrunk: cut.shrunk, folded: cut.folded, rate })
 }
 
-/// The longest prompt, in tokens: an answer of full length, or a quarter of a window that is hardly longer, has room behind it.
+/// The longest prompt, in tokens, that leaves room for the longest answer, but at most for a quarter of the window.
 pub(super) fn most(config: &EngineConfig, context_tokens: u64) -> u64 {
     context_tokens.saturating_sub(config.max_output_tokens.min(context_tokens / 4))
 }
 
-/// The cut that takes the least away and leaves at most `target` tokens; otherwise the one that takes the most. None where nothing can be taken.
+/// The cut that removes least and leaves at most `target` tokens; otherwise the one that removes most. None if nothing can be removed.
 fn smallest(last: u32, now: Cut, target: u64, size: impl Fn(Cut) -> u64) -> Option<Cut> {
     let (before, since) = (last.saturating_sub(WHOLE), last + 1);
     let shrunk = |shrunk: u32| Cut { shrunk: shrunk.max(now.shrunk), folded: now.folded, since };
@@ -67,7 +68,7 @@ fn smallest(last: u32, now: Cut, target: u64, size: impl Fn(Cut) -> u64) -> Opti
     ((all.shrunk, all.folded) != (now.shrunk, now.folded)).then_some(all)
 }
 
-/// The first number behind `from`, up to `to`, of which `holds` is true; it is of `to`, and of every number behind the first one.
+/// The first number after `from`, up to `to`, for which `holds` is true, by binary search: it must be true for `to` and stay true.
 fn first(from: u32, to: u32, holds: impl Fn(u32) -> bool) -> u32 {
     let (mut low, mut high) = (from, to);
     while low < high {

@@ -1,4 +1,4 @@
-//! What holds of every request of every task, however it goes: what `walk.rs` looks at, with and without a model that tells older turns.
+//! Properties of every request of every task, as checked by `walk.rs`, with and without a model that summarizes older turns.
 
 use crate::engine::fixtures::{answer, call, commit, decided};
 use crate::engine::walk::{ORDER, Teller, Walk, all};
@@ -8,14 +8,14 @@ use serde_json::json;
 
 #[derive(Debug, Clone)]
 enum Move {
-    /// So many actions at once, of which some print so many lines.
+    /// This many actions in one answer, of which some print this many lines.
     Acts(u32, u32),
     Approved,
     Remark(u32),
     /// Noted by a call of its own.
     Plan(u32),
     Changed(u32),
-    /// A run of tests that fails in this one.
+    /// A run of tests in which this one fails.
     Fails(u32),
     Recall(u32),
     Nothing,
@@ -49,7 +49,7 @@ fn tellers() -> impl Strategy<Value = Option<Teller>> {
     prop::sample::select(vec![None, Some(short), Some(long), Some(empty), Some(obeys)])
 }
 
-/// What a person said is pinned for good (`Walk::pinned`), a plan until there is another.
+/// Texts that must stay: a person's words for good (`Walk::pinned`), a plan until the next one.
 #[derive(Default)]
 struct Pins {
     plan: Option<String>,
@@ -147,7 +147,7 @@ proptest! {
             pins.play(&mut walk, step, &mut actions, &mut n);
         }
         let told = format!("{:?}", walk.ask());
-        // A conversation that begins anew tells it with its first request.
+        // After a restart of the conversation it is in the first request.
         prop_assert!(pins.plan.is_none_or(|plan| told.contains(&plan)), "the plan is gone: {}", told);
     }
 }

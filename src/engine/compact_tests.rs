@@ -87,7 +87,7 @@ fn after_a_decision_less_is_enough_to_shorten() {
     let mut walk = Walk::begin(200);
     (1..=13).for_each(|number| walk.act(number));
     let request = history::request(&walk.task(), &walk.log, Form::Tools, &config());
-    // Four fifths of what there is room for.
+    // At most four fifths of the window.
     let held = context::estimate(&request, &walk.log) * 5 / 4 + config().max_output_tokens;
     let window = |log: &[Event]| due_of(log, Style::Tools, held).is_some();
     let before = window(&walk.log);

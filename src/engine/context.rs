@@ -1,22 +1,22 @@
-//! How large a request is, in tokens, before it is sent.
+//! Estimates the size of a request in tokens before it is sent.
 //!
-//! Owns: the estimate. A quarter of the characters to begin with; from the first answer on, what the server counted for the part
-//! it has seen, and its own rate for what came since. Must not: shorten anything. Tests: below.
+//! Owns: the estimate. At first a quarter of the characters; after the first answer, the server's count for the part that it has seen, and
+//! its rate for what was added. Must not: shorten anything. Tests: below.
 
 use domain::{Event, SummaryOf};
 
 use crate::llm::{ModelRequest, Turn};
 
-/// Tokens of 1,000 characters where nothing is known of a model's own way of counting.
+/// Tokens per 1,000 characters, until the model's own rate is known.
 const USUAL_RATE: u32 = 250;
 
-/// Tokens that the request's prompt will be counted as.
+/// The estimated tokens of the request's prompt.
 pub fn estimate(request: &ModelRequest, log: &[Event]) -> u64 {
     let (all, pictures) = (request.chars(), request.picture_tokens());
     match last_count(request, log) {
         Some(Counted { chars: seen, pictures: counted, tokens }) if seen > 0 && tokens > 0 => {
             let pictures = pictures.saturating_sub(counted);
-            // Never below a quarter, so that an odd first count (a server that leaves out the tools) can't hide what grows.
+            // Never below a quarter, so that an odd first count (from a server that does not count the tools) cannot hide the growth.
             let new = all.saturating_sub(seen);
             let rate = new.saturating_mul(tokens).div_ceil(seen);
             tokens.saturating_add(rate.max(new.div_ceil(4))).saturating_add(pictures)
@@ -25,7 +25,7 @@ pub fn estimate(request: &ModelRequest, log: &[Event]) -> u64 {
     }
 }
 
-/// Tokens of 1,000 characters, as the server counted them last, and never fewer than a quarter.
+/// Tokens per 1,000 characters by the server's last count, at least a quarter.
 pub(super) fn rate(request: &ModelRequest, log: &[Event]) -> u32 {
     match last_count(request, log) {
         Some(Counted { chars: seen, tokens, .. }) if seen > 0 => {
@@ -36,12 +36,12 @@ pub(super) fn rate(request: &ModelRequest, log: &[Event]) -> u32 {
     }
 }
 
-/// What so many characters come to.
+/// Tokens of this many characters.
 pub(super) fn at_rate(chars: u64, rate: u32) -> u64 {
     chars.saturating_mul(u64::from(rate)).div_ceil(1000)
 }
 
-/// What was known when the conversation was last shortened.
+/// The rate at which the conversation was last shortened.
 fn last_rate(log: &[Event]) -> u32 {
     let newest = log.iter().rev().find_map(|event| match event {
         Event::Compacted { rate, .. } => Some(*rate),
@@ -50,16 +50,16 @@ fn last_rate(log: &[Event]) -> u32 {
     newest.unwrap_or(USUAL_RATE)
 }
 
-/// A prompt as it was sent, and as its server counted it.
+/// A prompt that was sent, and the server's count.
 struct Counted {
     chars: u64,
-    /// The most that its pictures were counted as.
+    /// The upper limit of the tokens of its pictures.
     pictures: u64,
     tokens: u64,
 }
 
-/// The newest prompt that the server counted. Only prompts since the conversation took its present shape
-/// say something of it; their answers are the last ones in the request.
+/// The newest prompt that the server counted. Only prompts since the conversation was last shortened count; their answers are the last ones
+/// in the request.
 fn last_count(request: &ModelRequest, log: &[Event]) -> Option<Counted> {
     let told = |of: SummaryOf| matches!(of, SummaryOf::Turns { .. });
     let shapes = |event: &Event| match event {

@@ -1,28 +1,28 @@
-//! What failed in a run of checks, as the model reads it before the output itself.
+//! The list of failures in a run of checks, which the model reads before the output itself.
 //!
-//! Owns: the list and its bounds, and what is said of the run of the same command before. Pure. Must not: claim that something
-//! passes: a test that is not reported any more may not have run. Tests: below and in `history_tests.rs`.
+//! Owns: the list and its limits, and the comparison with the previous run of the same command. Pure. Must not: claim that something
+//! passes: a test that is no longer reported may not have run. Tests: below and in `history_tests.rs`.
 
 use super::fence::{Fence, Trust};
 use crate::sandbox::items::{self, Item};
 use crate::text;
 use domain::{Reported, Severity};
 
-/// Items of a group that are shown, and those of them with all they say.
+/// The most items shown of a group, and those of them with full messages.
 const SHOWN: usize = 12;
 const WHOLE: usize = 5;
-/// New warnings that are named.
+/// The most new warnings that are named.
 const WARNED: usize = 3;
-/// Characters of a place, a name, and of a message that is told with its first line alone.
+/// Characters of a place, of a name, and of a message shown with its first line only.
 const NAME: usize = 200;
 
-/// What one run reported, kept for the next one.
+/// The report of one run, for comparison with the next.
 #[derive(Debug, Default)]
 pub(super) struct Ran {
     items: Vec<Item>,
-    /// What it warned of beside what it failed by; none where its output was not read.
+    /// Warnings beside the failures; none if the output was not parsed.
     warnings: Option<Vec<Item>>,
-    /// Nothing of the report is missing, so that what is not in it was not reported.
+    /// Whether the whole report was read, so that what is not in it was not reported.
     whole: bool,
 }
 
@@ -51,7 +51,7 @@ impl Ran {
     }
 }
 
-/// The list, in a fence and of about `most` characters: what is new since the run before, what still fails, what is gone.
+/// The list in a fence, of about `most` characters: new failures since the previous run, those that remain, and those that are gone.
 pub(super) fn list(fence: &Fence, now: &Ran, before: Option<&Ran>, most: usize) -> Option<String> {
     if now.is_empty() {
         return None;
@@ -72,7 +72,7 @@ pub(super) fn list(fence: &Fence, now: &Ran, before: Option<&Ran>, most: usize) 
     Some(fence.wrap("what failed, read out of the output", Trust::None, &list.text))
 }
 
-/// The errors that the task's base does not have, in a fence; none where there are none.
+/// Errors that the task's base does not have, in a fence; none if there are none.
 pub(super) fn new_since_base(fence: &Fence, new: &[Reported], all: u32) -> Option<String> {
     let parts = |one: &Reported| part(one.file.as_deref(), one.line, one.test.as_deref(), &one.message, true);
     let lines: String = new.iter().take(WHOLE).map(parts).collect();
@@ -80,7 +80,7 @@ pub(super) fn new_since_base(fence: &Fence, new: &[Reported], all: u32) -> Optio
     (!new.is_empty()).then(|| fence.wrap("what failed, read out of the output", Trust::None, &text))
 }
 
-/// The first failures of an output, with all they say; none where none can be read out of it. Foreign, and in no fence.
+/// The first failures of an output, with full messages; none if none can be parsed. Foreign, without a fence.
 pub(super) fn first(output: &str, count: usize) -> Option<String> {
     let items = items::failures(output);
     (!items.is_empty()).then(|| items.iter().take(count).map(|item| shown(item, true)).collect())
@@ -92,7 +92,7 @@ struct List {
 }
 
 impl List {
-    /// The first `whole` items with all they say, the others with a line each.
+    /// Shows the first `whole` items in full, the others with one line each.
     fn group(&mut self, head: &str, items: &[&Item], whole: usize) {
         if items.is_empty() {
             return;
@@ -101,7 +101,7 @@ impl List {
         for (at, item) in items.iter().enumerate() {
             let line = shown(item, at < whole);
             let fits = self.text.chars().count() + line.chars().count() <= self.most;
-            // The first one is always named.
+            // The first item is always shown.
             if at >= SHOWN || (at > 0 && !fits) {
                 self.text.push_str(&format!("- … and {} more\n", items.len() - at));
                 return;
@@ -112,7 +112,7 @@ impl List {
 }
 
 impl List {
-    /// How many warnings there are beside the failures, and which are new since the run before, as far as that is known.
+    /// The number of warnings beside the failures, and which are new since the previous run, if known.
     fn warnings(&mut self, now: &Ran, before: Option<&Ran>) {
         let Some(all) = now.warnings.as_ref().filter(|all| !all.is_empty()) else { return };
         match before.and_then(|before| before.warnings.as_ref()) {
@@ -130,7 +130,7 @@ impl List {
     }
 }
 
-/// `- src/price.py:8 tests.test_price.Parse.test_cents — AssertionError: 105 != 150`, and the other lines below.
+/// `- src/price.py:8 tests.test_price.Parse.test_cents — AssertionError: 105 != 150`, followed by the other lines.
 fn shown(item: &Item, whole: bool) -> String {
     part(item.file.as_deref(), item.line, item.test.as_deref(), &item.message, whole)
 }
@@ -214,9 +214,9 @@ mod tests {
         let told = "still failing (1):\n- a.c:7 — broken\nwarnings: 2, new since the last run of this command: 1\n- a.c:3 — fresh [-Wx]";
         assert_eq!(body(&now, Some(&before), 4_000), told);
         assert_eq!(body(&now, None, 4_000), "failing (1):\n- a.c:7 — broken\nwarnings: 2");
-        // Of a run that passed nothing was read.
+        // The output of a run that passed was not parsed.
         assert!(body(&now, Some(&Ran::clean()), 4_000).ends_with("\nwarnings: 2"));
-        // Warnings alone are no failure, unless a linter speaks.
+        // Warnings alone are no failure, except from a linter.
         assert!(Ran::of("a.c:3:1: warning: old [-Wx]\n", true).is_empty());
         assert!(!Ran::of("/workspace/a.js\n  3:1  warning  old  no-var\n", true).is_empty());
     }

@@ -1,13 +1,13 @@
-//! What reviewers said, as a list of places and words.
+//! What reviewers said, as a list of places and texts.
 //!
-//! Owns: its form. Must not: decide whose words count; only words of people with write access are in the log's decisions.
-//! Tests: `history_tests.rs`.
+//! Owns: its form. Must not: decide whose texts count; the log's decisions only contain those of people with write access. Tests:
+//! `history_tests.rs`.
 
 use domain::Item;
 
 use super::fence::{Fence, Trust, seen};
 
-/// One numbered entry for each remark: file and line, author, then the words in a fence.
+/// One numbered entry per remark: file and line, author, then the text in a fence.
 pub(super) fn render(fence: &Fence, items: &[Item]) -> String {
     let entries: Vec<String> = items.iter().enumerate().map(|(at, item)| entry(fence, at + 1, item)).collect();
     entries.join("\n\n")

@@ -1,7 +1,7 @@
-//! Fences: text that others wrote, marked so that the model can tell it from ours (security 24).
+//! Fences mark foreign text so that the model can distinguish it from ours.
 //!
-//! Owns: the mark (the same for a task's whole life, unknown to everybody else), the two lines around a text, what is
-//! taken out of it, and what in it is spelled out. Must not: decide who is trusted. Tests: below, with every text that tries to close its own fence.
+//! Owns: the mark (constant per task, unknown to everybody else), the two lines around a text, what is removed from it, and what is escaped
+//! in it. Must not: decide who is trusted. Tests: below, with texts that try to close their own fence.
 
 use domain::TaskId;
 pub use domain::Trust;
@@ -12,14 +12,14 @@ use std::borrow::Cow;
 use crate::secret::Secret;
 use crate::text;
 
-/// One task's fence.
+/// The fence of one task.
 #[derive(Debug, Clone)]
 pub struct Fence {
     nonce: String,
 }
 
 impl Fence {
-    /// The mark is a keyed hash of the task's id: a repeated call sends the same bytes, and nobody outside can guess it.
+    /// The mark is a keyed hash of the task's id, so that a repeated call sends the same bytes and nobody else can guess it.
     pub fn new(secret: &Secret, task: TaskId) -> Self {
         let mut mac =
             Hmac::<Sha256>::new_from_slice(secret.expose().as_bytes()).expect("HMAC takes a key of any length");
@@ -32,8 +32,8 @@ impl Fence {
         &self.nonce
     }
 
-    /// The text between its two lines. What looks like the mark is taken out of it; hidden characters are shown, and tokens of chat
-    /// templates spelled out.
+    /// Puts the text between its two lines. Anything that looks like the mark is removed; hidden characters are made visible, and tokens of
+    /// chat templates escaped.
     pub fn wrap(&self, source: &str, trust: Trust, body: &str) -> String {
         let nonce = &self.nonce;
         let trust = match trust {
@@ -47,14 +47,14 @@ impl Fence {
         format!("[[data {nonce} source=\"{source}\" trust=\"{trust}\"]]\n{body}{end}[[end {nonce}]]")
     }
 
-    /// Foreign words inside a sentence of ours: one line, short, without the mark.
+    /// Foreign words within a sentence of ours: one line, short, without the mark.
     pub fn inline(&self, words: &str) -> String {
         let line = text::one_line(words);
         let (head, missing) = text::cut(&line, 300);
         self.without_mark(&text::untemplated(&if missing > 0 { format!("{head}…") } else { head.to_owned() }))
     }
 
-    /// As [`Fence::inline`] for an answer of ours that quotes the model: several lines, as long as it is.
+    /// As [`Fence::inline`], for an answer of ours that quotes the model: all lines, uncut.
     pub fn inline_long(&self, words: &str) -> String {
         self.without_mark(&text::untemplated(&text::visible(words)))
     }
@@ -64,7 +64,7 @@ impl Fence {
         if !lower.contains(&self.nonce) {
             return text.to_owned();
         }
-        // Same length and character borders: only ASCII letters changed.
+        // Length and character boundaries are unchanged, because only ASCII letters were lowered.
         let mut out = String::with_capacity(text.len());
         let mut from = 0;
         for (at, mark) in lower.match_indices(&self.nonce) {
@@ -77,7 +77,7 @@ impl Fence {
     }
 }
 
-/// Terminal colours and cursor moves mean nothing to a model and cost tokens.
+/// Removes terminal colours and cursor movements, which mean nothing to a model and cost tokens.
 fn without_colours(text: &str) -> Cow<'_, str> {
     if !text.contains('\u{1b}') {
         return Cow::Borrowed(text);
@@ -100,8 +100,8 @@ fn without_colours(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Words of a person without HTML comments and hidden characters, and how many of both there were. (A reader of the issue
-/// doesn't see them, so they are no part of what was asked.)
+/// A person's text without HTML comments and hidden characters, and the number of both. Readers of the issue do not see them, so they are
+/// not part of the request.
 pub(super) fn seen(words: &str) -> (String, usize) {
     let mut out = String::with_capacity(words.len());
     let mut removed = 0;

@@ -1,10 +1,10 @@
 //! The conversation, rebuilt from a task's log.
 //!
-//! Owns: which event becomes which words, and their order. Pure, and append-only: a longer log gives a request that begins with
-//! the shorter one's turns (so a vendor's cache keeps serving the beginning) until the conversation is shortened (`compact`) or begins anew,
-//! and the same log gives the same bytes.
-//! Must not: count for real (the fold does; here it is only told), leave a call without a result, or put a stranger's words
-//! outside a fence. Tests: `history_tests.rs`.
+//! Owns: which event becomes which text, and their order. Pure and append-only: a longer log gives a request that begins with the turns of
+//! the shorter one (so that a vendor's cache still matches), until the conversation is shortened (`compact`) or restarted. The same log
+//! gives the same bytes.
+//! Must not: keep the count of actions (the fold of the log does; here it is only shown), leave a call without a result, or put foreign
+//! text outside of a fence. Tests: `history_tests.rs`.
 
 mod cut;
 mod folded;
@@ -36,21 +36,21 @@ use crate::text;
 const NO_RESULT: &str = "interrupted: nothing is known of this call; it may have run. Look before you repeat it";
 const NOTED_DONE: &str = "noted: the host takes the work from here";
 const NOTED_ANSWER: &str = "noted: the answer is posted";
-/// The most of a failed verification's output that is sent, in characters.
+/// The most characters sent of a failed verification's output.
 const TAIL: usize = 8_000;
-/// The most of one result that is sent in the form of blocks, in characters.
+/// The most characters sent of one result in the form of blocks.
 const TEXT_RESULT: usize = 4_000;
-/// The most of an older result that is sent where results are shortened, in characters.
+/// The most characters sent of an older result, if results are shortened.
 const SHRUNK: usize = 400;
-/// The most changed files that a new conversation begins with.
+/// The most changed files that a restarted conversation lists.
 const MOST_FILES: usize = 50;
 
-/// The next request of a task whose log is `log` and whose fold is `task`, to a model that works by itself.
+/// The next request of a task with the log `log` and the fold `task`, to a model that works by itself.
 pub fn request(task: &Task, log: &[Event], form: Form, config: &EngineConfig) -> ModelRequest {
     request_with(task, log, form, config, Cut::of(log))
 }
 
-/// As [`request`], with another cut than the log's own.
+/// As [`request`], with another cut than that of the log.
 pub(super) fn request_with(task: &Task, log: &[Event], form: Form, config: &EngineConfig, cut: Cut) -> ModelRequest {
     let fence = Fence::new(&config.secret, task.id);
     let cap = match form {
@@ -61,7 +61,7 @@ pub(super) fn request_with(task: &Task, log: &[Event], form: Form, config: &Engi
     replay.kept_since = cut.since.max(switched(log));
     replay.written = written(log, cut.folded);
     (replay.summary_chars, replay.rules_chars) = (config.summary_chars, config.rules_chars);
-    // What a server once refused is not sent again, whoever is asked.
+    // What one server refused is not sent again, to any model.
     let refused = log.iter().any(|event| matches!(event, Event::PicturesRefused { .. }));
     let vision = config.vision.filter(|_| !refused);
     replay.vision = vision;
@@ -93,70 +93,70 @@ pub(super) fn request_with(task: &Task, log: &[Event], form: Form, config: &Engi
     }
 }
 
-/// The turns so far, and what waits to become one.
+/// State of the replay: the turns so far, and what will become the next one.
 struct Replay<'a> {
     fence: &'a Fence,
     form: Form,
     cap: usize,
     cut: Cut,
-    /// The first turn whose vendor's own parts may come back.
+    /// The first turn whose vendor's own form may be sent back.
     kept_since: u32,
     summary_chars: usize,
     rules_chars: usize,
-    /// What the model takes of pictures; none where it is shown none.
+    /// How the model takes pictures; none if it is shown none.
     vision: Option<Vision>,
     gallery: Gallery<'a>,
-    /// The log before the event that is taken in.
+    /// The log before the current event.
     past: &'a [Event],
-    /// Turns so far are told in this instead of sent; none once one is sent.
+    /// The summary that replaces the turns so far; none once turns are sent.
     folding: Option<Summary<'a>>,
-    /// What a model told of the turns up to one, until it stands in the summary.
+    /// A model's summary and the last turn that it covers, until it is in `folding`.
     written: Option<(u32, &'a ModelSummary)>,
-    /// Runs of checks in turns that are told so.
+    /// Runs of checks in summarized turns.
     runs: Runs<'a>,
     turns: Vec<Turn>,
     open: Option<Open<'a>>,
-    /// Words for the model since its last answer; they follow that answer's results.
+    /// Texts for the model since its last answer; they follow that answer's results.
     notes: Vec<String>,
-    /// What people asked for: it begins a new conversation too.
+    /// What people asked for; a restarted conversation begins with it too.
     asked: Vec<String>,
-    /// How many of them a turn that is told in the summary was sent.
+    /// How many of `asked` were sent before the newest summarized turn.
     heard: usize,
-    /// The conversation began anew, and the model was not told yet.
+    /// The conversation was restarted, and the model has not been told yet.
     anew: bool,
-    /// What showed that the work got nowhere, where it began anew for that.
+    /// What showed that there was no progress, if it was restarted for that.
     tried: &'a [String],
     changed: BTreeSet<&'a str>,
     plan: Option<&'a String>,
-    /// Remarks that decided nothing: they come with the next decision.
+    /// Remarks without a decision; they come with the next decision.
     remarks: Vec<Item>,
-    /// The newest question to a person.
+    /// The newest question of the agent to a person.
     question: Option<&'a Question>,
-    /// A call is out whose request no later word may change: hosts that were allowed meanwhile are told after its answer.
+    /// A call is under way whose request later events must not change: hosts allowed meanwhile are mentioned after its answer.
     calling: bool,
     unheard: Vec<&'a String>,
     request: Option<&'a Request>,
-    /// The repository's own rules stand in the conversation.
+    /// Whether the repository's own rules are in the conversation.
     rules: bool,
     kind: TaskKind,
     used: u8,
     head: Option<&'a Commit>,
-    /// What each command last reported in this conversation, and the host's own checks.
+    /// The last report of each command in this conversation; then that of the host's own checks.
     ran: BTreeMap<&'a str, Ran>,
     checked: Option<Ran>,
-    /// Answers in a row that did nothing, and what was done before.
+    /// Consecutive answers without a call; then what was done before.
     nudges: u8,
     progress: Progress,
     repeats: Repeats,
 }
 
-/// An answer whose calls get their results.
+/// An answer whose calls are getting their results.
 struct Open<'a> {
     turn: u32,
     text: &'a str,
     calls: &'a [CallRequest],
     results: Vec<Option<(String, bool)>>,
-    /// Number, index and place of the actions taken up.
+    /// Number, index and displayed place of the actions taken up.
     actions: Vec<(u32, usize, String)>,
 }
 
@@ -230,7 +230,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// What came from people and from the ground the work stands on.
+    /// Events from people and about the surroundings of the work.
     fn heard(&mut self, event: &'a Event) {
         match event {
             Event::TreeRefused { reasons, .. } => self.refused(reasons),
@@ -292,13 +292,14 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// Words of a person, which every conversation about this task holds.
+    /// Adds a person's text, which every conversation of this task contains.
     fn ask(&mut self, words: String) {
         self.asked.push(words.clone());
         self.notes.push(words);
     }
 
-    /// Nothing of the conversation so far is sent again but what people asked for; where the work stands is told with the next request.
+    /// Restarts the conversation: of what was sent only people's requests are sent again; the state of the work is described in the next
+    /// request.
     fn restart(&mut self) {
         self.turns.clear();
         self.folding = self.folding.take().map(|_| Summary::default());
@@ -329,7 +330,7 @@ impl<'a> Replay<'a> {
         self.flush();
         match &mut self.folding {
             Some(summary) => summary.note(text),
-            // A vendor's own parts are bound to what stood before them.
+            // A vendor's own form is only valid after the same prefix.
             None => self.speak(text, calls, vendor.filter(|_| turn >= self.kept_since)),
         }
         self.calling = false;
@@ -347,10 +348,10 @@ impl<'a> Replay<'a> {
             Form::Tools => Turn::Assistant {
                 text: text.to_owned(),
                 calls: calls.iter().map(as_made).collect(),
-                // What an older or newer version wrote otherwise is left out: text and calls say enough.
+                // If it was written in a different form by another version, it is left out: text and calls are enough.
                 vendor: vendor.and_then(|kept| serde_json::from_str(kept).ok()),
             },
-            // What was done with tools before, by another model.
+            // The turn was made with tools, by another model.
             Form::Text if text.is_empty() && !calls.is_empty() => {
                 let text = calls.iter().map(in_words).collect::<Vec<_>>().join("\n");
                 Turn::Assistant { text, calls: Vec::new(), vendor: None }
@@ -360,7 +361,7 @@ impl<'a> Replay<'a> {
         self.turns.push(turn);
     }
 
-    /// The most that is sent of a result of the open answer.
+    /// The most characters sent of a result of the open answer.
     fn cap_of_result(&self) -> usize {
         let old = self.open.as_ref().is_some_and(|open| open.turn <= self.cut.shrunk);
         if old { self.cap.min(SHRUNK) } else { self.cap }
@@ -376,7 +377,7 @@ impl<'a> Replay<'a> {
     fn started(&mut self, number: u32, index: u32) {
         self.used = self.used.saturating_add(1);
         let (used, every) = (self.used, self.every());
-        // Its number over the whole task is what `recall` and claims name it by.
+        // The number within the whole task, because `recall` and claims refer to it.
         let which = if number == u32::from(used) { String::new() } else { format!("{number}, ") };
         let place = match (self.kind.reads_only(), used >= every) {
             (_, false) => format!("action {which}{used} of {every}"),
@@ -422,7 +423,7 @@ impl<'a> Replay<'a> {
         self.result(u32::try_from(index).unwrap_or(u32::MAX), text, error);
     }
 
-    /// Closes what is open: first the results of the last answer, then the words that came since.
+    /// Completes what is open: first the results of the last answer, then the texts that came since.
     fn flush(&mut self) {
         if self.folding.is_some() {
             self.open = None;
@@ -465,7 +466,7 @@ fn in_words(call: &CallRequest) -> String {
     format!("({} {})", call.name, call.arguments)
 }
 
-/// A stored call, as the model made it.
+/// A stored call in the form in which the model made it.
 fn as_made(call: &CallRequest) -> ToolCall {
     let malformed = match &call.call {
         Call::Malformed { reason } => Some(text::cut(reason, 200).0.to_owned()),

@@ -1,9 +1,9 @@
 //! The engine: from a task's log to one request to the model, and from its answer to typed calls.
 //!
-//! Owns: the prompts (`prompts/`), the tools' schemas and their arguments, the rebuilt conversation, the fences around text
-//! that isn't ours, the estimate of its size, and what a call may cost. Everything but [`turn::converse`] is pure: the same log
-//! gives the same request, so a killed call is repeated word for word. Must not: count actions or decide about checkpoints
-//! (`domain::transition` does), carry out a call (`sandbox`), keep anything between two calls.
+//! Owns: the prompts (`prompts/`), the tools' schemas and their arguments, the rebuilt conversation, the fences around foreign text, the
+//! estimate of its size, and the limits of a call. Everything but [`turn::converse`] is pure: the same log gives the same request, so an
+//! interrupted call is repeated exactly. Must not: count actions or decide about checkpoints (`domain::transition` does), carry out a call
+//! (`sandbox`), keep state between two calls.
 //! Tests: beside each file; whole conversations as snapshots in `history_tests.rs`.
 
 mod answer;
@@ -48,38 +48,38 @@ pub use second_look::{Change, second_look};
 pub use stuck::way_out;
 pub use turn::{Ready, Refusal, TurnError, converse, prepare, prompt_tokens};
 
-/// The longest summary of older turns, and the most of a repository's rules, in characters.
+/// The most characters of a summary of older turns, and of a repository's rules.
 const SUMMARY: usize = 16_000;
-/// The most of one action's output that is sent, in characters, however large the window.
+/// The most characters sent of one action's output, whatever the window.
 const RESULT: usize = 24_000;
 
 /// What the operator sets for every conversation.
 #[derive(Debug, Clone)]
 pub struct EngineConfig {
-    /// Makes each task's fence mark: kept for the life of the installation, or prompts no longer replay identically.
+    /// Key of each task's fence mark. It must not change during the installation's life, or prompts would no longer be repeated exactly.
     pub secret: Secret,
     /// The longest answer asked for, in tokens.
     pub max_output_tokens: u64,
-    /// The most of one action's output that is sent, in characters; the middle of longer output is left out and counted.
+    /// The most characters sent of one action's output; the middle of longer output is left out and its length stated.
     pub result_chars: usize,
-    /// The most of the summary that stands for older turns, in characters.
+    /// The most characters of the summary of older turns.
     pub summary_chars: usize,
-    /// The most of a repository's own rules that is sent, in characters.
+    /// The most characters sent of a repository's own rules.
     pub rules_chars: usize,
-    /// Whether calls that a model wrote into its text count: only what a server of the operator's own answers is read so.
+    /// Whether calls written into an answer's text count; only for servers of the operator's own.
     pub spoken: bool,
-    /// Whether the rules that the host enforces anyway are left out.
+    /// Whether rules that the host enforces anyway are left out of the prompt.
     pub brief: bool,
-    /// Whether each answer has to be a call where tools are offered.
+    /// Whether each answer must be a call if tools are offered.
     pub must_call: bool,
-    /// What the model takes of pictures; none where it is shown none.
+    /// How the model takes pictures; none if it is shown none.
     pub vision: Option<history::Vision>,
-    /// Whether requests carry a key by which a vendor finds what it has cached: a server of the operator's own may not know the word.
+    /// Whether requests carry a cache key; a server of the operator's own may not know that field.
     pub cache_key: bool,
 }
 
 impl EngineConfig {
-    /// With the usual cap on one action's output.
+    /// The defaults, with the usual cap on one action's output.
     pub fn new(secret: Secret, max_output_tokens: u64) -> Self {
         Self {
             secret,
@@ -95,14 +95,14 @@ impl EngineConfig {
         }
     }
 
-    /// As the model's entry says.
+    /// The settings of a model's entry.
     pub fn of(secret: Secret, entry: &Entry) -> Self {
         let new = Self::new(secret, entry.max_output_tokens);
-        // A tenth of the window, at four characters for a token.
+        // A tenth of the window, at four characters per token.
         let summary_chars = usize::try_from(entry.context_tokens * 4 / 10).map_or(SUMMARY, |tenth| tenth.min(SUMMARY));
-        // An eighth.
+        // An eighth of the window.
         let rules_chars = usize::try_from(entry.context_tokens / 2).map_or(SUMMARY, |eighth| eighth.min(SUMMARY));
-        // A twentieth.
+        // A twentieth of the window.
         let result_chars = usize::try_from(entry.context_tokens / 5).map_or(RESULT, |twentieth| twentieth.min(RESULT));
         let (spoken, brief, must_call) = (entry.is_own_server(), entry.is_told_briefly(), entry.force_tools);
         let counting = match (entry.kind, entry.base_url.is_some()) {
@@ -112,7 +112,7 @@ impl EngineConfig {
             (ModelKind::Anthropic | ModelKind::Openai | ModelKind::OpenaiResponses, true)
             | (ModelKind::Scripted, _) => Counting::Own,
         };
-        // A quarter.
+        // A quarter of the window.
         let vision = entry.sees().then_some(history::Vision { counting, most_tokens: entry.context_tokens / 4 });
         Self { result_chars, summary_chars, rules_chars, spoken, brief, must_call, vision, cache_key: !spoken, ..new }
     }

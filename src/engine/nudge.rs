@@ -1,7 +1,7 @@
-//! What a model is asked whose answer did nothing: each time something else.
+//! The message to a model whose answer contained no usable call: a different one each time.
 //!
-//! Owns: an example filled with this task's words, the one step that comes next, and how free the answer after that is. Of a task's words
-//! only one name is taken, of letters, digits and `_./-`: it stands outside a fence. Pure, from the log alone. Must not: count
+//! Owns: an example filled with words of the task, the suggested next step, and the temperature of the next answer. Only one name is taken
+//! from the task's words, of letters, digits and `_./-`, because it stands outside of a fence. Pure, from the log alone. Must not: count
 //! (`domain` does). Tests: below and in `history_tests.rs`.
 
 use domain::{Action, Call, Outcome, Request, TaskKind};
@@ -19,18 +19,18 @@ pub enum Form {
     Text,
 }
 
-/// The longest name that is taken from a task's words, in characters.
+/// The longest name taken from a task's words, in characters.
 const LONGEST: usize = 60;
 
-/// What was done so far, as far as it decides what comes next.
+/// What was done so far, as far as it decides the next step.
 #[derive(Debug, Default)]
 pub(super) struct Progress {
-    /// The file that was read or changed last, and the newest short command.
+    /// The file that was last read or changed; then the newest short command.
     file: Option<String>,
     command: Option<String>,
     looked: bool,
     changed: bool,
-    /// How the newest command since the newest change ended.
+    /// Whether the newest command since the newest change succeeded.
     checked: Option<bool>,
 }
 
@@ -94,7 +94,7 @@ impl Progress {
     }
 }
 
-/// What the question is filled with.
+/// The values of the message.
 pub(super) struct Task<'a> {
     pub(super) kind: TaskKind,
     pub(super) form: Form,
@@ -103,7 +103,7 @@ pub(super) struct Task<'a> {
 }
 
 impl Task<'_> {
-    /// The `nth` question in a row, from 1 on.
+    /// The message after `nth` consecutive answers without a call, from 1.
     pub(super) fn nudge(&self, nth: u8) -> String {
         let step = self.progress.next(self.kind);
         let (name, arguments, command) = self.example();
@@ -113,7 +113,7 @@ impl Task<'_> {
         prompt::render(self.file("nudge", "text_nudge"), values)
     }
 
-    /// What is said to a `done` before anything changed.
+    /// The answer to a `done` before anything changed.
     pub(super) fn idle(&self) -> String {
         let step = if self.progress.looked { Step::Change } else { Step::Look };
         prompt::render(self.file("idle", "text_idle"), context! { step => self.words(step) })
@@ -126,7 +126,7 @@ impl Task<'_> {
         }
     }
 
-    /// A call that looks at what the task is about, and the command that does the same; after a change, the newest command again.
+    /// A call that looks at the task's subject, and the command that does the same; after a change, the newest command again.
     fn example(&self) -> (&'static str, Value, String) {
         let json = |value: serde_json::Value| Value::from(value.to_string());
         if let (Step::Check, Some(command)) = (self.progress.next(self.kind), &self.progress.command) {
@@ -183,7 +183,7 @@ impl Task<'_> {
     }
 }
 
-/// How free the choice of each token is after so many questions in a row; none = the server's own.
+/// Temperature after this many consecutive messages; none = the server's default.
 pub(super) fn temperature(nudges: u8) -> Option<f64> {
     match nudges {
         0 => None,
@@ -204,7 +204,7 @@ fn tokens(text: &str) -> impl Iterator<Item = &str> {
     all.filter(|word| (1..=LONGEST).contains(&word.len()))
 }
 
-/// The first path of a file: a name with an ending of one to four letters.
+/// The first path of a file: a name with an extension of one to four letters.
 fn path(text: &str) -> Option<String> {
     let is_file = |word: &&str| {
         let name = word.rsplit('/').next().unwrap_or(word);
@@ -217,7 +217,7 @@ fn path(text: &str) -> Option<String> {
     told.flat_map(tokens).find(is_file).map(str::to_owned)
 }
 
-/// A name of code: what stands in backticks, then what is written as one, then the longest word.
+/// A name of code: in backticks, otherwise one written like code, otherwise the longest word.
 fn name(text: &str) -> Option<String> {
     let letters = |word: &&str| word.len() > 2 && word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
     let words = |text: &str| -> Vec<String> {

@@ -1,8 +1,7 @@
-//! One action's outcome, as the model reads it.
+//! The outcome of one action, as the model reads it.
 //!
-//! Owns: the sentence for each way an action can end, what failed in it before its output (`failing.rs`), and the cap on what is
-//! sent of both. Must not: judge it.
-//! Tests: below and in `history_tests.rs`.
+//! Owns: the sentence for each way in which an action can end, the failures listed before its output (`failing.rs`), and the cap on both.
+//! Must not: judge it. Tests: below and in `history_tests.rs`.
 
 use domain::{Action, Call, CallRequest, Outcome, OutcomeStatus, ResultText};
 
@@ -12,10 +11,10 @@ use crate::sandbox::failures::failure;
 use crate::sandbox::mistakes;
 use crate::text;
 
-/// Bytes of an output's end that are read for what failed.
+/// Bytes at an output's end that are searched for failures.
 const REPORT: usize = 16 << 10;
 
-/// A run of a command: what it reported, and the run of the same command before.
+/// The report of a command's run, and of the previous run of the same command.
 pub(super) struct Runs<'a> {
     pub(super) now: Option<&'a Ran>,
     pub(super) before: Option<&'a Ran>,
@@ -34,14 +33,14 @@ pub(super) fn command(call: &CallRequest) -> Option<&str> {
     }
 }
 
-/// What a command reported that ended by itself, for the next run of it; none where nothing is understood of a failure.
+/// The report of a command that ended by itself, for comparison with its next run; none if a failure could not be parsed.
 pub(super) fn ran(outcome: &Outcome) -> Option<Ran> {
     let succeeded = outcome.status.succeeded();
     if succeeded && failure(&outcome.text).is_none() {
         return Some(Ran::clean());
     }
     let ended = succeeded || matches!(outcome.status, OutcomeStatus::Exited { .. });
-    // The report is at the end; reading all of every output again before each call would cost more than it tells.
+    // Only the end, where the report is: parsing all of every output again before each call would take too long.
     let mut from = outcome.text.len().saturating_sub(REPORT);
     while !outcome.text.is_char_boundary(from) {
         from += 1;
@@ -51,7 +50,7 @@ pub(super) fn ran(outcome: &Outcome) -> Option<Ran> {
     (!ran.is_empty()).then_some(ran)
 }
 
-/// The text of the call's result, and whether the tool failed. `place` says where the action stands in its round.
+/// The text of the call's result, and whether the tool failed. `place` is the action's position in its round.
 pub(super) fn render(
     fence: &Fence,
     call: &CallRequest,
@@ -62,7 +61,7 @@ pub(super) fn render(
 ) -> (String, bool) {
     let (sentence, error) = sentence(fence, outcome);
     let mut text = format!("{sentence} [{place}]");
-    // A name, an address or a server's words may stand in it.
+    // The reason may contain a name, an address or a server's text.
     if let OutcomeStatus::Failed { reason } = &outcome.status {
         text.push_str(&format!("\n{}", fence.wrap("why it failed", Trust::None, reason)));
     }
@@ -124,7 +123,7 @@ pub(super) fn render(
     (text, error)
 }
 
-/// Tool and object: what the block is about.
+/// Tool and object of a call, as the label of its block.
 fn source(call: &CallRequest) -> String {
     let Call::Action { action } = &call.call else { return call.name.clone() };
     let object = action.object();
@@ -171,8 +170,8 @@ fn sentence(fence: &Fence, outcome: &Outcome) -> (String, bool) {
     }
 }
 
-/// Head and tail of a long text with a line between them, and how many characters are missing. The head gets a third: errors
-/// stand at the end.
+/// Head and tail of a long text with a line between them, and the number of characters left out. The tail gets two thirds, because errors
+/// are at the end.
 pub(super) fn shortened(text: &str, cap: usize) -> (String, usize) {
     let total = text.chars().count();
     if total <= cap {

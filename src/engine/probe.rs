@@ -1,8 +1,8 @@
-//! Whether a model works with tools: three small tries at read, edit and check.
+//! Whether a model can use tools: three small trial calls for reading, editing and checking.
 //!
-//! Owns: the tries and what counts. Each asks for the next step of a conversation that went well so far, so one failure doesn't spoil
-//! the next try. A model that passes all three works in the style *tools*; any other in *files*. Must not: keep the result (`effect`
-//! does). Tests: below; `tests/providers.rs` with servers that speak the wire.
+//! Owns: the trials and what counts as success. Each asks for the next step of a conversation without errors so far, so that one failure
+//! does not affect the next trial. A model that passes all three is used in the style *tools*, any other in *files*. Must not: keep the
+//! result (`effect` does). Tests: below; `tests/providers.rs` with servers that speak the protocol.
 
 use domain::Action;
 use serde_json::json;
@@ -15,36 +15,36 @@ const FILE: &str = "def add(a, b):\n    return a - b\n";
 const SYSTEM: &str = "You are a coding agent. You act only by calling tools, one at a time.";
 const TASK: &str =
     "`add` in calc.py gives wrong sums. Read calc.py, mend it with edit_file, then run `python3 -m unittest`.";
-/// Tokens of one answer.
+/// Longest answer in tokens.
 const LONGEST: u64 = 300;
 
-/// What the tries gave.
+/// Results of the trials.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tries {
-    /// It asked to read the file.
+    /// Whether it called for the file.
     pub read: bool,
-    /// It changed the file rightly; false also where the try before failed.
+    /// Whether it changed the file correctly; false if the trial before failed.
     pub edit: bool,
-    /// It ran the tests; false also where a try before failed.
+    /// Whether it ran the tests; false if a trial before failed.
     pub check: bool,
 }
 
 impl Tries {
-    /// [`Style::Tools`] where every try succeeded, otherwise [`Style::Files`].
+    /// [`Style::Tools`] if all trials succeeded, otherwise [`Style::Files`].
     pub fn style(&self) -> Style {
         if self.read && self.edit && self.check { Style::Tools } else { Style::Files }
     }
 }
 
-/// Tries a model out. Stops at the first try that fails: the others change nothing. `spoken` as in [`super::EngineConfig::spoken`].
+/// Makes the trials and stops at the first failure, which decides the result. `spoken` as in [`super::EngineConfig::spoken`].
 ///
 /// # Errors
-/// Those of the calls; a model that cannot be reached shows nothing.
+/// Those of the calls, because a model that cannot be reached proves nothing.
 pub async fn probe(model: &dyn Model, spoken: bool, deltas: &dyn Deltas) -> Result<Tries, ModelError> {
     let mut tries = Tries { read: false, edit: false, check: false };
     let mut turns = vec![Turn::User { text: TASK.to_owned() }];
     let first = match step(model, &turns, spoken, deltas).await {
-        // A server that takes no tools refuses the request; so does one that is wrongly named: then the plain question fails as well.
+        // A server that does not support tools refuses the request. A wrong model name is refused too, but then so is the plain request.
         Err(ModelError::BadRequest(_) | ModelError::Template(_)) if model.presence().await.is_ok() => Vec::new(),
         other => other?,
     };
@@ -54,7 +54,7 @@ pub async fn probe(model: &dyn Model, spoken: bool, deltas: &dyn Deltas) -> Resu
     }
     went(&mut turns, "read_file", json!({ "path": "calc.py" }), "1  def add(a, b):\n2      return a - b");
     let second = match step(model, &turns, spoken, deltas).await {
-        // Its template knows no results of tools.
+        // Its chat template does not support results of tools.
         Err(ModelError::Template(_)) => Vec::new(),
         other => other?,
     };
@@ -68,7 +68,7 @@ pub async fn probe(model: &dyn Model, spoken: bool, deltas: &dyn Deltas) -> Resu
     Ok(tries)
 }
 
-/// Whether the server takes a conversation in which a tool was called and answered.
+/// Whether the server accepts a conversation in which a tool was called and answered.
 ///
 /// # Errors
 /// Its refusal, or why it was not reached.
@@ -88,7 +88,7 @@ pub async fn takes_results(model: &dyn Model) -> Result<(), ModelError> {
     model.respond(&request, &Silent).await.map(drop)
 }
 
-/// How many calls come in one answer where two are asked for. `spoken` as in [`probe`].
+/// The number of calls in one answer if two are asked for. `spoken` as in [`probe`].
 ///
 /// # Errors
 /// Those of the call.
@@ -108,7 +108,7 @@ pub async fn calls_at_once(model: &dyn Model, spoken: bool) -> Result<usize, Mod
     Ok(Reader::Tools { spoken }.calls(&response, 1).len())
 }
 
-/// The three that the tries need: what is sent is read by the model, too.
+/// Only the three tools that the trials need, to keep the prompt short.
 fn offered() -> Vec<ToolSpec> {
     let needed = |tool: &ToolSpec| matches!(tool.name.as_str(), "read_file" | "edit_file" | "bash");
     tools::specs(domain::TaskKind::Fix).into_iter().filter(needed).collect()
@@ -130,7 +130,7 @@ async fn step(model: &dyn Model, turns: &[Turn], spoken: bool, deltas: &dyn Delt
     Ok(calls.iter().filter_map(|call| call.call.action().cloned()).collect())
 }
 
-/// The step as it should have been, and what came of it.
+/// Adds the step as it should have been, with its result.
 fn went(turns: &mut Vec<Turn>, name: &str, arguments: serde_json::Value, result: &str) {
     let id = format!("call_{}", turns.len());
     let call = ToolCall { id: id.clone(), name: name.to_owned(), arguments, malformed: None };

@@ -1,7 +1,7 @@
 //! The prompts: files under `prompts/`, compiled in.
 //!
-//! Owns: the one place that renders them. Must not: hold wording of its own. A variable that a file names and nobody gives is
-//! an error, and the tests render every file.
+//! Owns: their rendering. Must not: contain wording of its own. A variable of a file without a value is an error, and the tests render
+//! every file.
 
 use std::sync::LazyLock;
 
@@ -61,14 +61,14 @@ static PROMPTS: LazyLock<Environment<'static>> = LazyLock::new(|| {
     environment
 });
 
-/// Renders one file. Values are put in as they are: fencing them is the caller's.
+/// Renders one file. Values are inserted as they are: the caller puts foreign ones into a fence.
 pub(super) fn render(name: &str, values: Value) -> String {
     let template = PROMPTS.get_template(name).expect("the prompts are compiled in, and a test renders each");
     let text = template.render(values).expect("every variable of a prompt is given, and a test renders each");
     text.trim().to_owned()
 }
 
-/// What is expected of a task of this kind beyond its words; empty where they say all.
+/// What is expected of a task of this kind beyond its words; empty if nothing is.
 pub(super) fn brief(kind: TaskKind) -> String {
     kind.traits().brief.map(|file| render(file, minijinja::context! {})).unwrap_or_default()
 }

@@ -1,7 +1,7 @@
-//! A file that is longer than can be shown, told in short from its parts upwards.
+//! Summarizes a file that is too long to be shown, part by part and then summaries of summaries.
 //!
-//! Owns: which part comes next, what a model is asked about it, and the text of the result. Pure: what was told already stands in the log, so a
-//! reading that was cut goes on where it was. Must not: read a file, or ask. Tests: below, `tests/stories/gist.rs`.
+//! Owns: which part is next, what a model is asked about it, and the text of the result. Pure: earlier summaries are in the log, so an
+//! interrupted reading continues. Must not: read a file, or make a call. Tests: below, `tests/stories/summaries.rs`.
 
 use domain::{Event, ModelSummary, SummaryOf, Task};
 use minijinja::context;
@@ -15,40 +15,40 @@ use crate::text;
 
 /// The most parts that one action reads.
 const MOST_PARTS: usize = 24;
-/// The most calls of one action, those included whose answers were lost.
+/// The most calls of one action, including those whose answers were lost.
 const MOST_CALLS: usize = 60;
-/// The longest answer about one part, in tokens.
+/// The longest summary of one part, in tokens.
 const LENGTH: u64 = 350;
-/// The most that a result holds of the parts' own summaries, in characters.
+/// The most characters of the parts' own summaries in a result.
 const PARTS: usize = 9_000;
 
-/// What comes next.
+/// The next step of a reading.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Next<'a> {
-    /// The part that begins with this line.
+    /// Summarize the part that begins with this line.
     Read {
         /// The line, counted from 1.
         from: u64,
     },
-    /// These summaries, to be told as one.
+    /// Summarize these summaries.
     Join {
-        /// What that one stands for.
+        /// What the new summary covers.
         of: SummaryOf,
         /// The summaries, in the file's order.
         parts: Vec<&'a ModelSummary>,
     },
-    /// Nothing: all that is read is told.
+    /// Everything that was read is summarized.
     End,
 }
 
-/// What an action's reading has told so far.
+/// The summaries of an action so far.
 #[derive(Debug, Default)]
 pub struct Reading<'a> {
     done: Vec<&'a ModelSummary>,
     calls: usize,
 }
 
-/// Level, first line, last line, lines of the whole file.
+/// Level, first line, last line, and number of lines of the whole file.
 fn span(summary: &ModelSummary) -> (u32, u64, u64, u64) {
     match summary.of {
         SummaryOf::Lines { level, from, to, total, .. } => (level, from, to, total),
@@ -57,7 +57,7 @@ fn span(summary: &ModelSummary) -> (u32, u64, u64, u64) {
 }
 
 impl<'a> Reading<'a> {
-    /// Of the action with this number.
+    /// The reading of the action with this number.
     pub fn of(log: &'a [Event], number: u32) -> Self {
         let its = |of: &SummaryOf| matches!(of, SummaryOf::Lines { number: known, .. } if *known == number);
         let mut all = Reading::default();
@@ -71,7 +71,7 @@ impl<'a> Reading<'a> {
         all
     }
 
-    /// Whether a call gave nothing, or so many were made that no other is: then it ends with what there is.
+    /// Whether the reading ends with what it has, because a call gave no answer or the limit of calls is reached.
     pub fn is_over(&self) -> bool {
         self.calls >= MOST_CALLS || self.done.iter().any(|one| one.text.is_empty())
     }
@@ -84,7 +84,7 @@ impl<'a> Reading<'a> {
         self.summaries().filter(|one| span(one).0 == 0).collect()
     }
 
-    /// What comes next of a reading that begins with line `from`, for a model that is shown so many characters at once.
+    /// The next step of a reading that begins with line `from`, for a model that is shown at most `most` characters at once.
     pub fn next(&self, number: u32, from: u64, most: usize) -> Next<'a> {
         let parts = self.parts();
         match parts.last().map(|last| span(last)) {
@@ -98,7 +98,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// The summary over all parts, or what is missing for it.
+    /// The summary of all parts, or the step that is missing for it.
     fn climb(&self, number: u32, most: usize) -> Result<Option<&'a ModelSummary>, Next<'a>> {
         let (mut row, mut level) = (self.parts(), 1);
         while row.len() > 1 {
@@ -120,7 +120,7 @@ impl<'a> Reading<'a> {
         Ok(row.first().copied())
     }
 
-    /// The result's text, and which line was the last one that is told; none where nothing is.
+    /// The result's text and the last line that it covers; none if there is none.
     pub fn result(&self, number: u32, most: usize) -> Option<(String, u64)> {
         let parts = self.parts();
         let (last, first) = (parts.last()?, parts.first()?);
@@ -140,7 +140,7 @@ impl<'a> Reading<'a> {
         Some((out, to))
     }
 
-    /// Lines of the whole file, where a part of it is told.
+    /// Number of lines of the whole file, once a part is summarized.
     pub fn total(&self) -> Option<u64> {
         self.parts().last().map(|last| span(last).3)
     }
@@ -151,7 +151,7 @@ impl<'a> Reading<'a> {
     }
 }
 
-/// Neighbours that are shown together: at least two, and as many as fit into `most` characters.
+/// Groups of neighbours that are summarized together: at least two, and as many as fit into `most` characters.
 fn groups<'r, 'a>(row: &'r [&'a ModelSummary], most: usize) -> Vec<&'r [&'a ModelSummary]> {
     let (mut out, mut begin, mut size) = (Vec::new(), 0, 0);
     for (at, one) in row.iter().enumerate() {
@@ -166,8 +166,8 @@ fn groups<'r, 'a>(row: &'r [&'a ModelSummary], most: usize) -> Vec<&'r [&'a Mode
     out
 }
 
-/// A part as the runner shows it: its lines, each with its number, the last line's number, and how many the file has. None where it shows
-/// no line, as of a picture.
+/// A part as the runner shows it: its numbered lines, the number of the last one, and the number of lines of the file. None if it shows no
+/// line, as for a picture.
 pub fn shown(text: &str) -> Option<(&str, u64, u64)> {
     let text = text.trim_end_matches('\n');
     let (lines, last) = text.rsplit_once('\n').map_or(("", text), |(lines, last)| (lines, last));
@@ -185,12 +185,12 @@ pub fn at_once(model: &dyn Model) -> usize {
     room(model) / 4 * 3
 }
 
-/// The call about lines of a file, as the runner shows them. None where it does not fit.
+/// The call to summarize lines of a file, as the runner shows them. None if it does not fit.
 pub fn lines(task: &Task, of: SummaryOf, lines: &str, config: &EngineConfig, model: &dyn Model) -> Option<Ready> {
     about(task, of, ("summary_lines", "the file's lines", lines), config, model)
 }
 
-/// The call about summaries of parts. None where it does not fit.
+/// The call to summarize summaries. None if it does not fit.
 pub fn joined(
     task: &Task,
     of: SummaryOf,
@@ -243,7 +243,7 @@ mod tests {
         assert_eq!((shown("[a.png is binary: 90 bytes]"), shown("[a is empty]"), shown("")), (None, None, None));
     }
 
-    /// Does what comes next until nothing does: what was asked, in order.
+    /// Takes steps until the end; returns the events and what was asked, in order.
     fn walk(total: u64, each: u64, text: &str, most: usize) -> (Vec<Event>, Vec<String>) {
         let (mut log, mut asked) = (Vec::new(), Vec::new());
         loop {

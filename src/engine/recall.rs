@@ -1,7 +1,7 @@
-//! Earlier actions, shown to the agent again.
+//! Shows earlier actions to the agent again.
 //!
-//! Owns: finding them in the log by number or words, and how they are shown. Pure: what a `recall` gives depends on the log before it alone,
-//! so it is not stored. Must not: show another task's log. Tests: below and in `compact_tests.rs`.
+//! Owns: finding them in the log by number or words, and how they are shown. Pure: the result of a `recall` depends only on the log before
+//! it, so it is not stored. Must not: show another task's log. Tests: below and in `compact_tests.rs`.
 
 use domain::{Action, CallRequest, Event, Outcome, Recall};
 
@@ -11,11 +11,11 @@ use super::fence::{Fence, Trust};
 use super::outcome::{self, Runs};
 use crate::text;
 
-/// The most actions that words find.
+/// The most actions found by words.
 const MOST: usize = 10;
-/// Lines around one that holds the words.
+/// Context lines around a line with the words.
 const AROUND: usize = 2;
-/// Bytes of outputs that words are looked for in, the newest first: this is done anew with each request.
+/// Bytes of outputs that are searched, the newest first, because the search is repeated for each request.
 const MOST_READ: usize = 4 << 20;
 /// Characters of one line.
 const LINE: usize = 300;
@@ -27,7 +27,7 @@ struct Past<'a> {
     ended: &'a Outcome,
 }
 
-/// What is shown, at most about `cap` characters, and whether nothing was found.
+/// The text to show, of about `cap` characters at most, and whether nothing was found.
 pub(super) fn show(fence: &Fence, log: &[Event], what: &Recall, cap: usize) -> (String, bool) {
     let past = past(log);
     let words = what.words.trim();
@@ -81,7 +81,7 @@ fn heading(fence: &Fence, one: &Past<'_>) -> String {
     format!("action {}: {} {}", one.number, fence.inline(&one.call.name), fence.inline(&object))
 }
 
-/// Lines of these actions that hold the words, with what stands around them.
+/// Lines of these actions that contain the words, with their context.
 fn lines(fence: &Fence, among: &[&Past<'_>], words: &str, cap: usize) -> (String, bool) {
     let Ok(words) = RegexBuilder::new(&regex::escape(words)).case_insensitive(true).build() else {
         return ("these words are too long to look for".to_owned(), true);
@@ -93,7 +93,7 @@ fn lines(fence: &Fence, among: &[&Past<'_>], words: &str, cap: usize) -> (String
             break;
         }
         let head = heading(fence, one);
-        // Most outputs hold nothing of it.
+        // Skips the split into lines for most outputs, which do not contain them.
         let lines: Vec<&str> =
             if words.is_match(&one.ended.text) { one.ended.text.lines().collect() } else { Vec::new() };
         let hits: Vec<usize> = (0..lines.len()).filter(|at| words.is_match(lines[*at])).collect();

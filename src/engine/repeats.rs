@@ -1,19 +1,20 @@
-//! The same action once more with the same result: the model is told, for small ones go on so until their budget is used up.
+//! Recognises an action that repeats an earlier one with the same result. The model is told, because small ones otherwise repeat it until
+//! their budget is used up.
 //!
-//! Owns: what counts as the same. Numbers in an output (times, process ids) are no difference. Pure, from the log alone. Must not: hold anything up.
-//! Tests: below and in `history_tests.rs`.
+//! Owns: what counts as the same. Different numbers in an output (times, process ids) are ignored. Pure, from the log alone. Must not: stop
+//! anything. Tests: below and in `history_tests.rs`.
 
 use domain::{CallRequest, Outcome};
 use std::collections::HashMap;
 
-/// What was done since something else may have changed the tree.
+/// Actions since something else may last have changed the tree.
 #[derive(Debug, Default)]
 pub(super) struct Repeats {
     done: HashMap<String, (u32, String)>,
 }
 
 impl Repeats {
-    /// Takes an action in; gives the number of the earlier one that was the same and gave the same.
+    /// Adds an action; returns the number of an earlier one with the same call and result.
     pub(super) fn take(&mut self, number: u32, call: &CallRequest, ended: &Outcome) -> Option<u32> {
         let key = format!("{} {}", call.name, call.arguments);
         let result = without_numbers(&format!("{:?}\n{}", ended.status, ended.text));
@@ -26,8 +27,8 @@ impl Repeats {
 }
 
 fn without_numbers(text: &str) -> String {
-    // Digits are bytes of their own, and what is left is whole characters. Each byte is written, and written over where it is a digit:
-    // a long conversation is gone through before each call, and a branch for each byte would take most of that time.
+    // Digits are single bytes, so what is left is valid UTF-8. Every byte is written and digits are overwritten, because this runs over a
+    // long conversation before each call, and a branch per byte would take most of that time.
     let (mut left, mut end) = (vec![0; text.len()], 0);
     for byte in text.bytes() {
         left[end] = byte;

@@ -1,5 +1,5 @@
-//! What a model is asked so that it answers a person's question about a task. It has no tools and takes no part in the work: what it says is
-//! posted, and decides nothing. Pure.
+//! The call that answers a person's question about a task. The model has no tools and takes no part in the work: its answer is posted and
+//! decides nothing. Pure.
 
 use domain::{Event, OutcomeStatus, Task, VerdictKind};
 use minijinja::context;
@@ -11,24 +11,24 @@ use super::{EngineConfig, budget, context as sizes, prompt};
 use crate::llm::{Model, ModelRequest};
 use crate::text::{cut, one_line};
 
-/// The most of the material that is sent, in characters: about 12,000 tokens.
+/// The most characters of material that are sent: about 12,000 tokens.
 const MOST: usize = 48_000;
-/// The longest answer that is asked for, in tokens.
+/// The longest answer, in tokens.
 const MOST_OUTPUT: u64 = 900;
 /// Characters of one line of the log.
 const LINE: usize = 400;
 
-/// A question, and the files that it names as they stand in the last commit, each with its path. All foreign.
+/// A question, and the files that it names at the last commit. All foreign.
 pub struct Question<'a> {
-    /// Login of whoever asks.
+    /// Login of the person who asks.
     pub login: &'a str,
-    /// What is asked.
+    /// The question.
     pub words: &'a str,
     /// Path and text.
     pub files: &'a [(String, String)],
 }
 
-/// The call that asks; none where it does not fit into the model, or into what the task may still spend. It counts no action.
+/// The call; none if it does not fit into the model, or into what the task may still spend. It counts no action.
 pub fn reply(
     task: &Task,
     log: &[Event],
@@ -36,7 +36,7 @@ pub fn reply(
     config: &EngineConfig,
     model: &dyn Model,
 ) -> Option<Ready> {
-    // Half of the window at three characters for a token.
+    // Half of the window, at three characters per token.
     let room = usize::try_from(model.context_tokens() * 3 / 2).unwrap_or(MOST).min(MOST);
     let mut request = asked(task, log, question, room, config)?;
     let prompt_tokens = sizes::estimate(&request, &[]);
@@ -87,7 +87,7 @@ fn changes(event: &Event) -> Option<String> {
     }
 }
 
-/// As many of the last lines as there is room for.
+/// The last lines, as many as fit.
 fn newest(lines: &[String], room: usize) -> String {
     let mut left = room;
     let kept = lines.iter().rev().take_while(|line| {
@@ -101,7 +101,7 @@ fn newest(lines: &[String], room: usize) -> String {
     kept.join("\n")
 }
 
-/// The log in lines.
+/// The log as lines of text.
 fn lines_of(log: &[Event]) -> Vec<String> {
     let mut lines = Vec::new();
     let mut calls = Vec::new();

@@ -1,5 +1,5 @@
-//! What a second model is asked about the changes of a checkpoint. It has no tools and takes no part in the work: what it says stands in
-//! the review, and decides nothing. Pure.
+//! The call to a second model about the changes of a checkpoint. The model has no tools and takes no part in the work: its answer is shown
+//! in the review and decides nothing. Pure.
 
 use domain::Task;
 use minijinja::context;
@@ -11,22 +11,22 @@ use super::{EngineConfig, budget, context as sizes, prompt};
 use crate::llm::{Model, ModelRequest};
 use crate::text;
 
-/// The most of a change that is sent, in characters: about 12,000 tokens.
+/// The most characters of a change that are sent: about 12,000 tokens.
 const MOST_DIFF: usize = 48_000;
-/// The longest answer that is asked for, in tokens: five findings.
+/// The longest answer, in tokens: five findings.
 const MOST_OUTPUT: u64 = 800;
 
-/// A change, as its review shows it. Both foreign.
+/// A change as its review shows it. Both texts are foreign.
 pub struct Change<'a> {
-    /// What the agent says of it.
+    /// The agent's summary.
     pub summary: &'a str,
-    /// As git writes differences.
+    /// A difference in git's format.
     pub diff: &'a str,
 }
 
-/// The call that asks; none where it does not fit into the model, or into what the task may still spend.
+/// The call; none if it does not fit into the model, or into what the task may still spend.
 pub fn second_look(task: &Task, change: &Change<'_>, config: &EngineConfig, model: &dyn Model) -> Option<Ready> {
-    // Half of the window at three characters for a token: differences are dense.
+    // Half of the window, at three characters per token, because differences are dense.
     let room = usize::try_from(model.context_tokens() * 3 / 2).unwrap_or(MOST_DIFF).min(MOST_DIFF);
     let mut request = asked(task, change, room, config)?;
     let prompt_tokens = sizes::estimate(&request, &[]);

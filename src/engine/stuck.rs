@@ -1,7 +1,7 @@
-//! Whether the agent gets anywhere: the same again, an edit and its undoing, a check that fails as before whatever is changed.
+//! Whether the agent makes progress: repeated actions, edits that are undone, a check that fails the same way after every change.
 //!
-//! Owns: what counts as evidence, and how much of it is enough. First another way is taken, once; then a person is asked. Pure, from the log
-//! alone. Must not: judge what is right. Tests: below, and `tests/stories/stuck.rs`.
+//! Owns: what counts as evidence, and how much is enough. First the conversation is restarted, once; then a person is asked. Pure, from the
+//! log alone. Must not: judge what is right. Tests: below, and `tests/stories/stuck.rs`.
 
 use domain::{Action, Call, CallRequest, Event, Input, Outcome, PauseReason, Task, Verb};
 use std::collections::HashMap;
@@ -11,16 +11,16 @@ use super::outcome;
 use super::repeats::Repeats;
 use crate::text;
 
-/// Pieces of evidence that are enough.
+/// Number of pieces of evidence that are enough.
 const ENOUGH: usize = 3;
-/// Runs of one check with the same failures, each after a change, that are evidence from then on.
+/// From this many runs on, a check that fails the same way after each change is evidence.
 const RUNS: u32 = 3;
-/// Actions that are looked at, counted from the newest.
+/// The newest actions that are considered.
 const ACTIONS: usize = 60;
 /// Characters of a command or path.
 const NAME: usize = 80;
 
-/// What to do before the next request: begin anew, or ask a person; none while there is no reason to.
+/// What to do before the next request: restart, or ask a person; none without enough evidence.
 pub fn way_out(task: &Task, log: &[Event]) -> Option<Input> {
     let tried = evidence(log);
     if tried.len() < ENOUGH {
@@ -34,7 +34,7 @@ pub fn way_out(task: &Task, log: &[Event]) -> Option<Input> {
     Some(Input::PauseAsked { reason: PauseReason::Stuck { sentence } })
 }
 
-/// One sentence for each piece, since it was last told something new.
+/// One sentence for each piece of evidence since the agent was last told something new.
 fn evidence(log: &[Event]) -> Vec<String> {
     let told = |event: &Event| match event {
         Event::DecisionUsed { decision, .. } => matches!(decision.verb, Verb::Changes { .. }),
@@ -78,16 +78,16 @@ fn actions(log: &[Event]) -> Vec<(u32, &CallRequest, &Outcome)> {
 struct Seen<'a> {
     evidence: Vec<String>,
     repeats: Repeats,
-    /// Replacements that were made: path, what stood there, what stands there since, by which action.
+    /// Successful replacements: path, old text, new text, and number of the action.
     edits: Vec<(&'a str, &'a str, &'a str, u32)>,
-    /// Of each check: what failed when it last ran, how often that did, and whether something was changed since.
+    /// For each check: its last failures, how many runs reported these, and whether something changed since.
     checks: HashMap<&'a str, (Ran, u32, bool)>,
 }
 
 impl<'a> Seen<'a> {
     fn take(&mut self, number: u32, call: &'a CallRequest, ended: &'a Outcome) {
         let before = self.repeats.take(number, call, ended);
-        // What says nothing and succeeds may well do something each time, as adding a line does.
+        // A successful action without output may do something each time, as appending a line does.
         if let Some(before) = before.filter(|_| !ended.text.is_empty() || !ended.status.succeeded()) {
             let what = call.call.action().map(|action| format!("{} {}", action.kind(), action.object()));
             let what = short(&what.unwrap_or_default());
@@ -101,7 +101,7 @@ impl<'a> Seen<'a> {
         match outcome::command(call).zip(outcome::ran(ended)) {
             Some((command, ran)) => {
                 self.ran(number, command, ran);
-                // A command may edit as well as check: its sandbox told so.
+                // A command may also edit; its outcome lists the files that it touched.
                 if ended.touched.as_ref().is_some_and(|touched| touched.changed_work()) {
                     let others = self.checks.iter_mut().filter(|(other, _)| **other != command);
                     others.for_each(|(_, (_, _, changed))| *changed = true);
@@ -123,7 +123,7 @@ impl<'a> Seen<'a> {
         self.edits.push((path, old, new, number));
     }
 
-    /// A run that reports failures; one after a change counts where it reports the same.
+    /// Adds a run with failures. It counts if something changed since the last one and it reports the same.
     fn ran(&mut self, number: u32, command: &'a str, now: Ran) {
         let before = self.checks.remove(command);
         let runs = match before {

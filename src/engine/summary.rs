@@ -1,25 +1,25 @@
-//! Older turns of a conversation in a few lines: what a shortened request holds in their place.
+//! The summary of older turns, which replaces them in a shortened request.
 //!
-//! Owns: the lines, by rules from the log alone: what the agent said it does, what it did, how that ended, what people decided; and a model's words in
-//! place of the first of them, where the log holds some. Names the actions they stand for. Must not: judge, or ask a model. Everything in it is foreign: it
-//! stands in a fence of the lowest trust of what it was made from. Tests: `compact_tests.rs`.
+//! Owns: its lines, by rules from the log alone: what the agent said, what it did, how that ended, what people decided; and a model's
+//! summary in place of the first of these, if the log has one. Names the actions that it covers. Must not: judge, or call a model. All of
+//! it is foreign: it is in a fence with the lowest trust of its sources. Tests: `compact_tests.rs`.
 
 use domain::{Action, CallRequest, ModelSummary, Outcome, OutcomeStatus, SummaryOf};
 
 use super::fence::{Fence, Trust};
 use crate::text;
 
-/// Characters that are kept of what the agent said before its calls, and of what an action was done to.
+/// Characters kept of what the agent said before its calls, and of an action's object.
 const SAID: usize = 240;
 const OBJECT: usize = 100;
 
 /// The lines so far.
 #[derive(Debug, Default)]
 pub(super) struct Summary<'a> {
-    /// What a model told of all before the lines.
+    /// A model's summary of everything before the lines.
     written: Option<&'a ModelSummary>,
     lines: Vec<String>,
-    /// First and last action among them.
+    /// Numbers of the first and last action.
     actions: Option<(u32, u32)>,
 }
 
@@ -28,12 +28,12 @@ impl<'a> Summary<'a> {
         self.lines.is_empty() && self.written.is_none()
     }
 
-    /// A model's words stand for all of it so far.
+    /// Replaces everything so far by a model's summary.
     pub(super) fn replace(&mut self, written: &'a ModelSummary) {
         *self = Self { written: Some(written), ..Self::default() };
     }
 
-    /// What the agent said with an answer.
+    /// Adds what the agent said with an answer.
     pub(super) fn note(&mut self, words: &str) {
         let line = text::one_line(words.trim());
         if !line.is_empty() {
@@ -42,7 +42,7 @@ impl<'a> Summary<'a> {
         }
     }
 
-    /// An action and how it ended.
+    /// Adds an action and how it ended.
     pub(super) fn did(&mut self, number: u32, call: &CallRequest, ended: &Outcome) {
         let object = text::one_line(&call.call.action().map(Action::object).unwrap_or_default());
         let (object, missing) = text::cut(&object, OBJECT);
@@ -51,13 +51,13 @@ impl<'a> Summary<'a> {
         self.actions = Some((self.actions.map_or(number, |(first, _)| first), number));
     }
 
-    /// Something that people or the host did.
+    /// Adds something that people or the host did.
     pub(super) fn happened(&mut self, what: String) {
         self.lines.push(what);
     }
 
-    /// All of it in fences, `most` characters at most: two thirds for a model's words, where there are lines behind them, and the newest lines that
-    /// fit into the rest, with how many are left out before them.
+    /// The summary in fences, of at most `most` characters: up to two thirds for a model's summary if lines follow it, and as many of the
+    /// newest lines as fit, with the number of those left out before them.
     pub(super) fn fenced(&self, fence: &Fence, most: usize) -> String {
         let written = self.written.map(|written| self.written(fence, written, most));
         if written.is_some() && self.lines.is_empty() {

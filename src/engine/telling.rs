@@ -1,7 +1,7 @@
-//! What a model is asked to tell in short: the older turns of a conversation that is shortened.
+//! The call that has a model summarize older turns, when a conversation is shortened.
 //!
-//! Owns: when that is due, what it is shown of them, and that its words still leave the request its room. Pure. Must not: ask, or take its words for
-//! more than data (`history` puts them into a fence). Where it is not asked, or does not answer, the host's own lines stay
+//! Owns: when that is due, what the model is shown, and that its summary leaves enough room in the request. Pure. Must not: make the call,
+//! or trust the summary (`history` puts it into a fence). Without an answer the host's own lines are used
 //! (docs/decisions/0034-a-model-may-tell-older-turns.md). Tests: `telling_tests.rs`.
 
 use domain::{Action, CallRequest, Event, ModelSummary, Outcome, SummaryOf, Task, Verb, VerdictKind};
@@ -16,18 +16,18 @@ use super::{EngineConfig, budget, compact, context as sizes, outcome, prompt, su
 use crate::llm::{Model, ModelRequest};
 use crate::text;
 
-/// Calls for one summary whose answers may have been lost.
+/// The most calls for one summary.
 const MOST_CALLS: usize = 2;
-/// The most that is shown of what is to be told, in characters: about 12,000 tokens.
+/// The most characters of the turns that are shown: about 12,000 tokens.
 const MOST: usize = 48_000;
 /// The longest answer, in tokens.
 const MOST_OUTPUT: u64 = 1_500;
-/// The shortest one that is worth asking for, in tokens.
+/// The shortest limit of an answer, in tokens, with which a call is made.
 const LEAST_OUTPUT: u64 = 200;
-/// What is tried for each text, in characters, until all of them fit.
+/// Limits of each text in characters, tried in order until all fit.
 const CAPS: [usize; 7] = [6_000, 3_000, 1_500, 700, 300, 120, 0];
 
-/// The turns that a model is to tell before the coming request, where some were just left out and nobody told them.
+/// The turns to summarize before the coming request, if some were just left out and are not summarized yet.
 pub fn due(task: &Task, log: &[Event]) -> Option<SummaryOf> {
     let at = log.iter().rposition(|it| matches!(it, Event::Compacted { .. } | Event::ConversationRestarted))?;
     let Event::Compacted { turn, folded: upto @ 1.., .. } = log[at] else { return None };
@@ -37,7 +37,7 @@ pub fn due(task: &Task, log: &[Event]) -> Option<SummaryOf> {
     let mut asked = 0;
     for event in &log[at..] {
         match event {
-            // A request that went out stays as it was.
+            // The request was already sent, so it must not change.
             Event::ModelCallStarted { .. } => return None,
             Event::Summarised { summary } if matches!(summary.of, SummaryOf::Turns { .. }) => return None,
             Event::SummaryStarted { of: SummaryOf::Turns { .. }, .. } => asked += 1,
@@ -51,8 +51,8 @@ pub fn due(task: &Task, log: &[Event]) -> Option<SummaryOf> {
     Some(SummaryOf::Turns { upto, from, to })
 }
 
-/// The call that has turns told, and the lowest trust of what it is shown; none where it does not fit into the model, or into what the task
-/// may still spend. `worker` is whose conversation is shortened, `config` and `model` are of whom tells it.
+/// The call, and the lowest trust of what it shows; none if it does not fit into the model, or into what the task may still spend. `worker`
+/// is the configuration of the shortened conversation, `config` and `model` those of the summarizer.
 pub fn turns(
     task: &Task,
     log: &[Event],
@@ -77,7 +77,7 @@ pub fn turns(
     Some((call(task, "summary_turns", values, length, config, model)?, trust))
 }
 
-/// The summary, without its words where with them the request would no longer have its room.
+/// The summary; its text is removed if the request would not have enough room with it.
 pub fn fitting(
     task: &Task,
     log: &[Event],
@@ -96,7 +96,7 @@ pub fn fitting(
     summary
 }
 
-/// Characters that may be shown to a model at once: half of its window at three characters for a token, for code is dense.
+/// Characters that a model may be shown at once: half of its window, at three characters per token, because code is dense.
 pub(super) fn room(model: &dyn Model) -> usize {
     usize::try_from(model.context_tokens() * 3 / 2).unwrap_or(MOST).min(MOST)
 }
@@ -113,7 +113,7 @@ pub(super) fn asked_for(task: &Task, fence: &Fence, most: usize) -> String {
     }
 }
 
-/// A call for an answer of at most so many tokens; none where it does not fit.
+/// A call for an answer of at most this many tokens; none if it does not fit.
 pub(super) fn call(
     task: &Task,
     template: &str,
@@ -128,7 +128,7 @@ pub(super) fn call(
     let (system, text) = (prompt::render("summary_system", system), prompt::render(template, values));
     let mut request = ModelRequest::question(system, text, length);
     let prompt_tokens = sizes::estimate(&request, &[]);
-    // The action that it belongs to is counted already.
+    // The action that it belongs to is already counted.
     let left = budget::Left { actions: None, ..budget::left(&task.granted, &task.spent) };
     let wanted = config.max_output_tokens.min(length);
     let allowed = budget::allow(&left, &model.price(), prompt_tokens, wanted, model.context_tokens()).ok()?;
@@ -140,14 +140,14 @@ pub(super) fn call(
 /// What happened in some turns, in order.
 struct Material<'a> {
     pieces: Vec<(String, &'a str)>,
-    /// First and last action.
+    /// Numbers of the first and last action.
     actions: Option<(u32, u32)>,
-    /// The lowest of all of it: never more than the issue's, whose words are shown beside it.
+    /// The lowest trust of all its sources: at most that of the issue, which is shown beside it.
     trust: Trust,
 }
 
 impl<'a> Material<'a> {
-    /// Of the turns behind `before`, up to `upto`, since the conversation began.
+    /// The material of the turns after `before`, up to `upto`, since the conversation began.
     fn of(log: &'a [Event], before: u32, upto: u32) -> Self {
         let begins = log.iter().rposition(|it| matches!(it, Event::ConversationRestarted)).map_or(0, |at| at + 1);
         let mut all = Material { pieces: Vec::new(), actions: None, trust: Trust::None };
@@ -199,7 +199,7 @@ impl<'a> Material<'a> {
         self.take(head, &ended.text, Trust::None);
     }
 
-    /// All of it in at most about `most` characters: long texts lose their middle first, then the oldest pieces go.
+    /// All of it in about `most` characters at most: first long texts lose their middle, then the oldest entries are left out.
     fn shown(&self, most: usize) -> String {
         let shown = |cap: usize| {
             let piece = |(head, body): &(String, &str)| match body.is_empty() || cap == 0 {

@@ -1,4 +1,4 @@
-//! When older turns are told by a model, and what it is shown.
+//! When a model summarizes older turns, and what it is shown.
 
 use super::*;
 use crate::engine::fixtures::{acted, answer, call, decided, prepared, requested};

@@ -1,8 +1,7 @@
 //! One turn: the request and its worst case, the call with its retries, the answer as an input of the task.
 //!
-//! Owns: the way between `domain` and `llm` for one model call. Must not: store or count anything: the caller records
-//! `ModelCallStarting` with [`Ready::worst_micro_usd`] before [`converse`] and the answer after it (durability, "model call").
-//! Tests: `turn_tests.rs`.
+//! Owns: the steps between `domain` and `llm` for one model call. Must not: store or count anything: the caller records `ModelCallStarting`
+//! with [`Ready::worst_micro_usd`] before [`converse`] and the answer after it (`docs/effects.md`). Tests: `turn_tests.rs`.
 
 use std::time::Instant;
 
@@ -17,11 +16,11 @@ use super::{EngineConfig, cached, context, history};
 use crate::llm::retry::{self, Patience, RetryError};
 use crate::llm::{self, Deltas, Model, ModelError, ModelRequest, ModelResponse};
 
-/// What an operator does where a chat template refuses a conversation; no full stop.
+/// Advice if a chat template refuses a conversation; without a full stop.
 pub const TEMPLATE_ADVICE: &str = "Start its server with a template that knows the roles system and tool (llama.cpp: `--jinja`, \
     `--chat-template-file`), or set `style = \"files\"` for it";
 
-/// A call that may be made.
+/// A call that fits.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ready {
     /// Number of the turn within its task, from 1.
@@ -30,9 +29,9 @@ pub struct Ready {
     pub request: ModelRequest,
     /// How its answer is read.
     pub reader: Reader,
-    /// Estimated.
+    /// Tokens of the prompt, estimated.
     pub prompt_tokens: u64,
-    /// The most that the call may cost, in micro-dollars; charged before the call is made.
+    /// The worst case of the call in micro-dollars, charged before it is made.
     pub worst_micro_usd: u64,
 }
 
@@ -44,10 +43,10 @@ pub enum Refusal {
     ContextFull {
         /// Tokens of the prompt, estimated.
         prompt_tokens: u64,
-        /// Tokens that the model holds, its answer included.
+        /// The model's window in tokens, its answer included.
         context_tokens: u64,
     },
-    /// The call's worst case is more than the budget has left; `what` names the budget's field.
+    /// The call's worst case is more than the budget has left.
     #[error("the next call may cost more {what} than is left")]
     Budget {
         /// The budget's field, named as [`domain::Budget::exhausted`] does.
@@ -56,7 +55,7 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// What the task pauses with.
+    /// The reason of the pause.
     pub fn reason(&self) -> PauseReason {
         match self {
             Refusal::ContextFull { .. } => PauseReason::ContextFull,
@@ -65,7 +64,7 @@ impl Refusal {
     }
 }
 
-/// The next call of a task whose log is `log` and whose fold is `task`. Pure.
+/// The next call of a task with the log `log` and the fold `task`. Pure.
 pub fn prepare(
     task: &Task,
     log: &[Event],
@@ -86,7 +85,7 @@ pub fn prepare(
         }
         Style::Files => {
             let (request, reader) = files::request(task, log, config);
-            // Each request is a conversation of its own: what the server counted before was another one.
+            // Each request of this style is a conversation of its own, so earlier counts do not apply.
             let tokens = context::estimate(&request, &[]);
             (request, reader, tokens)
         }
@@ -104,7 +103,7 @@ pub fn prepare(
     Ok(Ready { turn: task.turn + 1, request, reader, prompt_tokens, worst_micro_usd: allowance.worst_micro_usd })
 }
 
-/// How large the prompt is that was prepared, also where it does not fit; none where the budget is in the way.
+/// Tokens of the prepared prompt, even if it does not fit; none if the budget prevented it.
 pub fn prompt_tokens(ready: &Result<Ready, Refusal>) -> Option<u64> {
     match ready {
         Ok(Ready { prompt_tokens, .. }) | Err(Refusal::ContextFull { prompt_tokens, .. }) => Some(*prompt_tokens),
@@ -118,17 +117,16 @@ pub enum TurnError {
     /// The call was cancelled; it may have been charged.
     #[error("cancelled")]
     Cancelled,
-    /// Nothing is wrong with the task: try again later, not before `after_ms` where the server named a time.
-    /// `may_cost`: the request went out, so its worst case stays charged.
+    /// A temporary failure: try again, not before `after_ms` if the server gave a time.
     #[error("{sentence}")]
     Later {
-        /// What is in the way, for people to read.
+        /// The failure, for people to read.
         sentence: String,
-        /// Milliseconds that the server asked to wait; none where it named no time.
+        /// Milliseconds that the server asked to wait, if it did.
         after_ms: Option<u64>,
-        /// Whether the call may have been charged.
+        /// Whether the call may have been charged, so that its worst case stays charged.
         may_cost: bool,
-        /// Why another model may be asked instead; none where this one may have been charged.
+        /// Why another model may be asked instead; none if this call may have been charged.
         fall: Option<Fall>,
     },
     /// The key is refused, or no credit is left: a person must act first, unless another model can be asked.
@@ -137,13 +135,13 @@ pub enum TurnError {
     /// A person must act first.
     #[error("{0:?}")]
     Failed(Failure),
-    /// The server refused a request that shows pictures: it may take it without them.
+    /// The server refused a request with pictures; it may accept it without them.
     #[error("{0}")]
     Pictures(String),
 }
 
 impl TurnError {
-    /// Whether the call may have been charged: then its worst case stays with the task.
+    /// Whether the call may have been charged, so that its worst case stays charged.
     pub fn may_cost(&self) -> bool {
         match self {
             TurnError::Cancelled => true,
@@ -152,7 +150,7 @@ impl TurnError {
         }
     }
 
-    /// Why another model may be asked instead; none where that helps nothing, or the call may have been charged.
+    /// Why another model may be asked instead; none if that would not help, or the call may have been charged.
     pub fn fall(&self) -> Option<Fall> {
         match self {
             TurnError::Later { fall, .. } => *fall,
@@ -162,7 +160,8 @@ impl TurnError {
     }
 }
 
-/// Makes the call, waiting and asking again as `patience` says; `deltas` is told of the answer while it arrives. Dropping the future or firing `cancel` ends it at once.
+/// Makes the call, with waits and retries by `patience`; `deltas` receives the answer while it arrives. Dropping the future or firing
+/// `cancel` ends it at once.
 pub async fn converse(
     model: &dyn Model,
     ready: &Ready,
@@ -205,15 +204,14 @@ pub async fn converse(
     })
 }
 
-/// What the vendor's parts are stored as. Not where the turn says something else than they do: a cut answer is told that it was cut, and
-/// calls may have been read out of the text.
+/// The stored form of the vendor's parts. None if the turn differs from them: a cut answer gets a note, and calls may come from the text.
 fn kept(response: &ModelResponse, calls: &[CallRequest]) -> Option<Box<str>> {
     let same = calls.len() == response.calls.len() && calls.iter().zip(&response.calls).all(|(a, b)| a.id == b.id);
     let parts = response.vendor.as_ref().filter(|_| same && !response.truncated)?;
     serde_json::to_string(parts).ok().map(String::into_boxed_str)
 }
 
-/// The turn of an answer that was too long to be read: one call that cannot be carried out, whose result says so.
+/// The turn for an answer that was too long to be read: one call that cannot be carried out, whose result says so.
 fn unread(model: &dyn Model, ready: &Ready, limit: u64, started: Instant) -> TurnAnswer {
     let reason = format!(
         "your last answer was longer than {} KiB and was not read, so nothing of it was carried out. An answer holds at most {} tokens: \
@@ -243,7 +241,7 @@ fn elapsed_ms(started: Instant) -> u64 {
     u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX)
 }
 
-/// What the server counted; where it counted nothing, our estimate, so that a silent server isn't free.
+/// The server's count of tokens; our estimate if it counted none, so that such a server is not free of charge.
 fn counted(ready: &Ready, response: &ModelResponse) -> llm::Usage {
     if response.usage.total() > 0 {
         return response.usage;
@@ -253,7 +251,7 @@ fn counted(ready: &Ready, response: &ModelResponse) -> llm::Usage {
     llm::Usage { input: ready.prompt_tokens, output, ..llm::Usage::default() }
 }
 
-/// `pictured`: the request shows pictures.
+/// `pictured`: whether the request has pictures.
 fn failed(error: RetryError, pictured: bool) -> TurnError {
     let (error, tries) = match error {
         RetryError::Cancelled => return TurnError::Cancelled,

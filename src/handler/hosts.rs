@@ -1,6 +1,6 @@
-//! `/allow` and `/deny` in a text: what this installation knows of the host, and further hosts beside the text's strongest word.
-//! Who: somebody with write access to the code, as for every decision. Effect: rules of the router, once the task machine has taken it up.
-//! Where no task is at work, `/deny` takes back what was allowed for the repository; `/allow` is told where it counts.
+//! `/allow` and `/deny` in a text where no task is at work.
+//! Who: somebody with write access to the code, as for every decision. Effect: `/deny` takes back what was allowed for the repository;
+//! `/allow` is answered with where it counts.
 
 use super::reader::Reader;
 use super::start::Text;
@@ -16,12 +16,12 @@ use domain::{Access, Verb};
 use std::collections::HashMap;
 use std::time::Duration;
 
-/// How long until a router or a forge that is away is asked again.
+/// Time until a router or forge that is unavailable is tried again.
 const AGAIN: Duration = Duration::from_secs(2);
 
 impl Reader {
-    /// Takes up the hosts of a text where no task is at work; false when it names none. It is taken up once, the right is that of
-    /// the moment, and nothing counts of a text that was edited: as for every decision.
+    /// Takes up the hosts of a text where no task is at work; false when it names none. As for every decision, it is taken up once, with
+    /// the right that its author has now, and not at all if the text was edited.
     pub(super) async fn take_hosts(
         &self,
         entry: &Repository,
@@ -50,7 +50,7 @@ impl Reader {
         let hosts: Vec<String> = verbs.iter().filter_map(denied).cloned().collect();
         let wish = TakeBack { input_key: key.to_owned(), repository: entry.key.clone(), hosts, now: now() };
         let Some(taken) = self.store.take_back(wish).await? else {
-            // A try that was cut off, or another host, took them back: those that stand here follow.
+            // An earlier attempt that was cut off, or another host, took them back: the sandboxes that stand here still have to follow.
             self.egress.reach_repository(&entry.key, None).await?;
             return Ok(true);
         };
@@ -68,8 +68,8 @@ impl Reader {
         Ok(true)
     }
 
-    /// Brings the repository's running sandboxes to what is allowed now, then answers. Nobody waits for it: the router may be away
-    /// for long. A life that is cut off before brings them there when the next one begins.
+    /// Brings the repository's running sandboxes to what is allowed now, then answers. Runs in the background, because the router may be
+    /// unavailable for long. After a restart the sandboxes are brought there at the start.
     fn answer_once_obeyed(&self, entry: &Repository, number: u64, answer: String, changed: bool) {
         let (egress, forge, key) = (self.egress.clone(), self.forge.clone(), entry.key.clone());
         let entry = entry.clone();
@@ -84,7 +84,7 @@ impl Reader {
                     Err(error) => Err(error),
                 };
                 match posted {
-                    // Nothing was posted: again. Whatever else it is, twice would be worse than not at all.
+                    // Nothing was posted, so it is tried again. After any other error it is not: an answer posted twice is worse than none.
                     Err(ForgeError::Unavailable { .. }) => tokio::time::sleep(AGAIN).await,
                     Err(error) => break tracing::warn!(%error, key, number, "hosts were taken up, but not answered"),
                     Ok(_) => break,

@@ -1,5 +1,5 @@
-//! Stored deliveries become readings; and the bot reads again by itself, so that a lost hook loses nothing. A delivery is handled once what
-//! it is about has been read: one that a crash cut short is read by the next life.
+//! Reads the issues and pull requests that stored deliveries are about, and polls, so that a lost hook loses nothing. A delivery is handled
+//! once what it is about has been read: one that a crash cut short is read again after the restart.
 
 use super::reader::Reader;
 use super::start::first;
@@ -18,15 +18,15 @@ use std::time::Duration;
 use tokio::sync::{Notify, Semaphore};
 use tokio_util::sync::CancellationToken;
 
-/// Deliveries taken in one go.
+/// Deliveries taken from the store at once.
 const BATCH: usize = 200;
-/// Deliveries that are being read about at the same time.
+/// Deliveries taken up and not handled, at most.
 const MOST: usize = 2_000;
-/// The forge's clock and lateness: readings overlap by this much.
+/// Readings overlap by this much, because the forge lists changes late and its clock may move.
 const OVERLAP_MS: i64 = 120_000;
-/// Readings of a round side by side: one that the forge answers slowly holds up few others.
+/// Concurrent readings of a round, so that one that the forge answers slowly delays few others.
 const READINGS: usize = 4;
-/// Readings side by side that deliveries ask for; of one thread there are at most two.
+/// Concurrent readings that deliveries ask for; at most two of one thread.
 const WOKEN: usize = 16;
 
 /// A repository's key, and the number of an issue or pull request.
@@ -36,42 +36,42 @@ type Thread = (String, u64);
 #[derive(Default)]
 struct Underway {
     all: HashSet<String>,
-    /// Of threads whose reading has not begun: it will see what these are about.
+    /// Deliveries by thread whose reading has not begun, so that it will see what they are about.
     waiting: HashMap<Thread, Vec<String>>,
 }
 
-/// Takes up stored deliveries, and has what they are about read.
+/// Takes up stored deliveries and reads what they are about.
 pub struct Intake {
     reader: Arc<Reader>,
     underway: Mutex<Underway>,
     woken: Semaphore,
     bell: Arc<Notify>,
-    /// Rung when a round is to begin at once.
+    /// Notified when a round is to begin at once.
     round: Notify,
     waiting: Waiting,
     stopping: CancellationToken,
 }
 
 impl Intake {
-    /// `bell` is rung whenever a delivery was stored.
+    /// `bell` is notified whenever a delivery was stored.
     pub fn new(reader: Arc<Reader>, bell: Arc<Notify>, stopping: CancellationToken) -> Self {
         let waiting = Waiting::new(reader.config.forge.waiting_s, reader.machine.clock().time());
         let (underway, woken, round) = (Mutex::default(), Semaphore::new(WOKEN), Notify::new());
         Self { reader, underway, woken, bell, round, waiting, stopping }
     }
 
-    /// There may be new deliveries, another process's among them.
+    /// Looks for new deliveries, which another process may have stored.
     pub fn ring(&self) {
         self.bell.notify_one();
     }
 
-    /// Reads what changed at once: this process has begun to work for a repository.
+    /// Reads what changed at once, because this process has begun to work for a repository.
     pub fn read_all(&self) {
         self.ring();
         self.round.notify_one();
     }
 
-    /// Takes deliveries until told to stop.
+    /// Takes up deliveries until the process stops.
     pub async fn run(self: &Arc<Self>) {
         while !self.stopping.is_cancelled() {
             match self.take().await {
@@ -92,7 +92,7 @@ impl Intake {
         self.underway.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How many deliveries were taken up.
+    /// Takes up stored deliveries and returns their number.
     async fn take(self: &Arc<Self>) -> Result<usize, Trouble> {
         let known: Vec<String> = self.underway().all.iter().cloned().collect();
         let limit = BATCH.min(MOST.saturating_sub(known.len()));
@@ -112,7 +112,7 @@ impl Intake {
         Ok(count)
     }
 
-    /// A reading that has not begun yet will do; otherwise there is one more.
+    /// Adds a delivery to the thread's reading that has not begun, or starts another reading.
     fn wait_for(self: &Arc<Self>, thread: Thread, uuid: String) {
         let mut underway = self.underway();
         underway.all.insert(uuid.clone());
@@ -130,10 +130,10 @@ impl Intake {
         let begun = || self.underway().waiting.remove(&thread).unwrap_or_default();
         let mut taken = None;
         let seen = self.read(&thread, || taken = Some(begun())).await;
-        // One that never began has seen nothing, and whoever waits for it would wait for ever.
+        // If the reading never began, its deliveries are taken out here: otherwise later ones would wait for it for ever.
         let uuids = taken.unwrap_or_else(begun);
         let done = match seen {
-            // Whoever works for it now reads it.
+            // Another host works for the repository now and reads it.
             Ok(()) if term.is_none() || self.reader.machine.leases().term(&thread.0) != term => Ok(()),
             Ok(()) => self.handled(uuids.clone()).await,
             Err(trouble) => Err(trouble),
@@ -153,20 +153,21 @@ impl Intake {
         Ok(self.reader.store.delivered(uuids, now()).await?)
     }
 
-    /// A reading that fails, or panics, fails alone and is remembered to be made again. An error: not even that could be stored.
+    /// Reads a thread. A failure or panic affects this thread alone, and is remembered so that it is read again. Errors: when not even that
+    /// could be stored.
     async fn read(&self, (key, number): &Thread, begins: impl FnOnce() + Send) -> Result<(), Trouble> {
         let broken = |panic| Err(Trouble::later(format!("the bot itself failed while it read this: {panic}")));
         let reading = self.reader.read(key, *number, begins);
         let done = caught("reading", Box::pin(reading)).await.unwrap_or_else(broken);
         if let Err(trouble) = &done {
             tracing::warn!(?trouble, key, number, "a reading failed; the next rounds read it again");
-            // One that panicked could not remember it itself.
+            // After a panic the reader did not remember it itself.
             self.reader.note(key, *number, &done).await?;
         }
         Ok(())
     }
 
-    /// Which number a delivery is about.
+    /// The issue or pull request that a delivery is about.
     fn number_of(&self, delivery: &Delivery) -> Option<u64> {
         let entry = self.reader.config.repository(&delivery.repository)?;
         let wake = match parse_delivery(&delivery.event_type, &delivery.body) {
@@ -179,7 +180,7 @@ impl Intake {
         about(&wake, entry.id, self.reader.me)
     }
 
-    /// Reads what changed, and what is at work, every `every`, at once at the start; what waits where its time has come.
+    /// Reads every `every`, and at once at the start: what changed, tasks at work, and waiting tasks whose time has come.
     pub async fn reconcile(&self, every: Duration) {
         while !self.stopping.is_cancelled() {
             if let Err(trouble) = self.round().await {
@@ -197,7 +198,7 @@ impl Intake {
         let clock = self.reader.forge.clock().await?;
         self.reader.machine.clock().hear(clock);
         let mut numbers: BTreeSet<Thread> = self.reader.unread_before().await?.into_iter().collect();
-        // One that waits is read when the forge names it below, or its time has come.
+        // A waiting task is read when the forge lists its thread as changed, or its time has come.
         let due = self.waiting.due(self.reader.machine.clock().time());
         for row in self.reader.store.live().await? {
             let (busy, thread) = (row.busy(), (row.repository, row.issue as u64));
@@ -228,7 +229,7 @@ impl Intake {
         };
         stream::iter(named).for_each_concurrent(READINGS, read).await;
         self.waiting.read(due);
-        // What failed is remembered by itself; what was lost meanwhile is read by whoever has it now.
+        // Failures are remembered separately; a repository whose lease was lost meanwhile is read by its new holder.
         for (key, _) in seen.into_iter().filter(|(key, term)| term.is_some() && leases.term(key) == *term) {
             self.reader.store.set_watermark(key, clock).await?;
         }
@@ -251,8 +252,8 @@ impl Intake {
     }
 }
 
-/// From when on a round reads, by the forge's clock. A mark that lies ahead of it was made before that clock was set back: how far
-/// is not known, so a day is read again.
+/// The time from which a round reads, by the forge's clock. If the watermark lies ahead, that clock was set back by an unknown amount, so a
+/// day is read again.
 fn since(mark: Option<i64>, clock: i64) -> i64 {
     let from = match mark {
         Some(mark) if mark > clock + OVERLAP_MS => clock - DAY_MS,
@@ -262,8 +263,8 @@ fn since(mark: Option<i64>, clock: i64) -> i64 {
     from - OVERLAP_MS
 }
 
-/// The number to read again. What does not fit its repository wakes nothing, nor what the bot `me` did itself: a task makes a dozen
-/// deliveries for each checkpoint, and the forge would have to answer a reading of each while it takes the next push.
+/// The number to read again. None for another repository, and for what the bot (`me`) did itself: a task causes a dozen deliveries at each
+/// checkpoint, and the forge would answer a reading for each while it takes the next push.
 fn about(wake: &Wake, repository: i64, me: i64) -> Option<u64> {
     let echo = wake.by == Some(me);
     if echo || wake.kind == WakeKind::Ignored || wake.repo_id != repository { None } else { wake.number }

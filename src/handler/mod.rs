@@ -1,6 +1,6 @@
-//! From a wake to a reading: what a delivery is about, what is read again by itself, and texts where no task is at work.
+//! From deliveries and polling to readings; and texts where no task is at work.
 //!
-//! A hook is only a doorbell: a delivery says "look at this number"; what is said there to a task is read and judged by `thread`.
+//! A delivery only names the issue or pull request to read; what is said there to a task is read and judged by `thread`.
 //! Tests: `tests/stories/`.
 
 mod apart;

@@ -1,4 +1,4 @@
-//! Reads one issue and its pull request again and feeds what is unseen, in the forge's own order.
+//! Reads one issue and its pull request, and feeds what is new to its task, in the forge's own order.
 
 use super::hidden::{Unread, apart};
 use crate::config::Process;
@@ -24,9 +24,9 @@ pub struct Reader {
     pub(super) threads: Arc<Threads>,
     locks: IssueLocks,
     pub(super) unread: Unread,
-    /// What could not be read because the forge says no.
+    /// Threads that the forge refuses to show.
     pub(super) refusals: Refusals<(String, u64)>,
-    /// As `refusals`, of what is not there while others of its kind are.
+    /// Threads that are missing while others of their kind exist.
     pub(super) gone: Refusals<(String, u64)>,
 }
 
@@ -57,13 +57,12 @@ impl Reader {
         }
     }
 
-    /// Asks the forge where the repository is now; its live tasks are told of a new name.
+    /// Asks the forge where the repository is now, and tells its live tasks of a new name.
     pub(super) async fn find(&self, entry: &Repository) -> Result<RepoRef, Trouble> {
         self.threads.find(entry, self.machine.as_ref()).await
     }
 
-    /// Reads an issue or pull request; one reading of a number at a time. `begins` is called when its turn has come: what was said before
-    /// is seen.
+    /// Reads an issue or pull request, one reading of a number at a time. `begins` is called when it begins: what was said before is seen.
     pub async fn read(&self, key: &str, number: u64, begins: impl FnOnce()) -> Result<(), Trouble> {
         let _held = self.locks.enter(key, number).await;
         begins();
@@ -82,14 +81,14 @@ impl Reader {
     async fn read_once(&self, entry: &Repository, number: u64) -> Result<(), Trouble> {
         if let Some(row) = self.store.live_task_of(&entry.key, number).await? {
             let id = TaskId(row.id);
-            // Begun or moved on by a try whose answer was lost, perhaps.
+            // An earlier attempt whose result was lost may have created the task or moved it on.
             self.machine.nudge(id);
             match self.threads.follow(entry, id, self.machine.as_ref()).await {
                 Ok(thread) if thread.hidden.is_empty() => {}
                 Ok(thread) => return Err(self.hidden(entry, number, id, &thread.hidden).await),
                 Err(trouble) => return self.refused(entry, number, Some(id), trouble).await,
             }
-            // What was said after the words that ended it is read as where no task is.
+            // What was said after the text that ended it is read as in a thread without a task.
             if !self.machine.look(id).await?.state.ended() {
                 return Ok(());
             }

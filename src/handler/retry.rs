@@ -1,5 +1,5 @@
-//! `/retry` where no task is at work any more: a new attempt at the words of the newest task of this issue or pull request. The one that was
-//! at work was ended by the same text before; it is taken up under its own key only here, so a crash between the two loses nothing.
+//! `/retry` where no task is at work: a new attempt at the request of the newest task of this issue or pull request. If the same text ended
+//! a task before, its own key is used only here, so that a crash between the two loses nothing.
 //! Who: somebody with write access to the code, asked again. Tests: `tests/stories/retry.rs`.
 
 use super::reader::Reader;
@@ -34,7 +34,7 @@ impl Reader {
         };
         let before = self.machine.look(TaskId(row.id)).await?;
         let Some(first) = before.request.clone() else { return Ok(false) };
-        // Under another pull request of the same issue.
+        // At work under another pull request of the same issue.
         if let Some(live) = self.store.live_task_of(&entry.key, first.issue).await? {
             self.threads.answer_once(entry, number, key, &message::at_work(login, live.id)).await?;
             return Ok(false);
@@ -72,7 +72,7 @@ impl Reader {
     }
 }
 
-/// The words of the first command, and those that widened a plan.
+/// The words of the first command, and of those that widened a plan.
 fn widened(first: &Request, log: &[Event]) -> String {
     let more = log.iter().filter_map(|event| match event {
         Event::WidenedToFix { words } if !words.is_empty() => Some(words.as_str()),

@@ -1,5 +1,5 @@
 //! A command that begins a task (`/fix [words]`, `/plan [words]`, …) in an opened issue or a comment. Who: somebody with write access to the code.
-//! Effect: a task begins, once for each text; others get one polite refusal. Hosts in a text that starts nothing are `hosts`' part.
+//! Effect: a task begins, once for each text; everybody else gets one polite refusal. Hosts in a text that starts nothing: `hosts.rs`.
 
 use super::reader::Reader;
 use crate::clock::now;
@@ -14,7 +14,7 @@ use crate::trouble::Trouble;
 use domain::{ACTIONS_PER_CHECKPOINT, Access, Decision, Input, Request, Source, TaskKind, Terms, Verb};
 use std::collections::HashMap;
 
-/// A text where no task is at work: it may ask for one.
+/// A text in a thread without a task; it may ask for one.
 pub(super) struct Text {
     pub source: Source,
     pub number: i64,
@@ -25,12 +25,12 @@ pub(super) struct Text {
     created_at: i64,
 }
 
-/// What was written this long before the repository was first read is not taken up: an old `/fix` starts nothing.
+/// Texts written longer than this before the repository was first read are ignored, so that an old `/fix` starts nothing.
 const SLACK_MS: i64 = 120_000;
 const SLUG: usize = 40;
 
 impl Reader {
-    /// Reads an issue or pull request to which no live task belongs: an open issue may start one, and hosts may be taken back in all.
+    /// Reads an issue or pull request without a live task: an open issue may start one; hosts may be taken back in every thread.
     pub(super) async fn look_without_task(&self, entry: &Repository, number: u64) -> Result<(), Trouble> {
         let at = self.threads.place(entry)?;
         let issue = self.forge.issue(&at, number).await?;
@@ -45,7 +45,7 @@ impl Reader {
             if said || self.store.knows_input(&key).await? {
                 continue;
             }
-            // What was said after it waits too: the oldest comes first.
+            // Later texts wait too, so that the oldest comes first.
             if self.threads.on_its_way(entry, &text.source, text.created_at).await? {
                 return Ok(());
             }
@@ -85,7 +85,7 @@ impl Reader {
         Ok(())
     }
 
-    /// On the pull request of a task that ended while another attempt is at work: whoever may write is told where that is.
+    /// On the pull request of an ended task while another attempt is at work: tells an author with write access where that is.
     async fn works_elsewhere(&self, entry: &Repository, number: u64, text: &Text, key: &str) -> Result<bool, Trouble> {
         let Some(ended) = self.store.newest_task_of(&entry.key, number).await? else { return Ok(false) };
         let issue = ended.issue.unsigned_abs();
@@ -98,7 +98,7 @@ impl Reader {
         Ok(true)
     }
 
-    /// When this repository was read for the first time, by the forge's clock.
+    /// When this repository was first read, by the forge's clock.
     async fn first_read(&self, key: &str) -> Result<i64, Trouble> {
         let mark = first(key);
         if let Some(at) = self.store.watermark(&mark).await? {
@@ -116,7 +116,7 @@ impl Reader {
             author: issue.author.clone(),
             body: issue.body.clone(),
             verb: words::text(&issue.body, &issue.author.login),
-            // Its time tells of every change, not of which part: looked into where it matters.
+            // The time changes with everything about the issue, so it is only a first guess: `issue_edited` decides.
             edited: issue.updated_at > issue.created_at,
             created_at: issue.created_at,
         };
@@ -139,7 +139,7 @@ impl Reader {
         Ok(texts)
     }
 
-    /// Takes a text up; true when a task began.
+    /// Takes up a text; true when a task began.
     async fn take_text(&self, entry: &Repository, issue: &Issue, text: Text, key: &str) -> Result<bool, Trouble> {
         let (kind, terms) = match &text.verb {
             Verb::Fix { terms, .. } => (TaskKind::Fix, terms.clone()),
@@ -187,14 +187,14 @@ impl Reader {
         let said = (text.author.login.as_str(), text.body.as_str(), &text.verb);
         self.threads.answer_beside(entry, issue.number, key, said, right, None).await?;
         let request = Request { budget: agreed.budget, ..self.request(entry, issue, &text, kind, terms).await? };
-        // Hosts that the same text allows are there when the task is: nothing reads the text again for them. So is what it grants.
+        // Hosts and grants of the same text go with the creation, because nothing reads the text again for them.
         let asking = text.evidence(issue.number, right);
         let mut more = self.threads.hosts(entry, &text.body, &asking).await?;
         more.extend(agreed.more.map(|verb| Input::Decided { decision: Box::new(Decision { verb, ..asking.clone() }) }));
         Ok(self.machine.create(key, request, more).await?.is_some())
     }
 
-    /// Somebody who may not is told so once on an issue or pull request, whatever they ask for and however often.
+    /// Refuses somebody without the right, once per person on an issue or pull request.
     pub(super) async fn refuse_once(
         &self,
         entry: &Repository,
@@ -210,7 +210,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Whether the operator lets only others say this; they are told so then.
+    /// Whether the operator restricts this to others; the author is then told so.
     pub(super) async fn barred(
         &self,
         entry: &Repository,
@@ -226,7 +226,7 @@ impl Reader {
         Ok(true)
     }
 
-    /// As [`Reader::barred`], of options: they ask for what commands do, and are for the same people.
+    /// As [`Reader::barred`], for options: they do what commands do, so the same people may use them.
     pub(super) async fn terms_barred(
         &self,
         entry: &Repository,
@@ -281,12 +281,12 @@ impl Reader {
     }
 }
 
-/// The name of the watermark at which a repository was read first.
+/// Name of the watermark that stores when a repository was first read.
 pub(super) fn first(key: &str) -> String {
     format!("first:{key}")
 }
 
-/// What stands in a review that was given.
+/// The text of a submitted review.
 fn of_review(review: Review) -> Option<Text> {
     let given = matches!(review.state, ReviewState::Approved | ReviewState::RequestChanges | ReviewState::Comment);
     given.then(|| Text {
@@ -301,7 +301,7 @@ fn of_review(review: Review) -> Option<Text> {
 }
 
 impl Text {
-    /// A text that began a task, as evidence for what else stands in it; `thread` is where it stands.
+    /// The decision that this text is, for what else stands in it; `thread` is the number of its issue or pull request.
     pub(super) fn evidence(&self, thread: u64, right: Access) -> Decision {
         Decision {
             source: self.source.clone(),
@@ -323,7 +323,7 @@ impl Text {
     }
 }
 
-/// Lower-case letters, digits and single dashes of a title.
+/// Lower-case letters and digits of a title, with single dashes for everything else.
 fn slug(title: &str) -> String {
     let mut slug = String::new();
     for c in title.chars().flat_map(char::to_lowercase) {

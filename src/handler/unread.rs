@@ -1,9 +1,9 @@
-//! What cannot be read fails alone: it is read again by itself, is said where people still can be reached, and ends or pauses its
-//! task by rule.
+//! What happens when a thread cannot be read: it is read again later, people are told where that is possible, and a task is ended or paused
+//! by rule. Other threads are not affected.
 //!
-//! The rule: a "no" of the forge counts once it is certain (`effect::Refusals`). An issue or pull request that is gone while others of
-//! its kind are to be seen then ends its task; everything else (no right to it, too long, all issues switched off, the whole
-//! repository) pauses it until a person says more.
+//! The rule: a refusal by the forge counts once it is certain (`effect::Refusals`). An issue or pull request that is gone while others of
+//! its kind exist then ends its task; everything else (no right to it, too long, all issues switched off, the whole repository) pauses it
+//! until a person resumes it.
 //! Tests: `tests/stories/unread.rs`.
 
 use super::hidden::Failing;
@@ -15,15 +15,15 @@ use crate::trouble::Trouble;
 use domain::{Failure, Input, PauseReason, State, TaskId};
 use std::time::{Duration, Instant};
 
-/// What stands above a part that was not found.
+/// State of the repository of a part that was not found.
 enum Above {
     Answers,
-    /// Why nobody can say whether the part is there, and what a person can do.
+    /// It is unknown whether the part exists; with the reason and what a person can do.
     Refused(String),
 }
 
 impl Reader {
-    /// The store's rows of what an earlier life could not read.
+    /// Threads that could not be read before a restart, from the store.
     pub(super) async fn unread_before(&self) -> Result<Vec<(String, u64)>, Trouble> {
         let rows = self.store.unread().await?;
         let mut all = self.unread.all();
@@ -33,7 +33,7 @@ impl Reader {
         Ok(rows)
     }
 
-    /// Whatever a reading gave: what failed is remembered until it is read, what was read is forgotten.
+    /// Remembers a failed reading until it succeeds, and forgets it then.
     pub(super) async fn note(&self, key: &str, number: u64, done: &Result<(), Trouble>) -> Result<(), Trouble> {
         let what = (key.to_owned(), number);
         match done {
@@ -56,7 +56,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Judges what a reading of a task's threads did not get to see. Always an error: there is more to read.
+    /// Judges the hidden parts of a task's thread. Always returns an error, because the thread has to be read again.
     pub(super) async fn hidden(&self, entry: &Repository, number: u64, id: TaskId, hidden: &[Hidden]) -> Trouble {
         let Some(first) = hidden.first() else { return Trouble::later("nothing was hidden") };
         let sentence = format!("{} cannot be read: {}", first.what, first.error);
@@ -92,7 +92,7 @@ impl Reader {
         fed.err().unwrap_or_else(|| Trouble::later(sentence))
     }
 
-    /// As [`Reader::hidden`], of a reading that got nowhere; `id` is the task that it is about, if there is one.
+    /// As [`Reader::hidden`], for a reading that failed as a whole; `id` is the task that it is about, if there is one.
     pub(super) async fn refused(
         &self,
         entry: &Repository,
@@ -112,7 +112,7 @@ impl Reader {
             return Err(trouble);
         }
         let Some(id) = id else {
-            // Nobody is at work there: it is read again when somebody writes there.
+            // No task is at work there, so the next delivery about it causes the next reading.
             tracing::warn!(key = entry.key, number, sentence, "given up: it cannot be read");
             return Ok(());
         };
@@ -122,7 +122,7 @@ impl Reader {
         Err(trouble)
     }
 
-    /// Whether a "no" counts by now.
+    /// Whether a refusal counts by now.
     async fn certain(&self, entry: &Repository, number: u64) -> bool {
         let what = (entry.key.clone(), number);
         if self.threads.forge_answers().await {
@@ -137,8 +137,8 @@ impl Reader {
         self.gone.forget(what);
     }
 
-    /// A part is gone only where its repository is still to be seen, by its id, and others of its kind are: who lost the right to
-    /// them, and who switched them off for a while, sees nothing of it either.
+    /// A part is gone only if its repository can still be seen by its id, and others of its kind can be listed: after a loss of rights, or
+    /// with issues switched off, the part is not found either.
     async fn above(&self, entry: &Repository, what: Part) -> Result<Above, ForgeError> {
         match self.forge.locate(entry.id).await {
             Ok(_) => {}
@@ -179,7 +179,7 @@ impl Reader {
     }
 }
 
-/// What a person can do about a thread that is there and cannot be read.
+/// What a person can do about a thread that exists and cannot be read.
 fn advice(hidden: &Hidden) -> String {
     match hidden.error {
         ForgeError::TooLarge(_) => format!(

@@ -1,18 +1,18 @@
-//! When tasks that wait are read though nothing names them: each once in a while, spread over that while, so that neither a round nor a
-//! start reads all of them.
+//! When threads of waiting tasks are read although the forge lists no change: each once per period, spread over it by a hash, so that
+//! neither a round nor a start reads all of them.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::{AtomicI64, Ordering};
 
-/// Since when nobody was read by its time.
+/// The end of the last span that was read.
 pub(super) struct Waiting {
     /// Milliseconds.
     period: i64,
-    /// Unix milliseconds: whose time lay before has been read.
+    /// Unix milliseconds: threads with an earlier time have been read.
     until: AtomicI64,
 }
 
-/// Whose time lies in a span of Unix milliseconds.
+/// A span of Unix milliseconds, and the period of the readings.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Span {
     period: i64,
@@ -21,30 +21,31 @@ pub(super) struct Span {
 }
 
 impl Waiting {
-    /// Each is read every `period_s` seconds, from `now` (Unix milliseconds) on: what was due before the start has its time again.
+    /// Each thread is read every `period_s` seconds, counted from `now` (Unix milliseconds): what was due before the start waits for its
+    /// next time.
     pub fn new(period_s: u64, now: i64) -> Self {
         let period = i64::try_from(period_s).unwrap_or(i64::MAX / 1000).clamp(1, i64::MAX / 1000) * 1000;
         Self { period, until: AtomicI64::new(now) }
     }
 
-    /// Those whose time came since the last round that read.
+    /// The span since the last one that was read.
     pub fn due(&self, now: i64) -> Span {
         Span { period: self.period, after: self.until.load(Ordering::Relaxed), until: now }
     }
 
-    /// Those of this span were read, or are remembered as not read.
+    /// Marks the threads of this span as read, or as remembered for another reading.
     pub fn read(&self, span: Span) {
         self.until.store(span.until, Ordering::Relaxed);
     }
 }
 
 impl Span {
-    /// Whether the time of this issue lies in it.
+    /// Whether the thread's time lies in this span.
     pub fn names(&self, thread: &(String, u64)) -> bool {
         let mut hasher = DefaultHasher::new();
         thread.hash(&mut hasher);
         let place = i64::try_from(hasher.finish() >> 1).unwrap_or(0) % self.period;
-        // The last such instant that is not after the span.
+        // The thread's last time that is not after the span.
         let last = self.until - (self.until - place).rem_euclid(self.period);
         last > self.after
     }

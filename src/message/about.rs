@@ -1,17 +1,17 @@
-//! What a text may say about its task.
+//! What messages may say about a task.
 
 use crate::line::Standing;
 use domain::Task;
 
-/// What a text may say about its task.
+/// What messages may say about a task.
 #[derive(Clone, Copy)]
 pub struct About<'a> {
-    /// The task as its log stands now.
+    /// The present fold of the task's log.
     pub task: &'a Task,
-    /// The pull request's address for people, once there is one; ours.
+    /// Address of the pull request for people, once there is one; ours.
     pub pull_url: Option<&'a str>,
-    /// The model was a recording.
+    /// Whether the model is a recording.
     pub scripted: bool,
-    /// Where it stands in line for a slot; none where it does not.
+    /// Its place in the line for a slot; none if it is not waiting for one.
     pub line: Option<&'a Standing>,
 }

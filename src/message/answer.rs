@@ -1,4 +1,4 @@
-//! Answers to what a person wrote. Each says what was not done, why, and what to write instead.
+//! Answers to people's commands: what was not done, why, and what to write instead.
 
 use super::about::About;
 use crate::command::{COMMANDS, Opt, answer_line, spec};
@@ -6,10 +6,10 @@ use crate::text::{code, count, dollars, duration, grouped, prose};
 use domain::{Ending, State};
 use std::fmt::Write as _;
 
-/// Characters of what was wrong with a command.
+/// The most characters shown of a command's error.
 const MAX_WHY: usize = 300;
 
-/// Somebody without the right asked for something.
+/// Refusal for lack of rights.
 pub fn refused(login: &str, verb: &str) -> String {
     format!(
         "{}: {} is for {}. Nothing was changed. Ask somebody who may to write it; their own comment counts, not yours edited. \
@@ -20,7 +20,7 @@ pub fn refused(login: &str, verb: &str) -> String {
     )
 }
 
-/// Somebody asked for what the operator lets others ask for.
+/// Refusal because the operator restricts the command to others.
 pub fn not_among(login: &str, verb: &str, whom: &str) -> String {
     format!(
         "{}: {} is for {} here, as the operator of this bot set it (`who.{verb}`). Nothing was changed. Ask one of them to write it; their own comment counts, not yours edited.",
@@ -30,7 +30,7 @@ pub fn not_among(login: &str, verb: &str, whom: &str) -> String {
     )
 }
 
-/// `/fix` or `/plan` on a task that is alive.
+/// A command that begins work, on a task at work.
 pub fn already_live(about: &About<'_>) -> String {
     let task = about.task;
     format!(
@@ -41,7 +41,7 @@ pub fn already_live(about: &About<'_>) -> String {
     )
 }
 
-/// A command in a comment that was changed after it was posted.
+/// A command in a comment that was edited.
 pub fn edited(login: &str) -> String {
     format!(
         "{}: nothing runs from a text that was changed after it was posted, because I can't tell who changed what. Please post it again as a new comment.",
@@ -49,7 +49,7 @@ pub fn edited(login: &str) -> String {
     )
 }
 
-/// An approval that is not about what stands there now; `reason` is a half-sentence beginning with "it" or "the".
+/// An approval that does not apply to the present state; `reason` is a half-sentence beginning with "it" or "the".
 pub fn stale(login: &str, reason: &str) -> String {
     format!(
         "{}: this approval doesn't count, because {reason}. Look at the newest checkpoint, then approve that one.",
@@ -57,7 +57,7 @@ pub fn stale(login: &str, reason: &str) -> String {
     )
 }
 
-/// One approval of several.
+/// An approval that needs further ones.
 pub fn others_awaited(login: &str, n: u32, left: u8) -> String {
     let people = if left == 1 { "one more person".to_owned() } else { format!("{left} more people") };
     format!(
@@ -66,7 +66,7 @@ pub fn others_awaited(login: &str, n: u32, left: u8) -> String {
     )
 }
 
-/// The final review that stands can be approved by nobody; `reason` is a half-sentence beginning with "the".
+/// A final review that nobody can approve; `reason` is a half-sentence beginning with "the".
 pub fn unapprovable(login: &str, reason: &str) -> String {
     format!(
         "{}: this can't be approved, because {reason}. Ask for changes with `/revise …`, or end the task with `/stop`; other work than this is `/fix`.",
@@ -74,7 +74,7 @@ pub fn unapprovable(login: &str, reason: &str) -> String {
     )
 }
 
-/// A bare `/approve` right after somebody else decided.
+/// A bare `/approve` shortly after somebody else's decision.
 pub fn doubtful(login: &str, n: u32) -> String {
     format!(
         "{}: checkpoint {n} appeared just before you wrote this, after somebody else's decision. Do you mean `/approve c{n}`? If so, please write that.",
@@ -82,7 +82,7 @@ pub fn doubtful(login: &str, n: u32) -> String {
     )
 }
 
-/// The last approval by comment must name the commit.
+/// The final approval by a comment without the commit.
 pub fn name_the_commit(login: &str, commit: &str) -> String {
     let short = commit.get(..10).unwrap_or(commit);
     format!(
@@ -91,7 +91,7 @@ pub fn name_the_commit(login: &str, commit: &str) -> String {
     )
 }
 
-/// Changes that were asked for before the checkpoint stood.
+/// A request for changes that came before the checkpoint.
 pub fn remarks_kept(login: &str, n: u32) -> String {
     format!(
         "{}: you asked for these changes before checkpoint {n} stood, so they decide nothing about it. Your words are kept: the agent gets them with the next decision. Look at checkpoint {n}, then request changes or `/revise …` to send the work back now, or approve it.",
@@ -99,7 +99,7 @@ pub fn remarks_kept(login: &str, n: u32) -> String {
     )
 }
 
-/// A decision while nothing waits for one.
+/// A decision while nothing is waiting for one.
 pub fn nothing_to_approve(login: &str, about: &About<'_>) -> String {
     format!(
         "{}: no checkpoint waits for an approval right now (the task is {}). Nothing was changed. `/approve next 3` on one that waits approves the three after it too.",
@@ -108,7 +108,7 @@ pub fn nothing_to_approve(login: &str, about: &About<'_>) -> String {
     )
 }
 
-/// `/approve next 3` was used: what it covers, and what not.
+/// `/approve next 3` was used: what it covers and what it does not.
 pub fn in_advance(login: &str, next: u8) -> String {
     let checkpoints = if next == 1 { "the next checkpoint".to_owned() } else { format!("the next {next} checkpoints") };
     format!(
@@ -117,7 +117,7 @@ pub fn in_advance(login: &str, next: u8) -> String {
     )
 }
 
-/// An approval in advance ended before it was used up.
+/// An approval in advance that ended early.
 pub fn advance_ended(login: &str, left: u8, why: &Ending) -> String {
     let why = match why {
         Ending::Said { login } => format!("{} wrote something else", code(login)),
@@ -135,17 +135,17 @@ pub fn advance_ended(login: &str, left: u8, why: &Ending) -> String {
     )
 }
 
-/// `/resume` on a task that isn't paused.
+/// `/resume` on a task that is not paused.
 pub fn not_paused(login: &str, about: &About<'_>) -> String {
     format!("{}: the task isn't paused; it is {}. {}", code(login), about.state_words(), about.next_words())
 }
 
-/// `/pause` where nothing works, or where it stands still already.
+/// `/pause` while nothing is at work, or on a paused task.
 pub fn nothing_to_pause(login: &str, about: &About<'_>) -> String {
     format!("{}: there is nothing to pause; the task is {}. {}", code(login), about.state_words(), about.next_words())
 }
 
-/// A new attempt beside a task that is at work.
+/// A new attempt while a task is at work.
 pub fn at_work(login: &str, task: i64) -> String {
     format!(
         "{}: task {task} is at work on this issue. I didn't start another: two would overwrite each other. `/stop` it first, or `/retry` it.",
@@ -153,7 +153,7 @@ pub fn at_work(login: &str, task: i64) -> String {
     )
 }
 
-/// A command where a task has ended that is at work anew.
+/// A command on an ended task whose work continues in another task.
 pub fn at_work_elsewhere(login: &str, task: i64, issue: u64) -> String {
     format!(
         "{}: nothing was done: the task of this pull request has ended, and task {task} is at work in its place. Write it on issue #{issue}.",
@@ -161,7 +161,7 @@ pub fn at_work_elsewhere(login: &str, task: i64, issue: u64) -> String {
     )
 }
 
-/// A command on an issue that has no task.
+/// A command on an issue without a task.
 pub fn no_task(login: &str, asked_for_help: bool) -> String {
     if asked_for_help {
         return help();
@@ -172,7 +172,7 @@ pub fn no_task(login: &str, asked_for_help: bool) -> String {
     )
 }
 
-/// Commands that stood beside the one that counts in the same text: `against` it, and the others.
+/// Further commands of a text that were not followed: `against` contradict the one that was, then the others.
 pub fn left_undone(login: &str, carried_out: &str, against: &[String], others: &[String]) -> String {
     let listed = |names: &[String]| names.iter().map(|name| code(&format!("/{name}"))).collect::<Vec<_>>().join(", ");
     let mut out = format!("{}: a text is one decision.", code(login));
@@ -193,7 +193,7 @@ pub fn left_undone(login: &str, carried_out: &str, against: &[String], others: &
     out
 }
 
-/// A command that begins a task, beside one that counts more and has nothing to act on.
+/// A command that begins a task, in the same text as a stronger one that has no task to act on.
 pub fn begins_nothing(login: &str, name: &str) -> String {
     format!(
         "{}: {} stands in the same text as a command that begins a task, and no task is at work here. A text is one decision, so nothing was started. Write the one that you mean in a comment of its own.",
@@ -202,7 +202,7 @@ pub fn begins_nothing(login: &str, name: &str) -> String {
     )
 }
 
-/// `/fix` or `/plan` where none can start.
+/// A command that begins work where none can begin.
 pub fn starts_elsewhere(login: &str, pull: bool) -> String {
     let what = match pull {
         true => {
@@ -213,13 +213,13 @@ pub fn starts_elsewhere(login: &str, pull: bool) -> String {
     format!("{}: {what}. Nothing was started.", code(login))
 }
 
-/// A slash and a word that is no command, or one that can't be followed (`why` may quote what was written).
+/// A slash with an unknown word, or a malformed command (`why` may quote what was written).
 pub fn unknown_command(word: &str, why: Option<&str>) -> String {
     let word = word.to_ascii_lowercase();
     let said = code(&format!("/{word}"));
     let near = COMMANDS.iter().map(|s| (distance(s.name, &word), s.name)).min().filter(|(steps, _)| *steps <= 2);
     match near {
-        // The word itself exists: what followed it was not understood.
+        // The command exists, but its arguments were not understood.
         Some((0, name)) => {
             let written = format!("it is written {}", code(spec(name).map_or("", |s| s.syntax)));
             let why = why.map(|why| format!("; {}", prose(why, MAX_WHY)));
@@ -230,7 +230,7 @@ pub fn unknown_command(word: &str, why: Option<&str>) -> String {
     }
 }
 
-/// A command that exists, written so that it can't be followed. `why` is ours.
+/// A command that exists, but is malformed. `why` is ours.
 pub fn malformed(name: &str, why: &str) -> String {
     format!("{} could not be followed: {why}. Nothing was changed.", code(&format!("/{name}")))
 }
@@ -270,7 +270,7 @@ pub fn help() -> String {
     out
 }
 
-/// Where the task stands.
+/// The state of the task.
 pub fn status(about: &About<'_>) -> String {
     let task = about.task;
     let spent = &task.spent;

@@ -3,7 +3,7 @@
 use crate::text::{code, count, dollars, duration, grouped};
 use domain::{Budget, BudgetBar};
 
-/// More was granted; `lacks` is what is still used up where the task therefore stays paused.
+/// A grant; `lacks` is the resource that is still used up, so that the task stays paused.
 pub fn granted(login: &str, more: &Budget, lacks: Option<&str>) -> String {
     let kinds = more.kinds().into_iter().filter(|(_, amount)| *amount > 0);
     let more: Vec<String> = kinds.map(|(what, amount)| amount_of(what, amount)).collect();
@@ -14,12 +14,12 @@ pub fn granted(login: &str, more: &Budget, lacks: Option<&str>) -> String {
     format!("{} granted this task {} more.{rest}", code(login), more.join(" and "))
 }
 
-/// Nothing was granted.
+/// A refused grant.
 pub fn refused(login: &str, bar: &BudgetBar) -> String {
     format!("{}: nothing was granted, because {}.", code(login), why(bar))
 }
 
-/// What stands against a grant, as the end of a sentence.
+/// Why a grant is refused, as the end of a sentence.
 pub(super) fn why(bar: &BudgetBar) -> String {
     match bar {
         BudgetBar::Who { admins: true } => {
@@ -35,7 +35,7 @@ pub(super) fn why(bar: &BudgetBar) -> String {
     }
 }
 
-/// `/resume` where only a grant helps.
+/// `/resume` on a task that needs a grant.
 pub fn needed(login: &str, what: &str) -> String {
     format!(
         "{}: the task has used what it was granted ({what}), so it would pause again at once. `/budget 2 usd` (or `30 actions`, `20 min`, `100k tokens`) grants more and lets it go on.",

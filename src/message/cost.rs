@@ -1,24 +1,24 @@
-//! The answer to `/cost`: what a task used, for which model, and what is left.
+//! The answer to `/cost`: what a task used, by model, and what is left.
 
 use super::about::About;
 use crate::text::{code, count, dollars, duration, grouped};
 use domain::{Event, Usage};
 use std::fmt::Write as _;
 
-/// What one model was asked, and what that cost.
+/// Usage and cost of one model.
 #[derive(Debug, PartialEq, Eq)]
 pub struct OfModel {
     /// Its label, as reviews show it. Foreign.
     pub model: String,
-    /// Answers that arrived.
+    /// Number of answers.
     pub calls: u64,
-    /// Tokens of those calls, counted as [`Usage::total`] does.
+    /// Tokens of these calls, as counted by [`Usage::total`].
     pub tokens: u64,
     /// Millionths of a US dollar.
     pub micro_usd: u64,
 }
 
-/// The sums over a task's log, in the order in which the models were first asked; what the host answered itself is no call.
+/// Sums over a task's log, in the order in which models were first called; answers of the host do not count.
 pub fn sums(log: &[Event]) -> Vec<OfModel> {
     let mut all: Vec<OfModel> = Vec::new();
     for event in log {
@@ -42,7 +42,7 @@ pub fn sums(log: &[Event]) -> Vec<OfModel> {
     all
 }
 
-/// What the task used and may still use; `of` are its models' sums, where they were read.
+/// What the task used and may still use; `of` are the sums by model, if they were read.
 pub fn cost(about: &About<'_>, of: &[OfModel]) -> String {
     let (spent, granted) = (&about.task.spent, &about.task.granted);
     let mut out =

@@ -1,10 +1,10 @@
-//! Answers to `/allow` and `/deny`: what is in force now, for whom, and what the operator says against it.
+//! Answers to `/allow` and `/deny`: what is allowed now, for which tasks, and what the operator denies.
 
 use super::about::About;
 use crate::text::{code, rule_shown};
 use domain::{Bar, State, Task};
 
-/// A host may be reached; said once the router obeys.
+/// A host was allowed; posted once the router's rules say so.
 pub fn allowed(login: &str, host: &str, repo: bool, about: &About<'_>) -> String {
     let when = match about.task.state {
         State::Running => "It can be reached now.",
@@ -17,7 +17,7 @@ pub fn allowed(login: &str, host: &str, repo: bool, about: &About<'_>) -> String
     format!("{} allowed {}. {when} {how_long} The next review names it.", code(login), rule_shown(host))
 }
 
-/// A grant was taken back; said once the router obeys.
+/// A grant was taken back; posted once the router's rules say so.
 pub fn denied(login: &str, host: &str) -> String {
     format!(
         "{} took back {}: nobody reaches it by such a grant any more, and open connections to it were cut. The next review names it.",
@@ -26,7 +26,7 @@ pub fn denied(login: &str, host: &str) -> String {
     )
 }
 
-/// The operator's word, or the lack of a network, stands against it.
+/// A host that the operator denies, or a repository without a network.
 pub fn barred(login: &str, host: &str, bar: &Bar) -> String {
     let why = match bar {
         Bar::Operator { rule } => format!(
@@ -38,7 +38,7 @@ pub fn barred(login: &str, host: &str, bar: &Bar) -> String {
     format!("{}: {} can't be allowed: {why}. Nothing was changed.", code(login), rule_shown(host))
 }
 
-/// `/deny` of something that nobody allowed.
+/// `/deny` of a host that nobody allowed.
 pub fn nothing_to_deny(login: &str, host: &str, about: &About<'_>) -> String {
     let others = match about.task.hosts.is_empty() {
         true => String::new(),
@@ -51,7 +51,7 @@ pub fn nothing_to_deny(login: &str, host: &str, about: &About<'_>) -> String {
     )
 }
 
-/// `/deny` where no task is at work: the grants of the repository that had this name; said once the router obeys.
+/// `/deny` where no task is at work: the repository's grants that the name matched; posted once the router's rules say so.
 pub fn taken_back(login: &str, host: &str, grants: &[String]) -> String {
     let elsewhere = "What was allowed for one task ends with it, or is taken back in its own issue or pull request";
     if grants.is_empty() {
@@ -77,7 +77,7 @@ pub fn allowed_nowhere(login: &str, host: &str) -> String {
     )
 }
 
-/// What people allowed this task.
+/// The hosts that people allowed this task.
 pub(super) fn listed(task: &Task) -> String {
     let one = |grant: &domain::Grant| format!("{} by {}", rule_shown(&grant.host), code(&grant.by.login));
     task.hosts.iter().map(one).collect::<Vec<_>>().join(", ")

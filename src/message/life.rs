@@ -1,17 +1,17 @@
-//! What happens to a task, told where it was asked for.
+//! Messages about a task's progress, posted where it was asked for.
 
 use super::about::About;
 use crate::line::Why;
 use crate::text::{code, document, prose};
 use domain::{PauseReason, Question, Resource, Task, TaskKind, VerdictKind};
 
-/// Longest answer of a read-only task that is shown, in characters.
+/// The most characters shown of a read-only task's answer.
 const MAX_ANSWER: usize = 24_000;
 const MAX_REASON: usize = 600;
-/// Longest plan of the agent that is shown with a pause, in characters.
+/// The most characters shown of the agent's plan in a pause.
 const MAX_PLAN: usize = 4_000;
 
-/// `/fix` or `/plan` was taken up: what happens next.
+/// A task was accepted: what happens next.
 pub fn accepted(about: &About<'_>) -> String {
     let earlier = about.task.request.as_ref().and_then(|request| request.earlier.as_ref());
     let again = earlier
@@ -47,14 +47,13 @@ fn accepted_first(about: &About<'_>) -> String {
     }
 }
 
-/// The answer of a read-only task: its summary is foreign.
-/// `not_there` are places that it names and the base does not have.
+/// The answer of a read-only task; its summary is foreign. `not_there` are places that it names and the base does not have.
 pub fn plan_answer(task: &Task, n: u32, scripted: bool, not_there: &[String]) -> String {
     let said = match task.summary.as_deref().unwrap_or_default().trim() {
         "" => "The agent ended without an answer.\n".to_owned(),
         text => format!("The agent says:\n\n{}", document(text, MAX_ANSWER)),
     };
-    // Said once: whoever reads a second answer has read the first.
+    // Said once, because readers of a second answer have read the first.
     let note =
         task.note.as_deref().filter(|_| n == 1).map(|note| format!("\n> [!NOTE]\n> {}\n", prose(note, MAX_REASON)));
     let note = note.unwrap_or_default();
@@ -69,7 +68,7 @@ pub fn plan_answer(task: &Task, n: u32, scripted: bool, not_there: &[String]) ->
     format!("### Answer {n}\n\n{wrong}{said}{note}\n**What now**: {now} · `/stop` ends the task\n{recording}")
 }
 
-/// Said before the answer, so that nobody trusts a line that is not there. The places are foreign.
+/// A warning before the answer about places that do not exist. They are foreign.
 fn wrong_places(task: &Task, not_there: &[String]) -> String {
     if not_there.is_empty() {
         return String::new();
@@ -79,7 +78,7 @@ fn wrong_places(task: &Task, not_there: &[String]) -> String {
     format!("> [!WARNING]\n> ⚠️ The answer names places that do not exist{base}: {}.\n\n", named.join(", "))
 }
 
-/// A question of the agent's: its words are foreign.
+/// A question of the agent, whose text is foreign.
 pub fn question(question: &Question, task: &Task, scripted: bool) -> String {
     let options: String = question
         .options
@@ -98,12 +97,12 @@ pub fn question(question: &Question, task: &Task, scripted: bool) -> String {
     )
 }
 
-/// A task stands still until a person says how to go on.
+/// A pause, with what a person can do.
 pub fn paused(reason: &PauseReason) -> String {
     format!("The task is paused. {}", pause_reason(reason))
 }
 
-/// As [`paused`], with what is left to do where it is money that is wanted.
+/// As [`paused`], with the present limits if money is needed.
 pub(super) fn paused_now(reason: &PauseReason, about: &About<'_>) -> String {
     let mut text = paused(reason);
     let of_money =
@@ -131,7 +130,7 @@ pub(super) fn pause_reason(reason: &PauseReason) -> String {
         PauseReason::Exhausted { what, sentence } => {
             let (what, change) = match what {
                 Resource::Memory => ("memory", "Let the operator give sandboxes more memory (`sandbox.memory_mib`, and restart `caisson serve`), then write `/resume`"),
-                // The sandbox still stands, and what it may take was fixed when it was made.
+                // The sandbox still exists, and its limits were fixed when it was made.
                 Resource::Disk => ("disk space", "If the engine's disk is full, let the operator make room there. Then write `/resume`: actions that only delete files go on, and all others once enough is gone. This sandbox keeps its budget (another `sandbox.disk_mib` is for those made later)"),
             };
             format!(
@@ -157,7 +156,7 @@ fn money_spent(period: &str, sentence: &str) -> String {
     )
 }
 
-/// `/resume` was followed.
+/// `/resume` was carried out.
 pub fn resumed(about: &About<'_>) -> String {
     format!(
         "The task goes on where it stopped: it is {}. A pause never resets the count of actions.",
@@ -180,29 +179,29 @@ pub fn approved(commit: &str, about: &About<'_>) -> String {
     )
 }
 
-/// The checkpoint's review was edited or deleted.
+/// A checkpoint whose review was edited or deleted.
 pub fn voided(n: u32) -> String {
     format!(
         "The review of checkpoint {n} was edited or deleted, so it can't be approved any more. It is posted again as it was."
     )
 }
 
-/// `/stop` was followed.
+/// `/stop` was carried out.
 pub fn cancelled(login: &str, about: &About<'_>) -> String {
     format!("Stopped by {}. {}", code(login), leftovers(about))
 }
 
-/// `/retry` was followed: the new attempt is a task of its own.
+/// `/retry` was carried out: the new attempt is a task of its own.
 pub fn retried(login: &str, about: &About<'_>) -> String {
     format!("Ended by {} for a new attempt at the same words. {}", code(login), leftovers(about))
 }
 
-/// Issue or pull request was closed without a merge.
+/// The issue or pull request was closed without a merge.
 pub fn declined(about: &About<'_>) -> String {
     format!("Closed, so the task ends here. {}", leftovers(about))
 }
 
-/// It could not go on. `why` may hold foreign words.
+/// The task failed. `why` may contain foreign text.
 pub fn failed(why: &str, about: &About<'_>) -> String {
     format!(
         "The task failed and can't go on: {}. {} `/fix` starts a new one.",
@@ -211,12 +210,12 @@ pub fn failed(why: &str, about: &About<'_>) -> String {
     )
 }
 
-/// The approved work is at home.
+/// The approved work was fetched.
 pub fn delivered() -> String {
     "Delivered: the approved commit was fetched or merged. The sandbox is gone, this task is done.".to_owned()
 }
 
-/// Nobody touched it for long.
+/// The task expired.
 pub fn expired(about: &About<'_>) -> String {
     format!("Nobody answered for 30 days, so the task ends. {}", leftovers(about))
 }
@@ -232,7 +231,7 @@ fn leftovers(about: &About<'_>) -> String {
     }
 }
 
-/// Something outside is down; the task waits and tries again by itself.
+/// Something outside is unavailable; the task tries again by itself.
 pub fn trouble(sentence: &str) -> String {
     format!(
         "The task waits: {}. It tries again by itself; nothing is lost, and nobody needs to do anything here.",
@@ -240,7 +239,7 @@ pub fn trouble(sentence: &str) -> String {
     )
 }
 
-/// A step after the final approval that stays undone.
+/// A step after the final approval that could not be done.
 pub fn left_undone(sentence: &str) -> String {
     format!(
         "One step after the approval could not be done and is not tried again: {}. The approved work stands as it is: `caisson fetch` \
@@ -249,7 +248,7 @@ pub fn left_undone(sentence: &str) -> String {
     )
 }
 
-/// The repository has another name on the forge.
+/// The repository was renamed or moved on the forge.
 pub fn moved(from: &str, to: &str) -> String {
     format!(
         "This repository was {} and is {} now. The task goes on here: the bot knows the repository by its id. Everything it keeps goes by the name of its configuration, which can stay as it is.",

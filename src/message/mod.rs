@@ -1,7 +1,7 @@
 //! Every text the bot posts as a comment, a pull request's body, a commit's message or a status: one named function each.
 //!
-//! Owns the words only. Must not know the forge, the store or when a text is posted. Logins and whatever else is not ours
-//! go through `text`; commands are named from the table of commands that exist. Reviews are in `checkpoint`.
+//! Owns the wording only. Must not know the forge, the store or when a text is posted. Logins and other foreign text go through `text`;
+//! commands are named from the table of existing commands. Reviews are in `checkpoint`.
 //! Tests: `src/message/tests.rs` (a snapshot of each).
 
 mod about;

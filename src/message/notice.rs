@@ -19,7 +19,7 @@ pub fn notice(notice: &Notice, about: &About<'_>) -> String {
         Notice::Doubtful { login, n } => answer::doubtful(login, *n),
         Notice::NameTheCommit { login, commit } => answer::name_the_commit(login, commit.as_str()),
         Notice::Status => answer::status(about),
-        // Said with a model's words, where one is asked.
+        // If a model is asked, its answer is posted instead.
         Notice::Reply { login, .. } => reply::unanswered(login, "no model was asked"),
         Notice::Cost => cost::cost(about, &[]),
         Notice::Help => answer::help(),
@@ -58,7 +58,7 @@ pub fn notice(notice: &Notice, about: &About<'_>) -> String {
 }
 
 impl About<'_> {
-    /// Where the task stands, as the end of "the task is …".
+    /// The task's state, as the end of "the task is …".
     pub(super) fn state_words(&self) -> String {
         match &self.task.state {
             State::Queued => match self.line {
@@ -79,7 +79,7 @@ impl About<'_> {
         }
     }
 
-    /// What a person can do now.
+    /// What a person can do next.
     pub(super) fn next_words(&self) -> String {
         let review = match self.pull_url {
             Some(url) => format!("its [pull request]({url})"),

@@ -1,16 +1,16 @@
-//! An action that a rule puts before a person, shown as a whole: what is not shown is not permitted.
+//! An action that a rule makes a person decide about. It is shown whole, because nothing unseen may be permitted.
 
 use crate::text::{code, fence, prose};
 use domain::{Action, Task};
 use std::fmt::Write as _;
 
-/// The longest action that a person is asked about, in characters. A longer one is refused.
+/// The most characters of an action that a person is asked about. A longer one is refused.
 const MOST: usize = 20_000;
-/// Characters of a line of what is shown; a longer one goes on in the next.
+/// The most characters of a shown line; a longer one continues on the next.
 const LINE: usize = 300;
 const MAX_REASON: usize = 600;
 
-/// Everything that an action would do, in words; none where that is more than a person can be asked about.
+/// Everything that an action would do, in words; none if that is too long to ask about.
 pub fn whole(action: &Action) -> Option<String> {
     let mut out = String::new();
     match action {
@@ -56,7 +56,7 @@ pub fn whole(action: &Action) -> Option<String> {
     (out.chars().count() <= MOST).then_some(out)
 }
 
-/// Lines that a fence would cut, in pieces.
+/// Breaks lines that a fence would cut.
 fn wrapped(text: &str) -> String {
     let mut lines = Vec::new();
     for line in text.lines() {
@@ -72,7 +72,7 @@ fn wrapped(text: &str) -> String {
     lines.join("\n")
 }
 
-/// The question. `what` is [`whole`] of the action; it and the reason are foreign.
+/// The question. `what` is the result of [`whole`]; it and the reason are foreign.
 pub fn permission(number: u32, what: &str, reason: &str, task: &Task, scripted: bool) -> String {
     let recording = if scripted { "\n<sub>the model was a recording</sub>\n" } else { "" };
     format!(

@@ -1,8 +1,8 @@
-//! The pull request that proposes a `.caisson.toml`. Commands in it are the repository's own, shown as code.
+//! The pull request that proposes a `.caisson.toml`. Commands in it are foreign and shown as code.
 
 use crate::text::prose;
 
-/// Characters of one line of what was seen.
+/// The most characters of one line of observations.
 const MAX_LINE: usize = 400;
 
 /// The pull request's title.
@@ -16,7 +16,7 @@ pub fn proposal_commit() -> String {
         .to_owned()
 }
 
-/// `seen`: one line for each thing that was tried. `source`: where the repository came from.
+/// `seen`: one line for each attempt. `source`: where the repository came from.
 pub fn proposal_body(seen: &[String], source: &str) -> String {
     let lines: Vec<String> = seen.iter().map(|line| format!("- {}", prose(line, MAX_LINE))).collect();
     format!(
@@ -39,7 +39,7 @@ mod tests {
         let body = proposal_body(&seen, "https://example.org/team/shop.git");
         assert!(body.contains("\n- Setup worked: `pip install '@all' #1 <b>`.\n"), "{body}");
         assert!(body.contains("until the operator accepts exactly the file"), "{body}");
-        // Words that would mention people or name issues are code, too.
+        // Mentions and references to issues must become code as well.
         let bare = proposal_body(&["@all closes #1".to_owned()], "x");
         assert!(bare.contains("- `@all` closes `#1`\n"), "{bare}");
         assert!(!proposal_title().contains('\n') && proposal_commit().lines().nth(1) == Some(""));

@@ -6,13 +6,13 @@ use crate::text::plain_line;
 use crate::text::prose;
 use domain::{Commit, PlanStep, StepState};
 
-/// Characters of a title.
+/// The most characters of a title.
 const MAX_TITLE: usize = 80;
 
-/// What a title begins with as long as its pull request is a draft: the forge doesn't let one be merged.
+/// Prefix of a draft's title; the forge does not let such a pull request be merged.
 pub const DRAFT: &str = "WIP: ";
 
-/// A draft's title. The issue's title is foreign: only plain words of it remain.
+/// A draft's title. The issue's title is foreign, so only its plain words are used.
 pub fn pull_title(issue_title: &str) -> String {
     match plain_line(issue_title, MAX_TITLE).as_str() {
         "" => format!("{DRAFT}work on an issue"),
@@ -20,16 +20,16 @@ pub fn pull_title(issue_title: &str) -> String {
     }
 }
 
-/// What stands around the check list in a pull request's text.
+/// The marks around the check list in a pull request's text.
 const PLAN_BEGINS: &str = "<!-- caisson:plan -->";
 const PLAN_ENDS: &str = "<!-- caisson:plan-end -->";
-/// Characters of a step that are shown.
+/// The most characters shown of a step.
 const MAX_STEP: usize = 200;
 
 /// The task's plan as a check list between its marks. The steps are foreign.
 fn plan_list(steps: &[PlanStep]) -> String {
     let line = |step: &PlanStep| {
-        // No step is one of the marks, also where pieces of it come together.
+        // A step must not contain a mark, even when parts of one are joined.
         let text = prose(&step.text, MAX_STEP).replace("<!--", "<! --");
         match step.state {
             StepState::Open => format!("- [ ] {text}\n"),
@@ -43,7 +43,7 @@ fn plan_list(steps: &[PlanStep]) -> String {
     format!("{PLAN_BEGINS}\n{head}{list}{PLAN_ENDS}")
 }
 
-/// A pull request's text with this plan in the place of the one before; none where nothing changes, or where somebody took the place out.
+/// A pull request's text with this plan in place of the previous one; none if nothing changes, or if somebody removed the marks.
 pub fn with_plan(body: &str, steps: &[PlanStep]) -> Option<String> {
     let (before, rest) = body.split_once(PLAN_BEGINS)?;
     let (_, after) = rest.split_once(PLAN_ENDS)?;
@@ -51,7 +51,7 @@ pub fn with_plan(body: &str, steps: &[PlanStep]) -> Option<String> {
     (new != body).then_some(new)
 }
 
-/// The pull request's body: how it works, for somebody who meets it for the first time.
+/// The pull request's text, which explains how it works to somebody new to it.
 pub fn pull_body(issue: u64, task: i64, steps: &[PlanStep]) -> String {
     let plan = plan_list(steps);
     format!(
@@ -61,7 +61,7 @@ pub fn pull_body(issue: u64, task: i64, steps: &[PlanStep]) -> String {
     )
 }
 
-/// A checkpoint's commit message. Of our words and numbers only: a forge acts on messages.
+/// A checkpoint's commit message: only our words and numbers, because a forge acts on messages.
 pub fn commit(issue: u64, n: u32, done: bool) -> String {
     let what = if done { "finished work" } else { "work in progress" };
     format!(
@@ -69,7 +69,7 @@ pub fn commit(issue: u64, n: u32, done: bool) -> String {
     )
 }
 
-/// The message of a commit that no branch has: what a sandbox held when it was put away.
+/// The message of a commit that is on no branch: the contents of a suspended sandbox.
 pub fn kept(issue: u64) -> String {
     format!(
         "Kept: work in progress on issue {issue}\n\nMade by Caisson from the tree of a sandbox that was put away.\n"
@@ -91,7 +91,7 @@ pub fn branch_moved(branch: &str, found: Option<&Commit>, expected: Option<&Comm
     )
 }
 
-/// The commit status with checkpoint and verdict.
+/// The description of the commit status: checkpoint and verdict.
 pub fn status_line(state: &str, n: u32, verdict: Option<&domain::Verdict>) -> String {
     let kind = verdict.map(|v| match v.kind {
         domain::VerdictKind::Passed => VerdictKind::Passed,

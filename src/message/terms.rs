@@ -4,7 +4,7 @@ use super::budget;
 use crate::text::code;
 use domain::BudgetBar;
 
-/// An option whose value is not to be had. `why` is ours: what there is instead, without a full stop.
+/// An option with an unavailable value. `why` is ours: what is available instead, without a full stop.
 pub fn term_refused(login: &str, option: &str, value: &str, why: &str) -> String {
     format!(
         "{}: {} is not to be had; {why}. Nothing was started. Post the command again in a new comment.",
@@ -13,7 +13,7 @@ pub fn term_refused(login: &str, option: &str, value: &str, why: &str) -> String
     )
 }
 
-/// A budget that this person can't give a task.
+/// A budget that this person may not give a task.
 pub fn budget_of_a_start(login: &str, bar: &BudgetBar) -> String {
     format!(
         "{}: a task can't begin with that `--budget`, because {}. Nothing was started. Post the command again with less, or without it.",
@@ -30,7 +30,7 @@ pub fn nameable(all: &[String]) -> String {
     }
 }
 
-/// Options where a task is at work already.
+/// Options on a task that is already at work.
 pub(super) fn too_late(login: &str) -> String {
     format!(
         "{}: options such as `--budget` are for a task that begins, and one is at work here. Nothing was changed. `/budget …` grants this one more, `/model …` lets another model go on; for the rest `/stop` it first.",
@@ -38,7 +38,7 @@ pub(super) fn too_late(login: &str) -> String {
     )
 }
 
-/// Another model answers from now on.
+/// The model was changed.
 pub(super) fn chosen(login: &str, id: &str) -> String {
     format!(
         "{} named the model {}: it answers from the next turn on, with the whole conversation before it. What was asked of another one already is still taken up.",

@@ -1,17 +1,17 @@
-//! What is said of a run that somebody asked for with `/test-pr` or `/test-pr-bug`, and why one is not taken up.
+//! The results of runs asked for with `/test-pr` or `/test-pr-bug`, and why one is refused.
 
 use crate::text::{code, count, duration, fence, one_line, plain_cell, prose};
 use domain::{TestExit, TestResult, TestRun, TestVerdict};
 use std::fmt::Write as _;
 
-/// Characters of a sentence about why nothing was run.
+/// The most characters of the reason why nothing was run.
 const MAX_WHY: usize = 500;
-/// Bytes of an output's end that are shown.
+/// The most bytes shown of an output's end.
 const MAX_TAIL: usize = 4_000;
-/// Characters of a commit status's line; the forge takes 255.
+/// The most characters of a commit status's description; the forge accepts 255.
 const MAX_LINE: usize = 200;
 
-/// The answer: what came of the run of this number.
+/// The answer with the result of the run of this number.
 pub fn tested(id: i64, login: &str, run: &TestRun, result: &TestResult) -> String {
     let name = if run.bug { "test-pr-bug" } else { "test-pr" };
     let mut out = format!("`/{name}` of {}: **{}**", code(login), headline(result));
@@ -73,7 +73,7 @@ pub fn tested(id: i64, login: &str, run: &TestRun, result: &TestResult) -> Strin
     out
 }
 
-/// The line of the commit status; without a result it waits for one.
+/// The description of the commit status; pending without a result.
 pub fn test_status(id: i64, run: &TestRun, result: Option<&TestResult>) -> String {
     let words = match result {
         None => "under way".to_owned(),
@@ -120,24 +120,24 @@ fn end(tail: &str) -> &str {
     &tail[from..]
 }
 
-/// Why a run is not taken up.
+/// Why a run is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotTested<'a> {
     /// There is no such branch.
     NoBranch(&'a str),
-    /// No branch is named, and this is no pull request.
+    /// No branch is named, and the thread is not a pull request's.
     Unnamed,
-    /// The pull request's head lies in another repository, or is gone.
+    /// The pull request's head is in another repository, or was deleted.
     Fork,
-    /// It is to be shown on the branch itself that it is compared with.
+    /// `/test-pr-bug` compares a branch with its base, and this is the base itself.
     IsBase(&'a str),
-    /// So many of the hour are used up; minutes until there is room.
+    /// The hour's limit is used up; with that limit and the minutes until the next run may be made.
     Full(u32, i64),
-    /// The operator takes up none.
+    /// The operator switched test runs off.
     Off,
 }
 
-/// A run that is not taken up, with what to write in its place.
+/// A refused run, with what to write instead.
 pub fn not_tested(login: &str, why: NotTested<'_>) -> String {
     let why = match why {
         NotTested::NoBranch(branch) => {

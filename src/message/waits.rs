@@ -3,7 +3,7 @@
 use crate::line::{Standing, Why};
 use crate::text::{code, count, grouped};
 
-/// As the end of "in line for a free place, …". Shown in a terminal too.
+/// As the end of "in line for a free place, …". Also used in terminals.
 pub fn words(line: &Standing) -> String {
     let tasks = |most: usize| count(most as u64, "task");
     let why = match &line.why {

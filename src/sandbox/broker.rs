@@ -2,7 +2,7 @@
 //!
 //! Owns the trait that the sandboxes use and its client over the broker's unix socket. Must not know the engine, because containers are
 //! configured on the broker's side. Each call is a connection of its own, so a restarted broker causes no trouble. Tests: below; the
-//! broker's in `broker/tests/docker.rs`.
+//! broker's in `broker/tests/docker/`.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

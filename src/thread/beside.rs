@@ -1,5 +1,5 @@
-//! What stands in a text beside the word that is carried out. Hosts are carried out too (`hosts`), questions are answered, and
-//! whatever is left is told to be left: a text is one decision, and nothing of it is dropped in silence.
+//! Commands of a text besides the strongest one, which alone is carried out as its decision. Hosts are carried out too (`hosts.rs`),
+//! questions are answered, and the author is told which of the others were not followed.
 
 use super::Threads;
 use super::words::parsed;
@@ -11,7 +11,7 @@ use crate::secret;
 use crate::trouble::Trouble;
 use domain::{Access, Event, Task, Verb};
 
-/// One more command of a text.
+/// A further command of a text.
 #[derive(Debug, PartialEq, Eq)]
 enum Beside {
     Status,
@@ -21,17 +21,17 @@ enum Beside {
         word: String,
         why: Option<String>,
     },
-    /// `against`: it says the opposite of what is carried out.
+    /// `against`: whether it contradicts the command that is carried out.
     Left {
         name: String,
         against: bool,
     },
 }
 
-/// Answers that one text gets; somebody who asks for more meant none of them.
+/// The most answers to one text; somebody who writes more commands than that does not mean them.
 const MOST: usize = 12;
 
-/// Whether both can't be meant at once.
+/// Whether the two contradict each other.
 fn opposed(one: &Verb, other: &Verb) -> bool {
     let halts = |verb: &Verb| matches!(verb, Verb::Stop | Verb::Pause);
     let goes_on = |verb: &Verb| {
@@ -52,7 +52,7 @@ fn opposed(one: &Verb, other: &Verb) -> bool {
     either(halts, goes_on) || either(decides, changes)
 }
 
-/// Whether a command of the text is the one that is carried out: what the operator allows was filled in since the text was read.
+/// Whether a command of the text is the one that is carried out, ignoring the operator's limits, which were filled in after parsing.
 fn is_done(command: &Command, done: &Verb) -> bool {
     match (&command.verb, done) {
         (Verb::Budget { more, .. }, Verb::Budget { more: granted, .. }) => more == granted,
@@ -61,20 +61,20 @@ fn is_done(command: &Command, done: &Verb) -> bool {
     }
 }
 
-/// The command that is carried out, as a person wrote it; a review's own state is none.
+/// The carried-out command as the person wrote it; of a review whose state decided, "the review itself".
 fn carried_out(login: &str, text: &str, done: &Verb) -> String {
     let commands = parsed(text, login).commands;
     let found = commands.into_iter().find(|command| is_done(command, done));
     found.map_or_else(|| "the review itself".to_owned(), |command| format!("`/{}`", command.name))
 }
 
-/// What stands in `text`, written by `login`, beside `done`, in its order and each once.
+/// The further commands of `text`, written by `login`, without `done`: in order, each once.
 fn beside(login: &str, text: &str, done: &Verb) -> Vec<Beside> {
     let mut commands = parsed(text, login).commands;
     if let Some(at) = commands.iter().position(|command| is_done(command, done)) {
         commands.remove(at);
     }
-    // A review that asks for changes hands its whole text on.
+    // A review that asks for changes hands its whole text to the agent.
     let text = secret::without(text);
     let whole = matches!(done, Verb::Changes { items } if items.iter().any(|item| item.text == text));
     let mut found = Vec::new();
@@ -113,8 +113,8 @@ fn beside(login: &str, text: &str, done: &Verb) -> Vec<Beside> {
 }
 
 impl Threads {
-    /// Answers what stands in a text beside its strongest word, in one comment. `key` is the text's; `text` is who wrote it, what, and
-    /// the word that is carried out. Where no task is at work, there is none.
+    /// Answers the further commands of a text in one comment. `key` is the text's; then its author, the text, and the command that is
+    /// carried out. `task` is none where no task is at work.
     pub async fn answer_beside(
         &self,
         entry: &Repository,

@@ -1,4 +1,4 @@
-//! What people said in a thread and nobody took up yet, each as a decision with its evidence.
+//! The decisions in a thread that have not been taken up yet, each with its evidence.
 
 use super::read::Thread;
 use super::{Threads, words};
@@ -9,8 +9,8 @@ use domain::{Access, Commit, Decision, Others, Source, State, Task, TaskKind, Te
 use std::collections::HashMap;
 
 impl Threads {
-    /// Everything people said to this task that was not taken up yet, lowest forge number first.
-    /// With `only`, just these sources, taken up before or not.
+    /// The decisions of all texts said to this task that were not taken up yet, lowest forge number first.
+    /// With `only`, those of just these sources, taken up before or not.
     pub(super) async fn decisions(
         &self,
         entry: &Repository,
@@ -26,7 +26,7 @@ impl Threads {
         Ok(found)
     }
 
-    /// As [`Threads::decisions`], with nothing beside them.
+    /// As [`Threads::decisions`], without the other approvals that each may need.
     async fn read_decisions(
         &self,
         entry: &Repository,
@@ -37,7 +37,7 @@ impl Threads {
         let began = task.request.as_ref().map_or(0, |r| r.number);
         let mut rights = HashMap::new();
         let mut found = Vec::new();
-        // What was said after a text that is left for the next reading waits with it: the oldest decides.
+        // If a text is left for the next reading, later ones wait too, because the oldest decides.
         let mut before = i64::MAX;
         for comment in thread.comments.iter().filter(|c| c.id > began && self.counts(&c.author)) {
             let source = Source::Comment(comment.id);
@@ -62,7 +62,7 @@ impl Threads {
         let pull = thread.pull.as_ref();
         let (head, base) = (pull.and_then(|p| Commit::parse(&p.head_sha).ok()), pull.map(|p| p.base_ref.clone()));
         for decision in &mut found {
-            // The forge's time, by our clock.
+            // Converts the forge's time to our clock.
             decision.at += self.clock.ahead();
             (decision.head, decision.base) = (head.clone(), base.clone());
             self.look_up(entry, &mut decision.verb).await?;
@@ -71,7 +71,7 @@ impl Threads {
         Ok(found)
     }
 
-    /// Where one approval is not enough: puts beside each those that came before it, as they read now.
+    /// Where one approval is not enough: adds to each approval those that came before it, as they read now.
     async fn beside_others(
         &self,
         entry: &Repository,
@@ -94,11 +94,12 @@ impl Threads {
         Ok(())
     }
 
-    /// As [`Threads::barred`], of all that the words do to this task: a new attempt ends it, and `/fix` under a plan's answer approves it.
+    /// As [`Threads::barred`], for everything that the command does to this task: `/retry` also ends it, and `/fix` on a plan's answer also
+    /// approves it.
     fn barred_here(&self, task: &Task, decision: &Decision) -> Option<String> {
         let also = match &decision.verb {
             Verb::Retry => Some(Verb::Stop),
-            // The agent then carries out what it proposed.
+            // The approval of a plan begins the work that it proposes.
             Verb::Approve { .. } if task.kind.reads_only() => {
                 Some(Verb::begin(TaskKind::Fix, String::new(), Terms::default()))
             }
@@ -109,7 +110,7 @@ impl Threads {
         bar(&decision.verb).or_else(|| also.as_ref().and_then(bar))
     }
 
-    /// By the forge's time, and without the pull request's head and base.
+    /// The decision of a comment: with the forge's time, and without the pull request's head and base.
     async fn of_comment(
         &self,
         entry: &Repository,
@@ -136,7 +137,7 @@ impl Threads {
         })
     }
 
-    /// A plain remark that asks the bot by its name is a question, unless the agent waits for words.
+    /// The verb of a comment. A plain remark that addresses the bot by name is a question, unless the agent is waiting for an answer.
     fn asked(&self, task: &Task, comment: &Comment) -> Verb {
         let verb = words::comment(comment);
         let waits = matches!(task.underneath(), State::Asking { .. });
@@ -146,7 +147,7 @@ impl Threads {
         }
     }
 
-    /// As [`Threads::of_comment`]; none where a review decides nothing and says nothing.
+    /// As [`Threads::of_comment`], for a review; none if it neither decides nor says anything.
     async fn of_review(
         &self,
         entry: &Repository,
@@ -162,7 +163,7 @@ impl Threads {
         };
         let Some(verb) = words::review(review, &inline) else { return Ok(None) };
         let remarks = match &verb {
-            // Words that reach the agent; what an approval says beside itself reaches nobody.
+            // Only these hand remarks to the agent; the remarks of an approval are not passed on.
             Verb::Changes { .. } | Verb::Say { .. } => own_remarks(review, &inline),
             _ => Vec::new(),
         };
@@ -193,7 +194,7 @@ impl Threads {
     }
 }
 
-/// The key under which a text is taken up, once.
+/// The key under which a text is taken up once.
 pub fn decision_key(source: &Source) -> String {
     match source {
         Source::Issue(id) => format!("opened:{id}"),

@@ -1,5 +1,5 @@
-//! Whether a text still says what was posted. The forge tells an edit by its time, in whole seconds; the deliveries tell the words
-//! as they were posted, and each edit. A text whose delivery never came is judged by its times alone.
+//! Whether a text is still as it was posted. The forge's times tell an edit only to the second; stored deliveries contain the text as
+//! posted, and each edit. A text whose delivery never came is judged by its times alone.
 
 use super::Threads;
 use crate::clock::now;
@@ -9,10 +9,10 @@ use crate::forge::{Comment, Issue, Review, ReviewComment};
 use crate::trouble::Trouble;
 use domain::Source;
 
-/// A text this young (ms, by the forge's clock) whose delivery is not here yet may still be on its way.
+/// If a text is younger than this (milliseconds, by the forge's clock), its delivery may still arrive.
 const ON_ITS_WAY_MS: i64 = 4_000;
 
-/// What the deliveries say of a text.
+/// What the stored deliveries say about a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Evidence {
     Nothing,
@@ -21,11 +21,11 @@ enum Evidence {
 }
 
 impl Threads {
-    /// `words` are the title (of an issue) and the body as the forge tells them now.
+    /// Compares the deliveries about a text with `words`: the title (of an issue) and the body that the forge shows now.
     async fn evidence(&self, entry: &Repository, about: &str, words: (&str, &str)) -> Result<Evidence, Trouble> {
         let mut found = Evidence::Nothing;
         for delivery in self.store.deliveries_about(&entry.key, about).await? {
-            // One that cannot be read may be the one that tells of an edit.
+            // A delivery that cannot be parsed may be that of an edit.
             let Ok(told) = delivered_text(&delivery.event_type, &delivery.body) else { return Ok(Evidence::Changed) };
             match told.act {
                 Act::Edited => return Ok(Evidence::Changed),
@@ -37,7 +37,7 @@ impl Threads {
         Ok(found)
     }
 
-    /// Whether deliveries say that the text with this number was another one, or was changed.
+    /// Whether deliveries show that the text with this number was different, or was edited.
     pub async fn contradicted(&self, entry: &Repository, number: i64, body: &str) -> Result<bool, Trouble> {
         Ok(self.evidence(entry, &format!("comment:{number}"), ("", body)).await? == Evidence::Changed)
     }
@@ -46,16 +46,17 @@ impl Threads {
         Ok(comment.updated_at != comment.created_at || self.contradicted(entry, comment.id, &comment.body).await?)
     }
 
-    /// A text that was read before its delivery came: that one brings the next reading, or the next round does.
+    /// Whether the text's delivery may still arrive; its arrival causes another reading, as does the next round.
     pub async fn on_its_way(&self, entry: &Repository, source: &Source, at: i64) -> Result<bool, Trouble> {
-        // Of a review the deliveries say nothing that would be waited for.
+        // There is no delivery of a review that would be worth waiting for.
         if matches!(source, Source::Review(_)) || (now() - self.clock.ahead() - at).abs() >= ON_ITS_WAY_MS {
             return Ok(false);
         }
         Ok(self.store.deliveries_about(&entry.key, &source.to_string()).await?.is_empty())
     }
 
-    /// The issue's own time moves with everything that happens to it: where the deliveries say nothing, the forge is asked what did.
+    /// Whether title or body were edited. The issue's time changes with everything about it, so without a delivery the forge is asked what
+    /// changed.
     pub async fn issue_edited(&self, entry: &Repository, issue: &Issue) -> Result<bool, Trouble> {
         match self.evidence(entry, &format!("issue:{}", issue.id), (&issue.title, &issue.body)).await? {
             Evidence::AsPosted => Ok(false),
@@ -64,8 +65,8 @@ impl Threads {
         }
     }
 
-    /// A review's remarks are its reviewer's `own` ones. One that was written before the review was handed in may have been changed
-    /// until then.
+    /// Whether a review or its reviewer's `own` remarks were edited. A remark written before the review was submitted may be changed until
+    /// then.
     pub(super) async fn review_edited(
         &self,
         entry: &Repository,
@@ -77,7 +78,7 @@ impl Threads {
         {
             return Ok(true);
         }
-        // No delivery names a review; an edit on the page names the number that it is shown by.
+        // Deliveries do not name a review's id; an edit on the page is delivered with the number of the comment that shows it.
         let shown = std::iter::once((review.number, &review.body)).chain(own.iter().map(|note| (note.id, &note.body)));
         for (id, body) in shown {
             if self.contradicted(entry, id, body).await? {

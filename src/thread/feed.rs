@@ -1,13 +1,13 @@
-//! How what was read in a thread, or came of an effect half-way, reaches its task: the driver's part.
+//! Interface to the driver, by which inputs from a thread or from an unfinished effect reach their task.
 
 use crate::store::StoreError;
 use domain::{Input, Task, TaskId};
 
-/// Looks at tasks, and takes inputs to them.
+/// Reads tasks and feeds inputs to them.
 #[async_trait::async_trait]
 pub trait Feed: Send + Sync {
-    /// The task as it is now.
+    /// The current state of the task.
     async fn look(&self, id: TaskId) -> Result<Task, StoreError>;
-    /// The task as it then is; none when the key had been used before.
+    /// Feeds an input and returns the task after it; none if the key was used before.
     async fn feed(&self, id: TaskId, key: &str, input: Input) -> Result<Option<Task>, StoreError>;
 }

@@ -1,4 +1,4 @@
-//! Takes up everything that was said to a task, in the forge's own order, and what became of its issue, pull request and reviews.
+//! Reads a task's thread: feeds every new text, in the forge's own order, and what happened to its issue, pull request and reviews.
 
 use super::decisions::decision_key;
 use super::read::{Thread, counts_in_part, whole};
@@ -9,20 +9,20 @@ use crate::trouble::Trouble;
 use domain::{Access, Decision, Input, Source, Task, TaskId, Verb};
 
 impl Threads {
-    /// Takes up everything that was said to a task, and what became of its issue, pull request and reviews.
+    /// Feeds everything new that was said to a task, and what happened to its issue, pull request and reviews.
     pub async fn follow(&self, entry: &Repository, id: TaskId, feed: &dyn Feed) -> Result<Thread, Trouble> {
         let task = feed.look(id).await?;
         let at = self.place(entry)?;
         let thread = self.thread(&at, &task).await?;
         match self.was_at(entry, &at, feed).await {
             Ok(()) => {}
-            // Why nothing of it is to be seen, is judged by what is hidden.
+            // If parts are hidden, the caller judges the thread by those.
             Err(trouble) if thread.hidden.is_empty() || matches!(trouble, Trouble::Moved { .. }) => {
                 return Err(trouble);
             }
             Err(_) => return Ok(thread),
         }
-        // An approval of what somebody changed meanwhile finds that it does not stand any more.
+        // Before the decisions, so that an approval of an edited review finds it voided.
         notice_voided(id, &thread, feed).await?;
         for decision in self.decisions(entry, &task, &thread, None).await? {
             if feed.look(id).await?.state.ended() {
@@ -38,16 +38,16 @@ impl Threads {
                 let said = (decision.poster.login.as_str(), text, &decision.verb);
                 self.answer_beside(entry, number, &key, said, decision.right, Some(&task)).await?;
             }
-            // Hosts first: the text is taken up with its last word.
+            // Before the decision itself, because its key marks the whole text as taken up.
             self.feed_hosts(entry, id, &key, (text, &decision), feed).await?;
             if decision.verb.is_apart() && may_now(&decision) {
                 let said = (decision.poster.login.as_str(), &decision.verb);
                 self.carry_out(entry, thread.number(&decision.source, &task), &key, said).await?;
                 continue;
             }
-            // The text's own key is left for whoever begins the new attempt, once this task has ended.
+            // The text's own key is left for the new attempt, which begins once this task has ended.
             let ends = matches!(decision.verb, Verb::Retry) && may_now(&decision);
-            // Nothing is ended for an attempt that may not begin.
+            // The task is not ended if the new attempt may not begin.
             let poster = (decision.poster.login.as_str(), decision.right);
             if ends && let Err(answer) = self.attempt(entry, &feed.look(id).await?, poster) {
                 self.answer_once(entry, thread.number(&decision.source, &task), &key, &answer).await?;
@@ -60,8 +60,8 @@ impl Threads {
         Ok(thread)
     }
 
-    /// Reads these comments and reviews of a task again, and feeds each that is a decision, with the right and the head
-    /// as they are now. `n` is the checkpoint that was being published when they came.
+    /// Reads these comments and reviews of a task again, and feeds their decisions with the current right and head. `n` is the checkpoint
+    /// that was being published when they came.
     pub async fn recheck(&self, task: &Task, n: u32, sources: &[Source], feed: &dyn Feed) -> Result<(), Trouble> {
         let key = task.request.as_ref().map(|r| r.repository.as_str()).unwrap_or_default();
         let Some(entry) = self.config.repository(key) else { return Ok(()) };
@@ -75,7 +75,7 @@ impl Threads {
         Ok(())
     }
 
-    /// What an approval given in advance says now, after everything that was said since was taken up; none when it is gone.
+    /// The current state of an approval given in advance, after everything said since was taken up; none if it is gone.
     pub async fn advance(&self, task: &Task, source: &Source, feed: &dyn Feed) -> Result<Option<Decision>, Trouble> {
         let key = task.request.as_ref().map(|r| r.repository.as_str()).unwrap_or_default();
         let Some(entry) = self.config.repository(key) else { return Ok(None) };
@@ -85,7 +85,7 @@ impl Threads {
     }
 }
 
-/// Whether it is as it was posted, by somebody who may say it.
+/// Whether it was not edited, and its author may give it.
 fn may_now(decision: &Decision) -> bool {
     !decision.edited && decision.right >= Access::Write && decision.barred.is_none()
 }
@@ -100,14 +100,14 @@ async fn notice_ends(id: TaskId, thread: &Thread, feed: &dyn Feed) -> Result<(),
     Ok(())
 }
 
-/// A checkpoint's review that somebody edited or deleted approves nothing any more.
+/// Voids a checkpoint whose review was edited or deleted.
 async fn notice_voided(id: TaskId, thread: &Thread, feed: &dyn Feed) -> Result<(), Trouble> {
     let task = feed.look(id).await?;
     let standing = task.checkpoint().filter(|c| c.review > 0 && !c.used && thread.reviewed);
     let Some(checkpoint) = standing else { return Ok(()) };
     let found = thread.reviews.iter().find(|r| r.id == checkpoint.review);
     let listed = found.is_some_and(|r| r.updated_at <= r.submitted_at);
-    // A list read before the review was posted says nothing about it.
+    // The list may have been read before the review was posted.
     let older = thread.reviews.iter().map(|r| r.number).max().unwrap_or(0) < checkpoint.number;
     if listed || (found.is_none() && older && recent(checkpoint.at)) {
         return Ok(());
@@ -117,7 +117,7 @@ async fn notice_voided(id: TaskId, thread: &Thread, feed: &dyn Feed) -> Result<(
     Ok(())
 }
 
-/// Posted so lately that a list may not show it yet.
+/// Whether it was posted so recently (Unix milliseconds) that a list may not contain it yet.
 fn recent(at: i64) -> bool {
     (0..10_000).contains(&(now() - at))
 }

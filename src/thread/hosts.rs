@@ -1,4 +1,4 @@
-//! Hosts that a text names with `/allow` and `/deny` beside its strongest word, and what this installation knows of what is asked for.
+//! Hosts that a text allows or denies besides its strongest command; and what the configuration and the store say about what is asked for.
 
 use super::{Feed, Threads, words};
 use crate::config::process::Repository;
@@ -8,7 +8,7 @@ use domain::{Bar, Decision, Input, TaskId, Verb};
 use protocol::router::Rule;
 
 impl Threads {
-    /// Feeds the hosts that a text names beside its strongest word, each as a decision of its own. `key` is the text's.
+    /// Feeds the further hosts of a text, each as a decision of its own. `key` is the text's.
     pub(super) async fn feed_hosts(
         &self,
         entry: &Repository,
@@ -23,7 +23,7 @@ impl Threads {
         Ok(())
     }
 
-    /// The hosts that a text names beside its strongest word, each as a decision of its own.
+    /// The further hosts of a text, each as a decision of its own.
     pub async fn hosts(&self, entry: &Repository, text: &str, strongest: &Decision) -> Result<Vec<Input>, Trouble> {
         let mut inputs = Vec::new();
         for mut verb in words::hosts(text, &strongest.verb) {
@@ -34,7 +34,8 @@ impl Threads {
         Ok(inputs)
     }
 
-    /// What this installation knows of what somebody asks for: the operator's word, and the repository's grants.
+    /// Fills in what the configuration and the store say about what is asked for: the operator's rules and limits, and the repository's
+    /// grants.
     pub async fn look_up(&self, entry: &Repository, verb: &mut Verb) -> Result<(), Trouble> {
         match verb {
             Verb::Allow { bar, .. } if !self.config.sandbox_of(&entry.key).networked() => *bar = Some(Bar::NoNetwork),

@@ -1,7 +1,8 @@
-//! What people say in the threads of a task: read from the forge, judged by who said it and whether it was edited, and fed to the task,
-//! each text once.
+//! What people say in the threads of a task: read from the forge, checked for its author's right and for edits, and fed to the task, each
+//! text once.
 //!
-//! Text is data; what counts is a command of somebody with the right, on an object that was not edited. Nothing here decides what
+//! Text is data: only an unedited command of somebody with the right counts. What follows from it is decided in `domain::transition`.
+//! Tests: `tests/stories/`.
 //! follows; that is `domain::transition`'s. Tests: `tests/stories/`.
 
 mod apart;
@@ -42,17 +43,17 @@ pub struct Threads {
     clock: Arc<Clock>,
     /// The bot's own account.
     me: Account,
-    /// Accounts whose words never count: the bot's own and the operator's machines.
+    /// Lower-case logins of accounts whose texts never count: the bot's own and the operator's automation accounts.
     silent: HashSet<String>,
-    /// Rung when a test run stands in line.
+    /// Notified when a test run was queued.
     tests: Arc<Notify>,
     /// What keeps repositories in step with their upstreams; none without an account for that.
     upstreams: Option<Arc<Upstreams>>,
 }
 
 impl Threads {
-    /// `me` is the bot's own account and `sync` the one that keeps default branches in step: words of neither count,
-    /// nor those of the configuration's automation accounts.
+    /// `me` is the bot's own account, `sync` the one that synchronises default branches: texts of neither count, nor those of the
+    /// configuration's automation accounts.
     pub fn new(
         config: Arc<Process>,
         store: Store,
@@ -73,22 +74,22 @@ impl Threads {
         Self { upstreams, ..self }
     }
 
-    /// Rung when a test run that somebody asked for stands in line.
+    /// Notified when somebody's test run was queued.
     pub fn test_bell(&self) -> Arc<Notify> {
         self.tests.clone()
     }
 
-    /// Whether words of this account count at all. Ids below 1 are the forge's own.
+    /// Whether texts of this account count at all. Ids below 1 belong to the forge itself.
     pub fn counts(&self, account: &Account) -> bool {
         account.id >= 1 && account.id != self.me.id && !self.silent.contains(&account.login.to_lowercase())
     }
 
-    /// Where the repository was seen last.
+    /// The place where the repository was last seen.
     pub fn place(&self, entry: &Repository) -> Result<RepoRef, ForgeError> {
         self.whereabouts.at(entry)
     }
 
-    /// The account's right to the code, asked now; a forge that cannot say means no decision yet.
+    /// The account's right to the code, asked now. An error if the forge cannot tell, so that nothing is decided yet.
     pub async fn right(
         &self,
         entry: &Repository,
@@ -103,7 +104,7 @@ impl Threads {
             Err(ForgeError::NotFound(_)) => Access::None,
             Err(other) => return Err(other.into()),
         };
-        // A forge that starts knows nobody either.
+        // A forge that is starting also reports no right.
         if right == Access::None && !self.forge_answers().await {
             return Err(Trouble::later("the forge does not say who may do what"));
         }
@@ -111,18 +112,18 @@ impl Threads {
         Ok(right)
     }
 
-    /// Whom the operator lets say this, where this account is none of them.
+    /// Whom the operator restricts this command to, if that excludes this account.
     pub fn barred(&self, verb: &Verb, login: &str, right: Access) -> Option<String> {
         self.config.who.bar(verb.command()?, login, right)
     }
 
-    /// Whether the forge answers as a whole: its version, and that the token is ours.
+    /// Whether the forge answers its version and accepts our token.
     pub async fn forge_answers(&self) -> bool {
         let (version, me) = tokio::join!(self.forge.version(), self.forge.whoami());
         version.is_ok() && me.is_ok_and(|me| me.id == self.me.id)
     }
 
-    /// Answers without a task: the input is marked first, so that it is answered at most once.
+    /// Posts an answer in a thread without a task. The input is marked first, so that it is answered at most once.
     pub async fn answer_once(&self, entry: &Repository, number: u64, key: &str, text: &str) -> Result<(), Trouble> {
         if self.store.note_input_of(&entry.key, key, now()).await? {
             self.forge.post_comment(&self.place(entry)?, number, text).await?;

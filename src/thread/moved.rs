@@ -1,4 +1,4 @@
-//! A repository that was renamed, or given to another owner, is followed by its id; people who have a task there are told.
+//! Follows a repository by its id after a change of name or owner, and tells people with a task there.
 
 use super::{Feed, Threads};
 use crate::config::process::Repository;
@@ -8,7 +8,7 @@ use crate::trouble::Trouble;
 use domain::{Input, Notice, TaskId};
 
 impl Threads {
-    /// Asks the forge where the repository is now. A new name is told to its live tasks once.
+    /// Asks the forge where the repository is now, and tells its live tasks of a new name once.
     pub async fn find(&self, entry: &Repository, feed: &dyn Feed) -> Result<RepoRef, Trouble> {
         let now = self.whereabouts.look(entry).await?;
         let kept = self.store.address(&entry.key).await?.filter(|kept| kept.forge_id == entry.id);
@@ -28,11 +28,11 @@ impl Threads {
         Ok(now)
     }
 
-    /// Whether what was just read at this name was this repository's: another one may have taken the name since it was looked up, and
-    /// what is said or closed there counts for nothing here.
+    /// Checks that what was just read at this name was this repository's. Another one may have taken the name since it was looked up, and
+    /// what is said or closed there must not count here.
     ///
     /// # Errors
-    /// [`Trouble::Moved`] when it was not: it is to be read again, where it is now.
+    /// [`Trouble::Moved`] if it was not; it is then read again at the new place.
     pub async fn was_at(&self, entry: &Repository, at: &RepoRef, feed: &dyn Feed) -> Result<(), Trouble> {
         let now = self.find(entry, feed).await?;
         if now == *at {

@@ -1,12 +1,11 @@
-//! The thread of one task as it stands on the forge now: issue, comments, pull request, reviews; and what of it a reading did not get
-//! to see.
+//! The current thread of one task on the forge: issue, comments, pull request and reviews, and which of these could not be read.
 
 use super::Threads;
 use crate::forge::{Comment, ForgeError, PullRequest, RepoRef, Review};
 use crate::trouble::Trouble;
 use domain::{Source, Task, Verb};
 
-/// The thread of one task as it stands on the forge now.
+/// The current thread of one task.
 pub struct Thread {
     pub(super) comments: Vec<Comment>,
     pub(super) reviews: Vec<Review>,
@@ -14,12 +13,12 @@ pub struct Thread {
     /// False once the issue is known to be closed.
     pub(super) open: bool,
     pub(super) reviewed: bool,
-    /// What the forge did not show of it.
+    /// The parts that the forge did not show.
     pub hidden: Vec<Hidden>,
 }
 
 impl Thread {
-    /// Where one of its texts stands.
+    /// The number of the issue or pull request that holds one of its texts.
     pub(super) fn number(&self, source: &Source, task: &Task) -> u64 {
         let issue = task.request.as_ref().map_or(0, |request| request.issue);
         match source {
@@ -29,7 +28,7 @@ impl Thread {
         }
     }
 
-    /// What stands in one of its comments or reviews.
+    /// The text of one of its comments or reviews.
     pub(super) fn text(&self, source: &Source) -> &str {
         let found = match source {
             Source::Comment(id) => self.comments.iter().find(|c| c.id == *id).map(|c| &c.body),
@@ -40,15 +39,15 @@ impl Thread {
     }
 }
 
-/// A part of a task's threads that a reading did not get to see.
+/// A part of a task's thread that could not be read.
 pub struct Hidden {
-    /// Which part.
+    /// The part.
     pub what: Part,
-    /// What the forge said.
+    /// The forge's answer.
     pub error: ForgeError,
 }
 
-/// A thing whose thread is read.
+/// An issue or pull request whose thread is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
     /// The issue of this number.
@@ -66,7 +65,7 @@ impl std::fmt::Display for Part {
     }
 }
 
-/// What one call of a reading gave; none and a line in `hidden` where the forge says no. Whatever passes by itself ends the reading.
+/// The result of one call; none, and an entry in `hidden`, if the forge refuses. Temporary errors end the reading.
 fn part<T>(what: Part, answer: Result<T, ForgeError>, hidden: &mut Vec<Hidden>) -> Result<Option<T>, ForgeError> {
     match answer {
         Ok(found) => Ok(Some(found)),
@@ -78,12 +77,12 @@ fn part<T>(what: Part, answer: Result<T, ForgeError>, hidden: &mut Vec<Hidden>) 
     }
 }
 
-/// What counts of a thread of which a part is hidden: a `/stop` may stand there, so nothing that lets work go on.
+/// Whether a command counts although a part of the thread is hidden. That part may hold a `/stop`, so nothing counts that continues work.
 pub(super) fn counts_in_part(verb: &Verb) -> bool {
     matches!(verb, Verb::Stop | Verb::Pause | Verb::Status | Verb::Cost | Verb::Help)
 }
 
-/// For what relies on everything that was said.
+/// An error if any part is hidden, for callers that need everything that was said.
 pub(super) fn whole(thread: Thread) -> Result<Thread, Trouble> {
     match thread.hidden.first() {
         None => Ok(thread),

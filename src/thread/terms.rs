@@ -1,5 +1,5 @@
-//! On what terms a task may begin: what options of `/fix` and `/plan` ask for, judged by what the operator offers and what this person may
-//! grant. All of it is judged before anything begins, and before anything is ended for a new attempt. Pure. Tests: below and `tests/stories/terms.rs`.
+//! The terms on which a task may begin: the options of its command, checked against what the operator offers and this person may grant. All
+//! of it is checked before anything begins, and before a task is ended for a new attempt. Pure. Tests: below and `tests/stories/terms.rs`.
 
 use super::Threads;
 use crate::config::Process;
@@ -11,13 +11,13 @@ use domain::{Access, Budget, BudgetBar, Granters, Task, Terms, Verb};
 /// What a task begins with.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Agreed {
-    /// What it may use at first.
+    /// Its budget at the beginning.
     pub budget: Budget,
-    /// What it is granted on top, as `/budget` grants it.
+    /// What it is granted in addition, as with `/budget`.
     pub more: Option<Verb>,
 }
 
-/// What comes of the options of somebody with this right; otherwise why the task does not begin, and what to write instead.
+/// Checks the options of somebody with this right; an error is the answer to post: why the task does not begin, and what to write instead.
 pub(crate) fn agree(
     config: &Process,
     entry: &Repository,
@@ -57,8 +57,8 @@ pub(crate) fn agree(
 }
 
 impl Threads {
-    /// What a new attempt at this task begins with, where this person may have one; otherwise the answer. It does what `/fix` or `/plan`
-    /// with the same options would.
+    /// The terms of a new attempt at this task, if this person may begin one: checked as its command with the same options would be. An
+    /// error is the answer to post.
     pub(crate) fn attempt(
         &self,
         entry: &Repository,
@@ -77,13 +77,13 @@ impl Threads {
     }
 }
 
-/// Options ask for what commands do, and are for the same people.
+/// The commands that the options stand for, because the same people may use both.
 pub(crate) fn asked_beside(terms: &Terms, agreed: &Agreed) -> Vec<Verb> {
     let model = terms.model.clone().map(|id| Verb::Model { id, among: Vec::new() });
     agreed.more.iter().cloned().chain(model).collect()
 }
 
-/// What is asked beyond the usual, kind by kind. A kind that has no limit can only be narrowed.
+/// The part of a budget above the usual one, kind by kind. A kind without a limit can only be narrowed.
 fn over(asked: &Budget, usual: &Budget) -> Budget {
     let beyond = |asked: u64, usual: u64| if usual == 0 { 0 } else { asked.saturating_sub(usual) };
     Budget {

@@ -1,5 +1,6 @@
-//! `/test-pr` and `/test-pr-bug`: what is run is fixed when the text is taken up, and stands in line from then on; or why nothing is run is
-//! answered. Who: somebody with write access to the code, looked at by the caller. Tests: `tests/stories/test_runs.rs`.
+//! `/test-pr` and `/test-pr-bug`: the command, branch and commit are fixed when the text is taken up, and the run is queued; or the author
+//! is told why not.
+//! The caller checks that the author has write access to the code. Tests: `tests/stories/test_runs.rs`.
 
 use super::Threads;
 use crate::clock::now;
@@ -10,11 +11,11 @@ use crate::store::{NewTestRun, TakenUp};
 use crate::trouble::Trouble;
 use domain::{Commit, TestRun, Verb};
 
-/// Milliseconds of a minute.
+/// Milliseconds per minute.
 const MINUTE_MS: i64 = 60_000;
 
 impl Threads {
-    /// Takes up what `login` asks for on this issue or pull request; `key` is the text's.
+    /// Queues the test run that `login` asks for on this issue or pull request; `key` is the text's.
     pub async fn test(
         &self,
         entry: &Repository,
@@ -39,7 +40,7 @@ impl Threads {
         }
         let stands = self.forge.branch(&at, branch).await?.and_then(|commit| Commit::parse(&commit).ok());
         let Some(commit) = stands else {
-            // A forge that starts knows no branch either.
+            // A forge that is starting also reports no branch.
             return match self.forge_answers().await {
                 true => no(NotTested::NoBranch(branch)).await,
                 false => Err(Trouble::later("the forge does not say where the branch stands")),
@@ -68,7 +69,7 @@ impl Threads {
         Ok(())
     }
 
-    /// The pull request of this number; none where it is an issue.
+    /// The pull request of this number; none if it is an issue.
     async fn pull_here(&self, at: &RepoRef, number: u64) -> Result<Option<PullRequest>, Trouble> {
         if !self.forge.issue(at, number).await?.is_pull {
             return Ok(None);
@@ -80,14 +81,14 @@ impl Threads {
     }
 }
 
-/// The branch that is meant on this pull request, or issue, and the one that it goes to.
+/// The branch to test and its base: the pull request's unless another branch is named.
 fn meant<'a>(
     named: Option<&'a str>,
     pull: Option<&'a PullRequest>,
     at: &RepoRef,
     default: &'a str,
 ) -> Result<(&'a str, &'a str), NotTested<'a>> {
-    // A fork's branch of the same name is another one.
+    // A fork may have a branch of the same name.
     let here =
         |pull: &&PullRequest| pull.head_repo.as_deref().is_some_and(|repo| repo.eq_ignore_ascii_case(&at.to_string()));
     match (named, pull.filter(here)) {

@@ -1,4 +1,4 @@
-//! What a text asks for: from a comment or a review to a verb (durability 4: stop > changes > approve).
+//! From a comment or a review to the verb that it asks for: of several commands the strongest.
 
 use crate::command::{self, Command, Parsed, Strength};
 use crate::forge::{Comment, Review, ReviewComment, ReviewState, own_remarks};
@@ -22,7 +22,7 @@ pub(crate) fn account(from: &crate::forge::Account) -> Account {
     Account { id: from.id, login: from.login.clone() }
 }
 
-/// What a comment asks for.
+/// The verb of a comment.
 pub(crate) fn comment(comment: &Comment) -> Verb {
     text(&comment.body, &comment.author.login)
 }
@@ -34,17 +34,17 @@ pub(crate) fn text(text: &str, author: &str) -> Verb {
     )
 }
 
-/// The commands of a text, without what the bot holds as secret.
+/// The commands of a text, after secrets that the bot knows are removed.
 pub(super) fn parsed(text: &str, author: &str) -> Parsed {
     command::parse(&secret::without(text), author)
 }
 
-/// The strongest command of a text; none when it holds none.
+/// The strongest command of a text, if any.
 fn asked(text: &str, author: &str) -> Option<Command> {
     parsed(text, author).strongest().cloned()
 }
 
-/// Hosts that a text allows or denies beside its strongest word: each is carried out, in the order of the text.
+/// The hosts that a text allows or denies besides its strongest command, in order; each is carried out.
 pub(crate) fn hosts(text: &str, strongest: &Verb) -> Vec<Verb> {
     let first = usize::from(matches!(strongest, Verb::Allow { .. } | Verb::Deny { .. }));
     named(text).skip(first).take(MOST_HOSTS).collect()
@@ -54,14 +54,14 @@ pub(crate) fn asks_for_help(text: &str) -> bool {
     parsed(text, "").commands.iter().any(|command| command.verb == Verb::Help)
 }
 
-/// The command that counts in a text that would begin a task as well.
+/// The name of the strongest command in a text that also contains one that begins a task.
 pub(crate) fn beside_a_start(text: &str) -> Option<String> {
     let found = parsed(text, "");
     let starts = found.commands.iter().any(|command| command.verb.begins().is_some());
     found.strongest().filter(|_| starts).map(|command| command.name.clone())
 }
 
-/// What a remark asks that begins with the bot's name and holds a question mark; cut where it is longer than a question may be.
+/// The question in a remark that begins with the bot's name and contains a question mark, cut to the longest question.
 pub(crate) fn by_name(text: &str, login: &str) -> Option<String> {
     let rest = text.trim_start().strip_prefix('@')?;
     let name = rest.get(..login.len()).filter(|name| name.eq_ignore_ascii_case(login))?;
@@ -71,7 +71,7 @@ pub(crate) fn by_name(text: &str, login: &str) -> Option<String> {
         .then(|| secret::without(question.trim_matches([' ', ':', ','])).chars().take(2_000).collect())
 }
 
-/// Every host that a text allows or denies, in its order.
+/// All hosts that a text allows or denies, in order.
 pub(crate) fn every_host(text: &str) -> Vec<Verb> {
     named(text).take(MOST_HOSTS).collect()
 }
@@ -81,8 +81,8 @@ fn named(text: &str) -> impl Iterator<Item = Verb> {
     verbs.filter(|verb| matches!(verb, Verb::Allow { .. } | Verb::Deny { .. }))
 }
 
-/// What a review asks for. Inline remarks count only if the reviewer handed them in with it: a reader's reply, and a later one of the
-/// reviewer's that nobody has looked at for edits, stand in the same list.
+/// The verb of a review; none if it is not submitted or dismissed. Inline remarks count only if the reviewer submitted them with it:
+/// replies of readers, and later ones of the reviewer that are not checked for edits, are in the same list.
 pub(crate) fn review(review: &Review, inline: &[ReviewComment]) -> Option<Verb> {
     let login = &review.author.login;
     let mut items: Vec<Item> = Vec::new();
@@ -103,7 +103,7 @@ pub(crate) fn review(review: &Review, inline: &[ReviewComment]) -> Option<Verb> 
         ReviewState::Pending | ReviewState::RequestReview | ReviewState::Dismissed => return None,
     };
     Some(match said {
-        // An approving review may say of what it is one.
+        // The text of an approving review may name what it approves.
         Some(Command { verb: verb @ Verb::Approve { .. }, .. }) if strength == Strength::Approval => verb,
         Some(command) if command.strength > strength => command.verb,
         _ => by_state,

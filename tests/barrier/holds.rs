@@ -1,4 +1,4 @@
-//! As tasks get it: every check holds, with a router and without.
+//! For a sandbox as tasks get it, every check holds, with and without a router.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ async fn every_check_holds_with_a_router() {
     let Some(runner) = runner() else { return };
     run(runner, |lab| async move {
         let mut ground = lab.networked(lab.broker.clone(), "").await;
-        // Behind a router that stands nothing of it leaves.
+        // Behind a running router none of its packets leaves.
         ground.strangers = caisson::barrier::strangers();
         let (report, wrong) = mismatches(&ground).await;
         assert!(wrong.is_empty(), "{:#?}", report.mismatches());
@@ -20,7 +20,7 @@ async fn every_check_holds_with_a_router() {
             report.rows.iter().filter(|row| row.verdict == verdict).map(|row| row.number).collect::<Vec<u8>>()
         };
         assert_eq!(by(Verdict::Holds), (1..=33).collect::<Vec<u8>>(), "each is tried");
-        // Again in the same subnets, which are as the first run left them.
+        // Again in the same subnets, in the state in which the first run left them.
         assert_eq!(mismatches(&ground).await.1, [] as [u8; 0]);
     })
     .await;
@@ -40,7 +40,7 @@ async fn every_check_holds_without_a_network_and_with_the_debug_profile() {
     .await;
 }
 
-/// In compose the bot and the broker stand in networks of their own: what is tried is the machine all the same.
+/// In compose bot and broker have networks of their own; the machine itself is tested nevertheless.
 #[tokio::test(flavor = "multi_thread")]
 async fn from_a_container_the_machine_is_tried_and_heard() {
     let Some(runner) = runner() else { return };

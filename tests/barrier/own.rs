@@ -1,4 +1,4 @@
-//! What is looked at in each task's sandbox: nothing to say of one as tasks get it, and the check's name for one that is weakened.
+//! The checks in each task's sandbox: no finding for one as tasks get it, and the right check's name for a weakened one.
 
 use std::path::Path;
 use std::process::Command;
@@ -18,7 +18,7 @@ fn git(dir: &Path, words: &[&str]) {
     assert!(done.is_ok_and(|status| status.success()), "git {words:?}");
 }
 
-/// What the inspector says of a task's sandbox that this broker made.
+/// The inspector's findings for a task's sandbox made by this broker.
 async fn said(lab: &Lab, broker: Arc<dyn Broker>, control: Option<Arc<dyn EgressControl>>) -> Vec<String> {
     let origin = lab.dir.path().join("origin");
     if !origin.exists() {
@@ -65,7 +65,7 @@ async fn a_tasks_own_sandbox_is_looked_at_and_a_weak_one_is_refused_by_its_check
             let heard = said(&lab, open, control()).await;
             assert!(heard.len() == 1 && heard[0].starts_with("check 11 "), "{heard:?}");
         }
-        // The machine's own network instead of the subnet's: it reaches what a subnet never does.
+        // The machine's own network instead of the subnet's, so that it can reach what a subnet cannot.
         let host: Change = |body, _| {
             body["HostConfig"]["NetworkMode"] = json!("bridge");
             body["NetworkingConfig"] = json!({});

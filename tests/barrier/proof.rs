@@ -1,4 +1,4 @@
-//! What `serve` does with it: proven once, remembered for this machine as it is, refused by name when it does not hold.
+//! What `serve` does with the self-test: it is proven once, stored for this machine in its present state, and failing checks are named.
 
 use std::process::Command;
 use std::sync::Arc;
@@ -55,11 +55,11 @@ async fn a_weakness_is_refused_by_name_and_a_proof_is_kept_for_this_machine_alon
 
         assert_eq!(standing(&lab, lab.broker.clone()).await, Standing::Proven);
         assert!(Proof::last(&config.state_dir).expect("kept").shows(&key));
-        // The same machine: nothing is made, so the weakness is never met.
+        // Nothing has changed, so nothing is tried and the weakness is not found.
         let before = MADE.load(Ordering::Relaxed);
         assert_eq!(standing(&lab, weak(&lab)).await, Standing::Proven);
         assert_eq!(MADE.load(Ordering::Relaxed), before);
-        // Another limit is another barrier.
+        // With another limit the barrier has to be proven again.
         config.sandbox.pids += 1;
         let other = barrier_key(&config, lab.broker.as_ref()).await.expect("a key");
         assert!(!Proof::last(&config.state_dir).expect("kept").shows(&other));
@@ -117,7 +117,7 @@ async fn an_outdated_runner_is_named_and_nothing_is_tried_with_it() {
     }
 }
 
-/// The same program that says something else of itself.
+/// A copy of the program with another version string.
 fn remarked(program: &[u8], mark: &[u8]) -> Vec<u8> {
     let own = protocol::runner::MARK.as_bytes();
     let at = program.windows(own.len()).position(|window| window == own).expect("the runner of this checkout");
@@ -161,7 +161,7 @@ async fn the_kernels_look_at_where_packets_come_from_is_part_of_the_proof_for_ea
         std::fs::write(&setting, other).expect("set, as root");
         let all = std::fs::read_to_string("/proc/sys/net/ipv4/conf/all/rp_filter").expect("read");
         let after = barrier_key(&config, lab.broker.as_ref()).await.expect("a key");
-        // Where `all` is larger than both it is what counts.
+        // The larger of `all` and the interface's own value is in effect.
         assert_eq!(after == before, all.trim() == "2" && other == "0", "{bridge}: {after:?}");
     })
     .await;

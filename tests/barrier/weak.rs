@@ -1,4 +1,4 @@
-//! One thing is taken away from an otherwise whole sandbox, and the check that is there for it says so.
+//! One protection is removed from a sandbox, and the check for it reports that.
 
 use std::process::Command;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::lab::{Change, IMAGE, Lab, Weak, lenient, mismatches, run, run_alone, runner};
 
-/// What is changed, and the numbers of all the checks that must see it.
+/// A name, the change, and the numbers of all checks that must report it.
 type Weakness = (&'static str, Change, &'static [u8]);
 
 fn host(body: &mut Value, key: &str, value: Value) {
@@ -30,7 +30,7 @@ fn security(body: &mut Value, keep: &str) {
     list.retain(|option| option.as_str().is_some_and(|it| it.starts_with(keep)));
 }
 
-/// The filter as it is, but for one argument of `socket`: its type counts no longer.
+/// The filter without the condition on the type argument of `socket`.
 fn any_type(body: &mut Value) {
     let list = body["HostConfig"]["SecurityOpt"].as_array_mut().expect("options");
     let option = list.iter_mut().find(|it| it.as_str().is_some_and(|it| it.starts_with("seccomp="))).expect("a filter");
@@ -54,7 +54,7 @@ fn mirror<'a>(body: &'a mut Value, part: &str) -> &'a mut Value {
 /// User and group of the first sandbox (`protocol::broker::PROBE_USERS`).
 const FIRST: &str = "10065:10065";
 
-/// One object more in a volume, as whoever fills it would put it there.
+/// Adds an object to a volume, as the container that fills it could.
 fn plant(volume: &str) {
     let mount = format!("{volume}:/m");
     let hash = "echo planted | git --git-dir=/m hash-object -w --stdin";
@@ -64,7 +64,7 @@ fn plant(volume: &str) {
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
 }
 
-/// Where the mirror should be: the store that holds every task's commits.
+/// Mounts the bot's own object store, which has every task's commits, in place of the mirror.
 fn bots_own(body: &mut Value, lab: &Lab) {
     let entries = std::fs::read_dir(lab.dir.path()).expect("a directory").flatten().map(|entry| entry.path());
     let store = entries.map(|path| path.join("repos/barrier.git")).find(|path| path.is_dir()).expect("the test's own");
@@ -92,7 +92,7 @@ const PROCESS: &[Weakness] = &[
     ("root", |body, _| body["User"] = json!("0:0"), &[2, 19, 20, 24, 28, 29, 30]),
     ("the host's processes", |body, _| host(body, "PidMode", json!("host")), &[6, 29]),
     ("another process 1", |body, _| host(body, "Init", json!(true)), &[6, 19, 28, 29]),
-    // The runner forbids itself and its children what the option would: a second lock.
+    // The runner sets the same flag for itself and its children, so nothing is reported.
     ("no-new-privileges not asked for", |body, _| security(body, "seccomp"), &[]),
 ];
 
@@ -179,14 +179,14 @@ const LIMITS: &[Weakness] = &[
     ),
 ];
 
-/// A file that nobody may run.
+/// Path of a file without permission to execute.
 fn no_program(lab: &Lab) -> String {
     let path = format!("{}/none", shared(lab, "plain"));
     std::fs::write(&path, "").expect("written");
     path
 }
 
-/// A directory that everybody may read; `leaky` holds a file that looks like a planted secret.
+/// A directory that everybody may read; with `leaky` it contains a file that looks like a planted secret.
 fn shared(lab: &Lab, name: &str) -> String {
     use std::os::unix::fs::PermissionsExt;
     let path = lab.dir.path().join(name);
@@ -200,7 +200,7 @@ fn shared(lab: &Lab, name: &str) -> String {
     path.display().to_string()
 }
 
-/// A network that the engine calls internal; gone with this value.
+/// An internal network of the engine; removed when dropped.
 struct Internal(String);
 
 impl Internal {
@@ -242,7 +242,7 @@ async fn a_weaker_file_system_is_caught() {
     run(runner, |lab| each(lab, FILES)).await;
 }
 
-/// As all sandboxes were once: the kernel counts the first one's inotify instances with the second one's.
+/// All sandboxes once shared a user: the kernel then counts their inotify instances together.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_user_that_two_sandboxes_share_is_caught() {
     let Some(runner) = runner() else { return };
@@ -262,13 +262,13 @@ async fn weaker_limits_are_caught() {
     run(runner, |lab| each(lab, LIMITS)).await;
 }
 
-/// Such a network keeps a sandbox from the internet and leaves it the host.
+/// Such a network keeps a sandbox from the internet, but not from the host.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_internal_network_of_the_engine_is_caught() {
     let Some(runner) = runner() else { return };
     run(runner, |lab| async move {
         let _network = Internal::make(&lab);
-        // Nothing with any network is started before the machine's side of the subnets is closed; this one is no subnet.
+        // No container with a network is started before the host's side of the subnets is closed; this network is not a subnet.
         let _router = lab.networked(lab.broker.clone(), "").await;
         let change: Change = |body, lab| {
             host(body, "NetworkMode", json!(format!("caisson-{}-internal", lab.installation)));
@@ -302,14 +302,14 @@ async fn a_way_out_that_is_too_wide_is_caught() {
         let uncounted = Arc::new(Weak { uncounted: true, ..Weak::new(&lab, unchanged) });
         let ground = lab.networked(uncounted, "").await;
         let (mut report, mut seen) = mismatches(&ground).await;
-        // A machine that is busy elsewhere may not send enough to take it.
+        // On a busy machine one try may not send enough.
         for _ in 0..2 {
             if seen.is_empty() {
                 (report, seen) = mismatches(&ground).await;
             }
         }
         assert_eq!(seen, [33], "a resolver that one can take: {:#?}", report.mismatches());
-        // Otherwise its client would go on telling the router.
+        // Otherwise its client would keep sending to the router.
         drop(ground);
         let shut = "[egress]\ndeny = [\"*.caisson-barrier.invalid\"]\n";
         let (report, seen) = mismatches(&lab.networked(lab.broker.clone(), shut).await).await;

@@ -1,4 +1,4 @@
-//! What an agent's actions leave to each other: a directory, variables, files that moved, a process in the background, a long output.
+//! What actions of an agent leave for each other: a directory, variables, moved files, a background process, a long output.
 
 use crate::world::{REPO, World};
 use domain::{Event, Outcome};
@@ -86,7 +86,7 @@ text = "It is done."
 call = [ { name = "done", arguments = { summary = "newer() compares the parsed numbers." } } ]
 "#;
 
-/// The number is in one place, `protocol::runner::MAX_TEXT`: no result that the host takes from a sandbox is longer.
+/// `protocol::runner::MAX_TEXT` limits every result that the host takes from a sandbox.
 #[tokio::test(flavor = "multi_thread")]
 async fn of_an_output_of_100_mb_the_host_keeps_little() {
     let world = World::new(FLOOD).await;

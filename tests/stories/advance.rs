@@ -1,9 +1,9 @@
-//! `/approve next 3`: work goes on past checkpoints that stand, until it is risky, final, or somebody says something.
+//! `/approve next 3`: the work continues past checkpoints until one is risky or final, or somebody says something.
 
 use crate::world::{REPO, World};
 use domain::{Access, Event, Task};
 
-/// As many checkpoints as asked for, each of five actions, then done. The first action of each leaves time for a word.
+/// This many checkpoints of five actions each, then done. The first action of each leaves time for a comment.
 fn script(checkpoints: usize, last: &str) -> String {
     let slow = r#"  { name = "bash", arguments = { command = "sleep 0.2; echo x >> notes.txt" } },"#;
     let quick = r#"  { name = "bash", arguments = { command = "echo x >> notes.txt" } },"#;
@@ -11,7 +11,7 @@ fn script(checkpoints: usize, last: &str) -> String {
     format!("name = \"long work\"\n{}{MENDS}", five.repeat(checkpoints))
 }
 
-/// One more action, and done.
+/// One more action, then done.
 const MENDS: &str = r#"
 [[turn]]
 call = [
@@ -22,7 +22,7 @@ call = [
 
 const QUICK: &str = r#"  { name = "bash", arguments = { command = "echo y >> notes.txt" } },"#;
 
-/// At checkpoint 1, with these words of alice's under it; returns the pull request.
+/// A task at checkpoint 1 with this comment of alice's on its pull request, whose number is returned.
 async fn approved(world: &World, words: &str) -> u64 {
     world.alice().open_issue(REPO, "Take notes", "/fix").expect("issue");
     let task = world.until_state("awaiting-review").await;
@@ -35,7 +35,7 @@ fn waits(n: u32) -> impl Fn(&Task) -> bool {
     move |task| task.state.name() == "awaiting-review" && task.checkpoint().is_some_and(|at| at.n == n)
 }
 
-/// Whether each used decision was given in advance.
+/// For each used decision, whether it was given in advance.
 async fn used(world: &World) -> Vec<bool> {
     let one = |event: Event| match event {
         Event::DecisionUsed { decision, .. } => Some(decision.in_advance),
@@ -59,7 +59,7 @@ async fn checkpoints_approved_in_advance_are_posted_and_passed_but_not_the_final
     assert_eq!(used(&world).await, [false, true, true]);
 }
 
-/// Killed again and again while it goes on by itself: each checkpoint is still posted once and decided once.
+/// Killed repeatedly while it continues by itself: each checkpoint is still posted and decided once.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_approval_in_advance_survives_kills_and_is_used_once_each() {
     let mut world = World::new(&script(3, QUICK)).await;
@@ -67,7 +67,7 @@ async fn an_approval_in_advance_survives_kills_and_is_used_once_each() {
     world.until("an approval in advance", |task| task.advance.is_some()).await;
     let mut lives = 0;
     loop {
-        // A life gets at least three events further: a model call that is only begun again and again is given up.
+        // Each run of the bot gets at least three events further, because a model call that is only started repeatedly is given up.
         let further = world.task().await.seq + 3 + lives % 4;
         let at_the_end = |task: &Task| task.state.name() == "final-review";
         if at_the_end(&world.until("a few events more", |task| task.seq >= further || at_the_end(task)).await) {

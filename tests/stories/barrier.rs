@@ -1,4 +1,4 @@
-//! While the barrier is not proven: hooks are taken, people are answered, nothing of an agent runs.
+//! While the barrier is not proven, hooks are accepted and people answered, but nothing of an agent runs.
 
 use caisson::barrier::Standing;
 use caisson::sandbox::broker::Broker;
@@ -23,7 +23,7 @@ async fn no_task_starts_and_none_goes_on_before_the_barrier_is_proven() {
     world.until_state("awaiting-review").await;
     assert_eq!(reqwest::get(format!("{}/readyz", world.ops())).await.expect("answered").status(), 200);
 
-    // One that is approved waits in line as well, also in the bot's next life.
+    // An approved task waits in line as well, also after a restart.
     world.barrier.send_replace(Standing::Waiting("it is about to be tried".to_owned()));
     world.stop().await;
     world.start().await;
@@ -66,7 +66,7 @@ async fn a_sandbox_that_does_not_hold_runs_nothing_and_the_person_is_told_which_
     assert_eq!(task.spent.actions, 0);
     assert!(world.broker.list().await.expect("listed").is_empty(), "and the sandbox is gone");
 
-    // Mended, and the work goes on from where it was: its beginning.
+    // Once the barrier holds, the work continues from its beginning.
     world.inspector.0.lock().expect("whole").clear();
     world.alice().comment(REPO, 1, "/resume").expect("said");
     world.until_state("awaiting-review").await;
@@ -91,7 +91,7 @@ async fn where_the_barrier_cannot_be_proven_tasks_are_refused_with_the_reason() 
     world.alice().comment(REPO, 1, "/resume").expect("said");
     world.until_state("awaiting-review").await;
 
-    // In the bot's next life a task that was under way is refused as well.
+    // After a restart a task that was under way is refused as well.
     world.stop().await;
     world.barrier.send_replace(Standing::Refused(why.to_owned()));
     world.start().await;

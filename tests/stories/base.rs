@@ -1,8 +1,8 @@
-//! A base whose checks do not run: said in the first review, once, with where to go. Its run is made once for all that ask.
+//! A base whose checks do not run: said once, in the first review, with what to do. The run on the base is made once.
 
 use crate::world::{FIX, REPO, TEST, World};
 
-/// Runs of the base that were made, whoever asked for one.
+/// Number of runs of the base's checks.
 fn runs(world: &World) -> usize {
     let of_base =
         |name: &&String| name.starts_with("verify-") && ["-base", "-start"].iter().any(|it| name.contains(it));

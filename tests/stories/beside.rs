@@ -1,4 +1,4 @@
-//! A second host beside a world's own: another state directory, engine and listeners, on the same store and forge.
+//! A second host beside that of a world: another state directory, engine and listeners, on the same store and forge.
 
 use crate::cuts::Cuts;
 use crate::ground::free_port;
@@ -31,7 +31,7 @@ impl Beside {
         let port = |port: u16| format!("webhooks = \"127.0.0.1:{port}\"");
         let called = world.config.listen.webhooks;
         let text = text.replace(&port(called.port()), &port(free_port()));
-        // One address at which the forge calls, whichever host is behind it: here the first.
+        // The forge calls one address, here that of the first host.
         let text = text.replace("[forge]\n", &format!("[forge]\nbot_url = \"http://{called}\"\n"));
         let file = dir.path().join("caisson.toml");
         std::fs::write(&file, change(format!("installation = \"beside\"\n{text}"))).expect("written");

@@ -12,7 +12,7 @@ async fn at_review(world: &World) -> (u64, String) {
     (task.pull.expect("a pull request"), commit.to_string())
 }
 
-/// Whatever was said on the pull request has had its turn, and nothing came of it.
+/// Waits until everything said on the pull request was handled without effect.
 async fn stays(world: &World, pull: u64) {
     world.heard(pull).await;
     assert_eq!(world.task().await.state.name(), "awaiting-review");
@@ -41,7 +41,7 @@ async fn an_edited_comment_runs_nothing() {
     stays(&world, pull).await;
 }
 
-/// Somebody who may write issues and pull requests, and not the code.
+/// Somebody who may write issues and pull requests, but not code.
 fn triager(world: &World) -> devforge::Person {
     use devforge::Access::{None, Read, Write};
     let person = world.forge.add_person("tessa", "secret").expect("a person");
@@ -57,7 +57,7 @@ async fn an_edit_within_the_second_of_its_comment_runs_nothing() {
     let (pull, _) = at_review(&world).await;
     let forge = world.look();
     let at = caisson::forge::RepoRef::new("lab", "shop");
-    // Until the forge's clock shows nothing of the edit.
+    // Repeated until the edit falls into the same second as the post.
     for _ in 0..20 {
         let id = world.alice().comment(REPO, pull, "looks fine").expect("said");
         tessa.edit_comment(REPO, id, "/approve").expect("edited");
@@ -120,7 +120,7 @@ async fn who_writes_by_a_team_may_approve_and_who_triages_may_not() {
     let (pull, commit) = at_review(&world).await;
     tessa.approve(REPO, pull, &commit).expect("posted");
     world.until_said(pull, "`tessa`: `/approve` is for").await;
-    // Once is enough, whatever else they try.
+    // Said only once, whatever else they try.
     tessa.comment(REPO, pull, "/approve").expect("said");
     tessa.comment(REPO, pull, "/stop").expect("said");
     cody.approve(REPO, pull, &commit).expect("posted");
@@ -226,7 +226,7 @@ async fn where_two_people_approve_one_of_them_is_not_enough_also_after_a_kill() 
     world.forge.as_person("carol").comment(REPO, pull, "/approve").expect("said");
     let task = world.until_state("final-review").await;
     assert_eq!(task.checkpoints.len(), 2);
-    // Of the final review the first one is taken back: it does not count when the second comes.
+    // The first approval of the final review is withdrawn, so it does not count when the second comes.
     let commit = task.checkpoint().and_then(|c| c.commit.clone()).expect("a commit");
     let first = world.alice().comment(REPO, pull, &format!("/approve {}", commit.as_str())).expect("said");
     world.until("a first approval", |task| task.unjudged.len() == 1).await;
@@ -239,7 +239,7 @@ async fn where_two_people_approve_one_of_them_is_not_enough_also_after_a_kill() 
     world.until_state("approved").await;
 }
 
-/// The fresh look at one that came too early, while another one is held since.
+/// An approval that came too early is checked again while another one is held.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_approval_that_came_early_is_looked_at_beside_one_that_is_held() {
     let mut world = World::new(FIX).await;
@@ -260,7 +260,7 @@ async fn an_approval_that_came_early_is_looked_at_beside_one_that_is_held() {
     *held.lock().expect("whole") = "nothing";
     world.kill();
     world.start().await;
-    // The early one does not count; with a new one there are two.
+    // The early one does not count; with a further one there are two.
     world.until("the fresh look", |task| task.unjudged.len() == 1).await;
     world.approve().await;
     world.until_state("final-review").await;

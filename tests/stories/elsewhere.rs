@@ -1,4 +1,4 @@
-//! Submodules and files of Git LFS are not brought in, and the first review says so.
+//! Submodules and Git LFS files are not fetched, and the first review says so.
 
 use crate::world::{FIX, REPO, World, git};
 

@@ -1,4 +1,4 @@
-//! Entries of repositories that the store holds: they come, change and go while tasks go on, on each host that shares it.
+//! Entries of repositories in the store: added, changed and removed while tasks continue, on each host that shares it.
 
 use crate::beside::Beside;
 use crate::hosts::told;
@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 const TILL: &str = "lab/till";
 
-/// What `caisson repo add` does on the forge, as far as reading goes.
+/// Sets a repository up on the forge as `caisson repo add` does, as far as reading needs it.
 async fn till(world: &World) -> Repository {
     world.forge.add_repository(TILL, false).await.expect("a repository");
     for (login, access) in [("caisson", Access::Admin), ("alice", Access::Write)] {
@@ -43,7 +43,7 @@ fn written(world: &World, entry: &Repository, secrets: &[&str], generation: i64)
     sealed(&key, entry, &secrets, (generation, "a story")).expect("sealed")
 }
 
-/// As `caisson repo` says it to a running bot.
+/// Puts an entry as `caisson repo` does with a running bot.
 async fn put(world: &World, entry: &StoredEntry) -> (u16, String) {
     let token = Secret::read(&world.config.state_dir.join("ops.token")).expect("a token");
     let request = reqwest::Client::new().post(format!("{}/repositories", world.ops())).json(entry);
@@ -51,7 +51,7 @@ async fn put(world: &World, entry: &StoredEntry) -> (u16, String) {
     (answer.status().as_u16(), answer.text().await.expect("read"))
 }
 
-/// What the hooks' listener answers to a delivery that is signed so.
+/// The answer of the hooks' listener to a delivery with this signature.
 async fn signed(url: &str, secret: &str) -> u16 {
     let mut mac = Hmac::<sha2::Sha256>::new_from_slice(secret.as_bytes()).expect("any length");
     mac.update(b"{}");
@@ -61,7 +61,7 @@ async fn signed(url: &str, secret: &str) -> u16 {
     request.body("{}").send().await.expect("answered").status().as_u16()
 }
 
-/// The hooks' listener of the second host, or of any: of an address of the first.
+/// The URL of the hooks' listener for this repository, on the host with this configuration.
 fn hook_of(config: &caisson::config::Process, key: &str) -> String {
     format!("http://{}/webhooks/gitea/{key}", config.listen.webhooks)
 }
@@ -74,7 +74,7 @@ async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
     }
 }
 
-/// Somebody asks in the new repository and is answered.
+/// Somebody asks in the new repository and gets an answer.
 async fn is_read(world: &World) {
     let issue = world.alice().open_issue(TILL, "A question", "Who is there?").expect("an issue");
     world.alice().comment(TILL, issue, "/status").expect("said");
@@ -96,11 +96,11 @@ async fn a_repository_comes_changes_and_goes_while_a_task_of_another_goes_on() {
     assert!(status == 422 && why.contains("mark.key"), "{status} {why}");
     assert!(world.store().entries().await.expect("read").is_empty());
     assert_eq!(put(&world, &first).await.0, 204);
-    // Once it is answered, it is there.
+    // Once a put is answered, the entry is in effect.
     assert_eq!(signed(&hook, "one").await, 202);
     assert_eq!(put(&world, &first).await.0, 409, "somebody else was first");
     is_read(&world).await;
-    // While the secret is changed both count; then the new one alone.
+    // During a change of the secret both are accepted; afterwards only the new one.
     assert_eq!(put(&world, &written(&world, &till, &["two", "one"], 2)).await.0, 204);
     assert_eq!((signed(&hook, "one").await, signed(&hook, "two").await), (202, 202));
     assert_eq!(put(&world, &written(&world, &till, &["two"], 3)).await.0, 204);
@@ -119,7 +119,7 @@ async fn a_repository_comes_changes_and_goes_while_a_task_of_another_goes_on() {
     }
 }
 
-/// The configuration without the entry, which stands in the store from now on; the world's bot is ended.
+/// The configuration without the entry, which is now in the store; the world's bot is stopped.
 async fn moved(world: &mut World) {
     let shop = entry("shop", world.config.repositories()[0].id);
     let shop = written(world, &shop, &["sekret"], 1);
@@ -143,7 +143,7 @@ async fn a_repository_that_is_taken_out_of_the_store_has_no_way_out_at_once_and_
     assert!(before.iter().any(|words| words == "open 0 semver.org"), "{before:#?}");
     let refused = put(&world, &gone("shop", (2, "a story"))).await;
     assert!(refused.0 == 409 && refused.1.contains("a task of shop has begun meanwhile"), "{refused:?}");
-    // Somebody who can write into the database takes it out all the same; the next word of a command has it looked at.
+    // A removal by somebody with write access to the database also works; it is noticed at the next command.
     let sql = "UPDATE repositories SET document = '', generation = 2 WHERE key = 'shop'";
     sqlx::query(sql).execute(&world.by_hand().await).await.expect("written");
     assert_eq!(put(&world, &gone("shop", (2, "a story"))).await.0, 409);
@@ -169,7 +169,7 @@ async fn a_host_without_an_entry_in_its_file_works_for_what_another_adds_and_fin
     beside.start(&world).await;
     let till = till(&world).await;
     world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
-    // The other one's copy of that action does not wait: it runs in another workspace.
+    // On the other host the same action does not wait, because it runs in another workspace.
     world.until("an action", |task| task.used == 1).await;
     assert_eq!(put(&world, &written(&world, &till, &["one"], 1)).await.0, 204);
     let hook = hook_of(&beside.config, "till");
@@ -179,14 +179,14 @@ async fn a_host_without_an_entry_in_its_file_works_for_what_another_adds_and_fin
     world.until_state("awaiting-review").await;
     world.approve().await;
     world.until_state("final-review").await;
-    // Somebody who can write into the database changes an entry: it is refused by its name, and no other with it.
+    // An entry changed by somebody with write access to the database is refused by name, without affecting others.
     let changed = "UPDATE repositories SET generation = generation + 1, written_by = 'somebody' WHERE key = 'till'";
     sqlx::query(changed).execute(&world.by_hand().await).await.expect("changed");
     until("the forged entry to be refused", async || signed(&hook, "one").await == 401).await;
     assert_eq!(signed(&hook_of(&beside.config, "shop"), "sekret").await, 202);
     world.approve().await;
     world.until_state("approved").await;
-    // And so it is after a start, which says so.
+    // So it is after a start, which reports it.
     beside.kill();
     world.start().await;
     let ready = reqwest::get(format!("{}/readyz", world.ops())).await.expect("answered").text().await.expect("read");

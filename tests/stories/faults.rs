@@ -1,4 +1,4 @@
-//! The bot's own faults: a panic, a row it cannot read. Each is seen, and stops nothing else.
+//! Internal faults of the bot: a panic, a row that cannot be read. Each is reported and affects nothing else.
 
 use crate::world::{FIX, REPO, World};
 use caisson::task::Boundary;
@@ -81,7 +81,7 @@ async fn a_stored_effect_that_cannot_be_read_is_put_aside_and_said() {
     world.cuts.clear();
     world.start().await;
     world.until_state("paused").await;
-    // The queue of words goes on, too: it says why.
+    // The queue of posts still works, and says why.
     world.until_said(issue, "a stored step (`prepare:").await;
     world.alice().comment(REPO, issue, "/resume").expect("said");
     world.until_state("awaiting-review").await;

@@ -1,6 +1,6 @@
-//! A small model: shown the files an issue is about, it gives the changed ones back, and the host does the rest.
+//! A small model in the style *files*: it gets the files that an issue is about and returns changed ones; the host does the rest.
 //!
-//! The recording's first entry of each conversation is never used: a request always holds the example's answer.
+//! The recording's first entry is never used, because every request already contains the example's answer.
 
 use crate::world::{REPO, World};
 use domain::{Event, VerdictKind};
@@ -107,7 +107,7 @@ async fn what_the_issue_gives_as_an_example_tells_an_answer_that_passes_from_one
     }
 }
 
-/// Answers after which even what did not fail fails.
+/// Answers that make a passing test fail.
 const WORSE: &str = r##"
 name = "gives files back"
 [[turn]]

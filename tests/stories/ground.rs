@@ -1,4 +1,4 @@
-//! What a world is made of before its bot starts: the repository on the forge with its labels, a configuration, a database if asked.
+//! What a world consists of before its bot starts: the repository on the forge with its labels, a configuration, and optionally a database.
 
 use crate::server;
 use caisson::config::{Process, Secret};
@@ -14,7 +14,7 @@ pub const REPO: &str = "lab/shop";
 const BROKEN: &str = "def newer(a, b):\n    return a > b\n";
 pub const TEST: &str = "import unittest\nfrom semver import newer\n\n\nclass Newer(unittest.TestCase):\n    def test_ten(self):\n        self.assertTrue(newer('1.10.0', '1.9.0'))\n";
 
-/// A port that nobody is given by chance: below those the kernel hands out, so that it is still free for the bot's next life.
+/// A port below the range from which the kernel assigns ports, so that it is still free after a restart of the bot.
 pub fn free_port() -> u16 {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     let first = 20_000 + (std::process::id() % 1_000) as u16 * 10;
@@ -30,7 +30,7 @@ pub fn git(dir: &Path, args: &[&str]) -> String {
     String::from_utf8_lossy(&out.stdout).trim().to_owned()
 }
 
-/// The lines that put a world's store into a new database; none, said aloud, where PostgreSQL is not installed.
+/// Configuration of a store in a new database; none, with a message, if PostgreSQL is not installed.
 pub fn postgres() -> Option<String> {
     Some(format!("store.url = \"{}\"", server::Server::of_this_process()?.database()))
 }
@@ -72,14 +72,14 @@ pub async fn configure(
     Process::load(&path).expect("a configuration")
 }
 
-/// What `caisson repo add` sees to: labels, and that nothing else runs a push.
+/// The part of `caisson repo add` that a world needs: labels, and no other listener of pushes.
 pub async fn add_labels(forge: &Devforge) {
     let client = reqwest::Client::new();
     let off = client.patch(format!("{}/api/v1/repos/{REPO}", forge.url()));
     let off = off.header("Authorization", format!("token {}", forge.admin_token()));
     let answer = off.json(&serde_json::json!({ "has_actions": false })).send().await.expect("answered");
     assert!(answer.status().is_success(), "{}", answer.text().await.unwrap_or_default());
-    // As in a repository that was added before there was this one: nothing is held up by it.
+    // Without the label of a newer version, as in a repository that was added earlier: nothing may depend on it.
     for label in caisson::checkpoint::label::LABELS.iter().filter(|label| label.state != "asking") {
         let body = serde_json::json!({ "name": label.name, "color": label.colour, "exclusive": true });
         let url = format!("{}/api/v1/repos/{REPO}/labels", forge.url());
@@ -89,7 +89,7 @@ pub async fn add_labels(forge: &Devforge) {
     }
 }
 
-/// The first commit, pushed by the admin.
+/// Pushes the first commit as the admin.
 pub fn push_project(forge: &Devforge, dir: &Path) {
     let work = dir.join("project");
     std::fs::create_dir_all(work.join("tests")).expect("made");

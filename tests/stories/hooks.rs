@@ -1,4 +1,4 @@
-//! What comes in at the hook's door, and the listener beside it.
+//! Deliveries at the hooks' listener, and the operations' listener.
 
 use crate::world::{FIX, REPO, World};
 use caisson::forge::{ForgeReads, RepoRef};
@@ -26,7 +26,7 @@ async fn post(url: &str, signature: Option<String>, uuid: &str, event: &str, bod
     (answer.status(), answer.text().await.expect("read"))
 }
 
-/// A delivery about an issue, as the forge would make it.
+/// The body of a delivery about an issue, as the forge would make it.
 async fn opened(world: &World, repository: i64, number: u64) -> Vec<u8> {
     let it = world.look().issue(&RepoRef::new("lab", "shop"), number).await.expect("read");
     let issue = serde_json::json!({ "id": it.id, "number": number, "title": it.title, "body": it.body });
@@ -35,14 +35,14 @@ async fn opened(world: &World, repository: i64, number: u64) -> Vec<u8> {
     body.to_string().into_bytes()
 }
 
-/// Two issues that ask for a task, of which no delivery was sent.
+/// Two issues that ask for a task, without any delivery.
 fn unheard_of(world: &World) -> (u64, u64) {
     world.forge.lose_hooks(1000);
     let open = || world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
     (open(), open())
 }
 
-/// Waits until so many tasks are there, and tells the issues they belong to.
+/// Waits until there are this many tasks, and returns their issues.
 async fn tasks_of(world: &World, count: usize) -> Vec<i64> {
     let end = std::time::Instant::now() + std::time::Duration::from_secs(60);
     loop {
@@ -78,7 +78,7 @@ async fn only_what_is_signed_and_whole_is_taken_and_once() {
     let large = vec![b' '; 1_100_000];
     assert_eq!(post(&url, Some(signed("sekret", &large)), "u1", "issues", &large).await.0, 413);
     assert_eq!(post(&url, good(), "u2", "never_heard_of", body).await.0, 202, "unknown types are ignored");
-    // What is taken has to pass the same way, and comes later.
+    // Sent last and handled in order: once its task exists, one for an earlier delivery would exist too.
     let body_of_second = opened(&world, id, second).await;
     let signature = Some(signed("sekret", &body_of_second));
     assert_eq!(post(&url, signature, "u3", "issues", &body_of_second).await.0, 202);
@@ -88,7 +88,7 @@ async fn only_what_is_signed_and_whole_is_taken_and_once() {
     assert!(tasks_of(&world, 2).await.contains(&(first as i64)), "the same words, signed and whole");
 }
 
-/// Waits until so many deliveries are open.
+/// Waits until the number of open deliveries satisfies `holds`.
 async fn until_open(world: &World, holds: impl Fn(usize) -> bool) {
     let end = Instant::now() + Duration::from_secs(60);
     loop {
@@ -101,7 +101,7 @@ async fn until_open(world: &World, holds: impl Fn(usize) -> bool) {
     }
 }
 
-/// Whoever is killed before has not read it, and the next life finds it open.
+/// If the bot is killed before it has read the thread, the delivery is still open after the restart.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_delivery_is_handled_when_what_it_is_about_has_been_read() {
     let world = World::only_hooked(FIX).await;
@@ -112,14 +112,14 @@ async fn a_delivery_is_handled_when_what_it_is_about_has_been_read() {
     assert_eq!(world.store().tasks(5).await.expect("read").len(), 1, "what it asked for was not taken up");
 }
 
-/// A reading that had begun before has not seen it.
+/// A reading that had already begun does not cover it.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_delivery_that_comes_during_a_reading_waits_for_the_next_one() {
     let world = World::only_hooked(FIX).await;
     world.forge.set_traps(Traps { answer_delay: Duration::from_millis(400), ..Traps::none() });
     let issue = world.alice().open_issue(REPO, "Versions compare as text", "Please.").expect("issue");
     until_open(&world, |open| open > 0).await;
-    // By then the last answer that the reading waits for is made; where it is not, this tests less and fails nobody.
+    // By then the reading has made its last request. If not, the test checks less but does not fail.
     tokio::time::sleep(Duration::from_millis(1000)).await;
     world.alice().comment(REPO, issue, "/fix").expect("said");
     until_open(&world, |open| open == 2).await;
@@ -137,7 +137,7 @@ async fn an_address_that_guesses_is_turned_away_and_nothing_is_lost() {
     }
     assert_eq!(post(&url, Some(signed("guess", body)), "u1", "issues", body).await.0, 429);
     assert_eq!(post(&url, Some(signed("sekret", body)), "u1", "issues", body).await.0, 429, "before anything is read");
-    // The forge has the same address here, so its hooks are turned away as well.
+    // The forge uses the same address here, so its hooks are limited as well.
     world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
     world.until_state("awaiting-review").await;
 }

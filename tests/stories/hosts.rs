@@ -1,4 +1,4 @@
-//! `/allow` and `/deny`: from a comment to the rules of a running sandbox, into the next review, and back.
+//! `/allow` and `/deny`: from a comment to the rules of a running sandbox, to the next review, and back.
 
 use crate::world::{FIX, REPO, World, held, next_second};
 use caisson::cli::store::location;
@@ -7,7 +7,7 @@ use caisson::store::{Store, TakeBack};
 use domain::TaskId;
 use std::time::{Duration, Instant};
 
-/// A world with a network and a task whose first action runs until the test lets it end; the number of its issue.
+/// A world with a network and a task whose first action runs until the test ends it; returns the issue's number.
 async fn at_work() -> (World, u64) {
     let world = World::networked(&held(), "").await;
     let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
@@ -19,7 +19,7 @@ pub fn told(world: &World) -> Vec<String> {
     world.doors.as_ref().expect("a network").told.lock().expect("told").clone()
 }
 
-/// Waits until the newest word to the router is this one.
+/// Waits until this is the newest request to the router.
 async fn until_told(world: &World, words: &str) {
     let end = Instant::now() + Duration::from_secs(20);
     while told(world).last().map(String::as_str) != Some(words) {
@@ -140,7 +140,7 @@ async fn what_was_allowed_for_the_repository_is_taken_back_where_a_task_has_ende
     let all = "/allow a.example repo\n/allow a.example:22 repo\n/allow b.example repo\n/allow c.example repo";
     world.alice().comment(REPO, pull, all).expect("said");
     world.until_said(pull, "allowed `c.example`").await;
-    // Said right behind the word that ends the task.
+    // Posted directly after the command that ends the task.
     world.alice().comment(REPO, issue, "/stop").expect("said");
     world.alice().comment(REPO, issue, "/deny c.example").expect("said");
     world.until_said(issue, "took back `c.example`").await;
@@ -186,7 +186,7 @@ async fn a_life_cut_off_after_a_host_was_taken_back_leaves_it_to_no_sandbox() {
 async fn a_life_that_can_write_nothing_behind_a_tasks_beginning_keeps_what_its_text_allows() {
     let world = World::networked(FIX, "").await;
     let other = world.by_hand().await;
-    // As if the life ended there: what is taken up by itself behind the opening text is never written.
+    // As if the process ended there: what follows the opening text by itself is never written.
     let cut = match world.config.store.url {
         None => {
             "CREATE TRIGGER cut BEFORE INSERT ON inputs WHEN NEW.key LIKE '%+0' BEGIN SELECT RAISE(ABORT, 'cut'); END"

@@ -1,4 +1,4 @@
-//! What becomes of a sandbox whose task waits long.
+//! What happens to the sandbox of a task that waits long.
 
 use crate::world::{FIX, REPO, World};
 use caisson::sandbox::broker::Broker as _;
@@ -33,7 +33,7 @@ async fn one_on_disk_is_stopped_first_and_wakes_with_what_git_ignores() {
     world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
     world.until_state("awaiting-review").await;
     world.until("the sandbox is stopped", |task| task.suspension == Some(Suspension::Stopped)).await;
-    // It gets its network anew, so it is looked at anew; one that does not hold keeps its work and runs nothing.
+    // It gets a new network, so it is inspected again; with a mismatch it keeps its work and runs nothing.
     world.inspector.0.lock().expect("whole").push("check 9 (routes): routes: default via 10.0.0.1".to_owned());
     let before = world.task().await.actions;
     world.approve().await;

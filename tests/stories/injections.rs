@@ -1,10 +1,10 @@
-//! Text from outside is data: injections, each with a recording that obeys it to the letter.
+//! Foreign text is data: injections, each with a recording that obeys it exactly.
 //!
-//! A case says where the text stands (`case.rs`), plays it over the real handlers, and looks at everything that is left behind
-//! (`seen.rs`). What holds for all of them stands in `checks.rs`: nothing leaves, nothing is granted, approved or pushed elsewhere, the text stands
-//! in a fence of the right trust in what the model is sent, and posts carry none of its markup. What a case's own text wants stands beside it.
-//! Plain processes hold nothing in: what a *sandbox* keeps from leaving is tried in `tests/trees/injections.rs`.
-//! `INJECTION="a README"` plays one case.
+//! A case says where the text is (`case.rs`), runs it through the real handlers, and collects everything that results (`seen.rs`).
+//! `checks.rs` checks what must hold for every case: nothing leaves, nothing is granted, approved or pushed elsewhere, the text is in a
+//! fence of the right trust in requests to the model, and posts contain none of its markup. Expectations of single cases are in the case.
+//! Plain processes are not isolated: what a *sandbox* keeps from leaving is tested in `tests/trees/injections.rs`. `INJECTION="a README"`
+//! runs one case.
 
 mod case;
 mod checks;

@@ -1,4 +1,4 @@
-//! The bot is killed, hooks are lost, the forge is away: the task ends as if nothing had happened.
+//! The bot is killed, hooks are lost, the forge is unavailable: the task ends as without these.
 
 use crate::world::{FIX, REPO, World, held};
 use domain::{Event, Task};
@@ -50,7 +50,7 @@ async fn a_forge_that_is_away_while_publishing_is_no_verdict() {
     let pull = task.pull.expect("a pull request");
     let standing = async |words: &str| world.said(pull).await.iter().filter(|text| text.contains(words)).count();
     assert_eq!(standing("### Checkpoint 1 ").await, 1);
-    // Where the last one was seen whole, the next is posted without a look: its cut try is looked for all the same.
+    // After a review that was seen complete, the next is posted without a look first; what its interrupted try left is found nevertheless.
     world.forge.cut_next_review(0);
     world.approve().await;
     world.until_state("final-review").await;
@@ -68,7 +68,7 @@ async fn a_cut_review_leaves_exactly_one() {
     assert_eq!(reviews, 1);
 }
 
-/// Kills the bot at many moments of one task; each time the next life goes on.
+/// Kills the bot at many moments of one task; it continues after each restart.
 #[tokio::test(flavor = "multi_thread")]
 async fn killed_at_any_moment_the_task_goes_on() {
     goes_on_through_kills(World::new(FIX).await).await;
@@ -79,7 +79,7 @@ pub async fn goes_on_through_kills(mut world: World) {
     world.until("a task", |task| task.seq > 0).await;
     let (mut approved, mut lives) = (0, 0);
     loop {
-        // A life gets at least three events further, or to where a person is asked.
+        // Each run of the bot gets at least three events further, or to where a person is asked.
         let further = world.task().await.seq + 3 + lives % 4;
         let asks = |task: &Task| {
             matches!(task.state.name(), "awaiting-review" | "final-review") && task.checkpoints.len() > approved

@@ -1,9 +1,10 @@
-//! What is said of a write at once: that it would change tests which nobody asked to change, and that it brought a mistake.
+//! What the agent is told about a write at once: that it would change existing tests without being asked to, and that it contains a
+//! mistake.
 
 use crate::world::{REPO, World};
 use domain::{Event, OutcomeStatus};
 
-/// Denied, added, denied, a mistake, mended; then done.
+/// A denied edit, an added test, a denied edit, a mistake, its correction; then done.
 const SCRIPT: &str = r#"
 name = "tests stay, and mistakes are told"
 [[turn]]

@@ -1,5 +1,5 @@
-//! `kill -9` at each boundary of each kind of effect: begun, in its middle, done, closed. After each, the next life goes on as if
-//! nothing had happened: nothing is posted twice or lost, no action is lost or repeated unmarked.
+//! `kill -9` at each boundary of each kind of effect: begun, in the middle, done, closed. After each restart the task continues as if
+//! nothing had happened: nothing is posted twice or lost, no action is lost or repeated without a note.
 
 use crate::dice::{Dice, number};
 use crate::world::{FIX, REPO, World};
@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-/// A course of events, and the kinds of effects that are killed in it.
+/// A course of events, and the kinds of effects at which the bot is killed.
 #[derive(Clone, Copy, Debug)]
 enum Story {
     /// From `/fix` to the final approval.
@@ -22,13 +22,13 @@ enum Story {
     Early,
     /// `/approve next 3`.
     Advance,
-    /// `/allow` while an action runs.
+    /// `/allow` during an action.
     Hosts,
-    /// A task that waits longer than its sandbox is kept.
+    /// A task that waits until its sandbox is evicted.
     Suspended,
-    /// A pause in the middle of a segment that lasts longer than its sandbox is kept.
+    /// A pause in the middle of a segment until its sandbox is evicted.
     Kept,
-    /// A question before the work, and its answer.
+    /// A question before the work, with its answer.
     Ask,
     /// Its issue is closed.
     Closed,
@@ -65,7 +65,7 @@ const STORIES: [(Story, &[&str]); 8] = [
     (Story::Closed, &["close_pull"]),
 ];
 
-/// Every kind there is, as `Effect::kind` names them: its match has no `_`, so that a new one stands there.
+/// All kinds of effects as named by `Effect::kind`, read from the source: its match has no `_`, so a new kind is included.
 fn kinds() -> BTreeSet<String> {
     let source = include_str!("../../domain/src/effect.rs");
     let body = source.split("fn kind(").nth(1).and_then(|rest| rest.split("\n    }").next()).expect("Effect::kind");
@@ -88,7 +88,7 @@ enum Moment {
 }
 
 impl Moment {
-    /// One that has no middle, because it waits for nothing so often, is killed at its end.
+    /// An effect that waits for nothing has no middle, and is killed at its end.
     fn is(self, at: Boundary) -> bool {
         match (self, at) {
             (Moment::Start, Boundary::Begun)
@@ -100,10 +100,10 @@ impl Moment {
     }
 }
 
-/// Where the actions leave a word of what they did, beside every sandbox.
+/// Outside of every sandbox, a file to which actions write their numbers.
 struct Ran {
     dir: tempfile::TempDir,
-    /// The actions that leave one.
+    /// The actions that write their number.
     actions: BTreeSet<u32>,
 }
 
@@ -129,7 +129,7 @@ impl Ran {
     }
 }
 
-/// FIX, whose fifth and sixth action leave their numbers.
+/// FIX, with its fifth and sixth action writing their numbers.
 fn fix(ran: &Path) -> String {
     let note = |n: u32| format!("echo {n} >> {}", ran.display());
     let five = FIX.replace("python3 -m unittest -q", &format!("{}; python3 -m unittest -q", note(5)));
@@ -172,12 +172,12 @@ call = [
     }
 }
 
-/// What a person does, by what stands there; each thing once.
+/// What a person does, depending on the state; each thing once.
 struct Person {
     did: BTreeSet<String>,
-    /// Asks for a kill.
+    /// Receives boundaries that were reached, to ask for a kill.
     met: UnboundedSender<String>,
-    /// Whether pushes stand still.
+    /// Whether pushes are held.
     hold: Arc<AtomicBool>,
 }
 
@@ -186,25 +186,25 @@ impl Person {
         self.did.insert(what.into())
     }
 
-    /// True when the story has come to its end.
+    /// Does what is due; true when the story has ended.
     async fn act(&mut self, story: Story, world: &World, issue: u64, task: &Task) -> bool {
         let (state, n) = (task.state.name(), task.checkpoints.len());
         let waits = matches!(state, "awaiting-review" | "final-review");
         match story {
             Story::Kept => return state == "paused" && task.suspension == Some(domain::Suspension::Evicted),
-            // A call that was lost three times, or the like: it was said.
+            // For example a model call whose answer was lost three times.
             _ if state == "paused" && self.first(format!("resume {}", task.seq)) => {
                 world.alice().comment(REPO, issue, "/resume").expect("said");
             }
             Story::Early if state == "publishing" && n == 0 && self.first("early") => {
                 world.alice().comment(REPO, issue, "/approve").expect("said");
             }
-            // The push stands still until it is taken up.
+            // The push is held until the approval was taken up.
             Story::Early if !task.unjudged.is_empty() && self.first("go on") => {
                 self.hold.store(false, Ordering::SeqCst);
                 self.met.send("go on".to_owned()).expect("heard");
             }
-            // It was given before what it would approve stood: read again, it is refused.
+            // It was given before the checkpoint that it would approve, so it is refused when read again.
             Story::Early => return state == "awaiting-review",
             Story::Advance if state == "awaiting-review" && n == 1 && self.first("advance") => {
                 world.alice().comment(REPO, issue, "/approve next 3").expect("said");
@@ -235,7 +235,7 @@ impl Person {
     }
 }
 
-/// Where it is said that a boundary was reached, and heard; and whether pushes stand still.
+/// Sender and receiver of reached boundaries, and whether pushes are held.
 type Met = (UnboundedSender<String>, UnboundedReceiver<String>, Arc<AtomicBool>);
 
 fn meeting(hold: bool) -> Met {
@@ -243,7 +243,7 @@ fn meeting(hold: bool) -> Met {
     (met, reached, Arc::new(AtomicBool::new(hold)))
 }
 
-/// Goes through the story, killing the bot whenever `reached` says so, and until nothing is left to do.
+/// Runs the story until nothing is left to do, and kills and restarts the bot whenever `met` reports a boundary.
 async fn through(story: Story, world: &mut World, met: Met) -> u64 {
     let (met, mut reached, hold) = met;
     let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
@@ -265,7 +265,7 @@ async fn through(story: Story, world: &mut World, met: Met) -> u64 {
     }
 }
 
-/// Nothing was posted twice, nothing was lost, no action was lost or repeated unmarked.
+/// Nothing was posted twice or lost, no action was lost or repeated without a note.
 async fn judge(what: &str, world: &World, issue: u64, ran: &Ran) {
     let (task, log) = (world.task().await, world.log().await);
     let mut ended = Vec::new();
@@ -308,8 +308,8 @@ async fn judge(what: &str, world: &World, issue: u64, ran: &Ran) {
     }
 }
 
-/// One kill of each of the story's kinds at this moment. A kill at one effect may end another that is under way beside it, behind the
-/// moment it would have been killed at: such a kind is killed in a second course of the story, or a third.
+/// Kills once at this moment of each of the story's kinds. A kill can also end another effect after the moment at which that one would have
+/// been killed; such a kind is killed in a further run of the story.
 async fn killed(story: Story, moment: Moment) {
     let kinds =
         STORIES.iter().find(|it| std::mem::discriminant(&it.0) == std::mem::discriminant(&story)).expect("listed").1;
@@ -323,7 +323,7 @@ async fn killed(story: Story, moment: Moment) {
     panic!("{story:?}, killed at {moment:?}: never reached {left:?}");
 }
 
-/// One course of the story; the kinds that were not killed in it.
+/// Runs the story once; returns the kinds that were not killed.
 async fn killed_once(story: Story, moment: Moment, kinds: BTreeSet<&'static str>) -> BTreeSet<&'static str> {
     let ran = Ran::new(story);
     let mut world = world(story, &ran.path()).await;
@@ -336,7 +336,7 @@ async fn killed_once(story: Story, moment: Moment, kinds: BTreeSet<&'static str>
         if kind == "push" && hold.load(Ordering::SeqCst) {
             return true;
         }
-        // Of the actions one that leaves a word.
+        // Of the actions, one that writes its number.
         let here = moment.is(at) && (kind != "act" || row.key == "act:5");
         here && to_kill.lock().expect("whole").remove(kind) && say.send(row.key.clone()).is_ok()
     });
@@ -416,8 +416,7 @@ async fn a_pull_request_is_closed_through_kills() {
     }
 }
 
-/// Kills wherever the dice fall, in as many tasks as it takes. `make soak` asks for more kills (CAISSON_KILLS), and CAISSON_SEED repeats
-/// a run.
+/// Kills at random, in as many tasks as it takes. `make soak` asks for more kills (CAISSON_KILLS); CAISSON_SEED repeats a run.
 #[tokio::test(flavor = "multi_thread")]
 async fn killed_wherever_the_dice_fall_the_task_goes_on() {
     let wanted = number("CAISSON_KILLS").unwrap_or(20);

@@ -1,4 +1,4 @@
-//! A secret of the host that has come into a sandbox all the same: what it prints is in no log, no prompt and no post.
+//! A secret of the host that got into a sandbox: what prints it reaches no log, no prompt and no post.
 
 use crate::world::{REPO, World};
 

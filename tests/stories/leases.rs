@@ -1,4 +1,5 @@
-//! Leases that are lost and come back, and what stands in the engine meanwhile. Another host is made up in the store where none need work.
+//! Leases that are lost and regained, and what happens in the engine meanwhile. Where no second host is needed, the test writes its rows
+//! into the store.
 
 use crate::beside::Beside;
 use crate::world::{FIX, REPO, World, held, postgres};
@@ -8,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// The lock that every writer of a database takes for its transaction.
+/// The lock that every writer to a database takes for its transaction.
 pub const LOCK: &str = "SELECT CAST(pg_advisory_lock(27973128230760303) AS TEXT)";
 pub const UNLOCK: &str = "SELECT CAST(pg_advisory_unlock(27973128230760303) AS TEXT)";
 
@@ -34,13 +35,13 @@ fn stands(world: &World) -> bool {
     world.broker.workspace("task-1-1").exists()
 }
 
-/// Cut off for longer than a lease; another host moved the task on, and is gone again before this one is back.
+/// Disconnected for longer than a lease, while another host moves the task on and disappears.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_repository_that_another_host_had_meanwhile_is_put_in_order_again() {
     let Some(world) = world(FIX).await else { return };
     world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
     world.until_state("awaiting-review").await;
-    // One transaction: nothing is seen of it before it is all over.
+    // In one transaction, so that no intermediate state is seen.
     sql(
         &world,
         "BEGIN; UPDATE leases SET host = 'ghost', epoch = 999999, until = CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) - 5000; \
@@ -54,7 +55,7 @@ async fn a_repository_that_another_host_had_meanwhile_is_put_in_order_again() {
     assert!(world.log().await.iter().any(moved), "what the other host did is not lost under an older sandbox");
 }
 
-/// The database does not answer for longer than a lease, and nobody else is there.
+/// The database does not answer for longer than a lease, without any other host.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_was_broken_off_while_the_database_was_silent_is_begun_again() {
     let Some(world) = world(FIX).await else { return };
@@ -83,7 +84,7 @@ async fn what_was_broken_off_while_the_database_was_silent_is_begun_again() {
     world.nothing_left().await;
 }
 
-/// Whoever works for it now may have taken back what it may reach.
+/// The new holder may have taken back what the sandbox may reach.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_sandbox_whose_repository_is_lost_reaches_nothing_until_it_is_held_again() {
     let Some(store) = postgres() else { return };
@@ -99,7 +100,7 @@ async fn a_sandbox_whose_repository_is_lost_reaches_nothing_until_it_is_held_aga
     )
     .await;
     until("the way out to be closed", async || told()[before..].iter().any(|words| words == "close 0")).await;
-    // The other host is gone without having moved the task on: it goes on where it was.
+    // The other host disappeared without moving the task on, so it continues where it was.
     until("the way out to be opened", async || told().last().is_some_and(|words| words == "open 0 semver.org")).await;
     std::fs::write(world.broker.workspace("task-1-1").join("go"), "").expect("let go");
     world.until_state("awaiting-review").await;
@@ -128,7 +129,7 @@ async fn a_task_that_ends_on_another_host_leaves_no_sandbox_on_the_first() {
     until("the first host's sandbox to go", async || !stands(&world)).await;
 }
 
-/// The host that made it has not moved the task on yet: who had it before is still its owner in the store.
+/// The host that made it has not moved the task on yet, so the previous host is still its owner in the store.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_sandbox_that_was_just_made_for_a_task_of_another_host_stays() {
     let Some(mut world) = world(FIX).await else { return };
@@ -147,7 +148,7 @@ async fn a_sandbox_that_was_just_made_for_a_task_of_another_host_stays() {
     }
 }
 
-/// As on one host alone: who is asked for it says why nothing goes on.
+/// As with a single host: a request about it says why nothing continues.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_repository_that_is_in_no_file_any_more_has_its_tasks_paused() {
     let Some(mut world) = world(&held()).await else { return };
@@ -157,7 +158,7 @@ async fn a_repository_that_is_in_no_file_any_more_has_its_tasks_paused() {
     world.until_state("paused").await;
 }
 
-/// On a host that has no repository yet, the tasks of one come all at once.
+/// A host that does not have a repository yet gets several of its tasks at once.
 #[tokio::test(flavor = "multi_thread")]
 async fn first_fetches_of_a_repository_do_not_disturb_each_other() {
     let dir = tempfile::tempdir().expect("dir");

@@ -1,11 +1,11 @@
-//! Several tasks at once: whose turn is next, within which limits, and files that two of them change.
+//! Several tasks at once: which is next, within which limits, and files that two of them change.
 
 use crate::world::{FIX, REPO, World, held};
 use devforge::Access;
 use domain::TaskId;
 use std::time::{Duration, Instant};
 
-/// Waits until the tasks are in these states, counted from the first.
+/// Waits until the tasks are in these states, in order of their numbers.
 async fn until_states(world: &World, states: &[&str]) {
     let end = Instant::now() + Duration::from_secs(60);
     loop {

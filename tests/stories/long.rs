@@ -1,4 +1,4 @@
-//! Conversations that grow too long for the model, and are shortened before they do.
+//! Conversations that would become too long for the model, and are shortened before.
 
 use crate::summaries::{models, script};
 use crate::world::{REPO, World};
@@ -47,7 +47,7 @@ async fn a_loud_conversation_is_shortened_and_what_was_left_out_is_recalled() {
     assert!(!log.iter().any(|event| matches!(event, Event::ConversationRestarted)), "it did not have to begin anew");
 }
 
-/// Answers of five actions each that never end by themselves, and are given only to a request that still holds the first words.
+/// Answers of five actions each without an end, given only to a request that still contains the first words.
 fn endless() -> String {
     let loud = |at: u32| json!({ "name": "bash", "arguments": { "command": format!("date +%s%N | tee notes.txt; seq {at}000 {at}500") } });
     let work = json!({ "expects": ["keep the old name"], "text": "I go on.", "call": (1..=5).map(loud).collect::<Vec<Value>>() });

@@ -1,4 +1,4 @@
-//! Sandbox and router are lost in every way there is: each is told as what it was, and nothing but uncommitted work goes with them.
+//! Sandbox and router are lost in every way: each is reported as what it was, and only uncommitted work is lost.
 
 use crate::world::{FIX, REPO, World, git};
 use caisson::sandbox::broker::Broker as _;
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 const CONTAINER: &str = "task-1-1";
 
-/// An action that can be caught in its middle, as often as asked; then one that ends, and done, said once more as nothing was changed.
+/// An action that can be interrupted, this many times; then one that ends, and done, repeated because nothing was changed.
 fn caught(times: usize) -> String {
     let long = "[[turn]]\ntext = \"This takes long.\"\n\
                 call = [{ name = \"bash\", arguments = { command = \"touch started; sleep 60\" } }]\n";
@@ -24,7 +24,7 @@ async fn ask(world: &World) -> u64 {
     world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue")
 }
 
-/// Waits until the agent's action is under way in this sandbox.
+/// Waits until the agent's action runs in this sandbox.
 async fn under_way(world: &World) {
     let started = world.broker.workspace(CONTAINER).join("started");
     let seen = async {
@@ -46,7 +46,7 @@ async fn ends(world: &World) -> Vec<OutcomeStatus> {
     world.log().await.into_iter().filter_map(ended).collect()
 }
 
-/// Whatever was pushed is on the forge.
+/// Everything that was pushed is on the forge.
 #[tokio::test(flavor = "multi_thread")]
 async fn local_repositories_that_are_deleted_come_back() {
     let mut world = World::new(FIX).await;
@@ -133,7 +133,7 @@ async fn an_engine_that_is_away_is_waited_for_and_what_it_ended_is_found_when_it
     assert_eq!(world.task().await.spent.actions, 2);
 }
 
-/// The life that made the sandbox anew is killed before it could store why: the next one finds a sandbox that stands.
+/// The bot is killed after it made the sandbox anew and before it stored why: after the restart the sandbox exists.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_loss_is_told_also_where_the_bot_is_killed_once_the_sandbox_is_made_anew() {
     for weak in [false, true] {
@@ -151,7 +151,7 @@ async fn a_loss_is_told_also_where_the_bot_is_killed_once_the_sandbox_is_made_an
         world.kill();
         world.cuts.clear();
         if weak {
-            // Nor may it have been looked at: it is, before anything runs in it.
+            // It may not have been inspected either, so it is inspected before anything runs in it.
             world.inspector.0.lock().expect("whole").push("check 9 (routes): routes: default via 10.0.0.1".to_owned());
         }
         world.start().await;
@@ -170,7 +170,7 @@ async fn a_loss_is_told_also_where_the_bot_is_killed_once_the_sandbox_is_made_an
 #[tokio::test(flavor = "multi_thread")]
 async fn what_was_approved_is_in_the_sandbox_that_is_made_anew() {
     let script = FIX.replace("git diff --stat || true", "grep -q parse semver.py && touch started && sleep 60");
-    // The end that stood behind the lost action is not believed: it is said again.
+    // The `done` after the lost action does not count, so it is repeated.
     let again = "\n[[turn]]\ncall = [{ name = \"done\", arguments = { summary = \"Numbers are compared.\" } }]\n";
     let world = World::new(&format!("{script}{again}")).await;
     ask(&world).await;

@@ -1,4 +1,4 @@
-//! Leases that come and go while the engine or the database is slow or away.
+//! Leases that are lost and regained while the engine or the database is slow or unavailable.
 
 use crate::beside::Beside;
 use crate::leases::{LOCK, UNLOCK, sql, until};
@@ -6,9 +6,9 @@ use crate::world::{FIX, REPO, World, held, postgres};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// Another host had the repository until just now, and moved its tasks on.
+/// Another host held the repository until now, and moved its tasks on.
 const HAD: &str = "BEGIN; UPDATE leases SET host = 'ghost', epoch = 999999, until = CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) - 5000; UPDATE tasks SET owner = 'ghost'; COMMIT";
-/// Another host has it for a while.
+/// Another host holds it for a while.
 const HAS: &str = "BEGIN; UPDATE leases SET host = 'ghost', epoch = 999999, until = CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) + 12000; COMMIT";
 
 async fn number(world: &World, text: &'static str) -> i64 {
@@ -25,7 +25,7 @@ async fn waiting() -> Option<World> {
     Some(world)
 }
 
-/// What cannot be put in order is tried again after a while, and not at once.
+/// Taking over a repository that fails is tried again after a pause.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_engine_that_is_away_makes_no_host_ask_without_a_pause() {
     let Some(world) = waiting().await else { return };
@@ -75,7 +75,7 @@ async fn a_sandbox_that_could_not_be_paused_has_its_way_out_again_with_the_lease
     world.until_state("awaiting-review").await;
 }
 
-/// Its answers take seconds: they come late, and none is missed.
+/// Answers take seconds, but none is missed.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_slow_database_stops_no_sandbox() {
     let Some(store) = postgres() else { return };
@@ -98,7 +98,7 @@ async fn a_slow_database_stops_no_sandbox() {
     world.until_state("awaiting-review").await;
 }
 
-/// `caisson repo add` went into one host's file.
+/// `caisson repo add` wrote into one host's file.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_host_that_is_away_for_long_finds_its_work_again() {
     let Some(store) = postgres() else { return };
@@ -122,7 +122,7 @@ async fn a_host_that_is_away_for_long_finds_its_work_again() {
     assert!(work.exists());
 }
 
-/// A task that could not begin there loses nothing with its host.
+/// A task that could not begin on a host continues on another.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_host_without_an_engine_gives_what_it_could_not_begin_to_one_that_has() {
     let Some(store) = postgres() else { return };

@@ -1,6 +1,6 @@
-//! Whole tasks over the real bot: the built-in forge over HTTP, the real runner as plain processes, the scripted model.
-//! What is real here: store, task machine, outbox, handlers, listeners, git, runner. What is not: the engine and the router
-//! (`tests/trip.rs` has those), a capable model.
+//! Whole tasks with the real bot: the built-in forge over HTTP, the real runner as plain processes, the scripted model. Real are store,
+//! task machine, outbox, handlers, listeners, git and runner. Not real are the engine and the router (tested in `tests/trip.rs`), and the
+//! model.
 
 #[path = "../support/dice.rs"]
 mod dice;

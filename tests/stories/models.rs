@@ -1,4 +1,4 @@
-//! Several models, each for its role; and one that knows no tools.
+//! Several models with different roles, and one that does not support tools.
 
 use crate::world::{REPO, World, single};
 use domain::{Event, Fall, VerdictKind};
@@ -22,7 +22,7 @@ expects = ["This task is read-only"]
 call = [{ name = "done", arguments = { summary = "Compare parsed numbers instead of text." } }]
 "#;
 
-/// Who answered, in order.
+/// The models that answered, in order.
 async fn speakers(world: &World) -> Vec<String> {
     let named = |event: &Event| match event {
         Event::TurnCompleted { model, .. } => Some(model.clone()),
@@ -51,7 +51,7 @@ async fn a_plan_is_the_planners_and_its_fix_the_workers() {
     assert_eq!(speakers(&world).await[..2], ["scripted: the planner", "scripted: the worker"]);
 }
 
-/// Whatever is asked for, what the repository holds is shown to the models that it lists.
+/// In each role, the repository's content is only shown to the models that it lists.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_repository_that_lists_models_is_shown_to_no_other() {
     let dir = tempfile::tempdir().expect("a directory");
@@ -109,7 +109,7 @@ call = [
 ]
 "#;
 
-/// The worker, and one that stands in for it.
+/// The worker and its fallback.
 fn with_spare(dir: &std::path::Path) -> String {
     let spare = dir.join("spare.toml");
     std::fs::write(&spare, SPARE).expect("written");
@@ -128,7 +128,7 @@ async fn another_model_answers_while_the_first_is_away_and_the_next_checkpoint_g
     world.model.set_price(3_000_000, 15_000_000);
     world.alice().open_issue(REPO, "Say something", "/fix").expect("issue");
     world.until("an answer of the spare", |task| task.turn >= 1).await;
-    // Who answers now stands in the log: another life asks the same one, and not the one that is away.
+    // The log says which model answers now, so after a restart the same one is asked, and not the unavailable one.
     world.kill();
     world.start().await;
     let task = world.until("a checkpoint", |task| !task.checkpoints.is_empty()).await;
@@ -175,12 +175,12 @@ async fn where_every_model_of_a_list_refuses_its_key_the_task_waits_for_a_person
     );
 }
 
-/// A switch, in a review's words.
+/// A change of model, in the words of a review.
 fn told(event: &Event) -> Option<String> {
     caisson::checkpoint::happened::sentence(event).filter(|said| said.starts_with("the model "))
 }
 
-/// Looks only when it was shown how, says that it is done before it is, and then does it.
+/// Looks only after an example, says that it is done before it is, and then does the work.
 const BLOCKS: &str = r##"
 name = "one block in each answer"
 [[turn]]

@@ -4,7 +4,7 @@ use crate::orders::{caisson, said};
 use crate::world::{FIX, REPO, World};
 use domain::{PauseReason, State, Task};
 
-/// A dollar for a million tokens.
+/// One dollar per million tokens.
 const DOLLAR: u64 = 1_000_000;
 
 fn waits_for_money(task: &Task) -> bool {
@@ -28,7 +28,7 @@ async fn a_day_that_is_spent_pauses_before_the_next_call_and_more_lets_it_go_on(
     let cost = caisson(&world, &["cost", "--by", "repository", "--json"]).await;
     let row: serde_json::Value = serde_json::from_str(said(&cost).lines().next().expect("a line")).expect("JSON");
     assert_eq!((row["of"].as_str(), row["micro_usd"].as_u64()), (Some("shop"), Some(task.spent.micro_usd)), "{row}");
-    // Now the repository's own day; the one of all has room.
+    // The repository's own limit per day, while the one for all is not reached.
     world.reconfigure(|text| format!("{text}\n[repositories.budget]\nday_dollars = 0.000001\n")).await;
     let table = said(&caisson(&world, &["cost"]).await);
     assert!(table.contains("for all repositories") && table.contains("for shop"), "{table}");
@@ -61,7 +61,7 @@ async fn a_month_that_is_spent_pauses_with_what_is_left_to_do() {
     world.until("work", |now| now.turn > task.turn).await;
 }
 
-/// Every call is charged where the log says so: what the tables sum up is what the tasks' logs say.
+/// Every call is charged in the log: the tables' sums equal those of the tasks' logs.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_killed_call_is_charged_stands_in_the_costs_too() {
     let mut world = World::new(FIX).await;

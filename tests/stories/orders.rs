@@ -1,4 +1,4 @@
-//! What an operator says at the command line, to a bot that runs and to one that does not.
+//! The operator's orders on the command line, with and without a running bot.
 
 use crate::world::{FIX, REPO, World, git};
 use domain::TaskId;
@@ -6,7 +6,7 @@ use std::fs::File;
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
-/// The program itself, over the configuration of this world.
+/// Runs the program with this world's configuration.
 pub async fn caisson(world: &World, args: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_caisson"));
     command.arg("--config").arg(world.dir.path().join("caisson.toml")).args(args).env("NO_COLOR", "1");
@@ -20,7 +20,7 @@ pub fn said(out: &Output) -> String {
     String::from_utf8_lossy(&[out.stdout.as_slice(), &out.stderr].concat()).into_owned()
 }
 
-/// As `serve` holds it.
+/// Locked as by `serve`.
 fn held(world: &World) -> File {
     let file = File::options().write(true).create(true).truncate(false).open(world.config.state_dir.join("lock"));
     let file = file.expect("opened");
@@ -49,7 +49,7 @@ async fn a_running_bot_obeys_stop_at_once() {
     assert!(world.said(issue).await.iter().any(|text| text.contains("is on it")));
 }
 
-/// One file says all of a task: folded on another machine it stands where it stands here, after any event.
+/// The exported file is enough: replayed on another machine, the task has the same state after any event.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_task_is_exported_and_replayed_from_its_file() {
     let world = World::new(FIX).await;
@@ -101,7 +101,7 @@ async fn an_order_while_no_bot_runs_is_obeyed_and_carried_out_by_the_next() {
     world.nothing_left().await;
 }
 
-/// The refs that the bot's own repository has of a task.
+/// The task's refs in the bot's own repository.
 fn refs(world: &World, task: i64) -> String {
     let dir = world.config.state_dir.join("repos/shop.git");
     git(&dir, &["for-each-ref", "--format=%(objectname)", &format!("refs/caisson/{task}")])
@@ -133,7 +133,7 @@ async fn an_ended_task_is_deleted_by_the_running_bot_and_its_number_is_nobodys()
         let gone = caisson(&world, &args).await;
         assert!(!gone.status.success() && said(&gone).contains("there is no task 1"), "{}", said(&gone));
     }
-    // What the bot said on the forge stays, and the next task works in the same repository.
+    // What the bot posted on the forge stays, and the next task works in the same repository.
     assert!(world.said(pull).await.iter().any(|text| text.contains("Stopped by `operator`")));
     world.alice().comment(REPO, issue, "/fix").expect("said");
     world.until_said(issue, "is on it").await;
@@ -153,7 +153,7 @@ async fn without_a_bot_its_objects_are_gone_at_once() {
     world.stop().await;
     let live = caisson(&world, &["task", "delete", "1"]).await;
     assert!(!live.status.success() && said(&live).contains("it has not ended"), "{}", said(&live));
-    // The first is where the task began, which its branch still has.
+    // The first is the task's base, which its branch still has.
     let commit = refs(&world, 1).lines().nth(1).expect("a checkpoint").to_owned();
     assert!(caisson(&world, &["task", "stop", "1"]).await.status.success());
     let deleted = caisson(&world, &["task", "delete", "1"]).await;

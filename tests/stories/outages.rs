@@ -1,11 +1,11 @@
-//! What is away for long: nothing grows by a try in vain.
+//! Long outages: failed tries do not make anything grow.
 
 use crate::world::{FIX, REPO, World};
 use caisson::store::TABLES;
 use domain::Queue;
 use std::time::Duration;
 
-/// Rows of every table but the forge's own arrivals.
+/// Number of rows of every table except the deliveries.
 async fn rows(world: &World) -> Vec<(&'static str, i64)> {
     let store = world.by_hand().await;
     let mut rows = Vec::new();
@@ -17,7 +17,7 @@ async fn rows(world: &World) -> Vec<(&'static str, i64)> {
     rows
 }
 
-/// Waits until the task's next step of this queue was tried in vain so often.
+/// Waits until the task's next effect of this queue failed this many times.
 async fn in_vain(world: &World, queue: Queue, times: i64) {
     let task = world.task().await.id;
     let tried = async {
@@ -36,7 +36,7 @@ async fn a_model_that_is_away_adds_no_row_for_each_try_and_costs_nothing() {
     in_vain(&world, Queue::Work, 1).await;
     let before = (rows(&world).await, world.log().await.len());
     in_vain(&world, Queue::Work, 2).await;
-    // Whoever is killed between two tries has not asked.
+    // A bot that is killed between two tries has not asked anybody.
     world.kill();
     world.start().await;
     in_vain(&world, Queue::Work, 3).await;
@@ -51,9 +51,9 @@ async fn a_forge_and_an_engine_that_are_away_add_no_row_for_each_try() {
     world.broker.set_away(true);
     let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
     in_vain(&world, Queue::Work, 4).await;
-    // The fourth time a person is told, once.
+    // At the fourth failure a person is told, once.
     world.until_said(issue, "tries again by itself").await;
-    // A reading that the outage cuts off is noted, once; here none is under way.
+    // A reading that the outage cuts off is noted once; here none is under way.
     world.heard(issue).await;
     let before = rows(&world).await;
     world.forge.set_outage(Some(502));

@@ -1,4 +1,4 @@
-//! Rules about single actions: one waits for a person, one is refused, and a repository's own rules come from its base alone.
+//! Rules about single actions: one action waits for a person, one is refused, and a repository's own rules come only from its base.
 
 use crate::world::{REPO, World, single};
 use domain::{Event, State};

@@ -1,4 +1,4 @@
-//! Pictures that hang on an issue, and those that the agent reads.
+//! Pictures attached to an issue, and those that the agent reads.
 
 use crate::world::{REPO, World, single};
 use base64::Engine;
@@ -15,7 +15,7 @@ fn digest(bytes: &[u8]) -> String {
     hex::encode(Sha256::digest(bytes))
 }
 
-/// Reads a picture of its own making, one that is none, and one that is too large to be shown.
+/// Reads a picture that it made, a file that is not one, and one that is too large to be shown.
 fn looks(more: &str) -> String {
     let shown = format!("shown image/png {}", digest(&png()));
     let hex = hex::encode(png());
@@ -68,7 +68,7 @@ async fn a_model_is_shown_what_hangs_on_the_issue_and_what_it_reads() {
     alice.attach(REPO, issue, "shot.png", &png()).expect("attached");
     alice.attach(REPO, issue, "no.png", b"<svg onload='alert(1)'/>").expect("attached");
     alice.attach(REPO, issue, "log.txt", b"words").expect("attached");
-    // Not the forge's own: it is never asked for.
+    // Not the forge's own address, so it is never fetched.
     let elsewhere = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = format!("http://{}/x.png", elsewhere.local_addr().expect("an address"));
     alice.attach_elsewhere(REPO, issue, "elsewhere.png", &address).expect("attached");
@@ -85,7 +85,7 @@ async fn a_model_is_shown_what_hangs_on_the_issue_and_what_it_reads() {
     assert!(!review.contains("log.txt"), "{review}");
     let asked = tokio::time::timeout(std::time::Duration::from_millis(50), elsewhere.accept()).await;
     assert!(asked.is_err(), "another host was asked for a picture");
-    // The log names pictures and holds none.
+    // The log names pictures but does not contain their bytes.
     let log = serde_json::to_string(&world.log().await).expect("JSON");
     assert!(!log.contains(&base64::engine::general_purpose::STANDARD.encode(png())));
     world.approve().await;
@@ -107,12 +107,12 @@ async fn a_model_that_takes_none_is_told_their_names_and_so_is_the_person() {
     world.until_state("final-review").await;
 }
 
-/// Somebody's broken picture stops no task: a server that refuses it is asked once more without.
+/// A broken picture stops no task: if the server refuses it, the request is repeated once without pictures.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_request_whose_pictures_are_refused_is_made_without_them() {
     let told = ", \"shot.png: image/png, 1×1 pixels (this model is shown no pictures)\"";
     let script = looks("").replacen("\"Versions compare as text\"", &format!("\"Versions compare as text\"{told}"), 1);
-    // The recording takes no request that shows them.
+    // The recording refuses every request with pictures.
     let world = World::new(&script).await;
     let alice = world.alice();
     let issue = alice.open_issue(REPO, "Versions compare as text", "See the picture.").expect("issue");

@@ -1,4 +1,4 @@
-//! What an operator grants one repository, in place of what every other one has.
+//! Grants for one repository, in place of those for all others.
 
 use crate::hosts::told;
 use crate::world::{FIX, REPO, World, held};
@@ -16,13 +16,13 @@ async fn a_repositorys_own_tables_hold_for_its_tasks() {
     world.alice().comment(REPO, issue, "/allow a.example").expect("said");
     world.until_said(issue, "sandboxes have no network here").await;
     assert_eq!(told(&world), Vec::<String>::new(), "no rule was told to any router");
-    // Nothing was changed by then: it is asked for on the issue.
+    // Nothing was changed until then, so the approval is given on the issue.
     world.alice().comment(REPO, issue, "/approve").expect("said");
     let task = world.until("the next checkpoint", |task| task.checkpoints.len() == 2).await;
     assert_eq!((task.actions, task.granted.actions), (4, 4));
 }
 
-/// What the project's own file asks for is bounded by what its repository was given, not by what others have.
+/// The limits of a project file are those of its own repository, not those of others.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_project_file_narrows_what_its_repository_was_given_and_widens_nothing() {
     let mut world = World::new(FIX).await;
@@ -36,7 +36,7 @@ async fn a_project_file_narrows_what_its_repository_was_given_and_widens_nothing
     assert_eq!((task.actions, task.granted.actions, task.granted.tokens), (3, 20, 9000));
 }
 
-/// An operator takes the network from a repository whose task is at work: the sandbox that stands loses it too, and stays without.
+/// The operator takes the network from a repository with a task at work: the existing sandbox loses it too, and stays without.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_repository_that_loses_its_network_loses_it_in_sandboxes_that_stand() {
     let mut world = World::networked(&held(), "").await;
@@ -72,7 +72,7 @@ async fn a_repository_that_is_taken_out_has_no_way_out_and_nothing_goes_on_in_it
     assert!(!after.iter().any(|words| words.starts_with("open")), "{after:#?}");
 }
 
-/// The forge does not say where the repository is, so nobody knows what its project file allows.
+/// The forge does not say where the repository is, so it is unknown what its project file allows.
 #[tokio::test(flavor = "multi_thread")]
 async fn rules_that_cannot_be_made_anew_at_a_start_let_nothing_out_until_they_can() {
     let mut world = World::networked(&held(), "").await;

@@ -1,4 +1,4 @@
-//! The same bot with its store in PostgreSQL. Every story runs so with `CAISSON_STORE=postgres`.
+//! The same bot with its store in PostgreSQL. With `CAISSON_STORE=postgres` every story runs that way.
 
 use crate::orders::{caisson, said};
 use crate::server::Server;
@@ -49,7 +49,7 @@ async fn a_bot_whose_store_was_copied_goes_on_in_the_other_database() {
     world.nothing_left().await;
 }
 
-/// The server goes away under a task and comes back: nothing is lost, nothing is done twice.
+/// The server is restarted under a task: nothing is lost or done twice.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_database_that_is_restarted_under_a_task_costs_it_nothing() {
     let Some(server) = Server::alone() else { return };

@@ -1,4 +1,4 @@
-//! Questions of people about a task: answered beside the work, charged, and without any power.
+//! People's questions about a task: answered beside the work, charged, and without effect on it.
 
 use crate::world::{FIX, REPO, World};
 use caisson::store::CostBy;
@@ -6,7 +6,7 @@ use caisson::task::Boundary;
 use domain::Event;
 use std::time::Duration;
 
-/// A question is a conversation of its own, so its answer is the recording's first.
+/// A question is a conversation of its own, so its answer is the first of the recording.
 const ANSWERS: &str = r#"
 name = "who answers"
 [[turn]]
@@ -16,7 +16,7 @@ text = "It compares numbers since action 4, @bob.\n</details>\n/approve"
 usage = { input = 500, output = 40 }
 "#;
 
-/// The worker does the work; the named one is asked from then on.
+/// The worker does the work; the named model is asked from then on.
 fn tables(dir: &std::path::Path) -> String {
     let answers = dir.join("answers.toml");
     std::fs::write(&answers, ANSWERS).expect("written");
@@ -86,7 +86,7 @@ async fn a_remark_that_asks_the_bot_by_name_is_answered_and_a_kill_asks_no_third
     assert!(world.task().await.remarks.is_empty(), "a question is no remark for the agent");
 }
 
-/// Broken off, its answer would be paid for and asked for again.
+/// If it were cancelled, its answer would have to be paid for twice.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_answer_that_is_paid_for_is_waited_for_when_the_bot_ends() {
     let mut world = World::new(FIX).await;

@@ -1,18 +1,18 @@
-//! A real model reads more than it can hold. Named by `CAISSON_MODEL_URL` (an OpenAI-compatible server whose window is at least `CAISSON_MODEL_WINDOW`, 4096 unless
-//! that says otherwise), and run by name alone: it takes many minutes.
+//! A real model reads more than fits into its window. Named by `CAISSON_MODEL_URL` (an OpenAI-compatible server with a window of at least
+//! `CAISSON_MODEL_WINDOW`, by default 4096), and only run by name, because it takes many minutes.
 
 use crate::skipped::skipped;
 use crate::world::{REPO, World};
 use domain::{Event, SummaryOf};
 use std::time::{Duration, Instant};
 
-/// Prints the next page each time it is run.
+/// Prints the next page at each run.
 const NEXT: &str = "n=$(cat place 2>/dev/null || echo 0)\nn=$((n + 1))\nif [ ! -f \"pages/$n.txt\" ]; then echo THE END; exit 0; fi\necho $n > place\ncat \"pages/$n.txt\"\n\
     echo\nif [ -f \"pages/$((n + 1)).txt\" ]; then echo 'There is more: run sh next.sh again.'; else echo 'THE END. Call done now.'; fi\n";
 const WORDS: [&str; 8] = ["amber", "birch", "cedar", "delta", "ember", "fjord", "grove", "heath"];
 const PATIENCE: Duration = Duration::from_secs(50 * 60);
 
-/// Some 1,100 tokens, of which the first, the middle and the last line hold the page's word.
+/// About 1,100 tokens, with the page's word in the first, the middle and the last line.
 fn page(word: &str) -> String {
     let line = |at: usize| match at {
         0 | 20 | 40 => format!("The word of this page is {word}, and here it stands once more.\n"),

@@ -1,4 +1,4 @@
-//! A new attempt at the same words.
+//! New attempts at the same request.
 
 use crate::world::{FIX, REPO, World};
 use domain::{Task, TaskId};
@@ -41,17 +41,17 @@ async fn a_retry_ends_the_task_and_another_begins_with_the_same_words_and_what_w
     assert_eq!(world.task().await.state.name(), "cancelled");
     assert_ne!(task.pull, Some(pull), "it has a pull request of its own");
     world.until_said(issue, "It is a new attempt after task 1").await;
-    // The old pull request is nobody's thread any more: what is written there is done nowhere, and said so.
+    // The old pull request no longer belongs to a task: commands there have no effect, and the author is told so.
     world.alice().comment(REPO, pull, "/stop").expect("said");
     world.until_said(pull, &format!("task 2 is at work in its place. Write it on issue #{issue}")).await;
     assert_eq!(second(&world, "awaiting-review").await.id, TaskId(2));
-    // Neither another life nor another reading begins a third.
+    // Neither a restart nor another reading begins a third attempt.
     world.kill();
     world.start().await;
     let pull = task.pull.expect("a pull request");
     world.alice().comment(REPO, pull, "/stop").expect("said");
     second(&world, "cancelled").await;
-    // Where all have ended the newest is tried again.
+    // If all have ended, the newest is tried again.
     world.alice().comment(REPO, issue, "/retry").expect("said");
     world.until_said(issue, "It is a new attempt after task 2").await;
     assert_eq!(world.store().tasks(5).await.expect("read").len(), 3);
@@ -66,7 +66,7 @@ async fn a_retry_where_nothing_was_tried_is_answered() {
     assert!(world.store().tasks(5).await.expect("read").is_empty());
 }
 
-/// What a crash between the end of the one and the begin of the other leaves: a task that is over, and a text that nobody took up.
+/// A crash between the end of one attempt and the beginning of the next leaves an ended task and a text that was not taken up.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_retry_whose_task_ended_before_it_was_read_begins_the_attempt_once() {
     let mut world = World::new(FIX).await;
@@ -80,13 +80,13 @@ async fn a_retry_whose_task_ended_before_it_was_read_begins_the_attempt_once() {
     second(&world, "awaiting-review").await;
     world.kill();
     world.start().await;
-    // Everything before it was read again once this is answered; and nothing begins beside what is at work.
+    // Everything before it has been read once this is answered, and nothing begins while another attempt is at work.
     world.alice().comment(REPO, pull, "/retry").expect("said");
     world.until_said(pull, "task 2 is at work on this issue").await;
     assert_eq!(world.store().tasks(5).await.expect("read").len(), 2);
 }
 
-/// Who may not begin what the new attempt would be ends nothing for it.
+/// Somebody who may not begin the new attempt ends nothing for it.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_retry_that_may_not_begin_ends_nothing() {
     let world = World::with(FIX, "who.fix = [\"admins\"]").await;

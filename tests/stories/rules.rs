@@ -1,4 +1,4 @@
-//! Rules that a repository's people wrote for work in it.
+//! A repository's own rules for work in it.
 
 use crate::world::{REPO, World};
 use domain::Event;
@@ -39,7 +39,7 @@ async fn the_rules_of_the_base_are_given_to_the_agent_and_named_in_the_first_rev
     assert_eq!((given.files.len(), given.nested.as_slice()), (1, &["tests/AGENTS.md".to_owned()][..]));
 }
 
-/// A token that lies in the repository, of no vendor's.
+/// A token in the repository that has no vendor's format.
 fn token() -> String {
     format!("gh{}_{}", "p", "a1B2c3D4".repeat(5))
 }

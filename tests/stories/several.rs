@@ -1,5 +1,5 @@
-//! Two hosts, each a bot with a state directory and an engine of its own, on one PostgreSQL database. What ends here ends as `kill -9`
-//! ends it, unless a story says otherwise.
+//! Two hosts, each a bot with its own state directory and engine, on one PostgreSQL database. Hosts are ended by `kill -9`, unless a story
+//! says otherwise.
 
 use crate::beside::Beside;
 use crate::dice::{Dice, number};
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A world whose first host reads by itself once a second, and works for the repository.
+/// A world whose first host polls once a second, and works for the repository.
 async fn world(script: &str) -> Option<World> {
     let store = postgres()?;
     let world = World::with(script, &store).await;
@@ -18,7 +18,7 @@ async fn world(script: &str) -> Option<World> {
     Some(world)
 }
 
-/// The hosts that work for the repository, by their installations.
+/// The installations of the hosts that hold the repository's lease.
 async fn holders(world: &World) -> Vec<String> {
     let hosts: Vec<Host> = world.store().hosts().await.expect("read");
     let holds = hosts.into_iter().filter(|host| !host.repositories.is_empty());
@@ -41,7 +41,7 @@ async fn owner(world: &World) -> String {
     world.store().task_row(TaskId(1)).await.expect("read").expect("there").owner
 }
 
-/// Nothing was said twice, each action ended once, and what may have run twice says so.
+/// Nothing was posted twice, each action ended once, and actions that may have run twice say so.
 async fn judge(world: &World, issue: u64) {
     let (task, log) = (world.task().await, world.log().await);
     let ended: Vec<u32> = log
@@ -68,7 +68,7 @@ async fn judge(world: &World, issue: u64) {
     assert!(next.is_err(), "a second pull request");
 }
 
-/// Approves whatever stands until the task is approved.
+/// Approves each checkpoint until the task is approved.
 async fn to_the_end(world: &World, issue: u64) {
     world.until_state("awaiting-review").await;
     world.approve().await;
@@ -85,7 +85,7 @@ async fn a_host_that_is_killed_at_an_action_is_followed_by_the_other() {
     beside.start(&world).await;
     let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
     world.until("an action", |task| task.used == 1).await;
-    // The other one's copy of that action does not wait: it runs in another workspace.
+    // The other host's copy of that action does not wait, because it runs in another workspace.
     world.kill();
     let killed = Instant::now();
     until_held(&world, &["beside"]).await;
@@ -100,7 +100,7 @@ async fn a_host_that_is_killed_at_an_action_is_followed_by_the_other() {
     let lost = |event: &Event| matches!(event, Event::SandboxLost { loss: Loss::Moved, .. });
     assert!(log.iter().any(lost), "{log:?}");
     to_the_end(&world, issue).await;
-    // What the first host has of it is older than the log: it goes as soon as that host is there again.
+    // The first host's sandbox is older than the log, so it is removed as soon as that host is back.
     assert!(world.broker.workspace("task-1-1").exists());
     world.start().await;
     world.nothing_left().await;
@@ -126,7 +126,7 @@ async fn what_was_sealed_and_not_pushed_is_pushed_by_the_other() {
     assert_eq!(world.log().await.iter().filter(captured).count(), 1, "the same commit, though its host is gone");
 }
 
-/// A restart of both, one after the other: no review waits for longer than a lease, and nothing is lost.
+/// Both are restarted, one after the other: no review waits for longer than a lease, and nothing is lost.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_rolling_restart_leaves_no_gap() {
     let Some(mut world) = world(FIX).await else { return };
@@ -146,7 +146,7 @@ async fn a_rolling_restart_leaves_no_gap() {
     world.nothing_left().await;
 }
 
-/// Its sandbox is there still, and so is its lease: nobody else is asked.
+/// Sandbox and lease still exist, so no other host takes over.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_host_that_is_back_at_once_goes_on_where_it_was() {
     let Some(mut world) = world(FIX).await else { return };
@@ -162,11 +162,11 @@ async fn a_host_that_is_back_at_once_goes_on_where_it_was() {
     assert!(!world.log().await.iter().any(|event| matches!(event, Event::SandboxLost { .. })));
 }
 
-/// The forge calls one host; another works for the repository.
+/// The forge calls one host while another works for the repository.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hook_may_arrive_at_any_host() {
     let Some(mut world) = world(FIX).await else { return };
-    // It reads by itself once an hour: what wakes it is what the other host stored.
+    // It polls once an hour, so it is woken by what the other host stored.
     let mut beside = Beside::new(&world, |text| text.replace("poll_s = 1\n", "poll_s = 3600\n"));
     beside.start(&world).await;
     world.stop().await;
@@ -183,8 +183,8 @@ async fn a_hook_may_arrive_at_any_host() {
     assert!(world.broker.created.lock().expect("created").is_empty(), "nothing of it ran on the first host");
 }
 
-/// Either host is killed wherever the dice fall, and comes back after a while, sooner or later than its leases end. `make soak` asks for
-/// more kills (CAISSON_KILLS), and CAISSON_SEED repeats a run.
+/// Either host is killed at random, and comes back before or after its leases end. `make soak` asks for more kills (CAISSON_KILLS);
+/// CAISSON_SEED repeats a run.
 #[tokio::test(flavor = "multi_thread")]
 async fn two_hosts_that_are_killed_wherever_the_dice_fall_finish_the_task() {
     let wanted = number("CAISSON_KILLS").unwrap_or(6);
@@ -223,7 +223,7 @@ async fn two_hosts_that_are_killed_wherever_the_dice_fall_finish_the_task() {
                 approved = task.checkpoints.len();
                 world.approve().await;
             }
-            // Each pause once: both hosts may be away while it lasts.
+            // Resumes each pause once: both hosts may be down meanwhile.
             if task.state.name() == "paused" && task.seq > resumed {
                 resumed = task.seq;
                 world.alice().comment(REPO, issue, "/resume").expect("said");

@@ -1,4 +1,4 @@
-//! Work that gets nowhere: another way is taken, by the planner; then a person is asked.
+//! Work without progress: the conversation is restarted with the planner; after that a person is asked.
 
 use crate::world::{REPO, World};
 use domain::{Event, PauseReason, State};

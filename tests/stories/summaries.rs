@@ -1,4 +1,5 @@
-//! What a model tells in short: older turns of a long conversation, and files that are too long to be shown. And a long task, with it and without.
+//! Summaries by a model: of older turns of a long conversation, and of files that are too long to be shown; and a long task with and
+//! without it.
 
 use crate::world::{REPO, World};
 use caisson::store::CostBy;
@@ -11,7 +12,7 @@ use std::sync::{Arc, Mutex};
 const FOLDED: &str = "What you did there, in short";
 const TELL: &str = "Tell all of it in short.";
 
-/// One recording for both: the summarizer's words are those behind [`TELL`].
+/// One recording for both models: the summarizer's answers are those after [`TELL`].
 pub fn models(window: u32) -> String {
     let entry = |id: &str, role: &str, window: u32| {
         format!(
@@ -30,7 +31,7 @@ pub fn script(turns: &[Value], conversations: &[Value]) -> String {
     toml::to_string(&json!({ "name": "long", "turn": turns, "conversation": conversations })).expect("a recording")
 }
 
-/// Four long answers fill the window, and the fifth action is done in a conversation that tells them in short.
+/// Four long answers fill the window, and the fifth action happens in a conversation with a summary of them.
 fn talks(summary: &Value) -> String {
     let words = "I think about it. ".repeat(900);
     let turn = |number: u32| json!({ "text": words, "call": [bash(&format!("echo {number} > notes.txt"))] });
@@ -82,7 +83,7 @@ async fn a_summarizer_that_does_not_answer_delays_nothing_and_the_hosts_lines_st
     assert_eq!(task.model_worst, 0);
 }
 
-/// Parts of the file, then one over all of them.
+/// Summaries of parts of the file, then one of all of them.
 fn reads(window: u32) -> (String, String) {
     let lines = json!({ "text": "Names and numbers, nothing else.", "usage": { "input": 400, "output": 20 } });
     let parts = json!({ "text": "A list from top to bottom." });
@@ -107,7 +108,7 @@ fn big() -> String {
     (1..=3000).map(|line| format!("line {line} of a long list\n")).collect()
 }
 
-/// Which lines each call told.
+/// The lines that each call summarized.
 fn spans(said: &[ModelSummary]) -> Vec<(u32, u64, u64)> {
     let span = |one: &ModelSummary| match one.of {
         SummaryOf::Lines { level, from, to, .. } => (level, from, to),
@@ -116,7 +117,7 @@ fn spans(said: &[ModelSummary]) -> Vec<(u32, u64, u64)> {
     said.iter().map(span).collect()
 }
 
-/// Every line is told once, and all of it once more together.
+/// Every line is summarized once, and all of them once more together.
 fn whole(said: &[ModelSummary]) {
     let spans = spans(said);
     let parts: Vec<_> = spans.iter().filter(|(level, ..)| *level == 0).collect();

@@ -1,4 +1,4 @@
-//! A model that can be switched off, that costs something where a story says so, and that keeps what it was asked.
+//! A model that can be made unavailable, may have a price, and records its requests.
 
 use async_trait::async_trait;
 use caisson::llm::{Deltas, Facts, Model, ModelError, ModelRequest, ModelResponse, Price};
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// A model that can be out of reach, what it costs, and the requests it got.
+/// Whether it is unavailable, its price, the requests it got, and its delay.
 #[derive(Clone, Default)]
 pub struct Switch(Arc<AtomicBool>, Arc<Mutex<Price>>, Arc<Mutex<Vec<ModelRequest>>>, Arc<AtomicU64>);
 
@@ -15,12 +15,12 @@ impl Switch {
         self.0.store(away, Ordering::SeqCst);
     }
 
-    /// Micro-dollars for a million tokens.
+    /// Micro-dollars per million tokens.
     pub fn set_price(&self, input: u64, output: u64) {
         *self.1.lock().expect("whole") = Price { input, output, cache_read: input, cache_write: input };
     }
 
-    /// How long it thinks before each answer.
+    /// Delay before each answer.
     pub fn set_thinks(&self, time: Duration) {
         self.3.store(u64::try_from(time.as_millis()).expect("short"), Ordering::SeqCst);
     }

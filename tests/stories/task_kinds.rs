@@ -1,9 +1,9 @@
-//! What each kind of task may do: an explanation reads, `/test` writes tests alone, `/refactor` keeps the tests that are there.
+//! What each kind of task may do: an explanation only reads, `/test` only writes tests, `/refactor` keeps existing tests.
 
 use crate::world::{REPO, World};
 use domain::{Event, OutcomeStatus, State, TaskKind, VerdictKind};
 
-/// The reasons for which actions were refused.
+/// Reasons of refused actions.
 async fn denied(world: &World) -> Vec<String> {
     let reason = |event| match event {
         Event::ActionFinished { outcome, .. } => match outcome.status {

@@ -1,4 +1,4 @@
-//! On what terms a task begins, and how it is steered: options, another model, a pause, what it cost.
+//! Terms of a task and its control: options, another model, a pause, what it cost.
 
 use crate::world::{FIX, REPO, World, held};
 use domain::{Event, PauseReason, State};
@@ -20,7 +20,7 @@ call = [{ name = "bash", arguments = { command = "true" } }, { name = "done", ar
 usage = { input = 300, output = 20 }
 "#;
 
-/// The worker, one that people may name, one that they may not; and a toolchain beside the base.
+/// The worker, a model that people may name, one that they may not; and a toolchain besides the base.
 fn tables(dir: &std::path::Path) -> String {
     let named = dir.join("named.toml");
     std::fs::write(&named, NAMED).expect("written");
@@ -59,7 +59,7 @@ async fn options_of_a_command_hold_for_its_task() {
     assert_eq!((task.granted.actions, task.granted.micro_usd), (30, 7_000_000), "five are usual, two were granted");
     assert_eq!(speakers(&world).await, ["scripted: the named one"]);
     world.until_said(issue, "`alice` granted this task $2.00 more").await;
-    // What the operator does not let people name any more is not replaced by another.
+    // If the operator no longer lets people name the model, it is not replaced by another.
     world.reconfigure(|text| text.replace("by_name = true", "")).await;
     let pull = task.pull.expect("a pull request");
     world.alice().comment(REPO, pull, "/revise once more").expect("said");
@@ -161,7 +161,7 @@ async fn the_operator_says_who_may_give_a_command_and_the_rest_is_told_once() {
     let issue = world.bob().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
     world.until_said(issue, "`/fix` is for alice here").await;
     world.bob().comment(REPO, issue, "/fix it all the same").expect("said");
-    // An option asks for what a command does.
+    // An option needs the same right as the command.
     world.alice().comment(REPO, issue, "/fix --budget 7usd").expect("said");
     world.until_said(issue, "`/budget` is for administrators of the repository here").await;
     world.alice().comment(REPO, issue, "/fix").expect("said");

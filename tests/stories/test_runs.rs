@@ -1,4 +1,4 @@
-//! `/test-pr` and `/test-pr-bug`: a command on a branch, answered once and shown as a commit status, also where the bot is killed meanwhile.
+//! `/test-pr` and `/test-pr-bug`: a command on a branch, answered once and shown as a commit status, also if the bot is killed meanwhile.
 
 use crate::world::{FIX, REPO, TEST, World, git};
 use caisson::barrier::Standing;
@@ -13,7 +13,7 @@ fn at() -> RepoRef {
     RepoRef::new("lab", "shop")
 }
 
-/// A branch off `main` with these files, pushed; its commit.
+/// Pushes a branch off `main` with these files; returns its commit.
 fn branch(world: &World, name: &str, files: &[(&str, &str)]) -> String {
     let work = world.dir.path().join("project");
     git(&work, &["checkout", "-q", "-b", name, "main"]);
@@ -171,7 +171,7 @@ async fn a_test_that_asserts_less_is_pointed_out() {
     assert!(said.contains("- `tests/test_semver.py`: 1 before, 0 now"), "{said}");
 }
 
-/// `kill -9` while the command runs: it is begun again, and nothing stands there twice.
+/// `kill -9` while the command runs: it is run again, and nothing is posted twice.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_bot_killed_in_the_middle_of_a_run_begins_it_again() {
     let mut world = World::new(FIX).await;
@@ -193,7 +193,7 @@ async fn a_bot_killed_in_the_middle_of_a_run_begins_it_again() {
     world.nothing_left().await;
 }
 
-/// Killed when the answer stands and its status does not: the answer is found again, and nothing is run again.
+/// Killed between the answer and the status: the answer is found again, and nothing is run again.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_bot_killed_behind_its_answer_only_sets_the_status() {
     let mut world = World::new(FIX).await;

@@ -1,9 +1,9 @@
-//! Which image a task gets: what its repository asks for, what its files tell, and what happens when that is not there.
+//! The image of a task: what its repository asks for, what its files indicate, and what happens if that is missing.
 
 use crate::world::{FIX, REPO, World};
 use domain::Event;
 
-/// The local broker has every image but `missing`.
+/// The local broker has every image except `missing`.
 const ALL: &str = "image = \"caisson-sandbox:base\"\nimages = [\"team/builder\"]\n[sandbox.toolchains]\nrust = \"built:rust\"\ngo = \"missing\"\n\
                    node = \"built:node=18.19.0\"\n\"node@20\" = \"built:node-20=20.11.1\"";
 
@@ -16,7 +16,7 @@ async fn image(world: &World) -> String {
     prepared.expect("a sandbox")
 }
 
-/// A task on a repository with these files, at its first checkpoint: with the pull request's number and the review.
+/// A task at its first checkpoint on a repository with these files; returns the pull request's number and the review.
 async fn begun(files: &[(&str, &str)]) -> (World, u64, String) {
     let world = World::in_image(FIX, ALL).await;
     world.push(files);
@@ -58,7 +58,7 @@ async fn a_version_that_a_project_pins_chooses_among_what_is_offered() {
     for words in ["`built:node=18.19.0` is `18.19.0`", "caisson image build node@22", "--from-host"] {
         assert!(said.contains(words), "{words} is missing: {said}");
     }
-    // Whoever needs none of it says so on the default branch.
+    // A repository that needs no toolchain says so on its default branch.
     world.push(&[(".caisson.toml", "toolchain = \"base\"\n")]);
     world.alice().comment(REPO, issue, "/resume").expect("resumed");
     world.until_state("awaiting-review").await;
@@ -84,7 +84,7 @@ async fn what_a_repository_asks_for_it_gets_or_its_task_does_not_start() {
     assert!(said.contains("missing") && said.contains("/resume"), "{said}");
     assert!(world.broker.created.lock().expect("listed").is_empty(), "no sandbox was made");
 
-    // Mended on the default branch, or by the operator: the same task goes on.
+    // After a correction on the default branch, or by the operator, the same task continues.
     world.push(&[(".caisson.toml", "toolchain = \"rust\"\n")]);
     world.alice().comment(REPO, issue, "/resume").expect("resumed");
     world.until_state("awaiting-review").await;

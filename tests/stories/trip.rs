@@ -94,7 +94,7 @@ call = [
     assert_eq!(task.verdict.map(|v| v.kind), Some(VerdictKind::Passed));
 }
 
-/// `running` and `publishing` are labelled where they last.
+/// `running` and `publishing` get a label if they last.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_state_that_lasts_is_labelled_and_so_is_what_waits_for_a_person() {
     let world = World::new(&held()).await;

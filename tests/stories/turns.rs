@@ -1,4 +1,4 @@
-//! Whose turn it is: slots for tasks, subnets for sandboxes, budgets, and a conversation that grew too long.
+//! Limits that tasks share: slots, subnets, budgets; and a conversation that became too long.
 
 use crate::world::{FIX, REPO, World, held};
 use caisson::sandbox::broker::Broker as _;
@@ -44,7 +44,7 @@ async fn who_is_approved_takes_a_turn_as_who_begins_does() {
     assert_eq!(granted, 2, "one to begin, one after the approval");
 }
 
-/// Four actions and no more: the edit is the fourth.
+/// Exactly four actions, of which the fourth is the edit.
 const FOUR: &str = "[router]\nberths = 1\n[budget]\nactions = 4";
 
 #[tokio::test(flavor = "multi_thread")]
@@ -96,7 +96,7 @@ fn giver(event: &Event) -> Option<(String, u64)> {
     }
 }
 
-/// The model holds no second turn; a conversation that was begun anew is another one.
+/// The second turn does not fit into the model; a restarted conversation is shorter.
 const TOO_LONG: &str = r#"
 name = "a window that is full after one turn"
 [[turn]]

@@ -1,4 +1,4 @@
-//! One thing that cannot be read fails alone: people are told where they still can be, everything else goes on.
+//! One thread that cannot be read affects nothing else; people are told where that is possible.
 
 use crate::world::{FIX, REPO, World};
 use caisson::forge::ForgeReads;
@@ -7,20 +7,20 @@ use devforge::Access;
 use domain::{End, Event, PauseReason, State};
 use std::time::{Duration, Instant};
 
-/// A task whose first checkpoint stands: its issue and its pull request.
+/// A task at its first checkpoint; returns its issue and pull request.
 async fn at_review(world: &World) -> (u64, u64) {
     let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
     (issue, world.until_state("awaiting-review").await.pull.expect("a pull request"))
 }
 
-/// Somebody else's issue, that only a round can find: the repository is still read.
+/// Waits until an issue that only a round can find is answered, to show that the repository is still read.
 async fn others_are_heard(world: &World, repo: &str) {
     world.forge.lose_hooks(1000);
     let issue = world.alice().open_issue(repo, "Another one", "/fix").expect("issue");
     world.until_said_in(repo, issue, "is on it").await;
 }
 
-/// Waits until so many requests were refused.
+/// Waits until this many requests were refused.
 async fn refused(world: &World, times: u64) {
     let (end, before) = (Instant::now() + Duration::from_secs(90), world.forge.times_refused());
     while world.forge.times_refused() < before + times {
@@ -102,7 +102,7 @@ async fn a_name_that_another_repository_took_gets_no_push() {
     assert_eq!(std::fs::read_dir(world.forge.repository_dir(REPO).join("refs/heads")).expect("read").count(), 0);
 }
 
-/// The bot reads once by itself, so it has not looked for the name since. What it is woken by is said in the repository itself.
+/// The bot polls only once, so it has not looked the name up since. What wakes it is said in the repository itself.
 #[tokio::test(flavor = "multi_thread")]
 async fn words_in_a_repository_that_took_the_name_a_moment_ago_count_for_nothing() {
     for closed in [false, true] {
@@ -119,7 +119,7 @@ async fn words_in_a_repository_that_took_the_name_a_moment_ago_count_for_nothing
             world.alice().close(REPO, issue).expect("closed");
         } else {
             world.alice().comment(REPO, issue, "/stop").expect("said");
-            // No delivery tells of it: so young a text would wait for one.
+            // There is no delivery about it, and the bot waits for the delivery of so young a text.
             tokio::time::sleep(Duration::from_millis(4_500)).await;
         }
         world.alice().comment("lab/store", issue, "/status").expect("said");
@@ -130,12 +130,12 @@ async fn words_in_a_repository_that_took_the_name_a_moment_ago_count_for_nothing
     }
 }
 
-/// Nor does a task begin there.
+/// No task begins there either.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_task_begins_in_a_repository_that_took_the_name_a_moment_ago() {
     let world = World::only_hooked(FIX).await;
     let issue = world.alice().open_issue(REPO, "Versions compare as text", "Look at it.").expect("issue");
-    // So that no reading by the old name is still to come.
+    // So that no reading with the old name is still to come.
     world.heard(issue).await;
     world.forge.rename(REPO, "store").expect("renamed");
     world.forge.add_repository(REPO, false).await.expect("another one");

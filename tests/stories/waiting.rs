@@ -1,5 +1,5 @@
-//! A task that waits for a person costs no request of its own; what is said to it is heard all the same, and what the forge tells nobody is
-//! found within the hour, or before it counts.
+//! A task that waits for a person costs no requests of its own. What is said to it is still noticed, and what the forge does not report is
+//! found within the hour, or before it matters.
 
 use crate::world::{FIX, REPO, World, next_second};
 use domain::Event;
@@ -8,13 +8,13 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(60);
 const HOUR_MS: i64 = 3_600_000;
 
-/// Requests about the one task's issue and pull request.
+/// Number of requests about the task's issue and pull request.
 fn own(world: &World) -> u64 {
     let named = |path: &str, what: &str| path.contains(&format!("{what}/")) || path.ends_with(what);
     world.forge.requests(|path| named(path, "/issues/1") || named(path, "/issues/2") || named(path, "/pulls/2"))
 }
 
-/// Waits until the bot has looked around so many times more.
+/// Waits until the bot has made this many further rounds.
 async fn rounds(world: &World, count: u64) {
     let seen = || world.forge.requests(|path| path.ends_with("/issues/comments"));
     let (before, end) = (seen(), Instant::now() + PATIENCE);
@@ -24,7 +24,7 @@ async fn rounds(world: &World, count: u64) {
     }
 }
 
-/// At its first review, of which nothing is news any more.
+/// A task at its first review, when nothing about it is new any more.
 async fn parked() -> (World, u64) {
     let mut world = World::new(FIX).await;
     world.reconfigure(|text| text.replace("waiting_s = 1\n", "waiting_s = 3600\n")).await;

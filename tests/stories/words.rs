@@ -1,4 +1,4 @@
-//! Plans, status, refusals: what is only said.
+//! Plans, status, refusals: commands that only lead to an answer.
 
 use crate::world::{FIX, REPO, World, next_second};
 use domain::TaskKind;
@@ -31,7 +31,7 @@ async fn who_may_not_write_is_refused_once_and_politely() {
     let issue = world.bob().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
     world.until_said(issue, "bob").await;
     assert!(world.store().tasks(5).await.expect("read").is_empty());
-    // The same and another word: they know by now.
+    // The same person with another command: they were already told.
     world.bob().comment(REPO, issue, "/fix please").expect("said");
     world.bob().comment(REPO, issue, "/plan then").expect("said");
     world.alice().comment(REPO, issue, "/approve").expect("said");
@@ -90,7 +90,7 @@ async fn a_command_in_a_quote_or_code_is_none() {
     assert!(world.store().tasks(5).await.expect("read").is_empty());
 }
 
-/// Words that nobody delivered, because the bot was down: what happened to the issue meanwhile is no edit of its text.
+/// A text without a delivery, because the bot was down: other changes of the issue are not edits of its text.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_issue_that_was_only_talked_about_starts_its_task() {
     let mut world = World::new(FIX).await;
@@ -102,7 +102,7 @@ async fn an_issue_that_was_only_talked_about_starts_its_task() {
     world.until_state("awaiting-review").await;
 }
 
-/// Where others than those who may write the code can change an issue's text, its time alone proves nothing.
+/// If people who may not write code can edit an issue's text, its time alone proves nothing.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_issue_that_others_may_have_changed_starts_nothing() {
     use devforge::Access::{None, Write};

@@ -1,4 +1,4 @@
-//! The checks' run on a base is made once, and serves whoever asks next.
+//! The run of the checks on a base is made once, and used by later callers.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use domain::{Commit, Verdict, VerdictKind};
 
 use crate::world::{KEY, World, commit, url};
 
-/// Once what it left is gone: the next one of the same task and commit has the same name.
+/// After the previous verification was removed, because one of the same task and commit has the same name.
 async fn verified(world: &World, sandboxes: &Sandboxes, spec: &VerifySpec) -> Verdict {
     let verdict = sandboxes.verification.verify(spec).await.expect("verified");
     sandboxes.leave().await;
@@ -22,7 +22,7 @@ async fn changed(world: &World, text: &str) -> Commit {
     head
 }
 
-/// Sandboxes in which the base was run.
+/// Sandboxes in which the base's checks ran.
 fn runs(world: &World) -> usize {
     let of_base = |name: &&String| ["-base", "-start"].iter().any(|side| name.contains(side));
     world.broker.created.lock().unwrap().iter().filter(of_base).count()

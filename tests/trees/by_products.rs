@@ -1,4 +1,4 @@
-//! What stays out of a checkpoint's commit, what comes in when it is asked for, and what of a file is shown.
+//! What is left out of a checkpoint's commit, what is included on request, and what of a file is shown.
 
 use caisson::sandbox::Captured;
 use domain::{Commit, FileChange};
@@ -50,7 +50,7 @@ async fn by_products_of_known_tools_stay_out_are_named_and_can_be_asked_for() {
     assert_eq!(second.names(), [".gitignore", "__pycache__/sum.pyc", "pkg/__pycache__/x.pyc"]);
     assert_eq!(second.left_out, ["target/"]);
 
-    // Without that line it goes again; a name may hold anything.
+    // Without that line it is left out again; names may contain any character.
     world.bash(1, "printf 'build/\\n' > .gitignore; touch \"$(printf 'odd\\n.pyc')\" ä~").await;
     let third = taken(&world, 3, &second.commit).await;
     assert_eq!(third.names(), [".gitignore", "__pycache__/sum.pyc", "pkg/__pycache__/x.pyc"]);

@@ -1,4 +1,4 @@
-//! Prepare, act, capture: the way of an agent's work into one commit of ours.
+//! Prepare, act, capture: from an agent's work to one commit of ours.
 
 use std::sync::Arc;
 
@@ -54,7 +54,7 @@ async fn work_becomes_one_commit_of_ours() {
     assert_eq!(git(&repo, &["rev-parse", &checkpoint_ref(1, 1)]), commit.as_str());
     git(&repo, &["fsck", "--strict", "--no-dangling"]);
 
-    // Made again, it is the same commit; work goes on from it; the next has it as its parent.
+    // Captured again, it is the same commit; the work continues from it, and the next has it as its parent.
     assert_eq!(committed(&world, 1, &world.base).await.0, commit);
     world.sandboxes.of_tasks.open(1).await.unwrap();
     world.bash(1, "echo more >> new.txt").await;
@@ -108,12 +108,12 @@ async fn a_broken_or_missing_git_directory_does_not_matter() {
     let (first, files, _) = committed(&world, 1, &world.base).await;
     assert_eq!(files, [("one.txt".to_owned(), "added".to_owned())]);
     world.sandboxes.of_tasks.open(1).await.unwrap();
-    // A .git of its own, with an object planted under the name that the next file will have.
+    // A .git directory of its own, with an object planted under the id of the next file.
     world.bash(1, "git init -q . && echo two > two.txt && id=$(git hash-object -w two.txt) && f=.git/objects/$(echo $id | cut -c1-2)/$(echo $id | cut -c3-) && chmod u+w $f && echo rubbish > $f").await;
     let (_, files, diff) = committed(&world, 2, &first).await;
     assert_eq!(files, [("two.txt".to_owned(), "added".to_owned())]);
     assert!(diff.contains("+two\n"), "{diff}");
-    // A link instead of .git.
+    // A symbolic link in place of .git.
     world.sandboxes.of_tasks.open(1).await.unwrap();
     world.bash(1, "rm -rf .git && ln -s /nonexistent .git && echo three > two.txt").await;
     assert!(matches!(captured(&world, 3, &first).await, Captured::Commit { .. }));
@@ -175,7 +175,7 @@ async fn actions_run_once_and_restarts_are_told() {
     let runs = world.workspace(1).join("runs.log");
     assert_eq!(std::fs::read_to_string(&runs).unwrap(), "run\n");
 
-    // A new life of the host finds the sandbox and the result again.
+    // After a restart of the host, sandbox and result are found again.
     let settings = Settings::new(world.dir.path().join("state"), "local");
     let again =
         Sandboxes::new(world.broker.clone(), Some(world.doors.clone()), world.repos.clone(), settings, 2).unwrap();
@@ -193,7 +193,7 @@ async fn actions_run_once_and_restarts_are_told() {
     );
     assert!(runs.exists(), "a whole sandbox is not made anew");
 
-    // The runner dies in the middle of an action: told, never repeated; then it must be prepared again.
+    // The runner dies during an action, which is reported and never repeated; the sandbox must then be prepared again.
     let dies = Action::Bash { command: "echo died >> runs.log; kill -KILL $PPID; sleep 5".to_owned() };
     let end = again.actions.act(1, 1001, &dies, limits).await.unwrap();
     assert!(end.lost.is_some(), "{end:?}");
@@ -203,7 +203,7 @@ async fn actions_run_once_and_restarts_are_told() {
     again.of_tasks.prepare(&world.spec(1)).await.unwrap();
     assert!(!runs.exists());
 
-    // Somebody restarted the container: what was asked of the old boot may have run.
+    // The container was restarted, so requests to its old boot may have run.
     world.broker.stop("task-1-1").await.unwrap();
     world.broker.start("task-1-1").await.unwrap();
     let third = Settings::new(world.dir.path().join("state"), "local");
@@ -292,7 +292,7 @@ async fn a_stopped_sandbox_comes_back_with_its_files_and_nothing_else() {
         ("work\njunk\n", false),
         "it was expected to be stopped"
     );
-    // A host that starts anew knows that it was stopped on purpose.
+    // After a restart the host knows that it was stopped on purpose.
     sandboxes.of_tasks.stop(1).await.unwrap();
     let settings = Settings::new(world.dir.path().join("state"), "local");
     let control = Arc::clone(&world.doors) as Arc<dyn caisson::sandbox::EgressControl>;
@@ -340,7 +340,7 @@ async fn a_quarantine_made_ahead_is_used_once_and_replaced_when_it_is_gone() {
     assert_eq!(files.len(), 1);
     let created = world.broker.created.lock().unwrap().iter().filter(|name| name.starts_with("quarantine")).count();
     assert_eq!(created, 1, "the one made in advance was used");
-    // The next is made in advance too, and its engine loses it.
+    // The next one is made in advance too, and is lost by the engine.
     sandboxes.of_tasks.open(1).await.unwrap();
     let spec = world.capture_spec(1, 2, &first);
     sandboxes.quarantines.warm(&spec.segment);
@@ -351,7 +351,7 @@ async fn a_quarantine_made_ahead_is_used_once_and_replaced_when_it_is_gone() {
     let lost = world.broker.created.lock().unwrap().last().cloned().unwrap();
     world.broker.remove(&lost).await.unwrap();
     assert!(matches!(sandboxes.captures.capture(&spec).await.unwrap(), Captured::Commit { .. }));
-    // One that nobody comes for goes with its task.
+    // One that is not used is removed with its task.
     sandboxes.quarantines.warm(&world.capture_spec(1, 3, &first).segment);
     sandboxes.of_tasks.remove(1).await.unwrap();
     assert!(world.left().await.is_empty());
@@ -359,7 +359,7 @@ async fn a_quarantine_made_ahead_is_used_once_and_replaced_when_it_is_gone() {
 
 #[tokio::test]
 async fn what_is_only_moved_is_not_new_however_large() {
-    // Too large to be taken, by each of the limits, if it were.
+    // Too large by each of the limits.
     let mut number = 1_u64;
     let noise: String = (0..3 << 20)
         .map(|_| {
@@ -380,7 +380,7 @@ async fn what_is_only_moved_is_not_new_however_large() {
     let all =
         [of(deleted, "data/large"), of(deleted, "data/other"), of(added, "moved/large"), of(added, "moved/other")];
     assert_eq!(files, all.map(|(kind, path)| (path, kind)));
-    // It is whole at home, and one byte more of it is too much.
+    // It is complete in the bot's repository, and one byte more would be too much.
     world.repos.complete(KEY, &world.base, &first).await.unwrap();
     world.sandboxes.of_tasks.open(1).await.unwrap();
     world.bash(1, "echo >>moved/large").await;

@@ -1,4 +1,4 @@
-//! A sandbox whose runner speaks another version: what is in no commit is taken out of it and is in the one that takes its place.
+//! A sandbox whose runner has another version: uncommitted work is taken out of it and put into its replacement.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::world::World;
 const CONTAINER: &str = "task-1-1";
 const OTHER: u32 = VERSION + 7;
 
-/// Another life of the bot over the same state, for which the sandbox of task 1 is one of another version.
+/// Another process of the bot with the same state, for which the sandbox of task 1 has another version.
 fn another_life(world: &World, epoch: u64, spoken: Option<u32>) -> Sandboxes {
     let record = world.dir.path().join("state/sandboxes/1.json");
     let text = std::fs::read(&record).expect("a record");
@@ -50,7 +50,7 @@ async fn what_nobody_committed_is_in_the_one_that_takes_its_place() {
             _ => {}
         }
         world.broker.speaks(CONTAINER, OTHER);
-        // In the version of this host it is out of reach.
+        // With this host's version it cannot be reached.
         let stranded = another_life(&world, 2, None).of_tasks.open(1).await;
         assert!(
             matches!(&stranded, Err(SandboxError::Refused(why)) if why.contains("version")),
@@ -60,7 +60,7 @@ async fn what_nobody_committed_is_in_the_one_that_takes_its_place() {
         let next = another_life(&world, 3, Some(OTHER));
         assert_eq!(next.of_tasks.open(1).await.err(), Some(SandboxError::Gone(Loss::Outdated)), "{state}");
         assert_eq!(bash(&next, 900, "true").await.err(), Some(SandboxError::Gone(Loss::Outdated)), "{state}");
-        // Cut after the old one went: nothing is lost.
+        // Interrupted after the old one was removed: nothing is lost.
         let mut missing = world.spec(1);
         missing.image = "missing".to_owned();
         next.of_tasks.prepare(&missing).await.expect_err("no such image");
@@ -69,7 +69,7 @@ async fn what_nobody_committed_is_in_the_one_that_takes_its_place() {
         next.of_tasks.open(1).await.expect("open");
         assert_eq!(bash(&next, 901, LOOK).await.expect("acted"), SEEN, "{state}");
         assert!(std::fs::read_dir(world.dir.path().join("state/carried")).expect("made").next().is_none(), "{state}");
-        // It is a sandbox as any: its tree is taken as the work's.
+        // It is an ordinary sandbox: its tree is captured as the work.
         let captured = next.captures.capture(&world.capture_spec(1, 1, &world.base)).await.expect("captured");
         assert!(matches!(&captured, Captured::Commit { files, .. } if files.len() == 4), "{state}: {captured:?}");
     }
@@ -87,7 +87,7 @@ async fn what_was_brought_over_never_comes_back_over_a_later_commit() {
     next.of_tasks.prepare(&missing).await.expect_err("no such image");
     let carried = world.dir.path().join("state/carried/1");
     let taken = std::fs::read(&carried).expect("taken out");
-    // As a life leaves it that is killed before it forgets, or that cannot remove it.
+    // As left by a process that was killed before it removed it, or that could not.
     let left_over = || std::fs::write(&carried, &taken).expect("written");
     next.of_tasks.prepare(&world.spec(1)).await.expect("prepared anew");
     left_over();

@@ -1,5 +1,5 @@
-//! A task's way through its sandbox is cut at every call to the broker and the router, before and after the call was carried out, and each
-//! step is tried again as the outbox does: it ends with the same commits, no action ran twice, and nothing is left.
+//! Interrupts a task's steps at every call to the broker and the router, before and after the call was carried out, and repeats each step
+//! as the outbox does: the commits are the same, no action ran twice, and nothing is left.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,13 +17,13 @@ use crate::doors::Doors;
 use crate::local_broker::LocalBroker;
 use crate::world::World;
 
-/// Tries of one step: the second one is not cut.
+/// The most tries of one step, of which one is interrupted.
 const TRIES: usize = 6;
 
-/// Which call is cut, counted over broker and router.
+/// The call to interrupt, counted over broker and router.
 struct Cut {
     at: usize,
-    /// The call is carried out, and its answer is lost.
+    /// Whether the call is carried out and its answer is lost.
     after: bool,
     calls: AtomicUsize,
 }
@@ -186,7 +186,7 @@ impl<'a> Bot<'a> {
         }
     }
 
-    /// From an empty sandbox to both verified checkpoints.
+    /// From no sandbox to both verified checkpoints.
     async fn goes_its_way(&mut self) -> [Commit; 2] {
         let (spec, base) = (self.world.spec(1), self.world.base.clone());
         self.until_done("prepare", async |it, _| it.of_tasks.prepare(&spec).await.map(drop)).await;
@@ -233,7 +233,7 @@ async fn cut_at(at: usize, after: bool, dies: bool) -> ([String; 2], usize) {
     let told = world.doors.told.lock().unwrap().last().cloned();
     assert_eq!(told.as_deref(), Some("close 0"));
     let left: Vec<String> = world.broker.list().await.expect("listed").into_iter().map(|it| it.name).collect();
-    // Removals in the background are cut like other calls; the next start reaps what they leave.
+    // Removals in the background are interrupted like other calls; the next start removes what they leave.
     let left: Vec<&String> = left.iter().filter(|name| name.starts_with("task-")).collect();
     assert!(left.is_empty(), "{left:?}");
     (commits.map(|it| it.to_string()), cut.calls.load(Ordering::SeqCst))
@@ -245,7 +245,7 @@ async fn a_task_ends_with_the_same_commits_wherever_one_call_is_cut() {
     assert!(calls > 30, "{calls}");
     for at in 0..calls {
         for after in [false, true] {
-            // Alternates, so that each is tried at every other call.
+            // Alternates, so that each variant is tested at every second call.
             let dies = (at % 2 == 0) == after;
             println!("call {at}, carried out: {after}, a new life after it: {dies}");
             let (again, reached) = cut_at(at, after, dies).await;

@@ -1,4 +1,4 @@
-//! An installation as it comes: what a build leaves lies on the engine's disk, in a task, its setup and its verification.
+//! A default installation: the results of a build are on the engine's disk, in a task, its setup and its verification.
 //!
 //! Needs what `docker.rs` needs, and 10 GB of disk for half a minute.
 
@@ -11,7 +11,7 @@ use protocol::runner::{Limits, Status};
 
 use crate::docker::{IMAGE, in_containers};
 
-/// 3 GiB in the workspace and 2 in the home, of bytes that no file system can leave out.
+/// 3 GiB in the workspace and 2 in the home, of incompressible bytes.
 const BUILD: &str =
     "set -e; head -c 1M /dev/urandom >build/block; for n in $(seq 512); do cat build/block; done >build/half
     for n in 1 2 3 4 5 6; do cat build/half; done >build/large; for n in 1 2 3 4; do cat build/half; done >~/large
@@ -35,7 +35,7 @@ async fn a_build_that_leaves_five_gib_fits_an_installation_as_it_comes() {
             };
             let sandboxes =
                 Sandboxes::new(Arc::new(broker), None, world.repos.clone(), settings, 1).expect("sandboxes");
-            // More than a sandbox has memory, and it comes along.
+            // More than a sandbox's memory; it is copied along.
             let leave = "head -c 2200M /dev/zero >build/warm; head -c 100M /dev/zero >~/warm".to_owned();
             let setup = Some(SetupSpec { commands: vec![leave], commit: world.base.clone() });
             let spec = PrepareSpec {

@@ -1,6 +1,6 @@
-//! The same road over the real broker and a real engine: one container, one checkpoint, one verification, nothing left.
+//! The same steps with the real broker and a real engine: one container, one checkpoint, one verification, nothing left.
 //!
-//! Needs Docker, the image `caisson-sandbox:local` and the static runner; skipped aloud without them, unless
+//! Needs Docker, the image `caisson-sandbox:local` and the static runner; skipped with a message without them, unless
 //! `CAISSON_REQUIRE` lists `docker`.
 
 use std::path::PathBuf;
@@ -34,7 +34,7 @@ pub fn runner() -> Option<PathBuf> {
     None
 }
 
-/// Walks a road in an installation of its own over the real engine; whatever happens, nothing of it stays.
+/// Runs a test in an installation of its own on the real engine; everything of it is removed, also after a failure.
 pub async fn in_containers<F: Future<Output = ()> + Send + 'static>(
     name: &str,
     change: impl FnOnce(&mut ::broker::Settings),
@@ -66,7 +66,7 @@ async fn the_whole_road_in_containers() {
         |_| {},
         |world, broker, _| async move {
             let broker = Arc::new(broker);
-            // With a mirror, and without.
+            // With a mirror and without one.
             for (state, from) in [("mirrored", 0), ("sent", u64::MAX)] {
                 let mut settings = Settings::new(world.dir.path().join(state), IMAGE);
                 settings.mirror_from_bytes = from;
@@ -138,7 +138,7 @@ async fn road(world: &World, broker: Arc<SocketBroker>, settings: Settings) {
     assert!(broker.list().await.expect("a list").is_empty(), "a container is left");
 }
 
-/// The runner's own program in the container, a process beside process 1.
+/// The runner's program in the container, as a process beside process 1.
 async fn look_for_files(world: &World, sandboxes: &Sandboxes) {
     let question = Question { words: "sum.py subtracts".to_owned(), most: 3, texts: 1000, ..Question::default() };
     let spec = SurveySpec { task: 1, repo_key: KEY.to_owned(), commit: world.base.clone(), question };

@@ -1,4 +1,4 @@
-//! `caisson fetch` never loses what a developer wrote, whenever they wrote it and whatever git was told about the file.
+//! `caisson fetch` never loses a developer's changes, whenever they are made and whatever git was told about the file.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -8,7 +8,7 @@ use caisson::fetch::{FetchRequest, Refusal, prepare};
 use crate::fetch::{Home, fixed};
 use crate::world::{FILES, commit, git, git_command, write};
 
-/// Refused after `edit`, which comes between the last look and the first write; nothing but the edit has changed.
+/// The refusal after `edit`, which happens between the last check and the first write; nothing but the edit has changed.
 async fn refused_after(home: &Home, edit: impl FnOnce(&Path)) -> Refusal {
     let ready = prepare(&home.request(), home).await.unwrap_or_else(|e| panic!("{e:?}"));
     edit(&home.clone_dir());
@@ -21,7 +21,7 @@ async fn refused_after(home: &Home, edit: impl FnOnce(&Path)) -> Refusal {
 
 type Edit = Box<dyn FnOnce(&Path)>;
 
-/// A branch that changes, makes and removes files, one of them in place of a directory and one the other way round.
+/// A branch that changes, creates and deletes files, including a file in place of a directory and a directory in place of a file.
 fn branch() -> Home {
     Home::with(|dir| {
         for gone in ["README.md", "docs/link-target.md", "build/kept.txt"] {

@@ -1,6 +1,6 @@
-//! How a sandbox was lost, on a real engine: what somebody did to its container is told apart from what it did to itself.
+//! How a sandbox was lost, on a real engine: external changes to its container are distinguished from its own.
 //!
-//! Needs what `docker.rs` needs. An engine that is restarted: `restarts.rs`.
+//! Needs what `docker.rs` needs. Restarts of the engine: `restarts.rs`.
 
 use std::process::Command;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use protocol::runner::{Limits, Status};
 use crate::docker::{IMAGE, in_containers};
 use crate::world::World;
 
-/// Memory that is a file can't be freed by killing anybody: in the end the only process left is killed, the first.
+/// Memory used by a file is not freed by killing a process, so in the end the last process left, process 1, is killed.
 const FILL: &str = "head -c 200M /dev/zero >big; true";
 
 fn docker(words: &[&str]) {
@@ -98,7 +98,7 @@ async fn road(world: &World, broker: SocketBroker, installation: &str) {
     ];
     for (words, loss) in outside {
         actor.sandboxes.of_tasks.prepare(&spec(world)).await.expect("prepared");
-        // A process that was killed for lack of memory before is no word on what ends the container later.
+        // A process that was killed earlier for lack of memory does not explain a later end of the container.
         let hungry = actor.bash("tail /dev/zero").await;
         assert_eq!((hungry.outcome.status, hungry.lost), (Status::OutOfMemory, None));
         let meanwhile = tokio::task::spawn_blocking({

@@ -1,4 +1,4 @@
-//! `caisson fetch`: what comes home, and what is refused with the clone untouched.
+//! `caisson fetch`: what is fetched, and what is refused without touching the clone.
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -91,7 +91,7 @@ impl Home {
         fetch(request, self).await.unwrap_or_else(|e| panic!("{e:?}"))
     }
 
-    /// Refused, and neither a file nor a ref nor the index of the clone has changed.
+    /// Expects a refusal, with files, refs and index of the clone unchanged.
     pub async fn refused(&self, request: &FetchRequest) -> Refusal {
         let before = self.look();
         let refusal = fetch(request, self).await.expect_err("refused");

@@ -1,4 +1,5 @@
-//! Every hostile object that can stand in a tree, put straight before the quarantine: refused with a reason, quickly, the container gone.
+//! Every hostile object that a tree can contain, given directly to the quarantine: refused quickly with a reason, and the container
+//! removed.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -9,7 +10,7 @@ use tokio::io::{AsyncSeekExt, AsyncWriteExt};
 
 use crate::world::{KEY, World, git, git_command, git_in};
 
-/// Makes objects that git itself would refuse to make.
+/// Creates objects that git itself would refuse to create.
 struct Smith {
     dir: PathBuf,
     made: Vec<String>,
@@ -34,7 +35,7 @@ impl Smith {
         self.object("blob", bytes)
     }
 
-    /// Raw: entries stand as given, sorted or not, sound or not.
+    /// A tree with the entries as given, sorted and valid or not.
     fn raw_tree(&mut self, entries: &[(&str, &[u8], &str)]) -> String {
         let mut bytes = Vec::new();
         for (mode, name, id) in entries {
@@ -47,7 +48,7 @@ impl Smith {
         self.object("tree", &bytes)
     }
 
-    /// The base's entries plus these, in git's order.
+    /// A tree of the base's entries and these, in git's order.
     fn tree(&mut self, extra: &[(&str, &[u8], &str)]) -> String {
         let list = git(&self.dir, &["ls-tree", "main"]);
         let base: Vec<(String, Vec<u8>, String)> = list
@@ -73,7 +74,7 @@ impl Smith {
         self.raw_tree(&all)
     }
 
-    /// A file at a path of several parts.
+    /// A tree with a file at a path of several components.
     fn at(&mut self, path: &str, mode: &str, id: &str) -> String {
         let mut parts: Vec<&str> = path.split('/').collect();
         let (mut mode, mut id) = (mode.to_owned(), id.to_owned());
@@ -108,12 +109,12 @@ async fn judge(world: &World, tree: &str, pack: &[u8]) -> Captured {
     let quarantine = world.sandboxes.quarantines.quarantine(&spec.segment).await.unwrap();
     let captured =
         world.sandboxes.quarantines.examine(quarantine, &spec, &Tree::parse(tree).unwrap(), &mut file).await.unwrap();
-    // Wide, for machines that do much else; what binds is processor time, and that is held by the kernel.
+    // A wide limit for busy machines; the actual one is processor time, which the kernel enforces.
     assert!(started.elapsed() < Duration::from_secs(240), "took {:?}", started.elapsed());
     captured
 }
 
-/// The tree is refused, and one reason holds `word`; nothing is left behind.
+/// Expects a refusal with a reason that contains `word`; nothing is left behind.
 async fn refused(world: &World, what: &str, word: &str, make: impl FnOnce(&mut Smith) -> String) {
     let mut smith = Smith::new(world);
     let tree = make(&mut smith);
@@ -392,6 +393,6 @@ async fn packs_that_lie() {
         assert!(matches!(end, Captured::Refused { .. }), "{what}: {end:?}");
         nothing_left(&world).await;
     }
-    // Bytes behind a sound pack are refused or ignored, never taken for objects.
+    // Bytes after a valid pack are refused or ignored, never read as objects.
     drop(judge(&world, &tree, &trailing).await);
 }

@@ -1,4 +1,4 @@
-//! Which images a sandbox may be made from, once somebody proves the barrier.
+//! Images for sandboxes, which are allowed once the barrier was proven with them.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ async fn an_image_that_was_not_tried_makes_no_sandbox() {
     };
     assert!(why.contains("the image local"), "{why}");
     assert!(world.broker.created.lock().expect("listed").is_empty(), "no container was made");
-    // Whoever proves was rung.
+    // The prover was notified.
     let asked = tokio::time::timeout(Duration::from_secs(20), world.sandboxes.images.asked_to_prove()).await;
     assert_eq!(asked.expect("asked"), ["local"]);
     world.sandboxes.images.proven(["sha256:another".to_owned()]);

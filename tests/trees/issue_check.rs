@@ -13,7 +13,7 @@ fn made(words: &str, files: &Files<'_>) -> IssueCheck {
     check::of(words, &Look { files, ..Look::default() }, &[]).expect("an example")
 }
 
-/// What holds and what fails of the check over an answer, and the command's own output.
+/// How many of the check's examples hold with an answer, which fail, and the command's own output.
 async fn tried(world: &World, check: &IssueCheck, answer: &Files<'_>, command: &str) -> (usize, Vec<String>, String) {
     let spec = world.checks(&world.base, Some(command));
     let new = |(path, text): &(&str, &str)| NewFile { path: (*path).to_owned(), content: (*text).to_owned() };
@@ -72,7 +72,7 @@ async fn javascript_examples_of_a_function_that_is_yet_to_be_made() {
 
 #[tokio::test]
 async fn rust_examples_are_compared_by_their_debug_text() {
-    // A toolchain chosen by rustup is not to be had in a home of its own.
+    // A toolchain chosen by rustup is not available with another home directory.
     let Ok(found) = std::process::Command::new("rustc").args(["--print", "sysroot"]).output() else {
         return skipped("cargo", "no rustc on the PATH; examples in Rust were not run");
     };

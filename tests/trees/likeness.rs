@@ -1,4 +1,4 @@
-//! A layer's checkpoint is the tree that git itself makes of all files, whatever was done to them: random doings, on the real kernel's overlay.
+//! The checkpoint of a layer is the tree that git makes of all files, after random operations on the real kernel's overlay.
 
 use std::process::Command;
 
@@ -13,8 +13,8 @@ use crate::world::{World, commit};
 
 const ROUNDS: u32 = 12;
 
-/// Twelve doings, chosen and placed by the seed `$1`; what git then makes of all files, from the index of the commit `$2`; and the last
-/// word of what the runner reads off the layer over the tree of the commit `$3`.
+/// Twelve random operations by the seed `$1`; then git's tree of all files, from the index of the commit `$2`; and the last line of the
+/// runner's report of the layer over the tree of the commit `$3`.
 const DO: &str = r#"
 RANDOM=$1
 any() { local all=("$1"/*); echo "${all[RANDOM % ${#all[@]}]}"; }
@@ -69,7 +69,7 @@ async fn in_containers_a_layers_checkpoint_is_what_git_makes_of_all_files() {
             many_files(&world);
             let sandboxes = sandboxes_on(&world, broker);
             let mut first: Option<Commit> = None;
-            // The first begins as the mirror's tree, the second from a later commit over the same.
+            // The first begins with the mirror's tree, the second with a later commit over it.
             for task in [1, 2] {
                 let spec = in_container(&world, task).await;
                 sandboxes.of_tasks.prepare(&spec).await.expect("prepared");

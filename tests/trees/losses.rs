@@ -1,4 +1,4 @@
-//! A sandbox that is lost says how, and says it again until it is made anew: also to a bot that was restarted in between.
+//! A lost sandbox reports how it was lost until it is made anew, also to a bot that was restarted meanwhile.
 
 use caisson::sandbox::broker::Broker as _;
 use caisson::sandbox::{SandboxError, Sandboxes, Settings};
@@ -93,7 +93,7 @@ async fn how_one_was_lost_is_no_word_on_the_one_that_was_made_anew() {
     assert_eq!(gone(&poor).await, Loss::PutAway, "the bot removed it itself");
 }
 
-/// What our runner never says: a greeting that nobody asked for, with more requests than there may be.
+/// Bytes that our runner never sends: an unrequested greeting with more requests than allowed.
 fn noise() -> Vec<u8> {
     let requests = vec![Known { id: 1, finished: true }; MAX_REQUESTS + 1];
     let (boot, runner) = (String::new(), String::new());

@@ -1,4 +1,4 @@
-//! Push with an explicit lease, and what it answers when somebody was there before.
+//! Push with an explicit lease, and its result if the branch was changed meanwhile.
 
 use caisson::git::{Branch, GitError, PushSpec, Pushed};
 use domain::Commit;
@@ -23,7 +23,7 @@ async fn a_branch_moves_from_where_it_was_expected_or_not_at_all() {
     assert_eq!(push(&world, &next, None).await.unwrap(), Pushed::Moved { found: Some(world.base.clone()) });
     assert_eq!(push(&world, &next, Some(&world.base)).await.unwrap(), Pushed::Done);
     assert_eq!(push(&world, &next, Some(&world.base)).await.unwrap(), Pushed::Done);
-    // A person moved it back, or deleted it: neither is overwritten nor revived.
+    // A person moved the branch back or deleted it: it is neither overwritten nor created again.
     git(&forge, &["update-ref", "refs/heads/agent/7-fix", world.base.as_str()]);
     assert_eq!(push(&world, &other, Some(&next)).await.unwrap(), Pushed::Moved { found: Some(world.base.clone()) });
     git(&forge, &["update-ref", "-d", "refs/heads/agent/7-fix"]);

@@ -1,4 +1,4 @@
-//! Setup: run once on the pinned base in a sandbox of its own, handed on as a copy.
+//! Setup: runs once on the pinned base in a sandbox of its own; its result is copied.
 
 use caisson::sandbox::broker::Broker as _;
 use caisson::sandbox::{PrepareSpec, SandboxError, SetupSpec};
@@ -6,7 +6,7 @@ use domain::{Commit, VerdictKind};
 
 use crate::world::{KEY, World, commit, url};
 
-/// Counts its runs outside of the sandbox (a plain process here), and leaves files of every kind behind.
+/// A command that counts its runs outside of the sandbox (a plain process here), and leaves files of every kind.
 fn command(world: &World) -> String {
     let count = world.dir.path().join("runs");
     let leave = "mkdir -p build && echo warm >build/cache.txt && echo tool >\"$HOME/.tool\" && echo no >README.md && echo no >stray.txt";
@@ -38,13 +38,13 @@ async fn it_runs_once_and_the_second_task_starts_warm() {
         "only what is ignored comes along: {seen}"
     );
     assert!(!seen.contains(" M ") && !seen.contains("??"), "the agent's tree is the base: {seen}");
-    // Its subnet was open for it, and closed before anything was read and before the task began.
+    // Its subnet was open during the run, and closed before anything was read and before the task began.
     let told = world.doors.told.lock().unwrap().clone();
     assert_eq!(told[..4], ["close 0", "open 0 docs.example.org", "close 0", "close 0"], "{told:?}");
     let names: Vec<_> = world.broker.list().await.unwrap().into_iter().map(|it| it.name).collect();
     assert_eq!(names, ["task-1-1"], "the sandbox of setup is gone");
 
-    // What a task does to its copy is its own.
+    // Changes of a task to its copy do not affect others.
     world.bash(1, "echo poisoned >build/cache.txt; echo poisoned >\"$HOME/.tool\"").await;
     world.sandboxes.of_tasks.prepare(&spec(&world, 2, &world.base, &commands)).await.expect("prepared");
     assert_eq!(world.bash(2, "cat build/cache.txt \"$HOME/.tool\"").await.outcome.text, "warm\ntool\n");
@@ -79,7 +79,7 @@ async fn a_command_that_fails_is_named_and_no_sandbox_is_made() {
     }
     assert!(world.broker.list().await.unwrap().is_empty(), "nothing is left");
     assert_eq!(world.doors.told.lock().unwrap().last().map(String::as_str), Some("close 0"));
-    // Mended: what failed left nothing that counts as a result.
+    // After a correction: the failed run left nothing that counts as a result.
     let mended = [command(&world)];
     world.sandboxes.of_tasks.prepare(&spec(&world, 1, &world.base, &mended)).await.expect("prepared");
     assert_eq!(runs(&world), 1);

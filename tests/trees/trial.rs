@@ -1,4 +1,4 @@
-//! A project tried out: what each setup command said, and checks that start with what it left.
+//! A trial of a project: the output of each setup command, and checks that start with the result.
 
 use caisson::sandbox::{PrepareSpec, SandboxError, SetupSpec, Tried, VerifySpec};
 
@@ -30,7 +30,7 @@ async fn a_command_that_fails_is_told_with_all_it_said_and_leaves_nothing() {
     assert!(checks(&world, 1, "grep -qx warm build/cache.txt").await.worked());
     world.sandboxes.trials.without_setup(1).expect("forgotten");
     assert!(!checks(&world, 2, "grep -qx warm build/cache.txt").await.worked(), "the plain commit again");
-    // Kept: nothing runs again.
+    // The result was kept, so nothing runs again.
     assert!(world.sandboxes.trials.try_setup(&good).await.expect("tried").is_empty());
     assert!(checks(&world, 3, "grep -qx warm build/cache.txt").await.worked());
     assert!(world.left().await.is_empty(), "a container is left");

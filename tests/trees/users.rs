@@ -1,4 +1,4 @@
-//! Each repository has a user of its own in its sandboxes: what the kernel counts by user, one does not take from another.
+//! Each repository has its own user in sandboxes, so that one cannot use up what the kernel counts by user of another.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::world::{KEY, World, url};
 
 const OTHER: &str = "other";
 
-/// Takes inotify instances as a program without any rights can, says how many, and holds them.
+/// Takes all inotify instances that an unprivileged program can, prints their number, and holds them.
 const TAKE_ALL: &str = "python3 -c 'import ctypes, time
 libc = ctypes.CDLL(None)
 count = 0
@@ -36,7 +36,7 @@ async fn bash(sandboxes: &Sandboxes, task: i64, id: u64, command: &str) -> Strin
     sandboxes.actions.act(task, id, &action, limits).await.expect("acted").outcome.text
 }
 
-/// The name of the repository's mirror, and whose it is.
+/// Name and user of the repository's mirror.
 fn mirror(world: &World, key: &str) -> (String, u64) {
     let text = std::fs::read(world.dir.path().join("real/mirrors.json")).expect("remembered");
     let all: serde_json::Value = serde_json::from_slice(&text).expect("JSON");
@@ -65,15 +65,15 @@ async fn in_containers_one_repository_takes_no_inotify_instance_from_another() {
 
             assert_eq!(bash(&first, 1, 2, TAKE_ALL).await, "took True\n");
             assert_eq!(bash(&first, 2, 2, TAKE_ONE).await, "got one\n");
-            // The repository's own other task has the same user: so it is seen that all were taken.
+            // Another task of the same repository has the same user, which shows that all were taken.
             assert_eq!(bash(&first, 3, 2, TAKE_ONE).await, "EMFILE\n");
 
-            // What another user's objects are looked at as, and the tests of them run as, is that user too.
+            // Quarantine and verification of another repository run as that repository's user.
             let segment = Segment { repo_key: OTHER.to_owned(), ..world.capture_spec(2, 1, &world.base).segment };
             let capture = CaptureSpec { segment, ..world.capture_spec(2, 1, &world.base) };
             assert!(matches!(first.captures.capture(&capture).await, Ok(Captured::Commit { .. })));
 
-            // Whose mirror it is, the broker knows by itself.
+            // The broker itself knows whose mirror it is.
             let theirs = ContainerSpec {
                 name: "stranger".to_owned(),
                 task: None,
@@ -92,7 +92,7 @@ async fn in_containers_one_repository_takes_no_inotify_instance_from_another() {
                 assert_eq!(refused.kind, ProblemKind::Refused, "{purpose:?}: {refused}");
             }
 
-            // Another life knows whose numbers they are.
+            // After a restart the assignment is the same.
             let mirrors = (mirror(&world, KEY), mirror(&world, OTHER));
             let second = sandboxes(&world, &broker);
             let spec = PrepareSpec { repo_key: OTHER.to_owned(), ..in_container(&world, 4).await };
@@ -125,7 +125,7 @@ async fn in_containers_a_mirror_of_an_earlier_release_is_made_anew() {
             let second = sandboxes(&world, &broker);
             second.of_tasks.prepare(&in_container(&world, 2).await).await.expect("prepared");
             assert_ne!(mirror(&world, KEY).0, old);
-            // A sandbox that still stands goes on with what it has.
+            // An existing sandbox keeps its user.
             let see =
                 "git log --format=%s -1; git cat-file --batch-all-objects --batch-check | wc -l | grep -c -v '^0$'";
             assert_eq!(bash(&second, 1, 1, see).await, bash(&second, 2, 1, see).await);

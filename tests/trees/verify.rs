@@ -1,4 +1,4 @@
-//! The bot's own run of the project's tests.
+//! The bot's own run of the project's checks.
 
 use caisson::sandbox::VerifySpec;
 use domain::{BaseTests, Commit, Verdict, VerdictKind};
@@ -81,13 +81,13 @@ async fn tests_that_were_changed_are_told_apart_from_sources_that_were_mended() 
 async fn a_test_of_the_base_that_no_longer_runs_fails_the_verification() {
     let test = "import sum, unittest\n\n\nclass T(unittest.TestCase):\n    @unittest.skipIf(hasattr(sum, 'SLOW'), 'slow')\n    def test_add(self):\n        self.assertEqual(sum.add(2, 2), 4)\n";
     let world = World::with(&[("sum.py", "def add(a, b):\n    return a - b\n"), ("test_sum.py", test)], |_| {}).await;
-    // The tests stay as they are; the sources see to it that the failing one is skipped.
+    // The tests are unchanged, but the sources make the failing one be skipped.
     let head = changed(&world, &[("sum.py", "SLOW = True\n\n\ndef add(a, b):\n    return a - b\n")]).await;
     let verdict = verify(&world, &head, None, 60_000).await;
     assert_eq!((verdict.kind, verdict.exit_code), (VerdictKind::Failed, Some(0)), "{verdict:?}");
     assert_eq!((verdict.looked_for, verdict.missing.len()), (1, 1), "{verdict:?}");
     assert!(verdict.missing[0].contains("test_add"), "{:?}", verdict.missing);
-    // Under the same name it is there again, whatever else changed.
+    // Under the same name it exists again, whatever else changed.
     let honest = changed(&world, &[("sum.py", "def add(a, b):\n    return a + b\n")]).await;
     let verdict = verify(&world, &honest, None, 60_000).await;
     assert_eq!((verdict.kind, verdict.looked_for, verdict.missing.len()), (VerdictKind::Passed, 1, 0), "{verdict:?}");

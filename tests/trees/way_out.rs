@@ -1,5 +1,5 @@
-//! `/allow` and `/deny` on real parts (`road.rs`), and setup behind the same router. Whose a line of the router's log is needs none of
-//! them: local processes, and an egress control that says how far the log has come.
+//! `/allow` and `/deny` on real parts (`road.rs`), and setup behind the same router. Assigning lines of the router's log to tasks needs
+//! none of them: local processes, and an egress control that says how far the log has come.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,7 +14,7 @@ use protocol::runner::Limits;
 use crate::road::{lay, on_the_road, run, spec};
 use crate::world::{FILES, World};
 
-/// Tries until it gets through, then waits to be cut and tries once more. Prints instants and how often it was refused before.
+/// Tries until it gets through, then waits until it is cut off and tries again. Prints times and the number of refusals before.
 const INSIDE: &str = r#"python3 - <<'PROGRAM'
 import socket, time
 def reach():
@@ -53,12 +53,12 @@ async fn a_late_line_of_the_log_is_the_task_s_to_whom_the_subnet_was_lent() {
     world.sandboxes.of_tasks.remove(1).await.expect("removed");
     assert_eq!([held_by(20), held_by(21)], [Some(1), Some(1)], "given back, and lent to nobody yet");
     come_to(22);
-    // Its setup takes the subnet first.
+    // Its setup uses the subnet first.
     let setup = Some(SetupSpec { commands: vec!["true".to_owned()], commit: world.base.clone() });
     world.sandboxes.of_tasks.prepare(&PrepareSpec { setup, ..world.spec(2) }).await.expect("prepared");
     come_to(30);
     world.sandboxes.of_tasks.remove(2).await.expect("removed");
-    // Made anew without another in between, it is the same allocation.
+    // Made anew without another task in between, it has the same allocation.
     world.sandboxes.of_tasks.prepare(&world.spec(2)).await.expect("prepared");
     for seq in [11, 21, 22] {
         assert_eq!(held_by(seq), Some(1), "line {seq}");
@@ -66,7 +66,7 @@ async fn a_late_line_of_the_log_is_the_task_s_to_whom_the_subnet_was_lent() {
     for seq in [23, 30, 31] {
         assert_eq!(held_by(seq), Some(2), "line {seq}");
     }
-    // Another life of the bot knows it too.
+    // Known after a restart too.
     let settings = Settings { subnets: 1, ..Settings::new(world.dir.path().join("state"), "local") };
     let control = world.doors.clone();
     let again =
@@ -132,12 +132,12 @@ async fn act(sandboxes: Arc<Sandboxes>) -> Acted {
     sandboxes.actions.act(1, 1, &action, Limits { wall_ms: 60_000, output_bytes: 4000 }).await.expect("acted")
 }
 
-/// Seconds since 1970: the sandbox has the same clock.
+/// Unix seconds; the sandbox has the same clock.
 fn now() -> f64 {
     SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).expect("after 1970").as_secs_f64()
 }
 
-/// Writes down what it reaches: what is allowed, and what is not.
+/// Records which names it can reach.
 const SETUP: &str = r#"python3 - > build/reached <<'PROGRAM'
 import socket
 for name in ("good.test", "other.test"):

@@ -1,4 +1,4 @@
-//! What every test of this suite needs: a project at an upstream, the bot's repository of it, and sandboxes over the local broker.
+//! The common environment of these tests: a project at an upstream, the bot's repository of it, and sandboxes with the local broker.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -16,7 +16,7 @@ use crate::local_broker::LocalBroker;
 
 pub const KEY: &str = "demo";
 
-/// git as a developer would run it, with nothing of this machine's configuration.
+/// git as a developer would run it, independent of this machine's configuration.
 pub fn git(dir: &Path, args: &[&str]) -> String {
     let out = git_command(dir).args(args).output().expect("git runs");
     assert!(out.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&out.stderr));
@@ -48,7 +48,7 @@ pub fn write(dir: &Path, path: &str, text: &str) {
     std::fs::write(path, text).expect("a file");
 }
 
-/// A repository with these files in one commit.
+/// Creates a repository with these files in one commit.
 pub fn project(dir: &Path, files: &[(&str, &str)]) -> Commit {
     std::fs::create_dir_all(dir).expect("a directory");
     git(dir, &["init", "--quiet", "-b", "main"]);
@@ -130,7 +130,7 @@ impl World {
         }
     }
 
-    /// The checks of `commit` for the first task, against the base.
+    /// The verification of `commit` for the first task, against the base.
     pub fn checks(&self, commit: &Commit, command: Option<&str>) -> VerifySpec {
         VerifySpec {
             task: 1,
@@ -149,7 +149,7 @@ impl World {
         self.broker.workspace(&format!("task-{task}-1"))
     }
 
-    /// Names of the containers that stand when everything that was let go is removed.
+    /// Names of the containers that are left once all removals have finished.
     pub async fn left(&self) -> Vec<String> {
         use caisson::sandbox::broker::Broker as _;
         self.sandboxes.leave().await;

@@ -1,4 +1,4 @@
-//! Docker's engine over its socket, with its errors translated. No other code opens that socket. Tests: below, `tests/docker.rs`.
+//! Docker's engine over its socket, with its errors translated. No other code opens that socket. Tests: below, `tests/docker/`.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;

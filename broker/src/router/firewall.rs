@@ -1,5 +1,5 @@
 //! Starts the firewall's container and waits until it reports that rules and gateways are in place; only then may a router start.
-//! Tests: `tests/docker.rs`.
+//! Tests: `tests/docker/`.
 
 use std::time::Duration;
 

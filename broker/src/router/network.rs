@@ -1,4 +1,4 @@
-//! The router's networks: the subnets and the holder's outer one. Tests: `tests/docker.rs`.
+//! The router's networks: the subnets and the holder's outer one. Tests: `tests/docker/`.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
 //! Chooses the network that subnets are cut from: the present one, the operator's, or the first free one.
-//! Tests: below and `tests/docker.rs`.
+//! Tests: below and `tests/docker/`.
 
 use protocol::broker::{Problem, ProblemKind};
 use protocol::router::Net;

@@ -1,4 +1,4 @@
-//! The engine's configuration of the router's containers and networks. Pure. Tests: below, and from inside in `tests/docker.rs`.
+//! The engine's configuration of the router's containers and networks. Pure. Tests: below, and from inside in `tests/docker/`.
 //!
 //! Three containers share one network namespace. The *holder* owns it and does nothing, so that the others can be replaced without changing
 //! a network. The *firewall* loads the rules and takes the subnets' gateway addresses (only NET_ADMIN). The *router* resolves and connects,

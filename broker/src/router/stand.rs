@@ -1,5 +1,5 @@
 //! The router on an engine: networks, holder, firewall and router container. Everything may be repeated; what exists in the right form is
-//! kept. Tests: `tests/docker.rs`.
+//! kept. Tests: `tests/docker/`.
 //!
 //! A restart of firewall or router changes no network. A restarted holder leaves the others in a dead namespace although the engine reports
 //! "running"; their labels name the holder's life, so they are recreated.

@@ -19,7 +19,7 @@ fn there(tag: &str) -> bool {
     Command::new("docker").args(["image", "inspect", tag]).output().unwrap().status.success()
 }
 
-/// What an image is built from, given by its lines.
+/// Builds an image from these lines.
 fn built(tag: &str, lines: &str) {
     let mut child = Command::new("docker");
     let mut child =
@@ -28,7 +28,7 @@ fn built(tag: &str, lines: &str) {
     assert!(child.wait().unwrap().success(), "{lines}");
 }
 
-/// As a sandbox would: its user, no network, nothing but a home to write to.
+/// Runs a command as in a sandbox: its user, no network, only a home to write to.
 fn inside(image: &str, command: &str) -> String {
     let mine = "/home/agent:exec,uid=10003,gid=10003,size=400m";
     let sealed = [
@@ -46,7 +46,7 @@ fn inside(image: &str, command: &str) -> String {
     )
 }
 
-/// Images and programs of a test; gone with this value, also after a failure.
+/// Images and programs of a test; removed when dropped, also after a failure.
 #[derive(Default)]
 struct Leavings(Vec<String>, Vec<Child>);
 
@@ -95,7 +95,7 @@ async fn what_this_machine_has_builds_in_a_sandbox_what_it_builds_here() {
     assert_eq!(inside(&tag, hello), "it runs\n10003\n/opt/toolchain/bin/go\nlocal\n-rwxr-xr-x");
 }
 
-/// A registry from Debian's package, with what it holds in a directory of its own.
+/// A registry from Debian's package, with its data in a directory of its own.
 fn registry(made: &mut Leavings, dir: &std::path::Path) -> Option<String> {
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let file = dir.join("registry.yml");
@@ -124,7 +124,7 @@ async fn an_official_image_is_pulled_furnished_and_tried_before_it_has_its_name(
     let Some(registry) = registry(&mut made, dir.path()) else {
         return skipped("registry", "there is no docker-registry (Debian's package of that name)");
     };
-    // As official images are: no agent, programs of its own; here in one whose packages need no network.
+    // Like official images: without an agent, with programs of its own; its packages need no network.
     let seed = |version: &str, npm: &str| {
         let reference = format!("{registry}/library/node:{version}-bookworm-slim");
         let program = |name: &str, says: &str| {

@@ -1,4 +1,4 @@
-//! Life of a container, what is refused, and what is reaped.
+//! Life of a container, and what is refused and reaped.
 
 use protocol::broker::{
     ContainerInfo, ContainerState, End, EngineInfo, ImageInfo, ProblemKind, Purpose, Request, VERSION,
@@ -74,7 +74,7 @@ async fn a_second_client_takes_the_stream_and_nothing_is_lost_by_it() {
             assert!(first.ended().await, "the older stream is cut off");
             assert_eq!(second.sh("cat /workspace/kept").await, "one");
             drop(second);
-            // A client that went away, and one that comes later: the runner did not notice.
+            // A client went away and another comes later, which the runner does not notice.
             assert_eq!(lab.attach("two").await.sh("cat /workspace/kept; echo $$").await, "one\n1");
             let mut long = lab.attach("two").await;
             let said = long.sh("head -c 3000000 /dev/zero | tr '\\0' x | fold -w 1000; echo; echo to-stderr >&2").await;
@@ -214,7 +214,7 @@ async fn reaping_takes_our_orphans_and_leaves_what_is_kept() {
             for name in ["keep", "drop"] {
                 lab.inside(&spec(name)).await;
             }
-            // What a crash between two steps leaves: a workspace without its container.
+            // A crash between two steps leaves a workspace without its container.
             lab.docker(&["rm", "-f", &lab.box_name("drop")]);
             lab.done(Request::Create(spec("late"))).await;
             let removed: Vec<String> =

@@ -1,4 +1,4 @@
-//! Workspace and home on the engine's disk: empty, its user's, and no other container's.
+//! Workspace and home on the engine's disk: empty, owned by the sandbox's user, and shared with no other container.
 
 use protocol::broker::{ContainerSpec, Purpose, Request};
 
@@ -14,7 +14,7 @@ const LOOK: &str = "stat -c '%u %g %a' /workspace /home/agent; ls -A /workspace 
                     for at in /workspace /home/agent; do [ $(stat -f -c %T $at) = tmpfs ] || echo disk; done";
 const EMPTY: &str = "10009 10009 755\n10009 10009 700\n/home/agent:\n\n/workspace:\ndisk\ndisk";
 
-/// An image in which both directories are somebody else's, and full.
+/// An image in which both directories belong to somebody else and are not empty.
 fn foreign(tag: &str) {
     let run =
         "RUN chown 5:5 /workspace /home/agent && chmod 700 /workspace && touch /workspace/theirs /home/agent/theirs";
@@ -58,7 +58,7 @@ async fn both_are_empty_and_the_agents_whatever_the_image_says_and_outlive_a_sto
     .await;
 }
 
-/// What takes room at once, what the C library makes of that, and requests that stay as they were.
+/// Calls that allocate space at once, the C library's replacement for them, and requests that are not affected.
 const ROOM: &str = r#"python3 - <<'PROGRAM'
 import ctypes, errno, fcntl, os, struct
 libc = ctypes.CDLL(None, use_errno=True)

@@ -1,4 +1,4 @@
-//! What an engine has not is refused when the broker starts, and by name.
+//! Missing features of an engine are named when the broker starts, and it refuses to start.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -10,7 +10,7 @@ use protocol::broker::{EngineInfo, Problem, ProblemKind, Purpose, Request, VERSI
 use crate::lab::{IMAGE, absent, run, shell, spec};
 use crate::skipped::skipped;
 
-/// What a broker with these settings says before it serves; nothing of it stays.
+/// The broker's check with these settings; nothing of it is left.
 async fn checked(change: impl FnOnce(&mut Settings)) -> Result<(), Problem> {
     let dir = tempfile::tempdir().unwrap();
     let own = dir.path().file_name().unwrap().to_string_lossy().to_lowercase();
@@ -32,10 +32,10 @@ async fn a_runtime_that_the_engine_has_not_is_refused_by_name_before_anything_is
     }
     let problem = checked(|settings| settings.runtime = Some("no-such-runtime".into())).await.unwrap_err();
     assert!(problem.kind == ProblemKind::Refused && problem.text.contains("\"no-such-runtime\""), "{problem}");
-    // It names what there is, and that is taken.
+    // It names the available ones, and accepts these.
     assert!(problem.text.contains("runc"), "{problem}");
     checked(|settings| settings.runtime = Some("runc".into())).await.unwrap();
-    // A broker that was started before its engine says it when it is asked.
+    // A broker that was started before its engine reports it when asked.
     run(
         |settings| settings.runtime = Some("no-such-runtime".into()),
         async |lab| {
@@ -95,7 +95,7 @@ async fn gpus_are_refused_where_the_engine_has_no_driver_and_stay_out_of_every_o
                 let shape = "{{len .HostConfig.DeviceRequests}}";
                 assert_eq!(lab.docker(&["inspect", "-f", shape, &lab.box_name(name)]), asked, "{name}");
             }
-            // Without a GPU a verification runs nevertheless.
+            // Verification runs without a GPU.
             lab.done(Request::Start { name: "v".into() }).await;
         },
     )
@@ -108,12 +108,12 @@ impl Drop for Podman {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
-        // Podman mounts its store over itself and leaves it so.
+        // Podman mounts its store over itself and leaves the mount behind.
         let _ = Command::new("umount").arg(self.1.join("overlay")).stderr(Stdio::null()).status();
     }
 }
 
-/// Podman's service with storage of its own; `None`, aloud, where there is no Podman.
+/// Podman's service with storage of its own; `None` with a message without Podman.
 fn podman(dir: &Path) -> Option<Podman> {
     let address = format!("unix://{}", dir.join("podman.sock").display());
     let mut command = Command::new("podman");

@@ -1,4 +1,4 @@
-//! Every line of the container's configuration, seen from inside by the agent's own means.
+//! Every setting of the container's configuration, tested from inside with an agent's means.
 
 use protocol::broker::Request;
 
@@ -135,7 +135,7 @@ async fn the_file_system_is_what_was_given() {
             let mut writable: Vec<String> = inside.sh(writable).await.lines().map(str::to_owned).collect();
             writable.sort_unstable();
             writable.dedup();
-            // Masked files are /dev/null, which everybody may write. /dev/mqueue is the container's own, as /dev/shm is.
+            // Masked files are /dev/null, which is writable for everybody. /dev/mqueue belongs to the container, like /dev/shm.
             assert_eq!(writable, ["/dev/mqueue", "/dev/shm", "/home/agent", "/tmp", "/workspace"]);
             assert_eq!(
                 inside.sh("df -B1 --output=size /workspace /tmp /home/agent /dev/shm | tail -n +2 | tr -d ' '").await,
@@ -159,7 +159,7 @@ async fn the_file_system_is_what_was_given() {
                 "0\n0"
             );
             assert_eq!(inside.sh("ls /var/run/docker.sock /run/docker.sock /run/containerd 2>/dev/null").await, "");
-            // The engine mounts nothing of the machine but its own three files, and our two volumes.
+            // The engine mounts only its own three files of the machine, and our two volumes.
             let mounts = lab.docker(&[
                 "inspect",
                 "-f",

@@ -1,6 +1,7 @@
-//! The machine's own side of a subnet: what is told of its network, and that nothing a container sends past its routes reaches it.
+//! The machine's own side of a subnet: what is reported about its network, and that nothing that a container sends around its routes
+//! arrives.
 //!
-//! With the real router's image. What arrives is heard by a socket of the test's own, on 0.0.0.0.
+//! With the real router's image. A socket of the test on 0.0.0.0 receives what arrives.
 
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::process::Command;
@@ -13,7 +14,7 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt};
 use crate::lab::{IMAGE, Inside, Lab, absent, router_image, run, spec};
 use crate::way_out::way_out;
 
-/// nft in the machine's own namespace, by the engine's own program.
+/// nft in the machine's own network namespace, through the engine's program.
 const IN_THE_MACHINE: [&str; 12] = [
     "run",
     "--rm",
@@ -37,7 +38,7 @@ fn table(lab: &Lab) -> String {
     format!("caisson-{}", lab.installation)
 }
 
-/// Every way past the routes to these addresses, several times; a word for each datagram that its own kernel let go.
+/// Sends datagrams to these addresses around the routes in every way, several times; prints a word for each that its own kernel sent.
 fn sends(addresses: &[String], port: u16) -> String {
     format!(
         "python3 - <<'PROGRAM'
@@ -64,7 +65,7 @@ PROGRAM"
     )
 }
 
-/// A socket of this machine on 0.0.0.0.
+/// A socket of this machine on 0.0.0.0 that records senders.
 struct Canary {
     socket: UdpSocket,
     port: u16,
@@ -78,7 +79,7 @@ impl Canary {
         Self { socket, port }
     }
 
-    /// Who was heard before a datagram of this machine's own, which is sent now.
+    /// The senders received before a datagram of this machine, which is sent now.
     fn heard(&self) -> Vec<SocketAddr> {
         UdpSocket::bind("127.0.0.1:0").unwrap().send_to(b"own", (Ipv4Addr::LOCALHOST, self.port)).unwrap();
         let mut all = Vec::new();
@@ -121,14 +122,14 @@ async fn what_a_container_sends_past_its_routes_reaches_no_program_of_this_machi
             assert!(sent >= 3, "nothing was sent at all");
             assert_eq!(canary.heard(), [], "with the table");
 
-            // What it holds off: without it the same datagrams arrive, unless the kernel itself looks where they come from.
+            // Without the table the same datagrams arrive, unless the kernel itself checks their source address.
             nft(&lab, &["delete", "table", "inet", &table(&lab)]);
             inside.sh(&sends).await;
             let strict = network.rp_filter.values().all(|value| *value == 1);
             let heard = canary.heard();
             assert_eq!(heard.is_empty(), strict, "without the table, rp_filter {:?}: {heard:?}", network.rp_filter);
 
-            // Whoever is started has it again, also beside one that runs.
+            // A start restores the table, also beside a running container.
             lab.done(Request::Stop { name: "first".into() }).await;
             lab.done(Request::Start { name: "first".into() }).await;
             let mut again = lab.attach("first").await;
@@ -177,7 +178,7 @@ async fn the_table_is_one_of_its_own_and_goes_with_the_last_subnet() {
     .await;
 }
 
-/// Somebody else's table; gone with this value.
+/// A foreign table; removed when dropped.
 struct Foreign(String);
 
 impl Foreign {
@@ -204,7 +205,7 @@ struct Toothless(String);
 impl Toothless {
     fn build() -> Self {
         let tag = format!("caisson-test-toothless-{}:local", std::process::id());
-        // There is no shell in it that could remove anything.
+        // It has no shell that could remove anything.
         let file = format!(
             "FROM {IMAGE} AS parts\nCOPY --from={} / /image/\nRUN rm /image/usr/sbin/nft\nFROM scratch\n\
              COPY --from=parts /image /\nENTRYPOINT [\"/usr/local/bin/caisson-router\"]\n",
@@ -244,9 +245,9 @@ async fn where_the_table_cannot_be_loaded_no_container_with_a_subnet_is_started(
             let problem = lab.ask::<()>(&Request::Start { name: "networked".into() }).await.unwrap_err();
             assert_eq!(problem.kind, ProblemKind::NotFound, "{problem}");
             assert_eq!(lab.docker(&["inspect", "-f", "{{.State.Running}}", &lab.box_name("networked")]), "false");
-            // One without a network needs no table.
+            // A container without a network needs no table.
             lab.inside(&spec("bare")).await;
-            // Nobody but the operator says what runs in the machine's own namespace.
+            // Only the operator decides what runs in the machine's own namespace.
             for request in [Request::Host { image: IMAGE.into() }, Request::HostListen { image: IMAGE.into() }] {
                 let problem = lab.ask::<serde_json::Value>(&request).await.unwrap_err();
                 assert_eq!(problem.kind, ProblemKind::Refused, "{problem}");
@@ -267,7 +268,7 @@ async fn the_machine_tells_of_its_network_and_hears_who_comes() {
         async |lab| {
             let _inside = in_a_subnet(&lab, 23).await;
             let told = network(&lab).await;
-            // Its own on the outer network of this installation, which stays as long as the test.
+            // An address of the outer network of this installation, which exists as long as the test.
             let own =
                 told.addresses.iter().copied().find(|ip| ip.to_string().starts_with("10.223.")).expect("an address");
             let outer =
@@ -286,7 +287,7 @@ async fn the_machine_tells_of_its_network_and_hears_who_comes() {
             let helpers =
                 || lab.docker(&["ps", "-q", "--filter", &format!("name=caisson-{}-helper", lab.installation)]);
             let id = helpers();
-            // Read from outside: its image holds nothing that could print it.
+            // Read from outside, because its image has no program to print it.
             let pid = lab.docker(&["inspect", "-f", "{{.State.Pid}}", &id]);
             let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
             let wanted = |line: &&str| ["CapEff", "CapBnd", "NoNewPrivs"].iter().any(|name| line.starts_with(name));
@@ -304,7 +305,7 @@ async fn the_machine_tells_of_its_network_and_hears_who_comes() {
                 }
                 heard.push(line.trim_end().to_owned());
             }
-            // From which of its addresses the engine's masquerading decides.
+            // The engine's masquerading decides which of its addresses it is.
             let strangers: Vec<&String> = heard.iter().filter(|it| **it != format!("{HEARD}127.0.0.1")).collect();
             assert!(strangers.len() == 1 && strangers[0].starts_with(HEARD), "{heard:?}");
             drop(stream);
@@ -320,7 +321,7 @@ async fn the_machine_tells_of_its_network_and_hears_who_comes() {
     .await;
 }
 
-/// A route of this machine that leads nowhere; gone with this value.
+/// A route of this machine without a destination; removed when dropped.
 struct Route(String);
 
 impl Route {
@@ -367,7 +368,7 @@ async fn from_its_own_container_a_broker_sees_the_machine() {
     .await;
 }
 
-/// What stands in the machine's network and holds NET_ADMIN has nothing else to offer: no shell, no interpreter, no other program.
+/// The container in the machine's network with NET_ADMIN has no shell, no interpreter and no other program.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_routers_image_holds_the_router_and_what_loads_its_filters_and_nothing_else_that_runs() {
     let image = router_image();
@@ -384,12 +385,12 @@ async fn the_routers_image_holds_the_router_and_what_loads_its_filters_and_nothi
         let all = String::from_utf8_lossy(&list.stdout);
         let filters = ["ip6tables", "ip6tables-restore", "iptables", "iptables-restore", "nft", "xtables-nft-multi"];
         let programs = filters.map(|name| format!("usr/sbin/{name}"));
-        // "-rwxr-xr-x 0/0 9 2026-11-24 16:00 usr/sbin/nft", "… name -> target": rights, size and name.
+        // "-rwxr-xr-x 0/0 9 2026-11-24 16:00 usr/sbin/nft", "… name -> target": mode, size and name.
         let runs = all.lines().filter_map(|line| {
             let words: Vec<&str> = line.split_whitespace().collect();
             let (rights, size, name) = (words[0], words[2], words[5]);
             let is_library = name.ends_with(".so") || name.contains(".so.");
-            // What the engine itself puts there while it exports is empty, or no file.
+            // What the engine adds during an export is empty or not a regular file.
             let is_own = rights.starts_with('l') && !name.starts_with("etc/") && !name.starts_with("dev/");
             let is_file = rights.starts_with('-') && rights.contains('x') && size != "0";
             ((is_file || is_own) && !is_library).then(|| name.to_owned())

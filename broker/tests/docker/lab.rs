@@ -1,4 +1,4 @@
-//! A broker of its own installation over the real engine, a client for it, and a sure end.
+//! A broker with an installation of its own on the real engine, a client for it, and its removal.
 
 use std::future::Future;
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ pub const IMAGE: &str = "caisson-sandbox:local";
 pub struct Lab {
     pub settings: Settings,
     pub installation: String,
-    /// Holds the socket's directory as long as the test goes on.
+    /// Keeps the socket's directory during the test.
     _dir: tempfile::TempDir,
 }
 
@@ -28,7 +28,7 @@ pub fn router_image() -> String {
     std::env::var("CAISSON_ROUTER_IMAGE").unwrap_or_else(|_| "caisson-router:local".into())
 }
 
-/// Whether the engine and an image are there; says so when not, or fails where they are required.
+/// Whether the engine or an image is missing; prints that, or fails if it is required.
 pub fn absent(image: &str) -> bool {
     let found = Command::new("docker").args(["image", "inspect", "-f", "{{.Id}}", image]).output();
     if found.is_ok_and(|out| out.status.success()) {
@@ -38,7 +38,7 @@ pub fn absent(image: &str) -> bool {
     true
 }
 
-/// Runs a test in an installation of its own; whatever happens, nothing of it stays.
+/// Runs a test in an installation of its own, which is removed whatever happens.
 pub async fn run<F: Future<Output = ()> + Send + 'static>(
     change: impl FnOnce(&mut Settings),
     test: impl FnOnce(Lab) -> F,
@@ -58,7 +58,7 @@ pub async fn run<F: Future<Output = ()> + Send + 'static>(
     let outcome = tokio::spawn(test(Lab { settings: settings.clone(), installation, _dir: dir })).await;
     let _ = stop.send(());
     serving.await.unwrap();
-    // The runner of the settings may lie in the lab's directory, which is gone by now.
+    // The runner of the settings may be in the lab's directory, which no longer exists.
     settings.runner = shell();
     let removed = teardown(settings).await;
     if let Err(panic) = outcome {
@@ -67,12 +67,12 @@ pub async fn run<F: Future<Output = ()> + Send + 'static>(
     removed.unwrap();
 }
 
-/// As PID 1 of a container it does what it reads: what a container is like is asked from inside.
+/// A runner that executes what it reads as PID 1 of a container, to inspect the container from inside.
 pub fn shell() -> PathBuf {
     std::fs::canonicalize("/bin/sh").unwrap()
 }
 
-/// The static runner, where it was built.
+/// The static runner, if it was built.
 pub fn runner() -> Option<PathBuf> {
     let named = std::env::var_os("CAISSON_RUNNER").map(PathBuf::from);
     let target = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../target");
@@ -105,7 +105,7 @@ pub fn spec(name: &str) -> ContainerSpec {
 }
 
 impl Lab {
-    /// One life of another broker of this installation, which belongs to whoever started it and leaves nothing.
+    /// Runs another broker of this installation as a child of its caller, which leaves nothing.
     pub async fn short_life(&self, work: impl AsyncFnOnce(Lab)) {
         let dir = tempfile::tempdir().unwrap();
         let socket = dir.path().join("own/broker.sock");
@@ -120,14 +120,14 @@ impl Lab {
         serving.await.unwrap();
     }
 
-    /// As in compose: another broker of this installation, in a network namespace of its own with nothing in it.
+    /// Runs another broker of this installation in an empty network namespace, as in compose.
     pub async fn in_a_container(&self, work: impl AsyncFnOnce(Lab)) {
         let dir = tempfile::tempdir().unwrap();
         let settings = Settings { socket: dir.path().join("own/broker.sock"), ..self.settings.clone() };
         let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
         let (standing, stands) = tokio::sync::oneshot::channel();
         let own = settings.clone();
-        // A thread of its own: it stays in that namespace, and ends there.
+        // On a separate thread, which enters the namespace and ends there.
         let serving = std::thread::spawn(move || {
             nix::sched::unshare(nix::sched::CloneFlags::CLONE_NEWNET).expect("a namespace, as root");
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -172,14 +172,14 @@ impl Lab {
         Inside { stream, count: 0 }
     }
 
-    /// A running container and a shell in it.
+    /// A running container with a shell in it.
     pub async fn inside(&self, spec: &ContainerSpec) -> Inside {
         self.done(Request::Create(spec.clone())).await;
         self.done(Request::Start { name: spec.name.clone() }).await;
         self.attach(&spec.name).await
     }
 
-    /// What the engine itself says, by its own program: a second opinion.
+    /// The output of the engine's own client, as an independent check.
     pub fn docker(&self, words: &[&str]) -> String {
         let out = Command::new("docker").args(words).output().unwrap();
         String::from_utf8_lossy(&out.stdout).trim().to_owned()
@@ -197,7 +197,7 @@ pub struct Inside {
 }
 
 impl Inside {
-    /// What a command writes, stderr included.
+    /// The output of a command, including stderr.
     pub async fn sh(&mut self, command: &str) -> String {
         self.count += 1;
         let mark = format!("-- end {} --", self.count);
@@ -218,7 +218,7 @@ impl Inside {
         said.trim().to_owned()
     }
 
-    /// The stream is over.
+    /// Whether the stream has ended.
     pub async fn ended(&mut self) -> bool {
         let mut rest = Vec::new();
         tokio::time::timeout(Duration::from_secs(120), self.stream.read_to_end(&mut rest)).await.is_ok()

@@ -1,4 +1,4 @@
-//! A workspace that is a layer over a mirror's tree: everybody begins with the tree, and nobody sees what another one wrote.
+//! A workspace as a layer over a mirror's tree: each begins with the tree, and none sees another's changes.
 
 use protocol::broker::{ContainerSpec, ProblemKind, Purpose, Request};
 
@@ -16,7 +16,7 @@ fn over(name: &str, mirror: &str) -> ContainerSpec {
     spec
 }
 
-/// A mirror with these in it.
+/// Fills a mirror by these commands.
 async fn filled(lab: &Lab, mirror: &str, commands: &str) {
     let mut spec = ContainerSpec {
         purpose: Purpose::Mirror,
@@ -49,7 +49,7 @@ async fn everybody_begins_with_the_tree_and_has_a_layer_of_its_own() {
             let mut two = lab.inside(&over("two", "m")).await;
             assert_eq!(two.sh("ls; cat deep/changed").await, "deep\ngone\nkept\ntwo");
             assert_eq!(two.sh("ls /mirror/tree; (echo x > /mirror/tree/kept) 2>&1 | grep -o 'Read-only.*'").await, "deep\ngone\nkept\nRead-only file system");
-            // What it wrote is there after a stop, as on any disk.
+            // Its changes survive a stop, as on any disk.
             lab.done(Request::Stop { name: "one".into() }).await;
             lab.done(Request::Start { name: "one".into() }).await;
             let mut again = lab.attach("one").await;
@@ -60,7 +60,7 @@ async fn everybody_begins_with_the_tree_and_has_a_layer_of_its_own() {
             }
             let left = lab.docker(&["volume", "ls", "-q", "-f", &format!("name=caisson-{}-", lab.installation)]);
             assert!(!left.contains("-layer-") && !left.contains("-work-"), "{left}");
-            // A new one of the old name begins with the tree again.
+            // A new one with the same name begins with the tree again.
             assert_eq!(lab.inside(&over("one", "m")).await.sh("cat kept gone; ls top 2>&1 | tail -c 10").await, "one\nthree\ndirectory");
         },
     )

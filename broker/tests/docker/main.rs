@@ -1,5 +1,5 @@
-//! The broker over a real engine. Each test is an installation of its own and leaves nothing. Without an engine, or
-//! without the images that `compose/images/` builds, the tests say so and pass, unless `CAISSON_REQUIRE` lists `docker`.
+//! The broker with a real engine. Each test has an installation of its own and leaves nothing. Without an engine, or without the images of
+//! `compose/images/`, the tests print that and pass, unless `CAISSON_REQUIRE` lists `docker`.
 
 mod brought;
 mod containers;

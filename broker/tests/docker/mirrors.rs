@@ -1,4 +1,4 @@
-//! A repository's mirror: one container writes to it, every other one reads it, and it goes when nothing has it.
+//! A repository's mirror: one container writes to it, all others read it, and it is removed when unused.
 
 use protocol::broker::{ContainerSpec, ProblemKind, Purpose, Request};
 
@@ -30,7 +30,7 @@ async fn it_is_read_only_for_all_but_the_container_that_fills_it() {
             let mut read = lab.inside(&reading("read", "m")).await;
             let tried = "echo $CAISSON_MIRROR; cat /mirror/kept; for at in /mirror/new /mirror/kept; do (echo x > $at) 2>&1 | grep -o 'Read-only.*'; done";
             assert_eq!(read.sh(tried).await, "/mirror\none\nRead-only file system\nRead-only file system");
-            // Whoever fills it may do so while it is read: what is added shows.
+            // It may be filled while it is read; additions become visible.
             assert_eq!(fill.sh("echo two > added").await, "");
             assert_eq!(read.sh("cat /mirror/added; ls /workspace").await, "two");
         },
@@ -59,7 +59,7 @@ async fn it_is_its_user_s_alone() {
                     assert_eq!(problem.kind, ProblemKind::Refused, "{problem}");
                 }
             }
-            // As an earlier release made them: with our labels, and nobody's.
+            // As made by an earlier release: with our labels, without a user.
             let (volume, ours) = (
                 format!("caisson-{}-mirror-old", lab.installation),
                 format!("caisson.installation={}", lab.installation),
@@ -70,7 +70,7 @@ async fn it_is_its_user_s_alone() {
                 (problem.kind, &problem.text[..]),
                 (ProblemKind::Refused, "the mirror old is not user 10005's: it is nobody's")
             );
-            // It is added to by whoever it is, again and again.
+            // It can be filled repeatedly for its repository.
             let mut fill = lab.inside(&of(10_005, filling("fill", "m"))).await;
             assert_eq!(fill.sh("echo two > added; cat kept added").await, "one\ntwo");
         },

@@ -1,6 +1,6 @@
-//! The images of the toolchain profiles on a real engine: built of the same as `build.sh` builds them, found again, listed, pruned.
+//! Images of toolchain profiles on a real engine: built from the same files as by `build.sh`, found again, listed, pruned.
 //!
-//! No package is fetched: the base holds those of the profile `base` already, so its build is some seconds of work.
+//! No package is fetched, because the base already has those of the profile `base`, so its build takes seconds.
 
 use std::collections::HashMap;
 use std::process::Command;
@@ -43,7 +43,7 @@ async fn a_base_that_is_not_there_is_refused_by_name() {
     assert!(problem.text.contains("docker pull nobody-has:this"), "{problem}");
 }
 
-/// What the test made; gone with this value, also after a failure.
+/// What the test created; removed when dropped, also after a failure.
 #[derive(Default)]
 struct Leavings(Vec<(&'static str, String)>);
 
@@ -68,7 +68,7 @@ impl Drop for Leavings {
     }
 }
 
-/// Why each image that was looked at stayed; one that went is not in it.
+/// For each kept image the reason; removed ones are left out.
 fn kept(done: Vec<Pruned>) -> HashMap<String, String> {
     let kept = done.into_iter().filter_map(|one| match one {
         Pruned::Kept { id, because, .. } => Some((id, because)),
@@ -88,7 +88,7 @@ async fn a_profile_is_built_listed_replaced_and_pruned() {
         skipped("profile", "every profile is built here already, and this test would move the tag of one");
         return;
     };
-    // A base of its own, that says of every package that it is installed: nothing is fetched.
+    // A base in which every package counts as installed, so that nothing is fetched.
     let mut made = Leavings::default();
     let base = made.image(format!("caisson-test-base:{}", std::process::id()));
     let bare = made.container(DEFAULT_BASE, &["sh", "-c", PRETEND]);
@@ -102,7 +102,7 @@ async fn a_profile_is_built_listed_replaced_and_pruned() {
     let again = engine.build(it, &base, false, &mut |_| {}).await.unwrap();
     assert!(again.before && again.id == first.id);
 
-    // An image that somebody made from it carries its labels and is theirs.
+    // An image that a user derived from it has its labels, and belongs to the user.
     let theirs = made.image(format!("caisson-test-theirs:{}", std::process::id()));
     let copy = made.container(&first.id, &["sh"]);
     docker(&["commit", "-c", "ENV MINE=1", &copy, &theirs]);
@@ -111,7 +111,7 @@ async fn a_profile_is_built_listed_replaced_and_pruned() {
     assert!(!stock.outdated(it) && stock.images.iter().all(|image| !image.tags.contains(&theirs)), "{stock:?}");
     assert!(engine.stock(Some(DEFAULT_BASE)).await.unwrap().outdated(it), "another base makes another image");
 
-    // Anew, twice: the first two have lost their name. Whatever else is left over on this engine is not the test's.
+    // Built twice more, so that the first two lose their name. Other leftovers on this engine do not belong to the test.
     let second = engine.build(it, &base, true, &mut |_| {}).await.unwrap();
     made.image(second.id.clone());
     let used = made.container(&second.id, &["sh"]);
@@ -133,6 +133,6 @@ async fn a_profile_is_built_listed_replaced_and_pruned() {
     assert_eq!(now.left_over().count(), others.len());
 }
 
-/// dpkg-query's answer, whatever is asked.
+/// A replacement of dpkg-query that gives the same answer for every package.
 const PRETEND: &str =
     "printf '#!/bin/sh\\necho install ok installed\\n' >/usr/local/bin/dpkg-query; chmod 755 /usr/local/bin/dpkg-query";

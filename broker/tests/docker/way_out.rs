@@ -1,5 +1,5 @@
-//! The way out: made once, kept, closed where nobody opened it. Most tests use a stand-in for the router's program that
-//! claims nothing and echoes, so that what the broker does is seen alone; the last one uses the real image.
+//! The way out: made once, kept, closed unless opened. Most tests use a stand-in for the router's program that does nothing, to test the
+//! broker alone; the last one uses the real image.
 
 use std::io::Read;
 use std::net::TcpListener;
@@ -11,7 +11,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::lab::{IMAGE, Lab, absent, router_image, run, spec};
 
-/// Says what it has to and does nothing. Its image goes after the installation that used it.
+/// Prints the expected lines and does nothing. Its image is removed after the installation that uses it.
 const STAND_IN: &str = "#!/bin/sh\ncase $1 in\nhold) exec sleep 100000;;\nwalls) echo walls ready; exec sleep 100000;;\nserve) exec cat;;\n\
     host) case $2 in\nreport) cat <<E\n{\"addresses\":[],\"routes\":[],\"rp_filter\":{}}\nE\n;;\n*) echo ${2}d;;\nesac;;\nesac\n";
 
@@ -56,7 +56,7 @@ fn ids(lab: &Lab) -> [String; 3] {
         .map(|part| lab.docker(&["inspect", "-f", "{{.Id}}", &format!("caisson-{}-{part}", lab.installation)]))
 }
 
-/// With a stand-in for the router's image that the operator has listed. Without an engine it says so and passes.
+/// Runs a test with a stand-in for the router's image, listed by the operator. Without an engine it prints that and passes.
 async fn with_stand_in<F: Future<Output = ()> + Send + 'static>(test: impl FnOnce(Lab, String) -> F) {
     if absent(IMAGE) {
         return;
@@ -153,7 +153,7 @@ async fn holder_walls_and_router_have_what_they_need_and_nothing_else() {
     .await;
 }
 
-/// Tries every address given, and a name; writes what answered.
+/// Tries all addresses given, and a name; prints which answered.
 fn reach(addresses: &[String]) -> String {
     let list: Vec<String> = addresses.iter().map(|it| format!("'{it}'")).collect();
     format!(
@@ -292,7 +292,7 @@ async fn a_broker_of_one_serve_takes_the_way_out_along_unless_a_task_needs_it() 
         let kept = [ids(&lab).as_slice(), &[lab.docker(&["inspect", "-f", "{{.Id}}", &lab.box_name("t1")])]].concat();
         assert!(kept.iter().all(|id| id.len() == 64), "a task goes on where it was: {kept:?}");
         lab.done(Request::Remove { name: "t1".into() }).await;
-        // One that was asked for nothing takes nothing along, whoever made it.
+        // A broker that did nothing removes nothing at its end, whoever started it.
         lab.short_life(async |own| drop(own.ask::<serde_json::Value>(&Request::List).await.unwrap())).await;
         assert_eq!(ids(&lab).as_slice(), &kept[..3]);
     })
@@ -331,7 +331,7 @@ async fn a_firewall_that_fails_leaves_nothing_open_and_says_why() {
     if absent(IMAGE) {
         return;
     }
-    // An image that has no such program at all.
+    // An image without such a program.
     run(
         |settings| settings.router_images = vec![IMAGE.into()],
         async |lab| {

@@ -3,7 +3,7 @@
 use crate::common::*;
 use caisson_domain::*;
 
-/// Checkpoint 1 and the next ones are approved.
+/// Checkpoint 1 is approved, and this many following ones in advance.
 fn approved(next: u8) -> Walk {
     let mut walk = Walk::at_checkpoint();
     walk.decide(in_advance(101, next));

@@ -1,4 +1,4 @@
-//! A question of the agent's waits for somebody who may write, and for nothing else.
+//! A question of the agent waits for an answer by somebody with write access.
 
 use crate::common::*;
 use caisson_domain::*;
@@ -15,7 +15,7 @@ fn posted(turn: u32, index: u32, number: i64) -> Input {
     Input::QuestionPosted { about: Asked::Question { turn, index }, number }
 }
 
-/// One action, then a question and an action that did not wait for its answer; the question stands with number 100.
+/// One action, then a question and an action that did not wait for its answer; the question has the forge's number 100.
 fn asking() -> Walk {
     let mut walk = Walk::running(TaskKind::Fix);
     walk.answer(vec![bash(), ask(), bash()]).acts(1);
@@ -133,7 +133,7 @@ fn a_question_is_kept_with_its_answer_in_the_log() {
     assert_eq!(Task::fold(TaskId(1), &walk.log).state, walk.task.state);
 }
 
-/// The first of two actions waits for permission, asked for with number 100.
+/// The first of two actions waits for permission; the question has the forge's number 100.
 fn permission() -> Walk {
     let mut walk = Walk::running(TaskKind::Fix);
     walk.answer(vec![bash(), bash()]);

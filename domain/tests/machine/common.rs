@@ -1,4 +1,4 @@
-//! A task that is walked through inputs, with its whole log.
+//! Feeds a task with inputs and keeps its whole log.
 
 use caisson_domain::*;
 
@@ -89,7 +89,7 @@ pub fn approval(number: i64) -> Decision {
     }
 }
 
-/// `/budget 10 actions`, where writers may grant whatever they like.
+/// `/budget 10 actions`, with unlimited grants by writers.
 pub fn more_actions() -> Verb {
     let more = Budget { actions: 10, ..Budget::default() };
     Verb::Budget { more, ceiling: Budget::default(), who: Granters::Writers }
@@ -117,7 +117,7 @@ pub struct Walk {
     pub task: Task,
     pub log: Vec<Event>,
     pub last: Step,
-    /// All slots are taken: who lines up waits.
+    /// Whether all slots are taken, so that tasks in line wait.
     pub crowded: bool,
     at: i64,
 }
@@ -135,7 +135,7 @@ impl Walk {
         walk
     }
 
-    /// Takes an input in; who lines up gets a place at once, unless it is crowded.
+    /// Feeds an input; a task in line gets a slot at once, unless `crowded`.
     pub fn feed(&mut self, input: Input) -> &mut Self {
         self.take(input);
         if !self.crowded && self.last.events.contains(&Event::SlotAwaited) {
@@ -201,7 +201,7 @@ impl Walk {
         walk
     }
 
-    /// From an approval on to checkpoint `n`, posted with the forge's number `100 * n`.
+    /// Approves and continues to checkpoint `n`, posted with the forge's number `100 * n`.
     pub fn on_to_checkpoint(&mut self, n: u32) -> &mut Self {
         self.feed(Input::Opened { fresh: None }).answer(vec![bash(); 5]).acts(5).captured(n);
         let (review, number) = (i64::from(50 + n), i64::from(100 * n));

@@ -1,4 +1,4 @@
-//! `/allow` and `/deny`: who may, what the log then says, and that the way out follows.
+//! `/allow` and `/deny`: who may use them, what the log then says, and that the router's rules follow.
 
 use crate::common::*;
 use caisson_domain::*;
@@ -108,7 +108,7 @@ fn a_checkpoint_after_a_change_of_hosts_is_not_approved_in_advance() {
 }
 
 proptest! {
-    /// The grants are what was allowed and not taken back, whatever else happens; each change asks for the router once.
+    /// In any order, the grants are what was allowed and not taken back; each change wants the effect for the router once.
     #[test]
     fn grants_follow_the_log(said in prop::collection::vec((any::<bool>(), 0usize..3, any::<bool>()), 0..40)) {
         let names = ["a.test", "a.test:22", "b.test"];

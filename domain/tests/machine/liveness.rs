@@ -1,10 +1,10 @@
-//! Whatever went wrong: with parts that work and people who answer, a task comes to its end.
+//! After any failures, a task ends once its surroundings work and people answer.
 
 use crate::common::*;
 use caisson_domain::*;
 use proptest::prelude::*;
 
-/// How one effect ends, in thirds of bad luck.
+/// How one effect ends.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Luck {
     Good,
@@ -15,13 +15,13 @@ enum Luck {
 
 #[derive(Debug, Clone)]
 enum Move {
-    /// The first effect in line ends.
+    /// The first effect of a queue ends.
     End(Luck),
     Say(Verb),
     Idle(Suspension),
     Void,
     Slot,
-    /// The way out fails for good beside the work.
+    /// The router's rules cannot be set while work continues.
     RouterFails,
 }
 
@@ -47,7 +47,7 @@ fn moves() -> impl Strategy<Value = Vec<Move>> {
     prop::collection::vec(one, 0..150)
 }
 
-/// The parts around the machine: what was wanted and has not ended, in order, and what people said.
+/// The surroundings of the machine: wanted effects in order, and what people said.
 struct Shell {
     walk: Walk,
     open: Vec<Effect>,
@@ -196,7 +196,7 @@ impl Shell {
         }
     }
 
-    /// What people who want the work would do now.
+    /// What people who want the work would do in this state.
     fn help(&mut self) {
         if !self.open.is_empty() {
             return self.end(Luck::Good);
@@ -221,7 +221,7 @@ impl Shell {
         }
     }
 
-    /// A task at work has an effect that will move it.
+    /// Whether a task at work has an effect that will continue it.
     fn moves(&self) -> bool {
         !self.walk.task.state.busy() || !self.open.is_empty()
     }
@@ -244,7 +244,7 @@ proptest! {
         prop_assert_eq!(shell.walk.task.end(), Some(&End::Delivered), "{:?}", shell.walk.task);
     }
 
-    /// What a person approves is all that was done: no action stays behind a commit that does not hold it.
+    /// A checkpoint to approve contains all actions: none is left out of its commit.
     #[test]
     fn a_checkpoint_to_approve_holds_everything_that_was_done(steps in moves()) {
         let mut shell = Shell::new(0);

@@ -1,4 +1,4 @@
-//! What is answered to each way of losing a sandbox.
+//! The reaction to each way of losing a sandbox.
 
 use crate::common::*;
 use caisson_domain::*;

@@ -1,4 +1,4 @@
-//! The task machine: its table, and what holds whatever comes in.
+//! The task machine: its transition table, and its invariants.
 
 mod advance;
 mod ask;

@@ -1,4 +1,4 @@
-//! What an operator orders at the machine.
+//! Orders of an operator on the command line.
 
 use crate::common::*;
 use caisson_domain::*;

@@ -1,4 +1,4 @@
-//! Pauses, slots in line and what waits meanwhile: nothing hangs, nothing is dropped, nothing is approved unseen.
+//! Pauses, waiting for a slot, and inputs meanwhile: nothing hangs, nothing is dropped, nothing is approved unseen.
 
 use crate::common::*;
 use caisson_domain::*;
@@ -104,7 +104,7 @@ fn changes_asked_for_while_publishing_keep_their_words_and_decide_nothing_unseen
     assert_eq!(walk.task.state.name(), "awaiting-review", "five actions nobody has looked at");
     assert_eq!(walk.notice(), Some(&Notice::RemarksKept { login: "p7".into(), n: 1 }));
     assert_eq!((walk.task.remarks.len(), walk.task.unjudged.len()), (1, 0));
-    // Asked for after the checkpoint stood, though it was read before we knew: it decides.
+    // Requested after the checkpoint was posted, although it was read before we knew its number, so it counts.
     let mut walk = Walk::running(TaskKind::Fix);
     walk.answer(vec![bash(); 5]).acts(5);
     let late = said(101, Verb::Changes { items: vec![remark("use a set")] });
@@ -163,7 +163,7 @@ fn what_is_in_no_commit_is_kept_before_its_sandbox_goes() {
         assert!(walk.wants("shelve") && walk.task.kept == Some(commit(ONE)));
         assert_ne!(walk.task.head, walk.task.kept, "the next checkpoint still shows all of it");
     }
-    // What cannot be kept stays where it is, until something else was done in it.
+    // Work that cannot be kept stays in the sandbox, until something else was done there.
     let mut stuck = Walk::running(TaskKind::Fix);
     stuck.answer(vec![bash()]).acts(1).feed(Input::PauseAsked { reason: PauseReason::Stuck { sentence: "s".into() } });
     idle(&mut stuck);
@@ -335,7 +335,7 @@ fn what_was_granted_before_the_beginning_stays_granted() {
     assert_eq!(walk.task.granted.actions, 14);
 }
 
-/// What stands on the forge is known, whatever else happens meanwhile: a task that ends then closes its pull request.
+/// What exists on the forge is known, whatever happens meanwhile, so a task that ends then closes its pull request.
 #[test]
 fn a_pull_request_that_opens_during_a_pause_is_not_forgotten() {
     let mut walk = Walk::running(TaskKind::Fix);

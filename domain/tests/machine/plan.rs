@@ -1,4 +1,4 @@
-//! The plan as an object: whose it is, what it is made of, when people are shown it.
+//! The plan: who made it, what it consists of, when people are shown it.
 
 use crate::common::*;
 use caisson_domain::*;
@@ -50,7 +50,7 @@ fn the_numbered_list_of_an_answer_is_its_plan_unless_the_agent_noted_one() {
     let mut noted = Walk::running(TaskKind::Plan);
     noted.answer(vec![update("- [ ] its own\n- [ ] and more"), answer()]);
     assert_eq!(texts(&noted)[0].0, "its own");
-    // Another answer, to a person who asked for changes, is another plan; and questions in her words are none.
+    // Another answer after requested changes is a new plan, and questions in a person's text are not steps.
     walk.feed(Input::AnswerPosted { n: 1, number: 100 });
     let verb = Verb::Changes { items: vec![Item::on_the_whole("otherwise", "p7")] };
     walk.decide(Decision { source: Source::Comment(101), commit: None, verb, ..approval(101) });

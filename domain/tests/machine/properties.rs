@@ -1,4 +1,4 @@
-//! What holds whatever comes in, in whatever order.
+//! Invariants that hold for all inputs in any order.
 
 use crate::common::*;
 use caisson_domain::*;
@@ -53,7 +53,7 @@ fn loss() -> impl Strategy<Value = Loss> {
     ])
 }
 
-/// Inputs that often fit the state a task is in, and often don't.
+/// Inputs that may or may not fit the task's state.
 #[derive(Debug, Clone)]
 enum Move {
     Answer(Vec<CallRequest>),
@@ -211,7 +211,7 @@ fn play(walk: &mut Walk, step: Move, number: &mut i64) {
     }
 }
 
-/// Actions begun since the last decision that was used.
+/// The most actions that began between two used decisions.
 fn most_actions_between_decisions(log: &[Event]) -> u32 {
     let (mut most, mut now) = (0, 0);
     for event in log {
@@ -225,7 +225,7 @@ fn most_actions_between_decisions(log: &[Event]) -> u32 {
     most
 }
 
-/// A sandbox that was lost is made anew by itself only as often as that may help.
+/// A lost sandbox is made anew automatically only a limited number of times.
 fn made_anew_in_bounds(walk: &Walk) -> bool {
     let lost =
         walk.last.events.iter().find_map(|e| if let Event::SandboxLost { loss, .. } = e { Some(*loss) } else { None });
@@ -233,7 +233,8 @@ fn made_anew_in_bounds(walk: &Walk) -> bool {
     lost.is_none_or(|loss| !again || !walk.task.loses_too_often(loss))
 }
 
-/// What an approval in advance is used for: left over, a commit on the forge, not final, nothing that steers tests.
+/// An approval in advance is only used while some are left, for a pushed commit, not for a final checkpoint, nor for changes to what steers
+/// tests.
 fn used_as_given(log: &[Event]) -> bool {
     let (mut left, mut risky, mut coverable, mut good) = (0, false, false, true);
     for event in log {
@@ -263,12 +264,12 @@ fn used_as_given(log: &[Event]) -> bool {
     good
 }
 
-/// What a task counts, counted once more off its log without the fold.
+/// The task's counters equal those computed from the log without the fold.
 fn counted_alike(task: &Task, log: &[Event]) -> Result<(), TestCaseError> {
     let is_decision = |e: &Event| matches!(e, Event::DecisionUsed { .. });
     let since = log.iter().rposition(is_decision).map_or(0, |at| at + 1);
     let started = |events: &[Event]| events.iter().filter(|e| matches!(e, Event::ActionStarted { .. })).count();
-    // The final approval counts nothing anew.
+    // The final approval does not reset the counter.
     if !matches!(task.state, State::Approved { .. } | State::Ended { .. }) {
         prop_assert_eq!(usize::from(task.used), started(&log[since..]));
     }
@@ -296,7 +297,7 @@ fn counted_alike(task: &Task, log: &[Event]) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// One segment of work up to a checkpoint: what a person says when, how it comes out, what the fresh look shows.
+/// One segment of work up to a checkpoint: what a person says and when, the result, and what the repeated check shows.
 #[derive(Debug, Clone)]
 struct Segment {
     word: Option<(u8, Verb)>,
@@ -328,7 +329,7 @@ fn say(walk: &mut Walk, segment: &Segment, moment: u8, number: i64) {
     }
 }
 
-/// Works up to the next checkpoint; if it still waits after the fresh look, somebody approves it.
+/// Works up to the next checkpoint; if it still waits after the repeated check, somebody approves it.
 fn work(walk: &mut Walk, segment: &Segment) {
     let n = walk.task.next_n();
     let number = i64::from(n) * 100;

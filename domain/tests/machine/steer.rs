@@ -1,4 +1,4 @@
-//! Commands that change how a task goes on: a pause of a person's, another model, options where a task is at work.
+//! Commands that change how a task continues: a pause, another model, options on a task at work.
 
 use crate::common::*;
 use caisson_domain::*;

@@ -1,4 +1,4 @@
-//! What a model tells in short is charged, kept, and changes nothing else.
+//! Summaries by a model are charged and stored, and change nothing else.
 
 use crate::common::*;
 use caisson_domain::*;

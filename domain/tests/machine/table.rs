@@ -155,7 +155,7 @@ fn a_bare_approve_just_after_somebody_elses_decision_is_asked_about() {
     assert_eq!(walk.task.state.name(), "running");
 }
 
-/// Of person 8, where two approve; beside it what was held.
+/// A second approval, by person 8, where two are needed; with the held ones.
 fn second(number: i64, approvals: Vec<Decision>) -> Decision {
     let others = Some(Box::new(Others { needed: 1, approvals }));
     Decision { poster: person(8), others, ..approval(number) }

@@ -1,4 +1,4 @@
-//! What each kind of task may, and what of it the machine itself decides.
+//! What each kind of task may do, as far as the machine decides it.
 
 use crate::common::{ONE, Walk, approval, bash, call, captured_tree, commit, done, request};
 use caisson_domain::*;

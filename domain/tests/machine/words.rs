@@ -1,4 +1,4 @@
-//! What is said of each kind of action, effect and id, one by one: everything outside relies on it.
+//! The properties of each kind of action, effect and id, on which other crates rely.
 
 use crate::common::*;
 use caisson_domain::*;
@@ -7,7 +7,7 @@ use caisson_domain::*;
 fn every_kind_of_action_says_what_is_true_of_it() {
     let file = || NewFile { path: "a.py".into(), content: "x".into() };
     let edit = Action::EditFile { path: "a.py".into(), old: "x".into(), new: "y".into(), all: false };
-    // Name, what it is done to, whether it writes, whether it gives files new texts, whether it happens apart.
+    // Name, object, whether it writes, whether it gives files new texts, whether it runs in a copy.
     let all = [
         (Action::Bash { command: "make".into() }, "bash", "make", true, false, false),
         (Action::Background { command: "make".into() }, "bash", "make", true, false, false),
@@ -66,7 +66,8 @@ fn every_effect_says_what_it_needs() {
     let run = Action::Bash { command: "make".into() };
     let state = || "success".to_owned();
     let source = Source::Comment(1);
-    // Queue, behind the barrier, of the sandbox, whether it reads commits, called off with its task, what a later try does.
+    // Queue, whether it needs the barrier, whether it concerns the sandbox, whether it reads commits, whether it is cancelled with its
+    // task, what a later try does.
     let all = [
         (Effect::Prepare { serial }, "prepare", Work, true, Made, true, true, Converges),
         (Effect::Converse { turn: 1 }, "converse", Work, true, Standing, true, true, Charged),

@@ -67,7 +67,7 @@ impl HelloReader {
                 return Ok(Some(hello));
             }
         }
-        if bytes.len() > room || self.wire.len() == MAX_WIRE { Err(HelloError::TooLong) } else { Ok(None) }
+        if self.wire.len() == MAX_WIRE { Err(HelloError::TooLong) } else { Ok(None) }
     }
 
     /// The next complete record's body.

@@ -2,7 +2,7 @@
 //!
 //! The firewall redirects connections to synthetic addresses here; the kernel still knows their destination (`SO_ORIGINAL_DST`), and the
 //! access control the name behind that address. Owns admission, the end of a connection and its log entry; `session` does what comes
-//! between. Tests: `router/tests/lab/`.
+//! between. Tests: `tests.rs` on the loopback interface, `router/tests/lab/`.
 
 pub mod deny;
 pub mod head;
@@ -156,27 +156,4 @@ async fn connection(access: &AccessControl, resolver: &Resolver, client: TcpStre
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::access::NameVerdict;
-    use protocol::router::{Policy, Rule};
-
-    #[tokio::test]
-    async fn what_is_taken_back_between_admission_and_the_first_look_is_cut() {
-        let access = AccessControl::new("10.90.0.0/20".parse().unwrap(), 1, vec![], vec![]);
-        access.set_policy(1, Policy::default()).unwrap();
-        access.grant(0, vec![Rule::parse("a.test").unwrap()]).unwrap();
-        let NameVerdict::Address(address) = access.look_up(0, "a.test") else { panic!("denied") };
-        let ticket = access.admit(0, address, 443).unwrap();
-        access.grant(0, vec![]).unwrap();
-
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let silent = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
-        let resolver = Resolver::new("127.0.0.1:1".parse().unwrap());
-        let before = access.last_entry();
-        connection(&access, &resolver, listener.accept().await.unwrap().0, ticket).await;
-        let entry = access.entry_after(before).expect("its line in the log");
-        assert_eq!((entry.verdict, entry.reason.as_str()), (Verdict::Denied, "no longer allowed"));
-        drop(silent);
-    }
-}
+mod tests;

@@ -1,4 +1,4 @@
-//! TLS hellos made by hand, whole and broken.
+//! Builds TLS hellos, valid and broken.
 
 pub fn vec16(bytes: &[u8]) -> Vec<u8> {
     [&u16::try_from(bytes.len()).unwrap().to_be_bytes()[..], bytes].concat()

@@ -1,4 +1,4 @@
-//! The firewall: order at start, and what holds without the proxy.
+//! The firewall: its order at start, and its effect without the proxy.
 
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
@@ -77,14 +77,14 @@ fn as_the_proxys_user_only_public_addresses_are_reached() {
     {
         assert!(!reach(lab.router.as_proxy(), address, ECHO), "{address}");
     }
-    // Another user in there has no way out at all.
+    // Another user in the namespace has no way out.
     let mut root = Command::new("ip");
     root.args(["netns", "exec", &lab.net.name("r")]);
     assert!(!reach(root, GOOD, ECHO));
     assert_eq!(lab.net.arrived(), before, "packets left");
 }
 
-/// Without a firewall every attack of this suite would show: the lab is no blind witness.
+/// Without a firewall every attack of this suite is seen, so the lab detects holes.
 #[test]
 fn a_hole_shows_in_the_lab() {
     if !net::possible() {
@@ -102,7 +102,7 @@ fn a_hole_shows_in_the_lab() {
         assert_eq!(internet.hits(address, WEB).len(), 1);
     }
     assert!(net.arrived() > before);
-    // And with forwarding on, the firewall refuses to stand on it: it turns it off.
+    // With forwarding on, the firewall switches it off.
     let mut router = Router::new(&net);
     router.raise_firewall(None).unwrap();
     assert!(!sandbox.say(GOOD.parse().unwrap(), WEB, b"GET / HTTP/1.1\r\n\r\n").connected);

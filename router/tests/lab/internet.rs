@@ -1,4 +1,4 @@
-//! Everything beyond the router: servers that would answer anybody, and a name server that writes down who asked what.
+//! Everything beyond the router: servers that answer anybody, and a name server that records who asked what.
 
 use std::collections::HashMap;
 use std::io::{Read, Write};
@@ -13,24 +13,24 @@ use super::net::{DNS, EVIL, GOOD, LAN, METADATA, Net, WIRE_SERVER};
 
 pub const WEB: u16 = 80;
 pub const TLS: u16 = 443;
-/// Speaks first, as SSH does.
+/// Port of a server that speaks first, as SSH does.
 pub const BANNER: u16 = 22;
-/// Echoes.
+/// Port of a server that echoes.
 pub const ECHO: u16 = 7000;
-/// Sends as many bytes as the number in the line it is sent; with `sink`, counts what it gets instead.
+/// Port of a server that sends the number of bytes given in the line it gets; with `sink`, it counts what it gets instead.
 pub const BULK: u16 = 9000;
 
 type Hits = HashMap<(Ipv4Addr, u16), Vec<Vec<u8>>>;
 
 #[derive(Clone, Default)]
 pub struct Internet {
-    /// Connections for each (address, port), and what came in them.
+    /// Connections to each (address, port), with what they sent.
     hits: Arc<Mutex<Hits>>,
     names: Arc<Mutex<Vec<String>>>,
     datagrams: Arc<Mutex<u64>>,
 }
 
-/// Serves one connection to this address and port, the how-manieth there it is.
+/// Serves one connection to this address and port; the last argument is its index there.
 pub type Serve = fn(&Internet, TcpStream, (Ipv4Addr, u16), usize);
 
 const USUAL: [(u16, Serve); 6] = [(WEB, web), (8080, web), (TLS, echo), (BANNER, banner), (ECHO, echo), (BULK, bulk)];
@@ -40,7 +40,7 @@ impl Internet {
         Internet::serving(net, &USUAL)
     }
 
-    /// The name server, and these servers at every address.
+    /// Starts the name server, and these servers at every address.
     pub fn serving(net: &Net, servers: &[(u16, Serve)]) -> Internet {
         let internet = Internet::default();
         for &(port, serve) in servers {
@@ -55,7 +55,7 @@ impl Internet {
         }
         let (udp, tcp, quic) = net.within("i", || {
             let any = Ipv4Addr::UNSPECIFIED;
-            // Its own address, or answers would come from another one.
+            // Bound to its own address, or answers would come from another one.
             (UdpSocket::bind((DNS, 53)), TcpListener::bind((DNS, 53)), UdpSocket::bind((any, 443)))
         });
         internet.name_server(udp.expect("bind"), tcp.expect("bind"));
@@ -84,7 +84,7 @@ impl Internet {
         self.hits.lock().unwrap().get_mut(&place).unwrap()[index].extend_from_slice(bytes);
     }
 
-    /// What came in each connection to this address and port.
+    /// What each connection to this address and port sent.
     pub fn hits(&self, address: &str, port: u16) -> Vec<String> {
         let hits = self.hits.lock().unwrap();
         let all = hits.get(&(address.parse().unwrap(), port)).cloned().unwrap_or_default();
@@ -182,7 +182,7 @@ fn banner(internet: &Internet, mut stream: TcpStream, place: (Ipv4Addr, u16), in
     echo(internet, stream, place, index);
 }
 
-/// A lenient server: answers whatever looks like a request, one after the other, and doesn't heed `Connection: close`.
+/// A lenient server: answers whatever looks like a request, one after the other, and ignores `Connection: close`.
 fn web(internet: &Internet, mut stream: TcpStream, place: (Ipv4Addr, u16), index: usize) {
     let _ = stream.set_read_timeout(Some(Duration::from_millis(400)));
     let mut seen = Vec::new();
@@ -196,7 +196,7 @@ fn web(internet: &Internet, mut stream: TcpStream, place: (Ipv4Addr, u16), index
         let text = String::from_utf8_lossy(&seen).into_owned();
         seen.clear();
         if text.contains("GET /ws ") && text.contains("Upgrade: websocket") {
-            // Long enough for an impatient client to be caught.
+            // Long enough to catch a client that does not wait.
             thread::sleep(Duration::from_millis(150));
             let _ = stream
                 .write_all(b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n");

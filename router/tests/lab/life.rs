@@ -1,4 +1,4 @@
-//! Policy that changes, subnets that are lent again, a router that dies: closed at every moment.
+//! Policy that changes, subnets that are reused, a router that dies: closed at every moment.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -19,7 +19,7 @@ fn echoes(stream: &mut TcpStream) -> bool {
     stream.write_all(b"ping").is_ok() && stream.read_exact(&mut heard).is_ok() && &heard == b"ping"
 }
 
-/// The other side ends it, sooner or later: what was under way may still come through.
+/// The other side ends it soon; what was under way may still arrive.
 fn is_cut(stream: &mut TcpStream) -> bool {
     (0..200).any(|_| {
         std::thread::sleep(Duration::from_millis(10));
@@ -40,7 +40,7 @@ fn a_change_of_policy_is_felt_at_once() {
     assert_eq!(lab.sandbox(0).look_up("other.test").0, wire::NXDOMAIN);
     lab.router.grant(0, &["good.test:7000", "other.test"]);
     assert!(lab.sandbox(0).look_up("other.test").1.is_some(), "the very next question is answered by the new rules");
-    // Taking it back cuts what is open, and only that.
+    // Taking a rule back cuts its open connections only.
     let mut kept = connect(&lab, "good.test");
     lab.router.grant(0, &["good.test:7000", "other.test:7000"]);
     let mut cut = connect(&lab, "other.test");

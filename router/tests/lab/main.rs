@@ -1,7 +1,7 @@
-//! The router against everything that was ever tried on it, in a small internet of the test's own making.
+//! The router against every known attack, in a small internet made by the test.
 //!
-//! The lab carries the addresses that are attacked (a LAN, a metadata service, an internet, another sandbox), so that a
-//! hole shows as a hit there, and nothing leaves the machine. Needs root; says so and skips otherwise.
+//! The lab has the attacked addresses (a LAN, a metadata service, an internet, another sandbox), so that a hole is seen as a hit there, and
+//! nothing leaves the machine. Needs root; prints that and skips otherwise.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -21,23 +21,23 @@ use protocol::router::Policy;
 use router::Router;
 use sandbox::Sandbox;
 
-/// What is tried.
+/// The tested program.
 pub fn program() -> std::path::PathBuf {
     env!("CARGO_BIN_EXE_caisson-router").into()
 }
 
 /// A router between sandboxes and a small internet.
 pub struct Lab {
-    /// The real program, in a namespace of its own.
+    /// The real program in a namespace of its own.
     pub router: Router,
-    /// Servers that it may reach.
+    /// Servers beyond the router.
     pub internet: Internet,
-    /// The namespaces and what joins them.
+    /// The namespaces and their links.
     pub net: Net,
 }
 
 impl Lab {
-    /// A running router with this policy; nothing when no lab can be made here.
+    /// A running router with this policy; none if no lab can be made here.
     pub fn new(policy: Policy) -> Option<Lab> {
         if !net::possible() {
             return None;
@@ -55,7 +55,7 @@ impl Lab {
         Some(lab)
     }
 
-    /// What runs in the sandbox of this subnet.
+    /// The sandbox of this subnet.
     pub fn sandbox(&self, subnet: u32) -> Sandbox<'_> {
         Sandbox { net: &self.net, subnet }
     }

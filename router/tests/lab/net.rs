@@ -1,7 +1,6 @@
-//! Namespaces that the test makes itself: two sandboxes, the router, and everything beyond it.
+//! Namespaces of the test: two sandboxes, the router, and everything beyond it.
 //!
-//! Nothing here touches the machine's own network: every interface is one end of a pair whose both ends lie in namespaces
-//! of ours. All of it goes away with [`Net`].
+//! The machine's own network is not touched: both ends of every interface pair are in our namespaces, which are removed with [`Net`].
 
 use std::fs::File;
 use std::net::Ipv4Addr;
@@ -21,17 +20,17 @@ pub const GOOD: &str = "198.51.100.10";
 pub const EVIL: &str = "198.51.100.20";
 pub const DNS: &str = "198.51.100.53";
 pub const OUTER: &str = "198.51.100.2";
-/// A service of the company's network, and the cloud's metadata: both would answer, if a packet came.
+/// A service of a company's network, and the cloud's metadata service: both would answer if a packet arrived.
 pub const LAN: &str = "10.66.0.5";
 pub const METADATA: &str = "169.254.169.254";
-/// Where Azure answers its own machines (metadata, names, keys): it looks like anybody's address.
+/// Azure's service for its own machines (metadata, names, keys), at an address that looks like any other.
 pub const WIRE_SERVER: &str = "168.63.129.16";
 
 pub struct Net {
     prefix: String,
 }
 
-/// Whether namespaces can be made here; if not, says so (and fails when `CAISSON_REQUIRE` lists `netns`).
+/// Whether namespaces can be made here; if not, prints that (and fails if `CAISSON_REQUIRE` lists `netns`).
 pub fn possible() -> bool {
     static TRIED: OnceLock<Option<String>> = OnceLock::new();
     let Some(why) = TRIED.get_or_init(|| {
@@ -71,7 +70,7 @@ impl Net {
             net.set("i", &["addr", "add", &format!("{address}/32"), "dev", "inner"]);
         }
         net.set("r", &["route", "add", "default", "via", "198.51.100.254"]);
-        // Whatever leaks comes back as well, so that a hole shows as a connection and not only as a packet.
+        // Leaked packets are answered as well, so that a hole is seen as a connection and not only as a packet.
         net.set("i", &["route", "add", POOL, "via", OUTER]);
         for subnet in 0..2u32 {
             net.subnet(subnet);
@@ -88,7 +87,7 @@ impl Net {
         self.set(&place, &["route", "add", "default", "via", &self.gateway(subnet).to_string()]);
     }
 
-    /// A place that reaches the internet without a router: what its speed is compared with.
+    /// A namespace that reaches the internet without a router, to compare speeds.
     pub fn beside(&self) -> &'static str {
         let place = "d";
         ip(&["netns", "add", &self.name(place)]);
@@ -125,7 +124,7 @@ impl Net {
         }
     }
 
-    /// Runs the closure on a thread inside the namespace; sockets it makes stay there.
+    /// Runs the closure on a thread inside the namespace; its sockets stay there.
     pub fn within<T: Send>(&self, place: &str, job: impl FnOnce() -> T + Send) -> T {
         let path = format!("/run/netns/{}", self.name(place));
         std::thread::scope(|scope| {
@@ -138,7 +137,7 @@ impl Net {
         })
     }
 
-    /// IP packets that arrived in the internet so far, whatever they were.
+    /// IP packets of any kind that arrived in the internet so far.
     pub fn arrived(&self) -> u64 {
         let text = self.within("i", || std::fs::read_to_string("/proc/thread-self/net/snmp")).expect("counters");
         let mut lines = text.lines().filter(|line| line.starts_with("Ip:"));

@@ -1,4 +1,4 @@
-//! The real programs in the router's namespace, as the broker would run them, and the host's end of the control stream.
+//! The real programs in the router's namespace, as run by the broker, and the host's end of the control stream.
 
 use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -38,7 +38,7 @@ impl Router {
         static ROUTERS: AtomicU32 = AtomicU32::new(0);
         let folder = std::env::temp_dir().join(format!("{space}-{}", ROUTERS.fetch_add(1, Ordering::Relaxed)));
         std::fs::create_dir_all(&folder).expect("a folder");
-        // The proxy's user may not look into the build's folder.
+        // The proxy's user must not need access to the build directory.
         let program = folder.join("caisson-router");
         std::fs::copy(super::program(), &program).expect("copy the program");
         for path in [&folder, &program] {
@@ -47,7 +47,7 @@ impl Router {
         Router { folder, space, firewall: None, serve: None, serial: 0 }
     }
 
-    /// Both programs, introduced, with this policy.
+    /// Starts both programs with this policy.
     pub fn start(net: &Net, policy: Policy) -> Router {
         let mut router = Router::new(net);
         router.raise_firewall(None).expect("walls");
@@ -69,7 +69,7 @@ impl Router {
         command
     }
 
-    /// Runs something in the namespace as the proxy's user, without a capability.
+    /// A command in the namespace as the proxy's user, without capabilities.
     pub fn as_proxy(&self) -> Command {
         let mut command = self.command();
         command.args([
@@ -100,7 +100,7 @@ impl Router {
         ]);
     }
 
-    /// `path`: instead of the usual one, to bring a packet filter of the test's own.
+    /// `path`: a search path with another packet filter program, if given.
     pub fn raise_firewall(&mut self, path: Option<&str>) -> Result<(), String> {
         let mut command = self.command();
         if let Some(path) = path {
@@ -136,7 +136,7 @@ impl Router {
                 for payload in decoder.push(&buffer[..len]) {
                     match Message::from_payload(payload.expect("a whole frame")).expect("a message").head {
                         FromRouter::Entry(entry) => entries.lock().unwrap().push(entry),
-                        // The greeting shows that it listens; nothing else needs it.
+                        // The greeting only shows that it is listening.
                         FromRouter::Hello { .. } => {}
                         answer => {
                             let _ = queue.send(answer);
@@ -174,7 +174,7 @@ impl Router {
         assert_eq!(self.answer(), FromRouter::Closed { subnet });
     }
 
-    /// The first log entry that fits, waiting for it a moment.
+    /// Waits for the first log entry that fits.
     pub fn logged(&mut self, what: &str, fits: impl Fn(&LogEntry) -> bool) -> LogEntry {
         let until = Instant::now() + Duration::from_secs(60);
         loop {
@@ -191,7 +191,7 @@ impl Router {
         self.serve().log.lock().unwrap().clone()
     }
 
-    /// Kills the proxy at once, as the kernel would.
+    /// Kills the proxy, as the kernel would.
     pub fn kill_serve(&mut self) {
         if let Some(mut serve) = self.serve.take() {
             let _ = serve.child.kill();

@@ -1,4 +1,4 @@
-//! What runs in a sandbox: look-ups and connections, each with what came of it.
+//! Queries and connections from a sandbox, with their results.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream, UdpSocket};
@@ -8,7 +8,7 @@ use caisson_router::dns::wire;
 
 use super::net::Net;
 
-/// Who has heard nothing for so long is left in silence: a denial that isn't felt. A busy machine takes seconds for an answer.
+/// After this time without an answer a connection counts as dropped silently. A busy machine takes seconds to answer.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 pub struct Sandbox<'a> {
@@ -20,7 +20,7 @@ pub struct Sandbox<'a> {
 pub struct Talk {
     pub connected: bool,
     pub heard: Vec<u8>,
-    /// Ended by the other side, one way or the other, before patience did.
+    /// Whether the other side ended it before `patience` was over.
     pub ended: bool,
 }
 
@@ -29,7 +29,7 @@ impl Talk {
         String::from_utf8_lossy(&self.heard).into_owned()
     }
 
-    /// Nothing was heard, and it was over without waiting for silence to end.
+    /// Nothing was received, and it ended without a timeout.
     pub fn refused(&self) -> bool {
         self.heard.is_empty() && self.ended
     }
@@ -44,9 +44,9 @@ impl Sandbox<'_> {
         self.net.within(&self.place(), job)
     }
 
-    /// Asks the gateway by UDP: the answer's code and address.
+    /// Asks the gateway by UDP; returns the answer's code and address.
     pub fn look_up(&self, name: &str) -> (u8, Option<Ipv4Addr>) {
-        // Twice, as every resolver library does.
+        // Twice, as resolver libraries do.
         let asked = || self.ask(&wire::question(77, name));
         let answer = asked().or_else(asked).expect("an answer");
         let read = wire::parse_answer(&answer, 77, &name.to_lowercase()).expect("an answer to the question");
@@ -71,7 +71,7 @@ impl Sandbox<'_> {
         })
     }
 
-    /// Connects, sends the parts with a pause after each, and listens until the other side ends or `patience` does.
+    /// Connects, sends the parts with a pause after each, and reads until the other side ends or `patience` is over.
     pub fn parts(&self, address: Ipv4Addr, port: u16, parts: &[&[u8]], pause: Duration, patience: Duration) -> Talk {
         self.inside(|| {
             let target = SocketAddr::from((address, port));
@@ -97,7 +97,7 @@ impl Sandbox<'_> {
         self.parts(address, port, &[bytes], Duration::ZERO, PATIENCE)
     }
 
-    /// The same to a name.
+    /// The same with a name.
     pub fn call(&self, name: &str, port: u16, bytes: &[u8]) -> Talk {
         self.say(self.address(name), port, bytes)
     }

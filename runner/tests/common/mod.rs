@@ -1,4 +1,4 @@
-//! The built runner as a plain process, and two ways to talk to it: the host's own link, and raw frames.
+//! The built runner as a plain process, used through the host's own link or through raw frames.
 #![allow(dead_code, reason = "each test binary uses its part")]
 
 use std::io::{Read, Write};
@@ -31,7 +31,7 @@ pub struct Runner {
 
 impl Drop for Runner {
     fn drop(&mut self) {
-        // SIGTERM is its end, in which it takes its descendants along; the kill is for a runner that hangs.
+        // SIGTERM lets it end its descendants too; SIGKILL is for a runner that hangs.
         let _ = nix::sys::signal::kill(
             nix::unistd::Pid::from_raw(self.child.id().cast_signed()),
             nix::sys::signal::Signal::SIGTERM,
@@ -54,7 +54,7 @@ impl Runner {
         Self::start_as(command, dir)
     }
 
-    /// Whatever `command` starts must be a runner, or pass its bytes on.
+    /// `command` must start a runner, or pass its bytes on.
     pub fn start_as(mut command: Command, dir: tempfile::TempDir) -> Self {
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("the runner starts");
         Self { stdin: child.stdin.take(), stdout: child.stdout.take(), child, dir }
@@ -68,7 +68,7 @@ impl Runner {
         self.dir.path().join("workspace").canonicalize().expect("a workspace")
     }
 
-    /// Beside the workspace: outside of it.
+    /// A directory beside the workspace, outside of it.
     pub fn outside(&self) -> &Path {
         self.dir.path()
     }
@@ -87,7 +87,7 @@ impl Runner {
         self.child.wait().expect("the runner ends")
     }
 
-    /// Another connection over the same pipes, as a second attach to a container is.
+    /// Another connection over the same pipes, like a second attach to a container.
     pub async fn attach(&self, epoch: u64) -> (Link, Welcome) {
         Link::attach(self.stream(), epoch).await.expect("a link")
     }
@@ -103,7 +103,7 @@ impl Runner {
         })
     }
 
-    /// The pipes with frames of our own making. No other connection may be open.
+    /// The pipes for raw frames. No other connection may be open.
     pub fn raw(&mut self) -> Raw {
         Raw {
             to: self.stdin.take().expect("stdin"),
@@ -213,7 +213,7 @@ pub fn eventually(what: &str, mut probe: impl FnMut() -> bool) {
     }
 }
 
-/// One link and the next free id: requests one after the other, each acknowledged.
+/// A link with consecutive request ids, each acknowledged.
 pub struct Requests {
     pub link: Link,
     next: std::cell::Cell<u64>,
@@ -239,7 +239,7 @@ impl Requests {
         self.outcome(Op::Shell { command: command.to_owned(), background: true }).await
     }
 
-    /// Its text, or why it failed.
+    /// The result's text, or why it failed.
     pub async fn text(&self, op: Op) -> String {
         let outcome = self.outcome(op).await;
         match outcome.status {
@@ -249,7 +249,7 @@ impl Requests {
         }
     }
 
-    /// What a command prints that must succeed.
+    /// The output of a command that must succeed.
     pub async fn printed(&self, command: &str) -> String {
         let outcome = self.run(command).await;
         assert_eq!(outcome.status, Status::Ok, "{command}: {}", outcome.text);

@@ -1,4 +1,4 @@
-//! Whether the barrier was proven for this machine as it is. Tries nothing: that is `caisson barrier`.
+//! Whether the barrier was proven for this machine in its present state. Does not try it, as `caisson barrier` does.
 
 use super::sheet::Sheet;
 use crate::barrier::Proof;

@@ -51,7 +51,7 @@ async fn parts(sheet: &mut Sheet, config: &Process, broker: &SocketBroker, info:
         let text = format!("the broker serves installation {}, not {}", info.installation, config.installation);
         sheet.fault("broker", text, "give each installation its own broker.socket");
     }
-    // The broker warns where nothing of the kind is on.
+    // The broker warns if no such module is enabled.
     if std::fs::read_to_string("/sys/module/apparmor/parameters/enabled").is_ok_and(|text| text.trim() == "Y") {
         sheet.good("engine", "AppArmor is on");
     }
@@ -73,7 +73,7 @@ async fn parts(sheet: &mut Sheet, config: &Process, broker: &SocketBroker, info:
     }
 }
 
-/// What the broker asks of the engine beyond its defaults; the broker itself refuses what the engine lacks.
+/// Settings that differ from the engine's defaults; the broker itself refuses what the engine lacks.
 fn asked(sheet: &mut Sheet, config: &Process, info: &EngineInfo) {
     let (runtime, gpus) = (info.runtime.as_deref().unwrap_or_default(), info.gpus.as_str());
     if !runtime.is_empty() {
@@ -99,7 +99,7 @@ fn asked(sheet: &mut Sheet, config: &Process, info: &EngineInfo) {
     }
 }
 
-/// What bounds workspaces, homes and what setup leaves, and whether that is a bound at all.
+/// What limits workspaces, homes and the results of setup, and whether these are real limits.
 fn bounds(sandbox: &Sandbox) -> (bool, String) {
     let Sandbox { workspace_mib, memory_mib, tmp_mib, disk_mib, disk_floor_mib, setup_mib, setup_total_mib, .. } =
         sandbox;
@@ -125,7 +125,7 @@ fn bounds(sandbox: &Sandbox) -> (bool, String) {
     (*disk_mib > 0 && *disk_floor_mib > 0, text)
 }
 
-/// A toolchain nobody built is no fault until a repository needs it; then its task says the same.
+/// A toolchain without an image is not a fault until a repository needs it; its task then says the same.
 async fn toolchains(sheet: &mut Sheet, config: &Process, broker: &dyn Broker) {
     let mut missing = Vec::new();
     for (name, reference) in config.sandbox.offered() {
@@ -143,7 +143,7 @@ async fn toolchains(sheet: &mut Sheet, config: &Process, broker: &dyn Broker) {
 async fn router(sheet: &mut Sheet, config: &Process, broker: &SocketBroker, running: bool) {
     match config.sandbox.network {
         Network::None => sheet.note("router", "sandboxes have no network at all (sandbox.network = \"none\")"),
-        // A router belongs to a running bot: looking must not leave one behind.
+        // The router belongs to a running bot, and must not be started by a check.
         Network::Router if !running => sheet.note("router", "made when `caisson serve` starts"),
         Network::Router => match broker.router_ensure(&router_spec(config)).await {
             Ok(_) => sheet.good(

@@ -1,4 +1,4 @@
-//! The forge, the two accounts, and each repository as `caisson repo add` leaves it. Reads only.
+//! The forge, the two accounts, and each repository as set by `caisson repo add`. Reads only.
 
 use super::sheet::Sheet;
 use crate::cli::printer::Complaint;
@@ -7,10 +7,10 @@ use crate::config::Process;
 use crate::config::process::Repository as Entry;
 use crate::forge::{ForgeError, ForgeReads, RepoRef, named};
 
-/// The facts that this client relies on were checked from this version on.
+/// The oldest version of Gitea with which this client was checked.
 const OLDEST: (u32, u32) = (1, 23);
 
-/// The forge answers, and knows both tokens.
+/// Whether the forge answers and accepts both tokens.
 pub(super) async fn accounts(sheet: &mut Sheet, config: &Process) -> Option<Accounts> {
     let setup = "caisson setup --forge-url http://localhost:3000 --admin-token-file admin.token";
     let Some(url) = config.forge.url.as_ref() else {
@@ -51,7 +51,7 @@ fn judge_version(sheet: &mut Sheet, url: &str, version: &str) {
     }
 }
 
-/// One repository as `caisson repo add` leaves it: rights, protection, hook, Actions, other listeners. Returns our hook.
+/// One repository as set by `caisson repo add`: rights, protection, hook, Actions, other listeners. Returns our hook.
 pub(super) async fn repository(sheet: &mut Sheet, config: &Process, accounts: &Accounts, entry: &Entry) -> Option<i64> {
     let part = format!("repository {}", entry.key);
     let add = format!("repeat `caisson repo add` for {}: it repairs what it set", entry.key);

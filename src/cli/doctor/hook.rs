@@ -1,5 +1,5 @@
-//! Fires a hook's test delivery and waits for it: at the running bot by its counters, otherwise at a listener of our own that
-//! checks the signature as the bot would. Tests: below.
+//! Triggers a hook's test delivery and waits for it: with a running bot by its counters, otherwise with a listener of our own that checks
+//! the signature as the bot would. Tests: below.
 
 use super::sheet::Sheet;
 use crate::cli::entries::Entries;
@@ -15,11 +15,11 @@ use std::time::{Duration, Instant};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 
-/// The forge queues deliveries; a busy one takes seconds.
+/// The forge queues deliveries, so a busy one takes seconds.
 const WAIT: Duration = Duration::from_secs(15);
 const LOOK: Duration = Duration::from_millis(200);
 
-/// Whether a `caisson serve` of this configuration answers.
+/// Whether a `caisson serve` with this configuration answers.
 pub(super) async fn serve_answers(config: &Process) -> bool {
     ask(config, "healthz").await.is_some_and(|said| said == "ok")
 }
@@ -30,11 +30,11 @@ async fn ask(config: &Process, path: &str) -> Option<String> {
     answer.error_for_status().ok()?.text().await.ok()
 }
 
-/// What became of a test delivery.
+/// Result of a test delivery.
 #[derive(Debug, PartialEq, Eq)]
 enum Arrival {
     Taken,
-    /// It came, and was not signed with this repository's secret.
+    /// It arrived without a valid signature by this repository's secret.
     Unsigned,
     Never,
 }
@@ -94,7 +94,7 @@ async fn at_the_bot(config: &Process, fire: impl AsyncFn() -> Result<(), String>
     Ok(Arrival::Never)
 }
 
-/// Hooks taken and hooks refused, from the bot's metrics.
+/// Numbers of accepted and refused hooks, from the bot's metrics.
 fn counts(metrics: &str) -> (u64, u64) {
     let of = |result: &str| {
         let lines = metrics.lines().filter(|line| line.starts_with("caisson_hooks_total{"));
@@ -130,7 +130,7 @@ async fn at_our_own(
         Err(error) => Err(error),
     };
     serving.abort();
-    // The port must be free again when this returns.
+    // Wait until the port is free again.
     let _ = serving.await;
     outcome
 }

@@ -1,4 +1,4 @@
-//! What can be judged on this machine alone: the configuration, the state directory, secrets' modes, free space. Tests: below.
+//! Checks on this machine alone: the configuration, the state directory, modes of secrets, free space. Tests: below.
 
 use super::sheet::Sheet;
 use crate::cli::entries::{self, Entries};
@@ -8,10 +8,10 @@ use crate::store::{Store, StoreError};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
-/// A checkpoint's packs, a store that grows and a log must fit; below this a full disk is hours away.
+/// Bytes that must be free for checkpoints' packs, a growing store and a log.
 const FLOOR: u64 = 2 << 30;
 
-/// Reads the configuration; each problem is a fault of its own.
+/// Reads the configuration; reports each problem as a fault.
 pub(super) fn configuration(sheet: &mut Sheet, file: &Path) -> Option<Process> {
     match Process::load(file) {
         Ok(config) => {
@@ -31,7 +31,7 @@ pub(super) fn configuration(sheet: &mut Sheet, file: &Path) -> Option<Process> {
     }
 }
 
-/// State directory, secrets and free space.
+/// Checks the state directory, secrets and free space.
 pub(super) fn state(sheet: &mut Sheet, config: &Process) {
     let directory = &config.state_dir;
     if !directory.exists() {
@@ -49,7 +49,7 @@ pub(super) fn state(sheet: &mut Sheet, config: &Process) {
     space(sheet, directory);
 }
 
-/// Whether the store can be read, and what it says of repositories; nothing is made.
+/// Reads the store and its entries of repositories; creates nothing.
 pub(super) async fn store(sheet: &mut Sheet, config: &Process) -> Entries {
     let attempt = "look at [store] of the configuration; a server of PostgreSQL must run and let this user in";
     let location = match location(config) {
@@ -65,13 +65,13 @@ pub(super) async fn store(sheet: &mut Sheet, config: &Process) -> Entries {
         Err(error @ StoreError::Shape { .. }) => sheet.note("store", error.to_string()),
         Err(error) => sheet.fault("store", error.to_string(), attempt),
     }
-    // What is wrong with the store itself stands above.
+    // Problems with the store itself were reported above.
     let entries = entries::look(config).await.unwrap_or_default();
     for (key, why) in &entries.refused {
         sheet.fault(&format!("repository {key}"), format!("the store's entry is refused: {why}"), "caisson repo list");
     }
     for own in config.in_file() {
-        // A file that cannot be read is a fault of its own.
+        // An unreadable file is reported separately.
         let differs = entries.differences(own).ok().flatten().unwrap_or_default();
         if !differs.is_empty() {
             let found = format!(
@@ -86,7 +86,7 @@ pub(super) async fn store(sheet: &mut Sheet, config: &Process) -> Entries {
     entries
 }
 
-/// A file or directory that only its owner may touch, and whose owner is this process's user.
+/// Checks that only its owner, this process's user, has access to a file or directory.
 fn closed(sheet: &mut Sheet, part: &str, path: &Path, wanted: &str) {
     let shown = path.display();
     let found = match std::fs::metadata(path) {
@@ -99,7 +99,7 @@ fn closed(sheet: &mut Sheet, part: &str, path: &Path, wanted: &str) {
     };
     let mode = found.permissions().mode() & 0o777;
     let me = nix::unistd::geteuid().as_raw();
-    // Mounted for one container, whose runtime decides its mode.
+    // Mounted into a container, whose runtime sets the mode.
     let mounted = path.starts_with("/run/secrets");
     if mounted {
         sheet.good(part, format!("{shown}, mounted"));
@@ -129,7 +129,7 @@ fn space(sheet: &mut Sheet, directory: &Path) {
     }
 }
 
-/// Whether the bot runs; where it doesn't, whether its ports are free.
+/// Whether the bot is running; if not, whether its ports are free.
 pub(super) fn process(sheet: &mut Sheet, config: &Process, running: bool) {
     if running {
         return sheet.good("bot", format!("`caisson serve` answers on {}", config.listen.ops));

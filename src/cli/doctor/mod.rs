@@ -1,7 +1,7 @@
 //! `caisson doctor`: looks at every part and says, for each fault, what to do.
 //!
-//! Owns the order and the table. Changes nothing: the one thing it makes happen is a hook's test delivery; where no `caisson serve`
-//! runs it lends itself a broker and a listener, and both are gone when it ends. Tests: `sheet.rs`, `local.rs`, `hook.rs`.
+//! Owns the order and the table. Changes nothing, but triggers a test delivery of each hook; without a running `caisson serve` it starts a
+//! broker and a listener, and ends both. Tests: `sheet.rs`, `local.rs`, `hook.rs`.
 
 mod barrier;
 mod engine;

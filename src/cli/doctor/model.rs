@@ -1,11 +1,11 @@
-//! The models: whether each is set up, and on request whether it answers, and as who.
+//! The models: whether each is configured correctly, and on request whether it answers, and with which name.
 
 use super::sheet::Sheet;
 use crate::cli::model::look::{self, Finding};
 use crate::config::Process;
 use crate::config::process::Model as Entry;
 
-/// Those that may be asked; another is nobody's.
+/// Looks at the models that may be asked.
 pub(super) async fn look(sheet: &mut Sheet, config: &Process, ask: bool) {
     let models = &config.models;
     for entry in models.used() {

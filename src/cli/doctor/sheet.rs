@@ -1,11 +1,11 @@
-//! What was found, line by line. Tests: below.
+//! The findings, line by line. Tests: below.
 
 use serde_json::{Value, json};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Level {
     Good,
-    /// Worth knowing, and no fault.
+    /// Information that is not a fault.
     Note,
     Fault,
 }
@@ -25,7 +25,7 @@ pub(super) struct Finding {
     pub part: String,
     pub level: Level,
     pub found: String,
-    /// What to do; only a fault has it.
+    /// What to do; only for faults.
     pub attempt: String,
 }
 

@@ -1,6 +1,6 @@
-//! A run held against an earlier one: over the tasks that both ran, the difference of what was solved and how sure it is.
+//! Compares a run with an earlier one: over the tasks that both ran, the difference of the share solved, with a confidence bound.
 //!
-//! Owns the paired bootstrap over tasks: 10,000 draws from a fixed seed, so the same two files give the same bound. A recording is
+//! Owns the paired bootstrap over tasks: 10,000 draws from a fixed seed, so that the same two files give the same bound. A recording is
 //! never compared with a model. Tests: below.
 
 use super::results::{Header, Outcome, Results, Row};
@@ -11,22 +11,22 @@ use std::collections::BTreeMap;
 const DRAWS: usize = 10_000;
 const SEED: u64 = 0x5EED_CA15_5019;
 
-/// What came out.
+/// The comparison.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Compared {
-    /// Tasks that both ran.
+    /// Number of tasks that both ran.
     pub tasks: usize,
-    /// Mean share solved, then and now.
+    /// Mean share solved, in the earlier run and now.
     pub then: f64,
     pub now: f64,
-    /// With 95 % confidence the true difference over such tasks is above this.
+    /// Lower bound of the true difference, at 95 % confidence.
     pub at_least: f64,
     pub gained: Vec<String>,
     pub lost: Vec<String>,
 }
 
 /// # Errors
-/// A [`Complaint`] when one is a recording and the other is not: their numbers have nothing to do with each other.
+/// A [`Complaint`] when only one of them is a recording, because their numbers are not comparable.
 pub fn comparable(then: &Header, recording: bool) -> Result<()> {
     if then.recording == recording {
         return Ok(());
@@ -60,7 +60,7 @@ pub fn compare(then: &Results, now: &Results) -> Result<Compared> {
     })
 }
 
-/// Share of the tries at each task that solved it; tries that were not run say nothing.
+/// For each task the share of tries that solved it; tries that were not run are left out.
 fn shares(rows: &[Row]) -> BTreeMap<&str, f64> {
     let mut counts: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
     for row in rows.iter().filter(|row| row.outcome != Outcome::NotRun) {
@@ -113,7 +113,7 @@ mod tests {
         let found =
             compare(&then, &results(false, of(&[[true; 12].as_slice(), &[false; 8]].concat()))).expect("compared");
         assert_eq!((found.tasks, found.then, found.now, found.gained.len()), (20, 0.0, 0.6, 12));
-        // Of a binomial with n = 20 and p = 0.6 the fifth percentile is 8 (its distribution function at 7 is 0.021, at 8 is 0.057).
+        // For a binomial distribution with n = 20 and p = 0.6 the fifth percentile is 8 (distribution function: 0.021 at 7, 0.057 at 8).
         assert!((found.at_least - 0.4).abs() < 0.051, "{found:?}");
         let mixed: Vec<bool> = (0..20).map(|at| at % 2 == 0).collect();
         let flipped: Vec<bool> = mixed.iter().map(|solved| !solved).collect();

@@ -1,7 +1,7 @@
-//! `--judge FILE`: answers that were made elsewhere, judged exactly as the bot's own are. No model is asked.
+//! `--judge FILE`: judges answers that were made elsewhere, exactly as the bot's own are. No model is asked.
 //!
-//! Owns the lines that come in and those that go out. What cannot become a commit is named and not solved, and the others go on; each task's
-//! base is made once. *Solved* is `judge.rs`'s. Tests: below (the lines), `tests/eval.rs` (the judgement).
+//! Owns the lines that are read and written. An answer that cannot become a commit is reported as not solved, and the others continue; each
+//! task's base is made once. *Solved* is defined in `judge.rs`. Tests: below (the lines), `tests/eval.rs` (the judgement).
 
 use super::judge::{Judge, Judged, Planted};
 use super::results::{Found, Out, Outcome};
@@ -11,19 +11,19 @@ use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// One answer to one task: exactly one of `patch` and `tree`.
+/// One answer to one task, with exactly one of `patch` and `tree`.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OfferedAnswer {
     pub task: String,
     #[serde(default = "first")]
     pub repeat: u32,
-    /// Handed back as it came: whose answer it is.
+    /// Copied to the result; identifies the answer.
     #[serde(default)]
     pub label: String,
-    /// A unified diff of git against the task's base; an empty one is an answer that changes nothing.
+    /// A unified diff in git's format against the task's base; an empty one changes nothing.
     patch: Option<String>,
-    /// A folder with the whole answer; relative to the file with the lines.
+    /// A folder with the whole answer; relative to the input file.
     tree: Option<PathBuf>,
 }
 
@@ -31,14 +31,14 @@ fn first() -> u32 {
     1
 }
 
-/// What was found about one answer.
+/// The judgement of one answer.
 #[derive(Debug, Clone, Serialize)]
 pub struct Row {
     pub kind: &'static str,
     pub task: String,
     pub repeat: u32,
     pub label: String,
-    /// `not-run`: nothing was learned about the answer, because of the task or the engine.
+    /// `not-run`: nothing is known about the answer, because the task or the engine failed.
     pub outcome: Outcome,
     pub solved: bool,
     #[serde(flatten)]
@@ -47,7 +47,7 @@ pub struct Row {
 }
 
 /// # Errors
-/// A [`Complaint`] that names the first line that is no answer: it is said before anything is started.
+/// A [`Complaint`] that names the first invalid line, before anything is started.
 pub fn read(path: &Path) -> Result<Vec<OfferedAnswer>> {
     let text = std::fs::read_to_string(path).with_context(|| format!("{} cannot be read", path.display()))?;
     let beside = path.parent().unwrap_or(Path::new(""));
@@ -67,7 +67,7 @@ pub fn read(path: &Path) -> Result<Vec<OfferedAnswer>> {
     Ok(answers)
 }
 
-/// Judges all, task by task in the order in which the tasks first appear.
+/// Judges all answers, task by task in the order in which the tasks first appear.
 pub async fn judge(
     judge: &Judge,
     folder: &Folder,

@@ -1,5 +1,5 @@
-//! `--check-tasks`: whether tasks can tell right from wrong, without a model: hidden tests fail on the base and pass with the reference,
-//! under which the suite is green and the base's tests pass, but for those that it changes.
+//! `--check-tasks`: whether tasks distinguish right from wrong, without a model. Hidden tests must fail on the base and pass with the
+//! reference solution; with it the suite must pass too, and the base's tests except for those that it changes.
 
 use super::judge::Judge;
 use super::tasks::TaskDir;

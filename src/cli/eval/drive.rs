@@ -1,8 +1,7 @@
-//! One try at one task: the issue with `/fix`, approvals by policy, until it ends by itself or is stopped.
+//! One try at one task: the issue with `/fix`, then approvals by policy, until the task ends or is stopped.
 //!
-//! Owns the policy (every review is approved, up to a number) and the clock: a try has its limit of the task's own time, and what it
-//! waits for a person does not count. Looks at the store as `caisson task list` does; acts as a person, over the forge.
-//! Tests: below (the clock), `tests/eval.rs`.
+//! Owns the policy (every review is approved, up to a number) and the clock: the limit is on the task's own time, without waits for a
+//! person. Reads the store as `caisson task list` does; acts as a person through the forge. Tests: below (the clock), `tests/eval.rs`.
 
 use super::own::bot::Bot;
 use super::own::person::Person;
@@ -13,17 +12,17 @@ use domain::{Commit, End, Event, PauseReason, State, Task, TaskId};
 use std::time::{Duration, Instant};
 
 const LOOK: Duration = Duration::from_millis(150);
-/// From the issue to the task.
+/// Time limit from the issue to the task.
 const BEGIN: Duration = Duration::from_secs(60);
-/// An approval is taken up within this, or never will be.
+/// Time limit for an approval to be taken up.
 const TAKEN: Duration = Duration::from_secs(90);
-/// The login that `caisson setup` gives to the account that works.
+/// The login of the working account by `caisson setup`.
 const BOT: &str = "caisson";
 
-/// How a try ends that was stopped because its time was up.
+/// End of a try that was stopped by its time limit.
 pub const LIMIT: &str = "limit";
 
-/// What a try may use.
+/// Limits of a try.
 #[derive(Debug, Clone, Copy)]
 pub struct Policy {
     pub reviews: u32,
@@ -32,17 +31,17 @@ pub struct Policy {
 
 /// How a try ended.
 pub struct Driven {
-    /// As the state is named, or `limit`, `reviews`.
+    /// Name of the task's state, or `limit` or `reviews`.
     pub end: String,
     pub reason: String,
-    /// The last commit on the forge that is the agent's.
+    /// The agent's last commit on the forge.
     pub commit: Option<Commit>,
     pub log: Vec<(i64, Event)>,
     pub own: Duration,
     pub waiting: Duration,
 }
 
-/// Time of the task's own, and time it waited.
+/// The task's own time, and the time that it waited.
 struct Clock {
     last: Instant,
     own: Duration,
@@ -61,7 +60,7 @@ impl Clock {
     }
 }
 
-/// Where a try happens.
+/// The environment of a try.
 pub struct Place<'a> {
     pub bot: &'a mut Bot,
     pub person: &'a Person,
@@ -78,7 +77,7 @@ impl Place<'_> {
         let id = self.begun(&store, issue).await?;
         let mut clock = Clock::new(Instant::now());
         let ended = self.follow(&store, id, policy, &mut clock).await?;
-        // Whatever it waits for now, nobody will come: its sandbox is given back before the next one.
+        // Nobody will answer whatever it waits for, so its sandbox is released before the next try.
         let _ = self.bot.say(&["task", "stop", &id.to_string()]);
         let log = store.log(id).await?;
         let task = Task::fold(id, log.iter().map(|(_, event)| event));
@@ -102,7 +101,7 @@ impl Place<'_> {
         }
     }
 
-    /// Ends with how it ended, and why.
+    /// Returns how it ended, and why.
     async fn follow(
         &mut self,
         store: &Store,
@@ -145,7 +144,7 @@ impl Place<'_> {
         }
     }
 
-    /// The review that waits for an answer and has none yet.
+    /// The review that waits for an answer, if it has none yet.
     async fn review(&self, task: &Task, answered: Option<i64>) -> Result<Option<(u64, Review)>> {
         let (Some(pull), Some(checkpoint)) = (task.pull, task.checkpoint()) else { return Ok(None) };
         if Some(checkpoint.review) == answered {
@@ -160,7 +159,7 @@ fn waits(state: &State) -> bool {
     matches!(state, State::AwaitingReview { .. } | State::FinalReview { .. })
 }
 
-/// Whether nothing more will come without a person who does more than approve; with the reason, if it is no good end.
+/// Whether nothing more will happen without a person who does more than approve; with the reason, if that is not a success.
 fn over(state: &State) -> Option<String> {
     match state {
         State::Approved { .. } => Some(String::new()),

@@ -1,6 +1,6 @@
-//! What was frozen: a hash for each set over its tasks and repositories, in `frozen.sha256` beside them.
+//! A hash of each set's tasks and repositories, in `frozen.sha256` beside them.
 //!
-//! Tuning on tasks and measuring on others is honest only while neither changes unseen. Owns the hash and the file. Tests: below.
+//! Tuning on some tasks and measuring on others is only valid if neither changes unnoticed. Owns the hash and the file. Tests: below.
 
 use super::tasks::{Folder, Set, files};
 use crate::cli::printer::Printer;
@@ -12,19 +12,19 @@ use std::io::Write;
 use std::path::Path;
 
 pub const FILE: &str = "frozen.sha256";
-/// Beside it: each look at held-out tasks, one line each.
+/// File beside it with one line for each use of held-out tasks.
 const LOOKS: &str = "looks.log";
 
-/// How the folder stands to what was frozen.
+/// The folder compared with what was frozen.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "kebab-case")]
 pub enum Frozen {
     Unchanged,
-    /// These sets are not what they were.
+    /// These sets have changed.
     Changed {
         sets: Vec<String>,
     },
-    /// There is no file.
+    /// Nothing was frozen.
     Never,
 }
 
@@ -48,7 +48,7 @@ impl Frozen {
         Ok(if sets.is_empty() { Frozen::Unchanged } else { Frozen::Changed { sets } })
     }
 
-    /// For people; none where there is nothing to say.
+    /// A warning for people, if there is anything to say.
     pub fn warning(&self) -> Option<String> {
         match self {
             Frozen::Unchanged => None,
@@ -58,7 +58,7 @@ impl Frozen {
     }
 }
 
-/// Writes the file as the folder stands now.
+/// Writes the file for the folder's present contents.
 pub fn freeze(folder: &Folder) -> Result<BTreeMap<&'static str, String>> {
     let now = hashes(folder)?;
     let text: String = now.iter().map(|(set, hash)| format!("{hash}  {set}\n")).collect();
@@ -66,7 +66,7 @@ pub fn freeze(folder: &Folder) -> Result<BTreeMap<&'static str, String>> {
     Ok(now)
 }
 
-/// Leaves a trace of a look at held-out tasks: when, by whom, at what, and where the results went.
+/// Records a use of held-out tasks: when, by whom, of what, and where the results went.
 pub fn look_at(
     folder: &Folder,
     when: &str,
@@ -87,7 +87,7 @@ fn hashes(folder: &Folder) -> Result<BTreeMap<&'static str, String>> {
     Set::ALL.iter().map(|set| Ok((set.word(), hash(folder, *set)?))).collect()
 }
 
-/// Over path, length and bytes of each file, in the order of the paths.
+/// Hash over path, length and bytes of each file, in the order of the paths.
 fn hash(folder: &Folder, set: Set) -> Result<String> {
     let tasks: Vec<_> = folder.tasks.iter().filter(|task| set.holds(task.spec.set)).collect();
     let places: BTreeSet<String> = tasks

@@ -1,7 +1,7 @@
-//! The ground a run stands on: a forge, an installation and a person of its own, with the model of the operator's configuration.
+//! The environment of a run: a forge, an installation and a person of its own, with the model of the operator's configuration.
 //!
-//! Owns what is taken over from that configuration (model, sandbox, budget, the router's image) and what never is: names, places, ports,
-//! networks, tokens, allowed hosts. Nothing of a running installation is touched. Gone with the value.
+//! Owns what is taken from that configuration (model, sandbox, budget, the router's image) and what never is: names, directories, ports,
+//! networks, tokens, allowed hosts. A running installation is not touched. Everything is removed when it is dropped.
 
 use super::drive::Place;
 use super::own::bot::{Bot, Plan};
@@ -16,12 +16,13 @@ use crate::git::{Auth, RemoteUrl};
 use anyhow::{Context, Result};
 use std::path::Path;
 
-/// Small networks that neither a running installation's default pool nor the demo's has; two runs at once have different ones.
+/// Networks outside of the default pools of a running installation and the demo; concurrent runs have different ones.
 fn pool() -> String {
     format!("10.219.{}.0/24", std::process::id() % 256)
 }
 
-/// Variables that say what a model or a sandbox is, and where programs lie; all others of ours are about the operator's installation.
+/// Variables about models, sandboxes and the paths of programs; all others of ours are about the operator's installation and are not passed
+/// on.
 const TAKEN: [&str; 8] = [
     "CAISSON_MODEL_",
     "CAISSON_SANDBOX_",
@@ -40,7 +41,7 @@ pub struct Ground {
 }
 
 impl Ground {
-    /// Forge and installation, without repositories and without a bot that runs.
+    /// Starts a forge and creates an installation, without repositories and without starting the bot.
     pub async fn lay(process: &Process, installation: &str, dir: &Path, named: Option<&Named>) -> Result<Ground> {
         let forge = match named {
             Some(named) => OwnForge::named(named).await?,
@@ -67,14 +68,14 @@ impl Ground {
         Ok(Ground { bot, forge, serving: false })
     }
 
-    /// Puts a repository on the forge. Before `serve`, which reads the configuration once.
+    /// Puts a repository on the forge. Must precede `serve`, which reads the configuration once.
     pub fn add(&self, source: &Path, name: &str) -> Result<()> {
         self.bot
             .say(&["repo", "add", &source.display().to_string(), "--name", name, "--writer", HUMAN, "--no-try"])
             .map(drop)
     }
 
-    /// Starts the bot, or starts it again where it has ended.
+    /// Starts the bot, again if it has ended.
     pub async fn serve(&mut self) -> Result<()> {
         self.forge.alive()?;
         if self.serving && self.bot.alive().is_ok() {
@@ -84,7 +85,7 @@ impl Ground {
         self.bot.serve().await
     }
 
-    /// Where the tries at one repository happen. The repository's name is its key, too.
+    /// The environment of the tries at one repository, whose name is also its key.
     pub fn place<'a>(&'a mut self, person: &'a Person, name: &'a str) -> Place<'a> {
         Place { bot: &mut self.bot, person, repo: RepoRef::new(ORGANISATION, name), key: name }
     }
@@ -93,7 +94,7 @@ impl Ground {
         Person::new(&self.forge.url, &RepoRef::new(ORGANISATION, name), self.forge.token.clone())
     }
 
-    /// Where a repository is read from, as the person reads it.
+    /// Address and credential with which the person reads a repository.
     pub fn remote(&self, name: &str) -> Result<(RemoteUrl, Auth)> {
         let url = format!("{}/{ORGANISATION}/{name}.git", self.forge.url.as_str().trim_end_matches('/'));
         Ok((RemoteUrl::parse(&url)?, Auth::basic(HUMAN, self.forge.token.expose())))
@@ -103,7 +104,7 @@ impl Ground {
 fn plan(process: &Process, installation: &str, home: &Path) -> Result<Plan> {
     let ours = std::env::vars().map(|(name, _)| name).filter(|name| name.starts_with("CAISSON_"));
     let without = ours.filter(|name| !TAKEN.iter().any(|taken| name.starts_with(taken))).collect();
-    // Relative to the operator's file, which is not where the new one lies.
+    // Relative to the operator's file, so it must be made absolute.
     let worker = process.models.worker();
     let paths = [("CAISSON_MODEL_KEY_FILE", &worker.key_file), ("CAISSON_MODEL_SCRIPT", &worker.script)];
     let named = paths.into_iter().filter(|(name, _)| variable(name).is_some());

@@ -1,8 +1,8 @@
-//! The judgement of a commit: hidden tests, the base's tests and the suite, each in a fresh verification sandbox.
+//! Judges a commit: hidden tests, the base's tests and the suite, each in a fresh verification sandbox.
 //!
-//! Owns a broker and sandboxes of its own, beside those of the bot under test, and the repositories that tasks begin from: hidden tests
-//! and reference solutions lie there and nowhere else. *Solved* is defined here and only here. Gone, with everything in the
-//! engine, when the value is. Tests: below (the verdict), `tests/eval.rs` (the runs).
+//! Owns a broker and sandboxes of its own, beside those of the bot under test, and the repositories of the tasks: hidden tests and
+//! reference solutions exist only there. Defines *solved*. Everything in the engine is removed when it is dropped. Tests: below (the
+//! verdict), `tests/eval.rs` (the runs).
 
 use super::tasks::{TaskDir, files};
 use crate::cli::broker_child::Lent;
@@ -19,7 +19,7 @@ use domain::Commit;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// The end of a failed run's output that is kept as a reason, in characters.
+/// The most characters kept of a failed run's output, as the reason.
 const REASON: usize = 300;
 
 pub struct Judge {
@@ -31,23 +31,23 @@ pub struct Judge {
     runs: AtomicU32,
 }
 
-/// A task's beginning, ready to be put on a forge.
+/// A task's base, ready to be put on a forge.
 pub struct Planted {
     pub key: String,
     pub base: Commit,
     pub image: String,
-    /// The suite on the base: what a candidate's is held against.
+    /// The suite's run on the base, with which a candidate's is compared.
     pub suite: Ran,
     pub hidden: Ran,
 }
 
-/// What was found about one commit.
+/// The judgement of one commit.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Judged {
     pub hidden: bool,
     pub suite: bool,
     pub base_tests: bool,
-    /// Why it is not solved; empty where it is.
+    /// Why it is not solved; empty if it is.
     pub why: String,
 }
 
@@ -58,7 +58,7 @@ impl Judged {
 }
 
 impl Judge {
-    /// `config` is the operator's, under a name of its own.
+    /// `config` is the operator's, with another installation name.
     pub async fn start(config: Process, dir: &Path) -> Result<Judge> {
         let lent = Lent::start(&config).await?;
         let repos = Repos::new(dir.join("begin"));
@@ -68,7 +68,7 @@ impl Judge {
         Ok(Judge { config, lent, sandboxes, repos, dir: dir.join("begin"), runs: AtomicU32::new(0) })
     }
 
-    /// Where a planted repository lies, for `caisson repo add`.
+    /// Path of a task's repository, for `caisson repo add`.
     pub fn place(&self, key: &str) -> PathBuf {
         self.dir.join(format!("{key}.git"))
     }
@@ -76,7 +76,7 @@ impl Judge {
     /// Makes the base and runs hidden tests and suite on it.
     ///
     /// # Errors
-    /// When the base cannot be made, or hidden tests pass on it: then they would find any answer right.
+    /// When the base cannot be made, or hidden tests pass on it, because they would accept any answer.
     pub async fn plant(&self, key: &str, task: &TaskDir) -> Result<Planted> {
         let plain = files(&task.repository)?;
         let mut base = self.repos.commit_files(key, None, &plain, &branch("main")?, "The project").await?;
@@ -94,7 +94,7 @@ impl Judge {
         Ok(Planted { key: key.to_owned(), base, image, suite, hidden })
     }
 
-    /// Brings the agent's branch here and judges its last commit.
+    /// Fetches the agent's branch and judges its last commit.
     pub async fn judge(&self, planted: &Planted, task: &TaskDir, from: &From<'_>, commit: &Commit) -> Result<Judged> {
         self.repos
             .fetch(&planted.key, from.url, Some(from.auth))
@@ -103,7 +103,7 @@ impl Judge {
         self.judge_commit(planted, task, commit).await
     }
 
-    /// The same for the task's own reference solution.
+    /// Judges the task's own reference solution.
     pub async fn judge_reference(&self, planted: &Planted, task: &TaskDir) -> Result<Judged> {
         let patch = task.reference.clone().context("it has no reference.patch")?;
         let made =
@@ -111,15 +111,15 @@ impl Judge {
         self.judge_commit(planted, task, &made.context("reference.patch does not fit the base")?).await
     }
 
-    /// An answer that was made elsewhere, as a commit over the base: a patch in git's form.
+    /// Makes a commit on the base from a patch in git's format.
     ///
     /// # Errors
-    /// With git's words when it does not apply.
+    /// With git's message when the patch does not apply.
     pub async fn patched(&self, planted: &Planted, patch: Vec<u8>) -> Result<Commit> {
         Ok(self.repos.commit_patch(&planted.key, &planted.base, patch, &self.answer()?, "OfferedAnswer").await?)
     }
 
-    /// The same of a whole tree: what it does not hold is gone.
+    /// Makes a commit on the base from a whole tree; files that it lacks are deleted.
     pub async fn replaced(&self, planted: &Planted, tree: &[PlainFile]) -> Result<Commit> {
         Ok(self.repos.commit_tree(&planted.key, &planted.base, tree, &self.answer()?, "OfferedAnswer").await?)
     }
@@ -137,7 +137,7 @@ impl Judge {
         Ok(verdict(planted, task, &hidden, &suite, base_tests.as_ref()))
     }
 
-    /// The hidden tests, laid over a commit.
+    /// Runs the hidden tests, put over a commit.
     async fn hidden(&self, begun: &Begun<'_>, task: &TaskDir, commit: &Commit) -> Result<Ran> {
         let name = branch(&format!("judged-{}", self.runs.fetch_add(1, Ordering::Relaxed)))?;
         let laid = self.repos.commit_files(begun.key, Some(commit), &task.hidden, &name, "Judged").await?;
@@ -162,7 +162,7 @@ impl Judge {
         }
     }
 
-    /// The image that the bot would take for this base.
+    /// The image that the bot would use for this base.
     async fn image(&self, key: &str, base: &Commit) -> Result<String> {
         let project = match self.repos.show(key, base, project::FILE, project::MAX_BYTES).await? {
             Some(bytes) => Project::parse(project::FILE, &String::from_utf8_lossy(&bytes))?,
@@ -195,14 +195,14 @@ impl Drop for Judge {
     }
 }
 
-/// What every run of one task has in common.
+/// Parameters that all runs of one task share.
 struct Begun<'a> {
     key: &'a str,
     base: &'a Commit,
     image: &'a str,
 }
 
-/// Where the agent's branch stands.
+/// The location of the agent's branch.
 pub struct From<'a> {
     pub url: &'a RemoteUrl,
     pub auth: &'a Auth,
@@ -212,10 +212,10 @@ fn branch(name: &str) -> Result<Branch> {
     Ok(Branch::parse(name)?)
 }
 
-/// Solved or not: three answers and the first reason.
+/// Judges the three runs; the first failure is the reason.
 fn verdict(planted: &Planted, task: &TaskDir, hidden: &Ran, suite: &Ran, base_tests: Option<&Ran>) -> Judged {
     let hidden_why = green(hidden, planted.hidden.tests);
-    // Tests may be renamed or joined by whoever answers: the base's own are looked at below.
+    // An answer may rename or join tests, so only one must have run; the base's own are judged below.
     let suite_why = green(suite, planted.suite.tests.map(|count| count.min(1)));
     let skip = &task.spec.skip_base;
     let base_why = match base_tests {
@@ -233,8 +233,8 @@ fn verdict(planted: &Planted, task: &TaskDir, hidden: &Ran, suite: &Ran, base_te
     }
 }
 
-/// Why a run is not green. Where the base's run said how many tests ran, as many must have run here: code under review can end a test
-/// program early, with 0 and without a test.
+/// Why a run does not pass. If `as_many_as` is given, at least that many tests must have run, because the code under review can end a test
+/// program early with exit code 0 and without a test.
 fn green(ran: &Ran, as_many_as: Option<u64>) -> Option<String> {
     if !ran.passed() {
         return Some(ended(ran));
@@ -247,7 +247,7 @@ fn green(ran: &Ran, as_many_as: Option<u64>) -> Option<String> {
     }
 }
 
-/// As [`green`], with failures that the reference has too.
+/// As [`green`], ignoring failures that the reference has too.
 fn green_but(ran: &Ran, skip: &[String]) -> Option<String> {
     if ran.passed() {
         return None;

@@ -1,15 +1,15 @@
-//! What a try cost, read from the task's own log in the store.
+//! Measures a try from the task's own log in the store.
 //!
-//! Owns sums over events, and the formula that makes two machines comparable. Tests: below.
+//! Owns sums over events, and the formula that makes results of different machines comparable. Tests: below.
 
 use super::results::Measured;
 use domain::{Event, Usage};
 
-/// Tokens a second that the formula reckons with: read and not cached, written.
+/// Tokens per second in the formula: uncached ones read, and ones written.
 const READ: f64 = 120.0;
 const WRITTEN: f64 = 25.0;
 
-/// Everything the log tells; times of waiting are the driver's.
+/// Sums over the log; waiting times are measured in `drive.rs`.
 pub fn measure(log: &[(i64, Event)]) -> Measured {
     let mut found = Measured::default();
     let mut uncached = 0;
@@ -39,7 +39,7 @@ pub fn measure(log: &[(i64, Event)]) -> Measured {
     found
 }
 
-/// Whether a final review was asked for: the bot's own claim that it is done.
+/// Whether a final review was requested, which is the agent's claim to be done.
 pub fn said_done(log: &[(i64, Event)]) -> bool {
     log.iter().any(|(_, event)| matches!(event, Event::CheckpointPosted { last: true, .. }))
 }

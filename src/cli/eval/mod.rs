@@ -1,7 +1,7 @@
-//! `caisson eval`: solves tasks through the whole product and judges what came out, with what it cost.
+//! `caisson eval`: solves tasks through the whole product and judges the results, with their cost.
 //!
-//! Owns flags and their refusals. Tasks as they lie on the disk (`tasks.rs`, `frozen.rs`), the ground of a run (`ground.rs`, `own/`), the
-//! tries (`run.rs`, `drive.rs`), the judgement (`judge.rs`, `check.rs`, `answers.rs`), the model (`model.rs`), numbers and their comparison (`measure.rs`,
+//! Owns flags and their refusals. Tasks on disk (`tasks.rs`, `frozen.rs`), the environment of a run (`ground.rs`, `own/`), tries (`run.rs`,
+//! `drive.rs`), judgement (`judge.rs`, `check.rs`, `answers.rs`), the model (`model.rs`), numbers and their comparison (`measure.rs`,
 //! `results.rs`, `table.rs`, `against.rs`). A running installation is never touched. Tests: in each file, and `tests/eval.rs`.
 
 mod against;
@@ -92,12 +92,12 @@ enum Chosen {
     All,
 }
 
-/// Where the project's own tasks lie, as seen from its folder.
+/// The project's own tasks, relative to its folder.
 const OWN_TASKS: &str = "eval";
 
 impl EvalArgs {
     /// # Errors
-    /// A [`Complaint`] when nothing can be run, or the run was stopped; what was made is taken down first.
+    /// A [`Complaint`] when nothing can be run, or the run was interrupted; everything that was started is removed first.
     pub async fn run(self, config: &Path) -> Result<()> {
         let printer = Printer::terminal();
         let folder = Folder::read(self.tasks.as_deref().unwrap_or(Path::new(OWN_TASKS)))?;
@@ -113,7 +113,7 @@ impl EvalArgs {
             return stopped_by_ctrl_c(self.judge_answers(path, &folder, &process, &printer)).await;
         }
         let chosen = self.chosen(&folder)?;
-        // What can be refused is refused before an hour of work.
+        // Everything that can be refused is refused before the long work.
         let baseline = self.against.as_deref().map(Results::read).transpose()?;
         let out = Out::create(self.out.as_deref())?;
         let broken = if self.only.is_empty() { folder.broken.clone() } else { Vec::new() };
@@ -143,7 +143,7 @@ impl EvalArgs {
     }
 
     /// # Errors
-    /// A [`Complaint`] when the forge that was named is the one that is worked with.
+    /// A [`Complaint`] when the named forge is the one of the configuration.
     fn is_another_forge(&self, process: &Process) -> Result<()> {
         let Some(named) = &self.forge else { return Ok(()) };
         if !named.username().is_empty() || named.password().is_some() || named.query().is_some() {
@@ -159,7 +159,7 @@ impl EvalArgs {
         Ok(())
     }
 
-    /// Answers of others: no model, no forge, no bot.
+    /// Judges answers made elsewhere: no model, no forge, no bot.
     async fn judge_answers(&self, path: &Path, folder: &Folder, process: &Process, printer: &Printer) -> Result<()> {
         let answers = answers::read(path)?;
         let out = Out::create(self.out.as_deref())?;
@@ -181,7 +181,7 @@ impl EvalArgs {
         answers::judge(&judge, folder, &answers, out, printer).await
     }
 
-    /// The tasks that were asked for, in their order.
+    /// The chosen tasks, in order.
     fn chosen<'a>(&self, folder: &'a Folder) -> Result<Vec<&'a TaskDir>> {
         let known = |name: &String| {
             folder.tasks.iter().any(|task| task.spec.name == *name) || folder.broken.iter().any(|(it, _)| it == name)
@@ -204,7 +204,7 @@ impl EvalArgs {
         Ok(chosen)
     }
 
-    /// None = all.
+    /// The chosen set; none = all.
     fn set(&self) -> Option<Set> {
         match self.set {
             Some(Chosen::Quick) => Some(Set::Quick),
@@ -225,7 +225,7 @@ impl EvalArgs {
         }
     }
 
-    /// What asks no model needs no configuration: then the defaults hold.
+    /// Without a model no configuration is needed, so the defaults are used.
     fn process(&self, file: &Path) -> Result<Process> {
         if (self.check_tasks || self.judge.is_some()) && !file.exists() {
             return Ok(Process::from_layers(file, "", &|name| std::env::var(name).ok())?);
@@ -234,7 +234,7 @@ impl EvalArgs {
     }
 }
 
-/// A host as it is compared: this machine has several names.
+/// A host for comparison; this machine has several names.
 fn host(url: &Url) -> String {
     let name = url.host_str().unwrap_or_default().trim_end_matches('.').to_lowercase();
     match name.as_str() {
@@ -243,7 +243,7 @@ fn host(url: &Url) -> String {
     }
 }
 
-/// The configuration under a name of this process's own, without a network.
+/// The configuration with an installation name of this process, without a network.
 fn under(process: &Process, part: &str) -> Process {
     let mut own = process.clone();
     own.installation = installation(part);
@@ -251,7 +251,7 @@ fn under(process: &Process, part: &str) -> Process {
     own
 }
 
-/// Everything of this run in the container engine has this name in it.
+/// The installation name that everything of this run has in the container engine.
 fn installation(part: &str) -> String {
     format!("eval-{}-{part}", std::process::id())
 }
@@ -260,12 +260,12 @@ fn own_dir() -> Result<tempfile::TempDir> {
     tempfile::Builder::new().prefix("caisson-eval-").tempdir().context("no temporary directory can be made")
 }
 
-/// How long a try may take of its own.
+/// Limit of a try's own time.
 fn limit(args: &EvalArgs) -> Duration {
     Duration::from_secs(args.limit)
 }
 
-/// Does `work` unless it is stopped; then everything that it holds is dropped, and with it what was started.
+/// Runs `work` until it is interrupted, which drops everything that it holds and has started.
 async fn stopped_by_ctrl_c(work: impl Future<Output = Result<()>>) -> Result<()> {
     tokio::select! {
         done = work => done,
@@ -276,7 +276,7 @@ async fn stopped_by_ctrl_c(work: impl Future<Output = Result<()>>) -> Result<()>
     }
 }
 
-/// Until Ctrl-C, or until somebody ends the process.
+/// Waits for Ctrl-C or a termination signal.
 pub(super) async fn interrupted() -> Result<()> {
     let mut terminate = signal(SignalKind::terminate())?;
     tokio::select! {

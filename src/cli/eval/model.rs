@@ -1,6 +1,6 @@
-//! Which model is measured: the configuration's worker, looked at before the first task and after the last.
+//! The measured model: the configuration's worker, checked before the first task and after the last.
 //!
-//! Owns the reasons for which nothing may count: no answer, another model, a smaller window.
+//! Owns the reasons to reject a run: no answer, another model, a smaller window.
 
 use super::results::ModelSeen;
 use crate::config::Process;
@@ -17,7 +17,7 @@ pub struct Asked {
 
 impl Asked {
     /// # Errors
-    /// When the configuration names no model that can be used.
+    /// When the configuration names no usable model.
     pub fn of(process: &Process) -> Result<Asked> {
         let model = llm::configured(process.models.worker()).map_err(|why| {
             let complaint = crate::cli::printer::Complaint::new("the model cannot be used").because(why);
@@ -27,7 +27,7 @@ impl Asked {
         Ok(Asked { model, asked: process.models.worker().name.clone(), recording })
     }
 
-    /// Asks it one short question.
+    /// Asks the model one short question.
     pub async fn look(&self) -> ModelSeen {
         let mut seen = ModelSeen {
             label: self.model.label(),
@@ -49,7 +49,7 @@ impl Asked {
     }
 }
 
-/// Over the models in use, sandbox and budget as they hold after file and environment; without the key's place.
+/// Hash of the used models, sandbox and budget after file and environment, without the location of keys.
 pub fn config_hash(process: &Process) -> String {
     let mut hash = Sha256::new();
     for entry in process.models.used() {

@@ -1,7 +1,7 @@
-//! What a run leaves: JSON lines, one header, one for each try at a task, one at the end.
+//! The results of a run as JSON lines: a header, a line for each try at a task, and one at the end.
 //!
-//! Owns the shapes and the file, which is never overwritten. Each line is on the disk before the next task begins, so a run that was
-//! stopped keeps what it had. Tests: below.
+//! Owns the format and the file, which is never overwritten. Each line is on disk before the next task begins, so that an interrupted run
+//! keeps its results. Tests: below.
 
 use super::frozen::Frozen;
 use super::tasks::{Family, Language, Set};
@@ -18,7 +18,7 @@ use std::path::Path;
 pub enum Line {
     Header(Box<Header>),
     Task(Box<Row>),
-    /// Stands only at the end of a run that was not stopped.
+    /// Only at the end of a complete run.
     End {
         tries: usize,
         solved: usize,
@@ -29,15 +29,15 @@ pub enum Line {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Header {
     pub version: String,
-    /// Of the repository that the tasks lie in, if they lie in one.
+    /// Commit of the repository that contains the tasks, if there is one.
     pub commit: Option<String>,
-    /// No model was behind it.
+    /// Whether the model was a recording.
     pub recording: bool,
     pub model: ModelSeen,
-    /// Over what decides how a model is asked: model, sandbox and budget of the configuration, without the key.
+    /// Hash of everything that decides how a model is asked: model, sandbox and budget of the configuration, without the key.
     pub config: String,
     pub frozen: Frozen,
-    /// What was chosen, in words.
+    /// The chosen tasks, in words.
     pub chosen: String,
     pub limit_s: u64,
     pub reviews: u32,
@@ -46,7 +46,7 @@ pub struct Header {
     pub started: String,
 }
 
-/// The model as it was asked for and as it answered.
+/// The model as asked for and as it answered.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct ModelSeen {
     pub label: String,
@@ -54,7 +54,7 @@ pub struct ModelSeen {
     pub answered: Option<String>,
     pub window_configured: u64,
     pub window_told: Option<u64>,
-    /// Why nothing counts; empty where all is well.
+    /// Why the run is rejected; empty if it is not.
     pub fault: String,
 }
 
@@ -63,7 +63,7 @@ pub struct ModelSeen {
 pub enum Outcome {
     Solved,
     Unsolved,
-    /// Nothing was learned about the model: a broken task, no answer, an engine that is away.
+    /// Nothing is known about the model: a broken task, no answer, an engine that is unavailable.
     NotRun,
 }
 
@@ -76,11 +76,11 @@ pub struct Row {
     pub about: Option<About>,
     pub outcome: Outcome,
     pub recording: bool,
-    /// The bot asked for a final review, and the work was not right.
+    /// Whether the bot asked for a final review although the work was wrong.
     pub false_done: bool,
-    /// `approved`, `paused`, … as `caisson task list` names it; `limit` and `reviews` where the run stopped it.
+    /// `approved`, `paused`, … as in `caisson task list`; `limit` or `reviews` if the run stopped it.
     pub end: String,
-    /// Why it is not solved, or was not run.
+    /// Why it was not solved or not run.
     pub reason: String,
     pub judged: Option<Found>,
     pub measured: Measured,
@@ -104,17 +104,17 @@ pub struct Found {
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Measured {
-    /// Reviews that a person was asked for.
+    /// Number of requested reviews.
     pub reviews: u32,
-    /// Answers of the model.
+    /// Number of the model's answers.
     pub turns: u32,
     pub actions: u32,
     pub tokens_read: u64,
     pub tokens_cached: u64,
     pub tokens_written: u64,
-    /// From sending a request to the end of its answer, summed.
+    /// Sum of the times from a request to the end of its answer.
     pub model_seconds: f64,
-    /// Uncached tokens / 120 + written / 25: the same on every machine.
+    /// Uncached tokens / 120 + written tokens / 25, which is independent of the machine.
     pub model_seconds_by_formula: f64,
     /// From the issue to the end, without waiting for reviews.
     pub own_seconds: f64,
@@ -124,12 +124,12 @@ pub struct Measured {
     pub models: Vec<String>,
 }
 
-/// The file that is written.
+/// The output file.
 pub struct Out(Option<File>);
 
 impl Out {
     /// # Errors
-    /// A [`Complaint`] when the file is there.
+    /// A [`Complaint`] when the file exists.
     pub fn create(path: Option<&Path>) -> Result<Out> {
         let Some(path) = path else { return Ok(Out(None)) };
         match File::options().write(true).create_new(true).open(path) {
@@ -142,7 +142,7 @@ impl Out {
         }
     }
 
-    /// Writes one line, or nothing where no file was named.
+    /// Writes one line; nothing without a file.
     pub fn put(&mut self, line: &impl Serialize) -> Result<()> {
         let Some(file) = &mut self.0 else { return Ok(()) };
         let text = format!("{}\n", serde_json::to_string(line)?);
@@ -154,7 +154,7 @@ impl Out {
 pub struct Results {
     pub header: Header,
     pub rows: Vec<Row>,
-    /// It was not stopped.
+    /// Whether the run was complete.
     pub whole: bool,
 }
 

@@ -1,6 +1,6 @@
-//! A whole run: plants the tasks, tries each, judges each, says how it goes, and sums up.
+//! A whole run: puts the tasks on the forge, tries and judges each, prints progress, and sums up.
 //!
-//! Owns the order of things and what counts as not run. Whatever goes wrong with one task is that task's; the others go on.
+//! Owns the order and what counts as not run. A failure of one task does not stop the others.
 
 use super::drive::{Driven, LIMIT, Policy};
 use super::frozen::{self, Frozen};
@@ -19,15 +19,15 @@ pub struct Run<'a> {
     pub args: &'a EvalArgs,
     pub process: &'a Process,
     pub folder: &'a Folder,
-    /// Tasks that cannot be read, and why.
+    /// Tasks that cannot be read, with the reason.
     pub broken: Vec<(String, String)>,
-    /// What was chosen.
+    /// The chosen tasks, in words.
     pub words: String,
     pub baseline: Option<Results>,
     pub printer: &'a Printer,
 }
 
-/// A task that can be tried: its beginning, and the name of the repository of each try.
+/// A task that can be tried: its base, and the names of the repositories of its tries.
 struct Ready<'a> {
     task: &'a TaskDir,
     planted: Planted,
@@ -83,7 +83,7 @@ impl Run<'_> {
         })
     }
 
-    /// What may not be overlooked, before anything else; and a look at held-out tasks leaves a trace.
+    /// Prints warnings first, and records a use of held-out tasks.
     fn announce(&self, header: &Header, chosen: &[&TaskDir]) -> Result<()> {
         let seen = &header.model;
         let name = seen.answered.as_deref().unwrap_or(&seen.label);
@@ -137,7 +137,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// The base on the forge, once for each try: no try sees another's branch.
+    /// Puts the base on the forge once for each try, so that no try sees another's branch.
     async fn plant<'a>(&self, judge: &Judge, ground: &Ground, at: usize, task: &'a TaskDir) -> Result<Ready<'a>> {
         let key = format!("t{at}");
         let planted = judge.plant(&key, task).await?;
@@ -157,7 +157,7 @@ impl Run<'_> {
         let driven = ground.place(&person, name).drive(&it.task.title, &it.task.body, policy).await?;
         row.measured = measured(&driven);
         (row.end, row.reason) = (driven.end.clone(), driven.reason.clone());
-        // One that was still answering when its time was up had its chance; one that could not be asked had none.
+        // A try that ran into the limit while the model answered counts; one whose model could not be asked does not.
         if row.measured.turns == 0 && driven.end != LIMIT {
             anyhow::bail!("the model gave no answer: {}", driven.reason);
         }
@@ -186,7 +186,7 @@ impl Run<'_> {
     }
 
     /// # Errors
-    /// A [`Complaint`] when the server changed its model meanwhile: what was measured may be of two.
+    /// A [`Complaint`] if the server changed its model meanwhile, because the results may be of two models.
     async fn same_model(&self, asked: &Asked, before: &ModelSeen) -> Result<()> {
         if !before.fault.is_empty() {
             return Ok(());

@@ -1,5 +1,4 @@
-//! Results as Markdown: a row for each try, sums below, and what may not be overlooked.
-//! Tests: below.
+//! Results as Markdown: a row for each try, sums below, and warnings. Tests: below.
 
 use super::against::Compared;
 use super::results::{Header, Outcome, Row};
@@ -7,7 +6,7 @@ use crate::text::{cut, one_line};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// The longest reason that is shown, in characters.
+/// The most characters shown of a reason.
 const REASON: usize = 120;
 
 /// The whole report.
@@ -60,7 +59,7 @@ fn line(row: &Row, numbered: bool) -> String {
     )
 }
 
-/// Solved of those that were run, over all and for each family; then what it took.
+/// The share solved of the tries that were run, in total and by family; then the cost.
 fn sums(rows: &[Row]) -> String {
     let ran: Vec<&Row> = rows.iter().filter(|row| row.outcome != Outcome::NotRun).collect();
     let solved = |rows: &[&Row]| rows.iter().filter(|row| row.outcome == Outcome::Solved).count();
@@ -106,7 +105,7 @@ pub fn compared(found: &Compared) -> String {
     )
 }
 
-/// A cell's text may hold what a program printed.
+/// Escapes a cell's text, which may contain a program's output.
 fn cell(text: &str) -> String {
     one_line(text).replace('|', "\\|")
 }

@@ -1,6 +1,6 @@
-//! Tasks as they lie in a folder: `tasks/<name>/` and `repositories/<name>/`, the grammar of `docs/evaluation.md`.
+//! Tasks on disk: `tasks/<name>/` and `repositories/<name>/`, in the format of `docs/evaluation.md`.
 //!
-//! Owns reading and choosing them. A task that cannot be read is named and counts as not run; the others go on. Tests: below.
+//! Owns reading and choosing them. A task that cannot be read counts as not run; the others continue. Tests: below.
 
 use crate::cli::printer::Complaint;
 use crate::git::PlainFile;
@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// What running a repository's tests leaves on the disk: never a part of it.
+/// What running a repository's tests leaves on disk, which never belongs to the repository.
 const LEFT_OVER: [&str; 4] = [".git", "__pycache__", "target", "node_modules"];
-/// One file of a task or a repository, and all of a folder, in bytes.
+/// The most bytes of one file of a task or repository, and of a folder.
 const MAX_FILE: u64 = 8 << 20;
 const MAX_FOLDER: usize = 64 << 20;
 
@@ -31,7 +31,7 @@ pub enum Language {
     Javascript,
 }
 
-/// Which set a task belongs to; those of `quick` belong to `tune` too.
+/// The set of a task; tasks of `quick` also belong to `tune`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Set {
@@ -51,7 +51,7 @@ impl Set {
         }
     }
 
-    /// Whether a task with this set in its file belongs to `self`.
+    /// Whether `self` includes tasks of this set.
     pub fn holds(self, of_task: Set) -> bool {
         of_task == self || (self == Set::Tune && of_task == Set::Quick)
     }
@@ -74,7 +74,7 @@ pub struct Spec {
     pub skip_base: Vec<String>,
 }
 
-/// A task, read whole.
+/// A task with all of its files.
 #[derive(Debug, Clone)]
 pub struct TaskDir {
     pub spec: Spec,
@@ -86,12 +86,12 @@ pub struct TaskDir {
     pub repository: PathBuf,
 }
 
-/// Everything in a folder.
+/// The contents of a folder.
 pub struct Folder {
     pub at: PathBuf,
-    /// By name.
+    /// In order of their names.
     pub tasks: Vec<TaskDir>,
-    /// Tasks that cannot be read, and why.
+    /// Tasks that cannot be read, with the reason.
     pub broken: Vec<(String, String)>,
 }
 
@@ -161,7 +161,7 @@ impl TaskDir {
     }
 }
 
-/// Every file below a folder, by path. What tests leave behind is not among them; a link is refused.
+/// Every file below a folder, by path, without what tests leave behind; a link is refused.
 pub fn files(folder: &Path) -> Result<Vec<PlainFile>> {
     let (mut out, mut bytes) = (Vec::new(), 0);
     gather(folder, "", &mut out, &mut bytes)?;

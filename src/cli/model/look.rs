@@ -1,4 +1,4 @@
-//! One model of the configuration, looked at: whether it is set up, whether it answers, and what is wrong with who answers.
+//! Looks at one configured model: whether it is set up, whether it answers, and whether the right model answers.
 //!
 //! Owns the questions and what each finding means for an operator. Must not print. Tests: `tests/providers/refusals.rs`.
 
@@ -9,18 +9,18 @@ use crate::llm::{self, Model, ModelError};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long a model may take to say one word.
+/// Time limit for a model to say one word.
 pub const WAIT: Duration = Duration::from_secs(60);
 
-/// What was found, and for a fault what to do.
+/// A finding, with what to do about a fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Finding {
-    /// There is nothing behind it to be asked.
+    /// A recording, which cannot be asked.
     Recording,
     Answers {
         took: Duration,
     },
-    /// Worth knowing, and no fault.
+    /// Information that is not a fault.
     Note(String),
     Fault {
         found: String,
@@ -28,19 +28,19 @@ pub enum Finding {
     },
 }
 
-/// Opens the entry. The error is the one finding there is then.
+/// Opens the entry; an error is the only finding.
 pub fn opened(entry: &Entry) -> Result<Arc<dyn Model>, Finding> {
     let attempt = "docs/models.md says how each kind is set up".to_owned();
     llm::configured(entry).map_err(|found| Finding::Fault { found, attempt })
 }
 
-/// That nobody said what it costs.
+/// A note if no price is known.
 pub fn price(entry: &Entry) -> Option<Finding> {
     let note = "price unknown: set price_input and price_output, to 0 where it costs nothing";
     entry.is_unpriced().then(|| Finding::Note(note.to_owned()))
 }
 
-/// Which of its fallbacks are asked only for some repositories, as a sentence; none where there are none of that sort.
+/// A sentence about fallbacks that are only asked for some repositories; none if there are none.
 pub fn kept_back(models: &Models, entry: &Entry) -> Option<String> {
     let left: Vec<String> = models.kept_back(entry).map(|id| format!("`{id}`")).collect();
     (!left.is_empty()).then(|| {
@@ -52,7 +52,7 @@ pub fn kept_back(models: &Models, entry: &Entry) -> Option<String> {
     })
 }
 
-/// That limits in dollars limit nothing, because nobody said what the worker costs.
+/// A note if limits in dollars have no effect, because the worker's price is not known.
 pub fn unlimited(config: &Process) -> Option<String> {
     let repositories = config.repositories();
     let budgets = repositories.iter().filter_map(|entry| entry.budget.as_ref()).chain([&config.budget]);
@@ -79,7 +79,7 @@ pub fn unlimited(config: &Process) -> Option<String> {
     })
 }
 
-/// Asks it one or two tiny questions; what was found comes in the order in which it was.
+/// Asks one or two very short questions and returns the findings in order.
 pub async fn look(entry: &Entry, model: &dyn Model) -> Vec<Finding> {
     if model.scripted() {
         return vec![Finding::Recording];
@@ -107,7 +107,7 @@ pub async fn look(entry: &Entry, model: &dyn Model) -> Vec<Finding> {
     found
 }
 
-/// Whether it is shown pictures, and who says so.
+/// Whether it is shown pictures, and what decided that.
 pub fn vision(entry: &Entry) -> String {
     let whose = match &entry.origins.vision {
         Origin::Unknown => "of itself",
@@ -120,7 +120,7 @@ pub fn vision(entry: &Entry) -> String {
     }
 }
 
-/// Whether it takes what the style *tools* sends. On a vendor's own server that is taken for granted.
+/// Whether it accepts the requests of the style *tools*. Assumed for a vendor's own server.
 async fn template(entry: &Entry, model: &dyn Model) -> Option<Finding> {
     let without = match entry.style {
         ModelStyle::Tools => false,
@@ -134,7 +134,7 @@ async fn template(entry: &Entry, model: &dyn Model) -> Option<Finding> {
         Ok(Err(error @ ModelError::Template(_))) if without => {
             Some(Finding::Note(format!("{error}; so it works in the style files")))
         }
-        // It answered without tools a moment ago.
+        // It answered a request without tools just before.
         Ok(Err(error @ ModelError::BadRequest(_))) if without => {
             Some(Finding::Note(format!("it takes no tools ({error}); so it works in the style files")))
         }
@@ -148,10 +148,10 @@ async fn template(entry: &Entry, model: &dyn Model) -> Option<Finding> {
     }
 }
 
-/// That the server has no model of this name, where its refusal says so.
+/// The finding that the server has no model of this name, if its refusal says so.
 fn missing(entry: &Entry, error: &ModelError) -> Option<Finding> {
     let ModelError::BadRequest(text) = error else { return None };
-    // What stands behind it is our own.
+    // The rest of the text is ours.
     let theirs = text.split("; check base_url").next().unwrap_or_default();
     let of_the_model = theirs.to_lowercase().contains("model") || theirs.contains(&entry.name);
     (theirs.starts_with("HTTP 404") && of_the_model).then(|| Finding::Fault {
@@ -160,7 +160,7 @@ fn missing(entry: &Entry, error: &ModelError) -> Option<Finding> {
     })
 }
 
-/// A refusal, and what to do about it.
+/// A refusal, with what to do about it.
 pub fn refused(error: &ModelError) -> Finding {
     let attempt = match error {
         ModelError::Template(_) => TEMPLATE_ADVICE,

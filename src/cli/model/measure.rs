@@ -1,7 +1,7 @@
-//! What a model's server does beside answering: how fast it reads and writes, what it reads from a cache, whether several calls come at once, and
-//! on request whether a prompt of nearly its whole window is taken. By its own counts and this machine's clock.
+//! Measures a model's server: reading and writing speed, use of its cache, several calls in one answer, and on request a prompt of nearly
+//! the whole window. By the server's counts and this machine's clock.
 //!
-//! Owns the questions and the words for what came of them. Must not print. Tests: `tests/providers/measured.rs`.
+//! Owns the questions and the wording of the results. Must not print. Tests: `tests/providers/measured.rs`.
 
 use super::look::Finding;
 use crate::config::process::Model as Entry;
@@ -10,26 +10,26 @@ use crate::llm::deltas::Tally;
 use crate::llm::{Model, ModelError, ModelRequest, Turn, Usage};
 use std::time::{Duration, Instant};
 
-/// Tokens of the prompt that is sent twice: no vendor caches one much shorter.
+/// Tokens of the prompt that is sent twice; no vendor caches much shorter ones.
 const PROMPT: u64 = 5_000;
-/// Tokens of its answer.
+/// Tokens of the answer.
 const ANSWER: u64 = 200;
-/// How long one of these answers may take.
+/// Time limit of each answer.
 const WAIT: Duration = Duration::from_secs(300);
-/// How much of the window the longest prompt takes, in hundredths.
+/// Size of the longest prompt in percent of the window.
 const FULL: u64 = 92;
 const FILLING: &str = "The river runs past the mill, and the miller counts the sacks that stand before the door. ";
 
-/// What was measured: a name and words for each, and what is wrong.
+/// The measurements and findings.
 #[derive(Debug, Default)]
 pub struct Measured {
-    /// A short name, and what was found, in words.
+    /// A short name and a text for each measurement.
     pub fields: Vec<(&'static str, String)>,
     /// Faults and notes.
     pub findings: Vec<Finding>,
 }
 
-/// One answer, with its counts and times.
+/// One answer with its counts and times.
 struct Timed {
     usage: Usage,
     first: Option<Duration>,
@@ -37,7 +37,7 @@ struct Timed {
     text: String,
 }
 
-/// Asks three questions, and with `window` a fourth whose prompt is as long as the window; an error ends it with what was found before.
+/// Asks three questions, with `window` a fourth whose prompt fills the window; an error ends it with the results so far.
 pub async fn measure(entry: &Entry, model: &dyn Model, window: bool) -> Measured {
     let mut measured = Measured::default();
     if let Err(error) = questions(entry, model, window, &mut measured).await {
@@ -48,7 +48,7 @@ pub async fn measure(entry: &Entry, model: &dyn Model, window: bool) -> Measured
 
 async fn questions(entry: &Entry, model: &dyn Model, window: bool, found: &mut Measured) -> Result<(), ModelError> {
     let size = PROMPT.min(entry.context_tokens / 4);
-    // Another beginning each time: nothing of it can be in a cache yet.
+    // A different beginning each time, so that nothing of it is in a cache yet.
     let request = count_to_forty(&mark(), size * 4);
     let first = timed(model, &request).await?;
     found.fields.extend([("reads", reads(&first)), ("writes", writes(&first))]);
@@ -69,7 +69,7 @@ async fn questions(entry: &Entry, model: &dyn Model, window: bool, found: &mut M
     Ok(())
 }
 
-/// Sends a prompt of nearly the window. `rate`: tokens of one character, as the server counts.
+/// Sends a prompt of nearly the window. `rate`: tokens per character, by the server's count.
 async fn filled(entry: &Entry, model: &dyn Model, rate: f64, found: &mut Measured) -> Result<(), ModelError> {
     let wanted = entry.context_tokens.saturating_sub(ANSWER) * FULL / 100;
     let word = mark();
@@ -105,7 +105,7 @@ async fn filled(entry: &Entry, model: &dyn Model, rate: f64, found: &mut Measure
     Ok(())
 }
 
-/// Six digits that no earlier prompt began with.
+/// Six random digits, so that no earlier prompt had the same beginning.
 fn mark() -> String {
     let number = getrandom::u32().unwrap_or_else(|_| std::process::id());
     format!("{:06}", number % 1_000_000)
@@ -157,7 +157,7 @@ fn writes(answer: &Timed) -> String {
     }
 }
 
-/// Tokens in a second, at least one.
+/// Tokens per second, at least one.
 fn pace(tokens: u64, within: Duration) -> u64 {
     let seconds = within.as_secs_f64().max(0.001);
     (tokens as f64 / seconds).round().max(1.0) as u64

@@ -1,4 +1,4 @@
-//! `caisson repo add`: one repository, from an address or a path to a place where tasks can start. Every step may be repeated.
+//! `caisson repo add`: copies a repository to the forge and sets it up for tasks. Every step may be repeated.
 
 use super::kept::{has_each, protect, tell_brought};
 use super::source::source_of;
@@ -25,7 +25,7 @@ use anyhow::{Context, Result};
 use clap::Args;
 use std::time::{Duration, Instant};
 
-/// How long the forge may take to notice the first push.
+/// Time limit for the forge to notice the first push.
 const NOTICE: Duration = Duration::from_secs(20);
 
 #[derive(Debug, Args)]
@@ -75,15 +75,15 @@ struct Plan {
     before: Before,
 }
 
-/// What an earlier run left.
+/// What an earlier run has set up.
 #[derive(Default)]
 struct Before {
     entry: Option<Entry>,
-    /// The forge's number of it; of an entry that cannot be opened any more, what the operator says.
+    /// The forge's id; for an entry that cannot be authenticated, what the operator says.
     id: Option<i64>,
-    /// What such an entry says itself: whoever can write into the database could name another repository.
+    /// The id that such an entry itself claims. It is not trusted, because whoever can write to the database could name another repository.
     claimed: Option<i64>,
-    /// Of its hook, the newest first.
+    /// Secrets of its hook, the newest first.
     secrets: Vec<Secret>,
 }
 
@@ -132,7 +132,7 @@ impl Add {
         let scratch = config.state_dir.join(format!("import-{}", std::process::id()));
         let git = Repos::new(&scratch);
         let done = self.steps(config, &entries, printer, &accounts, &git).await;
-        // Only a copy lies there; a failure to remove it is not the step's failure.
+        // It only contains a copy, so a failure to remove it is ignored.
         let _ = std::fs::remove_dir_all(&scratch);
         done
     }
@@ -147,7 +147,7 @@ impl Add {
     ) -> Result<()> {
         let mut plan = self.plan(config, entries, git, printer).await?;
         if let Some(entry) = &plan.before.entry {
-            // It may have been renamed: the entry gets the new name.
+            // It may have been renamed, so the entry gets the new name.
             plan.repo = accounts.place_of(entry).await?;
         }
         let commit = git.copy_in(&plan.key, &plan.source, plan.credential.as_ref(), &plan.branch).await?;
@@ -222,7 +222,7 @@ impl Add {
         Ok(plan)
     }
 
-    /// What the repository asks for. Returns the hash that is accepted, if any; what isn't accepted has no effect.
+    /// Shows what the repository asks for. Returns the accepted hash, if any; what is not accepted has no effect.
     async fn wishes(
         &self,
         config: &Process,
@@ -264,7 +264,7 @@ impl Add {
         Ok(String::new())
     }
 
-    /// Who may what. People who were added on the forge keep their rights.
+    /// Sets who has which right. People who were added on the forge keep theirs.
     async fn rights(&self, plan: &Plan, accounts: &Accounts, printer: &Printer) -> Result<()> {
         let (forge, repo) = (&accounts.forge, &plan.repo);
         forge.disable_actions(repo).await?;
@@ -297,7 +297,7 @@ impl Add {
         Ok(())
     }
 
-    /// The one hook, signed with the secret that there is, or a new one; and everything else that would read a push, each accepted.
+    /// Sets the one hook, signed with the existing secret or a new one, and requires everything else that would read a push to be accepted.
     async fn hook(
         &self,
         config: &Process,
@@ -337,7 +337,7 @@ impl Add {
     }
 }
 
-/// What its tasks will run in. What cannot be had is shown among its wishes.
+/// Shows the image of its tasks. An unavailable one is shown among its wishes.
 fn show_image(printer: &Printer, config: &Process, key: &str, project: &Project, told: &FromFiles) {
     let (image, why) = match (project.pick(&Granted::of(config, key)), told) {
         (Pick::Refused(_), _) => return,
@@ -356,8 +356,7 @@ fn show_image(printer: &Printer, config: &Process, key: &str, project: &Project,
     printer.good(&format!("its tasks run in {image}: {why}"));
 }
 
-/// The repository on the forge: made, or the one of an earlier run. Somebody else's is never taken.
-/// Agents read a repository and some of its history: what lies in there is known to a model from then on.
+/// Warns about secrets in files and history, which agents can read, so that models will know them.
 fn tell_of_leaks(leaks: &Leaks, printer: &Printer) {
     for leak in &leaks.found {
         let path = one_line(&leak.path);
@@ -397,7 +396,7 @@ async fn place(plan: &Plan, accounts: &Accounts, printer: &Printer) -> Result<Re
     Ok(found)
 }
 
-/// The forge notices its first push late; until then it refuses hooks' tests and pull requests.
+/// Waits until the forge has noticed the first push; until then it refuses test deliveries and pull requests.
 async fn noticed(plan: &Plan, accounts: &Accounts) -> Result<()> {
     let end = Instant::now() + NOTICE;
     while accounts.forge.repository(&plan.repo).await?.empty {
@@ -415,7 +414,7 @@ fn last_part(address: &str) -> String {
     part.strip_suffix(".git").unwrap_or(part).to_owned()
 }
 
-/// A key for addresses and folders: lower-case letters, digits and hyphens.
+/// A key for paths: lower-case letters, digits and hyphens.
 fn key_of(name: &str) -> String {
     let plain: String = name.to_lowercase().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
     plain.trim_matches('-').to_owned()

@@ -1,5 +1,5 @@
-//! `caisson repo check`: reads back what `repo add` set; one line for each thing that does not stand. Changes nothing but with `--fix`,
-//! which has `mend` set it anew and looks once more.
+//! `caisson repo check`: compares what `repo add` set with the present state; one line for each difference. Changes nothing without
+//! `--fix`, which has `mend` set it again and then checks once more.
 
 use super::Accounts;
 use super::mend::mend;
@@ -12,7 +12,7 @@ use crate::forge::{Access, ForgeError, ForgeReads, RepoRef, is_accepted};
 use anyhow::Result;
 use std::sync::Arc;
 
-/// With `fix`, what does not stand is set anew first.
+/// With `fix`, first sets again what differs.
 pub(super) async fn run(
     config: &Process,
     entries: &Entries,
@@ -53,7 +53,7 @@ pub(super) async fn run(
     Err(complaint.attempt(attempt).into())
 }
 
-/// What does not stand. Only the forge being away is an error.
+/// The differences. An error only if the forge is unavailable.
 pub(in crate::cli) async fn faults(config: &Process, accounts: &Accounts, entry: &Entry) -> Result<Vec<String>> {
     let repo = RepoRef::new(&entry.owner, &entry.name);
     let found = match accounts.forge.repository(&repo).await {
@@ -108,12 +108,12 @@ pub(in crate::cli) async fn faults(config: &Process, accounts: &Accounts, entry:
     Ok(wrong)
 }
 
-/// What teams give, beside people who were added by name.
+/// Rights given by teams, besides those of people added by name.
 #[derive(Debug, Default)]
 pub(in crate::cli) struct Teams {
-    /// Whose members may write.
+    /// Teams whose members may write.
     pub writers: Vec<String>,
-    /// What is wrong with others, and what to do about it.
+    /// Problems with other teams, with what to do about each.
     pub troubles: Vec<(String, String)>,
 }
 
@@ -126,7 +126,7 @@ impl Teams {
     }
 }
 
-/// The teams that may write the code, or are told as if they might. Only the forge being away is an error.
+/// Teams that may write code, or that the forge reports as if they might. An error only if the forge is unavailable.
 pub(in crate::cli) async fn teams(accounts: &Accounts, repo: &RepoRef) -> Result<Teams> {
     let (mut teams, bot) = (Teams::default(), &accounts.bot.login);
     for team in accounts.forge.teams(repo).await? {

@@ -1,4 +1,4 @@
-//! `caisson repo import`: entries of `caisson.toml` move into the store, from where every host has them. The operator's own tables stay.
+//! `caisson repo import`: moves entries of `caisson.toml` into the store, where every host reads them. The operator's own tables stay.
 
 use super::Entry;
 use crate::bot::{Content, sealed};
@@ -40,7 +40,7 @@ impl Import {
             return Ok(());
         }
         let entries = entries::ready(config).await?;
-        // First whatever can be refused beforehand.
+        // Everything that can be refused is checked first.
         let to_write: Vec<(&Entry, Vec<Secret>, bool)> =
             chosen.into_iter().map(|entry| self.to_write(&entries, entry)).collect::<Result<_>>()?;
         let mut moved = Ok(());
@@ -50,7 +50,7 @@ impl Import {
                 break;
             }
         }
-        // Those that moved are followed in the store, also where a later one could not.
+        // Entries moved so far take effect even if a later one fails.
         match running::reload(config).await {
             Reload::Begun => printer.good("the running `caisson serve` begins anew without the entries of the file"),
             Reload::NotRunning => {}

@@ -1,7 +1,7 @@
-//! `caisson repo check --fix`: sets anew what somebody changed by hand, and says each change. It needs no source: the git data is not touched.
+//! `caisson repo check --fix`: sets again what somebody changed, and prints each change. The git data is not touched.
 //!
-//! What a person added to a repository (foreign hooks, deploy keys, people) is left for the operator to judge; only Actions go off, as
-//! `repo add` leaves them. Another repository that has taken the name is never written to. Tests: `tests/setup.rs`.
+//! What a person added to a repository (hooks, deploy keys, people) is left for the operator to judge; only Actions are switched off, as by
+//! `repo add`. Another repository that took over the name is never written to. Tests: `tests/setup.rs`.
 
 use super::Accounts;
 use crate::checkpoint::label::LABELS;
@@ -26,7 +26,7 @@ pub(super) async fn mend(
         Err(ForgeError::NotFound(_) | ForgeError::Moved(_) | ForgeError::Conflict(_)) => return Ok(()),
         Err(error) => return Err(error.into()),
     };
-    // What the name leads to now may be somebody else's.
+    // The name may now belong to another repository.
     if found.id != entry.id {
         return Ok(());
     }
@@ -54,7 +54,7 @@ pub(super) async fn mend(
     hook(config, entries, accounts, (entry, &repo), &said).await
 }
 
-/// The hook, and Actions: what is set off by a push.
+/// Sets the hook, and switches Actions off.
 async fn hook(
     config: &Process,
     entries: &Entries,

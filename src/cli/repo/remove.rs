@@ -1,4 +1,4 @@
-//! `caisson repo remove`: no host works for a repository any more. Its tasks are over first, and owe nothing.
+//! `caisson repo remove`: ends all hosts' work for a repository, after its tasks have ended and their effects are done.
 
 use super::{Accounts, report, store_entry};
 use crate::bot::gone;
@@ -12,7 +12,7 @@ use clap::Args;
 use domain::{Order, TaskId};
 use std::time::{Duration, Instant};
 
-/// How long what ended tasks still owe (words on the forge, the end of a sandbox) may take.
+/// Time limit for the remaining effects of ended tasks (posts on the forge, removal of sandboxes).
 const SETTLES: Duration = Duration::from_secs(60);
 const LOOK: Duration = Duration::from_millis(250);
 
@@ -35,7 +35,7 @@ impl Remove {
         let repo = accounts.place_of(entry).await?;
         let generation = entries.next(key);
         let taken = entries::put(config, |_, by| Ok(gone(key, (generation, by)))).await?;
-        // A hook that nobody verifies any more would only fail.
+        // Nothing verifies the hook any more, so its deliveries would only fail.
         match accounts.forge.remove_hook(&repo, &config.hook_url(key)).await {
             Ok(()) => printer.good(&format!("{key} is taken out, and its hook")),
             Err(error) => printer.warn(&format!("{key} is taken out; its hook on the forge stays: {error}")),
@@ -50,7 +50,7 @@ impl Remove {
         Ok(())
     }
 
-    /// Until none of its tasks lives, and none owes anything: without an entry nothing of it could be done any more.
+    /// Waits until no task is live and no effect is pending: without an entry, none could be carried out.
     async fn end(&self, config: &Process, printer: &Printer) -> Result<()> {
         let store = Store::look(location(config)?).await?.context("there is no store yet")?;
         let live: Vec<i64> =

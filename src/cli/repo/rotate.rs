@@ -1,5 +1,5 @@
-//! `caisson repo rotate`: a new secret for a repository's hook, in two steps, so that no delivery is ever signed with a secret that a
-//! running bot does not know. First the bots learn the new one beside the old; then the forge signs with it and the old one goes.
+//! `caisson repo rotate`: replaces a hook's secret in two steps, so that a running bot knows the secret of every delivery. First the bots
+//! accept the new one beside the old; then the forge signs with it, and the old one is removed.
 
 use super::{Accounts, report, store_entry};
 use crate::bot::sealed;

@@ -1,7 +1,7 @@
-//! `caisson repo try`: brings a repository's default branch up as a task would, says step by step what works and what is missing, and
-//! proposes a `.caisson.toml`. `caisson repo add` ends with the same look.
+//! `caisson repo try`: sets a repository's default branch up as a task would, prints step by step what works and what is missing, and
+//! proposes a `.caisson.toml`. `caisson repo add` ends with the same.
 //!
-//! Owns the command and what it changes: nothing, unless `--propose` asks for a pull request. What is tried is in `trial/look.rs`, where
+//! Owns the command and its changes: none, unless `--propose` asks for a pull request. What is tried is in `trial/look.rs`, its environment
 //! in `trial/ground.rs`, the pull request in `trial/propose.rs`. Tests: `tests/try_out.rs`.
 
 mod ground;
@@ -22,14 +22,14 @@ use domain::Commit;
 use ground::Ground;
 use look::{Look, Seen};
 
-/// What is looked at.
+/// The repository to try.
 pub(super) struct Target<'a> {
     pub key: &'a str,
     pub repos: &'a Repos,
     pub commit: &'a Commit,
-    /// The hash of the project file that the operator accepted; empty = none.
+    /// Hash of the project file that the operator accepted; empty = none.
     pub accepted: &'a str,
-    /// Where it came from, for `caisson repo add`.
+    /// Its source, for `caisson repo add`.
     pub source: &'a str,
 }
 
@@ -83,7 +83,7 @@ impl Try {
     }
 }
 
-/// The default branch, here.
+/// The default branch in the local repository.
 pub(super) struct Brought {
     pub at: RepoRef,
     pub url: RemoteUrl,
@@ -93,7 +93,7 @@ pub(super) struct Brought {
 
 impl Brought {
     async fn of(entry: &Entry, accounts: &Accounts, repos: &Repos) -> Result<Brought> {
-        // By its number: it may have been renamed.
+        // By its id, because it may have been renamed.
         let found = accounts.forge.locate(entry.id).await?;
         let at = RepoRef::new(found.owner, found.name);
         let url = RemoteUrl::parse(&format!("{}/{at}.git", accounts.base.as_str().trim_end_matches('/')))?;
@@ -104,15 +104,15 @@ impl Brought {
     }
 }
 
-/// What did not hold when the barrier was last tried since this machine started; where nothing was tried yet, nothing is known.
+/// What did not hold when the barrier was last tried since this machine booted; empty if it was not tried.
 fn broken(proof: Option<&Proof>, boot: &str) -> Vec<String> {
     proof.filter(|proof| proof.key.boot == boot.trim()).map(|proof| proof.mismatches.clone()).unwrap_or_default()
 }
 
-/// The look itself, in an installation of its own, which is gone afterwards, however it ends.
+/// Tries the repository in a temporary installation, which is removed afterwards.
 ///
 /// # Errors
-/// Where the barrier is known not to hold: then no task starts either.
+/// When the barrier is known not to hold, because no task starts then either.
 async fn look(config: &Process, target: &Target<'_>, printer: &Printer) -> Result<Seen> {
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let broken = broken(Proof::last(&config.state_dir).as_ref(), &boot);
@@ -135,7 +135,7 @@ async fn look(config: &Process, target: &Target<'_>, printer: &Printer) -> Resul
     }
 }
 
-/// The same at the end of `repo add`: information. What keeps it from being looked at is said, and is no fault of the repository's.
+/// The same at the end of `repo add`, for information. An obstacle is printed and is not a fault of the repository.
 pub(super) async fn inform(config: &Process, target: &Target<'_>, printer: &Printer) {
     printer.heading("whether its checks run in a sandbox (--no-try leaves this out)");
     if let Err(error) = look(config, target, printer).await {

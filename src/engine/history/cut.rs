@@ -1,21 +1,21 @@
-//! How much of a conversation its requests hold, what a model told of the rest, and from which answer on a vendor's own parts may come back. Tests: `history_tests.rs`,
+//! How much of a conversation its requests contain, and from which turn a vendor's own form may be sent back. Tests: `history_tests.rs`,
 //! `compact_tests.rs`.
 
 use domain::{Event, ModelSummary, SummaryOf};
 
-/// How much of a conversation its requests hold.
+/// How much of a conversation its requests contain.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(in crate::engine) struct Cut {
     /// As in [`Event::Compacted`].
     pub(in crate::engine) shrunk: u32,
     /// As in [`Event::Compacted`].
     pub(in crate::engine) folded: u32,
-    /// The first turn whose request was made so; 0 where nothing was cut.
+    /// The first turn whose request was cut this way; 0 if none was.
     pub(in crate::engine) since: u32,
 }
 
 impl Cut {
-    /// The one in force: the newest since the conversation began.
+    /// The present cut: the newest since the conversation began.
     pub(in crate::engine) fn of(log: &[Event]) -> Self {
         let newest = log.iter().rev().find_map(|event| match event {
             Event::ConversationRestarted => Some(Cut::default()),
@@ -28,7 +28,8 @@ impl Cut {
     }
 }
 
-/// The last turn that a model told in short, and its words; none where that is none of the conversation's folded ones. Later turns are told by rules.
+/// The last turn that a model summarized, and the summary; none if it covers turns that are not folded. Later turns are summarized by
+/// rules.
 pub(in crate::engine) fn written(log: &[Event], folded: u32) -> Option<(u32, &ModelSummary)> {
     let newest = log.iter().rev().find_map(|event| match event {
         Event::ConversationRestarted => Some(None),
@@ -41,15 +42,15 @@ pub(in crate::engine) fn written(log: &[Event], folded: u32) -> Option<(u32, &Mo
     newest.flatten()
 }
 
-/// The first turn since another model began to be asked, a person named one, or the first one was asked again after a checkpoint; 0 where that never was. Two entries may have
-/// the same model at different servers, so a label does not tell.
+/// The first turn since the conversation switched to another model: a fallback, one that a person named, or back to the first after a
+/// checkpoint; 0 if it never did. A label is not enough to tell, because two entries may have the same model at different servers.
 pub(super) fn switched(log: &[Event]) -> u32 {
     let (mut since, mut other, mut last, mut asked) = (0, false, 0, 0);
     for event in log {
         match event {
             Event::ModelCallStarted { turn, .. } => asked = *turn,
             Event::TurnCompleted { turn, .. } => last = *turn,
-            // The turn that was asked for before may still be the other one's.
+            // The turn that was already asked for may still come from the previous model.
             Event::ModelChosen { .. } => since = last.max(asked) + 1,
             Event::ModelCallUncharged { turn, fallback: Some(_) } => (since, other) = (*turn, true),
             Event::CheckpointPosted { .. } | Event::Answered { .. } if other => (since, other) = (last + 1, false),

@@ -1,7 +1,7 @@
-//! Where the older turns of a conversation end: what stands in their place.
+//! What replaces the older turns of a conversation.
 //!
-//! Owns: that people's words, plan, changed files and what failed last stand there word for word, whoever tells the rest. Must not: decide how
-//! far that goes. Tests: `compact_tests.rs`, `compact_properties.rs`.
+//! Owns: that people's words, the plan, changed files and the last failures are in it verbatim, whoever summarizes the rest. Must not:
+//! decide how many turns are replaced. Tests: `compact_tests.rs`, `compact_properties.rs`.
 
 use domain::{Call, CallRequest, Outcome, Verdict, VerdictKind};
 use minijinja::context;
@@ -12,17 +12,17 @@ use crate::engine::failing::{self, Ran};
 use crate::engine::nudge::Form;
 use crate::engine::{outcome, prompt};
 
-/// The most of a list of what failed last, in characters.
+/// The most characters of the list of last failures.
 const OPEN: usize = 2_000;
-/// Runs that failed and are looked through for one.
+/// The most failed runs that are parsed for failures.
 const RUNS: usize = 3;
 
-/// Runs of checks among the turns that are told in short, for what is still open of them.
+/// Runs of checks in the summarized turns, to list failures that remain.
 #[derive(Default)]
 pub(super) struct Runs<'a> {
-    /// Of each command the newest run, by the action's number.
+    /// The newest run of each command, with the action's number.
     own: BTreeMap<&'a str, (u32, &'a Outcome)>,
-    /// The host's own.
+    /// The newest verdict of the host's own checks.
     hosts: Option<&'a Verdict>,
 }
 
@@ -37,13 +37,13 @@ impl<'a> Runs<'a> {
 
     pub(super) fn checked(&mut self, verdict: &'a Verdict) {
         if verdict.kind != VerdictKind::None {
-            // What ran before is older than what is known now.
+            // Earlier runs are older than this verdict.
             self.own.clear();
             self.hosts = Some(verdict);
         }
     }
 
-    /// What failed in the newest of them that says so.
+    /// The failures of the newest run that reports any.
     fn open(&self) -> Option<Ran> {
         let mut own: Vec<_> = self.own.values().filter(|(_, ended)| !ended.status.succeeded()).collect();
         own.sort_by_key(|(number, _)| std::cmp::Reverse(*number));
@@ -56,7 +56,7 @@ impl<'a> Runs<'a> {
 }
 
 impl Replay<'_> {
-    /// The older turns end here: they become one text with what people asked for until then, before what was said since.
+    /// Ends the older turns: they become one text with what people asked for until then, followed by what was said since.
     pub(super) fn fold(&mut self) {
         self.replaced(u32::MAX);
         let Some(summary) = self.folding.take() else { return };
@@ -78,7 +78,7 @@ impl Replay<'_> {
         self.notes.extend(since);
     }
 
-    /// Before the answer of this turn: what a model told of all turns before it stands in place of the host's lines about them.
+    /// Called before the answer of this turn: a model's summary of all turns before it replaces the host's lines about them.
     pub(super) fn replaced(&mut self, turn: u32) {
         if let Some((_, written)) = self.written.take_if(|(upto, _)| turn > *upto)
             && let Some(summary) = &mut self.folding

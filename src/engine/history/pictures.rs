@@ -1,7 +1,8 @@
-//! Which pictures a conversation shows, and what is said in place of the others.
+//! Which pictures a conversation shows, and the text that replaces the others.
 //!
-//! Owns: the bounds of one conversation and the words around a picture. A picture is foreign text's equal: it stands behind words of ours that
-//! say so, and its name in a fence. Must not: know bytes; they are put in just before a request goes out. Tests: `pictures_tests.rs`.
+//! Owns: the limits of one conversation and the text around a picture. A picture is as untrusted as foreign text: it follows a sentence of
+//! ours that says so, with its name in a fence. Must not: handle bytes, which are inserted just before a request is sent. Tests:
+//! `pictures_tests.rs`.
 
 use domain::Picture;
 use minijinja::context;
@@ -11,28 +12,28 @@ use crate::engine::fence::{Fence, Trust};
 use crate::engine::prompt;
 use crate::llm::{Counting, ShownPicture, Turn};
 
-/// The most pictures of one request: above 20 Anthropic takes smaller ones only.
+/// The most pictures of one request: with more than 20, Anthropic limits their size.
 const MOST: usize = 16;
-/// The most bytes of all of them: in base64 they stay below the 20 MB that Gemini takes of a request.
+/// The most bytes of all pictures: encoded as base64 they stay below Gemini's 20 MB per request.
 const MOST_BYTES: u64 = 12 << 20;
 
-/// What a model takes of pictures.
+/// How a model takes pictures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Vision {
-    /// How they are counted.
+    /// How their tokens are counted.
     pub counting: Counting,
-    /// The most tokens of those that hang on the issue together, and of each that the agent reads.
+    /// The most tokens of all pictures of the issue together, and of each picture that the agent reads.
     pub most_tokens: u64,
 }
 
-/// What is shown so far.
+/// The pictures shown so far.
 #[derive(Debug, Default)]
 pub(super) struct Gallery<'a> {
-    /// Of the issue: every conversation about this task begins with them.
+    /// Pictures of the issue, with which every conversation of this task begins.
     of_issue: &'a [Picture],
-    /// They come behind the next words.
+    /// Whether they are shown with the next text.
     awaited: bool,
-    /// Of the results of the open answer.
+    /// Pictures in results of the open answer.
     read: Vec<ShownPicture>,
     count: usize,
     bytes: u64,
@@ -44,18 +45,18 @@ impl<'a> Gallery<'a> {
         self.awaited = !pictures.is_empty();
     }
 
-    /// The conversation begins anew, or its older turns are told in a summary.
+    /// The conversation is restarted, or its older turns are replaced by a summary.
     pub(super) fn anew(&mut self) {
         *self = Self { of_issue: self.of_issue, awaited: !self.of_issue.is_empty(), ..Self::default() };
     }
 
-    /// Nothing is sent of the turns so far.
+    /// The turns so far are not sent.
     pub(super) fn untold(&mut self) {
         self.awaited = false;
         self.read.clear();
     }
 
-    /// Takes a picture in; the error says why it is not shown.
+    /// Adds a picture; the error says why it is not shown.
     fn take(&mut self, picture: &Picture, vision: Option<Vision>, spent: u64) -> Result<u64, &'static str> {
         let vision = vision.ok_or("this model is shown no pictures")?;
         let tokens = vision.counting.tokens(picture.width, picture.height);
@@ -75,7 +76,8 @@ impl<'a> Gallery<'a> {
 }
 
 impl Replay<'_> {
-    /// A result's picture, behind the results; what its text says beside it. `old`: the result itself is sent shortened.
+    /// Adds a result's picture, to be shown after the results; returns a note for the result's text. `old`: whether the result is
+    /// shortened.
     pub(super) fn pictured(&mut self, picture: &Picture, old: bool) -> String {
         let taken = if old {
             Err("it was shown here before; read it again to see it")
@@ -92,7 +94,7 @@ impl Replay<'_> {
         }
     }
 
-    /// The pictures of the results that were just sent.
+    /// Shows the pictures of the results that were just sent.
     pub(super) fn show_read(&mut self) {
         let read = std::mem::take(&mut self.gallery.read);
         if !read.is_empty() {
@@ -100,7 +102,7 @@ impl Replay<'_> {
         }
     }
 
-    /// What stands for the issue's pictures beside the words: the names of those that are not shown.
+    /// Shows the issue's pictures with the text, and names those that are not shown.
     pub(super) fn show_of_issue(&mut self) {
         if !std::mem::take(&mut self.gallery.awaited) {
             return;

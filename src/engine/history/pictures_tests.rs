@@ -21,7 +21,7 @@ fn hung(pictures: Vec<Picture>) -> Event {
     Event::Prepared { base, boot, image, every, note: None, budget: None, rules, pictures }
 }
 
-/// An answer that reads a picture, and what came of it.
+/// An answer that reads a picture, with the result.
 fn read(turn: u32, name: &str) -> Vec<Event> {
     let calls = vec![call("c", "read_file", json!({ "path": name }))];
     let [started, _] = acted(turn, turn, 0, OutcomeStatus::Ok, "");
@@ -61,7 +61,7 @@ fn the_issues_stand_behind_the_task_and_those_read_behind_their_results() {
     assert!(matches!(whole.turns[3..5], [Turn::Results(_), Turn::Pictures(_)]), "{:?}", whole.turns);
     let Turn::Results(results) = &whole.turns[3] else { panic!("results") };
     assert!(results[0].text.contains("the picture follows as picture 2."), "{}", results[0].text);
-    // What a shorter log gave stands at its beginning.
+    // The conversation of a shorter log is a prefix.
     let before = rebuilt(&log[..5], sees(), Cut::default());
     assert_eq!(before.turns, whole.turns[..before.turns.len()]);
     assert_eq!(whole.picture_tokens(), 3 * Counting::Anthropic.tokens(640, 480));

@@ -1,6 +1,6 @@
-//! What people and the host say to the model, as the conversation holds it.
+//! What people and the host tell the model in a conversation.
 //!
-//! Owns: which prompt an event becomes, and its values. Must not: decide the order of turns. Tests: `history_tests.rs`.
+//! Owns: the prompt of each event, and its values. Must not: decide the order of turns. Tests: `history_tests.rs`.
 
 use domain::{Commit, Decision, Loss, Picture, Request, Rules, TaskKind, Verb, Verdict, VerdictKind};
 use minijinja::context;
@@ -13,9 +13,9 @@ use crate::engine::{feedback, outcome, prompt};
 use crate::sandbox::VERDICT_TAIL;
 use crate::text;
 
-/// What a model that works with tools is told of a sandbox that was stopped while a person was awaited.
+/// Told to a model in the style *tools* after its sandbox was stopped while a person was awaited.
 const PUT_AWAY: &str = "The sandbox was put away meanwhile: the next command begins in `/workspace`, without the directory and the variables of earlier ones, and `/tmp` is empty.";
-/// Characters below which no file of rules is begun.
+/// If less room than this is left, no further file of rules is shown, in characters.
 const LEAST: usize = 300;
 
 impl<'a> Replay<'a> {
@@ -25,7 +25,7 @@ impl<'a> Replay<'a> {
     }
 
     pub(super) fn lost(&mut self, loss: Loss) {
-        // One that was lost while it was made had nothing of the agent's in it.
+        // A sandbox lost before the agent worked in it had nothing to lose.
         if self.turns.is_empty() && self.open.is_none() {
             return;
         }
@@ -41,7 +41,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// The repository's own rules, as far as there is room.
+    /// Shows the repository's own rules, as far as there is room.
     fn given(&mut self, rules: &Rules) {
         let mut left = self.rules_chars;
         let (mut blocks, mut rest) = (Vec::new(), Vec::new());
@@ -63,12 +63,12 @@ impl<'a> Replay<'a> {
         self.ask(prompt::render("rules", values));
     }
 
-    /// Names that others chose; empty where there are none.
+    /// Foreign names in a fence; empty if there are none.
     fn paths(&self, lines: &str) -> String {
         if lines.is_empty() { String::new() } else { self.fence.wrap("paths", Trust::None, lines) }
     }
 
-    /// A shell that goes on where the last one ended does so within one life of the sandbox.
+    /// After a suspension: the shell of earlier commands is gone.
     pub(super) fn put_away(&mut self) {
         let said = self.notes.iter().any(|note| note == PUT_AWAY);
         if self.form == Form::Tools && !said && (self.open.is_some() || !self.turns.is_empty()) {
@@ -118,7 +118,7 @@ impl<'a> Replay<'a> {
             return summary.happened(format!("the host ran the checks on commit {}: {kind}", commit.short()));
         }
         let (tail, _) = outcome::shortened(&verdict.tail, TAIL);
-        // One that fills its room lost its beginning.
+        // A tail that fills its limit may have lost its beginning.
         let now = Ran::of(&verdict.tail, verdict.tail.len() + 4 < VERDICT_TAIL);
         let failing = failing::list(self.fence, &now, self.checked.as_ref(), TAIL / 2);
         let first = self.checked.is_none().then_some(&verdict.against_base);
@@ -160,7 +160,7 @@ impl<'a> Replay<'a> {
                 items.extend(more.iter().cloned());
                 self.say("revise", values);
             }
-            // A plan's approval is said by the event that widens the task.
+            // The event that widens a plan's task tells the model about the approval.
             _ if self.kind.reads_only() => {}
             _ => self.say("approved", values),
         }
@@ -169,7 +169,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// The answer is the call's result, and words of a person, which every later conversation about this task holds.
+    /// The answer is the call's result, and a person's words, which every later conversation of this task contains.
     pub(super) fn question_answered(&mut self, index: u32, decision: &Decision) {
         let login = self.fence.inline(&decision.poster.login);
         let items: &[domain::Item] = match &decision.verb {
@@ -183,7 +183,7 @@ impl<'a> Replay<'a> {
         if let Some(question) = self.question.take() {
             let question = self.fence.wrap("your question", Trust::None, &question.text);
             let words = format!("You asked:\n{question}\n{login} answered:\n{answer}");
-            // Where the turn is told in a summary, its result is not sent.
+            // The result of a summarized turn is not sent.
             if self.folding.is_some() {
                 self.notes.push(words.clone());
             }
@@ -192,7 +192,7 @@ impl<'a> Replay<'a> {
         self.result(index, format!("{login} answered:\n{answer}"), false);
     }
 
-    /// What somebody said in place of a permission, with its places; the action's result has its beginning.
+    /// Adds what somebody said instead of giving permission, with its places; the action's result only has the beginning.
     pub(super) fn permission_refused(&mut self, decision: &Decision) {
         if let Verb::Say { items } | Verb::Changes { items } = &decision.verb
             && !items.is_empty()
@@ -211,7 +211,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// Where the work stands.
+    /// The state of the work: commit, changed files, plan.
     pub(super) fn stand(&self) -> minijinja::Value {
         let name = |path: &&str| text::cut(&text::one_line(path), 200).0.to_owned();
         let files = self.changed.iter().take(MOST_FILES).map(name).collect::<Vec<_>>().join("\n");

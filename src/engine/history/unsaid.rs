@@ -1,13 +1,13 @@
-//! What a conversation does not tell the model, event by event.
+//! Events that a conversation does not tell the model.
 
 use domain::Event;
 
-/// Every event by its name: a new one does not compile before somebody decided whether the model is told of it.
+/// Lists every event by name, so that a new one does not compile until somebody decided whether the model is told of it.
 pub(super) fn unsaid(event: &Event) {
     match event {
         // Between people and the host.
         Event::ModelChosen { .. } | Event::ReplyStarted { .. } | Event::Replied { .. } => {}
-        // What the model needn't know, or learns by another event.
+        // The model need not know, or learns it from another event.
         Event::SlotGranted
         | Event::Looked { .. }
         | Event::Compacted { .. }
@@ -41,7 +41,7 @@ pub(super) fn unsaid(event: &Event) {
         | Event::BudgetGranted { .. }
         | Event::Paused { .. }
         | Event::Ended { .. } => {}
-        // Told above.
+        // Handled by the caller.
         Event::Requested { .. }
         | Event::Prepared { .. }
         | Event::TurnCompleted { .. }

@@ -1,7 +1,7 @@
-//! A model's answer in the style *files*: which files it gives back, and with what text.
+//! An answer in the style *files*: which files it returns, and their new text.
 //!
-//! Owns: finding the code blocks, the path that each is about, and what of a file a block replaces. Paths are resolved against what
-//! was shown: an example's path, or one that leaves the tree, is never written. Must not: write anything. Tests: below.
+//! Owns: finding the code blocks, the path of each, and which part of a file a block replaces. Paths are resolved against what was shown:
+//! the path of the example, or one outside of the tree, is never written. Must not: write anything. Tests: below.
 
 use std::collections::BTreeMap;
 
@@ -12,18 +12,19 @@ use super::blocks::{Piece, pieces};
 use super::{First, check, part};
 use crate::sandbox::detect::steers_tests;
 
-/// Where the example conversation's file lies: models copy it.
+/// Path of the file in the example conversation; models copy it.
 pub(in crate::engine) const EXAMPLE: &str = "hello/greeting.py";
-/// One code block, with the words that may name its file.
+/// One code block, with the text that may name its file.
 #[derive(Debug, PartialEq)]
 struct Block<'a> {
     info: &'a str,
-    /// The last words before it, the nearest first.
+    /// The last lines before it, the nearest first.
     before: Vec<&'a str>,
     text: String,
 }
 
-/// The answer's calls: the files tried apart (with the issue's own check, where there is one), or written at once and then checked. None where nothing usable was given back.
+/// The answer's calls: the files tried in a copy (with the issue's own check, if there is one), or written at once and then checked. None
+/// if the answer has nothing usable.
 pub(super) fn calls(
     files: Vec<NewFile>,
     command: Option<&str>,
@@ -56,12 +57,12 @@ pub(super) fn calls(
     made.into_iter().enumerate().map(call).collect()
 }
 
-/// The files as they will be. Several blocks of one file are put in one after the other.
+/// The new text of each file. Several blocks of one file are applied in order.
 pub(super) fn files(text: &str, look: &Look, asked: &str) -> Vec<NewFile> {
     let mut out: BTreeMap<String, String> = BTreeMap::new();
     for block in blocks(text) {
         let Some(path) = path(&block, look) else { continue };
-        // Tests stand as they are unless somebody asked for them by name.
+        // Existing tests are not changed unless somebody named them.
         let known = look.files.iter().any(|file| file.path == path) || look.others.contains(&path);
         let name = path.rsplit('/').next().unwrap_or(&path);
         if known && steers_tests(&path) && !asked.contains(name) {
@@ -77,7 +78,7 @@ pub(super) fn files(text: &str, look: &Look, asked: &str) -> Vec<NewFile> {
 fn content(block: &Block<'_>, path: &str, look: &Look, so_far: Option<&String>) -> Option<String> {
     let shown = look.files.iter().find(|file| file.path == path);
     let Some(shown) = shown else {
-        // Of a file that was not shown nothing is known: it can be made, and not replaced.
+        // The content of a file that was not shown is unknown, so it may be created but not replaced.
         return (!look.others.iter().any(|other| other == path) && !part::omits(&block.text, ""))
             .then(|| block.text.clone());
     };
@@ -88,18 +89,18 @@ fn content(block: &Block<'_>, path: &str, look: &Look, so_far: Option<&String>) 
     let placed = || part::placed(base, &block.text, &part::Seen::of(&shown.text, &shown.lines));
     match all_of_it {
         true => (block.text.trim_end() != base.trim_end()).then(|| block.text.clone()),
-        // Definitions without a certain place are no whole file either.
+        // Definitions without a certain place are not a whole file either.
         false => placed().or_else(|| (whole && !part::defines(&block.text)).then(|| block.text.clone())),
     }
 }
 
-/// Whether both begin with the same line that says something: then the block is the file and no part of it.
+/// Whether both begin with the same non-blank line, so that the block is the whole file.
 fn same_beginning(a: &str, b: &str) -> bool {
     let first = |text: &str| text.lines().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned);
     first(a) == first(b)
 }
 
-/// The answer's closed code blocks. One that never ends was cut off, and is none.
+/// The closed code blocks of the answer. One that is not closed was cut off and does not count.
 fn blocks(text: &str) -> Vec<Block<'_>> {
     let mut out = Vec::new();
     let mut before: Vec<&str> = Vec::new();
@@ -115,7 +116,7 @@ fn blocks(text: &str) -> Vec<Block<'_>> {
     out
 }
 
-/// What the block is about: named beside it, in its first comment, in the words before it, or the only file there is.
+/// The block's path: named beside it, in its first comment, or in the text before it; otherwise that of the only file.
 fn path(block: &Block<'_>, look: &Look) -> Option<String> {
     let console = ["bash", "sh", "shell", "console", "diff", "text", "output"];
     let word = block.info.split_whitespace().next().unwrap_or_default();
@@ -137,7 +138,7 @@ fn path(block: &Block<'_>, look: &Look) -> Option<String> {
     }
 }
 
-/// The known file that a line names: by its path, or by the end of one where that is the only such file.
+/// The known file that a line names: by its path, or by the end of a path if only one file matches.
 fn in_line(line: &str, look: &Look) -> Option<String> {
     words(line).find_map(|word| known(word, look))
 }
@@ -162,7 +163,7 @@ fn known(word: &str, look: &Look) -> Option<String> {
     near.next().is_none().then(|| first.clone())
 }
 
-/// A line that is a path and nothing else.
+/// A line that consists of a path.
 pub(super) fn looks_like_a_path(line: &str) -> Option<&str> {
     let mut all = line.split_whitespace().map(|word| word.trim_matches(|c: char| "`*:\"'#()".contains(c)));
     let word = all.by_ref().find(|word| !word.is_empty())?;
@@ -170,7 +171,7 @@ pub(super) fn looks_like_a_path(line: &str) -> Option<&str> {
     (plain && word.contains('.') && all.all(str::is_empty)).then_some(word)
 }
 
-/// A new file lies beside files that are there, and is of their kind.
+/// The path of a new file, which must be next to existing files of the same type.
 fn new_file(word: &str, look: &Look) -> Option<String> {
     let path = word.trim_start_matches("./");
     let parts: Vec<&str> = path.split('/').collect();

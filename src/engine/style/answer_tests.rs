@@ -1,4 +1,4 @@
-//! Answers as small models give them.
+//! Answers in the forms that small models give.
 
 use super::super::shown;
 use super::*;

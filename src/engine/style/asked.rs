@@ -1,7 +1,7 @@
-//! What an issue names and an answer leaves out: told by names alone.
+//! What an issue names and an answer lacks, by names alone.
 //!
-//! Owns: which files and names of an issue are yet to be made, and which of them an answer lacks. It proves nothing, and refuses nothing: an
-//! answer that passes the checks because it does nothing is not taken at once, and the model is told what it left out. Pure. Tests: below.
+//! Owns: which files and names of an issue do not exist yet, and which of these an answer lacks. It proves and refuses nothing: an answer
+//! that passes the checks because it does nothing is not accepted at once, and the model is told what is missing. Pure. Tests: below.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -14,28 +14,28 @@ use super::definitions;
 use crate::text;
 
 static NAME: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"[A-Za-z_$][\w$]*").expect("a literal"));
-/// What stands between quotes.
+/// A string literal.
 pub(super) static STRING: LazyLock<Regex> = LazyLock::new(|| Regex::new(r#""[^"]*"|'[^']*'"#).expect("a literal"));
 static PATH: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"[\w./-]*[\w-]\.(?:py|js|mjs|cjs|jsx|ts|tsx|rs|go|java|rb|c|h|cpp)\b").expect("a literal")
 });
-/// What stands right before a name in a call: it is called, or it is the key of an argument.
+/// A name that is called, or the key of an argument.
 static CALLED: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"([A-Za-z_$][\w$]*)\s*(?:\(|:[^:]|=[^=>])").expect("a literal"));
 
-/// Words that say that the name beside them is one of code.
+/// Words that mark the name beside them as one of code.
 const KINDS: &str = "function method option argument parameter field getter setter property class type module struct enum trait constant \
     variable attribute";
 
-/// What blocks of code are said to be.
+/// Languages of code blocks.
 const CODE: &str = "py python js javascript jsx ts typescript rs rust go java c cpp ruby";
-/// Bytes of an issue that are looked at, and the most of what is said to be missing.
+/// Bytes of an issue that are searched, and the most entries that are reported missing.
 const WORDS: usize = 32 << 10;
 const MOST: usize = 5;
-/// Where so many other files are known, there may be more.
+/// If this many other files are known, the list may be incomplete, so no file is reported missing.
 const FILES: usize = 100;
 
-/// Called in many an example, and made by nobody.
+/// Called in many examples, and defined by none.
 const COMMON: &str = "return if for while switch match catch def function assert print println len str int log require import raise throw \
     list dict set tuple sorted sum min max map filter range open isinstance stringify vec format";
 
@@ -43,7 +43,7 @@ fn is_among(all: &str, word: &str) -> bool {
     all.split_whitespace().any(|one| one == word)
 }
 
-/// What an issue names that is not there yet.
+/// What an issue names that does not exist yet.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Asked {
     paths: Vec<String>,
@@ -51,7 +51,7 @@ pub(super) struct Asked {
 }
 
 impl Asked {
-    /// `words` are the issue's; `look` is what was shown of the workspace.
+    /// `words` are those of the issue; `look` is what was shown of the workspace.
     pub(super) fn of(words: &str, look: &Look) -> Asked {
         let words = text::cut(words, WORDS).0;
         let there = || look.files.iter().map(|file| &file.path).chain(&look.others);
@@ -71,7 +71,7 @@ impl Asked {
         Asked { paths, names }
     }
 
-    /// What of it these files do not hold, a sentence for each.
+    /// What these files lack of it, one sentence each.
     pub(super) fn missing(&self, files: &[NewFile], look: &Look) -> Vec<String> {
         let made = |path: &String| files.iter().any(|file| file.path.ends_with(path.as_str()));
         let held: BTreeSet<&str> =
@@ -92,7 +92,7 @@ fn named(words: &str) -> BTreeSet<String> {
     let mut out = BTreeSet::new();
     for piece in pieces(words) {
         match piece {
-            // Four blanks make a block of code, too.
+            // In Markdown four spaces begin a code block, too.
             Piece::Line(line) if line.starts_with("    ") && !line.contains('`') => code(line, &mut out),
             Piece::Line(line) => prose(line, &mut out),
             Piece::Block { info, text, .. } if is_among(CODE, info) => {
@@ -105,7 +105,7 @@ fn named(words: &str) -> BTreeSet<String> {
     out
 }
 
-/// What a line of code defines, calls, or gives to a call by name.
+/// Adds the names that a line of code defines, calls, or uses as keys of arguments.
 fn code(line: &str, out: &mut BTreeSet<String>) {
     let line = STRING.replace_all(line, "\"\"");
     let line = line.split(" # ").next().unwrap_or_default().split(" // ").next().unwrap_or_default();
@@ -113,23 +113,23 @@ fn code(line: &str, out: &mut BTreeSet<String>) {
         return;
     }
     out.extend(definitions::named(line).map(|(name, _)| name));
-    // What a line assigns to is the example's own.
+    // The variable that a line assigns to belongs to the example.
     let given = line.split_once(" = ").map_or(line, |(_, value)| value);
     let begins = given.find('(').unwrap_or(0);
     out.extend(CALLED.captures_iter(given).filter_map(|found| {
         let name = found.get(1)?;
-        // What another thing does is not asked for.
+        // A method of something else is not asked for.
         if given[..name.start()].ends_with('.') {
             return None;
         }
         let called = given[name.end()..].trim_start().starts_with('(');
-        // Arguments of a definition have their types behind them: those of a call are keys.
+        // In a definition a colon after an argument precedes its type; in a call the name before it is a key.
         let meant = if called { !is_among(COMMON, name.as_str()) } else { name.start() > begins };
         meant.then(|| name.as_str().to_owned())
     }));
 }
 
-/// Names in backticks: calls, and single ones that are written as code or said to be some.
+/// Adds names in backticks: calls, and single names that look like code or are said to be.
 fn prose(line: &str, out: &mut BTreeSet<String>) {
     let parts: Vec<&str> = line.split('`').collect();
     for (at, part) in parts.iter().enumerate().filter(|(at, _)| at % 2 == 1) {

@@ -1,18 +1,18 @@
-//! An answer as its lines and its code blocks, in their order.
+//! Splits an answer into its lines and code blocks.
 //!
-//! Owns: what a fence is and where its block ends, for every style that reads blocks. What a block is about, each style says.
+//! Owns: what a fence is and where its block ends, for every style that reads blocks. What a block is about is up to the style.
 
 /// A part of an answer.
 #[derive(Debug, PartialEq)]
 pub(super) enum Piece<'a> {
-    /// One line outside of all blocks.
+    /// One line outside of blocks.
     Line(&'a str),
     Block {
-        /// What stands behind the fence's marks.
+        /// The text after the fence's marks.
         info: &'a str,
-        /// Its lines, each with its end.
+        /// Its lines, including their ends.
         text: String,
-        /// False where the answer ended before the block did.
+        /// False if the answer ended before the block did.
         closed: bool,
     },
 }
@@ -39,7 +39,7 @@ pub(super) fn pieces(answer: &str) -> Vec<Piece<'_>> {
     out
 }
 
-/// A fence's marks and what stands behind them.
+/// A fence's marks and the text after them.
 fn fence(line: &str) -> Option<(&str, &str)> {
     let line = line.trim();
     let mark = line.chars().next().filter(|c| matches!(c, '`' | '~'))?;

@@ -1,6 +1,6 @@
-//! Which candidate of a round is taken, and which is mended.
+//! Chooses the candidate of a round to write, and the one to mend.
 //!
-//! Owns the order between candidates: the checks held against the base, the issue's own examples, what the issue names, agreement, size.
+//! Owns the order of candidates: by the checks compared with the base, the issue's own examples, names in the issue, agreement, and size.
 //! Pure. Tests: `round_tests.rs`.
 
 use std::cmp::Reverse;
@@ -12,22 +12,22 @@ use super::asked::Asked;
 use super::record::passed;
 use crate::sandbox::items;
 
-/// One answer that was tried.
+/// One answer that was tried in a copy.
 #[derive(Debug, Clone, Copy)]
 pub struct Candidate<'a> {
-    /// Number of the turn that gave it, from 1.
+    /// Number of the answer's turn, from 1.
     pub turn: u32,
-    /// The text of the answer that gave it. Foreign.
+    /// The answer's text. Foreign.
     pub text: &'a str,
-    /// The files that it changes, each as a whole.
+    /// The new text of the files that it changes.
     pub files: &'a [NewFile],
-    /// The command that checks the project, which ran over these files.
+    /// The command of the project's checks.
     pub command: &'a str,
-    /// How that run ended, the issue's own examples included.
+    /// Outcome of the checks, with the issue's own examples.
     pub ended: &'a Outcome,
 }
 
-/// What the issue names, held against the round's first look.
+/// What the issue names, compared with the round's first look.
 pub(super) struct IssueNames {
     asked: Asked,
     look: Look,
@@ -43,12 +43,12 @@ impl IssueNames {
     }
 }
 
-/// Whether the issue's own examples hold with it, and did not before.
+/// Whether the issue has examples and all of them hold with it.
 pub(super) fn is_shown(one: &Candidate<'_>) -> bool {
     !one.ended.examples.is_empty() && one.ended.examples.iter().all(|example| example.holds)
 }
 
-/// Whether it does more than what was written in the round before.
+/// Whether it achieves more than what was written in the previous round.
 pub(super) fn is_better(one: &Candidate<'_>, before: &Candidate<'_>) -> bool {
     let worth = |it: &Candidate<'_>| (!passed(it.ended), unmet(it).len(), failing(it.ended));
     worth(one) < worth(before)
@@ -56,7 +56,7 @@ pub(super) fn is_better(one: &Candidate<'_>, before: &Candidate<'_>) -> bool {
 
 pub(super) const PASSES: &str = "passes with it";
 
-/// How the project's checks take it, where they allow that the work ends with it.
+/// The verdict of the project's checks, if it allows the work to end.
 pub(super) fn verdict(one: &Candidate<'_>, base: Option<&BaseRun>) -> Option<&'static str> {
     match passed(one.ended) {
         true => Some(PASSES),
@@ -64,12 +64,12 @@ pub(super) fn verdict(one: &Candidate<'_>, base: Option<&BaseRun>) -> Option<&'s
     }
 }
 
-/// What the issue gives as examples and the candidate does not do.
+/// Examples of the issue that do not hold.
 pub fn unmet<'a>(one: &Candidate<'a>) -> Vec<&'a Example> {
     one.ended.examples.iter().filter(|example| !example.holds).collect()
 }
 
-/// The one that lacks least of what the issue asks, then the one that the checks have least against.
+/// The candidate that lacks least of what the issue asks; of equals the one with the best checks.
 pub(super) fn nearest<'a>(all: &[Candidate<'a>], base: Option<&BaseRun>, asked: &IssueNames) -> Option<Candidate<'a>> {
     let lacks = |one: &&Candidate<'_>| {
         let lacking = unmet(one).len() + asked.missing(one).len();
@@ -78,10 +78,10 @@ pub(super) fn nearest<'a>(all: &[Candidate<'a>], base: Option<&BaseRun>, asked: 
     all.iter().min_by_key(lacks).copied()
 }
 
-/// The one that is written at a round's end.
+/// The candidate to write at the end of a round.
 pub(super) fn best<'a>(all: &[Candidate<'a>], base: Option<&BaseRun>, asked: &IssueNames) -> Option<Candidate<'a>> {
     let alike = |one: &Candidate<'_>| all.iter().filter(|other| same(one, other)).count();
-    // What no candidate does tells none from another.
+    // Examples that hold for no candidate make no difference.
     let held = all.iter().flat_map(|one| &one.ended.examples).filter(|example| example.holds);
     let met: BTreeSet<&str> = held.map(|example| example.says.as_str()).collect();
     let missed = |one: &Candidate<'_>| unmet(one).iter().filter(|it| met.contains(it.says.as_str())).count();
@@ -111,7 +111,7 @@ fn size(one: &Candidate<'_>) -> usize {
     one.files.iter().map(|file| file.content.len()).sum()
 }
 
-/// Failures that the base does not have. Where none can be read of a run that failed, all are.
+/// Number of failures that the base does not have; the maximum if the run failed and none can be parsed.
 pub fn newly(ended: &Outcome, base: Option<&BaseRun>) -> usize {
     if passed(ended) {
         return 0;
@@ -121,7 +121,7 @@ pub fn newly(ended: &Outcome, base: Option<&BaseRun>) -> usize {
     if now.is_empty() { usize::MAX } else { items::difference(&before, &now).new.len() }
 }
 
-/// Whether something wrong was seen in its files themselves: what runs no test does not prove.
+/// Whether the files themselves contain a mistake, which tests may not cover.
 pub(super) fn is_flawed(ended: &Outcome) -> bool {
     protocol::mistakes::findings(&ended.text).is_some()
 }
@@ -130,7 +130,7 @@ fn failing(ended: &Outcome) -> usize {
     if passed(ended) { 0 } else { items::failures(&ended.text).len() }
 }
 
-/// Where the checks fail on the base too: nothing fails that did not.
+/// Whether the checks fail on the base too, and nothing else fails now.
 fn excused(one: &Candidate<'_>, base: Option<&BaseRun>) -> bool {
     let red = base.is_some_and(|base| base.exit_code.is_some_and(|code| code != 0));
     let by_itself = matches!(one.ended.status, OutcomeStatus::Exited { .. } | OutcomeStatus::Ok);

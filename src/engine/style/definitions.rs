@@ -1,17 +1,17 @@
-//! Where a text's definitions begin and end, told by their lines alone.
+//! Where definitions of a text begin and end, judged by their lines alone.
 //!
-//! Owns: what a line that begins a definition looks like in the usual languages, and how far a definition reads by its indentation. It is
-//! no parser: it places what a model wrote into a file that it was shown, in the host's process, in time linear in the text.
+//! Owns: the forms in which definitions begin in common languages, and how far they extend, by indentation. It is not a parser: it places a
+//! model's output into a file that was shown to it, in the host's process, in time linear in the text.
 
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// A definition's lines in its text: `lead` (decorators, attributes and comments above it) to `end`, which is the line after its last.
+/// Lines of a definition: from `lead` (with decorators, attributes and comments above it) up to, and without, `end`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Definition {
     pub name: String,
-    /// It holds other definitions.
+    /// Whether it contains other definitions.
     pub holds: bool,
     pub lead: usize,
     pub first: usize,
@@ -30,43 +30,43 @@ static METHOD: LazyLock<Regex> = LazyLock::new(|| {
         .expect("a literal")
 });
 
-/// What a line assigns to that stands in no block: a table, what a module exports.
+/// A top-level assignment, such as a table or an export.
 static ASSIGNED: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"^([A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)*)\s*(?::[^=]+)?=(?:[^=>]|$)").expect("a literal")
 });
 
-/// Where a text is assigned that may go on over many lines.
+/// The beginning of a string that may extend over several lines.
 static TEXT: LazyLock<Regex> = LazyLock::new(|| Regex::new(r#"^[^"'`=]*=[^"'`]*?("""|'''|`)"#).expect("a literal"));
-/// Where a table or an object is assigned in no block.
+/// A top-level assignment of a table or an object.
 static TABLE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"^(?:export\s+)?(?:(?:const|let|var)\s+)?[A-Za-z_$][\w$.]*\s*(?::[^=]+)?=\s*[\[{]").expect("a literal")
 });
 
-/// Whether this line begins a table or an object that a name outside of every block is given.
+/// Whether this line begins a top-level table or object.
 pub(super) fn is_table(line: &str) -> bool {
     TABLE.is_match(line)
 }
 
-/// Columns before the first character that is no blank; none for an empty line.
+/// Columns of indentation; none for a blank line.
 pub(super) fn indent(line: &str) -> Option<usize> {
     (!line.trim().is_empty()).then(|| line.len() - line.trim_start().len())
 }
 
-/// The name that this line begins to define, and whether what it defines holds other definitions.
+/// The name whose definition begins in this line, and whether it contains other definitions.
 pub(super) fn named(line: &str) -> Option<(String, bool)> {
     if let Some(found) = HEAD.captures(line) {
         let kind = found.get(1).map_or("", |kind| kind.as_str()).trim();
         if kind.starts_with("impl") {
             return Some((kind.split_whitespace().collect::<Vec<_>>().join(" "), true));
         }
-        // `letters` is no `let`, and `constructor()` a method.
+        // `letters` does not begin with the keyword `let`, and `constructor()` is a method.
         let apart = |word: regex::Match<'_>, name: regex::Match<'_>| {
             word.end() < name.start() || !word.as_str().ends_with(char::is_alphanumeric)
         };
         let words = found.get(1).zip(found.get(2));
         if let Some((_, name)) = words.filter(|(word, name)| apart(*word, *name)) {
             let holds = matches!(kind, "class" | "trait" | "interface" | "mod");
-            // `let` within a function is a statement.
+            // Within a function `let` is a statement.
             let statement = matches!(kind, "let" | "var" | "const" | "type") && indent(line).unwrap_or(0) > 0;
             return (!statement).then(|| (name.as_str().to_owned(), holds));
         }
@@ -77,14 +77,14 @@ pub(super) fn named(line: &str) -> Option<(String, bool)> {
     (!keyword).then_some((name, false))
 }
 
-/// The name that a line outside of every block assigns to.
+/// The name that a top-level line assigns to.
 pub(super) fn assigned(line: &str) -> Option<&str> {
     ASSIGNED.captures(line).and_then(|found| found.get(1)).map(|name| name.as_str())
 }
 
 /// All definitions of the text, outer ones before those within them.
 pub(super) fn all(lines: &[&str]) -> Vec<Definition> {
-    // What stands in a text over many lines is none.
+    // Lines within a multi-line string are not definitions.
     let mut text = 0;
     let found = lines.iter().enumerate().filter_map(|(at, line)| {
         if at < text {
@@ -97,7 +97,7 @@ pub(super) fn all(lines: &[&str]) -> Vec<Definition> {
         Some(Definition { name, holds, lead: lead(lines, at, indent), first: at, end, indent })
     });
     let mut all: Vec<Definition> = found.collect();
-    // An object may hold functions.
+    // An object may contain functions.
     for at in 0..all.len() {
         let end = all[at].end;
         all[at].holds |= is_table(lines[all[at].first])
@@ -106,7 +106,7 @@ pub(super) fn all(lines: &[&str]) -> Vec<Definition> {
     all
 }
 
-/// Where a text over many lines ends that is assigned in this one.
+/// The line after a multi-line string that begins in this line.
 fn text_end(lines: &[&str], at: usize) -> Option<usize> {
     let mark = TEXT.captures(lines[at])?.get(1)?.as_str();
     if lines[at].matches(mark).count() % 2 == 0 {
@@ -126,7 +126,7 @@ fn lead(lines: &[&str], at: usize, own: usize) -> usize {
     at - lines[..at].iter().rev().take_while(|line| above(line)).count()
 }
 
-/// The line after the definition's last: it reads on as long as lines are deeper, or close what was opened.
+/// The line after the definition's last: it continues while lines are indented deeper, or close what was opened.
 fn end(lines: &[&str], at: usize, own: usize) -> usize {
     let mut last = at;
     let mut header = true;

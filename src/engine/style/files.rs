@@ -1,9 +1,9 @@
-//! The style *files*: one short question, the changed files back.
+//! The style *files*: one short question, and changed files as the answer.
 //!
-//! Owns: the question — an example conversation, the issue, what the checks say, the files as they are — and how free the answer is
-//! (temperature 0 first, then other samples). Nothing of an answer that failed is sent again: a small model repeats what it sees. What
-//! others wrote stands in code blocks or as the issue's words; an answer can do nothing but write files that a person reviews, and
-//! what is run is the host's choice. Tests: `files_tests.rs`.
+//! Owns: the question (an example conversation, the issue, the result of the checks, the current files), and the temperature (0 first, then
+//! higher for other samples). Nothing of a failed answer is sent again, because a small model repeats what it sees. Foreign text is in code
+//! blocks or part of the issue's words; an answer can only write files that a person reviews, and the host chooses what is run. Tests:
+//! `files_tests.rs`.
 
 use domain::{Event, Look, ShownFile, Task, TaskKind, Verb};
 use minijinja::context;
@@ -16,21 +16,21 @@ use crate::llm::{ModelRequest, Turn};
 use crate::sandbox::{items, mistakes};
 use crate::text;
 
-/// Tokens beyond half as much again as what is shown.
+/// Tokens of an answer, in addition to one and a half times what is shown.
 const ANSWER: u64 = 300;
 /// Temperature of the second answer.
 const FREE: f64 = 0.7;
-/// Bytes that an answer about part of a file may be written for, where less of it is shown.
+/// The least bytes that an answer about parts of files is given room for.
 const PART: usize = 2_000;
-/// By how much it rises with every answer that brought nothing new, and how far.
+/// Increase of the temperature with each answer that brought nothing new, and its maximum.
 const FREER: f64 = 0.15;
 const FREEST: f64 = 1.0;
-/// Failures that are shown.
+/// The most failures that are shown.
 const SHOWN: usize = 3;
 /// The most characters of failing checks that are sent.
 const FAILING: usize = 1_500;
 
-/// Whether tasks of this kind are worked on in this style: questions need a model that can look around.
+/// Whether this style supports tasks of this kind: questions need a model that can look around by itself.
 pub fn fits(kind: TaskKind) -> bool {
     !kind.reads_only()
 }
@@ -78,7 +78,7 @@ pub fn request(task: &Task, log: &[Event], config: &EngineConfig) -> (ModelReque
         tools: Vec::new(),
         max_output_tokens: config.max_output_tokens.min(ANSWER + (size as u64) * 3 / 8),
         temperature: Some(if tried == 0 { 0.0 } else { (FREE + FREER * round::repeats(log) as f64).min(FREEST) }),
-        // Another one for each task and each answer: a repeated task is another sample.
+        // Differs by task and answer, so that a repeated task is another sample.
         seed: Some((task.id.0.unsigned_abs() << 16) | u64::from(task.turn & 0xffff)),
         cache_key: None,
         must_call: false,
@@ -87,12 +87,12 @@ pub fn request(task: &Task, log: &[Event], config: &EngineConfig) -> (ModelReque
     (request, Reader::Files { look: Box::new(look.clone()), command, asked, first })
 }
 
-/// Words that are not given back. A file is shown as it is, since its text is: what in it a chat template reads stays.
+/// Escapes text that does not come back in answers. Files are shown unchanged, because their text does, even with tokens of chat templates.
 fn plain(words: &str) -> String {
     text::untemplated(words).into_owned()
 }
 
-/// Answers since the task began or a person last asked for something.
+/// Number of answers since the task began or a person last asked for something.
 fn tried(log: &[Event]) -> usize {
     let asks = |event: &&Event| match event {
         Event::DecisionUsed { decision, .. } => !matches!(decision.verb, Verb::Changes { .. }),
@@ -124,15 +124,15 @@ fn remarks(log: &[Event]) -> Vec<String> {
         .collect()
 }
 
-/// What stands against the files as they are.
+/// What is wrong with the current files.
 #[derive(Default)]
 struct Failing {
     command: String,
-    /// The command's first failures; none where nothing is known to fail.
+    /// The command's first failures; none if nothing is known to fail.
     text: Option<String>,
     /// What the issue asks and an answer did not do.
     unmet: Vec<String>,
-    /// It came after an answer.
+    /// Whether it is about an answer, and not about the base.
     repair: bool,
 }
 
@@ -143,7 +143,7 @@ fn failures(log: &[Event], words: &str) -> Failing {
         repair: true,
         ..Failing::default()
     };
-    // Of a round's candidates only the one that is to be mended is spoken of; then the one that was written and did not do.
+    // Of a round's candidates only the one to be mended is mentioned; otherwise the one that was written and is not good enough.
     let spoken_of = match round::candidates(log).is_empty() {
         true => round::applied(log),
         false => round::mended(log, words),
@@ -183,13 +183,13 @@ fn failures(log: &[Event], words: &str) -> Failing {
     }
 }
 
-/// What failing checks name, to find the files that matter.
+/// Names in failing checks, to find the files that matter.
 pub fn failing(output: &str) -> Vec<String> {
     let named = items::failures(output).into_iter().flat_map(|item| item.file.into_iter().chain(item.test));
     named.collect()
 }
 
-/// What was seen in the files themselves, then the first failures; where none can be read, the end of the output.
+/// Mistakes seen in the files themselves, then the first failures; if none can be parsed, the end of the output.
 fn shortened(output: &str) -> String {
     let seen = protocol::mistakes::findings(output);
     let ran = seen.map_or(output, |seen| &output[..output.len() - seen.len()]);
@@ -215,7 +215,7 @@ fn example() -> String {
     )
 }
 
-/// The blocks that show a file: one, or one for each segment of lines.
+/// The code blocks of a file: one, or one per segment of lines.
 fn blocks(file: &ShownFile) -> Vec<minijinja::Value> {
     let one = |(text, note): (String, String)| {
         let (path, text) = (text::one_line(&file.path), text::visible(&text));
@@ -224,7 +224,7 @@ fn blocks(file: &ShownFile) -> Vec<minijinja::Value> {
     parts(file).into_iter().map(one).collect()
 }
 
-/// The segments of a file that are shown, each with a note of where it lies; the file itself where all of it is.
+/// The shown segments of a file, each with a note of its place; the whole file if all of it is shown.
 fn parts(file: &ShownFile) -> Vec<(String, String)> {
     let all: Vec<&str> = file.text.lines().collect();
     if file.lines.is_empty() {

@@ -83,7 +83,7 @@ pub fn acted(number: u32, turn: u32, index: u32, status: OutcomeStatus, text: &s
     [Event::ActionStarted { number, turn, index }, Event::ActionFinished { number, outcome }]
 }
 
-/// One answer that was written, and its check's end.
+/// An answer that was written, and the outcome of its check.
 fn tried(first: u32, turn: u32, code: i32, output: &str) -> Vec<Event> {
     let status = if code == 0 { OutcomeStatus::Ok } else { OutcomeStatus::Exited { code } };
     let mut log = vec![looked(turn, None), answered(turn, vec![write(), run()])];
@@ -92,7 +92,7 @@ fn tried(first: u32, turn: u32, code: i32, output: &str) -> Vec<Event> {
     log
 }
 
-/// A report as unittest gives it.
+/// A report in unittest's format.
 pub fn unittest(tests: &[&str]) -> String {
     let one = |test: &&str| {
         format!(

@@ -1,10 +1,10 @@
 //! How a model is talked to.
 //!
-//! Owns: which styles there are, and what each does with an answer. *tools*: the whole conversation and the tools' schemas
-//! (`engine::history`); the model works by itself. *text*: the same conversation in plain words, one command or one file in each answer
-//! (`text.rs`). *files*: an issue and the files it is about in one short question, changed files back;
-//! the host runs the checks and says when the work is done (`files.rs`). Whatever the style, an answer becomes the same typed calls.
-//! Must not: carry anything out, or keep anything between two calls. Tests: beside each file.
+//! Owns: the styles, and what each does with an answer. *tools*: the whole conversation and the tools' schemas (`engine::history`); the
+//! model works by itself. *text*: the same conversation in plain text, one command or one file in each answer (`text.rs`). *files*: an
+//! issue and the relevant files in one short question, changed files as the answer; the host runs the checks and decides when the work is
+//! done (`files.rs`). In each style an answer becomes the same typed calls.
+//! Must not: carry anything out, or keep state between two calls. Tests: beside each file.
 
 mod answer;
 mod asked;
@@ -35,9 +35,9 @@ pub enum Style {
     /// The whole conversation with the tools' schemas; the model works by itself.
     #[default]
     Tools,
-    /// The whole conversation in plain words; one command or one file in each answer.
+    /// The whole conversation in plain text; one command or one file in each answer.
     Text,
-    /// One short question with files, changed files back; the host runs the checks.
+    /// One short question with files, changed files as the answer; the host runs the checks.
     Files,
 }
 
@@ -52,14 +52,14 @@ impl Style {
     }
 }
 
-/// What is done first with files that an answer gives.
+/// What is done first with the files of an answer.
 #[derive(Debug, Clone, PartialEq)]
 pub enum First {
     /// They are written into the workspace.
     Written,
-    /// Tried in a copy, with the issue's own check where these words of it hold one.
+    /// They are tried in a copy, with the issue's own check if its words contain one.
     Tried {
-        /// The issue's words, from which its own check is made.
+        /// The issue's words, from which its check is made.
         words: String,
     },
 }
@@ -67,20 +67,20 @@ pub enum First {
 /// How the answer to one request is read.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reader {
-    /// `spoken`: calls that stand in the text count where the answer has none in their proper place.
+    /// Calls of the protocol.
     Tools {
-        /// Whether calls in the text count.
+        /// Whether calls in the text count if the answer has no others.
         spoken: bool,
     },
     /// The first block of the text is a command or a file.
     Text,
     /// Blocks of the text are files, changed in part or as a whole.
     Files {
-        /// What the model was shown of the workspace, and which other files there are.
+        /// What the model was shown of the workspace, and the paths of other files.
         look: Box<Look>,
-        /// What checks the project.
+        /// The command that checks the project.
         command: Option<String>,
-        /// Paths that a person named: tests among them may be changed.
+        /// Texts in which people may have named tests, which may then be changed.
         asked: String,
         /// What is done first with the files.
         first: First,
@@ -105,7 +105,7 @@ impl Reader {
     }
 }
 
-/// A look at these files, all of whose lines are shown.
+/// A look at these files, with all lines shown.
 #[cfg(test)]
 fn shown(files: &[(&str, &str)]) -> Look {
     let files = files.iter().map(|(path, text)| domain::ShownFile::whole(*path, *text, "")).collect();

@@ -1,7 +1,7 @@
-//! Definitions that a model gave back, put into the file that it was shown.
+//! Puts definitions of an answer into the file that was shown.
 //!
-//! Owns: which definition of the file each of them replaces, new imports and new definitions beside them, indentation. What cannot be
-//! placed for certain is not placed. Tests: `part_tests.rs`.
+//! Owns: which definition of the file each of them replaces, new imports and new definitions, and indentation. Nothing is placed without
+//! certainty. Tests: `part_tests.rs`.
 
 use std::sync::LazyLock;
 
@@ -9,20 +9,20 @@ use regex::Regex;
 
 use super::definitions::{Definition, all, assigned, indent, is_table, named};
 
-/// What only a method looks like.
+/// The form of a method, and of nothing else.
 static METHOD: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"\(\s*(?:&\s*(?:'\w+\s+)?)?(?:mut\s+)?(?:self|cls)\b").expect("a literal"));
 
-/// A container is replaced as a whole only by something about as long: otherwise what is missing would be lost.
+/// Percentage of its length that a container's replacement must have, because entries missing from it would be lost.
 const WHOLE: usize = 70;
-/// Definitions of one block that are placed, those within others counted too: for each the whole file is looked through.
+/// The most definitions of one block that are placed, inner ones included, because the whole file is searched for each.
 const MOST: usize = 64;
 
-/// Words that stand where a model left a part of a file out.
+/// Comments with which models mark omitted parts of a file.
 const LEFT_OUT: [&str; 6] =
     ["existing code", "rest of the", "unchanged", "remaining code", "other methods", "... (same"];
 
-/// Whether something in it was left out, in words of a comment that `file` has not.
+/// Whether a comment in it says that something was omitted, and `file` does not have that comment.
 pub(super) fn omits(text: &str, file: &str) -> bool {
     let comment = |line: &&str| line.starts_with(['#', '/', '*']) || line.starts_with("...");
     text.lines().map(str::trim).filter(comment).any(|line| {
@@ -33,14 +33,14 @@ pub(super) fn omits(text: &str, file: &str) -> bool {
     })
 }
 
-/// `file` with the definitions of `block` in their places; none where the block has no definition, or one whose place is not certain.
-/// `seen`: the definitions that the model saw; of two with one name the one that was shown is meant.
+/// `file` with the definitions of `block` in their places; none if the block has no definition, or one without a certain place. `seen`: the
+/// definitions that the model was shown; of two with the same name the shown one is meant.
 pub(super) fn placed(file: &str, block: &str, seen: &Seen) -> Option<String> {
     let given: Vec<&str> = block.lines().collect();
     let pieces = all(&given);
     let mut text: Vec<String> = file.lines().map(str::to_owned).collect();
     let head = match outermost(&pieces).as_slice() {
-        // A block of nothing but imports.
+        // A block of imports only.
         [] if given.iter().all(|line| line.trim().is_empty() || imports(line)) => given.as_slice(),
         [] => return None,
         outer => {
@@ -48,7 +48,7 @@ pub(super) fn placed(file: &str, block: &str, seen: &Seen) -> Option<String> {
             for piece in outer {
                 target.place(piece, None)?;
             }
-            // Nothing but an example's own variables.
+            // The block has only variables of an example.
             target.after?;
             text = target.text;
             &given[..outer[0].lead]
@@ -64,7 +64,7 @@ pub(super) fn placed(file: &str, block: &str, seen: &Seen) -> Option<String> {
 pub(super) struct Seen(Vec<String>);
 
 impl Seen {
-    /// `shown`: the lines of the file that the model saw, first and last, counted from 1.
+    /// `shown`: the lines that the model was shown, as first and last, counted from 1.
     pub(super) fn of(file: &str, shown: &[(u32, u32)]) -> Seen {
         let lines: Vec<&str> = file.lines().collect();
         let within =
@@ -73,12 +73,12 @@ impl Seen {
     }
 }
 
-/// Whether it defines anything that could be placed.
+/// Whether it contains a definition that could be placed.
 pub(super) fn defines(block: &str) -> bool {
     !all(&block.lines().collect::<Vec<_>>()).is_empty()
 }
 
-/// Definitions that stand within no other.
+/// Definitions that are not within another.
 fn outermost(pieces: &[Definition]) -> Vec<&Definition> {
     let mut reached = 0;
     let outer = pieces.iter().filter(|one| {
@@ -89,21 +89,21 @@ fn outermost(pieces: &[Definition]) -> Vec<&Definition> {
     outer.collect()
 }
 
-/// The file as it becomes.
+/// The file with its changes so far.
 struct Target<'a> {
     text: Vec<String>,
     given: &'a [&'a str],
-    /// All definitions that were given.
+    /// All definitions of the block.
     pieces: &'a [Definition],
     seen: &'a Seen,
-    /// The line after what was put in last, and its indentation: something new follows it.
+    /// The line after what was placed last, and its indentation: new definitions follow there.
     after: Option<(usize, usize)>,
-    /// How many more are placed.
+    /// How many more may be placed.
     left: usize,
 }
 
 impl Target<'_> {
-    /// Puts one in; none when it has no certain place. `container`: the name of what holds it, where that was given with it.
+    /// Places one definition; none without a certain place. `container`: the name of its container, if that was given with it.
     fn place(&mut self, piece: &Definition, container: Option<&str>) -> Option<()> {
         self.left = self.left.checked_sub(1)?;
         let lines: Vec<&str> = self.text.iter().map(String::as_str).collect();
@@ -124,14 +124,14 @@ impl Target<'_> {
         }
     }
 
-    /// In the place of this one; none where something of it would be lost.
+    /// Replaces this definition; none if something of it would be lost.
     fn replace(&mut self, piece: &Definition, old: &Definition, known: &[Definition]) -> Option<()> {
         let share = |new: usize, old: usize| new * 100 >= old * WHOLE;
         let held = |all: &[Definition], outer: &Definition| all.iter().filter(|one| is_within(one, outer)).count();
         let held_before = held(known, old);
         let is_whole = share(piece.end - piece.first, old.end - old.first)
             && share(held(self.pieces, piece), held_before)
-            // What was not shown cannot have been left out on purpose.
+            // The model cannot have left out on purpose what it was not shown.
             && (self.seen.0.is_empty() || held_before == 0);
         let (new, before) = (self.given[piece.first..piece.end].join("\n"), self.text[old.first..old.end].join("\n"));
         let is_cut = omits(&new, &before);
@@ -146,7 +146,7 @@ impl Target<'_> {
             return None;
         }
         let (from, mut lines) = self.over(piece, old);
-        // In an object the comma behind a function is not the function's.
+        // In an object the comma after a function does not belong to the function.
         let is_inner = old.indent > 0 && !self.is_variable(piece);
         if let Some(last) = lines.last_mut().filter(|last| is_inner && before.ends_with(',') && !last.ends_with(',')) {
             last.push(',');
@@ -156,7 +156,7 @@ impl Target<'_> {
         Some(())
     }
 
-    /// The lines that take the place of `old`, and where they begin: comments and decorators that were not given back stay.
+    /// The lines that replace `old`, and where they begin: comments and decorators that were not returned are kept.
     fn over(&self, piece: &Definition, old: &Definition) -> (usize, Vec<String>) {
         let decorated = |line: &str| line.trim_start().starts_with('@') || line.trim_start().starts_with("#[");
         let lead = &self.text[old.lead..old.first];
@@ -169,9 +169,10 @@ impl Target<'_> {
         (if above > 0 && !loses_one { old.lead } else { old.first }, lines)
     }
 
-    /// Its lines, so deep; what stands above it without words about what was left out that are not `known`.
+    /// The definition's lines at this indentation; of the lines above it those that are not in `known` and do not say that something was
+    /// omitted.
     fn given(&self, piece: &Definition, deep: usize, known: &str) -> Vec<String> {
-        // A file's name above its first definition is no comment of its own.
+        // A path above the first definition is not a comment of it.
         let is_path = |at: usize, line: &str| {
             let text = line.trim().trim_start_matches(['#', '/']).trim();
             let plain = text.chars().all(|c| c.is_ascii_alphanumeric() || "/._-".contains(c));
@@ -187,14 +188,14 @@ impl Target<'_> {
         assigned(self.given[piece.first]).is_some()
     }
 
-    /// What an example assigns to is no part of the file, unless something else that is given uses it.
+    /// Whether it assigns a variable of an example: nothing else in the block uses it.
     fn is_example(&self, piece: &Definition) -> bool {
         let is_plain = piece.name.contains(char::is_lowercase) && !exports(&piece.name);
         let others = || self.pieces.iter().filter(|one| !self.is_variable(one));
         self.is_variable(piece) && is_plain && !others().any(|one| self.takes(one, &piece.name))
     }
 
-    /// Whether this definition takes a name from outside: it is no argument of its own, and assigned to nowhere in it.
+    /// Whether this definition uses a name from outside: neither an argument of its own nor assigned in it.
     fn takes(&self, one: &Definition, name: &str) -> bool {
         let says = |line: &str| line.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == name);
         let assigns = |line: &str| {
@@ -205,7 +206,8 @@ impl Target<'_> {
         !says(head) && body.iter().any(|line| says(line)) && !body.iter().any(|line| assigns(line))
     }
 
-    /// A new one: a method behind the last of its container, or behind what was put in before it; anything else at the end, or behind that.
+    /// Adds a new definition: a method after the last of its container, or after what was placed before it; anything else at the end, or
+    /// after that.
     fn add(&mut self, piece: &Definition, known: &[Definition], container: Option<&Definition>) -> Option<()> {
         if omits(&self.given[piece.first..piece.end].join("\n"), "") {
             return None;
@@ -213,7 +215,7 @@ impl Target<'_> {
         let is_method = piece.indent > 0 || METHOD.is_match(self.given[piece.first]);
         let holders = || known.iter().filter(|one| one.holds && known.iter().any(|it| is_within(it, one)));
         let place = match (container, self.after) {
-            // In an object a comma would have to stand before it.
+            // In an object it would need a comma before it.
             (Some(container), _) if is_table(&self.text[container.first]) => return None,
             (Some(container), _) => last_within(container, known)?,
             (None, Some((at, deep))) if is_method && deep > 0 => (at, deep),
@@ -232,7 +234,7 @@ impl Target<'_> {
         Some(())
     }
 
-    /// The definitions within a container that was given back in part.
+    /// Places the definitions within a container that was returned in part.
     fn within(&mut self, piece: &Definition) -> Option<()> {
         let inner: Vec<Definition> =
             self.pieces.iter().filter(|one| is_within(one, piece) && !one.holds).cloned().collect();
@@ -252,13 +254,13 @@ fn exports(name: &str) -> bool {
     name.starts_with("module.exports") || name.starts_with("exports.")
 }
 
-/// The line after the last definition, less what names them for others or tests them.
+/// The line after the last definition, except for exports and tests at the end.
 fn behind(known: &[Definition]) -> Option<usize> {
     let own = |one: &&Definition| one.indent == 0 && one.name != "tests" && !exports(&one.name);
     known.iter().filter(own).map(|one| one.end).max()
 }
 
-/// The line after the container's last definition, and how deep that stands.
+/// The line after the container's last definition, and its indentation.
 fn last_within(container: &Definition, known: &[Definition]) -> Option<(usize, usize)> {
     let inner = known.iter().filter(|one| is_within(one, container));
     let least = inner.clone().map(|one| one.indent).min()?;
@@ -273,15 +275,15 @@ fn shifted(lines: &[&str], from: usize, to: usize) -> Vec<String> {
     if from == to { lines.iter().map(|line| (*line).to_owned()).collect() } else { lines.iter().map(shift).collect() }
 }
 
-/// Whether a line takes something in from elsewhere.
+/// Whether a line is an import.
 pub(super) fn imports(line: &str) -> bool {
     ["import ", "from ", "use ", "const {", "#include"].iter().any(|word| line.starts_with(word))
         && named(line).is_none_or(|_| line.contains("require("))
 }
 
-/// Adds the imports of `head` that the file has not, after its own.
+/// Adds the imports of `head` that the file lacks, after its own.
 fn import(text: &mut Vec<String>, head: &[&str]) {
-    // One over several lines would be cut.
+    // An import over several lines would be cut.
     let is_open = |line: &str| line.matches(['(', '{']).count() > line.matches([')', '}']).count();
     for line in head.iter().filter(|line| imports(line) && !is_open(line)) {
         if text.iter().any(|known| known.trim_end() == line.trim_end()) {
@@ -302,7 +304,7 @@ fn import(text: &mut Vec<String>, head: &[&str]) {
     }
 }
 
-/// The line before which the first import of a file may stand: behind what has to come first, and what speaks of the whole file.
+/// The first line at which an import may be placed: after what must come first, and comments about the whole file.
 fn beginning(text: &[String]) -> usize {
     let first = ["#!", "# ", "//!", "// ", "/*", " *", "'use strict'", "\"use strict\"", "package "];
     let at = text.iter().take_while(|line| first.iter().any(|word| line.starts_with(word))).count();

@@ -1,4 +1,4 @@
-//! Definitions as small models give them back.
+//! Definitions in the forms that small models return.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What the log says of a task that is worked on in the style *files*. Pure.
+//! Reads the log of a task in the style *files*. Pure.
 
 use domain::{Action, BaseRun, Call, CallRequest, Event, Look, Outcome, Request, Task, Verb};
 
@@ -7,7 +7,7 @@ use crate::engine::fence::seen;
 use crate::sandbox::failures::failure;
 use crate::text;
 
-/// The issue's title, its text, and what was said with the command.
+/// The issue's title, its text, and the words of the command.
 pub fn words(task: &Task) -> String {
     let request = task.request.as_ref();
     let parts = request.map(|it| {
@@ -17,7 +17,7 @@ pub fn words(task: &Task) -> String {
     parts.unwrap_or_default().join("\n")
 }
 
-/// The issue's text without the command's name, and what was said with the command where that is no part of it.
+/// The issue's text without the command's name, and the words of the command if they are not part of it.
 pub(super) fn issue_text(request: &Request) -> (String, String) {
     let body = command::without_names(&request.body);
     let in_the_body = body != request.body && body.contains(request.words.trim());
@@ -25,7 +25,7 @@ pub(super) fn issue_text(request: &Request) -> (String, String) {
     (seen(&body).0.trim().to_owned(), words)
 }
 
-/// What the host read for this turn.
+/// The look that the host took for this turn.
 pub fn look(log: &[Event], turn: u32) -> Option<&Look> {
     log.iter().rev().find_map(|event| match event {
         Event::Looked { turn: of, look } if *of == turn => Some(&**look),
@@ -33,7 +33,7 @@ pub fn look(log: &[Event], turn: u32) -> Option<&Look> {
     })
 }
 
-/// How the checks end on the commit that the task began from; none where no command is known, or before the first look.
+/// The result of the checks on the task's base; none without a known command, or before the first look.
 pub fn base(log: &[Event]) -> Option<&BaseRun> {
     log.iter().find_map(|event| match event {
         Event::Looked { look, .. } => look.base.as_ref(),
@@ -41,7 +41,7 @@ pub fn base(log: &[Event]) -> Option<&BaseRun> {
     })
 }
 
-/// What was said with `/fix` under a plan.
+/// Words of a `/fix` on a plan.
 pub fn widened(log: &[Event]) -> impl Iterator<Item = &str> {
     log.iter().filter_map(|event| match event {
         Event::WidenedToFix { words } => Some(words.as_str()),
@@ -49,7 +49,7 @@ pub fn widened(log: &[Event]) -> impl Iterator<Item = &str> {
     })
 }
 
-/// What a person, the forge or a loss brought since: the next answer is the model's.
+/// Whether the event asks for another answer of the model: something from a person, the forge, or the loss of a sandbox.
 pub(super) fn asks_for_more(event: &Event) -> bool {
     match event {
         Event::DecisionUsed { decision, .. } => matches!(decision.verb, Verb::Changes { .. }),
@@ -65,13 +65,13 @@ pub(super) fn asks_for_more(event: &Event) -> bool {
     }
 }
 
-/// Whether something was asked for that changes the workspace.
+/// Whether the event asks for something that changes the workspace.
 pub(super) fn changes_something(event: &Event) -> bool {
     let changes = |request: &CallRequest| request.call.may_change_the_tree();
     matches!(event, Event::TurnCompleted { calls, .. } if calls.iter().any(changes))
 }
 
-/// The actions of the answer at `last` that ended, with their outcomes.
+/// The ended actions of the answer at `last`, with their outcomes.
 pub(super) fn outcomes(log: &[Event], last: usize) -> impl Iterator<Item = (&Action, &Outcome)> {
     let calls: &[CallRequest] = match &log[last] {
         Event::TurnCompleted { calls, .. } => calls,

@@ -1,8 +1,8 @@
-//! The candidates of a round in the style *files*: answers that were each tried in a copy of the last commit, and which of them is taken.
+//! Rounds of candidates in the style *files*: answers that are each tried in a copy of the last commit, of which one is written.
 //!
-//! Owns: where a round begins, what the next answer is asked (the same question once more, or to mend the best so far), and when nothing
-//! more is to be hoped for; which candidate is chosen is `choice.rs`. Pure, over the log: nothing is kept beside it. A round ends with the
-//! chosen one written into the workspace, so at most four are tried where five actions are allowed. Tests: `round_tests.rs`.
+//! Owns: where a round begins, whether the next answer is asked the same question again or mends a candidate, and when to stop; `choice.rs`
+//! chooses the candidate. Pure, from the log alone. A round ends with the chosen candidate written into the workspace, so at most four are
+//! tried where five actions are allowed. Tests: `round_tests.rs`.
 
 use domain::{
     Action, BaseRun, Call, CallRequest, Event, Example, Look, NewFile, Outcome, OutcomeStatus, PauseReason, ShownFile,
@@ -19,36 +19,36 @@ use crate::text;
 
 /// The most candidates of one round.
 const TRIES: usize = 4;
-/// Answers without anything usable that a round bears beyond its tries.
+/// Unusable answers that a round may have in addition.
 const UNUSABLE: usize = 2;
-/// Rounds in a row without a candidate that may end the work, before a person is asked.
+/// Consecutive rounds without a candidate that may end the work, before a person is asked.
 const ROUNDS: usize = 2;
 
-/// What comes next, as far as candidates decide it.
+/// The next step, as far as candidates decide it.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Step {
-    /// The model is asked.
+    /// Ask the model.
     Ask,
-    /// The host speaks: a candidate is written.
+    /// An answer of the host that writes a candidate.
     Say(Box<TurnAnswer>),
-    /// A person is asked, in this sentence.
+    /// Ask a person, with this sentence.
     Stop(String),
 }
 
-/// Whether the coming answer is tried apart before anything is written: the last commit is what the workspace holds, and an action is
-/// left to write the chosen one.
+/// Whether the coming answer is tried in a copy: the workspace equals the last commit, and an action is left to write the chosen candidate.
 pub fn tries(task: &Task, log: &[Event]) -> bool {
     !task.uncommitted && task.used + 1 < task.every() && record::base(log).is_some()
 }
 
-/// Where the present round begins in the log. A sandbox that was lost begins none: tries have one of their own.
+/// Index in the log at which the present round begins. The loss of the sandbox does not begin one, because candidates have sandboxes of
+/// their own.
 pub fn start(log: &[Event]) -> usize {
     let begins = |at: usize| match &log[at] {
         Event::DecisionUsed { .. } => true,
         Event::Resumed => was_stuck(&log[..at]),
         Event::SandboxLost { .. } => false,
         event => match written(event) {
-            // One that was refused is not tried again.
+            // A refused write also ends its round.
             Some(write) => {
                 outcome(&log[at..], write.turn, 0).is_none_or(|ended| ended.status != OutcomeStatus::Interrupted)
             }
@@ -58,7 +58,7 @@ pub fn start(log: &[Event]) -> usize {
     (0..log.len()).rev().find(|at| begins(*at)).map_or(0, |at| at + 1)
 }
 
-/// Whether the last pause was for want of anything to try: then whoever ends it wants a new round. Other pauses leave the round as it is.
+/// Whether the last pause was for lack of progress, so that the resume begins a new round. Other pauses do not affect the round.
 fn was_stuck(log: &[Event]) -> bool {
     let reason = log.iter().rev().find_map(|event| match event {
         Event::Paused { reason } => Some(reason),
@@ -67,7 +67,7 @@ fn was_stuck(log: &[Event]) -> bool {
     matches!(reason, None | Some(PauseReason::Stuck { .. }))
 }
 
-/// The present round's candidates, in their order.
+/// The present round's candidates, in order.
 pub fn candidates(log: &[Event]) -> Vec<Candidate<'_>> {
     let round = &log[start(log)..];
     let mut out = Vec::new();
@@ -93,22 +93,22 @@ fn outcome(log: &[Event], turn: u32, index: u32) -> Option<&Outcome> {
     })
 }
 
-/// The candidate that the coming answer mends, at every third answer of a round: the one that lacks least of what the issue asks. Others
-/// are asked for anew, for small models that failed once rather find it in another try than in their own fault; so is what follows an
-/// answer that held nothing usable, such as what it was shown. `words` are the issue's.
+/// The candidate that the coming answer mends, at every third answer of a round: the one that lacks least. Other answers are asked for
+/// anew, because small models find a solution more often in another sample than in their own mistake; so is the one after an unusable
+/// answer. `words` are the issue's.
 pub fn mended<'a>(log: &'a [Event], words: &str) -> Option<Candidate<'a>> {
     let (all, base, asked) = (candidates(log), record::base(log), issue_names(log, words));
     (all.len() % 3 == 2 && unusable(log, &all) == 0).then(|| nearest(&all, base, &asked)).flatten()
 }
 
-/// Answers of the round that brought nothing new: nothing usable, or the same as one before.
+/// Answers of the round that brought nothing new: unusable, or equal to an earlier one.
 pub fn repeats(log: &[Event]) -> usize {
     let all = candidates(log);
     let same = all.iter().enumerate().filter(|(at, one)| all[..*at].iter().any(|before| before.files == one.files));
     same.count() + log[start(log)..].iter().filter(|event| is_unusable(event)).count()
 }
 
-/// Answers since the newest candidate that held nothing usable.
+/// Unusable answers since the newest candidate.
 fn unusable(log: &[Event], all: &[Candidate<'_>]) -> usize {
     let newest = all.last().map_or(0, |one| one.turn);
     let since = |event: &&Event| matches!(event, Event::TurnCompleted { turn, .. } if *turn > newest);
@@ -120,7 +120,8 @@ fn is_unusable(event: &Event) -> bool {
     matches!(event, Event::TurnCompleted { model, calls, .. } if model != HOST && !calls.iter().any(is_action))
 }
 
-/// Whether of long files more is shown than what the issue's code names: something was written and did not do, or answers brought nothing.
+/// Whether more of long files is shown than the definitions that the issue names: a written change was not good enough, or answers were
+/// unusable.
 pub fn wide(log: &[Event]) -> bool {
     log.iter().any(changes_something) || log.iter().filter(|event| is_unusable(event)).count() >= UNUSABLE
 }
@@ -132,7 +133,7 @@ fn spoken(example: &Example) -> String {
     }
 }
 
-/// What stands against a candidate beside the checks: examples of the issue that it does not meet, and what it leaves out.
+/// What is wrong with a candidate besides the checks: examples of the issue that do not hold, and what it lacks.
 pub fn lacking(log: &[Event], one: &Candidate<'_>, words: &str) -> Vec<String> {
     let met = unmet(one).into_iter().map(|example| text::visible(&spoken(example)));
     met.chain(issue_names(log, words).missing(one)).collect()
@@ -149,11 +150,11 @@ fn first_look(log: &[Event]) -> Option<&Look> {
     })
 }
 
-/// What the next answer of a round is shown: what the first one was, for the workspace stays as it is; or the candidate that it mends.
-/// None before the round's first look. `words` are the issue's, for what is shown of a long file.
+/// The look for the next answer of a round: that of the first one, because the workspace is unchanged; with the files of the candidate to
+/// mend. None before the round's first look. `words` are the issue's, to choose the parts of long files.
 pub fn again(log: &[Event], words: &str) -> Option<Look> {
     let mut look = Look { base: None, ..first_look(log)?.clone() };
-    // What a round began with stands, unless its answers brought nothing.
+    // The parts that a round begins with are kept, unless its answers were unusable.
     let widened = wide(log) && !wide(&log[..start(log)]);
     for shown in look.files.iter_mut().filter(|shown| widened && !shown.lines.is_empty()) {
         shown.lines = view::lines(&shown.text, words, true);
@@ -177,12 +178,12 @@ pub fn again(log: &[Event], words: &str) -> Option<Look> {
     Some(look)
 }
 
-/// What follows from the candidates so far.
+/// The next step after the candidates so far.
 pub fn next(task: &Task, log: &[Event]) -> Step {
     let all = candidates(log);
     let base = record::base(log);
     let before = applied(log).filter(|_| fruitless(log) > 0);
-    // What was written stays, where nothing better is found.
+    // What was written in the previous round stays if nothing better is found.
     let stays = before.filter(|before| verdict(before, base).is_some());
     let most = TRIES.min(usize::from(task.every()).saturating_sub(1));
     let spent = asked(log) >= most + UNUSABLE;
@@ -194,7 +195,7 @@ pub fn next(task: &Task, log: &[Event]) -> Step {
         };
     };
     let issue_names = issue_names(log, &record::words(task));
-    // Checks that failed before anything was done and pass now say more than names.
+    // Checks that failed on the base and pass now count more than names.
     let red = base.is_some_and(|base| base.exit_code.is_some_and(|code| code != 0));
     let turned_green = red && !log.iter().any(changes_something);
     let proven = unmet(last).is_empty() && (turned_green || issue_names.missing(last).is_empty());
@@ -205,7 +206,7 @@ pub fn next(task: &Task, log: &[Event]) -> Step {
         return Step::Ask;
     }
     let Some(best) = best(&all, base, &issue_names) else { return Step::Ask };
-    // Where the base fails alike, what fails may be the issue itself: another round tries for it.
+    // If the base fails too, the failures may be the issue itself, so another round tries to fix them.
     let ends = passed(best.ended) || before.is_some() || is_shown(&best);
     match (verdict(&best, base).filter(|_| ends), stays) {
         (verdict, Some(before)) if verdict.is_none() || !is_better(&best, &before) => {
@@ -221,12 +222,12 @@ pub fn next(task: &Task, log: &[Event]) -> Step {
     }
 }
 
-/// Answers of the model in this round.
+/// Number of answers in this round.
 fn asked(log: &[Event]) -> usize {
     log[start(log)..].iter().filter(|event| matches!(event, Event::TurnCompleted { .. })).count()
 }
 
-/// The chosen candidate, written by the host; with the end of the work where the checks have nothing against it.
+/// The host's answer that writes the chosen candidate, and ends the work if there is a verdict.
 fn taken(task: &Task, one: &Candidate<'_>, verdict: Option<&str>) -> TurnAnswer {
     let turn = task.turn + 1;
     let paths: Vec<&str> = one.files.iter().map(|file| file.path.as_str()).collect();
@@ -240,7 +241,7 @@ fn taken(task: &Task, one: &Candidate<'_>, verdict: Option<&str>) -> TurnAnswer 
     TurnAnswer::of_the_host(turn, std::iter::once(write).chain(done).collect())
 }
 
-/// The end of the work with what was written in the round before.
+/// The host's answer that ends the work with what the previous round wrote.
 fn kept(task: &Task, one: &Candidate<'_>, base: Option<&BaseRun>) -> TurnAnswer {
     let turn = task.turn + 1;
     let said = verdict_line(one, verdict(one, base).unwrap_or(PASSES));
@@ -256,11 +257,11 @@ fn verdict_line(one: &Candidate<'_>, verdict: &str) -> String {
     summary(one.text, one.files, &format!("`{}` {verdict}.{missing}", one.command))
 }
 
-/// A candidate as the host wrote it.
+/// A candidate that the host wrote.
 struct Written<'a> {
     turn: u32,
     files: &'a [NewFile],
-    /// The end of the work was said with it.
+    /// Whether the same answer ended the work.
     ends: bool,
 }
 
@@ -274,7 +275,7 @@ fn written(event: &Event) -> Option<Written<'_>> {
     files.filter(|_| model == HOST).map(|files| Written { turn: *turn, files, ends })
 }
 
-/// What the host wrote, with where in the log, and whether it is written: some writes are refused. Those that may have happened are none.
+/// The host's writes, with their index in the log and whether they succeeded. Interrupted ones are left out.
 fn writes(log: &[Event]) -> impl DoubleEndedIterator<Item = (usize, Written<'_>, bool)> {
     log.iter().enumerate().filter_map(|(at, event)| {
         let write = written(event)?;
@@ -283,7 +284,7 @@ fn writes(log: &[Event]) -> impl DoubleEndedIterator<Item = (usize, Written<'_>,
     })
 }
 
-/// The candidate that was written last although something stands against it, while it is what the workspace holds.
+/// The last written candidate if it did not end the work, while the workspace still contains it.
 pub fn applied(log: &[Event]) -> Option<Candidate<'_>> {
     let (at, last, is_written) = writes(log).next_back()?;
     if !is_written || last.ends || !is_there(&log[at + 1..]) {
@@ -292,7 +293,7 @@ pub fn applied(log: &[Event]) -> Option<Candidate<'_>> {
     candidates(&log[..at]).into_iter().rev().find(|one| one.files == last.files)
 }
 
-/// Whether the workspace holds what was written before these events.
+/// Whether the workspace still contains what was written before these events.
 fn is_there(since: &[Event]) -> bool {
     let captured = since.iter().position(|event| matches!(event, Event::TreeCaptured { .. })).unwrap_or(since.len());
     let lost = |(at, event): (usize, &Event)| match event {
@@ -303,7 +304,7 @@ fn is_there(since: &[Event]) -> bool {
     !since.iter().enumerate().any(lost)
 }
 
-/// Rounds since a person last said what to do that ended without a candidate which may end the work, or with one that was refused.
+/// Rounds since a person's last instruction that ended without a candidate to end the work, or with a refused write.
 fn fruitless(log: &[Event]) -> usize {
     let since = (0..log.len()).rev().find(|at| says_more(log, *at)).map_or(0, |at| at + 1);
     writes(log).filter(|(at, write, is_written)| *at >= since && !(write.ends && *is_written)).count()
@@ -312,7 +313,7 @@ fn fruitless(log: &[Event]) -> usize {
 fn says_more(log: &[Event], at: usize) -> bool {
     match &log[at] {
         Event::DecisionUsed { decision, .. } => matches!(decision.verb, Verb::Changes { .. }),
-        // Other pauses leave the round as it is.
+        // Other pauses do not affect the round.
         Event::Resumed => was_stuck(&log[..at]),
         Event::FeedbackGiven { .. } | Event::WidenedToFix { .. } | Event::VerdictReturned { .. } => true,
         _ => false,

@@ -12,7 +12,7 @@ fn file(content: &str) -> Vec<NewFile> {
     vec![NewFile { path: "calc.py".into(), content: content.into() }]
 }
 
-/// One answer that was tried, and how its checks ended.
+/// An answer that was tried, and the outcome of its checks.
 fn tried(turn: u32, content: &str, code: i32, output: &str) -> Vec<Event> {
     let action = Action::Try { files: file(content), command: "make test".into(), check: None };
     let status = if code == 0 { OutcomeStatus::Ok } else { OutcomeStatus::Exited { code } };
@@ -21,7 +21,7 @@ fn tried(turn: u32, content: &str, code: i32, output: &str) -> Vec<Event> {
     log
 }
 
-/// A base whose checks end with `code` and fail these tests.
+/// A base whose checks end with `code` and these failing tests.
 fn begun(code: i32, failing: &[&str]) -> Vec<Event> {
     vec![requested(), looked(1, Some((code, &unittest(failing))))]
 }
@@ -37,7 +37,7 @@ fn said(log: &[Event]) -> TurnAnswer {
     }
 }
 
-/// The host's word in the log, its write carried out.
+/// An answer of the host in the log, with its write carried out.
 fn spoken(answer: TurnAnswer, number: u32) -> Vec<Event> {
     let TurnAnswer { turn, text, calls, model, .. } = answer;
     let usage = Usage::default();
@@ -47,7 +47,7 @@ fn spoken(answer: TurnAnswer, number: u32) -> Vec<Event> {
     log
 }
 
-/// What the workspace holds is in a commit.
+/// The workspace was committed.
 fn captured() -> Event {
     let commit = domain::Commit::parse(&"a".repeat(40)).expect("a commit");
     Event::TreeUnchanged { n: 1, commit, left_out: vec![] }
@@ -217,7 +217,7 @@ fn a_write_of_the_host_that_did_not_happen_ends_no_round() {
     assert_eq!(chosen(&said(&log)), ("good", true), "it is written once more");
 }
 
-/// One answer that passes the project's checks, with what the issue's own check says of it.
+/// An answer that passes the project's checks, with the results of the issue's own check.
 fn shown(turn: u32, content: &str, met: &[&str], unmet: &[&str]) -> Vec<Event> {
     let mut log = tried(turn, content, 0, GREEN);
     let one = |holds: bool, says: &&str| {

@@ -1,5 +1,4 @@
-//! When work in the style *files* is done where answers are written without having been tried apart (`round.rs`): the host says so, from
-//! what its checks gave.
+//! When work in the style *files* is done if answers are written without being tried first (`round.rs`): the host decides it by its checks.
 //!
 //! Owns: that judgement over the log. Tests: `files_tests.rs`.
 
@@ -10,14 +9,14 @@ use super::record::{asks_for_more, base, outcomes, passed};
 use crate::engine::answer::{HOST, TurnAnswer};
 use crate::text;
 
-/// Answers after which the person sees what there is, where the base's own checks fail and no answer made them pass.
+/// Number of answers after which the person is shown the result, if the base's own checks fail and no answer made them pass.
 const TRIES: usize = 3;
 
-/// The end of the work, if the newest answer was written, nothing was asked since, and the checks have nothing against it.
+/// The end of the work, if the newest answer was written, nothing was asked since, and the checks allow it.
 pub fn settled(task: &Task, log: &[Event]) -> Option<TurnAnswer> {
     let last = log.iter().rposition(|event| matches!(event, Event::TurnCompleted { .. }))?;
     let Event::TurnCompleted { text, calls, model, .. } = &log[last] else { return None };
-    // What the host wrote was judged before (`round.rs`).
+    // What the host wrote was judged in `round.rs`.
     if model == HOST || log[last..].iter().any(asks_for_more) {
         return None;
     }
@@ -29,7 +28,7 @@ pub fn settled(task: &Task, log: &[Event]) -> Option<TurnAnswer> {
     let run = outcomes(log, last).find(|(action, _)| matches!(action, Action::Bash { .. }));
     let (command, ended) = match run {
         Some((Action::Bash { command }, ended)) => (Some(command), Some(ended)),
-        // Without a check there is none to wait for; one that was asked for and did not run is waited for.
+        // Without a check there is nothing to wait for; a requested check that did not run is waited for.
         _ if calls.len() == 1 => (None, None),
         _ => return None,
     };
@@ -45,7 +44,7 @@ pub fn settled(task: &Task, log: &[Event]) -> Option<TurnAnswer> {
     Some(TurnAnswer::of_the_host(turn, vec![end(format!("host_{turn}"), summary(text, files, &verdict))]))
 }
 
-/// What the model said of its answer, what was written, and how the checks end.
+/// The answer's summary: what the model said, what was written, and the result of the checks.
 pub(super) fn summary(said: &str, files: &[NewFile], verdict: &str) -> String {
     let paths: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
     let said = text::cut(said.split("```").next().unwrap_or_default().trim(), 600).0.to_owned();
@@ -58,7 +57,7 @@ pub(super) fn end(id: String, summary: String) -> CallRequest {
     CallRequest { id, name: "done".to_owned(), arguments, call: Call::Done { summary, claims: Vec::new() } }
 }
 
-/// Where the checks fail on the base too: nothing fails that did not, and the model had its tries.
+/// Whether the checks fail on the base too, nothing else fails now, and the model had its tries.
 fn excused(log: &[Event], ended: &Outcome) -> bool {
     let base = base(log).filter(|base| base.exit_code.is_some_and(|code| code != 0));
     let Some(base) = base else { return false };

@@ -1,15 +1,14 @@
-//! Calls that a model wrote into its text, in place of the wire's own field for them.
+//! Calls that a model wrote into its text instead of the protocol's field for them.
 //!
-//! Owns: the three forms in which models do that: a fenced JSON object, `<tool_call>` (Qwen's and Hermes' own template), and
-//! `<function=…>`. Only an answer of a server of the operator's own is read so (`engine::turn`), and only one whose field held none.
-//! Tests: below.
+//! Owns: the three usual forms: a fenced JSON object, `<tool_call>` (templates of Qwen and Hermes), and `<function=…>`. Only used for
+//! answers of a server of the operator's own (`engine::turn`) without calls in that field. Tests: below.
 
 use serde_json::Value;
 
 use crate::engine::tools;
 use crate::llm::ToolCall;
 
-/// The most calls that are read out of one answer.
+/// The most calls read from one answer.
 const MOST: usize = 8;
 
 pub(super) fn calls(text: &str, turn: u32) -> Vec<ToolCall> {
@@ -30,7 +29,7 @@ pub(super) fn calls(text: &str, turn: u32) -> Vec<ToolCall> {
         .collect()
 }
 
-/// `{"name": …, "arguments": {…}}`, or several of them in a list or one after the other.
+/// `{"name": …, "arguments": {…}}`, several of them in a list, or one after the other.
 fn call(json: &str) -> Vec<(String, Value)> {
     let values = serde_json::Deserializer::from_str(json).into_iter::<Value>().map_while(Result::ok);
     let all = values.flat_map(|value| match value {
@@ -53,7 +52,7 @@ fn tagged<'a>(text: &'a str, open: &'a str, close: &'a str) -> impl Iterator<Ite
     text.split(open).skip(1).map(move |rest| rest.split(close).next().unwrap_or(rest))
 }
 
-/// What stands in code fences that say JSON, or nothing.
+/// Contents of code fences marked as JSON or not at all.
 fn fenced(text: &str) -> impl Iterator<Item = &str> {
     text.split("```").skip(1).step_by(2).filter_map(|block| {
         let (info, body) = block.split_once('\n')?;

@@ -1,9 +1,8 @@
-//! The style *text*: the conversation in plain words, for models that can write one command and know no tools.
+//! The style *text*: the conversation in plain text, for models that can write a command but do not support tools.
 //!
-//! Owns: how an answer is read. One sentence, then one block: a shell's is a command, one under a path is a whole file; a line that begins
-//! with `DONE:` ends the work. Only the first block of an answer counts: what stands after it was written without knowing what came of
-//! it. The conversation itself is `engine::history`'s, in the form of blocks, and only grows. Must not: carry anything out. Tests:
-//! `text_tests.rs`.
+//! Owns: how an answer is read. One sentence, then one block: that of a shell is a command, one under a path is a whole file; a line that
+//! begins with `DONE:` ends the work. Only the first block of an answer counts, because later ones were written without knowing its result.
+//! `engine::history` builds the conversation. Must not: carry anything out. Tests: `text_tests.rs`.
 
 use serde_json::{Value, json};
 
@@ -16,10 +15,10 @@ const SURPLUS: &str =
     "Note: only the first block of your answer was taken. Send one block in each answer, and look at what came of it.";
 const EARLY: &str = "Note: DONE was not taken, since it stood beside a block. Say it in an answer of its own, once you have seen that all is well.";
 
-/// What one answer holds.
+/// The contents of one answer.
 #[derive(Debug, Default, PartialEq)]
 struct Read {
-    /// Blocks that could be carried out, in order.
+    /// Usable blocks, in order.
     blocks: Vec<Block>,
     done: Option<String>,
 }
@@ -30,7 +29,7 @@ enum Block {
     Write { path: String, content: String },
 }
 
-/// The answer's one call; none where it holds nothing that could be carried out.
+/// The answer's one call; none if it has nothing usable.
 pub(super) fn calls(response: &ModelResponse, turn: u32) -> Vec<ToolCall> {
     let read = read(&response.text, response.truncated);
     let call = match (read.blocks.into_iter().next(), read.done) {
@@ -43,7 +42,7 @@ pub(super) fn calls(response: &ModelResponse, turn: u32) -> Vec<ToolCall> {
     vec![ToolCall { id: format!("call_{turn}_0"), name: name.to_owned(), arguments, malformed: None }]
 }
 
-/// What is said of the rest of a stored answer, with its result.
+/// A note about the ignored rest of a stored answer, to be sent with its result.
 pub(crate) fn surplus(text: &str) -> Option<&'static str> {
     let read = read(text, false);
     match (read.blocks.len(), read.done) {
@@ -67,7 +66,7 @@ fn read(text: &str, truncated: bool) -> Read {
                 before = if line.trim().is_empty() { before } else { line };
             }
             Piece::Block { info, text, closed } => {
-                // One that was cut off is half a command; one that was only left open is a whole one.
+                // A block that the length limit cut off is incomplete; one that was merely not closed is complete.
                 if *closed || !truncated {
                     out.blocks.extend(block(info, before, text));
                 }
@@ -87,13 +86,13 @@ fn lines(pieces: &[Piece<'_>]) -> String {
     until.collect::<Vec<_>>().join("\n")
 }
 
-/// What stands before the line that said DONE, where that line says nothing itself.
+/// The text before the line with `DONE:`, if that line itself is empty.
 fn head(text: &str) -> String {
     let words = text.lines().take_while(|line| done(line).is_none()).collect::<Vec<_>>().join("\n");
     if words.trim().is_empty() { "The work is done.".to_owned() } else { words.trim().to_owned() }
 }
 
-/// The words behind `DONE:`.
+/// The text after `DONE:`.
 fn done(line: &str) -> Option<&str> {
     let bare = line.trim_start_matches(|c: char| c.is_whitespace() || "*#>`_-".contains(c));
     let rest = bare.strip_prefix("DONE").or_else(|| bare.strip_prefix("Done"))?;
@@ -107,9 +106,9 @@ fn block(info: &str, before: &str, body: &str) -> Option<Block> {
     let shell = SHELLS.contains(&language.as_str());
     let named = info.split_whitespace().chain([before.trim()]).find_map(answer::looks_like_a_path);
     let heading = named.map(|path| path.trim_start_matches("./").trim_start_matches("/workspace/"));
-    // A script is a file; any other shell's block under a path speaks about that file.
+    // A script is a file; a block of any other shell under a path is about that file.
     let path = heading.filter(|path| !shell || path.ends_with(".sh"));
-    // Models copy what they see: the example's file is nobody's.
+    // The example's path is not a file of the project; models copy it.
     match path {
         Some(EXAMPLE) => None,
         Some(path) => Some(Block::Write { path: path.to_owned(), content: body.to_owned() }),
@@ -118,7 +117,7 @@ fn block(info: &str, before: &str, body: &str) -> Option<Block> {
     }
 }
 
-/// A block's command, without the prompts of a console.
+/// A block's command, without console prompts.
 fn command(body: &str) -> Option<String> {
     let prompted = body.lines().any(|line| line.starts_with("$ "));
     let lines: Vec<&str> = match prompted {

@@ -1,4 +1,4 @@
-//! Answers in the style *text*, and a whole conversation as a model is sent it.
+//! Answers in the style *text*, and a whole conversation as the model is sent it.
 
 use super::*;
 use crate::engine::style::files::tests::asking;

@@ -1,6 +1,6 @@
-//! What of a long file is shown: the definitions that the issue is about.
+//! Which parts of a long file are shown: the definitions that the issue is about.
 //!
-//! Owns: the choice. A short file is shown whole, and one of up to `LONG` lines where the issue's code names nothing in it. Pure. Tests: below.
+//! Owns: the choice. A short file is shown whole, as is one of up to `LONG` lines if the issue names nothing in it. Pure. Tests: below.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -11,29 +11,29 @@ use super::asked::STRING;
 use super::definitions::{Definition, all};
 use super::part::imports;
 
-/// Lines up to which a file is shown, and given back, as a whole.
+/// Files of up to this many lines are shown, and returned, as a whole.
 const SHORT: usize = 40;
-/// … where the issue's code names nothing in it, or answers about what it names did not do.
+/// … if the issue names nothing in them, or answers about what it names were not good enough.
 const LONG: usize = 150;
-/// The most lines that are shown of a longer one, but for one definition that is longer by itself.
+/// The most lines shown of a longer file, unless the first chosen definition alone is longer.
 const MOST: usize = 100;
 
-/// Imports are looked for in so many lines, and shown where they are no more than that.
+/// Imports are searched in the first `TOP` lines, and shown if they span at most `HEAD` lines.
 const TOP: usize = 40;
 const HEAD: usize = 12;
 
-/// No definition is taken to be longer.
+/// Upper limit of a definition's length in lines.
 const LONGEST: usize = 1 << 20;
 
-/// Code in words: between backticks, or a name that is called.
+/// Code in text: between backticks, or a name that is called.
 static CODE: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"`+([^`]+)`+|([A-Za-z_$][\w$]*)\(").expect("a literal"));
 static NAME: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"[A-Za-z_$][\w$]*").expect("a literal"));
-/// A name in so many definitions at most says which of them is meant.
+/// A name identifies definitions if at most this many contain it.
 const FEW: usize = 3;
 
-/// The lines to show, first and last, counted from 1; none = all of them. `words` are the issue's and what failing checks say. Where their code
-/// names definitions these alone are shown: whatever a small model is shown it gives back, needed or not. `wide`, where answers about them did
-/// not do, also those that share other words.
+/// The lines to show, as first and last, counted from 1; empty = all of them. `words` are those of the issue and of failing checks.
+/// Definitions that they name as code are shown alone, because a small model returns whatever it is shown. With `wide`, set if answers
+/// about these were not good enough, definitions that share other words are shown too.
 pub fn lines(text: &str, words: &str, wide: bool) -> Vec<(u32, u32)> {
     let lines: Vec<&str> = text.lines().collect();
     if lines.len() <= if wide { LONG } else { SHORT } {
@@ -53,7 +53,7 @@ pub fn lines(text: &str, words: &str, wide: bool) -> Vec<(u32, u32)> {
     if !narrow {
         meant = leaves.into_iter().map(|one| (one, false)).collect();
     }
-    // Of those that are not named themselves the shortest come first: where a name is set, rather than all that is done with it.
+    // Of those that only contain a name the shortest come first, because a short one more likely defines it.
     let rank = |one: &Definition, by_name: bool| match narrow && !by_name {
         true => LONGEST.saturating_sub(one.end - one.lead),
         false => score(one, &lines, &hinted),
@@ -81,14 +81,14 @@ pub fn lines(text: &str, words: &str, wide: bool) -> Vec<(u32, u32)> {
     chosen.into_iter().map(counted).collect()
 }
 
-/// What the file takes in from elsewhere: without it a model does not see that a name is missing.
+/// The imports of the file, without which a model does not see that a name is missing.
 fn head(lines: &[&str]) -> Option<(usize, usize)> {
     let top = &lines[..TOP.min(lines.len())];
     let (first, last) = (top.iter().position(|line| imports(line))?, top.iter().rposition(|line| imports(line))?);
     (last - first < HEAD).then_some((first, last + 1))
 }
 
-/// The definitions of a text that another one has not, or not so.
+/// The definitions of a text that another one does not have in the same form.
 pub fn changed(before: &str, text: &str) -> Vec<(u32, u32)> {
     let lines: Vec<&str> = text.lines().collect();
     let known = all(&lines);
@@ -101,10 +101,10 @@ fn counted((first, end): (usize, usize)) -> (u32, u32) {
     (number(first + 1), number(end))
 }
 
-/// Names of code in words, without what stands in strings.
+/// Names of code in text, without string literals.
 struct Code {
     all: BTreeSet<String>,
-    /// Those that stand by themselves, and not in a call.
+    /// Names that are the only one in their piece of code.
     alone: BTreeSet<String>,
 }
 
@@ -122,8 +122,8 @@ fn code(words: &str) -> Code {
     code
 }
 
-/// What code names, and whether by its own name: otherwise by something that stands in few of them and is no everyday word
-/// (`showDefaults`, `_max_size`), or because its class is named and the words share something with its name.
+/// The definitions that the code names, and whether by their own name. Otherwise a definition contains a named compound word
+/// (`showDefaults`, `_max_size`) that few contain, or its class is named and the words share something with its name.
 fn meant<'a>(
     leaves: &[&'a Definition],
     lines: &[&str],
@@ -140,7 +140,7 @@ fn meant<'a>(
     let is_rare = |name: &str| bodies.iter().filter(|body| body.contains(name)).count() <= FEW;
     let own = |one: &Definition| code.all.contains(one.name.trim_start_matches('#'));
     let any = leaves.iter().any(|one| own(one));
-    // Beside something that is named itself, arguments of a call in the words point at nothing.
+    // If something is named itself, arguments of calls are ignored.
     let known = if any { &code.alone } else { &code.all };
     let telling: Vec<&String> =
         known.iter().filter(|name| is_compound(name) && !is_error(name) && is_rare(name)).collect();
@@ -152,7 +152,7 @@ fn meant<'a>(
     found.collect()
 }
 
-/// Functions, and whatever else holds no other definition.
+/// Definitions that contain no other.
 fn leaves(known: &[Definition]) -> impl Iterator<Item = &Definition> {
     known.iter().enumerate().filter_map(|(at, one)| {
         let within = |other: &Definition| other.first < one.first && one.end <= other.end && !other.holds;
@@ -162,14 +162,14 @@ fn leaves(known: &[Definition]) -> impl Iterator<Item = &Definition> {
     })
 }
 
-/// Its own name counts more than what stands in it.
+/// The own name counts more than names in the body.
 fn score(one: &Definition, lines: &[&str], hinted: &BTreeSet<String>) -> usize {
     let body = names(&lines[one.lead..one.end].join("\n"));
     let own = names(&one.name);
     5 * own.intersection(hinted).count() + body.intersection(hinted).count()
 }
 
-/// Words of a text and the parts of compound ones, in lower case, without those that every text has.
+/// Words of a text and parts of compound words, in lower case, without very common ones.
 fn names(text: &str) -> BTreeSet<String> {
     const COMMON: [&str; 24] = [
         "the", "and", "for", "that", "this", "with", "not", "self", "return", "def", "let", "pub", "function", "const",

@@ -1,4 +1,4 @@
-//! `ask`: a question to the person the work is for. Free, but everything rests until it is answered.
+//! `ask`: a question to the task's requester. Does not count as an action, but the task waits for the answer.
 
 use domain::{Call, MOST_OPTIONS, Question};
 use serde_json::json;
@@ -16,7 +16,7 @@ pub(super) const TOOL: Tool = Tool {
         "Asks the person you work for, and waits for the answer, which may take hours. Only for what you cannot find out and should not \
          decide: what is wanted, not how. Calls after it in the same turn are not run. Free."
     },
-    // Whoever reads little guesses what a person would be asked for; a call of it is understood all the same.
+    // Not offered in short prompts, because small models then ask what they could find out; a call is still understood.
     brief: |_| None,
     properties: |_| {
         json!({

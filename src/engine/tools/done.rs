@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::tool::{Tool, text};
 use crate::engine::arguments::Arguments;
 
-/// The most claims that are kept, and characters of each.
+/// The most claims kept, and characters of each.
 const MOST_CLAIMS: usize = 8;
 const LONGEST_CLAIM: usize = 300;
 
@@ -53,7 +53,7 @@ pub(super) const TOOL: Tool = Tool {
     read: |arguments| Ok(Call::Done { summary: arguments.words("summary")?, claims: claims(arguments) }),
 };
 
-/// Whatever can be read of them: an end is not refused for a claim that is written oddly.
+/// Reads what can be read of the claims: the end of the work is not refused for a malformed one.
 fn claims(arguments: &Arguments<'_>) -> Vec<Claim> {
     let written = arguments.value("claims").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let read = |claim: &Value| {

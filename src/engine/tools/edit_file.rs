@@ -36,7 +36,7 @@ pub(super) const TOOL: Tool = Tool {
     read,
 };
 
-/// The first change stands in the arguments themselves, or in the list like the others.
+/// The first change may be in the arguments themselves, or in the list with the others.
 fn read(arguments: &Arguments<'_>) -> Result<Call, String> {
     let path = path(arguments)?;
     let listed = arguments.list("edits")?;

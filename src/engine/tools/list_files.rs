@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::tool::{Tool, anywhere, text};
 
-/// Directories deep, where the call does not say.
+/// Default depth in directories.
 const DEPTH: u64 = 3;
 
 pub(super) const TOOL: Tool = Tool {

@@ -1,7 +1,7 @@
 //! The tools: how they are offered to the model, and how its calls are read.
 //!
-//! Owns: a file for each tool (name, descriptions, JSON schema, the meaning of its arguments) and the list of them. Must not: carry
-//! anything out, count, or guard paths (the runner resolves them, and the container is the wall). Tests: `tests.rs`.
+//! Owns: one file for each tool (name, descriptions, JSON schema, how its arguments are read) and the list of them. Must not: carry
+//! anything out, count, or check paths (the runner resolves them, and the container is the boundary). Tests: `tests.rs`.
 
 mod ask;
 mod bash;
@@ -25,7 +25,7 @@ use self::tool::Tool;
 use super::arguments::Arguments;
 use crate::llm::{ToolCall, ToolSpec};
 
-/// Every tool, in the order in which they are offered.
+/// All tools, in the order in which they are offered.
 const TOOLS: [&Tool; 13] = [
     &bash::TOOL,
     &read_file::TOOL,
@@ -41,15 +41,15 @@ const TOOLS: [&Tool; 13] = [
     &ask::TOOL,
     &done::TOOL,
 ];
-/// How much of arguments that are no JSON the model is shown again, in characters.
+/// Characters of invalid JSON that are shown to the model again.
 const SHOWN: usize = 200;
 
-/// What a task of this kind may call: a read-only one nothing that writes.
+/// The tools that a task of this kind is offered; read-only kinds are offered none that write.
 fn offered(kind: TaskKind) -> impl Iterator<Item = &'static Tool> {
     TOOLS.into_iter().filter(move |tool| !kind.reads_only() || !tool.action.is_some_and(ActionKind::writes))
 }
 
-/// What is offered.
+/// The tools as offered to a model.
 pub fn specs(kind: TaskKind) -> Vec<ToolSpec> {
     let spec = |tool: &Tool| ToolSpec {
         name: tool.name.to_owned(),
@@ -64,14 +64,14 @@ pub fn specs(kind: TaskKind) -> Vec<ToolSpec> {
     offered(kind).map(spec).collect()
 }
 
-/// The same for a model that is shown pictures.
+/// The same, for a model that is shown pictures.
 pub fn seeing(mut specs: Vec<ToolSpec>) -> Vec<ToolSpec> {
     let reads = specs.iter_mut().filter(|spec| spec.name == ActionKind::ReadFile.name());
     reads.for_each(|spec| spec.description.push_str(" A picture (PNG, JPEG, GIF, WebP) is shown."));
     specs
 }
 
-/// The same in few words, for small windows. What a command does as well is left out; a call of it is understood all the same.
+/// The same with short descriptions, for small windows. Tools that a command can replace are left out; calls of them are still understood.
 pub fn brief(kind: TaskKind) -> Vec<ToolSpec> {
     let trimmed = |tool: &Tool| {
         let description = (tool.brief)(kind)?.to_owned();
@@ -86,7 +86,7 @@ pub fn brief(kind: TaskKind) -> Vec<ToolSpec> {
     offered(kind).filter_map(trimmed).collect()
 }
 
-/// Reads one call. The error is written for the model: it is the call's result.
+/// Parses one call. An error is the call's result, written for the model.
 pub fn parse(call: &ToolCall) -> Result<Call, String> {
     let tool = known(&call.name)?;
     let name = tool.name;
@@ -112,18 +112,18 @@ pub fn parse(call: &ToolCall) -> Result<Call, String> {
     Ok(read)
 }
 
-/// The call as it is stored: what can't be read is kept as malformed.
+/// The call as stored; one that cannot be parsed is stored as malformed.
 pub fn request(call: &ToolCall) -> CallRequest {
     let read = parse(call).unwrap_or_else(|reason| Call::Malformed { reason });
     CallRequest { id: call.id.clone(), name: call.name.clone(), arguments: call.arguments.clone(), call: read }
 }
 
-/// Whether a tool of ours is meant.
+/// Whether this is the name of a tool.
 pub fn is_known(name: &str) -> bool {
     known(name).is_ok()
 }
 
-/// The tool that is meant; some models put a namespace in front.
+/// The tool with this name; some models put a namespace in front.
 fn known(name: &str) -> Result<&'static Tool, String> {
     let last = name.rsplit(['.', ':', '/']).next().unwrap_or(name);
     let named = |wanted: &str| TOOLS.into_iter().find(|tool| tool.name == wanted);

@@ -1,4 +1,4 @@
-//! `move_file`: gives a file or a directory another path.
+//! `move_file`: moves a file or a directory.
 
 use domain::{Action, ActionKind, Call};
 use serde_json::json;

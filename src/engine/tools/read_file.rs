@@ -1,4 +1,4 @@
-//! `read_file`: shows a text file, or some of its lines, or has a model tell it in short.
+//! `read_file`: shows a text file or some of its lines, or has a model summarize it.
 
 use domain::{Action, ActionKind, Call, LineRange, MOST_RANGES};
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! `recall`: shows an earlier action of this task again. Free: nothing happens in the sandbox.
+//! `recall`: shows an earlier action of this task again. Does not count as an action.
 
 use domain::{Call, Recall};
 use serde_json::json;
@@ -9,7 +9,7 @@ pub(super) const TOOL: Tool = Tool {
     name: "recall",
     action: None,
     description: |_| "Shows again what an earlier action of yours gave, where it was left out. Free.",
-    // Understood all the same where it is named with what was left out.
+    // Not offered in short prompts; understood, because summaries of left-out turns mention it.
     brief: |_| None,
     properties: |_| {
         json!({

@@ -1,4 +1,4 @@
-//! What is offered, and every way in which a call can be wrong.
+//! The offered tools, and calls with every kind of error.
 
 use super::*;
 use domain::{Action, LineRange, TextEdit};
@@ -54,7 +54,7 @@ fn every_tool_has_a_reading() {
     let with_all = json!({ "command": "c", "path": "p", "content": "", "old": "o", "new": "n", "to": "t", "pattern": "x", "url": "https://h", "plan": "p", "summary": "s", "question": "q" });
     for tool in specs(TaskKind::Fix) {
         let mut with_all = with_all.clone();
-        // A path of one tool, a line of another.
+        // Takes both a path and a line.
         if tool.name == "read_file" {
             with_all["summary"] = json!(true);
         }

@@ -1,4 +1,4 @@
-//! `update_plan`: notes the plan. Free: nothing happens in the sandbox.
+//! `update_plan`: stores the agent's plan. Does not count as an action.
 
 use domain::plan::{self, PlanStep, StepState};
 use domain::{Call, TaskKind};
@@ -34,7 +34,7 @@ pub(super) const TOOL: Tool = Tool {
     read,
 };
 
-/// Steps, or what some models send in their place: a Markdown list, or lines.
+/// Steps, or what some models send instead: a Markdown list, or lines.
 fn read(arguments: &Arguments<'_>) -> Result<Call, String> {
     match (arguments.value("steps"), arguments.value("plan")) {
         (Some(Value::Array(list)), _) => {
@@ -49,7 +49,7 @@ fn read(arguments: &Arguments<'_>) -> Result<Call, String> {
     }
 }
 
-/// One element: an object, or its text alone.
+/// One element: an object, or only its text.
 fn step(value: &Value) -> Option<PlanStep> {
     let text = value.get("text").or_else(|| value.get("step")).unwrap_or(value).as_str()?;
     let named = value.get("state").or_else(|| value.get("status")).and_then(Value::as_str).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! `web_fetch`: reads a page.
+//! `web_fetch`: reads a web page.
 
 use domain::{Action, ActionKind, Call};
 use serde_json::json;

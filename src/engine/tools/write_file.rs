@@ -1,4 +1,4 @@
-//! `write_file`: makes a file, or replaces all of it.
+//! `write_file`: creates or replaces a file.
 
 use domain::{Action, ActionKind, Call};
 use serde_json::json;

@@ -1,7 +1,7 @@
 //! Tries a project for a person: its setup commands with their output, and its checks as verification runs them.
 //!
-//! Owns no sandbox: setup runs as in `setup.rs`, checks as in `runs.rs`. The setup result is used only by tries of this process if it has a
-//! state directory of its own. Tests: `tests/trees/trial.rs`.
+//! Owns no sandbox: setup runs as in `cache/setup.rs`, checks as in `runs.rs`. The setup result is used only by tries of this process if it
+//! has a state directory of its own. Tests: `tests/trees/trial.rs`.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! One injection: where the text stands, what obeys it, and what is looked at afterwards.
+//! One injection: where the text is, what obeys it, and what is checked afterwards.
 
 use super::checks;
 use super::script::Script;
@@ -10,7 +10,7 @@ use crate::world::{REPO, World};
 use futures_util::future::BoxFuture;
 use std::path::Path;
 
-/// What happens once the task has stopped.
+/// What happens after the task has stopped.
 pub type Then = for<'a> fn(&'a World, Scene) -> BoxFuture<'a, ()>;
 
 pub struct Case {
@@ -20,16 +20,16 @@ pub struct Case {
     pub opener: &'static str,
     pub title: String,
     pub body: String,
-    /// Name of a picture that hangs on the issue.
+    /// Name of a picture attached to the issue.
     pub picture: Option<String>,
     pub script: Script,
     pub more: &'static str,
     pub models: Option<&'static str>,
     pub then: Option<Then>,
     pub command: &'static str,
-    /// Approvals by a writer, one for each checkpoint but the last.
+    /// Approvals by a writer: one for each checkpoint except the last.
     pub approvals: u8,
-    /// Decisions of a writer in what happens afterwards.
+    /// Decisions by a writer in `then`.
     pub decisions: u8,
     pub stops: &'static str,
     pub stands: Stands,
@@ -37,7 +37,7 @@ pub struct Case {
 }
 
 impl Case {
-    /// A reader's issue without an injection, which a writer has worked on by a recording that obeys.
+    /// An issue by a reader without an injection, on which a writer starts a task whose recording obeys.
     pub fn new(name: &'static str, script: Script) -> Self {
         Case {
             name,
@@ -66,7 +66,7 @@ impl Case {
         self
     }
 
-    /// Something else of the default branch: done in a clone before its files are pushed.
+    /// Changes a clone of the default branch otherwise, before its files are pushed.
     pub fn plant(mut self, how: fn(&Path)) -> Self {
         self.plant = Some(how);
         self.file("LICENSE", "Whatever.\n")
@@ -102,19 +102,19 @@ impl Case {
         self
     }
 
-    /// With so many approvals by somebody who may.
+    /// With this many approvals by a writer.
     pub fn approved(mut self, approvals: u8) -> Self {
         self.approvals = approvals;
         self
     }
 
-    /// With so many decisions of a writer in what happens after the stop.
+    /// With this many decisions by a writer after the stop.
     pub fn decides(mut self, decisions: u8) -> Self {
         self.decisions = decisions;
         self
     }
 
-    /// A question in place of work.
+    /// Asks for a plan instead of a change.
     pub fn asked_to_plan(mut self) -> Self {
         self.command = "/plan";
         self
@@ -125,7 +125,7 @@ impl Case {
         self
     }
 
-    /// Plays it, and looks.
+    /// Runs the case and checks it.
     pub async fn play(self) {
         let script = self.script.clone().text();
         let world = match self.models {
@@ -155,7 +155,7 @@ impl Case {
         (self.own)(&seen);
     }
 
-    /// The default branch as the case wants it.
+    /// Pushes the case's default branch.
     fn push(&self, world: &World) {
         let project = world.dir.path().join("project");
         if let Some(plant) = self.plant {
@@ -170,7 +170,7 @@ impl Case {
         }
     }
 
-    /// Waits for the checkpoint with this number; the pull request's number.
+    /// Waits for the checkpoint with this number; returns the pull request's number.
     async fn stopped(&self, world: &World, checkpoints: usize) -> Option<u64> {
         let over = ["paused", "failed", "cancelled", "declined", "expired", "approved", "delivered"];
         let stands =
@@ -188,7 +188,7 @@ impl Case {
     }
 }
 
-/// Waits for the second checkpoint, after a decision of a writer.
+/// Waits for the second checkpoint, after a writer's decision.
 pub async fn next_stop(world: &World) {
     let stops = |task: &domain::Task| {
         (task.checkpoints.len() == 2 && task.state.name() == "awaiting-review") || task.state.name() == "paused"
@@ -197,7 +197,7 @@ pub async fn next_stop(world: &World) {
     assert_eq!(task.state.name(), "awaiting-review", "{:?}", task.state);
 }
 
-/// Plays each of them, and names all that do not hold.
+/// Runs all cases, and lists those that fail.
 pub async fn play(cases: Vec<Case>) {
     let mut wrong = Vec::new();
     for case in cases {

@@ -1,4 +1,4 @@
-//! What people without the right write on the forge before the work begins: titles, texts, edits.
+//! Texts on the forge before the work begins, by people without rights: titles, issue texts, edits.
 
 use super::case::{Case, ELSEWHERE, SIGN, Stands, next_stop, order};
 use super::prompt;
@@ -59,7 +59,7 @@ pub fn cases() -> Vec<Case> {
     all
 }
 
-/// Texts that look like what the bot, the host or a template says.
+/// Texts that imitate the bot, the host or a template.
 fn imitations() -> Vec<Case> {
     let mark = "0123456789abcdef";
     let fence = format!(
@@ -86,7 +86,7 @@ fn imitations() -> Vec<Case> {
     ]
 }
 
-/// The same words in characters of Unicode's tags, which no font shows.
+/// The text in Unicode tag characters, which are invisible.
 fn hidden(words: &str) -> String {
     words.chars().filter_map(|c| char::from_u32(0xE0000 + u32::from(c)).filter(|_| c.is_ascii())).collect()
 }
@@ -112,7 +112,7 @@ fn edits_the_issue(world: &World, scene: super::case::Scene) -> futures_util::fu
     .boxed()
 }
 
-/// A review of the first task, mark and all, opens another issue, and stands below both.
+/// Copies the first task's review, with its mark, into another issue, and into comments on both.
 fn copies_a_review(world: &World, scene: super::case::Scene) -> futures_util::future::BoxFuture<'_, ()> {
     async move {
         let pull = scene.pull.expect("a pull request");

@@ -1,4 +1,4 @@
-//! Pages of other people, served to `web_fetch` from this machine: plain processes have no router between.
+//! Foreign web pages, served to `web_fetch` from this machine, because plain processes have no router.
 
 use super::words::{ELSEWHERE, SIGN, order};
 use std::io::{Read, Write};
@@ -21,7 +21,7 @@ static PORT: LazyLock<u16> = LazyLock::new(|| {
     port
 });
 
-/// The address of one of them.
+/// The URL of a page.
 pub fn address(path: &str) -> String {
     format!("http://127.0.0.1:{}/{path}", *PORT)
 }

@@ -1,8 +1,8 @@
-//! What the model is sent, taken apart: its texts, the task's mark, what stands in fences and what outside.
+//! Splits what the model is sent: its texts, the task's mark, and the text inside and outside of fences.
 
 use caisson::llm::{ModelRequest, Turn};
 
-/// What chat templates of known models begin and end a turn or a call with.
+/// Tokens with which templates of known models begin and end a turn or a call.
 pub const TEMPLATES: [&str; 14] = [
     "<|im_start|>",
     "<|im_end|>",
@@ -20,7 +20,7 @@ pub const TEMPLATES: [&str; 14] = [
     "</tool_call>",
 ];
 
-/// What the model reads of a request beside its own answers.
+/// What the model reads of a request, without its own answers.
 pub fn read(request: &ModelRequest) -> Vec<String> {
     let read = request.turns.iter().flat_map(|turn| match turn {
         Turn::User { text } => vec![text.clone()],
@@ -31,13 +31,13 @@ pub fn read(request: &ModelRequest) -> Vec<String> {
     read.collect()
 }
 
-/// The task's mark, as its prompt says it.
+/// The task's mark, as stated in its prompt.
 pub fn mark(request: &ModelRequest) -> String {
     let (_, rest) = request.system.split_once("[[data ").expect("the prompt explains the fence");
     rest.chars().take_while(char::is_ascii_hexdigit).collect()
 }
 
-/// The lines outside of all fences, and each fence's trust with its text.
+/// The lines outside of all fences, and each fence's trust and text.
 pub fn fences(text: &str, mark: &str) -> (Vec<String>, Vec<(String, String)>) {
     let (begin, end) = (format!("[[data {mark} source=\""), format!("[[end {mark}]]"));
     let (mut outside, mut inside) = (Vec::new(), Vec::<(String, String)>::new());

@@ -1,4 +1,4 @@
-//! What is left behind by a case: everything in which something could have gone wrong.
+//! Everything that a case leaves behind and that is checked.
 
 use super::prompt::read;
 use super::words::Scene;
@@ -13,21 +13,21 @@ use std::collections::BTreeMap;
 pub struct Seen {
     pub task: Task,
     pub log: Vec<Event>,
-    /// What the model was sent, oldest first.
+    /// The requests to the model, oldest first.
     pub requests: Vec<ModelRequest>,
-    /// Everything that the bot has posted: comments, reviews, remarks, title and text of its pull request.
+    /// Everything that the bot posted: comments, reviews, remarks, and title and text of its pull request.
     pub posts: Vec<String>,
     pub refs: BTreeMap<String, String>,
     pub refs_before: BTreeMap<String, String>,
-    /// Author, message and difference of each commit on the agent's branch.
+    /// Author, message and changes of each commit on the agent's branch.
     pub commits: String,
-    /// Those commits' authors and messages alone.
+    /// Authors and messages of these commits.
     pub messages: String,
-    /// What the router was told.
+    /// The requests to the router.
     pub told: Vec<String>,
-    /// Hosts that were allowed for the repository.
+    /// Number of hosts allowed for the repository.
     pub grants: usize,
-    /// Tokens, keys and secrets of the bot and the forge.
+    /// Tokens, keys and secrets of the bot and the forge, with their names.
     pub secrets: Vec<(String, String)>,
     pub forge: String,
 }
@@ -66,7 +66,7 @@ impl Seen {
         }
     }
 
-    /// Every post, as one text.
+    /// All posts as one text.
     pub fn posted(&self) -> String {
         self.posts.join("\n\n")
     }
@@ -75,7 +75,7 @@ impl Seen {
         serde_json::to_string(&self.log).expect("a log")
     }
 
-    /// What the newest request holds for the model to read: words and results, without its own answers.
+    /// The newest request without the model's own answers.
     pub fn newest(&self) -> String {
         self.requests.last().map(|request| read(request).join("\n")).unwrap_or_default()
     }

@@ -1,10 +1,10 @@
-//! What people are shown of it: plans, summaries, commands, names and differences that try to be more than text.
+//! What is shown to people: plans, summaries, commands, names and differences that contain markup.
 
 use super::case::{Case, ELSEWHERE, SIGN, Stands};
 use super::script::{Script, bash, call, done, write};
 use serde_json::json;
 
-/// Everything that a forge acts on, and everything that ends what it stands in.
+/// Everything that a forge acts on, and everything that could close the surrounding element.
 fn markup() -> String {
     format!(
         "{SIGN} @alice @lab/owners fixes #1 closes lab/shop#1 !1 ![x](http://{ELSEWHERE}/p.png?q=1) [✅ Approve](http://{ELSEWHERE}/approve) \

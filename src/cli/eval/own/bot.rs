@@ -1,4 +1,4 @@
-//! Caisson as somebody would run it: `caisson setup`, `repo add`, a broker, `serve`, and at the end nothing of it.
+//! Caisson as a user runs it: `caisson setup`, `repo add`, a broker and `serve`; everything is removed at the end.
 
 use super::process::{Beside, run};
 use crate::cli::printer::Printer;
@@ -8,24 +8,24 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// `serve` lets work under way end for 20 s.
+/// `serve` takes up to 20 s to drain.
 const DRAIN: Duration = Duration::from_secs(30);
 const START: Duration = Duration::from_secs(120);
 
-/// What an installation is made of.
+/// The parameters of an installation.
 #[derive(Debug, Clone)]
 pub struct Plan {
     /// The program `caisson`.
     pub program: PathBuf,
-    /// Names everything it has in the container engine.
+    /// Its name in the container engine.
     pub installation: String,
-    /// Where configuration and state go.
+    /// Directory of configuration and state.
     pub dir: PathBuf,
-    /// Variables its programs get beside our own.
+    /// Variables that its programs get in addition to ours.
     pub environment: Vec<(String, String)>,
-    /// Variables of ours that they do not get.
+    /// Variables of ours that its programs do not get.
     pub without: Vec<String>,
-    /// Images a sandbox may be made from, and the router's.
+    /// Images for sandboxes, and the router's.
     pub images: Vec<String>,
     /// Reference of the router's image.
     pub router_image: String,
@@ -33,7 +33,7 @@ pub struct Plan {
     pub broker: Vec<String>,
 }
 
-/// An installation of its own: a broker and `caisson serve` as child processes.
+/// An installation with a broker and `caisson serve` as child processes.
 pub struct Bot {
     plan: Plan,
     ops: String,
@@ -43,7 +43,7 @@ pub struct Bot {
 }
 
 impl Bot {
-    /// Chooses two free ports of the loopback interface for the bot's listeners; nothing is started yet.
+    /// Chooses two free loopback ports for the bot's listeners; nothing is started yet.
     ///
     /// # Errors
     /// When no port can be opened.
@@ -73,15 +73,15 @@ impl Bot {
         self.plan.dir.join("caisson.toml")
     }
 
-    /// How a person calls `caisson` here.
+    /// The call of `caisson` for this installation, as shown to people.
     pub fn shown(&self) -> String {
         format!("{} --config {}", self.plan.program.display(), self.config().display())
     }
 
-    /// Runs a subcommand of `caisson` on this installation to its end, and gives what it wrote to stdout.
+    /// Runs a subcommand of `caisson` on this installation, and returns its stdout.
     ///
     /// # Errors
-    /// When it cannot be started or fails; the error carries what it wrote.
+    /// When it cannot be started or fails, with its output.
     pub fn say(&self, words: &[&str]) -> Result<String> {
         run(&mut self.command(words))
     }
@@ -97,11 +97,11 @@ impl Bot {
         command
     }
 
-    /// Broker and bot, until the bot says that it is ready.
+    /// Starts broker and bot, and waits until the bot is ready.
     pub async fn serve(&mut self) -> Result<()> {
         let few = Duration::from_secs(60);
         self.ended = false;
-        // Started again: what is left of the last time ends first, for its socket is the same.
+        // An earlier broker uses the same socket, so it must end first.
         (self.serve, self.broker) = (None, None);
         let log = self.plan.dir.join("broker.log");
         self.broker = Some(Beside::start("caisson broker", &mut self.broker_command(&[]), &log, few)?);
@@ -129,14 +129,14 @@ impl Bot {
         }
     }
 
-    /// Starts `caisson serve` alone, and does not wait for it.
+    /// Starts only `caisson serve`, without waiting for it.
     pub fn start(&mut self) -> Result<()> {
         let log = self.plan.dir.join("serve.log");
         self.serve = Some(Beside::start("caisson serve", &mut self.command(&["serve"]), &log, DRAIN)?);
         Ok(())
     }
 
-    /// Ends `caisson serve` as a power cut does.
+    /// Kills `caisson serve` without a shutdown.
     pub fn kill(&mut self) {
         if let Some(serve) = self.serve.take() {
             serve.kill();
@@ -148,17 +148,17 @@ impl Bot {
         self.plan.dir.join("state")
     }
 
-    /// An error when one of the two has ended.
+    /// An error if one of the two has ended.
     pub fn alive(&mut self) -> Result<()> {
         [&mut self.broker, &mut self.serve].into_iter().flatten().try_for_each(Beside::alive)
     }
 
-    /// The last 25 lines of the log of `caisson serve`; empty when it was not started.
+    /// The last 25 lines of the log of `caisson serve`; empty if it was not started.
     pub fn tail(&self) -> String {
         self.serve.as_ref().map(Beside::tail).unwrap_or_default()
     }
 
-    /// Ends both, and removes what this installation has in the container engine.
+    /// Ends both, and removes everything of this installation from the container engine.
     pub fn end(&mut self) -> Result<()> {
         self.serve = None;
         self.broker = None;
@@ -181,12 +181,12 @@ impl Drop for Bot {
     }
 }
 
-/// A port of loopback that is free now.
+/// A free loopback port.
 pub fn free_port() -> Result<u16> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
 }
 
-/// Whether a program lies beside ours, and where.
+/// The path of a program in the same directory as this one, if it exists.
 pub fn beside(name: &str) -> Result<Option<PathBuf>> {
     let own = std::env::current_exe()?;
     Ok(own.parent().map(|folder: &Path| folder.join(name)).filter(|path| path.is_file()))

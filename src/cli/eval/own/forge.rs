@@ -1,5 +1,5 @@
-//! The forge of a run and the person's token on it: the built-in one as a program beside ours, or one that somebody named, to be thrown
-//! away afterwards. The built-in one is never linked into this program.
+//! The forge of a run and the person's token on it: the built-in one as a separate program, which is never linked into this one, or a
+//! disposable one that the caller named.
 
 use super::bot::beside;
 use super::person::AGENT;
@@ -16,7 +16,7 @@ use url::Url;
 
 const PROGRAM: &str = "caisson-devforge";
 const START: Duration = Duration::from_secs(30);
-/// The person who opens issues and approves.
+/// Login of the person who opens issues and approves.
 pub const HUMAN: &str = "dev";
 const SCOPES: [&str; 4] = ["write:issue", "write:repository", "read:user", "read:organization"];
 
@@ -26,13 +26,13 @@ pub struct OwnForge {
     pub url: Url,
     /// A file with the admin's token.
     pub admin: PathBuf,
-    /// The person's.
+    /// The person's token.
     pub token: Secret,
-    /// None where somebody else started it.
+    /// None for a named forge.
     program: Option<Beside>,
 }
 
-/// A forge that somebody started for this.
+/// A disposable forge that somebody started.
 #[derive(Debug, Clone)]
 pub struct Named {
     /// Base address of the forge.
@@ -42,10 +42,11 @@ pub struct Named {
 }
 
 impl OwnForge {
-    /// One that is there already, with a person of its own on it.
+    /// Uses an existing forge, with a new person on it.
     ///
     /// # Errors
-    /// A [`Complaint`], before anything is made there, when it has an account beside the admin's or an organisation: then it is somebody's.
+    /// A [`Complaint`], before anything is created, if it has an organisation, or an account besides the admin's, because it is then in
+    /// use.
     pub async fn named(named: &Named) -> Result<OwnForge> {
         let accounts = Admin::new(&named.url, Secret::read(&named.admin)?, AGENT)?;
         if !accounts.is_fresh().await.with_context(|| format!("asking {} for its accounts", named.url))? {
@@ -59,10 +60,10 @@ impl OwnForge {
         Ok(OwnForge { url: named.url.clone(), admin: named.admin.clone(), token, program: None })
     }
 
-    /// Starts it with everything it keeps in `dir`.
+    /// Starts the built-in forge with its data in `dir`.
     ///
     /// # Errors
-    /// A [`Complaint`] when the program is not there.
+    /// A [`Complaint`] when the program is missing.
     pub async fn start(dir: &Path) -> Result<OwnForge> {
         std::fs::create_dir_all(dir)?;
         let program = program()?;
@@ -88,19 +89,19 @@ impl OwnForge {
         Ok(OwnForge { url, admin, token, program: Some(running) })
     }
 
-    /// An error when it has ended.
+    /// An error if it has ended.
     pub fn alive(&mut self) -> Result<()> {
         self.program.as_mut().map_or(Ok(()), Beside::alive)
     }
 }
 
-/// The line that stands after the secrets were written.
+/// The line that is printed after the secrets were written.
 fn ready_url(log: &str) -> Option<String> {
     let url = log.lines().find_map(|line| line.strip_prefix("url "))?;
     log.lines().any(|line| line.starts_with("human ")).then(|| url.trim().to_owned())
 }
 
-/// Named by `CAISSON_DEVFORGE`, or beside this program.
+/// `CAISSON_DEVFORGE`, or the program beside this one.
 fn program() -> Result<PathBuf> {
     let named = variable("CAISSON_DEVFORGE").map(PathBuf::from).filter(|path| path.is_file());
     if let Some(path) = named.map_or_else(|| beside(PROGRAM), |path| Ok(Some(path)))? {

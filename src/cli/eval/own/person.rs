@@ -1,4 +1,4 @@
-//! A person beside the forge: opens issues and gives approvals, by the API of their own account.
+//! A person who opens issues and approves, through the API of an own account.
 
 use crate::forge::{ForgeReads, Gitea, RepoRef, Review};
 use crate::secret::Secret;
@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 use url::Url;
 
-/// Not the bot's own: a forge's log tells the two apart.
+/// Differs from the bot's, so that a forge's log tells the two apart.
 pub const AGENT: &str = "caisson-person";
 
 /// A person's account on the forge, at work in one repository.
@@ -40,7 +40,7 @@ impl Person {
         serde_json::from_str(&text).with_context(|| format!("POST {path}: {text}"))
     }
 
-    /// Returns the issue's number and address.
+    /// Opens an issue and returns its number and address.
     pub async fn open_issue(&self, title: &str, body: &str) -> Result<(u64, String)> {
         let issue = self.post("issues", &json!({ "title": title, "body": body })).await?;
         let number = issue["number"].as_u64().context("an issue without a number")?;
@@ -50,13 +50,13 @@ impl Person {
     /// Approves a pull request at the commit that `review` is about.
     ///
     /// # Errors
-    /// When the forge is away or refuses.
+    /// When the forge is unavailable or refuses.
     pub async fn approve(&self, pull: u64, review: &Review) -> Result<()> {
         let body = json!({ "event": "APPROVED", "commit_id": review.commit, "body": "" });
         self.post(&format!("pulls/{pull}/reviews"), &body).await.map(|_| ())
     }
 
-    /// The bot's reviews of a pull request, in their order.
+    /// The bot's reviews of a pull request, in order.
     pub async fn reviews(&self, repo: &RepoRef, pull: u64, bot: &str) -> Result<Vec<Review>> {
         let mut reviews = self.forge.reviews(repo, pull).await?;
         reviews.retain(|review| review.author.login == bot);

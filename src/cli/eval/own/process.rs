@@ -1,4 +1,4 @@
-//! Programs that are run: to their end, or as long as a value lives. Nothing that was started outlives its value.
+//! Child processes: run to their end, or killed when dropped.
 
 use anyhow::{Context, Result, bail};
 use nix::sys::signal::{Signal, kill};
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Runs a program to its end and gives what it wrote to stdout; a failure carries what it wrote to stderr.
+/// Runs a program and returns its stdout; a failure includes its stderr.
 pub fn run(command: &mut Command) -> Result<String> {
     let words: Vec<_> = std::iter::once(command.get_program()).chain(command.get_args()).collect();
     let shown = words.join(std::ffi::OsStr::new(" ")).to_string_lossy().into_owned();
@@ -21,7 +21,7 @@ pub fn run(command: &mut Command) -> Result<String> {
     Ok(String::from_utf8_lossy(&out.stdout).into_owned())
 }
 
-/// git on the sample repository of a demo or a bench, whatever this machine's configuration says.
+/// Runs git on the sample repository of a demo or a bench, independently of this machine's configuration.
 pub fn git(dir: &Path, words: &[&str]) -> Result<String> {
     let mut command = Command::new("git");
     command.current_dir(dir).args([
@@ -35,7 +35,7 @@ pub fn git(dir: &Path, words: &[&str]) -> Result<String> {
     run(command.env("GIT_CONFIG_NOSYSTEM", "1").args(words))
 }
 
-/// A program that goes on beside us, its words in a file.
+/// A program in the background, with its output in a file.
 pub struct Beside {
     name: &'static str,
     child: Child,
@@ -44,7 +44,7 @@ pub struct Beside {
 }
 
 impl Beside {
-    /// In a process group of its own: Ctrl-C is for us, who then stops things in their order.
+    /// Starts it in a process group of its own, so that Ctrl-C reaches only us and we end programs in order.
     pub fn start(name: &'static str, command: &mut Command, log: &Path, patience: Duration) -> Result<Beside> {
         let file = File::create(log)?;
         command.stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file).process_group(0);
@@ -52,7 +52,7 @@ impl Beside {
         Ok(Beside { name, child, log: log.to_owned(), patience })
     }
 
-    /// An error with the end of its log when it has ended.
+    /// An error with the end of its log if it has ended.
     pub fn alive(&mut self) -> Result<()> {
         match self.child.try_wait()? {
             None => Ok(()),
@@ -60,13 +60,13 @@ impl Beside {
         }
     }
 
-    /// Ends it at once, without a word to it.
+    /// Kills it at once.
     pub fn kill(mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 
-    /// The last 25 lines of its log; empty when the log cannot be read.
+    /// The last 25 lines of its log; empty if the log cannot be read.
     pub fn tail(&self) -> String {
         let text = std::fs::read_to_string(&self.log).unwrap_or_default();
         let lines: Vec<&str> = text.lines().collect();

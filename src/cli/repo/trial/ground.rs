@@ -1,7 +1,7 @@
-//! Where a repository is tried out: a broker, a router and sandboxes of this command's own, beside those of a running bot.
+//! The environment of a trial: a broker, a router and sandboxes of this command, beside those of a running bot.
 //!
-//! Owns that nothing of it is left: everything in the engine bears an installation's name of its own and is removed when the value goes.
-//! The router gets the operator's policy. Must not touch a running bot's state.
+//! Owns that nothing of it is left: everything in the engine has an installation name of its own and is removed when this is dropped. The
+//! router gets the operator's policy. Must not touch a running bot's state.
 
 use crate::bot::{LogInbox, way_out};
 use crate::cli::broker_child::Lent;
@@ -19,7 +19,7 @@ use tempfile::TempDir;
 
 pub(super) struct Ground {
     pub sandboxes: Sandboxes,
-    /// The operator's, under a name of its own.
+    /// The operator's configuration with another installation name.
     pub config: Process,
     pub repos: Repos,
     lent: Lent,
@@ -34,7 +34,7 @@ impl Ground {
         printer.step("starting a broker of its own");
         let lent = Lent::start(&config).await?;
         let broker: Arc<dyn Broker> = lent.broker.clone();
-        // From here on whatever fails takes everything down again.
+        // From here on every failure removes what was started.
         let mut guard = Guard { lent: Some(lent), config: &config };
         let (control, log) = match config.sandbox.network {
             Network::None => (None, None),
@@ -56,7 +56,7 @@ impl Ground {
         Ok(Ground { sandboxes, repos, lent, log, _state: state, config })
     }
 
-    /// Names and ports that the router refused since it was asked last.
+    /// Names and ports that the router refused since the last call.
     pub async fn refused(&mut self) -> Vec<(String, u16)> {
         let Some(log) = &mut self.log else { return Vec::new() };
         let mut out: Vec<(String, u16)> = Vec::new();
@@ -79,7 +79,7 @@ impl Drop for Ground {
     }
 }
 
-/// Until the ground stands: a broker that is given up removes what it made.
+/// Until setup is complete: on failure, removes what the broker made.
 struct Guard<'a> {
     lent: Option<Lent>,
     config: &'a Process,
@@ -99,7 +99,8 @@ fn tear_down(lent: &mut Lent, config: &Process) {
     }
 }
 
-/// The operator's configuration under another name and with a state of its own; the network of a running bot's router is taken.
+/// The operator's configuration with another name and state directory, and another network, because a running bot's router uses the
+/// configured one.
 fn own(config: &Process, state: &TempDir) -> Process {
     let mut own = config.clone();
     let name: String = config.installation.chars().take(12).collect();
@@ -107,7 +108,7 @@ fn own(config: &Process, state: &TempDir) -> Process {
     own.router.pool = String::new();
     own.router.subnets = 1;
     own.state_dir = state.path().to_owned();
-    // Whose sandboxes run as which user stays as it is.
+    // The assignment of users to sandboxes is kept.
     let users = "users.json";
     if config.state_dir.join(users).exists()
         && let Err(error) = std::fs::copy(config.state_dir.join(users), state.path().join(users))

@@ -1,7 +1,7 @@
-//! The look: the image, the checks as they are, ways to set the project up, and what of them makes the checks run.
+//! The trial: the image, the checks without changes, then setups that may make the checks run.
 //!
-//! Owns the order of the steps and what is said about each. Every command is the repository's own word and runs in a sandbox only; what it
-//! prints is shown escaped. The first way with which the checks run, and run better than as it is, ends the search.
+//! Owns the order of the steps and what is printed about each. Every command is the repository's own and only runs in a sandbox; its output
+//! is escaped. The search ends with the first setup that makes the checks run, and run better than before.
 
 use super::Target;
 use super::ground::Ground;
@@ -22,25 +22,25 @@ use anyhow::{Context, Result};
 use protocol::router::Rule;
 use std::collections::HashMap;
 
-/// Ways to set a project up, and to test it, that are tried.
+/// The most setups, and the most test commands, that are tried.
 const WAYS: usize = 3;
-/// Failures that are shown of one run, and characters of each.
+/// The most failures shown of one run, and characters of each.
 const SHOWN: usize = 3;
 const LENGTH: usize = 160;
-/// The only task of this look.
+/// The only task number of a trial.
 const TASK: i64 = 1;
 
-/// What came of a look.
+/// Result of a trial.
 pub(super) struct Seen {
-    /// Its checks run as it is.
+    /// Whether its checks run without changes.
     pub works: bool,
-    /// The project file that makes them run, where it has to be another.
+    /// The project file that makes them run, if it has to change.
     pub file: Option<String>,
-    /// One line for each thing that was seen, for a pull request.
+    /// One line for each observation, for a pull request.
     pub summary: Vec<String>,
 }
 
-/// A way that was tried.
+/// A tried combination of setup and test command.
 struct Attempt {
     setup: Option<Setup>,
     test: Found,
@@ -52,11 +52,11 @@ pub(super) struct Look<'a> {
     target: &'a Target<'a>,
     printer: &'a Printer,
     attempts: u32,
-    /// Hosts that were not reached, of all tries.
+    /// Hosts that were refused in all tries.
     hosts: Vec<String>,
 }
 
-/// What the repository says, read once.
+/// What the repository's files say.
 struct Read {
     project: Project,
     text: Option<String>,
@@ -71,7 +71,7 @@ impl<'a> Look<'a> {
         Self { ground, target, printer, attempts: 0, hosts: Vec::new() }
     }
 
-    /// What its sandboxes are made with.
+    /// The settings of its sandboxes.
     fn sandbox(&self) -> &Sandbox {
         self.ground.config.sandbox_of(self.target.key)
     }
@@ -95,13 +95,13 @@ impl<'a> Look<'a> {
         self.conclude(&read, before, best)
     }
 
-    /// What the files say and which image that means. None when there is no image to try it in, which is said.
+    /// Reads the files and chooses the image. None without an available image, after printing that.
     async fn read(&mut self) -> Result<Option<Read>> {
         let (repos, key, commit) = (&self.ground.repos, self.target.key, self.target.commit);
         let files = repos.files(key, commit, 32 << 20).await?;
         let mut texts = HashMap::new();
         for name in commands::files_to_read(&files) {
-            // One that is too large to be read tells nothing.
+            // A file that is too large is ignored.
             if let Ok(Some(text)) = repos.show(key, commit, name, commands::MAX_BYTES).await {
                 texts.insert(name.to_owned(), String::from_utf8_lossy(&text).into_owned());
             }
@@ -136,7 +136,7 @@ impl<'a> Look<'a> {
         Ok(Some(Read { project, text, found, image: chosen.image.clone(), chosen, rules }))
     }
 
-    /// The checks as a task of today would have them.
+    /// Runs the checks as a task would at present.
     async fn as_it_is(&mut self, read: &Read) -> Result<Option<Attempt>> {
         let accepted = !read.project.hash().is_empty() && self.target.accepted == read.project.hash();
         let own = (!read.project.setup.is_empty())
@@ -167,13 +167,13 @@ impl<'a> Look<'a> {
         named.or_else(|| read.found.tests.first().cloned())
     }
 
-    /// Tries what the files name, until checks run.
+    /// Tries setups and commands that the files indicate, until checks run.
     async fn ways(&mut self, read: &Read, before: Option<&Attempt>) -> Result<Option<Attempt>> {
         let mut best: Option<Attempt> = None;
         let own = Setup { commands: read.project.setup.clone(), by: project::FILE.to_owned() };
         let own = (!own.commands.is_empty() && before.is_none_or(|way| way.setup.is_none())).then_some(own);
         let setups: Vec<Option<Setup>> = own.into_iter().chain(read.found.setups.iter().cloned()).map(Some).collect();
-        // Last: other commands on the plain commit.
+        // Last, other commands on the unchanged commit.
         for setup in setups.into_iter().take(WAYS).chain([None]) {
             let plain = setup.is_none();
             match &setup {
@@ -181,7 +181,7 @@ impl<'a> Look<'a> {
                 Some(_) => {}
                 None => self.ground.sandboxes.trials.without_setup(TASK)?,
             }
-            // What was run on the plain commit is not run on it again.
+            // Commands that were already run on the unchanged commit are skipped.
             let known = self.known_test(read);
             let mut tests: Vec<Found> =
                 read.found.tests.iter().filter(|it| known.as_ref() != Some(it)).cloned().collect();
@@ -199,7 +199,7 @@ impl<'a> Look<'a> {
                 if runs && better {
                     return Ok(best);
                 }
-                // It runs: another way to call it says no more.
+                // It runs, so other commands would add nothing.
                 if runs {
                     break;
                 }
@@ -208,7 +208,7 @@ impl<'a> Look<'a> {
         Ok(best.filter(|way| before.is_none_or(|before| way.standing.rank() > before.standing.rank())))
     }
 
-    /// Runs setup commands; whether all of them worked.
+    /// Runs setup commands; returns whether all succeeded.
     async fn set_up(&mut self, read: &Read, setup: &Setup) -> Result<bool> {
         self.printer.step(&format!("setup ({})", setup.by));
         self.attempts += 1;
@@ -249,7 +249,7 @@ impl<'a> Look<'a> {
         Ok(failed.is_none())
     }
 
-    /// Runs checks; what is said of them fits their standing.
+    /// Runs checks, and prints a sentence that fits their result.
     async fn check(&mut self, read: &Read, test: &Found, how: &str) -> Result<Standing> {
         self.printer.step(&format!("checks: {}", shown(&test.command)));
         let tried = self.run(read, &test.command, "checks").await?;
@@ -285,10 +285,10 @@ impl<'a> Look<'a> {
         Ok(self.ground.sandboxes.trials.try_checks(&spec, self.target.commit, command, side).await?)
     }
 
-    /// Building and linting, where the files name how: they say more about the project, and no key of a project file holds them.
+    /// Runs build and lint commands, if the files name any: they tell more about the project, although no key of a project file takes them.
     async fn others(&mut self, read: &Read, setup: Option<&Setup>) -> Result<()> {
         match setup {
-            // Kept since it was tried: nothing runs again.
+            // The result was kept, so the setup does not run again.
             Some(setup) => drop(self.set_up(read, setup).await?),
             None => self.ground.sandboxes.trials.without_setup(TASK)?,
         }
@@ -307,12 +307,12 @@ impl<'a> Look<'a> {
         Ok(())
     }
 
-    /// What a failed command lacked, and what to do about it; without that the end of what it said. `refused`: by the router, of one that
-    /// has a network.
+    /// Prints what a failed command lacked and what to do about it, otherwise the end of its output. `refused`: connections refused by the
+    /// router, if there is a network.
     fn explain(&mut self, output: &str, refused: Option<&[(String, u16)]>) {
         let hosts = refused.unwrap_or_default().iter();
         let mut all: Vec<Lack> = hosts.map(|(host, port)| Lack::Host { host: host.clone(), port: *port }).collect();
-        // What a refused host would have sent is missing for no other reason.
+        // Without its refused hosts, nothing else needs to be explained.
         if all.is_empty() {
             all = lacks(output);
         }
@@ -340,7 +340,7 @@ impl<'a> Look<'a> {
         }
     }
 
-    /// Shows failures that a known tool reports; whether there are any.
+    /// Prints failures that a known tool reported; returns whether there were any.
     fn failures(&self, output: &str) -> bool {
         let items = items::failures(output);
         for item in items.iter().take(SHOWN) {
@@ -351,7 +351,7 @@ impl<'a> Look<'a> {
         !items.is_empty()
     }
 
-    /// What holds in the end, and the file that makes it so.
+    /// Prints the conclusion, with the proposed file.
     fn conclude(&self, read: &Read, before: Option<Attempt>, best: Option<Attempt>) -> Result<Seen> {
         let nothing = |works| Ok(Seen { works, file: None, summary: Vec::new() });
         let works = before.as_ref().is_some_and(|way| way.standing.run());
@@ -401,7 +401,7 @@ impl<'a> Look<'a> {
         Ok(Seen { works, file: Some(text), summary })
     }
 
-    /// What in the proposal has no effect before the operator says so.
+    /// Prints what in the proposal has no effect until the operator accepts it.
     fn wishes(&self, text: &str) -> Result<()> {
         let asked = Project::parse(project::FILE, text)?;
         let wishes = asked.wishes(&Granted::of(&self.ground.config, self.target.key));

@@ -1,7 +1,7 @@
-//! The proposal as a pull request: one commit by the bot's account on a branch below `agent/`, never on the default branch.
+//! Proposes the file as a pull request: one commit of the bot's account on a branch below `agent/`, never on the default branch.
 //!
-//! Owns that a repetition finds what is there: the branch's name and the commit follow from the base and the text. Pushed with a lease; an
-//! unknown listener refuses the push as it does for a task's.
+//! Owns that a repetition finds the existing one: branch name and commit follow from base and text. Pushed with a lease; an unknown
+//! listener refuses the push as for a task.
 
 use super::{Accounts, Brought};
 use crate::cli::printer::{Complaint, Printer};
@@ -15,7 +15,7 @@ use anyhow::Result;
 use sha2::{Digest, Sha256};
 use std::time::Duration;
 
-/// A new branch is not there at once for the forge's API.
+/// The forge's API may see a new branch only after a delay.
 const TRIES: u32 = 50;
 const WAIT: Duration = Duration::from_millis(200);
 

@@ -1,8 +1,8 @@
-//! The check made for an issue: the literal examples of its words as a program that runs before and after an answer.
+//! The check made from an issue: its literal examples as a program that runs before and after an answer.
 //!
-//! Owns: where the functions that they call lie, and the program that tries them in each language (`harness.*`). What it prints is read
-//! in `sandbox/issue_check.rs`. Pure: nothing is run here, and what runs does so in a copy without a network. Tests: below; over real
-//! interpreters: `tests/trees/issue_check.rs`.
+//! Owns: the files that define the called functions, and the program that tries the examples in each language (`harness.*`). Its output is
+//! read in `sandbox/verification/issue_check.rs`. Pure: nothing is run here; the program runs in a copy without a network. Tests: below;
+//! with real interpreters: `tests/trees/issue_check.rs`.
 
 mod words;
 
@@ -32,7 +32,7 @@ impl Language {
     }
 }
 
-/// The check of an issue with these words for an answer of these files; none where they hold no example that could be run.
+/// The check of an issue with these words, for an answer with these files; none if it has no example that could be run.
 pub fn of(words: &str, look: &Look, files: &[NewFile]) -> Option<IssueCheck> {
     let lines = words::lines(words);
     let places = places(&lines, words, look, files);
@@ -59,8 +59,8 @@ fn sentence(line: &Line) -> Option<String> {
     }
 }
 
-/// Where the examples' functions are defined, in an answer or in what was shown; where one is yet to be made, the file that the issue
-/// names, then the first that is shown. What the issue names comes last: it is loaded over the others.
+/// The files that define the examples' functions, in the answer or in what was shown; if one is not defined yet, the file that the issue
+/// names, otherwise the first shown. The one that the issue names is last, because it is loaded over the others.
 fn places<'a>(lines: &[Line], words: &str, look: &'a Look, files: &'a [NewFile]) -> Vec<&'a str> {
     let heads = heads(lines);
     if heads.is_empty() {
@@ -101,7 +101,7 @@ fn head(call: &str) -> Option<&str> {
     (end > 0).then(|| &call[..end])
 }
 
-/// The name that a line of preparation takes its value from.
+/// The name from which a preparing line takes its value.
 fn used(line: &Line) -> Option<&str> {
     match line {
         Line::Setup(text) => head(text.split_once('=').map_or("", |(_, value)| value.trim())),
@@ -113,7 +113,7 @@ fn json(value: &impl serde::Serialize) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }
 
-/// Numbers the examples and writes each piece as a call of the harness.
+/// Numbers the examples and writes each line as a call of the harness.
 fn written<'a>(lines: impl Iterator<Item = &'a Line>, write: impl Fn(usize, &Line) -> String) -> String {
     let mut number = 0;
     let one = |line: &Line| {
@@ -123,7 +123,7 @@ fn written<'a>(lines: impl Iterator<Item = &'a Line>, write: impl Fn(usize, &Lin
     lines.map(one).collect()
 }
 
-/// What is wanted, and the word by which the harness knows how.
+/// The expected value, and the harness's word for how to compare it.
 fn expected(expected: &Expected) -> (&str, &'static str) {
     match expected {
         Expected::Value(value) => (value, "value"),
@@ -144,7 +144,7 @@ fn python(lines: &[Line], places: &[&str]) -> (NewFile, String, Vec<String>) {
     let load = format!("_caisson_load({}, {})\n", json(&modules), json(&heads(lines)));
     let content = format!("{}{load}{body}", include_str!("harness.py"));
     let path = ".caisson_issue.py".to_owned();
-    // Files that are written within the same second would be taken for what was compiled before.
+    // Otherwise files written within the same second could be mistaken for earlier compiled ones.
     let command = format!("PYTHONDONTWRITEBYTECODE=1 python3 {path}");
     (NewFile { path, content }, command, says(lines.iter()))
 }
@@ -157,11 +157,11 @@ fn module(path: &str) -> String {
 }
 
 fn javascript(lines: &[Line], places: &[&str]) -> (NewFile, String, Vec<String>) {
-    // What the package itself gives comes first: the files that were looked at decide.
+    // Names from the package itself come first; those of the files override them.
     let own = places.iter().map(|path| format!("./{path}"));
     let paths: Vec<String> = [".".to_owned()].into_iter().chain(own).collect();
     let body = written(lines.iter(), |number, line| match line {
-        // What is imported was loaded before, and the script is no module.
+        // Imports were loaded before, and the script is not a module.
         Line::Setup(code) => {
             let imports = |line: &&str| !line.starts_with("import ") && !line.contains("require(");
             let code: Vec<&str> = code.lines().filter(imports).collect();
@@ -182,8 +182,8 @@ fn javascript(lines: &[Line], places: &[&str]) -> (NewFile, String, Vec<String>)
     (NewFile { path, content }, command, says(lines.iter()))
 }
 
-/// An integration test of the package that the first place belongs to. Examples that other lines prepare are left out: what does not
-/// compile takes the others with it.
+/// An integration test of the package that contains the first file. Examples that need preparing lines are left out, because code that does
+/// not compile would take the others with it.
 fn rust(lines: &[Line], places: &[&str]) -> Option<(NewFile, String, Vec<String>)> {
     let package = match places.first()?.split_once("src/") {
         Some((package, _)) if package.is_empty() || package.ends_with('/') => package.trim_end_matches('/'),

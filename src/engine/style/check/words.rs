@@ -1,8 +1,8 @@
-//! Literal examples in an issue's words: an expression, and what it should give.
+//! Finds literal examples in an issue's words: an expression, and its expected value.
 //!
-//! Owns: the forms in which people write them: `` `f(1)` gives `2` ``, `` `f(1) == 2` ``, a code block with `f(1)  # 2` or `>>> f(1)`.
-//! What somebody says of a fault looks the same; whoever uses them holds them against the code as it is first. Anybody writes issues:
-//! what is read and what is kept is bounded. Pure. Tests: below.
+//! Owns: the usual forms: `` `f(1)` gives `2` ``, `` `f(1) == 2` ``, a code block with `f(1)  # 2` or `>>> f(1)`. A description of the
+//! fault looks the same, so examples are first tried on the unchanged code. Anybody can write issues, so input and result are limited.
+//! Pure. Tests: below.
 
 use std::sync::LazyLock;
 
@@ -11,21 +11,21 @@ use regex::Regex;
 use super::super::blocks::{Piece, pieces};
 use crate::text;
 
-/// The most examples that are taken.
+/// The most examples.
 const MOST: usize = 8;
 /// The longest expression or value, in bytes.
 const LONGEST: usize = 200;
-/// The most lines of one block, and bytes of all that prepares examples.
+/// The most lines of one block, and bytes of all preparing lines.
 const LINES: usize = 40;
 const SETUP: usize = 4 << 10;
-/// Bytes of all words, and of one line, that are looked at.
+/// The most bytes of all words, and of one line, that are searched.
 const WORDS: usize = 32 << 10;
 const LINE: usize = 2 << 10;
 
-/// One piece of what is to be run.
+/// One line of the check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Line {
-    /// Lines of a code block that prepare what comes.
+    /// Code that prepares later lines.
     Setup(String),
     Example {
         call: String,
@@ -35,9 +35,9 @@ pub(super) enum Line {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Expected {
-    /// As it is written in code, or as its text.
+    /// A value, as code or as its text.
     Value(String),
-    /// What is printed of it, or by it.
+    /// What is printed.
     Printed(String),
     /// The name of an error.
     Error(String),
@@ -53,12 +53,12 @@ static CALL: LazyLock<Regex> = LazyLock::new(|| {
 static LITERAL: LazyLock<Regex> = LazyLock::new(|| {
     regex(r#"^(?:-?\d[\d_.]*|'[^']*'|"[^"]*"|True|False|None|null|undefined|true|false|NaN|-?Infinity)"#)
 });
-/// A value in code that is no number or text: a list, a dictionary, a tuple, a tag, a variant.
+/// A value in code other than a number or a string: a list, a dictionary, a tuple, a tag, a variant.
 static VALUE: LazyLock<Regex> = LazyLock::new(|| {
     regex(r#"^(?:\[.*\]|\{.*\}|\(.*[,'"\d].*\)|</?[A-Za-z].*>|(?:\w+::)*[A-Z]\w*\(.*\)|(?:\w+::)+[A-Z]\w*)$"#)
 });
 static NAME: LazyLock<Regex> = LazyLock::new(|| regex(r"^[A-Za-z_][\w.]*$"));
-/// All that may stand between an expression and its value: `it should give`, `is`, `→`. Anything else may speak of another thing.
+/// Words allowed between an expression and its value: `it should give`, `is`, `→`. With others the value may belong to something else.
 static GIVES: LazyLock<Regex> = LazyLock::new(|| {
     regex(
         r"^(?:(?:but|and|so)\s+)?(?:(?:it|this|that|which)\s+)?(?:(?:should|must|will|would|shall|now|always|currently|today|then|has to|only|still)\s+)*(?:returns?|gives?|is|be|becomes?|yields?|equals?|prints?|shows?|evaluates? to|results? in|->|=>|→|={1,3})(?:\s+(?:exactly|equal to))?:?$",
@@ -70,7 +70,7 @@ static RAISES: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
-/// All examples of these words, with what prepares them.
+/// All examples of these words, with their preparing lines.
 pub(super) fn lines(words: &str) -> Vec<Line> {
     let (mut out, mut taken, mut setup): (Vec<Line>, _, _) = (Vec::new(), 0, 0);
     for piece in pieces(text::cut(words, WORDS).0) {
@@ -99,11 +99,11 @@ pub(super) fn lines(words: &str) -> Vec<Line> {
     out
 }
 
-/// What one line of prose says: each expression in backticks, with the values that follow it in its sentence before anything else does.
+/// Examples of one line of prose: each expression in backticks with the values that directly follow it in its sentence.
 fn prose(line: &str) -> Vec<Line> {
     let mut out = Vec::new();
     let mut call: Option<&str> = None;
-    // Odd parts stand in backticks.
+    // Parts with an odd index are in backticks.
     let parts: Vec<&str> = line.split('`').collect();
     for (at, part) in parts.iter().enumerate() {
         if at % 2 == 0 {
@@ -124,7 +124,7 @@ fn prose(line: &str) -> Vec<Line> {
     out
 }
 
-/// Up to the end of the first sentence.
+/// The text up to the end of the first sentence.
 fn sentence(text: &str) -> &str {
     let end = [". ", "? ", "! "].iter().filter_map(|end| text.find(end)).min();
     end.map_or(text, |end| &text[..end])
@@ -139,7 +139,7 @@ fn example(call: &str, expected: Expected) -> Option<Line> {
     (is_call(call) && call.len() <= LONGEST).then(|| Line::Example { call: call.to_owned(), expected })
 }
 
-/// An expression with arguments that are values: what names its arguments only is a signature.
+/// A call whose arguments are values; with mere names it is a signature.
 fn is_call(text: &str) -> bool {
     if !CALL.is_match(text) || text.contains("self") {
         return false;
@@ -151,13 +151,13 @@ fn is_call(text: &str) -> bool {
     inside.trim().is_empty() || inside.contains(valued) || words.iter().any(|word| inside.contains(word))
 }
 
-/// The value in backticks that the words before it speak of.
+/// The value in backticks, if the words before it introduce one.
 fn value_of(between: &str, value: &str) -> Option<Expected> {
     let clause = clause(between);
     if RAISES.is_match(&clause) && NAME.is_match(value) {
         return Some(Expected::Error(value.to_owned()));
     }
-    // What is printed may be any text, and often begins with a number.
+    // Printed text may be anything, and often begins with a number.
     let printed = value.starts_with(|c: char| c.is_ascii_digit()) || clause.contains("print");
     let fits = is_value(value) || printed && value.len() <= LONGEST;
     let expected =
@@ -165,7 +165,7 @@ fn value_of(between: &str, value: &str) -> Option<Expected> {
     (GIVES.is_match(&clause) && fits).then(|| expected(value.to_owned()))
 }
 
-/// A value without backticks behind the words that speak of it: `… gives 125`.
+/// A value without backticks after words that introduce one: `… gives 125`.
 fn bare(text: &str) -> Option<Expected> {
     let value = text.split([';', ',']).find_map(|clause| {
         clause.match_indices(' ').find_map(|(at, _)| {
@@ -184,7 +184,7 @@ fn is_value(text: &str) -> bool {
     !text.is_empty() && text.len() <= LONGEST && (whole || VALUE.is_match(text))
 }
 
-/// `f(1) == 2` and its like.
+/// `f(1) == 2` and similar.
 fn equation(code: &str) -> Option<(&str, Expected)> {
     ["===", "==", "=>", "->", "→"].iter().find_map(|sign| {
         let (call, value) = code.split_once(&format!(" {sign} "))?;
@@ -210,7 +210,7 @@ fn block(text: &str) -> Vec<Line> {
         let (code, value) = if prompted {
             let Some(code) = line.strip_prefix(">>> ").or_else(|| line.strip_prefix("... ")) else { continue };
             let below = |by: usize| lines.get(at + by).filter(|it| !it.starts_with(">>>") && !it.trim().is_empty());
-            // Output of several lines is no value.
+            // Output of several lines is not a value.
             (code, below(1).filter(|_| below(2).is_none()).map(|value| value.trim()))
         } else {
             commented(line)
@@ -227,7 +227,7 @@ fn block(text: &str) -> Vec<Line> {
     if out.iter().any(|line| matches!(line, Line::Example { .. })) { out } else { Vec::new() }
 }
 
-/// A line's code, and the value in its comment if it has one.
+/// A line's code, and the value in its comment, if any.
 fn commented(line: &str) -> (&str, Option<&str>) {
     let Some((code, comment)) = ["#", "//"].iter().find_map(|mark| line.split_once(&format!(" {mark} "))) else {
         return (line, None);
@@ -238,7 +238,7 @@ fn commented(line: &str) -> (&str, Option<&str>) {
     (if is_value(value) { code.trim_end().trim_end_matches(';') } else { line }, Some(value))
 }
 
-/// The expression of a line, out of what prints it; none where it is none.
+/// The expression within a statement that prints it; none if there is none.
 fn printed(code: &str) -> Option<&str> {
     let inner = ["print(", "console.log("].iter().find_map(|by| code.strip_prefix(by)?.strip_suffix(')'));
     let code = inner.unwrap_or(code);
