@@ -53,8 +53,18 @@ impl Devforge {
             for comment in &mut issue.comments {
                 (comment.created, comment.updated) = (comment.created - seconds, comment.updated - seconds);
             }
+            issue.changes.iter_mut().for_each(|change| change.at -= seconds);
         }
         Ok(())
+    }
+
+    /// Renames a label of a repository; its name in the timeline changes too, as in Gitea.
+    pub fn rename_label(&self, repo: &str, from: &str, to: &str) -> Result<()> {
+        let (owner, name) = split(repo)?;
+        let mut world = self.shared.world();
+        let at = world.repo(owner, name, Some("root"), Access::Read)?;
+        let found = world.repos[at].labels.iter_mut().find(|label| label.name == from);
+        found.map_or_else(|| refuse(404, "label does not exist"), |label| Ok(label.name = to.to_owned()))
     }
 
     /// Number of requests so far for addresses (without the query) that `about` accepts.
