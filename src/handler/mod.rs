@@ -10,6 +10,7 @@ mod reader;
 mod retry;
 mod start;
 mod test_runs;
+mod triggers;
 mod unread;
 mod waiting;
 

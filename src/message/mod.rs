@@ -19,6 +19,7 @@ mod terms;
 mod test_run;
 #[cfg(test)]
 mod tests;
+mod trigger;
 mod waits;
 
 pub use about::About;
@@ -40,4 +41,5 @@ pub use pull::{DRAFT, branch_moved, commit, kept, pull_body, pull_title, status_
 pub use reply::{replied, unanswered};
 pub use terms::{budget_of_a_start, nameable, term_refused};
 pub use test_run::{NotTested, not_tested, test_status, tested};
+pub use trigger::{trigger_edited, trigger_refused};
 pub use waits::words as waits;
