@@ -64,7 +64,9 @@ impl Devforge {
         let mut world = self.shared.world();
         let at = world.repo(owner, name, Some("root"), Access::Read)?;
         let found = world.repos[at].labels.iter_mut().find(|label| label.name == from);
-        found.map_or_else(|| refuse(404, "label does not exist"), |label| Ok(label.name = to.to_owned()))
+        let Some(label) = found else { return refuse(404, "label does not exist") };
+        to.clone_into(&mut label.name);
+        Ok(())
     }
 
     /// Number of requests so far for addresses (without the query) that `about` accepts.
