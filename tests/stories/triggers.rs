@@ -223,6 +223,7 @@ async fn what_happened_unseen_while_a_task_was_at_work_begins_nothing_either() {
     let stopped = caisson(&world, &["task", "stop", "1"]).await;
     assert!(stopped.status.success(), "{stopped:?}");
     world.until_state("cancelled").await;
+    world.reconfigure(|text| text.replace("poll_s = 3600\n", "poll_s = 1\n")).await;
     world.heard(issue).await;
     assert_eq!(tasks(&world).await, [issue]);
 }
