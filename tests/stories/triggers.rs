@@ -1,7 +1,7 @@
 //! Work that begins without a command: by an assignment, a label, or a writer's issue.
 
 use crate::ground::add_label;
-use crate::orders::caisson;
+use crate::orders::{self, caisson};
 use crate::world::{FIX, REPO, World, held, next_second};
 use devforge::{Access, Person, Traps};
 use domain::{Source, Task, TaskId, TaskKind, Trigger};
@@ -220,6 +220,7 @@ async fn what_happened_unseen_while_a_task_was_at_work_begins_nothing_either() {
     world.until("an action that runs", |task| task.running.is_some()).await;
     world.forge.lose_hooks(1);
     assign(&world.alice(), issue, &["caisson"]);
+    let _serve = orders::held(&world);
     let stopped = caisson(&world, &["task", "stop", "1"]).await;
     assert!(stopped.status.success(), "{stopped:?}");
     world.until_state("cancelled").await;
