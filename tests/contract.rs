@@ -3,6 +3,8 @@
 
 mod support;
 
+#[path = "contract/changes.rs"]
+mod changes;
 #[path = "contract/comments.rs"]
 mod comments;
 #[path = "contract/hooks.rs"]
@@ -54,6 +56,9 @@ const CASES: &[(&str, Case)] = cases![
     comments::who_may_not_edit_is_refused,
     comments::what_moved_an_issue_is_told_apart_from_an_edit,
     comments::a_deleted_thread_is_gone_and_its_repository_is_not,
+    changes::assignments_and_labels_are_told_with_who_did_them,
+    changes::an_issue_that_is_opened_with_them_has_them_in_its_timeline,
+    changes::an_edit_after_an_assignment_is_told_apart_from_one_before,
     pulls::a_draft_is_opened_and_made_ready,
     pulls::a_second_pull_of_a_branch_conflicts,
     pulls::a_missing_branch_is_not_found,

@@ -33,7 +33,7 @@ fn recorded() -> Vec<Recorded> {
 #[test]
 fn every_recorded_signature_verifies() {
     let all = recorded();
-    assert_eq!(all.len(), 22);
+    assert_eq!(all.len(), 24);
     for one in all {
         let header = one.headers["X-Hub-Signature-256"].as_str();
         assert_eq!(
@@ -54,6 +54,8 @@ fn every_recorded_delivery_wakes_as_it_should() {
     let wanted: &[(&str, WakeKind, Option<u64>)] = &[
         ("create", WakeKind::Ignored, None),
         ("delete", WakeKind::Ignored, None),
+        ("issue_assign-assigned", WakeKind::Issue, Some(3)),
+        ("issue_assign-unassigned", WakeKind::Issue, Some(3)),
         ("issue_comment-created", WakeKind::Comment, Some(3)),
         ("issue_comment-deleted", WakeKind::Comment, Some(3)),
         ("issue_comment-edited", WakeKind::Comment, Some(3)),
@@ -124,11 +126,19 @@ async fn the_builtin_forge_posts_what_was_recorded() {
     let comment = alice.comment("alice/shop", number, "c").unwrap();
     alice.edit_comment("alice/shop", comment, "d").unwrap();
     alice.delete_comment("alice/shop", comment).unwrap();
+    alice.assign("alice/shop", number, &["alice"]).unwrap();
+    alice.assign("alice/shop", number, &[]).unwrap();
     alice.close("alice/shop", number).unwrap();
     let recorded: BTreeMap<String, Recorded> = recorded().into_iter().map(|r| (r.name.clone(), r)).collect();
-    for name in
-        ["issues-opened", "issue_comment-created", "issue_comment-edited", "issue_comment-deleted", "issues-closed"]
-    {
+    for name in [
+        "issues-opened",
+        "issue_comment-created",
+        "issue_comment-edited",
+        "issue_comment-deleted",
+        "issue_assign-assigned",
+        "issue_assign-unassigned",
+        "issues-closed",
+    ] {
         let (headers, body): (HeaderMap, Bytes) = arrived.recv().await.unwrap();
         let one = &recorded[name];
         let known: BTreeSet<String> = one.headers.keys().map(|k| k.to_lowercase()).collect();

@@ -53,7 +53,19 @@ impl Devforge {
             for comment in &mut issue.comments {
                 (comment.created, comment.updated) = (comment.created - seconds, comment.updated - seconds);
             }
+            issue.changes.iter_mut().for_each(|change| change.at -= seconds);
         }
+        Ok(())
+    }
+
+    /// Renames a label of a repository; its name in the timeline changes too, as in Gitea.
+    pub fn rename_label(&self, repo: &str, from: &str, to: &str) -> Result<()> {
+        let (owner, name) = split(repo)?;
+        let mut world = self.shared.world();
+        let at = world.repo(owner, name, Some("root"), Access::Read)?;
+        let found = world.repos[at].labels.iter_mut().find(|label| label.name == from);
+        let Some(label) = found else { return refuse(404, "label does not exist") };
+        to.clone_into(&mut label.name);
         Ok(())
     }
 

@@ -19,11 +19,13 @@ pub(crate) struct HookKind(pub &'static str, pub &'static str);
 
 pub(crate) const ISSUES: HookKind = HookKind("issues", "issues");
 pub(crate) const ISSUE_LABEL: HookKind = HookKind("issues", "issue_label");
+pub(crate) const ISSUE_ASSIGN: HookKind = HookKind("issues", "issue_assign");
 pub(crate) const ISSUE_COMMENT: HookKind = HookKind("issue_comment", "issue_comment");
 pub(crate) const PULL_COMMENT: HookKind = HookKind("issue_comment", "pull_request_comment");
 pub(crate) const PULL: HookKind = HookKind("pull_request", "pull_request");
 pub(crate) const PULL_SYNC: HookKind = HookKind("pull_request", "pull_request_sync");
 pub(crate) const PULL_LABEL: HookKind = HookKind("pull_request", "pull_request_label");
+pub(crate) const PULL_ASSIGN: HookKind = HookKind("pull_request", "pull_request_assign");
 pub(crate) const REVIEW_REQUEST: HookKind = HookKind("pull_request", "pull_request_review_request");
 pub(crate) const APPROVED: HookKind = HookKind("pull_request_approved", "pull_request_review_approved");
 pub(crate) const REJECTED: HookKind = HookKind("pull_request_rejected", "pull_request_review_rejected");
@@ -38,8 +40,7 @@ fn covers(events: &[String], event_type: &str) -> bool {
     let is = |name: &str| events.iter().any(|e| e == name);
     match event_type {
         "issues" => is("issues") || is("issues_only"),
-        "issue_label" => is("issues") || is("issue_label"),
-        "issue_comment" => is("issues") || is("issue_comment"),
+        other if other.starts_with("issue_") => is("issues") || is(other),
         "pull_request" => is("pull_request") || is("pull_request_only"),
         "pull_request_review_approved" | "pull_request_review_rejected" | "pull_request_review_comment" => {
             is("pull_request") || is("pull_request_review")
@@ -233,8 +234,14 @@ mod tests {
     fn wide_and_narrow_names_cover_what_gitea_says() {
         let wide = ["issues".to_owned(), "pull_request".to_owned()];
         let narrow = ["issues_only".to_owned(), "pull_request_only".to_owned()];
-        for event in ["issues", "issue_comment", "issue_label", "pull_request_comment", "pull_request_review_approved"]
-        {
+        for event in [
+            "issues",
+            "issue_comment",
+            "issue_label",
+            "issue_assign",
+            "pull_request_comment",
+            "pull_request_review_approved",
+        ] {
             assert!(covers(&wide, event), "{event}");
         }
         assert!(covers(&narrow, "issues") && covers(&narrow, "pull_request"));

@@ -1,8 +1,8 @@
-//! Changes of issues, comments and labels, for the API, pages and persons of tests. Rights are checked here; each function queues the
+//! Changes of issues and comments, for the API, pages and persons of tests. Rights are checked here; each function queues the
 //! deliveries that Gitea would send.
 
-use crate::hooks::{self, ISSUE_LABEL, ISSUES, PULL, PULL_LABEL};
-use crate::world::{Comment, Issue, Label, Repo, Result, World, now, refuse};
+use crate::hooks::{self, ISSUES, PULL};
+use crate::world::{Changed, Comment, Issue, Repo, Result, World, now, refuse};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -61,6 +61,7 @@ impl World {
                 created: time,
                 updated: time,
                 labels: vec![],
+                assignees: vec![],
                 comments: vec![],
                 attachments: vec![],
                 changes: vec![],
@@ -73,6 +74,32 @@ impl World {
     pub fn open_issue(&mut self, at: usize, author: i64, title: &str, body: &str) -> Result<u64> {
         let number = self.new_issue(at, author, title, body)?;
         self.emit_issue(at, number, ISSUES, "opened", author, None);
+        Ok(number)
+    }
+
+    /// As [`World::open_issue`], with labels and assignees, which count from who may write issues alone. As in Gitea the delivery of an
+    /// assignment comes before the issue's, and that of labels after it.
+    pub(crate) fn open_issue_with(
+        &mut self,
+        at: usize,
+        author: i64,
+        title: &str,
+        body: &str,
+        (labels, assignees): (Vec<i64>, Vec<&str>),
+    ) -> Result<u64> {
+        let may = self.may_edit(at, author, false);
+        let accounts = if may { self.assignable(at, &assignees, 422)? } else { Vec::new() };
+        let number = self.new_issue(at, author, title, body)?;
+        if may {
+            self.put_labels(at, number, author, &labels)?;
+            for account in accounts {
+                self.toggle_assignee(at, number, author, account)?;
+            }
+        }
+        self.emit_issue(at, number, ISSUES, "opened", author, None);
+        if !self.issue(at, number)?.labels.is_empty() {
+            self.labels_changed(at, number, author)?;
+        }
         Ok(number)
     }
 
@@ -97,10 +124,11 @@ impl World {
         let kind = if issue.pull.is_some() { PULL } else { ISSUES };
         let edited = title.is_some_and(|t| t != issue.title) || body.is_some_and(|b| b != issue.body);
         let changes = hooks::changes(issue, title, body);
-        let retitled = title.is_some_and(|t| t != issue.title);
+        let retitled = title.filter(|t| *t != issue.title);
+        let retitled = retitled.map(|new| Changed::Title { old: issue.title.clone(), new: new.to_owned() });
         let flips = open.filter(|o| *o != issue.open).map(|open| if open { "reopen" } else { "close" });
-        for word in retitled.then_some("change_title").into_iter().chain(flips) {
-            self.note_change(at, number, actor, word)?;
+        for what in retitled.into_iter().chain(flips.map(Changed::State)) {
+            self.note_change(at, number, actor, what)?;
         }
         let issue = self.issue_mut(at, number)?;
         title.unwrap_or(&issue.title.clone()).clone_into(&mut issue.title);
@@ -114,15 +142,6 @@ impl World {
         if let Some(open) = flipped {
             self.emit_issue(at, number, kind, if open { "reopened" } else { "closed" }, actor, None);
         }
-        Ok(())
-    }
-
-    /// Adds an entry to the timeline and updates the issue's time.
-    fn note_change(&mut self, at: usize, number: u64, actor: i64, word: &'static str) -> Result<()> {
-        let (entry, time) = (self.number(), now());
-        let issue = self.issue_mut(at, number)?;
-        issue.changes.push((entry, word, actor, time));
-        issue.updated = time;
         Ok(())
     }
 
@@ -179,48 +198,4 @@ impl World {
         }
         Ok((number, place))
     }
-
-    /// Adds labels by id; unknown ids are ignored, and of an exclusive scope only the newest label stays.
-    pub fn add_labels(&mut self, at: usize, number: u64, actor: i64, ids: &[i64]) -> Result<()> {
-        let of_owner = self.find_account(&self.repos[at].owner).map_or(vec![], |a| a.labels.clone());
-        let known: Vec<Label> = self.repos[at].labels.iter().cloned().chain(of_owner).collect();
-        let find = |id: i64| known.iter().find(|l| l.id == id);
-        self.may_label(at, number, actor)?;
-        let issue = self.issue_mut(at, number)?;
-        for label in ids.iter().filter_map(|id| find(*id)) {
-            if let Some(scope) = exclusive_scope(label) {
-                issue.labels.retain(|l| find(*l).and_then(exclusive_scope) != Some(scope));
-            }
-            if !issue.labels.contains(&label.id) {
-                issue.labels.push(label.id);
-            }
-        }
-        self.labels_changed(at, number, actor)
-    }
-
-    fn may_label(&self, at: usize, number: u64, actor: i64) -> Result<()> {
-        match self.may_edit(at, actor, self.issue(at, number)?.pull.is_some()) {
-            true => Ok(()),
-            false => refuse(403, "user should have a permission to write to a repo"),
-        }
-    }
-
-    pub fn remove_label(&mut self, at: usize, number: u64, actor: i64, id: i64) -> Result<()> {
-        self.may_label(at, number, actor)?;
-        let issue = self.issue_mut(at, number)?;
-        issue.labels.retain(|l| *l != id);
-        self.labels_changed(at, number, actor)
-    }
-
-    fn labels_changed(&mut self, at: usize, number: u64, actor: i64) -> Result<()> {
-        self.note_change(at, number, actor, "label")?;
-        let kind = if self.issue(at, number)?.pull.is_some() { PULL_LABEL } else { ISSUE_LABEL };
-        self.emit_issue(at, number, kind, "label_updated", actor, None);
-        Ok(())
-    }
-}
-
-/// `scope` of an exclusive `scope/name`.
-fn exclusive_scope(label: &Label) -> Option<&str> {
-    label.name.rsplit_once('/').map(|(scope, _)| scope).filter(|_| label.exclusive)
 }

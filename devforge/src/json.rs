@@ -63,7 +63,11 @@ impl World {
         issue.labels.iter().filter_map(|id| all().find(|l| l.id == *id)).map(|l| self.label_json(l)).collect()
     }
 
-    fn page(&self, repo: &Repo, issue: &Issue) -> String {
+    fn assignees_json(&self, issue: &Issue) -> Vec<Value> {
+        issue.assignees.iter().map(|id| self.user_json(*id)).collect()
+    }
+
+    pub(crate) fn page(&self, repo: &Repo, issue: &Issue) -> String {
         let kind = if issue.pull.is_some() { "pulls" } else { "issues" };
         format!("{}/{}/{}/{kind}/{}", self.base, repo.owner, repo.name, issue.number)
     }
@@ -72,12 +76,14 @@ impl World {
         let pull = issue.pull.as_ref().map(|p| {
             json!({ "merged": p.merged.is_some(), "merged_at": null, "draft": is_draft(&issue.title), "html_url": self.page(repo, issue) })
         });
+        let assignees = self.assignees_json(issue);
+        let all = Some(&assignees).filter(|all| !all.is_empty());
         json!({
             "id": issue.id, "html_url": self.page(repo, issue), "number": issue.number, "user": self.user_json(issue.author),
             "url": format!("{}/api/v1/repos/{}/{}/issues/{}", self.base, repo.owner, repo.name, issue.number),
             "original_author": "", "original_author_id": 0, "title": issue.title, "body": issue.body, "ref": "",
             "assets": self.assets_json(issue),
-            "labels": self.labels_json(repo, issue), "milestone": null, "assignee": null, "assignees": null,
+            "labels": self.labels_json(repo, issue), "milestone": null, "assignee": assignees.first(), "assignees": all,
             "state": state(issue), "is_locked": false, "comments": issue.comments.len(), "created_at": time(issue.created),
             "updated_at": time(issue.updated), "closed_at": if issue.open { Value::Null } else { time(issue.updated) },
             "due_date": null, "time_estimate": 0, "pull_request": pull, "pin_order": 0,
@@ -106,9 +112,10 @@ impl World {
         let mut reviewers: Vec<i64> = pull.reviews.iter().map(|r| r.author).collect();
         reviewers.sort_unstable();
         reviewers.dedup();
+        let assignees = self.assignees_json(issue);
         json!({
             "id": issue.id, "url": page, "number": issue.number, "user": self.user_json(issue.author), "title": issue.title,
-            "body": issue.body, "labels": self.labels_json(repo, issue), "milestone": null, "assignee": null, "assignees": [],
+            "body": issue.body, "labels": self.labels_json(repo, issue), "milestone": null, "assignee": assignees.first(), "assignees": assignees,
             "requested_reviewers": reviewers.iter().map(|id| self.user_json(*id)).collect::<Vec<_>>(),
             "requested_reviewers_teams": [], "state": state(issue), "draft": is_draft(&issue.title), "is_locked": false,
             "comments": issue.comments.len(), "review_comments": pull.reviews.len(), "additions": 0, "deletions": 0,

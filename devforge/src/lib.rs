@@ -8,6 +8,7 @@
 
 mod api;
 mod attachments;
+mod changes;
 mod faults;
 mod git;
 mod hooks;

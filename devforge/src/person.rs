@@ -41,6 +41,27 @@ impl Person {
         self.act(repo, |world, at, me| world.edit_issue(at, number, me, title, body, None))
     }
 
+    /// Assigns exactly these accounts to an issue or pull request; without the right to write issues nothing happens.
+    pub fn assign(&self, repo: &str, number: u64, logins: &[&str]) -> Result<()> {
+        self.act(repo, |world, at, me| world.assign(at, number, me, logins))
+    }
+
+    /// Puts a label on an issue or pull request; 404 if the repository has none of this name.
+    pub fn label(&self, repo: &str, number: u64, name: &str) -> Result<()> {
+        self.act(repo, |world, at, me| {
+            let id = world.label_named(at, name)?;
+            world.add_labels(at, number, me, &[id])
+        })
+    }
+
+    /// Takes a label off an issue or pull request.
+    pub fn unlabel(&self, repo: &str, number: u64, name: &str) -> Result<()> {
+        self.act(repo, |world, at, me| {
+            let id = world.label_named(at, name)?;
+            world.remove_label(at, number, me, id)
+        })
+    }
+
     /// Closes or reopens an issue or pull request.
     pub fn set_open(&self, repo: &str, number: u64, open: bool) -> Result<()> {
         self.act(repo, |world, at, me| world.edit_issue(at, number, me, None, None, Some(open)))

@@ -98,11 +98,39 @@ pub(crate) struct Issue {
     pub created: i64,
     pub updated: i64,
     pub labels: Vec<i64>,
+    pub assignees: Vec<i64>,
     pub comments: Vec<Comment>,
     pub attachments: Vec<Attachment>,
-    /// Changes of labels, title and state: number in the shared sequence, the timeline's word, actor, time.
-    pub changes: Vec<(i64, &'static str, i64, i64)>,
+    pub changes: Vec<Change>,
     pub pull: Option<Pull>,
+}
+
+/// A change that stands in the timeline.
+#[derive(Debug)]
+pub(crate) struct Change {
+    /// From the sequence that it shares with comments and reviews.
+    pub number: i64,
+    pub actor: i64,
+    pub at: i64,
+    pub what: Changed,
+}
+
+#[derive(Debug)]
+pub(crate) enum Changed {
+    /// `close` or `reopen`.
+    State(&'static str),
+    Title {
+        old: String,
+        new: String,
+    },
+    Label {
+        id: i64,
+        added: bool,
+    },
+    Assignee {
+        account: i64,
+        removed: bool,
+    },
 }
 
 /// A file attached to an issue.

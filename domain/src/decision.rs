@@ -68,6 +68,8 @@ pub enum Source {
     Comment(i64),
     /// A review of a pull request, by the forge's id of the review.
     Review(i64),
+    /// An assignment or label of an issue, by its number in the forge's sequence of comments. It says nothing but that.
+    Change(i64),
 }
 
 impl std::fmt::Display for Source {
@@ -76,6 +78,7 @@ impl std::fmt::Display for Source {
             Source::Issue(id) => write!(f, "issue:{id}"),
             Source::Comment(id) => write!(f, "comment:{id}"),
             Source::Review(id) => write!(f, "review:{id}"),
+            Source::Change(id) => write!(f, "change:{id}"),
         }
     }
 }

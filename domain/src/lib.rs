@@ -35,6 +35,7 @@ mod test_run;
 pub mod touched;
 pub mod transition;
 pub mod tree;
+mod trigger;
 pub mod verdict;
 
 pub use action::{
@@ -69,6 +70,7 @@ pub use test_run::{OnBase, TestExit, TestResult, TestRun, TestVerdict, Weaker};
 pub use touched::Touched;
 pub use transition::{Step, transition};
 pub use tree::{CapturedTree, FileChange};
+pub use trigger::Trigger;
 pub use verdict::{BaseTests, Verdict, VerdictKind};
 
 /// Actions between two approvals; an operator or a project can only lower it.

@@ -5,7 +5,7 @@ mod work;
 
 use crate::{
     Account, Action, Advance, Budget, CallRequest, Checkpoint, Commit, Earlier, End, Event, Grant, Item, Loss, Millis,
-    PlanStep, Question, Source, Spent, State, Suspension, TaskId, TaskKind, Terms, Verdict, VerdictKind,
+    PlanStep, Question, Source, Spent, State, Suspension, TaskId, TaskKind, Terms, Trigger, Verdict, VerdictKind,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -25,11 +25,11 @@ pub struct Request {
     pub body: String,
     /// The text after the command; may be empty. Untrusted.
     pub words: String,
-    /// Account that gave the command.
+    /// Account that gave the command, or did what stands for one.
     pub asker: Account,
     /// Account that opened the issue.
     pub issue_author: Account,
-    /// The text that holds the command.
+    /// The text that holds the command, or what stands for it.
     pub source: Source,
     /// Number of that text in the forge's order; 0 for the issue's own text.
     pub number: i64,
@@ -53,6 +53,9 @@ pub struct Request {
     /// The attempt that this one follows by `/retry`; none for a first attempt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub earlier: Option<Earlier>,
+    /// What began it where nobody gave a command; `asker` is who did that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trigger: Option<Trigger>,
 }
 
 /// A task as its log describes it.

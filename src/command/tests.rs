@@ -322,6 +322,7 @@ fn the_machine_lets_those_give_a_command_whom_the_table_names() {
         hosts: Vec::new(),
         terms: Default::default(),
         earlier: None,
+        trigger: None,
     };
     let task = Task::fold(TaskId(1), &[Event::Requested { request: Box::new(request) }]);
     for spec in COMMANDS {

@@ -282,6 +282,9 @@ impl Found {
         );
         let fit = repository.checkpoint.approvals.is_none_or(|approvals| (1..=MOST_APPROVALS).contains(&approvals));
         self.when(!fit, &table("checkpoint.approvals"), &format!("set 1 to {MOST_APPROVALS}"));
+        if let Some((key, why)) = repository.start.problem() {
+            self.when(true, &table(&format!("start.{key}")), &why);
+        }
     }
 
     /// Checks a whole entry, or tables for an entry of the store.

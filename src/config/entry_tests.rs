@@ -78,7 +78,7 @@ fn an_entry_that_says_more_than_an_entry_may_is_refused_with_its_reason() {
 #[test]
 fn entries_come_and_go_with_the_operators_tables_and_the_files_entry_wins() {
     let own = "[[repositories]]\nkey = \"shop\"\n[repositories.sandbox]\nmemory_mib = 9000\n[repositories.budget]\ndollars = 9.0\n\
-               [repositories.checkpoint]\nevery = 2\n\
+               [repositories.checkpoint]\nevery = 2\n[repositories.start]\nby = [\"writer\"]\n\
                [[repositories]]\nkey = \"till\"\nowner = \"lab\"\nname = \"till\"\nid = 8\nsecret_files = [\"s\"]\n";
     let config = configured(own);
     assert_eq!(config.keys(), ["till"], "tables alone are no repository");
@@ -92,6 +92,7 @@ fn entries_come_and_go_with_the_operators_tables_and_the_files_entry_wins() {
     let (entry, sandbox) = (copy.repository("shop").unwrap(), copy.sandbox_of("shop"));
     assert_eq!((entry.id, sandbox.memory_mib, sandbox.pids), (7, 9000, copy.sandbox.pids));
     assert_eq!((entry.budget.unwrap().dollars, copy.budget_of("shop").dollars, copy.every_of("shop")), (9.0, 9.0, 2));
+    assert_eq!((entry.start.by.len(), copy.start_of("shop").by.as_slice()), (1, &["writer".to_owned()][..]));
     assert!(config.learn(Vec::new()).is_empty());
     assert!(copy.repository("shop").is_none() && copy.repository("till").is_some());
     assert_eq!(entry.id, 7, "whoever works with it still has it");

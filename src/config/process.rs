@@ -6,7 +6,7 @@ pub use super::model::{Commands, Model, ModelKind, ModelStyle, Models, PromptLen
 pub use super::origin::{Origin, Origins};
 use super::rule::OperatorRule;
 use super::shared::Shared;
-pub use super::slots::{Checkpoint, OwnSlots, Slots};
+pub use super::slots::{Checkpoint, OwnSlots, Slots, Start};
 pub use super::upstream::{Upstream, UpstreamHost};
 pub use super::who::Who;
 use protocol::broker::ContainerLimits;
@@ -404,6 +404,9 @@ pub struct Repository {
     /// `[repositories.slots]`: how many of its tasks may work at the same time.
     #[serde(default)]
     pub slots: OwnSlots,
+    /// `[repositories.start]`: what begins work without a command.
+    #[serde(default)]
+    pub start: Start,
 }
 
 fn main_branch() -> String {

@@ -1,10 +1,10 @@
 //! The repositories and their settings: entries of the file and the store, and the operator's tables for both.
 //!
 //! Owns how they are joined: an entry of the file wins over the store's of the same key. `models` and the tables `[repositories.sandbox]`,
-//! `.budget`, `.checkpoint` and `.slots` are the file's alone, whoever has the entry. Must not know how the store keeps an entry (`entry.rs`). Tests: `tests.rs`.
+//! `.budget`, `.checkpoint`, `.slots` and `.start` are the file's alone, whoever has the entry. Must not know how the store keeps an entry (`entry.rs`). Tests: `tests.rs`.
 
 use super::Process;
-use super::process::{Budget, Checkpoint, Models, Repository, Sandbox, each_once};
+use super::process::{Budget, Checkpoint, Models, Repository, Sandbox, Start, each_once};
 use domain::ACTIONS_PER_CHECKPOINT;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -65,6 +65,7 @@ impl Process {
             budget: own.budget,
             checkpoint: own.checkpoint,
             slots: own.slots,
+            start: own.start.clone(),
             ..entry
         }
     }
@@ -130,6 +131,11 @@ impl Process {
         self.tables_of(key).and_then(|own| own.checkpoint.approvals).unwrap_or(1)
     }
 
+    /// What begins work in this repository without a command.
+    pub fn start_of(&self, key: &str) -> Start {
+        self.tables_of(key).map(|own| own.start.clone()).unwrap_or_default()
+    }
+
     /// Actions between two approvals in this repository, 1 to [`ACTIONS_PER_CHECKPOINT`].
     pub fn every_of(&self, key: &str) -> u8 {
         self.tables_of(key).and_then(|own| own.checkpoint.every).unwrap_or(ACTIONS_PER_CHECKPOINT)
@@ -153,6 +159,7 @@ impl Repository {
     /// Whether it has tables of its own.
     pub fn has_tables(&self) -> bool {
         let told = self.checkpoint != Checkpoint::default() || self.slots.per_repository.is_some();
+        let told = told || self.start != Start::default();
         told || self.sandbox.is_some() || self.budget.is_some() || !self.models.is_empty()
     }
 }

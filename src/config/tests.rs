@@ -289,7 +289,8 @@ const ENTRY: &str =
 #[test]
 fn what_a_repository_has_of_its_own_lies_over_the_operators_tables() {
     let own = "[repositories.sandbox]\nimage = \"big\"\nimages = [\"other\"]\nmemory_mib = 9000\nnetwork = \"none\"\n\
-               [repositories.budget]\ndollars = 9.0\n[repositories.checkpoint]\nevery = 2\n";
+               [repositories.budget]\ndollars = 9.0\n[repositories.checkpoint]\nevery = 2\n\
+               [repositories.start]\nby = [\"label:agent\", \"assigned\"]\nbegins = \"plan\"\n";
     let second = ENTRY.replace("shop", "till").replace("id = 1", "id = 2");
     let environment = |name: &str| (name == "CAISSON_SANDBOX_PIDS").then(|| "77".to_owned());
     let text = format!("[sandbox]\ncpus = 3.0\n{ENTRY}{own}{second}");
@@ -301,6 +302,9 @@ fn what_a_repository_has_of_its_own_lies_over_the_operators_tables() {
     assert_eq!((config.budget_of("shop").dollars, config.budget_of("till").dollars), (9.0, config.budget.dollars));
     assert_eq!(config.budget_of("shop").tokens, config.budget.tokens);
     assert_eq!((config.every_of("shop"), config.every_of("till")), (2, 5));
+    let start = config.start_of("shop");
+    assert_eq!(start.triggers(), [domain::Trigger::Label { name: "agent".into() }, domain::Trigger::Assigned]);
+    assert_eq!((start.kind(), config.start_of("till").triggers().len()), (domain::TaskKind::Plan, 0));
     let listed = config.listed_images();
     assert!(listed.contains(&"big".to_owned()) && listed.contains(&"other".to_owned()), "{listed:?}");
     assert!(listed.contains(&config.sandbox.image) && config.images().contains(&"big".to_owned()));
@@ -316,6 +320,11 @@ fn what_a_repository_cannot_have_of_its_own_is_refused_with_its_line() {
         ("[repositories.checkpoint]\nevery = 0\n", 8, "set 1 to 5"),
         ("[repositories.slots]\nper_repository = 5\n", 8, "set 0 (no limit of its own) to 4"),
         ("[repositories.slots]\nper_person = 1\n", 8, "no such key"),
+        ("[repositories.start]\nby = [\"everybody\"]\n", 8, "is none of"),
+        ("[repositories.start]\nby = [\"label:\"]\n", 8, "none of"),
+        ("[repositories.start]\nby = [\"writer\", \"writer\"]\n", 8, "twice"),
+        ("[repositories.start]\nby = []\nbegins = \"test\"\n", 9, "neither"),
+        ("[repositories.start]\nwhen = 1\n", 8, "no such key"),
         ("[repositories.budget]\ntokens = 0\n", 8, "above 0"),
         ("[repositories.sandbox]\nmemory_mib = 3\n", 8, "nothing runs"),
     ] {

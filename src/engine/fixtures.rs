@@ -34,6 +34,7 @@ pub(super) fn requested(kind: TaskKind, body: &str) -> Event {
         hosts: Vec::new(),
         terms: Default::default(),
         earlier: None,
+        trigger: None,
     };
     Event::Requested { request: Box::new(request) }
 }

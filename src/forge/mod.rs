@@ -77,6 +77,13 @@ pub trait ForgeReads: Send + Sync {
     /// timeline explains the last change, its title is the first one, and no team may write issues but not the code.
     async fn untouched(&self, repo: &RepoRef, issue: &Issue) -> Result<bool>;
 
+    /// Assignments and labels of an issue in ascending id, taken back ones too. Changes of a label that the repository deleted are missing.
+    async fn changes(&self, repo: &RepoRef, number: u64) -> Result<Vec<Change>>;
+
+    /// As [`ForgeReads::untouched`], of the time since the timeline's entry `change`. Here the issue's author has to have write access to the
+    /// code as well, unless nothing happened since that entry. False if the timeline does not have it.
+    async fn untouched_since(&self, repo: &RepoRef, issue: &Issue, change: i64) -> Result<bool>;
+
     /// Issues and pull requests, open or closed, that were changed at or after `since` (milliseconds, rounded down to seconds),
     /// in ascending number. Edits and deletions of comments need not count as a change.
     async fn issues_since(&self, repo: &RepoRef, since: i64) -> Result<Vec<Issue>>;

@@ -99,6 +99,39 @@ pub struct Issue {
     pub html_url: String,
 }
 
+/// Something that was done to an issue beside writing in it, from its timeline.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Change {
+    /// From the one rising sequence that it shares with comments and reviews ([`Comment::id`]).
+    pub id: i64,
+    /// Who did it.
+    pub by: Account,
+    /// When, in Unix milliseconds.
+    pub at: i64,
+    /// What was done.
+    pub what: Changed,
+}
+
+/// What was done to an issue.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Changed {
+    /// An account was assigned to it, or not any more.
+    Assignee {
+        /// Which account.
+        account: Account,
+        /// False: the assignment was taken back.
+        added: bool,
+    },
+    /// It got a label, or lost it.
+    Label {
+        /// The label's name as it is *now*, even if it was another one then.
+        name: String,
+        /// False: it was taken off.
+        added: bool,
+    },
+}
+
 /// An attachment of an issue or a comment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attachment {

@@ -210,6 +210,7 @@ impl Intake {
         numbers.retain(|(key, _)| leases.holds(key));
         let known = self.reader.config.repositories();
         let repositories: Vec<&Arc<Repository>> = known.iter().filter(|entry| leases.holds(&entry.key)).collect();
+        self.reader.see_triggers(&repositories, clock).await?;
         let terms: Vec<Option<u64>> = repositories.iter().map(|entry| leases.term(&entry.key)).collect();
         let found = join_all(repositories.iter().map(|entry| self.look_around(entry, clock))).await;
         let mut seen = Vec::new();

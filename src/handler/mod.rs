@@ -10,6 +10,7 @@ mod intake;
 mod reader;
 mod retry;
 mod start;
+mod triggers;
 mod unread;
 mod waiting;
 

@@ -88,6 +88,7 @@ impl Reader {
                 Ok(thread) => return Err(self.hidden(entry, number, id, &thread.hidden).await),
                 Err(trouble) => return self.refused(entry, number, Some(id), trouble).await,
             }
+            self.note_changes(entry, row.issue.unsigned_abs()).await?;
             // What was said after the text that ended it is read as in a thread without a task.
             if !self.machine.look(id).await?.state.ended() {
                 return Ok(());

@@ -63,6 +63,7 @@ impl Reader {
             every: domain::ACTIONS_PER_CHECKPOINT,
             has_upstream: !entry.upstream.is_empty(),
             hosts: self.store.grants(&entry.key).await?,
+            trigger: None,
             earlier: Some(Earlier { task: before.id, tried: tried(&before, &log) }),
             ..first
         };

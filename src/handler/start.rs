@@ -4,14 +4,14 @@
 use super::reader::Reader;
 use crate::clock::now;
 use crate::config::process::Repository;
-use crate::forge::{Account, Issue, RepoRef, Review, ReviewState, text_hash};
+use crate::forge::{Account, Change, Issue, RepoRef, Review, ReviewState, text_hash};
 use crate::message;
 use crate::secret;
 use crate::thread::decision_key;
 use crate::thread::terms::{Agreed, agree, asked_beside};
 use crate::thread::words;
 use crate::trouble::Trouble;
-use domain::{ACTIONS_PER_CHECKPOINT, Access, Decision, Input, Request, Source, TaskKind, Terms, Verb};
+use domain::{ACTIONS_PER_CHECKPOINT, Access, Decision, Input, Request, Source, TaskKind, Terms, Trigger, Verb};
 use std::collections::HashMap;
 
 /// A text in a thread without a task; it may ask for one.
@@ -22,7 +22,11 @@ pub(super) struct Text {
     pub body: String,
     pub verb: Verb,
     pub edited: bool,
-    created_at: i64,
+    pub created_at: i64,
+    /// What it is where it is no command and stands for one.
+    pub trigger: Option<Trigger>,
+    /// The assignment or label that it is, with no text.
+    pub change: Option<Change>,
 }
 
 /// Texts written longer than this before the repository was first read are ignored, so that an old `/fix` starts nothing.
@@ -36,7 +40,8 @@ impl Reader {
         let issue = self.forge.issue(&at, number).await?;
         let may_start = issue.open && !issue.is_pull;
         let since = self.first_read(&entry.key).await? - SLACK_MS;
-        let texts = self.texts(&at, &issue).await?;
+        let mut texts = self.texts(&at, &issue).await?;
+        self.add_triggers(entry, &at, &issue, &mut texts).await?;
         self.threads.was_at(entry, &at, self.machine.as_ref()).await?;
         for mut text in texts {
             let key = decision_key(&text.source);
@@ -46,15 +51,10 @@ impl Reader {
                 continue;
             }
             // Later texts wait too, so that the oldest comes first.
-            if self.threads.on_its_way(entry, &text.source, text.created_at).await? {
+            if self.waits(entry, &issue, &text).await? {
                 return Ok(());
             }
-            text.edited = match &text.source {
-                Source::Issue(_) => self.threads.issue_edited(entry, &issue).await?,
-                Source::Comment(_) | Source::Review(_) => {
-                    text.edited || self.threads.contradicted(entry, text.number, &text.body).await?
-                }
-            };
+            text.edited = self.edited(entry, &issue, &text).await?;
             if matches!(text.verb, Verb::Retry) {
                 if self.retry(entry, number, &text, &key).await? {
                     return Ok(());
@@ -83,6 +83,24 @@ impl Reader {
             }
         }
         Ok(())
+    }
+
+    async fn waits(&self, entry: &Repository, issue: &Issue, text: &Text) -> Result<bool, Trouble> {
+        match &text.change {
+            Some(change) => self.threads.change_on_its_way(entry, issue, change).await,
+            None => self.threads.on_its_way(entry, &text.source, text.created_at).await,
+        }
+    }
+
+    /// Whether somebody changed the text since it was written; of what has no text, the issue's since then.
+    async fn edited(&self, entry: &Repository, issue: &Issue, text: &Text) -> Result<bool, Trouble> {
+        match (&text.source, &text.change) {
+            (_, Some(change)) => self.threads.edited_since(entry, issue, change).await,
+            (Source::Issue(_) | Source::Change(_), None) => self.threads.issue_edited(entry, issue).await,
+            (Source::Comment(_) | Source::Review(_), None) => {
+                Ok(text.edited || self.threads.contradicted(entry, text.number, &text.body).await?)
+            }
+        }
     }
 
     /// On the pull request of an ended task while another attempt is at work: tells an author with write access where that is.
@@ -119,6 +137,8 @@ impl Reader {
             // The time changes with everything about the issue, so it is only a first guess: `issue_edited` decides.
             edited: issue.updated_at > issue.created_at,
             created_at: issue.created_at,
+            trigger: None,
+            change: None,
         };
         let mut texts = vec![opened];
         for comment in self.forge.comments(at, issue.number).await? {
@@ -130,6 +150,8 @@ impl Reader {
                 created_at: comment.created_at,
                 author: comment.author,
                 body: comment.body,
+                trigger: None,
+                change: None,
             });
         }
         if issue.is_pull {
@@ -141,6 +163,9 @@ impl Reader {
 
     /// Takes up a text; true when a task began.
     async fn take_text(&self, entry: &Repository, issue: &Issue, text: Text, key: &str) -> Result<bool, Trouble> {
+        if let (Some(trigger), Some((kind, ..))) = (&text.trigger, text.verb.begins()) {
+            return self.take_trigger(entry, issue, &text, (trigger, kind), key).await;
+        }
         let (kind, terms) = match &text.verb {
             Verb::Fix { terms, .. } => (TaskKind::Fix, terms.clone()),
             Verb::Plan { terms, .. } => (TaskKind::Plan, terms.clone()),
@@ -250,7 +275,7 @@ impl Reader {
         Ok(format!("agent/{issue}-{}{again}", slug(title)))
     }
 
-    async fn request(
+    pub(super) async fn request(
         &self,
         entry: &Repository,
         issue: &Issue,
@@ -277,6 +302,7 @@ impl Reader {
             hosts: self.store.grants(&entry.key).await?,
             terms,
             earlier: None,
+            trigger: None,
         })
     }
 }
@@ -297,6 +323,8 @@ fn of_review(review: Review) -> Option<Text> {
         created_at: review.submitted_at,
         author: review.author,
         body: review.body,
+        trigger: None,
+        change: None,
     })
 }
 

@@ -3,7 +3,7 @@
 use super::about::About;
 use crate::line::Why;
 use crate::text::{code, document, prose};
-use domain::{PauseReason, Question, Resource, Task, TaskKind, VerdictKind};
+use domain::{PauseReason, Question, Resource, Task, TaskKind, Trigger, VerdictKind};
 
 /// The most characters shown of a read-only task's answer.
 const MAX_ANSWER: usize = 24_000;
@@ -21,6 +21,7 @@ pub fn accepted(about: &About<'_>) -> String {
 
 fn accepted_first(about: &About<'_>) -> String {
     let id = about.task.id;
+    let because = because(about.task);
     let waits = match about.line {
         Some(line) if line.why != Why::Soon => format!(" It stands in line first, {}.", super::waits::words(line)),
         _ => String::new(),
@@ -36,14 +37,26 @@ fn accepted_first(about: &About<'_>) -> String {
         TaskKind::Fix | TaskKind::Test | TaskKind::Refactor => {
             let branch = about.task.request.as_ref().map(|r| code(&r.branch)).unwrap_or_default();
             format!(
-                "Task {id} is on it. What happens next: an agent works in a sealed container; after at most {} actions its work appears on {branch} as a review on a draft pull request, and nothing goes on until somebody who may write to the repository approves. `/status` says where it stands, `/stop` ends it.{only}{waits}",
+                "Task {id} is on it{because}. What happens next: an agent works in a sealed container; after at most {} actions its work appears on {branch} as a review on a draft pull request, and nothing goes on until somebody who may write to the repository approves. `/status` says where it stands, `/stop` ends it.{only}{waits}",
                 about.task.every()
             )
         }
         TaskKind::Plan | TaskKind::Explain => format!(
-            "Task {id} is on it. It only reads: after at most {} actions its {what} is posted here. Nothing is changed and no branch is made. `/stop` ends it.{waits}",
+            "Task {id} is on it{because}. It only reads: after at most {} actions its {what} is posted here. Nothing is changed and no branch is made. `/stop` ends it.{waits}",
             about.task.every()
         ),
+    }
+}
+
+/// What began a task that no command began, as the end of a sentence.
+fn because(task: &Task) -> String {
+    let Some(request) = &task.request else { return String::new() };
+    let who = code(&request.asker.login);
+    match &request.trigger {
+        None => String::new(),
+        Some(Trigger::Assigned) => format!(", because {who} assigned this issue to me"),
+        Some(Trigger::Label { name }) => format!(", because {who} put the label {} on this issue", code(name)),
+        Some(Trigger::Writer) => format!(", because {who}, who may write to the repository, opened this issue"),
     }
 }
 

@@ -20,6 +20,7 @@ mod terms;
 mod test_run;
 #[cfg(test)]
 mod tests;
+mod trigger;
 mod waits;
 
 pub use about::About;
@@ -42,4 +43,5 @@ pub use reply::{replied, unanswered};
 pub use sync::{plain_lines, synced};
 pub use terms::{budget_of_a_start, nameable, term_refused};
 pub use test_run::{NotTested, not_tested, test_status, tested};
+pub use trigger::{trigger_edited, trigger_refused};
 pub use waits::words as waits;

@@ -1,7 +1,7 @@
 use super::*;
 use domain::{
     Account, Bar, Budget, BudgetBar, Commit, Ending, Event, Grant, Notice, PauseReason, Request, Resource, Source,
-    State, Task, TaskId, TaskKind, Verdict, VerdictKind,
+    State, Task, TaskId, TaskKind, Trigger, Verdict, VerdictKind,
 };
 
 const COMMIT: &str = "f26af04e7f0123456789012345678901234567ab";
@@ -27,6 +27,7 @@ fn task(kind: TaskKind, state: State) -> Task {
         hosts: Vec::new(),
         terms: Default::default(),
         earlier: None,
+        trigger: None,
     };
     let mut task = Task::fold(TaskId(1), &[Event::Requested { request: Box::new(request) }]);
     task.state = state;
@@ -326,4 +327,22 @@ fn a_login_mentions_nobody() {
             }
         }
     }
+}
+
+#[test]
+fn what_begins_without_a_command_is_named() {
+    let label = Trigger::Label { name: "agent `x`".into() };
+    let mut texts = Vec::new();
+    for (trigger, kind) in
+        [(Trigger::Assigned, TaskKind::Fix), (label.clone(), TaskKind::Plan), (Trigger::Writer, TaskKind::Plan)]
+    {
+        let mut task = task(kind, State::Queued);
+        let request = task.request.as_mut().expect("asked");
+        request.trigger = Some(trigger.clone());
+        texts.push(said(Notice::Accepted, &task));
+        texts.push(trigger_edited("alice", &trigger, kind));
+    }
+    texts.push(trigger_refused("eve", &Trigger::Assigned, TaskKind::Fix, None));
+    texts.push(trigger_refused("eve", &label, TaskKind::Plan, Some("administrators of the repository")));
+    insta::assert_snapshot!("triggers", texts.join("\n\n---\n\n"));
 }

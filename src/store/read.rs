@@ -216,6 +216,13 @@ impl Store {
         self.read(sqlx::query_scalar(WATERMARK).bind(repository).fetch_optional(&self.readers())).await
     }
 
+    /// The watermarks whose names begin with `prefix`, with their times.
+    pub async fn watermarks(&self, prefix: &str) -> Result<Vec<(String, i64)>, StoreError> {
+        let sql = "SELECT repository, at FROM watermarks WHERE substr(repository, 1, CAST($1 AS INTEGER)) = $2 ORDER BY repository";
+        let length = prefix.chars().count() as i64;
+        self.read(sqlx::query_as(sql).bind(length).bind(prefix).fetch_all(&self.readers())).await
+    }
+
     /// Hosts that are allowed for every task of a repository.
     pub async fn grants(&self, repository: &str) -> Result<Vec<Grant>, StoreError> {
         let sql = "SELECT host, by_id, by_login FROM grants WHERE repository = $1 ORDER BY host";

@@ -16,7 +16,7 @@ const ROWS: i64 = 500;
 const TASKS: i64 = 20;
 
 /// Prefixes of input keys of texts on the forge, whose ids count up.
-const TEXTS: [&str; 3] = ["opened", "comment", "review"];
+const TEXTS: [&str; 4] = ["opened", "comment", "review", "change"];
 
 /// Times in Unix milliseconds, before which data is deleted; `None` = nothing is deleted.
 #[derive(Debug, Clone, Copy, Default)]

@@ -26,6 +26,7 @@ fn request() -> Request {
         hosts: Vec::new(),
         terms: Default::default(),
         earlier: None,
+        trigger: None,
     }
 }
 

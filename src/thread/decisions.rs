@@ -200,5 +200,6 @@ pub fn decision_key(source: &Source) -> String {
         Source::Issue(id) => format!("opened:{id}"),
         Source::Comment(id) => format!("comment:{id}#0"),
         Source::Review(id) => format!("review:{id}"),
+        Source::Change(id) => format!("change:{id}"),
     }
 }

@@ -4,8 +4,8 @@
 use super::Threads;
 use crate::clock::now;
 use crate::config::process::Repository;
-use crate::forge::gitea::parse::{Act, delivered_text};
-use crate::forge::{Comment, Issue, Review, ReviewComment};
+use crate::forge::gitea::parse::{Act, DeliveredIssue, delivered_issue, delivered_text};
+use crate::forge::{Change, Comment, Issue, Review, ReviewComment};
 use crate::trouble::Trouble;
 use domain::Source;
 
@@ -63,6 +63,47 @@ impl Threads {
             Evidence::Changed => Ok(true),
             Evidence::Nothing => Ok(!self.forge.untouched(&self.place(entry)?, issue).await?),
         }
+    }
+
+    /// As [`Threads::on_its_way`], of an assignment or a label: its delivery has the issue's words as they were then.
+    pub async fn change_on_its_way(&self, entry: &Repository, issue: &Issue, change: &Change) -> Result<bool, Trouble> {
+        if (now() - self.clock.ahead() - change.at).abs() >= ON_ITS_WAY_MS {
+            return Ok(false);
+        }
+        Ok(self.since_change(entry, issue, change).await?.is_empty())
+    }
+
+    /// Whether an issue's text is another one than when it was assigned or labelled. An edit within the same second counts as one after it.
+    pub async fn edited_since(&self, entry: &Repository, issue: &Issue, change: &Change) -> Result<bool, Trouble> {
+        let words = (issue.title.as_str(), issue.body.as_str());
+        let told = self.since_change(entry, issue, change).await?;
+        if told.iter().any(|it| it.edited || (it.title.as_str(), it.body.as_str()) != words) {
+            return Ok(true);
+        }
+        // The delivery of the change itself: later ones may follow an edit that nothing tells of.
+        if told.iter().any(|it| it.at - change.at <= 1000) {
+            return Ok(false);
+        }
+        Ok(!self.forge.untouched_since(&self.place(entry)?, issue, change.id).await?)
+    }
+
+    /// What deliveries say of an issue since it was changed so.
+    async fn since_change(
+        &self,
+        entry: &Repository,
+        issue: &Issue,
+        change: &Change,
+    ) -> Result<Vec<DeliveredIssue>, Trouble> {
+        let mut told = Vec::new();
+        for about in [format!("signs:{}", issue.id), format!("issue:{}", issue.id)] {
+            for delivery in self.store.deliveries_about(&entry.key, &about).await? {
+                // One that cannot be read may be the one that tells of an edit.
+                let unread = DeliveredIssue { edited: true, title: String::new(), body: String::new(), at: change.at };
+                told.push(delivered_issue(&delivery.body).unwrap_or(unread));
+            }
+        }
+        told.retain(|it| it.at >= change.at);
+        Ok(told)
     }
 
     /// Whether a review or its reviewer's `own` remarks were edited. A remark written before the review was submitted may be changed until

@@ -24,7 +24,7 @@ impl Thread {
         match source {
             Source::Comment(id) => self.comments.iter().find(|c| c.id == *id).map_or(issue, |c| c.issue),
             Source::Review(_) => task.pull.unwrap_or(issue),
-            Source::Issue(_) => issue,
+            Source::Issue(_) | Source::Change(_) => issue,
         }
     }
 
@@ -33,7 +33,7 @@ impl Thread {
         let found = match source {
             Source::Comment(id) => self.comments.iter().find(|c| c.id == *id).map(|c| &c.body),
             Source::Review(id) => self.reviews.iter().find(|r| r.id == *id).map(|r| &r.body),
-            Source::Issue(_) => None,
+            Source::Issue(_) | Source::Change(_) => None,
         };
         found.map_or("", String::as_str)
     }

@@ -7,9 +7,10 @@ use axum::body::Bytes;
 use axum::http::HeaderMap;
 use axum::routing::post;
 use caisson::forge::event::WakeKind;
-use caisson::forge::gitea::parse::{Act, delivered_text, parse_delivery, subject};
+use caisson::forge::gitea::parse::{Act, delivered_issue, delivered_text, parse_delivery, subject};
 use caisson::forge::{ForgeReads, ForgeWrites, NewReview, verify};
 use caisson::secret::Secret;
+use serde_json::json;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
@@ -18,6 +19,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 struct Listener {
     url: String,
     arrived: UnboundedReceiver<(HeaderMap, Bytes)>,
+    last: Bytes,
     task: tokio::task::JoinHandle<()>,
 }
 
@@ -38,7 +40,7 @@ impl Listener {
         let url = format!("http://{}/webhooks/gitea/shop", listener.local_addr().unwrap());
         let task =
             tokio::spawn(async move { axum::serve(listener, Router::new().fallback(post(take))).await.unwrap() });
-        Self { url, arrived, task }
+        Self { url, arrived, last: Bytes::new(), task }
     }
 
     /// Waits for a delivery of this type, verifying every one on the way; returns its wake.
@@ -55,6 +57,10 @@ impl Listener {
                 .await
                 .unwrap_or_else(|_| panic!("no {event_type}"))
                 .unwrap();
+            // The built-in forge posts some deliveries twice.
+            if std::mem::replace(&mut self.last, body.clone()) == body {
+                continue;
+            }
             let of = |name: &str| headers.get(name).and_then(|v| v.to_str().ok());
             verify(std::slice::from_ref(secret), of("X-Hub-Signature-256"), &body).expect("a good signature");
             assert_eq!(of("X-Gitea-Delivery").map(str::len), Some(36));
@@ -80,6 +86,15 @@ pub async fn deliveries_are_signed_and_wake(lab: Arc<Lab>) {
     let number = lab.hand("alice").open_issue(repo, "t", "/fix it").await;
     let opened = listener.wait(&secret, "issues").await;
     assert_eq!((opened.kind, opened.number, opened.repo_id), (WakeKind::Issue, Some(number), id));
+    let assigned = json!({ "assignees": ["caisson"] });
+    assert_eq!(lab.hand("alice").call("PATCH", &format!("/repos/{repo}/issues/{number}"), assigned).await.0, 201);
+    let body = listener.body(&secret, "issue_assign").await;
+    let (wake, told) = (parse_delivery("issue_assign", &body).unwrap(), delivered_issue(&body).unwrap());
+    assert_eq!((wake.kind, wake.number), (WakeKind::Issue, Some(number)));
+    assert_eq!((told.edited, told.title.as_str(), told.body.as_str()), (false, "t", "/fix it"));
+    // The time of an assignment is that of its entry in the timeline.
+    let change = lab.bot.changes(repo, number).await.unwrap().remove(0);
+    assert!((0..=1000).contains(&(told.at - change.at)), "{} {}", told.at, change.at);
     lab.as_account("alice").post_comment(repo, number, "/status").await.unwrap();
     assert_eq!(listener.wait(&secret, "issue_comment").await.number, Some(number));
     let head = lab.branch(&place, "agent/1-h", &[("h.txt", "h\n")]);

@@ -303,6 +303,7 @@ fn request(kind: TaskKind) -> Input {
         hosts: Vec::new(),
         terms: Default::default(),
         earlier: None,
+        trigger: None,
     };
     Input::Requested { request: Box::new(request) }
 }

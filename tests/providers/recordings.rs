@@ -39,6 +39,7 @@ pub fn began(title: &str, body: &str) -> Vec<Event> {
         hosts: Vec::new(),
         terms: Default::default(),
         earlier: None,
+        trigger: None,
     };
     let (base, boot, image) = (commit('a'), "b".to_owned(), "i".to_owned());
     let prepared = Event::Prepared {

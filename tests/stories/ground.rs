@@ -89,6 +89,14 @@ pub async fn add_labels(forge: &Devforge) {
     }
 }
 
+/// One more label of the repository.
+pub async fn add_label(forge: &Devforge, name: &str) {
+    let url = format!("{}/api/v1/repos/{REPO}/labels", forge.url());
+    let post = reqwest::Client::new().post(url).header("Authorization", format!("token {}", forge.admin_token()));
+    let answer = post.json(&serde_json::json!({ "name": name, "color": "#00aabb" })).send().await.expect("answered");
+    assert!(answer.status().is_success(), "{}", answer.text().await.unwrap_or_default());
+}
+
 /// Pushes the first commit as the admin.
 pub fn push_project(forge: &Devforge, dir: &Path) {
     let work = dir.join("project");

@@ -6,6 +6,11 @@
 mod dice;
 #[path = "../support/doors.rs"]
 mod doors;
+#[allow(dead_code, reason = "other suites use the rest")]
+#[path = "../support/forges.rs"]
+mod forges;
+#[path = "../support/gitea.rs"]
+mod gitea;
 #[path = "../support/local_broker.rs"]
 mod local_broker;
 #[path = "../support/postgres.rs"]
@@ -50,6 +55,7 @@ mod policy;
 mod postgres;
 mod questions;
 mod real;
+mod real_forge;
 mod retry;
 mod rules;
 mod scripts;
@@ -62,6 +68,7 @@ mod task_kinds;
 mod terms;
 mod test_runs;
 mod toolchains;
+mod triggers;
 mod trip;
 mod turns;
 mod unread;

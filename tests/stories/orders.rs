@@ -21,7 +21,7 @@ pub fn said(out: &Output) -> String {
 }
 
 /// Locked as by `serve`.
-fn held(world: &World) -> File {
+pub fn held(world: &World) -> File {
     let file = File::options().write(true).create(true).truncate(false).open(world.config.state_dir.join("lock"));
     let file = file.expect("opened");
     file.try_lock().expect("nobody else has it");

@@ -12,7 +12,7 @@ use caisson::barrier::{Inspector, Standing};
 use caisson::bot::{Bot, Parts};
 use caisson::cli::store::{host_id, location};
 use caisson::config::{Process, Secret};
-use caisson::forge::{ForgeReads, Gitea};
+use caisson::forge::{Change, ForgeReads, Gitea, RepoRef};
 use caisson::git::{Auth, Repos};
 use caisson::sandbox::{SandboxError, Sandboxes, Settings};
 use caisson::store::Store;
@@ -333,6 +333,11 @@ impl World {
         }
         said.sort_by_key(|(number, _)| *number);
         said.into_iter().map(|(_, body)| body).collect()
+    }
+
+    /// Assignments and labels of an issue.
+    pub async fn look_at_changes(&self, number: u64) -> Vec<Change> {
+        self.look().changes(&RepoRef::new("lab", "shop"), number).await.expect("changes")
     }
 
     /// Waits until the bot has said something with these words on this number.

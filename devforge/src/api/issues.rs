@@ -45,7 +45,8 @@ pub(crate) async fn create(
     let mut world = app.world();
     let (_, _) = caller.signed_in(&world)?;
     let (at, author) = caller.at(&world, &o, &r, Access::Read)?;
-    let number = world.open_issue(at, author, text(&body, "title"), text(&body, "body"))?;
+    let signs = (ids(&body), logins(&body).unwrap_or_default());
+    let number = world.open_issue_with(at, author, text(&body, "title"), text(&body, "body"), signs)?;
     let repo = &world.repos[at];
     Ok(created(world.issue_json(repo, world.issue(at, number)?)))
 }
@@ -54,6 +55,18 @@ pub(crate) async fn get(State(app): App, caller: Caller, Path((o, r, n)): IssueP
     let world = app.world();
     let (at, _) = caller.at(&world, &o, &r, Access::Read)?;
     Ok(Json(world.issue_json(&world.repos[at], world.issue(at, n)?)))
+}
+
+/// Logins that a body assigns, in the list or in the older single field; none where it says nothing.
+fn logins(body: &Value) -> Option<Vec<&str>> {
+    let (list, one) = (body.get("assignees").and_then(Value::as_array), body.get("assignee").and_then(Value::as_str));
+    let listed = list.into_iter().flatten().filter_map(Value::as_str);
+    (list.is_some() || one.is_some()).then(|| listed.chain(one).filter(|login| !login.is_empty()).collect())
+}
+
+/// Ids of labels in a body.
+fn ids(body: &Value) -> Vec<i64> {
+    body.get("labels").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_i64).collect()
 }
 
 /// The fields of a PATCH on an issue or pull request.
@@ -72,6 +85,9 @@ pub(crate) async fn edit(
     let (at, actor) = caller.at(&world, &o, &r, Access::Read)?;
     let (title, text, open) = edits(&body);
     world.edit_issue(at, n, actor, title, text, open)?;
+    if let Some(logins) = logins(&body) {
+        world.assign(at, n, actor, &logins)?;
+    }
     Ok(created(world.issue_json(&world.repos[at], world.issue(at, n)?)))
 }
 
@@ -198,9 +214,9 @@ pub(crate) async fn add_labels(
 ) -> Result<Json<Value>> {
     let mut world = app.world();
     let (at, actor) = caller.at(&world, &o, &r, Access::Read)?;
-    let given = body.get("labels").and_then(Value::as_array).cloned().unwrap_or_default();
-    let ids: Vec<i64> = given.iter().filter_map(Value::as_i64).collect();
-    world.add_labels(at, n, actor, &ids)?;
+    let named = body.get("labels").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+    let named: Vec<i64> = named.filter_map(|name| world.label_named(at, name).ok()).collect();
+    world.add_labels(at, n, actor, &[ids(&body), named].concat())?;
     Ok(Json(world.labels_json(&world.repos[at], world.issue(at, n)?).into()))
 }
 
@@ -238,14 +254,8 @@ pub(crate) async fn timeline(State(app): App, caller: Caller, Path((o, r, n)): I
             }),
         ));
     }
-    for (number, word, actor, at) in &issue.changes {
-        let time = crate::json::time(*at);
-        let who = world.user_json(*actor);
-        entries.push((
-            *number,
-            json!({ "id": number, "type": word, "user": who, "body": "", "created_at": time, "updated_at": time }),
-        ));
-    }
+    let changes = issue.changes.iter().filter_map(|it| Some((it.number, world.change_json(repo, issue, it)?)));
+    entries.extend(changes);
     entries.sort_by_key(|(number, _)| *number);
     Ok(Json(entries.into_iter().map(|(_, value)| value).collect()))
 }

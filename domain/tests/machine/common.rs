@@ -33,6 +33,7 @@ pub fn request(kind: TaskKind) -> Request {
         hosts: Vec::new(),
         terms: Default::default(),
         earlier: None,
+        trigger: None,
     }
 }
 

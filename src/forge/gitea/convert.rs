@@ -3,8 +3,8 @@
 
 use super::wire;
 use crate::forge::{
-    Access, Account, Attachment, Comment, ForgeError, Issue, PullRequest, Repository, Result, Review, ReviewComment,
-    ReviewState, Status, StatusState,
+    Access, Account, Attachment, Change, Changed, Comment, ForgeError, Issue, PullRequest, Repository, Result, Review,
+    ReviewComment, ReviewState, Status, StatusState,
 };
 use gitea_sdk_rs as sdk;
 
@@ -69,6 +69,19 @@ pub(super) fn issue(issue: wire::Issue) -> Result<Issue> {
 
 pub(super) fn attachment(asset: wire::Asset) -> Attachment {
     Attachment { uuid: asset.uuid, name: asset.name, size: asset.size }
+}
+
+/// None for an entry of the timeline that is neither an assignment nor a label.
+pub(super) fn change(entry: wire::Shown) -> Result<Option<Change>> {
+    let at = millis(entry.created_at.as_deref())?;
+    let what = match (entry.kind.as_str(), entry.assignee, entry.label) {
+        ("assignees", Some(who), _) => {
+            Changed::Assignee { account: account(Some(who)), added: !entry.removed_assignee }
+        }
+        ("label", _, Some(label)) => Changed::Label { name: label.name, added: entry.body == "1" },
+        _ => return Ok(None),
+    };
+    Ok(Some(Change { id: entry.id, by: account(entry.user), at, what }))
 }
 
 pub(super) fn comment(comment: wire::Comment) -> Result<Comment> {

@@ -12,8 +12,9 @@ use reqwest::Method;
 use serde_json::json;
 
 /// The narrow names, because the wide ones would deliver everything twice. Plain comments of a pull request need `pull_request_comment`.
-pub const HOOK_EVENTS: [&str; 11] = [
+pub const HOOK_EVENTS: [&str; 12] = [
     "issues_only",
+    "issue_assign",
     "issue_label",
     "issue_comment",
     "pull_request_only",

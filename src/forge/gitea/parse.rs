@@ -125,7 +125,8 @@ struct Words {
     body: Option<String>,
 }
 
-/// The text that a delivery is about, `comment:17` or `issue:5`; none for anything else. An error only for a body that is no JSON.
+/// The text that a delivery is about, `comment:17` or `issue:5`, or the issue that was assigned or labelled, `signs:5`; none for anything else.
+/// An error only for a body that is no JSON.
 pub fn subject(event_type: &str, body: &[u8]) -> Result<Option<String>, ParseError> {
     #[derive(Deserialize)]
     struct Body {
@@ -135,6 +136,7 @@ pub fn subject(event_type: &str, body: &[u8]) -> Result<Option<String>, ParseErr
     let (kind, of): (_, fn(Body) -> Option<Id>) = match event_type {
         "issue_comment" | "pull_request_comment" => ("comment", |body| body.comment),
         "issues" => ("issue", |body| body.issue),
+        "issue_assign" | "issue_label" => ("signs", |body| body.issue),
         _ => ("", |_| None),
     };
     match serde_json::from_slice::<Body>(body) {
@@ -160,6 +162,42 @@ pub fn delivered_text(event_type: &str, body: &[u8]) -> Result<DeliveredText, Pa
     Ok(DeliveredText { act, title: words.title, body: words.body.unwrap_or_default() })
 }
 
+/// What a delivery says about an issue's text at the time of an event: evidence, never a command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeliveredIssue {
+    /// Whether the text was edited by this event.
+    pub edited: bool,
+    /// The issue's title then.
+    pub title: String,
+    /// Its text then; empty where there was none.
+    pub body: String,
+    /// When the issue had changed last then, in Unix milliseconds.
+    pub at: i64,
+}
+
+/// What a delivery about an issue says of the issue; none where it holds no issue with a time.
+pub fn delivered_issue(body: &[u8]) -> Option<DeliveredIssue> {
+    #[derive(Deserialize)]
+    struct Document {
+        action: Option<String>,
+        issue: Timed,
+    }
+    #[derive(Deserialize)]
+    struct Timed {
+        #[serde(flatten)]
+        words: Words,
+        updated_at: jiff::Timestamp,
+    }
+    let Document { action, issue: Timed { words, updated_at } } = serde_json::from_slice(body).ok()?;
+    let edited = action.as_deref() == Some("edited");
+    Some(DeliveredIssue {
+        edited,
+        title: words.title,
+        body: words.body.unwrap_or_default(),
+        at: updated_at.as_millisecond(),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -178,11 +216,26 @@ mod tests {
             delivered_text("issues", opened),
             Ok(DeliveredText { act: Act::Posted, title: "t".into(), body: "b".into() })
         );
-        assert_eq!(subject("issue_label", opened), Ok(None));
+        assert_eq!(subject("issue_label", opened), Ok(Some("signs:5".into())));
+        assert_eq!(subject("issue_assign", opened), Ok(Some("signs:5".into())));
         assert_eq!(subject("push", b"{}"), Ok(None));
         assert!(subject("push", b"{").is_err() && subject("issues", b"{").is_err());
         for strange in [&b"{}"[..], br#"{"issue":{"number":1}}"#, br#"{"issue":"x"}"#, b"[]"] {
             assert_eq!(subject("issues", strange), Ok(None), "not as it should be, and still JSON");
+        }
+    }
+
+    #[test]
+    fn a_delivery_says_how_an_issue_read_and_when() {
+        let body = br#"{"action":"assigned","issue":{"id":5,"title":"t","body":null,"updated_at":"2026-11-26T13:00:02+01:00"}}"#;
+        let told = delivered_issue(body).unwrap();
+        assert_eq!((told.edited, told.title.as_str(), told.body.as_str()), (false, "t", ""));
+        assert_eq!(told.at, 1_795_694_402_000);
+        assert!(
+            delivered_issue(&String::from_utf8_lossy(body).replace("assigned", "edited").into_bytes()).unwrap().edited
+        );
+        for strange in [&b"{}"[..], br#"{"issue":{"title":"t"}}"#, b"[]", b"{"] {
+            assert_eq!(delivered_issue(strange), None);
         }
     }
 

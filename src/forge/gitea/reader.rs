@@ -155,14 +155,27 @@ impl ForgeReads for Gitea {
             return Ok(true);
         }
         let (entries, teams) = tokio::try_join!(self.timeline(repo, issue.number), self.teams(repo))?;
-        let retitled = entries.iter().any(|e| e.kind == "change_title");
-        let others = teams.iter().any(|team| team.issues >= Access::Write && team.code < Access::Write);
-        let mut last = 0;
-        for entry in &entries {
-            last = convert::millis(entry.created_at.as_deref())?.max(last);
+        Ok(!retitled(&entries) && !teams.iter().any(|team| team.writes_issues_alone()) && explains(&entries, issue)?)
+    }
+
+    async fn changes(&self, repo: &RepoRef, number: u64) -> Result<Vec<Change>> {
+        let found = self.timeline(repo, number).await?.into_iter();
+        let mut changes = found.filter_map(|e| convert::change(e).transpose()).collect::<Result<Vec<_>>>()?;
+        changes.sort_by_key(|change| change.id);
+        Ok(changes)
+    }
+
+    async fn untouched_since(&self, repo: &RepoRef, issue: &Issue, change: i64) -> Result<bool> {
+        let (entries, teams, author) =
+            tokio::try_join!(self.timeline(repo, issue.number), self.teams(repo), self.right(repo, &issue.author))?;
+        let Some(at) = entries.iter().find(|e| e.id == change) else { return Ok(false) };
+        let alone = issue.updated_at - convert::millis(at.created_at.as_deref())? <= 1000;
+        let later: Vec<_> = entries.into_iter().filter(|e| e.id >= change).collect();
+        if retitled(&later) || !explains(&later, issue)? {
+            return Ok(false);
         }
-        // The entry is written before the issue's time, so in whole seconds they differ by one at most.
-        Ok(!retitled && !others && issue.updated_at - last <= 1000)
+        // An entry after an edit hides it: then whoever can have made that edit has to be a writer of the code.
+        Ok(alone || (author >= Access::Write && !teams.iter().any(|team| team.writes_issues_alone())))
     }
 
     async fn review_comments(&self, repo: &RepoRef, number: u64, review: i64) -> Result<Vec<ReviewComment>> {
@@ -261,6 +274,20 @@ impl Gitea {
             Err(e) => Err(e),
         }
     }
+}
+
+fn retitled(entries: &[wire::Shown]) -> bool {
+    entries.iter().any(|e| e.kind == "change_title")
+}
+
+/// Whether the last of these entries is what changed the issue last.
+fn explains(entries: &[wire::Shown], issue: &Issue) -> Result<bool> {
+    let mut last = 0;
+    for entry in entries {
+        last = convert::millis(entry.created_at.as_deref())?.max(last);
+    }
+    // The entry is written before the issue's time, so in whole seconds they differ by one at most.
+    Ok(issue.updated_at - last <= 1000)
 }
 
 fn address(hook: &wire::Hook) -> &str {

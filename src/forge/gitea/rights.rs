@@ -29,6 +29,11 @@ pub struct Team {
 type Member = Option<bool>;
 
 impl Team {
+    /// Whether its members may write issues, and so change texts of others there, and not the code.
+    pub fn writes_issues_alone(&self) -> bool {
+        self.issues >= Access::Write && self.code < Access::Write
+    }
+
     /// Whether its members' permission may show write access without write access to the code.
     pub fn overstates(&self) -> bool {
         self.general >= Access::Write && self.code < Access::Write

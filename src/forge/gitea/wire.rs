@@ -223,12 +223,20 @@ pub(super) struct Protection {
     pub enable_force_push: bool,
 }
 
-/// An entry of a pull request's timeline, with the fields needed for edited reviews.
+/// An entry of a timeline, with the fields needed for edited reviews, assignments and labels.
 #[derive(Debug, Deserialize)]
 pub(super) struct Shown {
     pub id: i64,
     #[serde(default, rename = "type")]
     pub kind: String,
+    pub user: Option<User>,
+    /// Of a label `1` where it was added, otherwise empty.
+    #[serde(default, deserialize_with = "null_default")]
+    pub body: String,
+    pub label: Option<Label>,
+    pub assignee: Option<User>,
+    #[serde(default)]
+    pub removed_assignee: bool,
     pub created_at: Option<String>,
     pub updated_at: Option<String>,
 }

@@ -70,6 +70,7 @@ pub async fn what_is_old_goes_step_by_step_and_what_a_live_task_needs_stays(fres
     let (gone, live) = (created(&store, "opened:3").await.id, created(&store, "opened:4").await.id);
     store.note_input("comment:70#0", 20).await.expect("noted");
     store.note_input("comment:90#0", 2000).await.expect("noted");
+    store.note_input("change:50", 20).await.expect("noted");
     ended(&store, gone, 30).await;
     let all = async |before: Before| while store.prune(before).await.expect("pruned") {};
     let effects = async |id: TaskId| {
@@ -91,6 +92,7 @@ pub async fn what_is_old_goes_step_by_step_and_what_a_live_task_needs_stays(fres
     assert_eq!(left, ["comment:90#0", "opened:4"]);
     assert!(known("comment:70#0").await && known("comment:69#1").await && known("opened:3").await);
     assert!(!known("comment:71#0").await && !known("review:1").await);
+    assert!(known("change:50").await && known("change:49").await && !known("change:51").await);
     assert!(!store.note_input("comment:70#0", 3000).await.expect("asked"), "taken up once");
     let overdue = store.overdue_tasks(1000, 0).await.expect("read");
     assert_eq!(overdue, [(gone, "shop".to_owned())]);

@@ -175,6 +175,12 @@ pub async fn every_projection_is_read_back(fresh: Fresh) {
     assert_eq!(store.post(id, "review:1").await.expect("read"), Some(6));
     store.set_watermark("shop", 9).await.expect("set");
     assert_eq!(store.watermark("shop").await.expect("read"), Some(9));
+    for (name, at) in [("start:shop:label:a_b", 7), ("start:shop2:writer", 8), ("start:shop:assigned", -1)] {
+        store.set_watermark(name, at).await.expect("set");
+    }
+    let of_shop = [("start:shop:assigned".to_owned(), -1), ("start:shop:label:a_b".to_owned(), 7)];
+    assert_eq!(store.watermarks("start:shop:").await.expect("read"), of_shop);
+    assert_eq!(store.watermarks("start_").await.expect("read"), []);
     store.could_not_read("shop", 4, 1).await.expect("noted");
     store.could_not_read("shop", 4, 2).await.expect("noted");
     assert_eq!(store.unread().await.expect("read"), [("shop".to_owned(), 4)]);
