@@ -9,6 +9,7 @@
 mod api;
 mod attachments;
 mod faults;
+mod forks;
 mod git;
 mod hooks;
 mod issues;
