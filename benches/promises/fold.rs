@@ -28,6 +28,7 @@ pub fn request() -> Request {
         hosts: Vec::new(),
         terms: Default::default(),
         earlier: None,
+        pull: None,
     }
 }
 

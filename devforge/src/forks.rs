@@ -22,7 +22,7 @@ pub(crate) async fn create(
         caller.signed_in(&world)?.1
     };
     let made = fork(&app, (&o, &r), &login, text(&body, "name")).await?;
-    let (owner, name) = crate::person::split(&made)?;
+    let (owner, name) = made.split_once('/').unwrap_or((made.as_str(), ""));
     let world = app.world();
     let (at, _) = caller.at(&world, owner, name, Access::Read)?;
     Ok((StatusCode::ACCEPTED, Json(world.repo_json(&world.repos[at], caller.login.as_deref()))).into_response())

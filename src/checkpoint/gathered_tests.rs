@@ -26,6 +26,7 @@ fn request() -> Event {
         hosts: Vec::new(),
         terms: Default::default(),
         earlier: None,
+        pull: None,
     };
     Event::Requested { request: Box::new(request) }
 }

@@ -20,7 +20,7 @@ pub struct Opt {
     pub(super) take: fn(&str, &mut Terms) -> Result<(), String>,
 }
 
-/// What `/fix` and `/plan` may say of the task that they begin.
+/// What the other commands that begin work may say of the task that they begin.
 pub(super) const OF_A_START: [Opt; 4] = [
     Opt {
         name: "budget",
@@ -60,6 +60,9 @@ pub(super) const OF_A_START: [Opt; 4] = [
         },
     },
 ];
+
+/// What `/review` may say: it begins from a pull request's head, and runs nothing.
+pub(super) const OF_A_REVIEW: [Opt; 2] = [OF_A_START[0], OF_A_START[2]];
 
 /// A value of ASCII letters, digits and what else such a name may hold.
 pub(super) fn named(value: &str, more: &str) -> Result<String, String> {

@@ -34,6 +34,7 @@ pub(super) fn requested(kind: TaskKind, body: &str) -> Event {
         hosts: Vec::new(),
         terms: Default::default(),
         earlier: None,
+        pull: None,
     };
     Event::Requested { request: Box::new(request) }
 }
@@ -92,5 +93,6 @@ pub(super) fn prepared() -> Event {
         budget: None,
         rules: domain::Rules::default(),
         pictures: Vec::new(),
+        difference: None,
     }
 }

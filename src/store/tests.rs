@@ -26,6 +26,7 @@ fn request() -> Request {
         hosts: Vec::new(),
         terms: Default::default(),
         earlier: None,
+        pull: None,
     }
 }
 
@@ -95,6 +96,7 @@ pub(crate) async fn acting(store: &Store) -> TaskId {
                 budget: None,
                 rules: domain::Rules::default(),
                 pictures: Vec::new(),
+                difference: None,
             },
         ),
         (100, answered(1)),

@@ -39,6 +39,7 @@ pub fn began(title: &str, body: &str) -> Vec<Event> {
         hosts: Vec::new(),
         terms: Default::default(),
         earlier: None,
+        pull: None,
     };
     let (base, boot, image) = (commit('a'), "b".to_owned(), "i".to_owned());
     let prepared = Event::Prepared {
@@ -50,6 +51,7 @@ pub fn began(title: &str, body: &str) -> Vec<Event> {
         budget: None,
         rules: domain::Rules::default(),
         pictures: Vec::new(),
+        difference: None,
     };
     vec![Event::Requested { request: Box::new(request) }, Event::SlotGranted, prepared]
 }

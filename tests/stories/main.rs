@@ -51,6 +51,7 @@ mod postgres;
 mod questions;
 mod real;
 mod retry;
+mod reviews;
 mod rules;
 mod scripts;
 mod second;

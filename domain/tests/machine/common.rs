@@ -33,6 +33,7 @@ pub fn request(kind: TaskKind) -> Request {
         hosts: Vec::new(),
         terms: Default::default(),
         earlier: None,
+        pull: None,
     }
 }
 
@@ -62,6 +63,7 @@ pub fn prepared() -> Input {
         budget: None,
         rules: Rules::default(),
         pictures: Vec::new(),
+        difference: None,
     }
 }
 

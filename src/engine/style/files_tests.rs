@@ -38,6 +38,7 @@ pub fn asking(body: &str) -> Event {
             hosts: Vec::new(),
             terms: Default::default(),
             earlier: None,
+            pull: None,
         }),
     }
 }
