@@ -16,6 +16,7 @@ use crate::text::is_hidden;
 use crate::trouble::{No, Trouble};
 use domain::{Commit, Difference, FileChange, Input, PullHead, Task};
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::ops::Range;
 use url::Url;
 
@@ -146,10 +147,10 @@ impl Talk {
         let mut lines = HashMap::new();
         let Some(from) = &task.compared_with else { return Ok(lines) };
         for path in all.iter().filter_map(|finding| path_of(finding)) {
-            if !lines.contains_key(&path) {
-                let file = Some(path.as_str());
+            if let Entry::Vacant(free) = lines.entry(path) {
+                let file = Some(free.key().as_str());
                 let patch = self.repositories.repos.difference(key, from, &pull.head, file, ONE_FILE).await?;
-                lines.insert(path, patch.as_deref().map(shown_lines).unwrap_or_default());
+                free.insert(patch.as_deref().map(shown_lines).unwrap_or_default());
             }
         }
         Ok(lines)

@@ -48,12 +48,12 @@ impl<'a> Replay<'a> {
             self.given(rules);
         }
         if let Some(difference) = difference {
-            self.to_review(difference);
+            self.under_review(difference);
         }
     }
 
     /// What a pull request changes, as far as there is room: its files in any case.
-    fn to_review(&mut self, difference: &Difference) {
+    fn under_review(&mut self, difference: &Difference) {
         let Some(pull) = self.request.and_then(|request| request.pull.as_ref()) else { return };
         let file = |file: &FileChange| {
             format!("{} ({}, +{} -{})\n", text::one_line(&file.path), file.kind, file.added, file.removed)
