@@ -7,6 +7,8 @@ mod support;
 mod changes;
 #[path = "contract/comments.rs"]
 mod comments;
+#[path = "contract/forks.rs"]
+mod forks;
 #[path = "contract/hooks.rs"]
 mod hooks;
 #[path = "contract/people.rs"]
@@ -74,6 +76,7 @@ const CASES: &[(&str, Case)] = cases![
     reviews::reviews_can_be_deleted_twice,
     reviews::an_edit_on_the_page_shows,
     reviews::a_review_begun_earlier_is_no_edit,
+    forks::a_forks_pull_is_fetched_by_its_commit_and_reviewed_on_its_lines,
     signs::an_exclusive_label_takes_the_others_place,
     signs::an_unknown_label_is_not_found,
     signs::the_newest_status_of_a_context_counts,

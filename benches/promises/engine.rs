@@ -66,14 +66,15 @@ fn prepared() -> Input {
         budget: None,
         rules: Rules::default(),
         pictures: Vec::new(),
+        difference: None,
     }
 }
 
 /// The log of a task with this many actions, one in each turn, of about three kilobytes each.
 fn log(actions: u32) -> Vec<Event> {
     let mut log = vec![Event::Requested { request: Box::new(request()) }];
-    if let Input::Prepared { base, boot, image, every, note, budget, rules, pictures } = prepared() {
-        log.push(Event::Prepared { base, boot, image, every, note, budget, rules, pictures });
+    if let Input::Prepared { base, boot, image, every, note, budget, rules, pictures, difference } = prepared() {
+        log.push(Event::Prepared { base, boot, image, every, note, budget, rules, pictures, difference });
     }
     for number in 1..=actions {
         if let Input::ModelAnswered { turn, text, calls, usage, micro_usd, duration_ms, model, vendor } =

@@ -29,6 +29,7 @@ pub fn request() -> Request {
         terms: Default::default(),
         earlier: None,
         trigger: None,
+        pull: None,
     }
 }
 

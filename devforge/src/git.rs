@@ -81,6 +81,19 @@ pub(crate) async fn init(dir: &Path, default_branch: &str) -> anyhow::Result<()>
     Ok(())
 }
 
+/// Copies branches and tags of one repository into another, which is empty.
+pub(crate) async fn copy(dir: &Path, from: &Path) -> anyhow::Result<()> {
+    let fetch = ["fetch", "-q", "--no-tags", "--end-of-options"];
+    let refs = ["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"];
+    run(git(dir).args(fetch).arg(from).args(refs)).await.map(drop)
+}
+
+/// Sets `refs/pull/<number>/head` to a commit of `from`, whose objects are brought along.
+pub(crate) async fn keep_head(dir: &Path, from: &Path, number: u64, commit: &str) -> anyhow::Result<()> {
+    let spec = format!("+{commit}:refs/pull/{number}/head");
+    run(git(dir).args(["fetch", "-q", "--no-tags", "--end-of-options"]).arg(from).arg(spec)).await.map(drop)
+}
+
 /// Every branch and tag with its object id, which for an annotated tag is the tag's own.
 pub(crate) async fn refs(dir: &Path) -> anyhow::Result<BTreeMap<String, String>> {
     let text =

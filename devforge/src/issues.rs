@@ -26,6 +26,7 @@ impl World {
             has_issues: true,
             has_actions: true,
             created: now(),
+            fork_of: None,
             collaborators: BTreeMap::new(),
             labels: Vec::new(),
             issues: BTreeMap::new(),

@@ -34,7 +34,7 @@ impl World {
         let open = |pulls: bool| repo.issues.values().filter(|i| i.open && i.pull.is_some() == pulls).count();
         json!({
             "id": repo.id, "owner": owner, "name": repo.name, "full_name": full, "description": "",
-            "empty": repo.is_empty(), "private": repo.private, "fork": false, "template": false, "mirror": false,
+            "empty": repo.is_empty(), "private": repo.private, "fork": repo.fork_of.is_some(), "template": false, "mirror": false,
             "size": 0, "language": "", "html_url": format!("{}/{full}", self.base), "link": "",
             "url": format!("{}/api/v1/repos/{full}", self.base), "ssh_url": format!("gitea@localhost:{full}.git"),
             "clone_url": format!("{}/{full}.git", self.base), "original_url": "", "website": "", "stars_count": 0,
@@ -107,7 +107,9 @@ impl World {
         let page = self.page(repo, issue);
         let base_sha = repo.refs.get(&format!("refs/heads/{}", pull.base)).cloned().unwrap_or_default();
         let whole = self.repo_json(repo, login);
-        let branch_there = repo.refs.contains_key(&format!("refs/heads/{}", pull.head));
+        let of = self.repos.iter().find(|other| other.id == pull.from);
+        let branch_there = of.is_some_and(|of| of.refs.contains_key(&format!("refs/heads/{}", pull.head)));
+        let head_repo = of.map_or(Value::Null, |of| self.repo_json(of, login));
         let head_ref = if branch_there { pull.head.clone() } else { format!("refs/pull/{}/head", issue.number) };
         let mut reviewers: Vec<i64> = pull.reviews.iter().map(|r| r.author).collect();
         reviewers.sort_unstable();
@@ -123,7 +125,7 @@ impl World {
             "mergeable": issue.open, "merged": pull.merged.is_some(), "merged_at": pull.merged.as_ref().map(|_| time(issue.updated)),
             "merge_commit_sha": pull.merged, "merged_by": pull.merged_by.map(|id| self.user_json(id)), "allow_maintainer_edit": false,
             "base": { "label": pull.base, "ref": pull.base, "sha": base_sha, "repo_id": repo.id, "repo": whole },
-            "head": { "label": pull.head, "ref": head_ref, "sha": pull.head_sha, "repo_id": repo.id, "repo": whole },
+            "head": { "label": pull.head, "ref": head_ref, "sha": pull.head_sha, "repo_id": pull.from, "repo": head_repo },
             "merge_base": base_sha, "due_date": null, "created_at": time(issue.created), "updated_at": time(issue.updated),
             "closed_at": if issue.open { Value::Null } else { time(issue.updated) }, "pin_order": 0,
         })

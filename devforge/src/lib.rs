@@ -10,6 +10,7 @@ mod api;
 mod attachments;
 mod changes;
 mod faults;
+mod forks;
 mod git;
 mod hooks;
 mod issues;

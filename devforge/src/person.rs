@@ -153,6 +153,11 @@ impl Person {
         self.act(repo, |world, at, me| world.dismiss_review(at, pull, review, me))
     }
 
+    /// Forks a repository under its own name; returns the fork's `owner/name`.
+    pub async fn fork(&self, repo: &str) -> Result<String> {
+        crate::forks::fork(&self.shared, split(repo)?, &self.login, "").await
+    }
+
     /// Merges by a merge commit; a draft or a conflict is refused with 405.
     pub async fn merge(&self, repo: &str, pull: u64) -> Result<()> {
         let (owner, name) = split(repo)?;

@@ -45,21 +45,24 @@ impl World {
         traps: Traps,
     ) -> Result<u64> {
         let repo = &self.repos[at];
-        let lagging = repo.fresh.get(head).is_some_and(|seen| seen.elapsed() < traps.branch_lag);
-        let branch = |name: &str| repo.refs.get(&format!("refs/heads/{name}"));
-        let (Some(head_sha), Some(_), false) = (branch(head).cloned(), branch(base), lagging) else {
+        let (of, head) = self.head_repository(at, head)?;
+        let lagging = of.fresh.get(head).is_some_and(|seen| seen.elapsed() < traps.branch_lag);
+        let branch = |repo: &Repo, name: &str| repo.refs.get(&format!("refs/heads/{name}")).cloned();
+        let (Some(head_sha), Some(_), false) = (branch(of, head), branch(repo, base), lagging) else {
             return refuse(404, "The target couldn't be found.");
         };
-        let same = |p: &Pull| p.head == head && p.base == base;
+        let from = of.id;
+        let same = |p: &Pull| p.from == from && p.head == head && p.base == base;
         if repo.issues.values().any(|i| i.open && i.pull.as_ref().is_some_and(same)) {
             return refuse(409, "pull request already exists for these targets");
         }
-        if repo.refs.get(&format!("refs/heads/{base}")) == Some(&head_sha) && head == base {
+        if repo.id == from && repo.refs.get(&format!("refs/heads/{base}")) == Some(&head_sha) && head == base {
             return refuse(422, "head and base are the same");
         }
         let number = self.new_issue(at, author, text.0, text.1)?;
         let (head, base) = (head.to_owned(), base.to_owned());
-        let pull = Pull { head, base, head_sha, merged: None, merged_by: None, reviews: vec![] };
+        let kept = String::new();
+        let pull = Pull { from, head, base, head_sha, kept, merged: None, merged_by: None, reviews: vec![] };
         self.issue_mut(at, number)?.pull = Some(pull);
         self.emit_issue(at, number, PULL, "opened", author, None);
         Ok(number)
@@ -295,32 +298,38 @@ impl World {
     /// Deleting a head branch closes its open pull requests.
     fn head_gone(&mut self, at: usize, name: &str, actor: i64) {
         let Some(branch) = name.strip_prefix("refs/heads/") else { return };
-        let is_head = |p: &Pull| p.head == branch;
-        let open = self.repos[at].issues.values_mut().filter(|i| i.open && i.pull.as_ref().is_some_and(is_head));
-        let closed: Vec<u64> = open
-            .map(|issue| {
+        let of = self.repos[at].id;
+        let is_head = |p: &Pull| p.from == of && p.head == branch;
+        let all =
+            self.repos.iter_mut().enumerate().flat_map(|(at, repo)| repo.issues.values_mut().map(move |i| (at, i)));
+        let open = all.filter(|(_, i)| i.open && i.pull.as_ref().is_some_and(is_head));
+        let closed: Vec<(usize, u64)> = open
+            .map(|(at, issue)| {
                 (issue.open, issue.updated) = (false, now());
-                issue.number
+                (at, issue.number)
             })
             .collect();
-        for number in closed {
+        for (at, number) in closed {
             self.emit_issue(at, number, PULL, "closed", actor, None);
         }
     }
 
     fn head_moved(&mut self, at: usize, branch: &str, new: &str, actor: i64, traps: Traps) {
-        let mut moved = Vec::new();
-        for issue in self.repos[at].issues.values_mut().filter(|i| i.open) {
-            let Some(pull) = issue.pull.as_mut().filter(|p| p.head == branch && p.head_sha != new) else { continue };
+        let (of, mut moved) = (self.repos[at].id, Vec::new());
+        let all =
+            self.repos.iter_mut().enumerate().flat_map(|(at, repo)| repo.issues.values_mut().map(move |i| (at, i)));
+        for (at, issue) in all.filter(|(_, i)| i.open) {
+            let moves = |p: &&mut Pull| p.from == of && p.head == branch && p.head_sha != new;
+            let Some(pull) = issue.pull.as_mut().filter(moves) else { continue };
             new.clone_into(&mut pull.head_sha);
             for review in &mut pull.reviews {
                 // `stale` turns true late, so an approval may still look valid for commits that nobody has seen.
                 review.stale_from = if review.commit == new { None } else { Some(Instant::now() + traps.stale_lag) };
             }
             issue.updated = now();
-            moved.push(issue.number);
+            moved.push((at, issue.number));
         }
-        for number in moved {
+        for (at, number) in moved {
             self.emit_issue(at, number, PULL_SYNC, "synchronized", actor, None);
         }
     }

@@ -3,7 +3,7 @@
 use crate::api::{Shared, accounts, issues, outage, pulls, repos, teams};
 use crate::attachments;
 use crate::faults;
-use crate::{pages, smart_http};
+use crate::{forks, pages, smart_http};
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::routing::{delete, get, patch, post, put};
@@ -61,6 +61,7 @@ fn of_accounts() -> Router<Arc<Shared>> {
 fn of_repository() -> Router<Arc<Shared>> {
     Router::new()
         .route("/", get(repos::get).patch(repos::edit).delete(repos::delete))
+        .route("/forks", post(forks::create))
         .route("/collaborators", get(repos::collaborators))
         .route("/collaborators/{login}", put(repos::add_collaborator).delete(repos::remove_collaborator))
         .route("/collaborators/{login}/permission", get(repos::permission))

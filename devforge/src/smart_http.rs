@@ -124,8 +124,13 @@ fn judge(app: &Shared, (owner, name): (&str, &str), service: &str, headers: &Hea
 async fn noticed(app: &Shared, owner: &str, name: &str, login: Option<&str>) {
     let Ok(refs) = git::refs(&git::path(&app.root, owner, name)).await else { return };
     let traps = app.switches.traps();
-    let mut world = app.world();
-    let Some(at) = world.repo_at(owner, name) else { return };
-    let actor = login.and_then(|l| world.find_account(l)).map_or(0, |a| a.id);
-    world.references_changed(at, actor, refs, traps);
+    {
+        let mut world = app.world();
+        let Some(at) = world.repo_at(owner, name) else { return };
+        let actor = login.and_then(|l| world.find_account(l)).map_or(0, |a| a.id);
+        world.references_changed(at, actor, refs, traps);
+    }
+    if let Err(refusal) = crate::forks::keep_heads(app).await {
+        tracing::error!("the head of a pull request was not kept: {}", refusal.message);
+    }
 }

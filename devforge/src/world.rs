@@ -65,6 +65,8 @@ pub(crate) struct Repo {
     pub has_actions: bool,
     pub has_issues: bool,
     pub created: i64,
+    /// Id of the repository that it is a fork of.
+    pub fork_of: Option<i64>,
     pub collaborators: BTreeMap<String, Access>,
     pub labels: Vec<Label>,
     pub issues: BTreeMap<u64, Issue>,
@@ -154,10 +156,14 @@ pub(crate) struct Comment {
 
 #[derive(Debug)]
 pub(crate) struct Pull {
+    /// Id of the repository that holds the head branch: this one, or a fork.
+    pub from: i64,
     pub head: String,
     pub base: String,
     /// The head's commit as last seen, kept when the branch is deleted.
     pub head_sha: String,
+    /// The commit that `refs/pull/N/head` stands at; empty before it is written.
+    pub kept: String,
     pub merged: Option<String>,
     pub merged_by: Option<i64>,
     pub reviews: Vec<Review>,

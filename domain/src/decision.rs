@@ -341,7 +341,9 @@ impl Verb {
         match kind {
             TaskKind::Fix => Verb::Fix { words, terms },
             TaskKind::Plan => Verb::Plan { words, terms },
-            TaskKind::Explain | TaskKind::Test | TaskKind::Refactor => Verb::Work { kind, words, terms },
+            TaskKind::Explain | TaskKind::Test | TaskKind::Refactor | TaskKind::Review => {
+                Verb::Work { kind, words, terms }
+            }
         }
     }
 

@@ -1,8 +1,8 @@
 //! Events: what happened to a task. Its state is the fold of them; stored events must stay readable in all later versions.
 
 use crate::{
-    Account, Budget, CallRequest, CapturedTree, Commit, Decision, End, Ending, Fallback, Item, Look, Loss, Millis,
-    ModelSummary, Outcome, PauseReason, Picture, PlanStep, Question, Recall, Request, Rules, Source, SummaryOf,
+    Account, Budget, CallRequest, CapturedTree, Commit, Decision, Difference, End, Ending, Fallback, Item, Look, Loss,
+    Millis, ModelSummary, Outcome, PauseReason, Picture, PlanStep, Question, Recall, Request, Rules, Source, SummaryOf,
     Suspension, Usage, Verdict, Why,
 };
 use serde::{Deserialize, Serialize};
@@ -33,10 +33,8 @@ pub enum Event {
         /// Actions between two checkpoints, at most [`crate::ACTIONS_PER_CHECKPOINT`].
         every: u8,
         /// Sentences for a person about the sandbox; none where there is nothing to say.
-        #[serde(default)]
         note: Option<String>,
         /// What the pinned project file narrows the budget to.
-        #[serde(default)]
         budget: Option<Budget>,
         /// The repository's own rules at the base; none in logs of versions that did not read them.
         #[serde(default, skip_serializing_if = "Rules::is_empty")]
@@ -44,6 +42,9 @@ pub enum Event {
         /// Pictures of the issue, in the order in which they hang on it.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         pictures: Vec<Picture>,
+        /// What is to be reviewed; none for a task that reviews nothing.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        difference: Option<Box<Difference>>,
     },
     /// The host read files of the workspace for the request of this turn.
     Looked {
@@ -415,7 +416,6 @@ pub enum Event {
         /// What was added; 0 in a kind adds nothing.
         more: Budget,
         /// The `/budget` that granted it; none in logs of versions in which `/resume` granted.
-        #[serde(default)]
         decision: Option<Box<Decision>>,
     },
     /// A model is about to be asked a person's question; its worst case is charged until the answer is stored.

@@ -1,8 +1,8 @@
 //! Inputs: results of effects, decisions of people, and timers. Each has a key and is used once.
 
 use crate::{
-    Asked, Budget, CallRequest, CapturedTree, Commit, Decision, Fallback, Look, Loss, Millis, ModelSummary, Outcome,
-    PauseReason, Picture, Request, Risk, Rules, SummaryOf, Suspension, Usage, Verdict,
+    Asked, Budget, CallRequest, CapturedTree, Commit, Decision, Difference, Fallback, Look, Loss, Millis, ModelSummary,
+    Outcome, PauseReason, Picture, Request, Risk, Rules, SummaryOf, Suspension, Usage, Verdict,
 };
 use serde::{Deserialize, Serialize};
 
@@ -84,6 +84,9 @@ pub enum Input {
         /// Pictures of the issue, in the order in which they hang on it.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         pictures: Vec<Picture>,
+        /// What is to be reviewed; none for a task that reviews nothing.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        difference: Option<Box<Difference>>,
     },
     /// Files that the host read for this turn's request, recorded before the call; answers no effect.
     Looked {

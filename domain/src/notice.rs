@@ -27,6 +27,13 @@ pub enum Notice {
     },
     /// `/fix` or `/plan` where a task is already active.
     AlreadyLive,
+    /// `/review` on a task's own issue or pull request.
+    NotReviewed {
+        /// Login of whoever asked.
+        login: String,
+        /// Whether it was asked on the task's pull request.
+        own: bool,
+    },
     /// A text was ignored because it was changed after it was posted.
     Edited {
         /// Login of whoever posted it.

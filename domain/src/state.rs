@@ -64,6 +64,8 @@ pub enum PauseReason {
 pub enum End {
     /// The approved commit was fetched, or the pull request was merged.
     Delivered,
+    /// Its answer was posted, and nothing follows one of its kind.
+    Answered,
     /// The issue or the pull request was closed without a delivery.
     Declined,
     /// A person ended it.
@@ -193,6 +195,7 @@ impl State {
             State::Paused { .. } => "paused",
             State::Ended { end } => match end {
                 End::Delivered => "delivered",
+                End::Answered => "answered",
                 End::Declined => "declined",
                 End::Cancelled { .. } => "cancelled",
                 End::Failed { .. } => "failed",

@@ -5,7 +5,8 @@ mod work;
 
 use crate::{
     Account, Action, Advance, Budget, CallRequest, Checkpoint, Commit, Earlier, End, Event, Grant, Item, Loss, Millis,
-    PlanStep, Question, Source, Spent, State, Suspension, TaskId, TaskKind, Terms, Trigger, Verdict, VerdictKind,
+    PlanStep, PullHead, Question, Source, Spent, State, Suspension, TaskId, TaskKind, Terms, Trigger, Verdict,
+    VerdictKind,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -47,6 +48,9 @@ pub struct Request {
     /// Hosts that were allowed for the repository when the task began.
     #[serde(default)]
     pub hosts: Vec<Grant>,
+    /// The pull request that is to be reviewed; `issue` is its number. None for every other kind of task.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pull: Option<PullHead>,
     /// Options of the command; `budget` and `base_branch` already take them into account.
     #[serde(default, skip_serializing_if = "Terms::is_empty")]
     pub terms: Terms,
@@ -69,13 +73,15 @@ pub struct Task {
     pub request: Option<Request>,
     /// Whether it may write now; `/fix` under its answer turns a read-only task into one that may.
     pub kind: TaskKind,
-    /// The commit that the work began from; none before the first [`Event::Prepared`].
+    /// The commit that the work began from; none before the first [`Event::Prepared`]. A review's rules come from it, and what is read is `head`.
     pub base: Option<Commit>,
+    /// The commit that a reviewed pull request is compared with; none before the first [`Event::Prepared`], and for other tasks.
+    pub compared_with: Option<Commit>,
     /// The image of its sandbox, which later containers of the task use too.
     pub image: Option<String>,
     /// Remarks for a person about that sandbox.
     pub note: Option<String>,
-    /// Last commit on the agent's branch; the base before the first.
+    /// Last commit on the agent's branch; the base before the first. For a review the pull request's head.
     pub head: Option<Commit>,
     /// Last commit that stands on the forge.
     pub pushed: Option<Commit>,
@@ -241,21 +247,15 @@ impl Task {
     pub fn apply(&mut self, event: &Event) {
         self.seq += 1;
         match event {
-            Event::Requested { request } => {
-                self.kind = request.kind;
-                self.granted = request.budget;
-                self.hosts = request.hosts.clone();
-                self.model.clone_from(&request.terms.model);
-                self.request = Some((**request).clone());
-                self.state = State::Queued;
-            }
+            Event::Requested { request } => self.begin(request),
             Event::SlotAwaited => self.next = Some(Box::new(std::mem::replace(&mut self.state, State::Queued))),
             Event::SlotGranted => self.state = self.next.take().map_or(State::Preparing, |next| *next),
-            Event::Prepared { base, boot: _, image, every, note, budget, rules: _, pictures: _ } => {
+            Event::Prepared { base, boot: _, image, every, note, budget, rules: _, pictures: _, difference } => {
                 self.narrow(*every, budget.as_ref());
                 self.head.get_or_insert_with(|| base.clone());
                 self.base.get_or_insert_with(|| base.clone());
                 self.image = Some(image.clone());
+                self.compared_with = difference.as_ref().map(|difference| difference.from.clone());
                 self.note.clone_from(note);
                 self.state = State::Running;
             }
@@ -297,6 +297,16 @@ impl Task {
         if self.state.busy() {
             self.suspension = None;
         }
+    }
+
+    fn begin(&mut self, request: &Request) {
+        self.kind = request.kind;
+        self.granted = request.budget;
+        self.hosts = request.hosts.clone();
+        self.model.clone_from(&request.terms.model);
+        self.head = request.pull.as_ref().map(|pull| pull.head.clone());
+        self.request = Some(request.clone());
+        self.state = State::Queued;
     }
 
     /// Narrows the request to what the project file at the base asks for; later versions of the file change nothing.

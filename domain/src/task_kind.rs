@@ -19,6 +19,8 @@ pub enum TaskKind {
     Test,
     /// Changes how the code is written and not what it does: the base's tests stay and pass.
     Refactor,
+    /// Read-only; reviews a person's pull request, and is over with its answer.
+    Review,
 }
 
 /// Which files a task may change.
@@ -47,6 +49,8 @@ pub struct TaskTraits {
     pub breach: &'static str,
     /// Whether its final review is approvable only if the checks do not fail.
     pub checks_must_hold: bool,
+    /// Whether it is asked for on a person's pull request, reads what that one changes, and is over with its answer.
+    pub of_a_pull: bool,
 }
 
 impl TaskKind {
@@ -58,19 +62,27 @@ impl TaskKind {
             TaskKind::Explain => ("explain", Scope::Nothing),
             TaskKind::Test => ("test", Scope::Tests),
             TaskKind::Refactor => ("refactor", Scope::AllButBaseTests),
+            TaskKind::Review => ("review", Scope::Nothing),
         };
         let (brief, breach) = match self {
             TaskKind::Fix | TaskKind::Plan => (None, ""),
             TaskKind::Explain => (Some("work_explain"), ""),
             TaskKind::Test => (Some("work_test"), "changes more than tests"),
             TaskKind::Refactor => (Some("work_refactor"), "changes tests that were there before"),
+            TaskKind::Review => (Some("work_review"), ""),
         };
-        TaskTraits { name, scope, brief, breach, checks_must_hold: matches!(self, TaskKind::Refactor) }
+        let (checks_must_hold, of_a_pull) = (matches!(self, TaskKind::Refactor), matches!(self, TaskKind::Review));
+        TaskTraits { name, scope, brief, breach, checks_must_hold, of_a_pull }
     }
 
     /// The command that begins such a task, without its slash.
     pub const fn name(self) -> &'static str {
         self.traits().name
+    }
+
+    /// As [`TaskTraits::of_a_pull`].
+    pub const fn of_a_pull(self) -> bool {
+        self.traits().of_a_pull
     }
 
     /// Whether the task only reads, and ends in an answer.

@@ -252,6 +252,7 @@ mod tests {
             budget: None,
             rules: domain::Rules::default(),
             pictures: Vec::new(),
+            difference: None,
         };
         for (key, input) in [("place", Input::SlotFree), ("prepared", prepared)] {
             feed_at(20, &store, &store.task(id).await.expect("folded"), key, input).await;

@@ -27,6 +27,7 @@ fn request() -> Event {
         terms: Default::default(),
         earlier: None,
         trigger: None,
+        pull: None,
     };
     Event::Requested { request: Box::new(request) }
 }

@@ -26,7 +26,7 @@ const GREEN: &str = "2f855a";
 const RED: &str = "c53030";
 
 /// One label per state. Blue: at work; amber: waits for a person; green: good; red: failed; grey: over or queued.
-pub const LABELS: [Label; 15] = [
+pub const LABELS: [Label; 16] = [
     label("queued", "caisson/queued", GREY, "in line for a place"),
     label("preparing", "caisson/preparing", BLUE, "a sandbox is being made"),
     label("running", "caisson/running", BLUE, "the agent works"),
@@ -38,6 +38,7 @@ pub const LABELS: [Label; 15] = [
     label("approved", "caisson/approved", GREEN, "approved; `caisson fetch` brings it home"),
     label("paused", "caisson/paused", AMBER, "waits for a person to say how to go on"),
     label("delivered", "caisson/delivered", GREEN, "at home"),
+    label("answered", "caisson/answered", GREY, "its review is posted"),
     label("declined", "caisson/declined", GREY, "closed without being taken"),
     label("cancelled", "caisson/cancelled", GREY, "ended by a person"),
     label("failed", "caisson/failed", RED, "could not go on"),

@@ -1,7 +1,7 @@
 //! The content of reviews, and how the bot finds its own posts.
 //!
 //! Owns the reviews' wording and layout (`render`), their data (`view`), and collecting it from a task's log (`gather`, `happened`; for a
-//! following attempt `tried`) and the router's (`reached`), the inline notes (`notes`), the state labels and status texts (`label`), and
+//! following attempt `tried`) and the router's (`reached`), the inline notes (`notes`), the review of a person's pull request (`finding`, `pull_review`), the state labels and status texts (`label`), and
 //! the keyed mark (`mark`). Must not query the forge or the store. Tests: `src/checkpoint/tests.rs`.
 
 mod against;
@@ -9,6 +9,7 @@ mod base_moved;
 mod candidates;
 mod claims;
 mod diff;
+mod finding;
 pub mod gather;
 pub mod happened;
 mod hosts;
@@ -16,6 +17,8 @@ pub mod label;
 pub mod mark;
 mod notes;
 pub mod overlap;
+mod places;
+mod pull_review;
 pub mod reached;
 pub mod render;
 #[cfg(test)]
@@ -24,5 +27,8 @@ mod touched;
 mod tried;
 pub mod view;
 
+pub use finding::{Finding, Findings, Severity, findings};
+pub use places::{Cited, places};
+pub use pull_review::{Elsewhere, PullReview, render_finding, render_pull_review};
 pub use render::{render_checkpoint, render_final, render_notes};
 pub use tried::tried;

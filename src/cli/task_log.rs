@@ -91,7 +91,7 @@ fn mark(event: &Event) -> Mark {
         Event::DecisionUsed { .. }
         | Event::QuestionAnswered { .. }
         | Event::PermissionGiven { .. }
-        | Event::Ended { end: End::Delivered } => Mark::Good,
+        | Event::Ended { end: End::Delivered | End::Answered } => Mark::Good,
         _ => Mark::Plain,
     }
 }

@@ -23,6 +23,7 @@ mod plan;
 mod refactor;
 mod resume;
 mod retry;
+mod review;
 mod revise;
 mod spec;
 mod status;

@@ -20,7 +20,7 @@ pub struct Opt {
     pub(super) take: fn(&str, &mut Terms) -> Result<(), String>,
 }
 
-/// The options of every command that begins a task.
+/// The options of the other commands that begin a task.
 pub(super) const OF_A_START: [Opt; 4] = [
     Opt {
         name: "budget",
@@ -60,6 +60,9 @@ pub(super) const OF_A_START: [Opt; 4] = [
         },
     },
 ];
+
+/// What `/review` may say: it begins from a pull request's head, and runs nothing.
+pub(super) const OF_A_REVIEW: [Opt; 2] = [OF_A_START[0], OF_A_START[2]];
 
 /// Accepts a value of ASCII letters, digits and the characters in `more`.
 pub(super) fn named(value: &str, more: &str) -> Result<String, String> {

@@ -2,17 +2,18 @@
 
 use super::spec::Spec;
 use super::{
-    allow, approve, ask, budget, cost, deny, explain, fix, help, model, pause, plan, refactor, resume, retry, revise,
-    status, stop, sync, test, test_pr, test_pr_bug,
+    allow, approve, ask, budget, cost, deny, explain, fix, help, model, pause, plan, refactor, resume, retry, review,
+    revise, status, stop, sync, test, test_pr, test_pr_bug,
 };
 
 /// Every command, in the order of the help.
-pub const COMMANDS: [&Spec; 22] = [
+pub const COMMANDS: [&Spec; 23] = [
     &fix::SPEC,
     &plan::SPEC,
     &explain::SPEC,
     &test::SPEC,
     &refactor::SPEC,
+    &review::SPEC,
     &approve::SPEC,
     &revise::SPEC,
     &allow::SPEC,

@@ -133,7 +133,8 @@ fn an_approval_in_advance_says_how_many() {
 
 #[test]
 fn every_kind_of_task_has_a_command_of_its_name_with_options_and_words() {
-    for kind in [TaskKind::Fix, TaskKind::Plan, TaskKind::Explain, TaskKind::Test, TaskKind::Refactor] {
+    for kind in [TaskKind::Fix, TaskKind::Plan, TaskKind::Explain, TaskKind::Test, TaskKind::Refactor, TaskKind::Review]
+    {
         let read = one(&format!("/{} --model local `a.rs`, please", kind.name()));
         let terms = Terms { model: Some("local".into()), ..Terms::default() };
         assert_eq!(read, Verb::begin(kind, "`a.rs`, please".into(), terms), "{kind:?}");
@@ -323,6 +324,7 @@ fn the_machine_lets_those_give_a_command_whom_the_table_names() {
         terms: Default::default(),
         earlier: None,
         trigger: None,
+        pull: None,
     };
     let task = Task::fold(TaskId(1), &[Event::Requested { request: Box::new(request) }]);
     for spec in COMMANDS {

@@ -20,7 +20,7 @@ impl Who {
         // Who may have nothing written, or nothing read, may not under another name.
         let as_well = match command {
             "test" | "refactor" => Some("fix"),
-            "explain" => Some("plan"),
+            "explain" | "review" => Some("plan"),
             _ => None,
         };
         let own = self.bar_of(command, login, right);
@@ -101,6 +101,7 @@ mod tests {
         assert_eq!(who.bar("stop", "root", Access::Owner).as_deref(), Some("nobody"));
         assert_eq!(who.bar("plan", "bob", Access::Write), None, "as it is where nothing is said");
         assert!(who.bar("refactor", "bob", Access::Write).is_some() && who.bar("test", "bob", Access::Write).is_some());
+        assert_eq!(who.bar("review", "bob", Access::Write), None);
         assert_eq!((who.bar("explain", "bob", Access::Write), who.bar("test", "alice", Access::Write)), (None, None));
         assert!(who.bar("plan", "bob", Access::Read).is_some() && who.bar("status", "bob", Access::Read).is_none());
     }

@@ -44,17 +44,27 @@ impl Lifecycle {
         // Keeps the base although its branch may be rewritten: until the first checkpoint nothing else refers to it.
         self.repositories.repos.keep_base(&repository.key, task.id.0, &base).await?;
         let policy = self.repositories.policy(task, &base).await?;
+        let mut difference = None;
+        if let Some(pull) = &request(task)?.pull {
+            self.repositories.bring_head(task, &repository, pull).await?;
+            difference = Some(Box::new(self.repositories.difference(&repository.key, pull).await?));
+        }
+        // A pull request's head is read, and what holds for the work comes from the base all the same.
+        let tip = task.head.as_ref().unwrap_or(&base);
         let chosen = self.images.choose(task, &policy).await?;
-        let boot = self.make(task, &policy, &base, &chosen.image, None).await?;
-        let elsewhere = self.repositories.repos.elsewhere(&repository.key, &base).await?.sentence();
-        let checks = self.checks.base_note(task, &policy, &chosen.image).await;
+        let boot = self.make(task, &policy, tip, &chosen.image, None).await?;
+        let elsewhere = self.repositories.repos.elsewhere(&repository.key, tip).await?.sentence();
+        let checks = match difference.is_none() {
+            true => self.checks.base_note(task, &policy, &chosen.image).await,
+            false => None,
+        };
         let (rules, given) = self.repositories.rules(&repository.key, &base).await?;
         let (pictures, seen) = self.pictures.of_issue(task, &repository.at).await?;
         let notes = chosen.note.into_iter().chain(elsewhere).chain(checks).chain(given).chain(seen);
         let notes: Vec<String> = notes.collect();
         let note = Some(notes.join(" ")).filter(|note| !note.is_empty());
         let (every, budget) = (policy.effective.every, Some(policy.effective.budget));
-        Ok(Input::Prepared { base, boot, image: chosen.image, every, note, budget, rules, pictures })
+        Ok(Input::Prepared { base, boot, image: chosen.image, every, note, budget, rules, pictures, difference })
     }
 
     /// Makes the task's sandbox with `tip` checked out, and opens its subnet.

@@ -29,6 +29,7 @@ mod pictures;
 mod policy;
 mod posts;
 mod publish;
+mod pull_review;
 mod reply;
 mod repository;
 mod review;

@@ -23,7 +23,13 @@ pub(super) struct Policy<'a> {
 impl Repositories {
     /// The policy of a task with this base.
     pub(super) async fn policy(&self, task: &Task, base: &Commit) -> Result<Policy<'_>, Trouble> {
-        self.policy_of(self.of(task)?, base).await
+        let mut policy = self.policy_of(self.of(task)?, base).await?;
+        if task.kind.of_a_pull() {
+            // A stranger's files may lead the agent: nothing is reached but what a person allows this task, and nothing is run.
+            policy.rules.clear();
+            policy.effective.setup.clear();
+        }
+        Ok(policy)
     }
 
     /// The policy of a repository with the project file of this commit.

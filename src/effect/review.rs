@@ -37,6 +37,9 @@ impl Talk {
         (n, commit, last): (u32, Option<&Commit>, bool),
         feed: &dyn Feed,
     ) -> Result<Input, Trouble> {
+        if task.kind.of_a_pull() {
+            return self.pull_review(task, row, n).await;
+        }
         let repository = self.repositories.of(task)?;
         let mut view = self.view(task, n, last).await?;
         if commit.is_some() && self.second_look.look_again(task, row, n, &view, feed).await? {

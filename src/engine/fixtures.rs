@@ -35,6 +35,7 @@ pub(super) fn requested(kind: TaskKind, body: &str) -> Event {
         terms: Default::default(),
         earlier: None,
         trigger: None,
+        pull: None,
     };
     Event::Requested { request: Box::new(request) }
 }
@@ -93,5 +94,6 @@ pub(super) fn prepared() -> Event {
         budget: None,
         rules: domain::Rules::default(),
         pictures: Vec::new(),
+        difference: None,
     }
 }

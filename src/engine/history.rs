@@ -61,6 +61,7 @@ pub(super) fn request_with(task: &Task, log: &[Event], form: Form, config: &Engi
     replay.kept_since = cut.since.max(switched(log));
     replay.written = written(log, cut.folded);
     (replay.summary_chars, replay.rules_chars) = (config.summary_chars, config.rules_chars);
+    replay.difference_chars = config.difference_chars;
     // What one server refused is not sent again, to any model.
     let refused = log.iter().any(|event| matches!(event, Event::PicturesRefused { .. }));
     let vision = config.vision.filter(|_| !refused);
@@ -103,6 +104,7 @@ struct Replay<'a> {
     kept_since: u32,
     summary_chars: usize,
     rules_chars: usize,
+    difference_chars: usize,
     /// How the model takes pictures; none if it is shown none.
     vision: Option<Vision>,
     gallery: Gallery<'a>,
@@ -170,6 +172,7 @@ impl<'a> Replay<'a> {
             kept_since: 0,
             summary_chars: 0,
             rules_chars: 0,
+            difference_chars: 0,
             vision: None,
             gallery: Gallery::default(),
             past: &[],
@@ -205,7 +208,9 @@ impl<'a> Replay<'a> {
     fn take(&mut self, event: &'a Event) {
         match event {
             Event::Requested { request } => self.requested(request),
-            Event::Prepared { base, rules, pictures, .. } => self.prepared(base, rules, pictures),
+            Event::Prepared { base, rules, pictures, difference, .. } => {
+                self.prepared(base, rules, pictures, difference.as_deref());
+            }
             Event::TurnCompleted { turn, text, calls, vendor, .. } => {
                 self.answered(*turn, text, calls, vendor.as_deref());
             }

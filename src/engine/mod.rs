@@ -50,6 +50,8 @@ pub use turn::{Ready, Refusal, TurnError, converse, prepare, prompt_tokens};
 
 /// The most characters of a summary of older turns, and of a repository's rules.
 const SUMMARY: usize = 16_000;
+/// The most of a pull request's difference, in characters.
+const DIFFERENCE: usize = 120_000;
 /// The most characters sent of one action's output, whatever the window.
 const RESULT: usize = 24_000;
 
@@ -66,6 +68,8 @@ pub struct EngineConfig {
     pub summary_chars: usize,
     /// The most characters sent of a repository's own rules.
     pub rules_chars: usize,
+    /// The most of what a pull request under review changes that is sent, in characters.
+    pub difference_chars: usize,
     /// Whether calls written into an answer's text count; only for servers of the operator's own.
     pub spoken: bool,
     /// Whether rules that the host enforces anyway are left out of the prompt.
@@ -87,6 +91,7 @@ impl EngineConfig {
             result_chars: RESULT,
             summary_chars: SUMMARY,
             rules_chars: SUMMARY,
+            difference_chars: DIFFERENCE,
             spoken: false,
             brief: false,
             must_call: false,
@@ -102,6 +107,8 @@ impl EngineConfig {
         let summary_chars = usize::try_from(entry.context_tokens * 4 / 10).map_or(SUMMARY, |tenth| tenth.min(SUMMARY));
         // An eighth of the window.
         let rules_chars = usize::try_from(entry.context_tokens / 2).map_or(SUMMARY, |eighth| eighth.min(SUMMARY));
+        // A quarter.
+        let difference_chars = usize::try_from(entry.context_tokens).map_or(DIFFERENCE, |it| it.min(DIFFERENCE));
         // A twentieth of the window.
         let result_chars = usize::try_from(entry.context_tokens / 5).map_or(RESULT, |twentieth| twentieth.min(RESULT));
         let (spoken, brief, must_call) = (entry.is_own_server(), entry.is_told_briefly(), entry.force_tools);
@@ -114,6 +121,17 @@ impl EngineConfig {
         };
         // A quarter of the window.
         let vision = entry.sees().then_some(history::Vision { counting, most_tokens: entry.context_tokens / 4 });
-        Self { result_chars, summary_chars, rules_chars, spoken, brief, must_call, vision, cache_key: !spoken, ..new }
+        Self {
+            result_chars,
+            summary_chars,
+            rules_chars,
+            difference_chars,
+            spoken,
+            brief,
+            must_call,
+            vision,
+            cache_key: !spoken,
+            ..new
+        }
     }
 }

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use domain::TaskKind;
 use minijinja::{Environment, UndefinedBehavior, Value};
 
-const FILES: [(&str, &str); 41] = [
+const FILES: [(&str, &str); 43] = [
     ("system", include_str!("../../prompts/system.md")),
     ("plan", include_str!("../../prompts/plan.md")),
     ("short_system", include_str!("../../prompts/short/system.md")),
@@ -22,6 +22,8 @@ const FILES: [(&str, &str); 41] = [
     ("work_explain", include_str!("../../prompts/kinds/explain.md")),
     ("work_test", include_str!("../../prompts/kinds/test.md")),
     ("work_refactor", include_str!("../../prompts/kinds/refactor.md")),
+    ("work_review", include_str!("../../prompts/kinds/review.md")),
+    ("difference", include_str!("../../prompts/turn/difference.md")),
     ("idle", include_str!("../../prompts/turn/idle.md")),
     ("files_system", include_str!("../../prompts/files/system.md")),
     ("files_question", include_str!("../../prompts/files/question.md")),
@@ -81,7 +83,7 @@ mod tests {
     #[test]
     fn every_file_renders() {
         let all = context! {
-            repository => "demo", brief => "b", proposes => true, outside => "o", breach => "b", every => 5, nonce => "n", issue => 1, base_branch => "main", read_only => false, words => "w", earlier => "e", task => "t", log => "l", diff => "d", question => "q", named => ["f"],
+            repository => "demo", pull => true, target => "main", head => "abc", more_files => 1, partial => true, nothing => false, brief => "b", proposes => true, outside => "o", breach => "b", every => 5, nonce => "n", issue => 1, base_branch => "main", read_only => false, words => "w", earlier => "e", task => "t", log => "l", diff => "d", question => "q", named => ["f"],
             asker => "alice", text => "t", hidden => 2, n => 1, host => "semver.org", login => "alice", kind => "failed", command => "make", commit => "abc", exit => 1,
             base => 0, tail => "x", missing => "test_a", reasons => "- a link leaves the tree", files => "a.py", plan => "p",
             nth => 1, name => "read_file", arguments => "{}", step => "look", tool => "bash", example => "e",

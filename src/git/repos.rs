@@ -153,6 +153,21 @@ impl Repos {
         self.fetch_refs(key, url, auth, &format!("+{commit}:refs/caisson/seen/{commit}")).await
     }
 
+    /// As [`Repos::fetch_commit`], kept under `refs/caisson/<task>/brought`, which goes with the task.
+    ///
+    /// # Errors
+    /// As [`Repos::fetch_commit`].
+    pub async fn fetch_for(
+        &self,
+        key: &str,
+        url: &RemoteUrl,
+        auth: Option<&Auth>,
+        task: i64,
+        commit: &Commit,
+    ) -> Result<(), GitError> {
+        self.fetch_refs(key, url, auth, &format!("+{commit}:refs/caisson/{task}/brought")).await
+    }
+
     async fn fetch_refs(&self, key: &str, url: &RemoteUrl, auth: Option<&Auth>, refspec: &str) -> Result<(), GitError> {
         let dir = self.ensure(key).await?;
         let fetch = Git::new("fetch").at(&dir).remote(url, auth).timeout(TRANSFER);
@@ -256,7 +271,8 @@ impl Repos {
         self.write_ref(key, format!("update {name} {base}\n")).await
     }
 
-    /// Points `refs/caisson/<task>/brought` to a commit from another host, which nothing else here refers to yet.
+    /// Points `refs/caisson/<task>/brought` to a commit that was brought here (from another host, or a pull request's head), which nothing else
+    /// here refers to yet.
     ///
     /// # Errors
     /// [`GitError::Failed`] when the commit is missing.

@@ -62,7 +62,8 @@ impl Reader {
             budget: agreed.budget,
             every: domain::ACTIONS_PER_CHECKPOINT,
             has_upstream: !entry.upstream.is_empty(),
-            hosts: self.store.grants(&entry.key).await?,
+            hosts: self.hosts_of(entry, before.kind).await?,
+            pull: self.reviewed(entry, first.issue, before.kind).await?,
             trigger: None,
             earlier: Some(Earlier { task: before.id, tried: tried(&before, &log) }),
             ..first

@@ -5,13 +5,16 @@ use super::reader::Reader;
 use crate::clock::now;
 use crate::config::process::Repository;
 use crate::forge::{Account, Change, Issue, RepoRef, Review, ReviewState, text_hash};
-use crate::message;
+use crate::message::{self, NotReviewed};
 use crate::secret;
 use crate::thread::decision_key;
 use crate::thread::terms::{Agreed, agree, asked_beside};
 use crate::thread::words;
 use crate::trouble::Trouble;
-use domain::{ACTIONS_PER_CHECKPOINT, Access, Decision, Input, Request, Source, TaskKind, Terms, Trigger, Verb};
+use domain::{
+    ACTIONS_PER_CHECKPOINT, Access, Commit, Decision, Grant, Input, PullHead, Request, Source, TaskKind, Terms,
+    Trigger, Verb,
+};
 use std::collections::HashMap;
 
 /// A text in a thread without a task; it may ask for one.
@@ -66,23 +69,58 @@ impl Reader {
                 self.apart(entry, number, &text, &key).await?;
                 continue;
             }
-            let starter = text.verb.begins().is_some();
-            if starter && !may_start {
-                let answer = message::starts_elsewhere(&text.author.login, issue.is_pull);
+            let begins = text.verb.begins().map(|(kind, ..)| kind);
+            if let Some(answer) = begins.and_then(|kind| self.begins_elsewhere(kind, &issue, &text.author.login)) {
                 self.threads.answer_once(entry, number, &key, &answer).await?;
                 continue;
             }
+            let starter = begins.is_some();
             if !starter && issue.is_pull && self.works_elsewhere(entry, number, &text, &key).await? {
                 continue;
             }
             if !starter && self.take_hosts(entry, number, &text, &key).await? {
                 continue;
             }
-            if may_start && self.take_text(entry, &issue, text, &key).await? {
+            if (starter || may_start) && self.take_text(entry, &issue, text, &key).await? {
                 return Ok(());
             }
         }
         Ok(())
+    }
+
+    /// Why a task of this kind does not begin on this issue or pull request, as it is answered; none where it may.
+    fn begins_elsewhere(&self, kind: TaskKind, issue: &Issue, login: &str) -> Option<String> {
+        match (kind.of_a_pull(), issue.is_pull) {
+            (true, false) => Some(message::not_reviewed(login, NotReviewed::NoPull)),
+            (true, true) if issue.author.id == self.me => Some(message::not_reviewed(login, NotReviewed::Own)),
+            (true, true) if !issue.open => Some(message::not_reviewed(login, NotReviewed::Closed)),
+            (false, true) => Some(message::starts_elsewhere(login, true)),
+            (false, false) if !issue.open => Some(message::starts_elsewhere(login, false)),
+            (true, true) | (false, false) => None,
+        }
+    }
+
+    /// What a task of this kind is to review on this pull request; none for a kind that reviews nothing.
+    pub(super) async fn reviewed(
+        &self,
+        entry: &Repository,
+        number: u64,
+        kind: TaskKind,
+    ) -> Result<Option<PullHead>, Trouble> {
+        if !kind.of_a_pull() {
+            return Ok(None);
+        }
+        let pull = self.threads.pull_here(&self.threads.place(entry)?, number).await?;
+        let head = pull.and_then(|pull| Some((Commit::parse(&pull.head_sha).ok()?, pull.base_ref)));
+        let Some((head, target)) = head else {
+            return Err(Trouble::later("the forge does not say where the pull request's branch stands"));
+        };
+        Ok(Some(PullHead { head, target }))
+    }
+
+    /// Hosts that a task of this kind begins with: none where a stranger's files are read, which may want to send away what else is read.
+    pub(super) async fn hosts_of(&self, entry: &Repository, kind: TaskKind) -> Result<Vec<Grant>, Trouble> {
+        if kind.of_a_pull() { Ok(Vec::new()) } else { Ok(self.store.grants(&entry.key).await?) }
     }
 
     async fn waits(&self, entry: &Repository, issue: &Issue, text: &Text) -> Result<bool, Trouble> {
@@ -299,7 +337,8 @@ impl Reader {
             budget: self.config.budget_of(&entry.key).granted(),
             every: ACTIONS_PER_CHECKPOINT,
             has_upstream: !entry.upstream.is_empty(),
-            hosts: self.store.grants(&entry.key).await?,
+            hosts: self.hosts_of(entry, kind).await?,
+            pull: self.reviewed(entry, issue.number, kind).await?,
             terms,
             earlier: None,
             trigger: None,

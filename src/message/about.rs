@@ -1,7 +1,7 @@
 //! What messages may say about a task.
 
 use crate::line::Standing;
-use domain::Task;
+use domain::{Task, TaskKind};
 
 /// What messages may say about a task.
 #[derive(Clone, Copy)]
@@ -14,4 +14,14 @@ pub struct About<'a> {
     pub scripted: bool,
     /// Its place in the line for a slot; none if it is not waiting for one.
     pub line: Option<&'a Standing>,
+}
+
+impl About<'_> {
+    /// The command that begins another task of this kind where this one was, with its slash and in backticks.
+    pub(super) fn again(&self) -> &'static str {
+        match self.task.kind {
+            TaskKind::Review => "`/review`",
+            TaskKind::Fix | TaskKind::Plan | TaskKind::Explain | TaskKind::Test | TaskKind::Refactor => "`/fix`",
+        }
+    }
 }

@@ -33,6 +33,14 @@ pub fn not_among(login: &str, verb: &str, whom: &str) -> String {
 /// A command that begins work, on a task at work.
 pub fn already_live(about: &About<'_>) -> String {
     let task = about.task;
+    if task.kind.of_a_pull() {
+        return format!(
+            "Task {} is already reading this pull request ({}). I didn't start another. {}",
+            task.id,
+            about.state_words(),
+            about.next_words()
+        );
+    }
     format!(
         "Task {} is already at work on this issue ({}). I didn't start another: two would overwrite each other. {}",
         task.id,
@@ -209,6 +217,33 @@ pub fn starts_elsewhere(login: &str, pull: bool) -> String {
             "tasks start in issues, not in pull requests. Open an issue that begins with your command, and name this pull request in it"
         }
         false => "this issue is closed. Reopen it and write the command again, or open another one",
+    };
+    format!("{}: {what}. Nothing was started.", code(login))
+}
+
+/// Why `/review` begins nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NotReviewed {
+    /// It stands on an issue.
+    NoPull,
+    /// The pull request is the bot's.
+    Own,
+    /// The pull request is closed or merged.
+    Closed,
+}
+
+/// `/review` where nothing is reviewed.
+pub fn not_reviewed(login: &str, why: NotReviewed) -> String {
+    let what = match why {
+        NotReviewed::NoPull => {
+            "`/review` is for a pull request. Write `/review` in a comment on the pull request that is to be read; a question about the code is `/explain question`"
+        }
+        NotReviewed::Own => {
+            "this pull request is my own work, and its checkpoints are its reviews. Answer the newest one; `/review` is for pull requests of people"
+        }
+        NotReviewed::Closed => {
+            "this pull request is closed, so there is nothing left to review. Reopen it and write `/review` again"
+        }
     };
     format!("{}: {what}. Nothing was started.", code(login))
 }

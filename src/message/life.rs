@@ -27,9 +27,15 @@ fn accepted_first(about: &About<'_>) -> String {
         _ => String::new(),
     };
     let kind = about.task.kind;
-    let what = if kind == TaskKind::Explain { "answer" } else { "plan" };
+    let what = match kind {
+        TaskKind::Explain => "answer",
+        TaskKind::Review => "review",
+        TaskKind::Fix | TaskKind::Plan | TaskKind::Test | TaskKind::Refactor => "plan",
+    };
+    let pull = about.task.request.as_ref().and_then(|request| request.pull.as_ref());
+    let at = pull.map(|pull| format!(" (of `{}`, as it stands now)", pull.head.short())).unwrap_or_default();
     let only = match kind {
-        TaskKind::Fix | TaskKind::Plan | TaskKind::Explain => "",
+        TaskKind::Fix | TaskKind::Plan | TaskKind::Explain | TaskKind::Review => "",
         TaskKind::Test => " It writes tests and changes nothing else.",
         TaskKind::Refactor => " What the code does stays as it is: existing tests are not changed, and they must pass.",
     };
@@ -41,8 +47,8 @@ fn accepted_first(about: &About<'_>) -> String {
                 about.task.every()
             )
         }
-        TaskKind::Plan | TaskKind::Explain => format!(
-            "Task {id} is on it{because}. It only reads: after at most {} actions its {what} is posted here. Nothing is changed and no branch is made. `/stop` ends it.{waits}",
+        TaskKind::Plan | TaskKind::Explain | TaskKind::Review => format!(
+            "Task {id} is on it{because}. It only reads: after at most {} actions its {what}{at} is posted here. Nothing is changed and no branch is made. `/stop` ends it.{waits}",
             about.task.every()
         ),
     }
@@ -73,7 +79,7 @@ pub fn plan_answer(task: &Task, n: u32, scripted: bool, not_there: &[String]) ->
     let recording = if scripted { "\n<sub>the model was a recording</sub>\n" } else { "" };
     let now = match task.kind {
         TaskKind::Explain => "`/fix what to do` (or `/approve`) lets it change this · `/revise …` asks again",
-        TaskKind::Plan | TaskKind::Fix | TaskKind::Test | TaskKind::Refactor => {
+        TaskKind::Plan | TaskKind::Fix | TaskKind::Test | TaskKind::Refactor | TaskKind::Review => {
             "`/fix` (or `/approve`) lets it do this · `/revise …` asks for another plan"
         }
     };
@@ -217,9 +223,10 @@ pub fn declined(about: &About<'_>) -> String {
 /// The task failed. `why` may contain foreign text.
 pub fn failed(why: &str, about: &About<'_>) -> String {
     format!(
-        "The task failed and can't go on: {}. {} `/fix` starts a new one.",
+        "The task failed and can't go on: {}. {} {} starts a new one.",
         prose(why, MAX_REASON).trim_end_matches('.'),
-        leftovers(about)
+        leftovers(about),
+        about.again()
     )
 }
 

@@ -25,9 +25,9 @@ mod waits;
 
 pub use about::About;
 pub use answer::{
-    advance_ended, already_live, at_work, at_work_elsewhere, begins_nothing, doubtful, edited, help, in_advance,
-    left_undone, malformed, name_the_commit, no_task, not_among, not_paused, nothing_to_approve, refused, stale,
-    starts_elsewhere, status, unknown_command,
+    NotReviewed, advance_ended, already_live, at_work, at_work_elsewhere, begins_nothing, doubtful, edited, help,
+    in_advance, left_undone, malformed, name_the_commit, no_task, not_among, not_paused, not_reviewed,
+    nothing_to_approve, refused, stale, starts_elsewhere, status, unknown_command,
 };
 pub use cost::{cost, sums};
 pub use host::{allowed_nowhere, taken_back};

@@ -1,6 +1,7 @@
 //! From a notice of the task machine to its text.
 
 use super::about::About;
+use super::answer::NotReviewed;
 use super::{answer, budget, cost, host, life, reply, terms};
 use crate::text::code;
 use domain::{Asked, Notice, PauseReason, State};
@@ -12,6 +13,10 @@ pub fn notice(notice: &Notice, about: &About<'_>) -> String {
         Notice::Refused { login, verb } => answer::refused(login, verb),
         Notice::NotAmong { login, verb, whom } => answer::not_among(login, verb, whom),
         Notice::AlreadyLive => answer::already_live(about),
+        Notice::NotReviewed { login, own } => {
+            let why = if *own { NotReviewed::Own } else { NotReviewed::NoPull };
+            answer::not_reviewed(login, why)
+        }
         Notice::Edited { login } => answer::edited(login),
         Notice::Unapprovable { login, reason } => answer::unapprovable(login, reason),
         Notice::Stale { login, reason } => answer::stale(login, reason),
@@ -105,7 +110,7 @@ impl About<'_> {
                 "`/budget …` grants more and goes on, `/stop` ends it.".to_owned()
             }
             State::Paused { .. } => "`/resume` goes on, `/stop` ends it.".to_owned(),
-            State::Ended { .. } => "`/fix` starts a new one.".to_owned(),
+            State::Ended { .. } => format!("{} starts a new one.", self.again()),
         }
     }
 }

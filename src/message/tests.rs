@@ -28,6 +28,7 @@ fn task(kind: TaskKind, state: State) -> Task {
         terms: Default::default(),
         earlier: None,
         trigger: None,
+        pull: None,
     };
     let mut task = Task::fold(TaskId(1), &[Event::Requested { request: Box::new(request) }]);
     task.state = state;
@@ -86,6 +87,8 @@ fn every_notice() {
         Notice::Refused { login: login(), verb: "fix".into() },
         Notice::NotAmong { login: login(), verb: "fix".into(), whom: "administrators of the repository, alice".into() },
         Notice::AlreadyLive,
+        Notice::NotReviewed { login: login(), own: true },
+        Notice::NotReviewed { login: login(), own: false },
         Notice::Edited { login: login() },
         Notice::Stale { login: login(), reason: "the branch no longer ends at f26af04e7f".into() },
         Notice::Unapprovable {
@@ -212,6 +215,18 @@ fn a_plan_is_quoted_and_leads_on() {
     insta::assert_snapshot!("plan_accepted", said(Notice::Accepted, &task));
     task.summary = Some("# Plan\n\n1. change `newer` (see #3, @bob)\n2. add a test\n".into());
     insta::assert_snapshot!("plan_answer", plan_answer(&task, 1, false, &[]));
+}
+
+#[test]
+fn a_review_is_taken_up_at_a_commit_and_begun_again_by_its_own_command() {
+    let mut task = task(TaskKind::Review, State::Running);
+    if let Some(request) = &mut task.request {
+        request.pull = Some(domain::PullHead { head: commit(), target: "main".into() });
+    }
+    let taken_up = said(Notice::Accepted, &task);
+    assert!(taken_up.contains("its review (of `f26af04e7f`, as it stands now) is posted here"), "{taken_up}");
+    assert!(said(Notice::AlreadyLive, &task).contains("already reading this pull request"));
+    assert!(said(Notice::Failed { why: "it is gone".into() }, &task).ends_with("`/review` starts a new one."));
 }
 
 #[test]

@@ -27,6 +27,7 @@ fn request() -> Request {
         terms: Default::default(),
         earlier: None,
         trigger: None,
+        pull: None,
     }
 }
 
@@ -96,6 +97,7 @@ pub(crate) async fn acting(store: &Store) -> TaskId {
                 budget: None,
                 rules: domain::Rules::default(),
                 pictures: Vec::new(),
+                difference: None,
             },
         ),
         (100, answered(1)),

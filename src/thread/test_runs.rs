@@ -70,7 +70,7 @@ impl Threads {
     }
 
     /// The pull request of this number; none if it is an issue.
-    async fn pull_here(&self, at: &RepoRef, number: u64) -> Result<Option<PullRequest>, Trouble> {
+    pub(crate) async fn pull_here(&self, at: &RepoRef, number: u64) -> Result<Option<PullRequest>, Trouble> {
         if !self.forge.issue(at, number).await?.is_pull {
             return Ok(None);
         }

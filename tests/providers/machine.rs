@@ -144,6 +144,7 @@ impl Drive<'_> {
                     budget: None,
                     rules: domain::Rules::default(),
                     pictures: Vec::new(),
+                    difference: None,
                 });
             }
             Effect::Converse { turn } => self.converse(turn).await,
@@ -199,7 +200,7 @@ impl Drive<'_> {
     fn review(&mut self, n: u32, commit: Option<Commit>, pick: u64) {
         self.number += 1;
         self.inputs.push_back(match self.task.kind {
-            TaskKind::Plan | TaskKind::Explain => Input::AnswerPosted { n, number: self.number },
+            TaskKind::Plan | TaskKind::Explain | TaskKind::Review => Input::AnswerPosted { n, number: self.number },
             TaskKind::Fix | TaskKind::Test | TaskKind::Refactor => {
                 Input::ReviewPosted { n, review: self.number, number: self.number, risk: None }
             }
@@ -304,6 +305,7 @@ fn request(kind: TaskKind) -> Input {
         terms: Default::default(),
         earlier: None,
         trigger: None,
+        pull: None,
     };
     Input::Requested { request: Box::new(request) }
 }

@@ -40,6 +40,7 @@ pub fn began(title: &str, body: &str) -> Vec<Event> {
         terms: Default::default(),
         earlier: None,
         trigger: None,
+        pull: None,
     };
     let (base, boot, image) = (commit('a'), "b".to_owned(), "i".to_owned());
     let prepared = Event::Prepared {
@@ -51,6 +52,7 @@ pub fn began(title: &str, body: &str) -> Vec<Event> {
         budget: None,
         rules: domain::Rules::default(),
         pictures: Vec::new(),
+        difference: None,
     };
     vec![Event::Requested { request: Box::new(request) }, Event::SlotGranted, prepared]
 }

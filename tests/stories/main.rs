@@ -57,6 +57,7 @@ mod questions;
 mod real;
 mod real_forge;
 mod retry;
+mod reviews;
 mod rules;
 mod scripts;
 mod second;

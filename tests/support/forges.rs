@@ -149,15 +149,27 @@ impl Lab {
         git(&place.clone, &["checkout", "-q", "main"]);
     }
 
+    /// A fork of an account's own, over the same local clone.
+    pub async fn fork(&self, place: &Place, login: &str) -> Place {
+        let made = self.hand(login).must("POST", &format!("/repos/{}/forks", place.repo), json!({})).await;
+        assert_eq!(made["fork"], json!(true), "{made}");
+        Place { repo: RepoRef::new(login, &place.repo.name), ..place.clone() }
+    }
+
     /// A branch with one more commit, pushed as the bot. Returns the commit.
     pub fn branch(&self, place: &Place, branch: &str, files: &[(&str, &str)]) -> String {
+        self.branch_by("caisson", place, branch, files)
+    }
+
+    /// As [`Lab::branch`], pushed by somebody else.
+    pub fn branch_by(&self, login: &str, place: &Place, branch: &str, files: &[(&str, &str)]) -> String {
         let there = try_git(&place.clone, &["checkout", "-q", branch]);
         if there.is_err() {
             git(&place.clone, &["checkout", "-q", "-b", branch, "main"]);
         }
         let commit = place.commit(files, "change");
         git(&place.clone, &["checkout", "-q", "main"]);
-        self.push(place, "caisson", branch).expect("the branch can be pushed");
+        self.push(place, login, branch).expect("the branch can be pushed");
         commit
     }
 }

@@ -40,11 +40,16 @@ pub(crate) async fn create(
     Path((o, r)): RepoPath,
     Json(body): Json<Value>,
 ) -> Result<Response> {
-    let mut world = app.world();
-    caller.signed_in(&world)?;
-    let (at, author) = caller.at(&world, &o, &r, Access::Read)?;
-    let said = (text(&body, "title"), text(&body, "body"));
-    let number = world.open_pull(at, author, said, text(&body, "head"), text(&body, "base"), app.switches.traps())?;
+    let number = {
+        let mut world = app.world();
+        caller.signed_in(&world)?;
+        let (at, author) = caller.at(&world, &o, &r, Access::Read)?;
+        let said = (text(&body, "title"), text(&body, "body"));
+        world.open_pull(at, author, said, text(&body, "head"), text(&body, "base"), app.switches.traps())?
+    };
+    crate::forks::keep_heads(&app).await?;
+    let world = app.world();
+    let (at, _) = caller.at(&world, &o, &r, Access::Read)?;
     let issue = world.issue(at, number)?;
     Ok(created(world.pull_json(&world.repos[at], issue, caller.login.as_deref())))
 }

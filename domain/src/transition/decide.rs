@@ -124,6 +124,10 @@ fn allowed(draft: &mut Draft, decision: &Decision) {
         Verb::Plan { terms, .. } | Verb::Fix { terms, .. } | Verb::Work { terms, .. } if !terms.is_empty() => {
             draft.refuse(decision, "its options are for a task that begins", Notice::TermsTooLate { login });
         }
+        Verb::Work { kind, .. } if kind.of_a_pull() && !draft.task.kind.of_a_pull() => {
+            let own = draft.task.pull.is_some() && draft.task.pull == decision.thread;
+            draft.answer(decision, Notice::NotReviewed { login, own });
+        }
         Verb::Plan { .. } | Verb::Work { .. } => draft.answer(decision, Notice::AlreadyLive),
         Verb::Fix { words, .. } => {
             if draft.task.kind.reads_only() && matches!(draft.task.state, State::AwaitingReview { .. }) {
@@ -138,13 +142,16 @@ fn allowed(draft: &mut Draft, decision: &Decision) {
             draft.emit(Event::FeedbackGiven { items: items.clone(), from: decision.source.clone() });
         }
         Verb::Approve { .. } | Verb::Changes { .. } => match &draft.task.state {
-            State::Publishing { .. } | State::Verifying { .. } => {
+            // A review is over when it is posted: there is nothing to approve.
+            State::Publishing { .. } | State::Verifying { .. } if !draft.task.kind.of_a_pull() => {
                 draft.emit(Event::DecisionHeld { source: decision.source.clone(), number: decision.number });
             }
             State::AwaitingReview { .. } | State::FinalReview { .. } => judge(draft, decision, None),
             State::Queued
             | State::Preparing
             | State::Running
+            | State::Publishing { .. }
+            | State::Verifying { .. }
             | State::Asking { .. }
             | State::Approved { .. }
             | State::Paused { .. }

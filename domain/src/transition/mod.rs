@@ -84,12 +84,17 @@ impl Draft {
 
     pub fn end(&mut self, end: End, notice: Notice) {
         let keep_pull = matches!(end, End::Delivered | End::Expired);
-        self.emit(Event::Ended { end });
-        self.want(Effect::Teardown);
+        self.over(end);
         self.say(notice);
         if self.task.pull.is_some() && !keep_pull {
             self.want(Effect::ClosePull);
         }
+    }
+
+    /// As [`Draft::end`], where what was posted last says it already.
+    pub fn over(&mut self, end: End) {
+        self.emit(Event::Ended { end });
+        self.want(Effect::Teardown);
     }
 
     /// Records a plan of the agent or of a person.

@@ -1,7 +1,7 @@
 //! From a captured tree to a posted review, with the verification between them.
 
 use super::{Draft, advance, unrun};
-use crate::{Commit, Effect, Ending, Event, Input, Notice, Risk, State, VERIFY_LIMIT, Verdict, VerdictKind, Why};
+use crate::{Commit, Effect, End, Ending, Event, Input, Notice, Risk, State, VERIFY_LIMIT, Verdict, VerdictKind, Why};
 
 pub(super) fn published(draft: &mut Draft, input: &Input) {
     let state = draft.task.state.clone();
@@ -59,7 +59,10 @@ pub(super) fn published(draft: &mut Draft, input: &Input) {
         (Input::ReviewPosted { n, review, number, risk }, _) => posted(draft, *n, *review, *number, *risk),
         (Input::AnswerPosted { n, number }, State::Publishing { n: now, .. }) if *n == now => {
             draft.emit(Event::Answered { n: *n, number: *number, at: draft.now });
-            waiting(draft, *n);
+            match draft.task.kind.of_a_pull() {
+                true => draft.over(End::Answered),
+                false => waiting(draft, *n),
+            }
         }
         _ => {}
     }

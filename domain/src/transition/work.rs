@@ -17,12 +17,13 @@ const MUST_ANSWER: &str = "not run: no actions are left; call done with the answ
 #[expect(clippy::wildcard_enum_match_arm)]
 pub(super) fn worked(draft: &mut Draft, input: &Input) {
     match input {
-        Input::Prepared { base, boot, image, every, note, budget, rules, pictures }
+        Input::Prepared { base, boot, image, every, note, budget, rules, pictures, difference }
             if draft.task.state == State::Preparing =>
         {
             let (base, boot, image, note) = (base.clone(), boot.clone(), image.clone(), note.clone());
             let (rules, pictures, every, budget) = (rules.clone(), pictures.clone(), *every, *budget);
-            draft.emit(Event::Prepared { base, boot, image, every, note, budget, rules, pictures });
+            let difference = difference.clone();
+            draft.emit(Event::Prepared { base, boot, image, every, note, budget, rules, pictures, difference });
             proceed(draft);
         }
         Input::Looked { turn, look } if draft.task.state == State::Running && *turn == draft.task.turn + 1 => {

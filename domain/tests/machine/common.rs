@@ -34,6 +34,7 @@ pub fn request(kind: TaskKind) -> Request {
         terms: Default::default(),
         earlier: None,
         trigger: None,
+        pull: None,
     }
 }
 
@@ -63,6 +64,7 @@ pub fn prepared() -> Input {
         budget: None,
         rules: Rules::default(),
         pictures: Vec::new(),
+        difference: None,
     }
 }
 

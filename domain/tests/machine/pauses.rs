@@ -254,6 +254,7 @@ fn a_repository_narrows_the_budget_once_and_never_widens_it() {
         budget: Some(narrower),
         rules: Rules::default(),
         pictures: Vec::new(),
+        difference: None,
     };
     walk.feed(Input::SlotFree).feed(prepared);
     assert_eq!(walk.task.granted, Budget { actions: 4, tokens: 100, micro_usd: 5, work_ms: 0 });
@@ -331,6 +332,7 @@ fn what_was_granted_before_the_beginning_stays_granted() {
         budget,
         rules: Rules::default(),
         pictures: Vec::new(),
+        difference: None,
     });
     assert_eq!(walk.task.granted.actions, 14);
 }

@@ -1,6 +1,6 @@
 //! What each kind of task may do, as far as the machine decides it.
 
-use crate::common::{ONE, Walk, approval, bash, call, captured_tree, commit, done, request};
+use crate::common::{BASE, ONE, Walk, approval, bash, call, captured_tree, commit, done, prepared, request};
 use caisson_domain::*;
 
 #[test]
@@ -76,4 +76,49 @@ fn logs_of_older_versions_and_new_kinds_are_read() {
     let begins = Verb::begin(TaskKind::Explain, "why".into(), Terms::default());
     let written = serde_json::to_string(&begins).expect("written");
     assert_eq!(serde_json::from_str::<Verb>(&written).expect("read"), begins);
+}
+
+#[test]
+fn a_review_is_over_with_its_answer_and_there_is_nothing_to_approve() {
+    let head = commit(ONE);
+    let pull = Some(PullHead { head: head.clone(), target: "main".into() });
+    let mut walk = Walk::asked(Request { pull, ..request(TaskKind::Review) });
+    walk.feed(Input::SlotFree);
+    let difference = Difference {
+        from: commit(BASE),
+        files: Vec::new(),
+        more_files: 0,
+        text: String::new(),
+        cut: 0,
+        partial: false,
+    };
+    let Input::Prepared { base, boot, image, every, note, budget, rules, pictures, .. } = prepared() else {
+        unreachable!()
+    };
+    let difference = Some(Box::new(difference));
+    walk.feed(Input::Prepared { base, boot, image, every, note, budget, rules, pictures, difference });
+    assert_eq!((&walk.task.head, &walk.task.compared_with), (&Some(head), &Some(commit(BASE))));
+    walk.answer(vec![bash(), done()]);
+    assert!(!walk.wants("act") && walk.wants("review") && !walk.wants("seal"));
+    walk.decide(approval(99));
+    assert!(matches!(walk.notice(), Some(Notice::NothingToApprove { .. })) && walk.task.unjudged.is_empty());
+    walk.feed(Input::AnswerPosted { n: 1, number: 100 });
+    assert!(walk.task.state == State::Ended { end: End::Answered } && walk.wants("teardown"), "{:?}", walk.task.state);
+    assert!(!walk.wants("comment") && !walk.wants("close_pull") && !walk.wants("rest"));
+}
+
+#[test]
+fn a_review_is_asked_for_elsewhere_than_on_a_tasks_own_threads() {
+    for (thread, own) in [(1, false), (2, true)] {
+        let mut walk = Walk::running(TaskKind::Fix);
+        walk.answer(vec![bash(), done()]).acts(1).captured(1);
+        let verb = Verb::begin(TaskKind::Review, String::new(), Terms::default());
+        walk.decide(Decision { verb, thread: Some(thread), source: Source::Comment(101), ..approval(101) });
+        assert!(
+            matches!(walk.notice(), Some(Notice::NotReviewed { own: said, .. }) if *said == own),
+            "{thread}: {:?}, {:?}",
+            walk.notice(),
+            walk.task.pull
+        );
+    }
 }

@@ -191,7 +191,7 @@ fn paused(reason: &PauseReason) -> String {
 
 fn ended(end: &End) -> String {
     match end {
-        End::Delivered => String::new(),
+        End::Delivered | End::Answered => String::new(),
         End::Declined => "it was declined".to_owned(),
         End::Cancelled { by } => format!("it was stopped by {by}"),
         End::Failed { why } => why.clone(),

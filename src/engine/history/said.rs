@@ -2,7 +2,9 @@
 //!
 //! Owns: the prompt of each event, and its values. Must not: decide the order of turns. Tests: `history_tests.rs`.
 
-use domain::{Commit, Decision, Loss, Picture, Request, Rules, TaskKind, Verb, Verdict, VerdictKind};
+use domain::{
+    Commit, Decision, Difference, FileChange, Loss, Picture, Request, Rules, TaskKind, Verb, Verdict, VerdictKind,
+};
 use minijinja::context;
 
 use super::{MOST_FILES, Replay, TAIL};
@@ -33,12 +35,48 @@ impl<'a> Replay<'a> {
         self.say("lost", context! { commit, replaced => loss == Loss::Outdated });
     }
 
-    pub(super) fn prepared(&mut self, base: &'a Commit, rules: &Rules, pictures: &'a [Picture]) {
+    pub(super) fn prepared(
+        &mut self,
+        base: &'a Commit,
+        rules: &Rules,
+        pictures: &'a [Picture],
+        difference: Option<&Difference>,
+    ) {
         self.head = Some(self.head.unwrap_or(base));
         self.gallery.hung_on_the_issue(pictures);
         if !rules.is_empty() {
             self.given(rules);
         }
+        if let Some(difference) = difference {
+            self.under_review(difference);
+        }
+    }
+
+    /// What a pull request changes, as far as there is room: its files in any case.
+    fn under_review(&mut self, difference: &Difference) {
+        let Some(pull) = self.request.and_then(|request| request.pull.as_ref()) else { return };
+        let file = |file: &FileChange| {
+            format!("{} ({}, +{} -{})\n", text::one_line(&file.path), file.kind, file.added, file.removed)
+        };
+        let files: String = difference.files.iter().map(file).collect();
+        let (files, unnamed) = lines_within(&files, self.difference_chars / 4);
+        // As it will be sent: hidden characters are spelled out.
+        let all = text::visible(&difference.text);
+        let (shown, hidden) = lines_within(&all, self.difference_chars - files.chars().count());
+        let text = match shown {
+            "" => String::new(),
+            shown => self.fence.wrap("the difference", Trust::None, shown),
+        };
+        let values = context! {
+            text, files => self.paths(files),
+            target => self.fence.inline(&pull.target),
+            head => pull.head.short(),
+            from => difference.from.short(),
+            more_files => difference.more_files + unnamed as u64,
+            partial => difference.partial || hidden > 0,
+            nothing => difference.files.is_empty(),
+        };
+        self.ask(prompt::render("difference", values));
     }
 
     /// Shows the repository's own rules, as far as there is room.
@@ -79,6 +117,8 @@ impl<'a> Replay<'a> {
     pub(super) fn requested(&mut self, request: &'a Request) {
         self.request = Some(request);
         self.kind = request.kind;
+        self.head = request.pull.as_ref().map(|pull| &pull.head);
+        let thread = if request.pull.is_some() { "pull request" } else { "issue" };
         let asker = self.fence.inline(&request.asker.login);
         let author = self.fence.inline(&request.issue_author.login);
         let (command, hidden) = seen(&request.words);
@@ -99,9 +139,10 @@ impl<'a> Replay<'a> {
             read_only => request.kind.reads_only(),
             brief => prompt::brief(request.kind),
             issue => request.issue,
+            pull => request.pull.is_some(),
             repository => self.fence.inline(&request.repository),
             base_branch => self.fence.inline(&request.base_branch),
-            text => self.fence.wrap(&format!("issue {} by {author}", request.issue), trust, &issue),
+            text => self.fence.wrap(&format!("{thread} {} by {author}", request.issue), trust, &issue),
             hidden => hidden + more,
         };
         self.ask(prompt::render("task", values));
@@ -221,4 +262,18 @@ impl<'a> Replay<'a> {
             commit => self.head.map(Commit::short), files, plan => plan.unwrap_or_default(),
         }
     }
+}
+
+/// The first whole lines that fit into so many characters, and how many lines are left.
+fn lines_within(text: &str, most: usize) -> (&str, usize) {
+    let (mut end, mut chars, mut lines) = (0, 0, 0);
+    let all = text.lines().count();
+    for line in text.split_inclusive('\n') {
+        chars += line.chars().count();
+        if chars > most {
+            break;
+        }
+        (end, lines) = (end + line.len(), lines + 1);
+    }
+    (&text[..end], all - lines)
 }

@@ -39,6 +39,7 @@ pub fn asking(body: &str) -> Event {
             terms: Default::default(),
             earlier: None,
             trigger: None,
+            pull: None,
         }),
     }
 }

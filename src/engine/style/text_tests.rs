@@ -109,6 +109,7 @@ fn whole() -> Vec<Event> {
             budget: None,
             rules: domain::Rules::default(),
             pictures: Vec::new(),
+            difference: None,
         },
     ];
     for turn in 1..=4 {

@@ -17,11 +17,11 @@ pub(super) const TOOL: Tool = Tool {
         TaskKind::Fix | TaskKind::Test | TaskKind::Refactor => {
             "Says that the work is complete. Ends this round: the host verifies the work and a person reviews it."
         }
-        TaskKind::Plan | TaskKind::Explain => "Gives your answer and ends the task.",
+        TaskKind::Plan | TaskKind::Explain | TaskKind::Review => "Gives your answer and ends the task.",
     },
     brief: |kind| match kind {
         TaskKind::Fix | TaskKind::Test | TaskKind::Refactor => Some("Say that the work is complete."),
-        TaskKind::Plan | TaskKind::Explain => Some("Give the answer."),
+        TaskKind::Plan | TaskKind::Explain | TaskKind::Review => Some("Give the answer."),
     },
     properties: |kind| {
         let summary = match kind {
@@ -30,6 +30,9 @@ pub(super) const TOOL: Tool = Tool {
                 "for the reviewer: what you changed, how you checked it, what is left"
             }
             TaskKind::Plan | TaskKind::Explain => "the whole answer, in Markdown",
+            TaskKind::Review => {
+                "the whole review, in Markdown: each finding as a list item `[blocker|warning|note] path:line — words`, then a paragraph that sums up"
+            }
         };
         let mut properties = json!({ "summary": text(summary) });
         if !kind.reads_only() {

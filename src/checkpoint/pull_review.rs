@@ -1,0 +1,238 @@
+//! The review of a person's pull request: one text, and the findings that stand on lines of the difference.
+//!
+//! All that the agent wrote (words, paths) is foreign. Tests: below, with a real Markdown parser.
+
+use super::finding::{Finding, Severity};
+use crate::text::{code, count, document, prose};
+use domain::Commit;
+use std::fmt::Write as _;
+use url::Url;
+
+/// The most of the agent's summary, and of one finding on its line, in characters.
+const SUMMARY: usize = 16_000;
+const ON_A_LINE: usize = 4_000;
+/// The most of one finding in the text, and of a remark of the bot's.
+const IN_TEXT: usize = 600;
+/// Findings and places that the text names; more are counted.
+const MOST: usize = 60;
+const MOST_PLACES: usize = 20;
+
+/// A finding that stands on no line of the difference.
+pub struct Elsewhere<'a> {
+    /// The finding.
+    pub finding: &'a Finding,
+    /// Address of its place for people; none where there is no such place.
+    pub link: Option<Url>,
+}
+
+/// What the review says.
+pub struct PullReview<'a> {
+    /// The commit that was read.
+    pub head: &'a Commit,
+    /// The branch that the pull request goes to.
+    pub target: &'a str,
+    /// What the commit was compared with.
+    pub from: Option<&'a Commit>,
+    /// Where the branch stands now, if it moved meanwhile.
+    pub moved: Option<&'a Commit>,
+    /// Every finding, also those on lines.
+    pub all: &'a [Finding],
+    /// Those that the text shows.
+    pub elsewhere: &'a [Elsewhere<'a>],
+    /// Places that the answer names and that are not there.
+    pub not_there: &'a [String],
+    /// What is no finding. Untrusted.
+    pub summary: &'a str,
+    /// A remark about the sandbox.
+    pub note: Option<&'a str>,
+    /// The model was a recording.
+    pub scripted: bool,
+}
+
+/// One finding as a comment on its line: its severity first.
+pub fn render_finding(finding: &Finding) -> String {
+    let words = match finding.words.trim() {
+        "" => "> (no words)\n".to_owned(),
+        words => document(words, ON_A_LINE),
+    };
+    format!("{} **{}** — the agent says:\n\n{words}", finding.severity.sign(), finding.severity.word())
+}
+
+/// The review's text.
+pub fn render_pull_review(view: &PullReview<'_>) -> String {
+    let mut out = format!("### Review of `{}`\n\n", view.head.short());
+    let from = view.from.map(|from| format!(", where it left at `{}`", from.short())).unwrap_or_default();
+    let _ = writeln!(out, "Read against {}{from}. {}\n", code(view.target), counted(view));
+    if let Some(moved) = view.moved {
+        let _ = writeln!(
+            out,
+            "> [!WARNING]\n> ⚠️ Reviewed at `{}`; the branch is at `{}` now. So no finding stands on a line: the lines are those of the commit that was read.\n",
+            view.head.short(),
+            moved.short()
+        );
+    }
+    if !view.not_there.is_empty() {
+        let named: Vec<String> = view.not_there.iter().take(MOST_PLACES).map(|place| code(place)).collect();
+        let more = more(view.not_there.len().saturating_sub(MOST_PLACES));
+        let _ = writeln!(
+            out,
+            "> [!WARNING]\n> ⚠️ The answer names places that do not exist at `{}`: {}{more}.\n",
+            view.head.short(),
+            named.join(", ")
+        );
+    }
+    out.push_str(&match view.summary.trim() {
+        "" if view.all.is_empty() => "The agent ended without an answer.\n".to_owned(),
+        "" => String::new(),
+        summary => format!("The agent says:\n\n{}", document(summary, SUMMARY)),
+    });
+    out.push_str(&elsewhere(view));
+    if let Some(note) = view.note {
+        let _ = write!(out, "\n> [!NOTE]\n> {}\n", prose(note, IN_TEXT));
+    }
+    out.push_str("\n**What now**: a model wrote this. It approves and rejects nothing, and nothing was changed or run. `/review` reads the newest commit again.\n");
+    if view.scripted {
+        out.push_str("\n<sub>the model was a recording</sub>\n");
+    }
+    out
+}
+
+/// How many findings there are of each severity, and where they stand.
+fn counted(view: &PullReview<'_>) -> String {
+    if view.all.is_empty() {
+        return "No finding with a place.".to_owned();
+    }
+    let of = |severity: Severity| view.all.iter().filter(|finding| finding.severity == severity).count() as u64;
+    let each = [Severity::Blocker, Severity::Warning, Severity::Note].map(|it| (of(it), it.word()));
+    let named: Vec<String> = each.iter().filter(|(n, _)| *n > 0).map(|(n, word)| count(*n, word)).collect();
+    let on_lines = view.all.len().saturating_sub(view.elsewhere.len());
+    let place = match (on_lines, view.elsewhere.len()) {
+        (_, 0) => "on their lines".to_owned(),
+        (0, _) => "below".to_owned(),
+        (lines, rest) => format!("{lines} on their lines, {rest} below"),
+    };
+    format!("{}: {place}.", named.join(", "))
+}
+
+fn elsewhere(view: &PullReview<'_>) -> String {
+    if view.elsewhere.is_empty() {
+        return String::new();
+    }
+    let mut out = "\n**Findings that stand on no line here**\n\n".to_owned();
+    for Elsewhere { finding, link } in view.elsewhere.iter().take(MOST) {
+        let lines = match finding.last {
+            last if last > finding.first => format!("{}-{last}", finding.first),
+            _ => finding.first.to_string(),
+        };
+        let place = code(&format!("{}:{lines}", finding.path));
+        let place = link.as_ref().map_or(place.clone(), |link| format!("[{place}](<{link}>)"));
+        let words = prose(&finding.words, IN_TEXT);
+        let _ = writeln!(out, "- {} **{}** {place} — {words}", finding.severity.sign(), finding.severity.word());
+    }
+    let rest = view.elsewhere.len().saturating_sub(MOST);
+    if rest > 0 {
+        let _ = writeln!(out, "- …{}", more(rest));
+    }
+    out
+}
+
+fn more(count: usize) -> String {
+    if count == 0 { String::new() } else { format!(" and {count} more") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::checkpoint::findings;
+    use pulldown_cmark::{Event, Options, Parser, Tag};
+
+    fn commit(digit: char) -> Commit {
+        Commit::parse(&digit.to_string().repeat(40)).unwrap()
+    }
+
+    fn rendered(answer: &str, moved: Option<&Commit>, not_there: &[String]) -> String {
+        let read = findings(answer);
+        let (head, from) = (commit('a'), commit('b'));
+        let link = |finding: &Finding| {
+            let mut url: Url = "https://forge.example/lab/shop/src/commit/aaaa".parse().unwrap();
+            url.path_segments_mut().unwrap().extend(finding.path.split('/'));
+            Some(url)
+        };
+        let elsewhere: Vec<_> = read.all.iter().map(|finding| Elsewhere { finding, link: link(finding) }).collect();
+        let (head, from) = (&head, Some(&from));
+        let (all, elsewhere, summary) = (&read.all[..], &elsewhere[..], &read.summary[..]);
+        let (target, note, scripted) = ("main", Some("It was given the rules of `AGENTS.md`."), false);
+        render_pull_review(&PullReview {
+            head,
+            target,
+            from,
+            moved,
+            all,
+            elsewhere,
+            not_there,
+            summary,
+            note,
+            scripted,
+        })
+    }
+
+    #[test]
+    fn a_review_says_what_was_read_what_was_found_and_that_it_decides_nothing() {
+        let answer = "It compares numbers.\n\n- [blocker] src/a.rs:3-4 — it panics on `1.x`\n- note b.py:2: a name\n";
+        let moved = commit('c');
+        insta::assert_snapshot!(
+            "pull_review",
+            [
+                rendered(answer, None, &[]),
+                rendered("Fine.", Some(&moved), &["src/a.rs:99".into()]),
+                rendered("", None, &[]),
+                render_finding(&findings(answer).all[0]),
+            ]
+            .join("\n----\n")
+        );
+    }
+
+    /// No link but ours, no image, no HTML, no mention, whatever the agent wrote.
+    fn check(text: &str) {
+        let options = Options::ENABLE_TABLES | Options::ENABLE_GFM | Options::ENABLE_STRIKETHROUGH;
+        let mut code = false;
+        for event in Parser::new_ext(text, options) {
+            match &event {
+                Event::Start(Tag::CodeBlock(_)) => code = true,
+                Event::End(pulldown_cmark::TagEnd::CodeBlock) => code = false,
+                Event::Start(Tag::Link { dest_url, .. }) => {
+                    assert!(dest_url.starts_with("https://forge.example/lab/shop/src/commit/"), "{dest_url}: {text}");
+                }
+                Event::Start(Tag::Image { .. }) | Event::Html(_) | Event::InlineHtml(_) => panic!("{event:?}: {text}"),
+                Event::Text(words) if !code => assert!(!words.contains('@') && !words.contains("evil."), "{words}"),
+                _ => {}
+            }
+        }
+    }
+
+    #[test]
+    fn a_hostile_finding_gets_out_of_nothing() {
+        for bad in [
+            "![x](http://evil.example/?q=1) @admin o/r#1",
+            "</details><script>evil.x()</script> `` ``` @all",
+            "[x](http://evil.example)\n  \n  <img src=http://evil.example>",
+            "<!-- caisson:1:review:1 0000 -->",
+            "| @all |\n  |---|\n  | evil.example |",
+        ] {
+            for path in [
+                "a)[x](http://evil.example",
+                "a`b>@all<",
+                "<img/src=x>",
+                "../../etc/passwd",
+                "a\u{202e}b",
+                "x](<javascript:evil>)",
+            ] {
+                let answer = format!("{bad}\n\n- [blocker] {path}:3 {bad}\n- note: `{path}:4` {bad}\n");
+                check(&rendered(&answer, Some(&commit('c')), &[format!("{path}:3 {bad}")]));
+                for finding in &findings(&answer).all {
+                    check(&render_finding(finding));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! `/review`: what the head of a person's pull request changes, brought and compared; and the review, posted on that pull request.
+//!
+//! Owns which findings stand on lines: those whose line the difference shows, while the branch stands where it was read. What the head says
+//! about itself (`.caisson.toml`, rules) counts nowhere: those come from the default branch. Tests: `tests/stories/reviews.rs`.
+
+use super::repository::{Repositories, Repository, request};
+use super::review::Talk;
+use crate::checkpoint::{Elsewhere, Finding, PullReview, findings, places, render_finding, render_pull_review};
+use crate::forge::{NewReview, Note};
+use crate::git::listing::Change;
+use crate::git::{Branch, GitError, capped_text, shown_lines};
+use crate::policy::plain;
+use crate::redact::redacted_diff;
+use crate::store::EffectRow;
+use crate::text::is_hidden;
+use crate::trouble::{No, Trouble};
+use domain::{Commit, Difference, FileChange, Input, PullHead, Task};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::ops::Range;
+use url::Url;
+
+/// The longest difference that is read, and how much of it is kept, in bytes.
+const READ: u64 = 16 << 20;
+const KEPT: usize = 200_000;
+/// The longest difference of one file whose lines are looked at.
+const ONE_FILE: u64 = 4 << 20;
+/// Files that are named to the agent, and bytes of one name.
+const FILES: usize = 300;
+const NAME: usize = 500;
+/// Findings on lines; further ones stand in the text.
+const ON_LINES: usize = 20;
+
+impl Repositories {
+    /// Brings the head of the pull request that this task reviews. It is fetched from the repository that the pull request goes to, which has
+    /// a fork's commits too.
+    pub(super) async fn bring_head(
+        &self,
+        task: &Task,
+        repository: &Repository,
+        pull: &PullHead,
+    ) -> Result<(), Trouble> {
+        let (key, head, id) = (&repository.key, &pull.head, task.id.0);
+        // It stays whatever becomes of the pull request, and goes with the task.
+        if self.repos.has(key, head).await? {
+            return Ok(self.repos.keep_brought(key, id, head).await?);
+        }
+        match self.repos.fetch_for(key, &repository.url, Some(&self.auth), id, head).await {
+            // The forge may show a fork's push before it has taken its commits over.
+            Err(GitError::Failed { stderr, .. }) if stderr.contains("not our ref") => {
+                let sentence = format!("the pull request's commit {head} is not in the repository");
+                Err(Trouble::Doubtful { no: No::Missing, sentence })
+            }
+            done => Ok(done?),
+        }
+    }
+
+    /// What that head changes since it left its target branch.
+    pub(super) async fn difference(&self, key: &str, pull: &PullHead) -> Result<Difference, Trouble> {
+        let target = self.repos.resolve(key, &Branch::parse(&pull.target)?).await?;
+        let Some(from) = self.repos.merge_base(key, &target, &pull.head).await? else {
+            return Err(Trouble::blocked(format!(
+                "the pull request has no commit in common with {}, so there is nothing to compare it with",
+                pull.target
+            )));
+        };
+        let counts = self.repos.counts(key, &from, &pull.head).await?.unwrap_or_default();
+        let changes = self.repos.changes(key, &from, &pull.head).await?;
+        let more_files = changes.len().saturating_sub(FILES) as u64;
+        let file = |change: Change| {
+            let counted = counts.get(&change.path).copied();
+            let kind = match (change.status, counted) {
+                ('A', Some(Some(_)) | None) => "added",
+                ('D', _) => "deleted",
+                (_, Some(None)) => "binary",
+                _ if change.old_mode != change.new_mode => "mode",
+                _ => "modified",
+            };
+            let (added, removed) = counted.flatten().unwrap_or_default();
+            let path = String::from_utf8_lossy(&change.path);
+            let path = path[..path.floor_char_boundary(NAME)].to_owned();
+            FileChange { path, added, removed, kind: kind.to_owned(), bytes: None }
+        };
+        let files = changes.into_iter().take(FILES).map(file).collect();
+        let whole = self.repos.difference(key, &from, &pull.head, None, READ).await?;
+        let (text, cut) = whole.as_deref().map(|all| capped_text(all, KEPT)).unwrap_or_default();
+        Ok(Difference { from, files, more_files, text: redacted_diff(&text), cut, partial: whole.is_none() || cut > 0 })
+    }
+}
+
+impl Talk {
+    /// Posts the review of the pull request that this task read.
+    pub(super) async fn pull_review(&self, task: &Task, row: &EffectRow, n: u32) -> Result<Input, Trouble> {
+        let (repository, request) = (self.repositories.of(task)?, request(task)?);
+        let Some(pull) = &request.pull else {
+            return Err(Trouble::blocked("the task has no pull request in its log"));
+        };
+        let now = Commit::parse(&self.forge.pull(&repository.at, request.issue).await?.head_sha).ok();
+        let moved = now.filter(|now| *now != pull.head);
+        let read = findings(task.summary.as_deref().unwrap_or_default());
+        let mut sorted: Vec<&Finding> = read.all.iter().collect();
+        sorted.sort_by_key(|finding| finding.severity);
+        let lines = match &moved {
+            None => self.lines(task, &repository.key, pull, &sorted).await?,
+            Some(_) => HashMap::new(),
+        };
+        let (mut notes, mut elsewhere) = (Vec::new(), Vec::new());
+        for finding in sorted {
+            let path = path_of(finding);
+            let line = path.as_ref().and_then(|path| line_shown(finding, lines.get(path)?));
+            match path.zip(line).filter(|_| notes.len() < ON_LINES) {
+                Some((path, line)) => notes.push(Note { path, line, body: render_finding(finding) }),
+                None => elsewhere.push(finding),
+            }
+        }
+        let not_there = self.repositories.not_there(task).await?;
+        let link =
+            |finding: &Finding| self.place_url(&repository, pull, finding).filter(|_| there(finding, &not_there));
+        let elsewhere: Vec<Elsewhere<'_>> =
+            elsewhere.into_iter().map(|finding| Elsewhere { finding, link: link(finding) }).collect();
+        let body = render_pull_review(&PullReview {
+            head: &pull.head,
+            target: &pull.target,
+            from: task.compared_with.as_ref(),
+            moved: moved.as_ref(),
+            all: &read.all,
+            elsewhere: &elsewhere,
+            not_there: &not_there,
+            summary: &read.summary,
+            note: task.note.as_deref(),
+            scripted: self.speakers.of(task).model.scripted(),
+        });
+        let post = self.post(task, row, &repository, request.issue);
+        let new = NewReview { commit: pull.head.to_string(), body, notes };
+        let review = self.posts.review(&post, new).await?;
+        Ok(Input::AnswerPosted { n, number: review.number })
+    }
+
+    /// The lines that the difference shows of each file that a finding names.
+    async fn lines(
+        &self,
+        task: &Task,
+        key: &str,
+        pull: &PullHead,
+        all: &[&Finding],
+    ) -> Result<HashMap<String, Vec<Range<u64>>>, Trouble> {
+        let mut lines = HashMap::new();
+        let Some(from) = &task.compared_with else { return Ok(lines) };
+        for path in all.iter().filter_map(|finding| path_of(finding)) {
+            if let Entry::Vacant(free) = lines.entry(path) {
+                let file = Some(free.key().as_str());
+                let patch = self.repositories.repos.difference(key, from, &pull.head, file, ONE_FILE).await?;
+                free.insert(patch.as_deref().map(shown_lines).unwrap_or_default());
+            }
+        }
+        Ok(lines)
+    }
+
+    /// The finding's place, as the forge shows the commit that was read.
+    fn place_url(&self, repository: &Repository, pull: &PullHead, finding: &Finding) -> Option<Url> {
+        let path = path_of(finding)?;
+        let mut url = self.config.people_url()?.clone();
+        let at = [&repository.at.owner, &repository.at.name, "src", "commit", pull.head.as_str()];
+        url.path_segments_mut().ok()?.pop_if_empty().extend(at).extend(path.split('/'));
+        url.set_fragment(Some(&format!("L{}", finding.first)));
+        Some(url)
+    }
+}
+
+/// Its path within the repository; none for one that leads out of it, or that cannot be shown as it is.
+fn path_of(finding: &Finding) -> Option<String> {
+    plain(&finding.path).filter(|path| !path.chars().any(is_hidden))
+}
+
+/// The first of its lines that is shown.
+fn line_shown(finding: &Finding, shown: &[Range<u64>]) -> Option<u64> {
+    shown
+        .iter()
+        .map(|range| (range.start.max(finding.first), range.end))
+        .find_map(|(line, end)| (line < end && line <= finding.last.max(finding.first)).then_some(line))
+}
+
+/// Whether its place is there, by those that are known not to be.
+fn there(finding: &Finding, not_there: &[String]) -> bool {
+    let is_it = |place: &String| places(place).iter().any(|it| it.path == finding.path && it.first == finding.first);
+    !not_there.iter().any(is_it)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::checkpoint::Severity;
+
+    #[test]
+    fn a_finding_stands_on_the_first_of_its_lines_that_is_shown() {
+        let finding =
+            |first, last| Finding { severity: Severity::Note, path: "a.rs".into(), first, last, words: String::new() };
+        let shown = [3..6, 10..12];
+        for (first, last, line) in
+            [(3, 3, Some(3)), (1, 4, Some(3)), (6, 9, None), (6, 10, Some(10)), (11, 2, Some(11)), (0, 0, None)]
+        {
+            assert_eq!(line_shown(&finding(first, last), &shown), line, "{first}-{last}");
+        }
+        assert!(!there(&finding(9, 9), &["a.rs:9".into()]) && there(&finding(9, 9), &["b.rs:9".into()]));
+        let named = |path: &str| path_of(&Finding { path: path.into(), ..finding(1, 1) });
+        assert_eq!(named("/workspace/src/./a.rs").as_deref(), Some("src/a.rs"));
+        assert_eq!((named("../a"), named("/etc/passwd"), named("a\u{202e}b")), (None, None, None));
+    }
+}

@@ -1,0 +1,68 @@
+//! A person's pull request out of a fork: its commits are in the repository that it goes to, and a review stands on its lines.
+
+use crate::support::forges::{Lab, Place, git};
+use caisson::forge::{ForgeReads, ForgeWrites, NewReview, Note, ReviewState};
+use caisson::git::{Auth, RemoteUrl, Repos};
+use domain::Commit;
+use serde_json::json;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Waits until the pull request's head is this commit and the repository it goes to has it, and fetches it by its id, as the bot does.
+async fn fetched(lab: &Lab, place: &Place, pull: u64, commit: &str, repos: &Repos) {
+    let url =
+        RemoteUrl::parse(lab.url.join(&format!("{}.git", place.repo)).expect("an address").as_str()).expect("one");
+    let auth = Auth::basic("caisson", lab.token("caisson").expose());
+    let wanted = Commit::parse(commit).expect("a commit");
+    let end = Instant::now() + Duration::from_secs(60);
+    loop {
+        let head = lab.bot.pull(&place.repo, pull).await.expect("the pull request").head_sha;
+        let brought = repos.fetch_commit("shop", &url, Some(&auth), &wanted).await;
+        if head == commit && brought.is_ok() {
+            return;
+        }
+        assert!(Instant::now() < end, "the head is {head}, not {commit}; {brought:?}");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
+pub async fn a_forks_pull_is_fetched_by_its_commit_and_reviewed_on_its_lines(lab: Arc<Lab>) {
+    let place = lab.place("forked").await;
+    let fork = lab.fork(&place, "bob").await;
+    let first = lab.branch_by("bob", &fork, "mend", &[("calc.txt", "one\n2\nthree\nfour\n")]);
+    let body = json!({ "title": "Mend", "body": "From outside.", "head": "bob:mend", "base": "main" });
+    let opened = Instant::now() + Duration::from_secs(60);
+    let pull = loop {
+        let (status, made) = lab.hand("bob").call("POST", &format!("/repos/{}/pulls", place.repo), body.clone()).await;
+        match made["number"].as_u64() {
+            Some(number) => break number,
+            None => assert!(Instant::now() < opened, "{status} {made}"),
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    };
+    let seen = lab.bot.pull(&place.repo, pull).await.expect("the pull request");
+    assert_eq!((seen.author.login.as_str(), seen.head_ref.as_str(), seen.base_ref.as_str()), ("bob", "mend", "main"));
+    assert_eq!((seen.head_repo.as_deref(), seen.head_sha.as_str()), (Some("bob/forked"), first.as_str()));
+    let dir = tempfile::tempdir().expect("a directory");
+    let repos = Repos::new(dir.path());
+    fetched(&lab, &place, pull, &first, &repos).await;
+    let note = |line: u64| Note { path: "calc.txt".into(), line, body: format!("**note** — at {line}") };
+    let new = NewReview { commit: first.clone(), body: "### Review".into(), notes: vec![note(2), note(4)] };
+    let posted = lab.bot.post_review(&place.repo, pull, &new).await.expect("a review of a stranger's pull request");
+    assert_eq!((posted.state, posted.commit.as_str()), (ReviewState::Comment, first.as_str()));
+    let notes = lab.bot.review_comments(&place.repo, pull, posted.id).await.expect("its notes");
+    let shown: Vec<_> = notes.iter().map(|note| (note.path.as_str(), note.line, note.body.as_str())).collect();
+    assert_eq!(shown, [("calc.txt", Some(2), "**note** — at 2"), ("calc.txt", Some(4), "**note** — at 4")]);
+    // Whoever pushes to the fork moves the head; the commit before it can still be fetched.
+    let second = lab.branch_by("bob", &fork, "mend", &[("calc.txt", "1\n2\n3\n")]);
+    fetched(&lab, &place, pull, &second, &repos).await;
+    let again = Repos::new(dir.path().join("again"));
+    let url = lab.url.join(&format!("{}.git", place.repo)).expect("an address");
+    let header = format!("http.extraHeader=Authorization: token {}", lab.token("caisson").expose());
+    let listed = git(dir.path(), &["-c", &header, "ls-remote", url.as_str(), &format!("refs/pull/{pull}/head")]);
+    assert!(listed.starts_with(&second), "{listed}");
+    let (url, auth) =
+        (RemoteUrl::parse(url.as_str()).expect("one"), Auth::basic("caisson", lab.token("caisson").expose()));
+    again.fetch_commit("shop", &url, Some(&auth), &Commit::parse(&first).expect("one")).await.expect("still there");
+    assert!(again.has("shop", &Commit::parse(&first).expect("one")).await.expect("read"));
+}
