@@ -28,8 +28,6 @@ pub struct GitHub {
 pub struct OnGitHub {
     /// Its owner and name as they are now: another than was asked for where it was renamed.
     pub full_name: String,
-    /// Its default branch; none where it is empty.
-    pub default_branch: Option<String>,
     /// Whether only those with a right can read it.
     pub private: bool,
     /// Whether it takes no more changes.
@@ -186,7 +184,6 @@ fn found(body: &str) -> Result<OnGitHub, String> {
     let full_name = found.full_name.filter(|name| name_of(name).is_some());
     Ok(OnGitHub {
         full_name: full_name.ok_or("its answer names no repository")?,
-        default_branch: found.default_branch.filter(|name| !name.is_empty()),
         private: found.private.unwrap_or(true),
         archived: found.archived.unwrap_or(false),
     })

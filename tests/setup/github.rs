@@ -1,5 +1,5 @@
 //! A local server that answers like GitHub's REST API where the bot asks it (docs.github.com/rest/repos/repos#get-a-repository, version
-//! 2022-11-28): strict about headers, with a renamed, a private, an archived and an empty repository, and the answers at a rate limit.
+//! 2022-11-28): strict about headers, with a renamed, a private and an archived repository, and the answers at a rate limit.
 
 use axum::Router;
 use axum::extract::{Path, State};
@@ -23,7 +23,7 @@ struct Shown {
 }
 
 impl GitHub {
-    /// Knows `lab/shop` (private, once `old/shop`), `lab/empty`, `lab/attic` (archived).
+    /// Knows `lab/shop` (private, once `old/shop`), `lab/attic` (archived), and `evil/shop`, which leads to another server.
     pub async fn start(token: &str) -> Self {
         let state = Arc::new(Mutex::new(Shown { token: token.to_owned(), ..Shown::default() }));
         let app = Router::new()
@@ -98,10 +98,11 @@ async fn repository(State(state): Shared, Path((owner, name)): Path<(String, Str
         }
         ("lab", "shop") if may => axum::Json(shape(7, "shop", true)).into_response(),
         ("lab", "attic") => axum::Json(shape(8, "attic", false)).into_response(),
-        ("lab", "empty") => {
-            let mut body = shape(9, "empty", false);
-            body["default_branch"] = Value::Null;
-            axum::Json(body).into_response()
+        // The name is nobody's any more, and somebody answers from elsewhere.
+        ("evil", "shop") => {
+            let location = [("location", "http://localhost:9/repositories/7")];
+            (StatusCode::MOVED_PERMANENTLY, location, axum::Json(json!({ "message": "Moved Permanently" })))
+                .into_response()
         }
         _ => refuse(404, "Not Found"),
     }

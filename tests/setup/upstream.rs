@@ -95,9 +95,9 @@ async fn trip(url: &str, admin_token: &str) {
     let text = home.good(&["repo", "add", "lab/shop"]);
     assert!(text.contains("takes no more requests for 17 minutes") && text.contains("git is tried"), "{text}");
     upstream.api.limit(false);
-    std::fs::write(&token_file, "another").unwrap();
+    std::fs::write(&token_file, "an0therTok3n").unwrap();
     let text = home.bad(&["repo", "add", "lab/shop"]);
-    assert!(text.contains("refuses the token (401): Bad credentials") && !text.contains("another\n"), "{text}");
+    assert!(text.contains("refuses the token (401): Bad credentials") && !text.contains("an0therTok3n"), "{text}");
     let text = home.bad(&["repo", "sync", "shop"]);
     assert!(text.contains("the upstream cannot be read") && text.contains("[[upstream.hosts]]"), "{text}");
 }
@@ -108,7 +108,8 @@ fn refusals(home: &Home, upstream: &Upstream) {
     assert!(text.contains("is private and no token is configured") && text.contains("token_file"), "{text}");
     let text = home.bad(&["repo", "add", &format!("{}/lab/shop.git", upstream.server.url())]);
     assert!(text.contains("is private and no token"), "{text}");
-    assert!(home.bad(&["repo", "add", "lab/empty"]).contains("has no commit yet"));
+    let text = home.bad(&["repo", "add", "evil/shop"]);
+    assert!(text.contains("it sends on to another server, localhost; git is tried"), "{text}");
     let text = home.bad(&["repo", "add", "lab/attic"]);
     assert!(text.contains("archived: nothing new will come") && text.contains("cannot be read"), "{text}");
     assert!(!home.bad(&["repo", "add", "lab/.."]).contains("panicked"));
@@ -172,10 +173,37 @@ async fn branches(home: &Home, upstream: &Upstream, bot: &Gitea) {
     assert!(text.contains("the upstream's default branch is main"), "{text}");
     assert_eq!((stands(bot, "main").await.unwrap(), stands(bot, "dev").await.unwrap()), (main, dev));
     home.good(&["repo", "check"]);
+    // Each of them is looked after, and what a run that was cut off left open is closed by the next.
+    bot.ensure_protection(&repo, "main", &["caisson"]).await.unwrap();
+    assert!(home.bad(&["repo", "check"]).contains("main is not kept for caisson-sync"));
+    home.good(&["repo", "check", "--fix"]);
+    bot.allow_force(&repo, "main", "caisson-sync").await.unwrap();
+    assert!(home.bad(&["repo", "check"]).contains("main is not kept for caisson-sync"));
+    home.good(&["repo", "sync"]);
+    home.good(&["repo", "check"]);
+    other_sources(home, bot).await;
     // A repeated `add` keeps what was chosen.
     home.good(&["repo", "add", "lab/shop"]);
     assert_eq!(home.entry().await.0, entry);
     assert!(said(&home.caisson(&["repo", "status"])).contains("dev is in step"));
+}
+
+/// Another source under a known key is refused, and a branch that there is not before anything is made.
+async fn other_sources(home: &Home, bot: &Gitea) {
+    let before = (stands(bot, "main").await, stands(bot, "dev").await);
+    let other = home.dir.path().join("other");
+    std::fs::create_dir_all(&other).unwrap();
+    git(&other, &["init", "-q", "--initial-branch=dev"]);
+    git(&other, &["commit", "-q", "--allow-empty", "-m", "another project"]);
+    let other = other.display().to_string();
+    let text = home.bad(&["repo", "add", &other, "--name", "shop"]);
+    assert!(text.contains("shop was copied from") && text.contains("--moved"), "{text}");
+    let text = home.bad(&["repo", "add", &other, "--name", "shop", "--moved", "--also", "dev"]);
+    assert!(text.contains("not in the history of the new source"), "{text}");
+    assert_eq!((stands(bot, "main").await, stands(bot, "dev").await), before);
+    assert!(home.bad(&["repo", "add", "lab/shop", "--name", "new", "--also", "typo"]).contains("has no branch typo"));
+    assert!(home.bad(&["repo", "add", "lab/shop", "--name", "new", "--also", "agent"]).contains("agents' branches"));
+    assert!(bot.repository(&RepoRef::new("caisson-projects", "new")).await.is_err(), "nothing was made");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -3,7 +3,7 @@
 use super::kept::{has_each, protect, tell_brought};
 use super::source::source_of;
 use super::trial::{self, Target};
-use super::upstream::{sync_one, upstream_listing};
+use super::upstream::{compare_one, sync_one, upstream_listing};
 use super::{AGENT_BRANCHES, Accounts, not_in_file, report};
 use crate::bot::{Content, sealed};
 use crate::checkpoint::label::LABELS;
@@ -163,12 +163,11 @@ impl Add {
         }
         let wanted = plan.entry(&on_forge);
         if !on_forge.empty || !plan.also.is_empty() {
-            let synced = sync_one(config, &wanted, None, printer).await?;
-            tell_brought(&synced, printer);
-            if self.moved && synced.rewritten().next().is_some() {
+            if self.moved && compare_one(config, accounts, &wanted).await?.rewritten().next().is_some() {
                 let complaint = Complaint::new("what is on the forge is not in the history of the new source");
                 return Err(complaint.attempt("choose another --name for it").into());
             }
+            tell_brought(&sync_one(config, &wanted, None, printer).await?, printer);
         }
         accounts.forge.set_default_branch(&plan.repo, plan.branch.as_str()).await?;
         self.rights(&plan, accounts, printer).await?;

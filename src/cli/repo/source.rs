@@ -38,9 +38,6 @@ async fn on_github(host: &UpstreamHost, name: &str, printer: &Printer) -> Result
             if !found.full_name.eq_ignore_ascii_case(name) {
                 printer.warn(&format!("{name} is called {} now; that is taken", found.full_name));
             }
-            if found.default_branch.is_none() {
-                return Err(Complaint::new(format!("{} has no commit yet", found.full_name)).into());
-            }
             let seen = if found.private { "private" } else { "public" };
             let archived = if found.archived { ", archived: nothing new will come" } else { "" };
             printer.good(&format!("{} on GitHub: {seen}{archived}", found.full_name));

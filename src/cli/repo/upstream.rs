@@ -77,7 +77,7 @@ impl Status {
         entries::look(config).await?;
         let accounts = Accounts::open(config).await?;
         for entry in chosen(config, self.key.as_deref())? {
-            let compared = async { Beside::open(config, &accounts, &entry).await?.compare().await }.await;
+            let compared = compare_one(config, &accounts, &entry).await;
             printer.heading(&format!("{} ({})", entry.key, entry.origin()));
             match compared {
                 Ok(synced) => tell(&entry, &synced, printer),
@@ -184,6 +184,11 @@ async fn on_github(config: &Process, entry: &Entry, printer: &Printer) {
             }
         }
     }
+}
+
+/// How one stands beside its upstream; nothing is changed.
+pub(super) async fn compare_one(config: &Process, accounts: &Accounts, entry: &Entry) -> Result<Synced> {
+    Beside::open(config, accounts, entry).await?.compare().await
 }
 
 /// What the upstream of an entry has.
