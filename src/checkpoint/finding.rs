@@ -84,24 +84,35 @@ pub struct Findings {
 
 /// Reads an agent's review.
 pub fn findings(answer: &str) -> Findings {
-    let mut reader = Reader::default();
-    for line in answer.lines() {
-        reader.take(line);
+    let mut reader = read(answer, true);
+    if reader.fence.is_some() {
+        // One that is never closed hides nothing.
+        reader = read(answer, false);
     }
     reader.close();
     let kept: Vec<&str> = reader.rest.iter().map(String::as_str).collect();
     Findings { all: reader.all, summary: kept.join("\n").trim().to_owned() }
 }
 
+fn read(answer: &str, fences: bool) -> Reader {
+    let mut reader = Reader { plain: !fences, ..Reader::default() };
+    for line in answer.lines() {
+        reader.take(line);
+    }
+    reader
+}
+
 #[derive(Default)]
 struct Reader {
+    /// Whether blocks of code are read as other text.
+    plain: bool,
     all: Vec<Finding>,
     rest: Vec<String>,
     open: Option<Finding>,
     /// Of the heading above.
     severity: Option<Severity>,
-    /// Within a block of code, which holds no finding.
-    code: bool,
+    /// The sign and length that ends the block of code that this is in, which holds no finding.
+    fence: Option<(char, usize)>,
     /// A line without words came since the finding's last one.
     blank: bool,
 }
@@ -109,12 +120,21 @@ struct Reader {
 impl Reader {
     fn take(&mut self, line: &str) {
         let text = line.trim();
-        let fence = text.starts_with("```") || text.starts_with("~~~");
-        if self.code || fence {
-            self.code ^= fence;
+        if let Some((sign, length)) = self.fence {
+            // As CommonMark has it: the same sign, at least as often, and nothing behind.
+            if fence(text).is_some_and(|(other, found, info)| other == sign && found >= length && info.is_empty()) {
+                self.fence = None;
+            }
             return self.keep(line);
         }
-        if let Some(severity) = group(text) {
+        let begins = fence(text).filter(|_| !self.plain);
+        if let Some((sign, length, _)) = begins.filter(|(sign, _, info)| *sign != '`' || !info.contains('`')) {
+            self.fence = Some((sign, length));
+            return self.keep(line);
+        }
+        let set_in = line.starts_with("  ") || line.starts_with('\t');
+        let within = self.open.is_some() && !self.blank;
+        if let Some(severity) = group(text, within).filter(|_| !set_in) {
             self.close();
             self.severity = Some(severity);
             return;
@@ -129,7 +149,6 @@ impl Reader {
             return;
         }
         // A finding goes on until an empty line, behind it while lines are set in; another item of a list or a heading ends it.
-        let set_in = line.starts_with("  ") || line.starts_with('\t');
         if !text.is_empty() && !set_in && (self.blank || heading || item(text).is_some()) {
             self.close();
         }
@@ -199,9 +218,16 @@ fn item(text: &str) -> Option<&str> {
     rest.strip_prefix(". ").or_else(|| rest.strip_prefix(") ")).map(str::trim_start)
 }
 
-/// A heading that is a severity and no more.
-fn group(text: &str) -> Option<Severity> {
-    let marked = text.starts_with('#') || text.starts_with("**") || text.ends_with(':');
+/// Sign, length and what stands behind a line that may begin or end a block of code.
+fn fence(text: &str) -> Option<(char, usize, &str)> {
+    let sign = text.chars().next().filter(|sign| matches!(sign, '`' | '~'))?;
+    let length = text.chars().take_while(|c| *c == sign).count();
+    (length >= 3).then(|| (sign, length, text[length..].trim()))
+}
+
+/// A heading that is a severity and no more. `within` a finding's words only one that is marked as a heading.
+fn group(text: &str, within: bool) -> Option<Severity> {
+    let marked = text.starts_with('#') || (!within && (text.starts_with("**") || text.ends_with(':')));
     let word = text.trim_start_matches('#').trim();
     let one = !word.is_empty() && !word.contains(char::is_whitespace);
     if marked && one && place(word).is_none() { Severity::read(word) } else { None }
@@ -245,6 +271,13 @@ mod tests {
         let three = "three\nSee a.py:4, it is fine.\nBlocker or not, note: 10:30 is a time.";
         assert_eq!(seen, [(Severity::Blocker, 1, one), (Severity::Blocker, 2, "two"), (Severity::Note, 3, three)]);
         assert_eq!(found.summary, "It compares numbers now.\n\n### Summary");
+        let after = "\n- [blocker] b.py:2 — two";
+        for block in ["````\n```\n- [note] z.py:1 x\n```\n````", "```\n~~~\n```", "```x``` is wrong", "````\n```"] {
+            let text = format!("- [note] a.py:1 — one\n\n{block}{after}");
+            assert_eq!(read(&text).last().map(|it| (it.0, it.2)), Some((Severity::Blocker, 2)), "{block}");
+        }
+        let words = read("- [note] a.py:3 — it prints\n  error:\n  instead\n- a.py:4: four");
+        assert_eq!((words[0].4.as_str(), words[1].0), ("it prints\nerror:\ninstead", Severity::Note));
         assert_eq!(read("Nothing is wrong with src/a.rs:12 or b.py:3."), []);
         assert_eq!(findings("").all, []);
     }

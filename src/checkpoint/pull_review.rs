@@ -15,6 +15,8 @@ const ON_A_LINE: usize = 4_000;
 const IN_TEXT: usize = 600;
 /// Findings and places that the text names; more are counted.
 const MOST: usize = 60;
+/// Longest list of them, in bytes: with all else it stays below what the forge takes.
+const LIST: usize = 36 << 10;
 const MOST_PLACES: usize = 20;
 
 /// A finding that stands on no line of the difference.
@@ -119,6 +121,7 @@ fn elsewhere(view: &PullReview<'_>) -> String {
         return String::new();
     }
     let mut out = "\n**Findings that stand on no line here**\n\n".to_owned();
+    let mut told = 0;
     for Elsewhere { finding, link } in view.elsewhere.iter().take(MOST) {
         let lines = match finding.last {
             last if last > finding.first => format!("{}-{last}", finding.first),
@@ -127,9 +130,14 @@ fn elsewhere(view: &PullReview<'_>) -> String {
         let place = code(&format!("{}:{lines}", finding.path));
         let place = link.as_ref().map_or(place.clone(), |link| format!("[{place}](<{link}>)"));
         let words = prose(&finding.words, IN_TEXT);
-        let _ = writeln!(out, "- {} **{}** {place} — {words}", finding.severity.sign(), finding.severity.word());
+        let line = format!("- {} **{}** {place} — {words}\n", finding.severity.sign(), finding.severity.word());
+        if out.len() + line.len() > LIST {
+            break;
+        }
+        out.push_str(&line);
+        told += 1;
     }
-    let rest = view.elsewhere.len().saturating_sub(MOST);
+    let rest = view.elsewhere.len() - told;
     if rest > 0 {
         let _ = writeln!(out, "- …{}", more(rest));
     }

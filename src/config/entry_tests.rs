@@ -51,7 +51,7 @@ fn an_entry_that_says_more_than_an_entry_may_is_refused_with_its_reason() {
         ("sandbox", serde_json::json!({ "image": "evil" }), "unknown field"),
         ("hook_url", serde_json::json!("http://evil.example"), "unknown field"),
         ("token_file", serde_json::json!("/etc/shadow"), "unknown field"),
-        ("version", serde_json::json!(2), "newer version"),
+        ("version", serde_json::json!(3), "newer version"),
         ("id", serde_json::json!(0), "entry.id"),
         ("owner", serde_json::json!("../../api"), "entry.owner"),
         ("owner", serde_json::json!(".."), "entry.owner"),

@@ -7,6 +7,7 @@ use super::repository::{Repositories, head, request};
 use crate::checkpoint::places;
 use crate::git::GitError;
 use crate::policy::plain;
+use crate::text::is_hidden;
 use crate::trouble::Trouble;
 use domain::{Task, TaskKind};
 
@@ -22,20 +23,23 @@ impl Repositories {
         };
         let mut missing = Vec::new();
         for place in places(task.summary.as_deref().unwrap_or_default()).into_iter().filter(|_| asked_for) {
-            let lines = match plain(place.path) {
-                Some(path) => match self.repos.show(&request(task)?.repository, &head(task)?, &path, LONGEST).await {
-                    Ok(bytes) => bytes.map(|bytes| count_lines(&bytes)),
-                    // The file exists; its lines are not counted.
-                    Err(GitError::TooLarge { .. }) => continue,
-                    Err(other) => return Err(other.into()),
-                },
-                None => None,
-            };
-            if lines.is_none_or(|lines| place.first == 0 || place.last < place.first || place.last > lines) {
+            if self.is_missing(task, (place.path, place.first, place.last)).await? {
                 missing.push(place.written.to_owned());
             }
         }
         Ok(missing)
+    }
+
+    /// Whether the tree that was read lacks these lines of a file. A path that cannot be shown as it is names none.
+    pub(super) async fn is_missing(&self, task: &Task, (path, first, last): (&str, u64, u64)) -> Result<bool, Trouble> {
+        let Some(path) = plain(path).filter(|path| !path.chars().any(is_hidden)) else { return Ok(true) };
+        let lines = match self.repos.show(&request(task)?.repository, &head(task)?, &path, LONGEST).await {
+            Ok(bytes) => bytes.map(|bytes| count_lines(&bytes)),
+            // The file exists; its lines are not counted.
+            Err(GitError::TooLarge { .. }) => return Ok(false),
+            Err(other) => return Err(other.into()),
+        };
+        Ok(lines.is_none_or(|lines| first == 0 || last < first || last > lines))
     }
 }
 

@@ -28,6 +28,8 @@ const ONE_FILE: u64 = 4 << 20;
 /// Files that are named to the agent, and bytes of one name.
 const FILES: usize = 300;
 const NAME: usize = 500;
+/// Longest address of a place, in bytes.
+const LINK: usize = 500;
 /// Findings on lines; further ones stand in the text.
 const ON_LINES: usize = 20;
 
@@ -113,11 +115,18 @@ impl Talk {
                 None => elsewhere.push(finding),
             }
         }
-        let not_there = self.repositories.not_there(task).await?;
-        let link =
-            |finding: &Finding| self.place_url(&repository, pull, finding).filter(|_| there(finding, &not_there));
-        let elsewhere: Vec<Elsewhere<'_>> =
-            elsewhere.into_iter().map(|finding| Elsewhere { finding, link: link(finding) }).collect();
+        let mut not_there = self.repositories.not_there(task).await?;
+        let mut shown = Vec::new();
+        for finding in elsewhere {
+            let missing = self.repositories.is_missing(task, (&finding.path, finding.first, finding.last)).await?;
+            if missing && there(finding, &not_there) {
+                not_there.push(format!("{}:{}", finding.path, finding.first));
+            }
+            let link =
+                self.place_url(&repository, pull, finding).filter(|link| !missing && link.as_str().len() <= LINK);
+            shown.push(Elsewhere { finding, link });
+        }
+        let elsewhere = shown;
         let body = render_pull_review(&PullReview {
             head: &pull.head,
             target: &pull.target,
@@ -148,8 +157,13 @@ impl Talk {
         let Some(from) = &task.compared_with else { return Ok(lines) };
         for path in all.iter().filter_map(|finding| path_of(finding)) {
             if let Entry::Vacant(free) = lines.entry(path) {
-                let file = Some(free.key().as_str());
-                let patch = self.repositories.repos.difference(key, from, &pull.head, file, ONE_FILE).await?;
+                let (repos, file) = (&self.repositories.repos, free.key().as_str());
+                // The patch of a folder is that of all its files.
+                if matches!(repos.show(key, &pull.head, file, ONE_FILE).await, Ok(None)) {
+                    free.insert(Vec::new());
+                    continue;
+                }
+                let patch = repos.difference(key, from, &pull.head, Some(file), ONE_FILE).await?;
                 free.insert(patch.as_deref().map(shown_lines).unwrap_or_default());
             }
         }
@@ -180,7 +194,7 @@ fn line_shown(finding: &Finding, shown: &[Range<u64>]) -> Option<u64> {
         .find_map(|(line, end)| (line < end && line <= finding.last.max(finding.first)).then_some(line))
 }
 
-/// Whether its place is there, by those that are known not to be.
+/// Whether its place is none of those that are known not to be there.
 fn there(finding: &Finding, not_there: &[String]) -> bool {
     let is_it = |place: &String| places(place).iter().any(|it| it.path == finding.path && it.first == finding.first);
     !not_there.iter().any(is_it)

@@ -9,6 +9,10 @@ use crate::checkpoint::view::{BaseMoved, CheckpointView};
 use crate::trouble::Trouble;
 use domain::{Commit, Event, Task};
 use std::collections::BTreeSet;
+use std::time::Duration;
+
+/// How long a review waits to be told how far the base branch has moved.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 impl Talk {
     /// Everything that the review of checkpoint `n` says; `last` is true for the final one.
@@ -35,13 +39,13 @@ impl Talk {
 
     /// What came to the base branch since the task began. Only told: what cannot be found out keeps no review back.
     async fn base_moved(&self, task: &Task) -> Option<BaseMoved> {
-        match self.since_base(task).await {
-            Ok(moved) => moved,
-            Err(trouble) => {
-                tracing::warn!(task = task.id.0, %trouble, "whether the base branch moved is not known");
-                None
-            }
-        }
+        let trouble = match tokio::time::timeout(PATIENCE, self.since_base(task)).await {
+            Ok(Ok(moved)) => return moved,
+            Ok(Err(trouble)) => trouble.to_string(),
+            Err(_) => "the forge takes too long".to_owned(),
+        };
+        tracing::warn!(task = task.id.0, trouble, "whether the base branch moved is not known");
+        None
     }
 
     async fn since_base(&self, task: &Task) -> Result<Option<BaseMoved>, Trouble> {

@@ -71,7 +71,7 @@ impl Reader {
             }
             let begins = text.verb.begins().map(|(kind, ..)| kind);
             if let Some(answer) = begins.and_then(|kind| self.begins_elsewhere(kind, &issue, &text.author.login)) {
-                self.threads.answer_once(entry, number, &key, &answer).await?;
+                self.answer_or_refuse(entry, number, &text, (&key, &answer)).await?;
                 continue;
             }
             let starter = begins.is_some();
@@ -86,6 +86,21 @@ impl Reader {
             }
         }
         Ok(())
+    }
+
+    /// Answers somebody who may write; others are refused, once on an issue or pull request.
+    async fn answer_or_refuse(
+        &self,
+        entry: &Repository,
+        number: u64,
+        text: &Text,
+        (key, answer): (&str, &str),
+    ) -> Result<(), Trouble> {
+        if self.threads.right(entry, &text.author, &mut HashMap::new()).await? >= Access::Write {
+            return self.threads.answer_once(entry, number, key, answer).await;
+        }
+        let refused = message::refused(&text.author.login, text.verb.command().unwrap_or_default());
+        self.refuse_once(entry, number, key, &text.author, &refused).await
     }
 
     /// Why a task of this kind does not begin on this issue or pull request, as it is answered; none where it may.

@@ -29,6 +29,13 @@ impl Reader {
     /// nothing.
     pub(super) async fn see_triggers(&self, repositories: &[&Arc<Repository>], clock: i64) -> Result<(), Trouble> {
         let marks: HashMap<String, i64> = self.store.watermarks(MARKS).await?.into_iter().collect();
+        // Of a repository that was taken out: one that comes back under its key begins anew. Another host's file may have what none here has.
+        for (name, _) in marks.iter().filter(|(_, at)| **at != NOT_SET && !self.store.is_shared()) {
+            let key = name.strip_prefix(MARKS).and_then(|rest| rest.split(':').next()).unwrap_or_default();
+            if self.config.repository(key).is_none() {
+                self.store.set_watermark(name, NOT_SET).await?;
+            }
+        }
         for entry in repositories {
             let set: Vec<String> =
                 self.config.start_of(&entry.key).triggers().iter().map(|trigger| mark(&entry.key, trigger)).collect();
@@ -109,7 +116,15 @@ impl Reader {
         if triggers.iter().all(|trigger| *trigger == Trigger::Writer) {
             return Ok(());
         }
-        for change in self.forge.changes(&self.threads.place(entry)?, number).await? {
+        let changes = match self.forge.changes(&self.threads.place(entry)?, number).await {
+            Ok(changes) => changes,
+            // What is said to the task is taken up all the same; the next reading looks again.
+            Err(error) => {
+                tracing::warn!(repository = entry.key, issue = number, %error, "assignments and labels could not be read");
+                return Ok(());
+            }
+        };
+        for change in changes {
             self.note_seen(entry, &Source::Change(change.id)).await?;
         }
         Ok(())
@@ -137,7 +152,14 @@ impl Reader {
             since.push((trigger, self.set_since(entry, trigger).await?));
         }
         let Some(first) = since.iter().map(|(_, at)| *at).min() else { return Ok(Vec::new()) };
-        let changes = self.forge.changes(at, issue.number).await?;
+        let changes = match self.forge.changes(at, issue.number).await {
+            Ok(changes) => changes,
+            // Commands are followed all the same.
+            Err(error) => {
+                tracing::warn!(repository = entry.key, issue = issue.number, %error, "assignments and labels could not be read");
+                return Ok(Vec::new());
+            }
+        };
         let busy = self.store.newest_task_of(&entry.key, issue.number).await?.map_or(0, |row| row.updated_at);
         let mut found = Vec::new();
         for (place, change) in changes.iter().enumerate().filter(|(_, change)| change.at >= first) {
@@ -197,8 +219,14 @@ impl Reader {
             return Ok(false);
         }
         if text.edited {
-            let answer = message::trigger_edited(login, trigger, kind);
-            self.threads.answer_once(entry, issue.number, key, &answer).await?;
+            match trigger {
+                // Whoever opens an issue has asked for nothing.
+                Trigger::Writer => self.note_seen(entry, &text.source).await?,
+                Trigger::Assigned | Trigger::Label { .. } => {
+                    let answer = message::trigger_edited(login, trigger, kind);
+                    self.threads.answer_once(entry, issue.number, key, &answer).await?;
+                }
+            }
             return Ok(false);
         }
         let request = self.request(entry, issue, text, kind, Terms::default()).await?;

@@ -37,7 +37,7 @@ pub fn trigger_edited(login: &str, trigger: &Trigger, kind: TaskKind) -> String 
         Trigger::Writer => "after it was opened",
     };
     format!(
-        "{}: this issue was changed {since}, and I can't tell who changed what, so no task was started. If it says what you mean, {again}.",
+        "{}: this issue was changed {since}, or nothing shows that it was not, so no task was started. If it says what you mean, {again}.",
         code(login)
     )
 }

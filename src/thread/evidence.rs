@@ -70,7 +70,7 @@ impl Threads {
         if (now() - self.clock.ahead() - change.at).abs() >= ON_ITS_WAY_MS {
             return Ok(false);
         }
-        Ok(self.since_change(entry, issue, change).await?.is_empty())
+        Ok(!self.since_change(entry, issue, change).await?.iter().any(|it| is_of(it, change)))
     }
 
     /// Whether an issue's text is another one than when it was assigned or labelled. An edit within the same second counts as one after it.
@@ -80,8 +80,8 @@ impl Threads {
         if told.iter().any(|it| it.edited || (it.title.as_str(), it.body.as_str()) != words) {
             return Ok(true);
         }
-        // The delivery of the change itself: later ones may follow an edit that nothing tells of.
-        if told.iter().any(|it| it.at - change.at <= 1000) {
+        // Others may follow an edit that nothing tells of.
+        if told.iter().any(|it| is_of(it, change)) {
             return Ok(false);
         }
         Ok(!self.forge.untouched_since(&self.place(entry)?, issue, change.id).await?)
@@ -98,7 +98,13 @@ impl Threads {
         for about in [format!("signs:{}", issue.id), format!("issue:{}", issue.id)] {
             for delivery in self.store.deliveries_about(&entry.key, &about).await? {
                 // One that cannot be read may be the one that tells of an edit.
-                let unread = DeliveredIssue { edited: true, title: String::new(), body: String::new(), at: change.at };
+                let unread = DeliveredIssue {
+                    edited: true,
+                    signed_by: None,
+                    title: String::new(),
+                    body: String::new(),
+                    at: change.at,
+                };
                 told.push(delivered_issue(&delivery.body).unwrap_or(unread));
             }
         }
@@ -128,4 +134,9 @@ impl Threads {
         }
         Ok(false)
     }
+}
+
+/// Whether this is the delivery of the change itself.
+fn is_of(told: &DeliveredIssue, change: &Change) -> bool {
+    told.signed_by == Some(change.by.id) && told.at - change.at <= 1000
 }

@@ -109,7 +109,8 @@ pub async fn an_issue_that_is_opened_with_them_has_them_in_its_timeline(lab: Arc
     }
 }
 
-/// An edit of the words shows in the issue's time alone, and whatever follows hides it.
+/// An edit of the words shows in the issue's time alone, which is whole seconds, and whatever follows hides it: so only a writer's issue is
+/// known to be as it was.
 pub async fn an_edit_after_an_assignment_is_told_apart_from_one_before(lab: Arc<Lab>) {
     let place = lab.place("edited-after").await;
     let repo = &place.repo;
@@ -135,7 +136,7 @@ pub async fn an_edit_after_an_assignment_is_told_apart_from_one_before(lab: Arc<
     for number in &numbers[4..] {
         lab.as_account("bob").post_comment(repo, *number, "me too").await.unwrap();
     }
-    for (number, wanted) in numbers.iter().zip([true, true, false, false, false, true]) {
+    for (number, wanted) in numbers.iter().zip([false, false, false, false, false, true]) {
         let change = lab.bot.changes(repo, *number).await.unwrap().remove(0);
         let issue = lab.bot.issue(repo, *number).await.unwrap();
         assert_eq!(lab.bot.untouched_since(repo, &issue, change.id).await.unwrap(), wanted, "{}", issue.title);

@@ -173,7 +173,7 @@ async fn what_the_bots_own_account_does_begins_nothing() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_was_taken_back_before_it_was_taken_up_begins_nothing() {
     let mut world = world(FIX, "", "by = [\"assigned\", \"label:agent\"]").await;
-    let (alice, issue, again) = (world.alice(), opened(&world.bob()), opened(&world.bob()));
+    let (alice, issue, again) = (world.alice(), opened(&world.bob()), opened(&world.alice()));
     world.kill();
     assign(&alice, issue, &["caisson"]);
     alice.label(REPO, issue, "agent").expect("labelled");
@@ -283,6 +283,23 @@ async fn an_issue_that_was_changed_after_it_was_assigned_begins_nothing() {
     assert_eq!(until_begun(&world, 1).await.request.expect("asked").body, "A better text.");
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_readers_issue_whose_assignment_no_delivery_tells_of_begins_nothing() {
+    let world = world(FIX, "", "by = [\"assigned\"]").await;
+    let issue = opened(&world.bob());
+    world.heard(issue).await;
+    world.forge.lose_hooks(1);
+    assign(&world.alice(), issue, &["caisson"]);
+    // What comes after it proves nothing of the words when she assigned it.
+    world.bob().close(REPO, issue).expect("closed");
+    world.bob().set_open(REPO, issue, true).expect("opened");
+    world.until_said(issue, "was changed after it was assigned to me").await;
+    assert_eq!(tasks(&world).await, [0; 0]);
+    assign(&world.alice(), issue, &[]);
+    assign(&world.alice(), issue, &["caisson"]);
+    until_begun(&world, 1).await;
+}
+
 /// Whoever may rename a label may not give the command under a writer's name.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_label_that_is_renamed_begins_nothing() {
@@ -312,7 +329,8 @@ async fn an_assignment_of_a_closed_issue_begins_nothing_then_or_later() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_assignment_begins_one_task_wherever_the_bot_is_killed() {
     let mut world = world(FIX, "max_tasks = 4", "by = [\"assigned\", \"label:agent\"]").await;
-    let issues: Vec<u64> = (0..6).map(|_| opened(&world.bob())).collect();
+    // A writer's: what a killed bot was not told of a reader's issue, nothing else shows.
+    let issues: Vec<u64> = (0..6).map(|_| opened(&world.alice())).collect();
     for (at, issue) in issues.iter().enumerate() {
         assign(&world.alice(), *issue, &["caisson"]);
         world.alice().label(REPO, *issue, "agent").expect("labelled");

@@ -167,6 +167,8 @@ pub fn delivered_text(event_type: &str, body: &[u8]) -> Result<DeliveredText, Pa
 pub struct DeliveredIssue {
     /// Whether the text was edited by this event.
     pub edited: bool,
+    /// Id of the account that assigned or labelled the issue, where that is what happened.
+    pub signed_by: Option<i64>,
     /// The issue's title then.
     pub title: String,
     /// Its text then; empty where there was none.
@@ -180,7 +182,12 @@ pub fn delivered_issue(body: &[u8]) -> Option<DeliveredIssue> {
     #[derive(Deserialize)]
     struct Document {
         action: Option<String>,
+        sender: Option<Sender>,
         issue: Timed,
+    }
+    #[derive(Deserialize)]
+    struct Sender {
+        id: i64,
     }
     #[derive(Deserialize)]
     struct Timed {
@@ -188,10 +195,12 @@ pub fn delivered_issue(body: &[u8]) -> Option<DeliveredIssue> {
         words: Words,
         updated_at: jiff::Timestamp,
     }
-    let Document { action, issue: Timed { words, updated_at } } = serde_json::from_slice(body).ok()?;
+    let Document { action, sender, issue: Timed { words, updated_at } } = serde_json::from_slice(body).ok()?;
     let edited = action.as_deref() == Some("edited");
+    let signed = matches!(action.as_deref(), Some("assigned" | "label_updated"));
     Some(DeliveredIssue {
         edited,
+        signed_by: sender.map(|sender| sender.id).filter(|_| signed),
         title: words.title,
         body: words.body.unwrap_or_default(),
         at: updated_at.as_millisecond(),
@@ -227,10 +236,12 @@ mod tests {
 
     #[test]
     fn a_delivery_says_how_an_issue_read_and_when() {
-        let body = br#"{"action":"assigned","issue":{"id":5,"title":"t","body":null,"updated_at":"2026-11-26T13:00:02+01:00"}}"#;
+        let body = br#"{"action":"assigned","sender":{"id":9},"issue":{"id":5,"title":"t","body":null,"updated_at":"2026-11-26T13:00:02+01:00"}}"#;
         let told = delivered_issue(body).unwrap();
         assert_eq!((told.edited, told.title.as_str(), told.body.as_str()), (false, "t", ""));
-        assert_eq!(told.at, 1_795_694_402_000);
+        assert_eq!((told.at, told.signed_by), (1_795_694_402_000, Some(9)));
+        let closed = String::from_utf8_lossy(body).replace("assigned", "closed").into_bytes();
+        assert_eq!(delivered_issue(&closed).unwrap().signed_by, None);
         assert!(
             delivered_issue(&String::from_utf8_lossy(body).replace("assigned", "edited").into_bytes()).unwrap().edited
         );

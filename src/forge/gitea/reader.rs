@@ -168,14 +168,15 @@ impl ForgeReads for Gitea {
     async fn untouched_since(&self, repo: &RepoRef, issue: &Issue, change: i64) -> Result<bool> {
         let (entries, teams, author) =
             tokio::try_join!(self.timeline(repo, issue.number), self.teams(repo), self.right(repo, &issue.author))?;
-        let Some(at) = entries.iter().find(|e| e.id == change) else { return Ok(false) };
-        let alone = issue.updated_at - convert::millis(at.created_at.as_deref())? <= 1000;
+        if !entries.iter().any(|e| e.id == change) {
+            return Ok(false);
+        }
         let later: Vec<_> = entries.into_iter().filter(|e| e.id >= change).collect();
         if retitled(&later) || !explains(&later, issue)? {
             return Ok(false);
         }
-        // An entry after an edit hides it: then whoever can have made that edit has to be a writer of the code.
-        Ok(alone || (author >= Access::Write && !teams.iter().any(|team| team.writes_issues_alone())))
+        // An edit within the same second, or before another entry, leaves no trace: whoever can have made it has to be a writer of the code.
+        Ok(author >= Access::Write && !teams.iter().any(|team| team.writes_issues_alone()))
     }
 
     async fn review_comments(&self, repo: &RepoRef, number: u64, review: i64) -> Result<Vec<ReviewComment>> {
