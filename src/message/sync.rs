@@ -116,7 +116,7 @@ fn sentence(branch: &str, moved: &Moved) -> String {
     }
 }
 
-/// As [`lines`], for a terminal.
+/// One line for each branch, and what there is to say of the tags and the default branch, for a terminal.
 pub fn plain_lines(synced: &Synced) -> Vec<String> {
     lines(synced, one_line).into_iter().map(|line| line.replace("**", "")).collect()
 }

@@ -55,18 +55,18 @@ fn refuse(status: u16, message: &str) -> Response {
 }
 
 /// The right to see what is private; or the answer.
-fn greeted(state: &Mutex<Shown>, headers: &HeaderMap, path: String) -> Result<bool, Response> {
+fn greeted(state: &Mutex<Shown>, headers: &HeaderMap, path: String) -> Result<bool, Box<Response>> {
     let mut shown = state.lock().unwrap();
     shown.asked.push(path);
     let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
     if header("user-agent").is_empty() {
-        return Err(refuse(
+        return Err(Box::new(refuse(
             403,
             "Request forbidden by administrative rules. Please make sure your request has a User-Agent header",
-        ));
+        )));
     }
     if header("x-github-api-version") != "2022-11-28" {
-        return Err(refuse(400, "the version of the API is missing"));
+        return Err(Box::new(refuse(400, "the version of the API is missing")));
     }
     if shown.limited {
         let mut answer = refuse(403, "API rate limit exceeded for 198.51.100.7.");
@@ -76,19 +76,19 @@ fn greeted(state: &Mutex<Shown>, headers: &HeaderMap, path: String) -> Result<bo
         {
             answer.headers_mut().insert(name, value.into());
         }
-        return Err(answer);
+        return Err(Box::new(answer));
     }
     match header("authorization") {
         "" => Ok(false),
         given if given == format!("Bearer {}", shown.token) => Ok(true),
-        _ => Err(refuse(401, "Bad credentials")),
+        _ => Err(Box::new(refuse(401, "Bad credentials"))),
     }
 }
 
 async fn repository(State(state): Shared, Path((owner, name)): Path<(String, String)>, headers: HeaderMap) -> Response {
     let may = match greeted(&state, &headers, format!("/repos/{owner}/{name}")) {
         Ok(may) => may,
-        Err(refusal) => return refusal,
+        Err(refusal) => return *refusal,
     };
     match (owner.as_str(), name.as_str()) {
         ("old", "shop") if may => {
@@ -112,7 +112,7 @@ async fn by_id(State(state): Shared, Path(id): Path<u64>, headers: HeaderMap) ->
     match greeted(&state, &headers, format!("/repositories/{id}")) {
         Ok(true) if id == 7 => axum::Json(shape(7, "shop", true)).into_response(),
         Ok(_) => refuse(404, "Not Found"),
-        Err(refusal) => refusal,
+        Err(refusal) => *refusal,
     }
 }
 
