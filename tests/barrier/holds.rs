@@ -50,7 +50,10 @@ async fn from_a_container_the_machine_is_tried_and_heard() {
         let (report, wrong) = elsewhere(move || async move { mismatches(&ground).await }).await;
         assert!(wrong.is_empty(), "{:#?}", report.mismatches());
         assert!(!there.is_empty());
-        assert_eq!(report.machine, there, "it says which addresses it tried");
+        // Networks of other tests come and go meanwhile.
+        let still: Vec<_> = lab.broker.host(ROUTER).await.expect("told").addresses;
+        let lasting: Vec<_> = there.iter().filter(|at| still.contains(at)).collect();
+        assert!(!lasting.is_empty() && lasting.iter().all(|at| report.machine.contains(at)), "{:?}", report.machine);
         if lenient(&lab).await {
             let open = Arc::new(Weak { unfenced: true, ..Weak::new(&lab, |_, _| {}) });
             let ground = lab.networked(open, "").await;

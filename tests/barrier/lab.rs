@@ -115,7 +115,14 @@ impl Lab {
         config.router.upstream = upstream.at.to_string();
         // An empty pool lets the broker take its first free range: other tests have networks too.
         config.router.pool = String::new();
-        let (egress, _log) = way_out(&config, &broker).await.expect("a router");
+        let mut tries = 0;
+        let (egress, _log) = loop {
+            match way_out(&config, &broker).await {
+                // Another test has taken the same range in the same moment.
+                Err(error) if tries < 5 && format!("{error:#}").contains("overlaps") => tries += 1,
+                made => break made.expect("a router"),
+            }
+        };
         let subnets = barrier::subnets(broker.as_ref(), &router_spec(&config)).await.expect("two subnets");
         let way = RouterUnderTest { egress, subnets, upstream: Some(upstream), router_image: ROUTER.to_owned() };
         Ground { router: Some(way), ..self.ground(broker) }
