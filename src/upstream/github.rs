@@ -168,6 +168,14 @@ pub fn name_of(text: &str) -> Option<(&str, &str)> {
     (fit(owner, "-") && !owner.starts_with('-') && name_fits).then_some((owner, name))
 }
 
+/// `owner/name` that an address of such a server leads to, with or without `.git`.
+pub fn name_in(address: &str) -> Option<String> {
+    let url = Url::parse(address).ok()?;
+    let path = url.path().trim_matches('/');
+    let name = path.strip_suffix(".git").unwrap_or(path);
+    name_of(name).map(|_| name.to_owned())
+}
+
 /// Seconds until more requests are taken, where an answer says that there were too many.
 fn wait(headers: &HeaderMap) -> Option<u64> {
     let number = |name: &str| headers.get(name)?.to_str().ok()?.trim().parse::<u64>().ok();

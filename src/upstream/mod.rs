@@ -8,7 +8,7 @@
 mod github;
 mod sync;
 
-pub use github::{GitHub, GitHubError, OnGitHub, name_of};
+pub use github::{GitHub, GitHubError, OnGitHub, name_in, name_of};
 pub use sync::{Copy, Moved, Standing, SyncError, Synced, Tags};
 
 use crate::config::Process;

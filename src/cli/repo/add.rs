@@ -20,7 +20,7 @@ use crate::forge::{Access, ForgeError, ForgeReads, RepoRef, Repository, is_accep
 use crate::git::{Auth, Branch, Leaks, RemoteUrl, Repos};
 use crate::secret::Secret;
 use crate::text::{count, one_line};
-use crate::upstream::{credential, followed};
+use crate::upstream::{credential, followed, on_forge};
 use anyhow::{Context, Result};
 use clap::Args;
 use std::time::{Duration, Instant};
@@ -153,16 +153,16 @@ impl Add {
         let commit = git.copy_in(&plan.key, &plan.source, plan.credential.as_ref(), &plan.branch).await?;
         tell_of_leaks(&git.leaks(&plan.key, &commit).await?, printer);
         let accepted = self.wishes(config, printer, git, &plan, &commit).await?;
-        let on_forge = place(&plan, accounts, printer).await?;
-        if on_forge.empty {
-            let to = RemoteUrl::parse(&format!("{}/{}.git", accounts.base.as_str().trim_end_matches('/'), plan.repo))?;
+        let found = place(&plan, accounts, printer).await?;
+        if found.empty {
+            let to = on_forge(config, &plan.repo)?;
             let auth = Auth::basic(&accounts.sync.login, accounts.sync_token.expose());
             git.copy_out(&plan.key, &to, &auth, &plan.branch).await?;
             printer.good(&format!("{} and its tags pushed", plan.branch));
             noticed(&plan, accounts).await?;
         }
-        let wanted = plan.entry(&on_forge);
-        if !on_forge.empty || !plan.also.is_empty() {
+        let wanted = plan.entry(&found);
+        if !found.empty || !plan.also.is_empty() {
             if self.moved && compare_one(config, accounts, &wanted).await?.rewritten().next().is_some() {
                 let complaint = Complaint::new("what is on the forge is not in the history of the new source");
                 return Err(complaint.attempt("choose another --name for it").into());
@@ -170,13 +170,12 @@ impl Add {
             tell_brought(&sync_one(config, &wanted, None, printer).await?, printer);
         }
         accounts.forge.set_default_branch(&plan.repo, plan.branch.as_str()).await?;
-        self.rights(&plan, accounts, printer).await?;
-        protect(accounts, &plan.repo, &wanted).await?;
-        let (secret, foreign) = self.hook(config, &plan, on_forge.id, accounts, printer).await?;
+        self.rights(&plan, &wanted, accounts, printer).await?;
+        let (secret, foreign) = self.hook(config, &plan, found.id, accounts, printer).await?;
         let entry = Entry { accepted, accepted_foreign: foreign, ..wanted };
         let generation = entries.next(&plan.key);
         let taken = entries::put(config, |key, by| sealed(key, &entry, &[secret], (generation, by))).await?;
-        printer.good(&format!("{} is ready: {}", plan.repo, on_forge.html_url));
+        printer.good(&format!("{} is ready: {}", plan.repo, found.html_url));
         if !self.no_try {
             let (key, source) = (plan.key.as_str(), plan.source.as_str());
             let target = Target { key, repos: git, commit: &commit, accepted: &entry.accepted, source };
@@ -205,7 +204,7 @@ impl Add {
             Some(before) => before.branches.clone(),
             None => self.also.clone(),
         };
-        if let Some(before) = known.filter(|before| before.origin() != source.as_str() && !self.moved) {
+        if let Some(before) = known.filter(|before| !same_source(before.origin(), source.as_str()) && !self.moved) {
             let complaint = Complaint::new(format!("{key} was copied from {}", before.origin()));
             let attempt =
                 "choose another --name for this one; or say --moved where it is the same repository at a new address";
@@ -264,7 +263,7 @@ impl Add {
     }
 
     /// Sets who has which right. People who were added on the forge keep theirs.
-    async fn rights(&self, plan: &Plan, accounts: &Accounts, printer: &Printer) -> Result<()> {
+    async fn rights(&self, plan: &Plan, entry: &Entry, accounts: &Accounts, printer: &Printer) -> Result<()> {
         let (forge, repo) = (&accounts.forge, &plan.repo);
         forge.disable_actions(repo).await?;
         for login in &self.writers {
@@ -273,7 +272,7 @@ impl Add {
                 .await
                 .with_context(|| format!("{login} cannot be added"))?;
         }
-        forge.ensure_protection(repo, plan.branch.as_str(), &[&accounts.sync.login]).await?;
+        protect(accounts, repo, entry).await?;
         forge.ensure_protection(repo, AGENT_BRANCHES, &[&accounts.bot.login]).await?;
         printer.good(&format!(
             "{} is for {}, {AGENT_BRANCHES} for {}",
@@ -413,6 +412,15 @@ fn last_part(address: &str) -> String {
     part.strip_suffix(".git").unwrap_or(part).to_owned()
 }
 
+/// Whether both name one repository: an address on GitHub is written with its `.git` since it is asked about there.
+fn same_source(one: &str, other: &str) -> bool {
+    let plain = |address: &str| {
+        let address = address.trim_end_matches('/');
+        address.strip_suffix(".git").unwrap_or(address).to_owned()
+    };
+    plain(one) == plain(other)
+}
+
 /// A key for paths: lower-case letters, digits and hyphens.
 fn key_of(name: &str) -> String {
     let plain: String = name.to_lowercase().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
@@ -431,5 +439,7 @@ mod tests {
             assert_eq!(last_part(address), name);
         }
         assert_eq!(key_of("My_Shop.rs"), "my-shop-rs");
+        assert!(same_source("https://github.com/lab/shop", "https://github.com/lab/shop.git"));
+        assert!(same_source("/srv/git/shop/", "/srv/git/shop") && !same_source("https://h/a/shop", "https://h/b/shop"));
     }
 }

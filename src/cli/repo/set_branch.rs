@@ -43,11 +43,11 @@ impl SetBranch {
         let repo = accounts.found(entry).await?;
         if wanted.origin().is_empty() {
             there(&accounts, &repo, &wanted).await?;
+            protect(&accounts, &repo, &wanted).await?;
         } else {
             has_each(&upstream_listing(config, &wanted).await?, &wanted)?;
             tell_brought(&sync_one(config, &wanted, None, printer).await?, printer);
         }
-        protect(&accounts, &repo, &wanted).await?;
         noticed(&accounts, &repo, &wanted.default_branch).await?;
         accounts.forge.set_default_branch(&repo, &wanted.default_branch).await?;
         let generation = entries.next(&wanted.key);

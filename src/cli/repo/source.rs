@@ -4,7 +4,7 @@ use crate::cli::printer::{Complaint, Printer};
 use crate::config::Process;
 use crate::config::process::UpstreamHost;
 use crate::git::RemoteUrl;
-use crate::upstream::{GitHub, GitHubError, name_of};
+use crate::upstream::{GitHub, GitHubError, name_in, name_of};
 use anyhow::Result;
 
 /// The address, and what to do where git cannot read it.
@@ -17,11 +17,9 @@ pub(super) async fn source_of(config: &Process, text: &str, printer: &Printer) -
         return on_github(&config.upstream.github(), text, printer).await;
     }
     let url = RemoteUrl::parse(text)?;
-    let path = url::Url::parse(text).map(|url| url.path().trim_matches('/').to_owned()).unwrap_or_default();
-    let name = path.strip_suffix(".git").unwrap_or(&path);
-    match config.upstream.github_of(text) {
-        Some(host) if name_of(name).is_some() => on_github(&host, name, printer).await,
-        Some(_) | None => {
+    match config.upstream.github_of(text).zip(name_in(text)) {
+        Some((host, name)) => on_github(&host, &name, printer).await,
+        None => {
             let private = "; a private one over https needs a token file for its server under [[upstream.hosts]]";
             Ok((url, format!("{hint}{private}")))
         }

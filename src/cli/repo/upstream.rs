@@ -10,7 +10,7 @@ use crate::config::process::Repository as Entry;
 use crate::forge::RepoRef;
 use crate::git::{Auth, Branch, Listing, RemoteUrl, Repos};
 use crate::message::plain_lines;
-use crate::upstream::{Copy, GitHub, Moved, Standing, Synced, credential, followed, name_of, on_forge};
+use crate::upstream::{Copy, GitHub, Moved, Standing, Synced, credential, followed, name_in, on_forge};
 use anyhow::{Context, Result};
 use clap::Args;
 use domain::Commit;
@@ -163,19 +163,15 @@ fn tell(entry: &Entry, synced: &Synced, printer: &Printer) {
 /// What GitHub says of an upstream there.
 async fn on_github(config: &Process, entry: &Entry, printer: &Printer) {
     let Some(host) = config.upstream.github_of(entry.origin()) else { return };
-    let path = url::Url::parse(entry.origin()).map(|url| url.path().trim_matches('/').to_owned()).unwrap_or_default();
-    let name = path.strip_suffix(".git").unwrap_or(&path);
-    if name_of(name).is_none() {
-        return;
-    }
+    let Some(name) = name_in(entry.origin()) else { return };
     let found = match GitHub::open(&host) {
-        Ok(github) => github.repository(name).await.map_err(|error| error.to_string()),
+        Ok(github) => github.repository(&name).await.map_err(|error| error.to_string()),
         Err(why) => Err(why),
     };
     match found {
         Err(why) => printer.warn(&why),
         Ok(found) => {
-            if !found.full_name.eq_ignore_ascii_case(name) {
+            if !found.full_name.eq_ignore_ascii_case(&name) {
                 printer.warn(&format!("it is called {} now; git follows no redirection", found.full_name));
                 printer.hint(&format!("caisson repo add {} --name {} --moved", found.full_name, entry.key));
             }
