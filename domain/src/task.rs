@@ -62,6 +62,13 @@ pub struct Request {
     pub trigger: Option<Trigger>,
 }
 
+impl Request {
+    /// Whether the issue was opened by somebody else than its asker, so that nobody with write access stands for its words.
+    pub fn of_stranger(&self) -> bool {
+        self.issue_author.id != self.asker.id
+    }
+}
+
 /// A task as its log describes it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Task {

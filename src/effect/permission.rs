@@ -3,7 +3,7 @@
 use super::repository::{Repositories, base, request};
 use crate::config::Process;
 use crate::config::project::{FILE, MAX_BYTES, Project};
-use crate::policy::{Rules, Ruling};
+use crate::policy::{Rules, Ruling, Seen};
 use crate::store::Store;
 use crate::trouble::Trouble;
 use domain::{Action, ActionKind, Commit, Event, Task};
@@ -26,10 +26,14 @@ impl Rulebook {
     /// The ruling on an action.
     pub(super) async fn ruled(&self, task: &Task, action: &Action) -> Result<Ruling, Trouble> {
         let rules = self.rules_of(task).await?;
-        let (before, after) = (rules.judge(action, false), rules.judge(action, true));
+        let mut seen = Seen { web: false, stranger: request(task)?.of_stranger() };
+        let without = rules.judge(action, seen);
         // The log is read only if it makes a difference.
-        let refused = matches!(before, Ruling::Deny(_));
-        if !refused && before != after && self.read_a_page(task).await? { Ok(after) } else { Ok(before) }
+        if matches!(without, Ruling::Deny(_)) || rules.judge(action, Seen { web: true, ..seen }) == without {
+            return Ok(without);
+        }
+        seen.web = self.read_a_page(task).await?;
+        Ok(rules.judge(action, seen))
     }
 
     async fn rules_of(&self, task: &Task) -> Result<Arc<Rules>, Trouble> {

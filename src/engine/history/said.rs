@@ -123,7 +123,7 @@ impl<'a> Replay<'a> {
         let author = self.fence.inline(&request.issue_author.login);
         let (command, hidden) = seen(&request.words);
         let (issue, more) = seen(&format!("Title: {}\n\n{}", request.title, request.body));
-        let trust = if request.issue_author == request.asker { Trust::Write } else { Trust::None };
+        let trust = if request.of_stranger() { Trust::None } else { Trust::Write };
         let words = match command.is_empty() {
             true => String::new(),
             false => self.fence.wrap(&format!("the task, by {asker}"), Trust::Write, &command),
