@@ -3,6 +3,7 @@
 
 mod asleep;
 mod container;
+mod crowd;
 mod subnets;
 /// The parts of `make demo`: a forge, a bot as processes, a person.
 #[path = "../../tests/support/demo"]
@@ -115,6 +116,9 @@ fn main() -> std::process::ExitCode {
         }
         if chosen("waits") {
             lines.extend(waits::measure().await);
+        }
+        if chosen("crowd") {
+            lines.extend(crowd::measure().await);
         }
         if chosen("kill") {
             lines.extend(kill::measure().await);

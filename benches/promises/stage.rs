@@ -74,6 +74,11 @@ impl Stage {
     }
 
     pub async fn open() -> Result<Stage> {
+        Stage::with(Vec::new()).await
+    }
+
+    /// As [`Stage::open`], with further variables for the bot's programs.
+    pub async fn with(environment: Vec<(String, String)>) -> Result<Stage> {
         let dir = tempfile::Builder::new().prefix("caisson-bench-").tempdir()?;
         let place = Place::open().await?;
         let (_, token) = place.person(HUMAN).await?;
@@ -84,7 +89,7 @@ impl Stage {
         std::fs::write(&script, recording())?;
         let admin = home.join("admin.token");
         place.admin.write(&admin)?;
-        let mut bot = bot::open(&home, Some(&script))?;
+        let mut bot = bot::open(&home, Some(&script), environment)?;
         bot.say(&["setup", "--forge-url", place.url.as_str(), "--admin-token-file", &admin.display().to_string()])?;
         bot.say(&["repo", "add", &origin.display().to_string(), "--name", REPOSITORY, "--writer", HUMAN])?;
         bot.serve().await?;

@@ -149,7 +149,7 @@ struct Replay<'a> {
     /// Consecutive answers without a call; then what was done before.
     nudges: u8,
     progress: Progress,
-    repeats: Repeats,
+    repeats: Repeats<'a>,
 }
 
 /// An answer whose calls are getting their results.

@@ -6,8 +6,8 @@ pub use caisson::cli::eval::own::{bot::Bot, variable};
 use serde_json::Value;
 use std::path::Path;
 
-/// `recording` is none where a real model is configured by `CAISSON_MODEL_*`.
-pub fn open(dir: &Path, recording: Option<&Path>) -> Result<Bot> {
+/// `recording` is none where a real model is configured by `CAISSON_MODEL_*`; `more` are variables that replace those set here.
+pub fn open(dir: &Path, recording: Option<&Path>, more: Vec<(String, String)>) -> Result<Bot> {
     let image = |name: &str, usual: &str| variable(name).unwrap_or_else(|| usual.to_owned());
     let sandbox = image("CAISSON_SANDBOX_IMAGE", "caisson-sandbox:local");
     let router = image("CAISSON_ROUTER_IMAGE", "caisson-router:local");
@@ -27,7 +27,7 @@ pub fn open(dir: &Path, recording: Option<&Path>) -> Result<Bot> {
         program: variable("CAISSON_DEMO_PROGRAM").context("start the demo by `make demo`")?.into(),
         installation: variable("CAISSON_DEMO_INSTALLATION").context("start the demo by `make demo`")?,
         dir: dir.to_owned(),
-        environment: environment.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+        environment: environment.into_iter().map(|(name, value)| (name.to_owned(), value)).chain(more).collect(),
         without: Vec::new(),
         images: vec![sandbox],
         router_image: router,

@@ -181,7 +181,7 @@ fn prepare(stage: &Stage, dir: &Path, place: &Place, (origin, name): (&Path, &st
     place.admin.write(&admin)?;
     let recording = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support/demo/recording.toml");
     let real = variable("CAISSON_MODEL_KIND").or_else(|| variable("CAISSON_MODEL_BASE_URL"));
-    let bot = bot::open(&home, real.is_none().then_some(recording.as_path()))?;
+    let bot = bot::open(&home, real.is_none().then_some(recording.as_path()), Vec::new())?;
     match real {
         Some(_) => {
             let name = variable("CAISSON_MODEL_NAME").unwrap_or_default();

@@ -136,6 +136,11 @@ impl Bot {
         Ok(())
     }
 
+    /// Process id of `caisson serve`; none where it was not started.
+    pub fn process(&self) -> Option<u32> {
+        self.serve.as_ref().map(Beside::id)
+    }
+
     /// Kills `caisson serve` without a shutdown.
     pub fn kill(&mut self) {
         if let Some(serve) = self.serve.take() {

@@ -60,6 +60,11 @@ impl Beside {
         }
     }
 
+    /// Its process id.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Kills it at once.
     pub fn kill(mut self) {
         let _ = self.child.kill();
