@@ -57,6 +57,7 @@ mod stories;
 mod tools;
 mod touched;
 mod town;
+mod upstream;
 mod visitor;
 mod waits;
 mod year;
@@ -110,6 +111,9 @@ fn main() -> std::process::ExitCode {
         }
         if chosen("large") {
             lines.extend(large::measure().await);
+        }
+        if chosen("upstream") {
+            lines.extend(upstream::measure().await);
         }
         if chosen("parked") {
             lines.extend(parked::measure().await);
