@@ -25,6 +25,9 @@ mod edits;
 mod fates;
 #[path = "trees/fetch.rs"]
 mod fetch;
+#[path = "setup/github.rs"]
+#[allow(dead_code, reason = "tests of `caisson setup` use the rest")]
+mod github;
 #[path = "trees/hostile.rs"]
 mod hostile;
 #[path = "trees/images.rs"]
@@ -43,6 +46,8 @@ mod local_broker;
 mod losses;
 #[path = "trees/mirror.rs"]
 mod mirror;
+#[path = "trees/propose.rs"]
+mod propose;
 #[path = "trees/push.rs"]
 mod push;
 #[path = "trees/restarts.rs"]

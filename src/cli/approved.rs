@@ -7,7 +7,7 @@ use super::{lock, running};
 use crate::bot::known;
 use crate::config::process::Repository;
 use crate::config::{Process, Secret};
-use crate::fetch::{Approved, ApprovedSource, Offer, Standing};
+use crate::fetch::{self, Approved, ApprovedSource, Offer, Standing};
 use crate::forge::{
     Access, Account, Comment, ForgeError, ForgeReads, Gitea, RepoRef, Review, ReviewComment, ReviewState,
 };
@@ -17,7 +17,7 @@ use crate::server::FetchedReport;
 use crate::store::Store;
 use anyhow::{Context, Result};
 use async_trait::async_trait;
-use domain::{Commit, Decision, Event, Input, Source, State, TaskId, Verb};
+use domain::{Commit, Decision, Event, Input, Source, State, Task, TaskId, Verb};
 use std::collections::BTreeSet;
 
 pub struct StoreSource {
@@ -55,6 +55,14 @@ impl StoreSource {
         });
         let pull = task.pull.ok_or("the task has no pull request")?;
         Ok((at, pull, used.ok_or("no approval was used")?))
+    }
+
+    /// Where a task's repository comes from, and the branch that it began from.
+    fn source(&self, entry: &Repository, task: &Task) -> Result<Option<fetch::Source>, String> {
+        let Some(request) = task.request.as_ref().filter(|_| !entry.upstream.is_empty()) else { return Ok(None) };
+        let address = RemoteUrl::parse(&entry.upstream).map_err(|e| e.to_string())?;
+        let github = self.config.upstream.github_of(&entry.upstream);
+        Ok(Some(fetch::Source { address, github, branch: request.base_branch.clone() }))
     }
 
     /// The repository's present place, by its id.
@@ -150,6 +158,7 @@ impl ApprovedSource for StoreSource {
                 newest,
                 approved,
                 verdict: task.verdict.clone(),
+                upstream: self.source(entry, &task)?,
             }));
         }
         Ok(None)

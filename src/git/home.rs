@@ -16,7 +16,7 @@ use domain::Commit;
 
 use super::listing::{Change, Entry, LINK, parse_batch, parse_changes, parse_entries};
 use super::run::{Git, Input};
-use super::{Auth, Branch, GitError, RemoteUrl, Tree};
+use super::{Auth, Branch, GitError, PushSpec, Pushed, RemoteUrl, Tree};
 
 pub use files::Uncommitted;
 
@@ -263,6 +263,14 @@ impl Home {
         let read = self.git("cat-file").args(["--batch", "--buffer"]).input(Input::Bytes(ids.into_bytes()));
         let targets = parse_batch(&read.cap(LISTING).ok().await?).map_err(GitError::Io)?;
         Ok(links.into_iter().map(|e| e.path.clone()).zip(targets).collect())
+    }
+
+    /// Pushes the fetched commit to another repository; the clone stays as it is.
+    ///
+    /// # Errors
+    /// [`GitError::Failed`] when the other side is unreachable or refuses.
+    pub async fn push(&self, spec: PushSpec<'_>) -> Result<Pushed, GitError> {
+        super::repos::push(self.own.path(), spec).await
     }
 
     /// Creates a branch in the clone at `commit`, with its objects, without changing the work tree.

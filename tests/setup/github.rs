@@ -20,6 +20,8 @@ struct Shown {
     token: String,
     limited: bool,
     asked: Vec<String>,
+    /// What each open pull request was made of.
+    pulls: Vec<Value>,
 }
 
 impl GitHub {
@@ -28,6 +30,7 @@ impl GitHub {
         let state = Arc::new(Mutex::new(Shown { token: token.to_owned(), ..Shown::default() }));
         let app = Router::new()
             .route("/repos/{owner}/{name}", get(repository))
+            .route("/repos/{owner}/{name}/pulls", get(open_ones).post(open_pull))
             .route("/repositories/{id}", get(by_id))
             .with_state(state.clone());
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -39,6 +42,11 @@ impl GitHub {
     /// Whether requests are refused as too many.
     pub fn limit(&self, limited: bool) {
         self.state.lock().unwrap().limited = limited;
+    }
+
+    /// What each pull request was made of, in their order.
+    pub fn pulls(&self) -> Vec<Value> {
+        self.state.lock().unwrap().pulls.clone()
     }
 
     /// Paths that were asked for.
@@ -106,6 +114,58 @@ async fn repository(State(state): Shared, Path((owner, name)): Path<(String, Str
         }
         _ => refuse(404, "Not Found"),
     }
+}
+
+/// Opens one (docs.github.com/rest/pulls/pulls#create-a-pull-request): with a token alone, from a branch named `owner:branch`, once.
+async fn open_pull(
+    State(state): Shared,
+    Path((owner, name)): Path<(String, String)>,
+    headers: HeaderMap,
+    axum::Json(wanted): axum::Json<Value>,
+) -> Response {
+    match greeted(&state, &headers, format!("POST /repos/{owner}/{name}/pulls")) {
+        Ok(true) if (owner.as_str(), name.as_str()) == ("lab", "shop") => {}
+        Ok(_) => return refuse(404, "Not Found"),
+        Err(refusal) => return *refusal,
+    }
+    let invalid = |message: String| {
+        let errors = [json!({ "resource": "PullRequest", "code": "custom", "message": message })];
+        let body = json!({ "message": "Validation Failed", "errors": errors, "status": "422" });
+        (StatusCode::UNPROCESSABLE_ENTITY, axum::Json(body)).into_response()
+    };
+    let mut shown = state.lock().unwrap();
+    let text = |key: &str| wanted[key].as_str().unwrap_or_default().to_owned();
+    if text("title").is_empty() || !text("head").contains(':') || text("base") != "main" {
+        return invalid(format!("head, base or title is invalid: {wanted}"));
+    }
+    if shown.pulls.iter().any(|pull| pull["head"] == wanted["head"]) {
+        return invalid(format!("A pull request already exists for {}.", text("head")));
+    }
+    shown.pulls.push(wanted);
+    (StatusCode::CREATED, axum::Json(pull_shape(shown.pulls.len()))).into_response()
+}
+
+async fn open_ones(
+    State(state): Shared,
+    Path((owner, name)): Path<(String, String)>,
+    axum::extract::Query(query): axum::extract::Query<std::collections::HashMap<String, String>>,
+    headers: HeaderMap,
+) -> Response {
+    if let Err(refusal) = greeted(&state, &headers, format!("/repos/{owner}/{name}/pulls")) {
+        return *refusal;
+    }
+    let shown = state.lock().unwrap();
+    let of = |pull: &Value| query.get("head").is_some_and(|head| pull["head"] == head.as_str());
+    let found: Vec<Value> = (1..).zip(&shown.pulls).filter(|(_, it)| of(it)).map(|(at, _)| pull_shape(at)).collect();
+    axum::Json(found).into_response()
+}
+
+/// As GitHub shows a pull request, less most of its addresses.
+fn pull_shape(number: usize) -> Value {
+    json!({
+        "url": format!("https://api.github.com/repos/lab/shop/pulls/{number}"), "id": 1000 + number, "node_id": "PR_kwDOA",
+        "html_url": "https://evil.example/pull", "number": number, "state": "open", "locked": false, "draft": false
+    })
 }
 
 async fn by_id(State(state): Shared, Path(id): Path<u64>, headers: HeaderMap) -> Response {
