@@ -1,4 +1,5 @@
-//! Replacing the router by another image's while every subnet is in use: its duration, the outage, what got out, and what works afterwards.
+//! Replacing the router by another image's while every subnet is in use: how long it takes, the outage, what passed meanwhile, and what
+//! works afterwards.
 
 use crate::inn::{Inn, Lodger, NAME, SUBNETS, output_of};
 use crate::line::{Line, ms};
@@ -16,8 +17,8 @@ use std::time::{Duration, Instant};
 const BUSY: usize = 4;
 const ROUNDS: usize = 5;
 
-/// Looks its name up again and again, and tries ways that were never open. Ends when it finds the file: prints the longest
-/// time without an answer in milliseconds, and how often something else answered.
+/// Resolves its name repeatedly, and tries destinations that were never allowed. Ends when the file exists: prints the longest time without
+/// an answer in milliseconds, and how often something else answered.
 const INSIDE: &str = r#"python3 - <<'PROGRAM'
 import os, socket, struct, sys, time
 def gateway():
@@ -66,7 +67,7 @@ pub fn next_image(from: &str, to: &str) {
     assert!(child.wait().is_ok_and(|status| status.success()), "docker build");
 }
 
-/// A listener of this machine that no sandbox may reach; counts its connections.
+/// A listener on this machine that no sandbox may reach; counts its connections.
 struct Canary {
     address: String,
     hits: Arc<AtomicU64>,
@@ -145,7 +146,7 @@ fn numbers(text: &str) -> (u64, u64) {
     }
 }
 
-/// Replaces the router by the other image and back, each timed until the bot has sent the new one its whole state.
+/// Replaces the router by the other image and back; each is timed until the bot has sent the new one its whole state.
 async fn replace(inn: &Inn, other: &str) -> Vec<Duration> {
     let mut times = Vec::new();
     let mut image = other.to_owned();

@@ -1,5 +1,4 @@
-//! What the router costs and how soon it applies a change, in its test laboratory. Each comparison is with the same client beside the
-//! router.
+//! What the router costs and how soon it applies a change, in its test bed. Each comparison is with the same client without the router.
 
 use crate::line::{Line, ms, quantile, ratio};
 use crate::town::{BULK, Town, missing};
@@ -11,14 +10,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 const VISITS: u32 = 1000;
-/// Both sides' caches, and the first synthetic address.
+/// Fills both sides' caches, and assigns the first synthetic address.
 const WARM: u32 = 20;
 const STREAM: usize = 512 << 20;
 const CLIENTS: u32 = 32;
 const RUSH: Duration = Duration::from_secs(2);
 const GRANTS: u32 = 30;
 
-/// Without `all`, only the lines of single visits, which are the ones measured again most often.
+/// Without `all`, only the lines of single visits, which are repeated most often.
 pub fn measure(all: bool) -> Vec<Line> {
     if let Some(why) = missing() {
         eprintln!("skipped: router lines: {why}");
@@ -60,7 +59,7 @@ fn visits(town: &Town, tls: bool, what: &str, promise: f64) -> Line {
     )
 }
 
-/// The two ways to the same server: (place, address).
+/// The place and address of the server, through the router and without it.
 fn roads(town: &Town) -> [(String, Ipv4Addr); 2] {
     let real = crate::lab::net::GOOD.parse().expect("an address");
     [("s0".to_owned(), town.sandbox(0).address(HOST)), (town.beside.to_owned(), real)]
@@ -141,7 +140,7 @@ pub fn page(address: SocketAddr) -> bool {
         && body.ends_with(crate::visitor::PAGE)
 }
 
-/// Time from the grant's frame until the first page from a host that was refused before.
+/// Time from sending the grant until the first page from a host that was refused before.
 fn allow(town: &mut Town) -> Line {
     let mut times = Vec::new();
     for _ in 0..GRANTS {

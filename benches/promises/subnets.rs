@@ -1,4 +1,4 @@
-//! Sandboxes with a way out, on a real engine: ready from a subnet, many at once, idle, and with their router replaced.
+//! Sandboxes with a subnet on a real engine: time until ready, many at once, idle, and with their router replaced.
 
 use crate::container::{IMAGE, bare_run, docker, runner, with_broker};
 use crate::idle;
@@ -42,7 +42,7 @@ async fn lines(broker: SocketBroker, installation: String, other: &str) -> Vec<L
         subnets: SUBNETS,
         pool: None,
         image: ROUTER.to_owned(),
-        // An address reserved for documentation: nothing is ever asked there, since no connection of this bench is allowed.
+        // An address reserved for documentation: it is never asked, since no connection of this bench is allowed.
         upstream: Some("198.51.100.53".to_owned()),
         private: Vec::new(),
     };

@@ -1,5 +1,5 @@
-//! How soon an agent's tools give up on a refused name: this machine's tools, in the lab's sandbox, with the environment of the sandbox's
-//! image.
+//! How soon an agent's tools give up on a refused name: this machine's tools, in the test bed's sandbox, with the environment of the
+//! sandbox's image.
 
 use crate::line::Line;
 use crate::town::Town;
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 const ROUNDS: usize = 3;
 const PROMISED: Duration = Duration::from_secs(1);
-/// The image's Dockerfile says which retries are off.
+/// The Dockerfile sets which retries are off.
 const IMAGE: &str = include_str!("../../compose/images/sandbox.Dockerfile");
 
 /// The Dockerfile's `ENV` lines: words of the form `name=value`.
@@ -37,7 +37,7 @@ fn name_for(tool: &str) -> String {
     format!("{tool}.refused.test")
 }
 
-/// Program and words of each tool (`NAME` is the name that is refused); nothing for one that is not here.
+/// Program and arguments of each tool (`NAME` stands for the refused name); none for a tool that is not installed.
 fn tools(dir: &Path) -> Vec<(&'static str, Option<PathBuf>, String)> {
     let at = |name: &str| dir.join(name).display().to_string();
     std::fs::create_dir_all(dir.join("crate/src")).expect("a crate");
@@ -74,7 +74,7 @@ fn tools(dir: &Path) -> Vec<(&'static str, Option<PathBuf>, String)> {
     ]
 }
 
-/// The median of a few tries, each of which must fail, and be seen by the router.
+/// The median of a few tries, each of which must fail and appear in the router's log.
 fn tried(town: &mut Town, tool: &str, program: &Path, words: &str) -> Duration {
     let name = name_for(tool);
     let words: Vec<String> = words.split_whitespace().map(|word| word.replace("NAME", &name)).collect();
@@ -86,7 +86,7 @@ fn tried(town: &mut Town, tool: &str, program: &Path, words: &str) -> Duration {
         let mut command = resolving(&town.net, "s0", &gateway, town.dir.path());
         command.arg(program).args(&words).env_clear().envs(environment());
         command.env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("HOME", &home);
-        // Beside cargo; another one would first ask a version manager's home that is not here.
+        // The one next to cargo, because another one would first look for a version manager's home, which does not exist here.
         command.env("RUSTC", program.with_file_name("rustc"));
         let began = Instant::now();
         let out = command.stdin(Stdio::null()).output().expect(tool);

@@ -1,4 +1,4 @@
-//! The router's own laboratory, with servers whose speed is worth comparing with, and a place beside the router.
+//! The router's test bed, with servers fast enough to compare, and a client place that does not use the router.
 
 use crate::lab::internet::{Internet, Serve, bulk, echo};
 use crate::lab::net::{self, Net};
@@ -19,18 +19,18 @@ pub const BULK: u16 = crate::lab::internet::BULK;
 
 static TLS: OnceLock<Arc<rustls::ServerConfig>> = OnceLock::new();
 
-/// What the subnets are granted.
+/// The rules of the subnets.
 pub const RULES: [&str; 3] = ["good.test", "good.test:7000", "good.test:9000"];
 
 pub struct Town {
     pub router: Router,
-    /// The place that reaches the servers without the router.
+    /// The namespace that reaches the servers without the router.
     pub beside: &'static str,
     pub net: Net,
     pub dir: tempfile::TempDir,
 }
 
-/// Why there can be none here.
+/// Why the test bed cannot be set up here.
 pub fn missing() -> Option<&'static str> {
     if !crate::lab::program().is_file() {
         return Some("CAISSON_ROUTER does not name the static router (make bench sets it)");
@@ -48,7 +48,7 @@ impl Town {
         let dir = tempfile::tempdir().expect("a directory");
         let net = Net::new();
         let beside = net.beside();
-        // One identity for the whole process is enough.
+        // One certificate for the whole process is enough.
         let _ = TLS.set(Arc::new(identity(dir.path())));
         let servers: [(u16, Serve); 4] = [(80, http), (443, https), (ECHO, echo), (BULK, bulk)];
         Internet::serving(&net, &servers);
@@ -64,7 +64,7 @@ impl Town {
         Sandbox { net: &self.net, subnet }
     }
 
-    /// One visitor behind the router, one beside it.
+    /// One client behind the router, one without it.
     pub fn visitors(&self, tls: bool) -> (Visitor, Visitor) {
         let certificate = tls.then(|| certificate(self.dir.path()));
         let at = |place: &str, server: &str| {
@@ -101,11 +101,11 @@ fn https(_: &Internet, stream: TcpStream, _: (Ipv4Addr, u16), _: usize) {
     let mut stream = rustls::StreamOwned::new(session, stream);
     page(&mut stream);
     stream.conn.send_close_notify();
-    // A client that went away has nothing to hear.
+    // The client may have disconnected.
     let _ = stream.flush();
 }
 
-/// One request, one page, the end.
+/// Serves one request with one page.
 fn page(mut stream: impl Read + Write) {
     let (mut seen, mut buffer) = (Vec::new(), [0; 4096]);
     while !seen.ends_with(b"\r\n\r\n") {
