@@ -234,6 +234,47 @@ fn every_test_named_in_a_document_exists() {
     assert!(named >= 20, "SECURITY.md names only {named} tests");
 }
 
+/// Paths of our sources and documents in a line of prose; a document may be named by the beginning of its path.
+fn named_paths(line: &str) -> impl Iterator<Item = &str> {
+    let words = line.split(|c: char| c.is_whitespace() || "`(),[]".contains(c));
+    let paths = words.map(|word| word.trim_end_matches(['.', ':', ';']).split("::").next().unwrap_or_default());
+    paths
+        .filter(|path| path.chars().all(|c| c.is_ascii_alphanumeric() || "_./-".contains(c)))
+        .filter(|path| path.strip_suffix(".rs").or(path.strip_prefix("docs/")).is_some_and(|rest| !rest.is_empty()))
+}
+
+#[test]
+fn every_path_in_a_comment_or_a_document_exists() {
+    let known: Vec<String> = files(root(), &[".rs", ".md"]).iter().map(|path| shown(path)).collect();
+    let exists = |path: &str| match path.starts_with("docs/") {
+        true => known.iter().any(|one| one.starts_with(path)),
+        false => known.iter().any(|one| one == path || one.ends_with(&format!("/{path}"))),
+    };
+    let (mut named, mut wrong) = (0, Vec::new());
+    for file in &known {
+        let is_code = file.ends_with(".rs");
+        let is_document = file.starts_with("docs/") || !file.contains('/');
+        // Decisions and recordings keep the paths of their time.
+        if file.starts_with("docs/decisions/") || file.contains("fixtures/") || !(is_code || is_document) {
+            continue;
+        }
+        let text = read(&root().join(file));
+        for (at, line) in text.lines().enumerate().filter(|(_, line)| !is_code || line.trim_start().starts_with("//")) {
+            let paths: Vec<&str> = named_paths(line).collect();
+            named += paths.len();
+            wrong.extend(paths.iter().filter(|path| !exists(path)).map(|path| format!("{file}:{}: {path}", at + 1)));
+        }
+    }
+    assert!(wrong.is_empty(), "these do not exist:\n{}", wrong.join("\n"));
+    assert!(named >= 400, "only {named} paths were found");
+}
+
+#[test]
+fn paths_are_found_in_prose() {
+    let line = "// Tests: `router/tests/a.rs::test_b`, docs/decisions/0004. Not `src/a.rs:12`, and no `.rs`.";
+    assert_eq!(named_paths(line).collect::<Vec<_>>(), ["router/tests/a.rs", "docs/decisions/0004"]);
+}
+
 #[test]
 fn every_link_between_documents_leads_somewhere() {
     let mut wrong = Vec::new();
