@@ -74,8 +74,8 @@ impl Actions {
         if reading.is_over() {
             return Ok(Stepped::Over(Some("a call to the model gave nothing, or too many were made".to_owned())));
         }
-        let speaker = self.summarizer.of(task)?;
-        let (config, model) = (&speaker.engine, speaker.model.as_ref());
+        let configured = self.summarizer.of(task)?;
+        let (config, model) = (&configured.engine, configured.model.as_ref());
         let (of, ready) = match reading.next(number, from, reading::at_once(model)) {
             Next::End => return Ok(Stepped::Over(rest(&reading, number, model))),
             Next::Join { of, parts } => (of, reading::joined(task, of, &parts, config, model)),
@@ -90,7 +90,7 @@ impl Actions {
             }
         };
         let Some(ready) = ready else { return Ok(Stepped::Over(Some(NO_ROOM.to_owned()))) };
-        let question = Question { of, trust: Trust::None, ready, speaker, most: MOST };
+        let question = Question { of, trust: Trust::None, ready, configured, most: MOST };
         Ok(match self.summarizer.ask(task, question, (tries, feed), |summary| summary).await? {
             Came::Said(now) => Stepped::On(now),
             Came::Nothing(why) => Stepped::Over(Some(why)),

@@ -137,7 +137,7 @@ impl Talk {
             not_there: &not_there,
             summary: &read.summary,
             note: task.note.as_deref(),
-            scripted: self.speakers.of(task).model.scripted(),
+            scripted: self.models.of(task).model.scripted(),
         });
         let post = self.post(task, row, &repository, request.issue);
         let new = NewReview { commit: pull.head.to_string(), body, notes };

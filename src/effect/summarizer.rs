@@ -1,8 +1,8 @@
 //! Has a model summarize older turns of a conversation, or a part of a file. The worst case is charged first, as for every call, and the
 //! answer is an event; any failure ends the wait.
 
+use super::configured_model::{ConfiguredModel, ConfiguredModels};
 use super::money::Purse;
-use super::speaker::{Speaker, Speakers};
 use crate::engine::style::Style;
 use crate::engine::{self, Ready, TurnError, telling};
 use crate::llm::Silent;
@@ -24,7 +24,7 @@ const LONGEST: usize = 8_000;
 
 /// Asks for summaries.
 pub(super) struct Summarizer {
-    pub speakers: Arc<Speakers>,
+    pub models: Arc<ConfiguredModels>,
     pub store: Store,
     pub purse: Arc<Purse>,
     /// Number of this process's epoch.
@@ -37,7 +37,7 @@ pub(super) struct Question<'a> {
     /// The lowest trust of the texts that are shown.
     pub trust: Trust,
     pub ready: Ready,
-    pub speaker: &'a Speaker,
+    pub configured: &'a ConfiguredModel,
     /// The most characters kept of the answer.
     pub most: usize,
 }
@@ -54,11 +54,11 @@ impl Summarizer {
     /// The model that summarizes files: the configured summarizer, otherwise the task's own model.
     ///
     /// # Errors
-    /// As [`Speakers::there`].
-    pub(super) fn of(&self, task: &Task) -> Result<&Speaker, Trouble> {
-        match self.speakers.summarizer(task) {
+    /// As [`ConfiguredModels::there`].
+    pub(super) fn of(&self, task: &Task) -> Result<&ConfiguredModel, Trouble> {
+        match self.models.summarizer(task) {
             Some(own) => Ok(own),
-            None => self.speakers.there(task).map(|()| self.speakers.of(task)),
+            None => self.models.there(task).map(|()| self.models.of(task)),
         }
     }
 
@@ -68,20 +68,20 @@ impl Summarizer {
         &self,
         task: &Task,
         log: &[Event],
-        (style, worker): (Style, &Speaker),
+        (style, worker): (Style, &ConfiguredModel),
         tries: i64,
         feed: &dyn Feed,
     ) -> Result<Option<Vec<Event>>, Trouble> {
-        let Some(speaker) = self.speakers.summarizer(task) else { return Ok(None) };
+        let Some(configured) = self.models.summarizer(task) else { return Ok(None) };
         let Some(of @ SummaryOf::Turns { upto, .. }) = telling::due(task, log) else { return Ok(None) };
-        let ready = telling::turns(task, log, upto, &worker.engine, &speaker.engine, speaker.model.as_ref());
+        let ready = telling::turns(task, log, upto, &worker.engine, &configured.engine, configured.model.as_ref());
         let Some((ready, trust)) = ready else {
             tracing::info!(task = %task.id, upto, "no summary: it does not fit into the model or the budget");
             return Ok(None);
         };
         let context_tokens = worker.model.context_tokens();
         let fitting = |summary| telling::fitting(task, log, style, &worker.engine, context_tokens, summary);
-        let question = Question { of, trust, ready, speaker, most: worker.engine.summary_chars };
+        let question = Question { of, trust, ready, configured, most: worker.engine.summary_chars };
         self.ask(task, question, (tries, feed), fitting).await?;
         let log = self.store.log(task.id).await?;
         Ok(Some(log.into_iter().map(|(_, event)| event).collect()))
@@ -95,7 +95,7 @@ impl Summarizer {
         (tries, feed): (i64, &dyn Feed),
         keeps: impl FnOnce(ModelSummary) -> ModelSummary,
     ) -> Result<Came, Trouble> {
-        let Question { of, trust, ready, speaker, most } = question;
+        let Question { of, trust, ready, configured, most } = question;
         let key = |what: &str| format!("summary:{what}:{}:{}:{}:{tries}", task.id, name(&of), self.epoch);
         let _paid = self.purse.paid.one();
         {
@@ -110,7 +110,7 @@ impl Summarizer {
             }
         }
         let (patience, cancel) = (Patience::default(), CancellationToken::new());
-        let call = engine::converse(speaker.model.as_ref(), &ready, &Silent, &patience, &cancel);
+        let call = engine::converse(configured.model.as_ref(), &ready, &Silent, &patience, &cancel);
         let answer = tokio::time::timeout(PATIENCE, call).await.unwrap_or(Err(TurnError::Cancelled));
         let summary = match answer {
             Ok(answer) => ModelSummary {
@@ -127,7 +127,7 @@ impl Summarizer {
                 if error.may_cost() {
                     return Ok(Came::Nothing("the model's answer was lost".to_owned()));
                 }
-                let (text, usage, model) = (String::new(), Usage::default(), speaker.model.label());
+                let (text, usage, model) = (String::new(), Usage::default(), configured.model.label());
                 ModelSummary { of, text, trust, usage, micro_usd: 0, duration_ms: 0, model }
             }
         };

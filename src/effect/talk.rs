@@ -27,7 +27,7 @@ impl Talk {
     ) -> Result<Input, Trouble> {
         let request = request(task)?;
         let url = self.pull_url(task);
-        let scripted = self.speakers.of(task).model.scripted();
+        let scripted = self.models.of(task).model.scripted();
         let line = Line::standing_of(&self.store, &self.config, &request.repository, task.id).await?;
         let about = About { task, pull_url: url.as_deref(), scripted, line: line.as_ref() };
         let text = match notice {
