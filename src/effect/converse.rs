@@ -4,7 +4,7 @@
 
 use super::checks::Checks;
 use super::configured_model::{ConfiguredModel, ConfiguredModels};
-use super::money::Purse;
+use super::money::SpendingLimits;
 use super::pictures::Pictures;
 use super::repository::Repositories;
 use super::summarizer::Summarizer;
@@ -74,7 +74,7 @@ pub(super) struct Conversations {
     pub repositories: Arc<Repositories>,
     pub checks: Arc<Checks>,
     pub models: Arc<ConfiguredModels>,
-    pub purse: Arc<Purse>,
+    pub spending_limits: Arc<SpendingLimits>,
     pub pictures: Arc<Pictures>,
     pub summarizer: Arc<Summarizer>,
     /// Number of this process's epoch.
@@ -203,7 +203,7 @@ impl Conversations {
             Some(log) => log,
             None => self.log(task).await?,
         };
-        let mut purse = task.clone();
+        let mut current = task.clone();
         if style == Style::Files && task.state == State::Running {
             if let Some(answer) = settled(task, &log) {
                 return Ok(Asked::Ended(answer.into_input()));
@@ -214,7 +214,7 @@ impl Conversations {
                 Step::Stop(sentence) => return Ok(pause(PauseReason::Stuck { sentence })),
             }
             match self.looked(task, turn, log, row, feed).await? {
-                Some(looked) => (purse, log) = looked,
+                Some(looked) => (current, log) = looked,
                 // Paused meanwhile: the resume asks again.
                 None => return Ok(Asked::Ended(Input::Settled)),
             }
@@ -226,9 +226,9 @@ impl Conversations {
         }
         if charge_kept {
             // The kept charge is that of this very call.
-            purse.spent.micro_usd = purse.spent.micro_usd.saturating_sub(task.model_worst);
+            current.spent.micro_usd = current.spent.micro_usd.saturating_sub(task.model_worst);
         }
-        let mut ready = match self.prepared(task, &purse, &log, configured, asking).await? {
+        let mut ready = match self.prepared(task, &current, &log, configured, asking).await? {
             Ok(ready) => ready,
             Err(ended) => return Ok(ended),
         };
@@ -243,15 +243,15 @@ impl Conversations {
     async fn prepared(
         &self,
         task: &Task,
-        purse: &Task,
+        current: &Task,
         log: &[Event],
         configured: &ConfiguredModel,
         asking: &Asking<'_>,
     ) -> Result<Result<Ready, Asked>, Trouble> {
-        let prepare = |purse: &Task, log: &[Event]| {
-            engine::prepare(purse, log, asking.style, &configured.engine, configured.model.as_ref())
+        let prepare = |current: &Task, log: &[Event]| {
+            engine::prepare(current, log, asking.style, &configured.engine, configured.model.as_ref())
         };
-        let ready = prepare(purse, log);
+        let ready = prepare(current, log);
         // A request that was sent before is not changed.
         let Some(tokens) = engine::prompt_tokens(&ready).filter(|_| !asking.holds()) else {
             return Ok(ready.map_err(|refusal| pause(refusal.reason())));
@@ -271,11 +271,11 @@ impl Conversations {
         }
         let Some(shorter) = shorter else { return Ok(ready.map_err(|refusal| pause(refusal.reason()))) };
         // A summary that was paid for leaves less to spend.
-        let purse = Task::fold(task.id, &shorter);
-        if purse.state != State::Running {
+        let current = Task::fold(task.id, &shorter);
+        if current.state != State::Running {
             return Ok(Err(Asked::Ended(Input::Settled)));
         }
-        Ok(prepare(&purse, &shorter).map_err(|refusal| pause(refusal.reason())))
+        Ok(prepare(&current, &shorter).map_err(|refusal| pause(refusal.reason())))
     }
 
     /// Charges the worst case; the effect's result if the call may not be made.
@@ -286,8 +286,8 @@ impl Conversations {
         configured: &ConfiguredModel,
         asking: &Asking<'_>,
     ) -> Result<Option<Asked>, Trouble> {
-        let _one = self.purse.spending.lock().await;
-        if let Some(reason) = self.purse.spent(task, ready.worst_micro_usd).await? {
+        let _one = self.spending_limits.spending.lock().await;
+        if let Some(reason) = self.spending_limits.spent(task, ready.worst_micro_usd).await? {
             return Ok(Some(pause(reason)));
         }
         let starting = Input::ModelCallStarting { turn: asking.turn, worst_micro_usd: ready.worst_micro_usd };

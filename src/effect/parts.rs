@@ -8,7 +8,7 @@ use super::here::Here;
 use super::images::Images;
 use super::lifecycle::Lifecycle;
 use super::listeners::Listeners;
-use super::money::{Paid, Purse};
+use super::money::{Paid, SpendingLimits};
 use super::permission::Rulebook;
 use super::pictures::Pictures;
 use super::posts::Posts;
@@ -75,20 +75,20 @@ impl EffectRunner {
         let models = Arc::new(ConfiguredModels::new(&given.config, given.models, &given.mark_key));
         let ground = given.ground(&models);
         let paid = Arc::<Paid>::default();
-        let purse = Arc::new(Purse {
+        let spending_limits = Arc::new(SpendingLimits {
             paid: paid.clone(),
             config: given.config.clone(),
             store: given.store.clone(),
             spending: tokio::sync::Mutex::default(),
         });
-        let summarizer = given.summarizer(&models, &purse);
+        let summarizer = given.summarizer(&models, &spending_limits);
         Self {
             settle_ms: given.config.forge.settle_ms,
             test_runs: given.test_runs(&ground),
             actions: given.actions(&ground, &summarizer),
-            conversations: given.conversations(&ground, &models, &purse, summarizer),
+            conversations: given.conversations(&ground, &models, &spending_limits, summarizer),
             publisher: given.publisher(&ground),
-            talk: given.talk(&ground, models, purse),
+            talk: given.talk(&ground, models, spending_limits),
             egress: ground.egress,
             repositories: ground.repositories,
             checks: ground.checks,
@@ -188,11 +188,11 @@ impl Given<'_> {
         })
     }
 
-    fn summarizer(&self, models: &Arc<ConfiguredModels>, purse: &Arc<Purse>) -> Arc<Summarizer> {
+    fn summarizer(&self, models: &Arc<ConfiguredModels>, spending_limits: &Arc<SpendingLimits>) -> Arc<Summarizer> {
         Arc::new(Summarizer {
             models: models.clone(),
             store: self.store.clone(),
-            purse: purse.clone(),
+            spending_limits: spending_limits.clone(),
             epoch: self.epoch,
         })
     }
@@ -201,7 +201,7 @@ impl Given<'_> {
         &self,
         ground: &Ground,
         models: &Arc<ConfiguredModels>,
-        purse: &Arc<Purse>,
+        spending_limits: &Arc<SpendingLimits>,
         summarizer: Arc<Summarizer>,
     ) -> Conversations {
         Conversations {
@@ -211,21 +211,25 @@ impl Given<'_> {
             repositories: ground.repositories.clone(),
             checks: ground.checks.clone(),
             models: models.clone(),
-            purse: purse.clone(),
+            spending_limits: spending_limits.clone(),
             pictures: ground.pictures.clone(),
             summarizer,
             epoch: self.epoch,
         }
     }
 
-    fn talk(&self, ground: &Ground, models: Arc<ConfiguredModels>, purse: Arc<Purse>) -> Talk {
-        let second_look =
-            SecondLook { models: models.clone(), store: self.store.clone(), purse: purse.clone(), epoch: self.epoch };
+    fn talk(&self, ground: &Ground, models: Arc<ConfiguredModels>, spending_limits: Arc<SpendingLimits>) -> Talk {
+        let second_look = SecondLook {
+            models: models.clone(),
+            store: self.store.clone(),
+            spending_limits: spending_limits.clone(),
+            epoch: self.epoch,
+        };
         let replies = Replies {
             store: self.store.clone(),
             repositories: ground.repositories.clone(),
             models: models.clone(),
-            purse,
+            spending_limits,
             epoch: self.epoch,
         };
         Talk {

@@ -3,7 +3,7 @@
 //! tools here and decides nothing. Tests: `tests/stories/questions.rs`.
 
 use super::configured_model::{ConfiguredModel, ConfiguredModels};
-use super::money::Purse;
+use super::money::SpendingLimits;
 use super::repository::Repositories;
 use crate::engine::{self, Question, Ready, TurnAnswer, TurnError};
 use crate::llm::Silent;
@@ -38,7 +38,7 @@ pub(super) struct Replies {
     pub store: Store,
     pub repositories: Arc<Repositories>,
     pub models: Arc<ConfiguredModels>,
-    pub purse: Arc<Purse>,
+    pub spending_limits: Arc<SpendingLimits>,
     /// Number of this process's epoch.
     pub epoch: i64,
 }
@@ -67,10 +67,10 @@ impl Replies {
         };
         let call = u32::try_from(calls(&log, None)).unwrap_or(u32::MAX).saturating_add(1);
         let key = |what: &str| format!("reply:{what}:{}:{number}:{}:{}", task.id, self.epoch, row.tries);
-        let _paid = self.purse.paid.one();
+        let _paid = self.spending_limits.paid.one();
         {
-            let _one = self.purse.spending.lock().await;
-            if self.purse.spent(task, ready.worst_micro_usd).await?.is_some() {
+            let _one = self.spending_limits.spending.lock().await;
+            if self.spending_limits.spent(task, ready.worst_micro_usd).await?.is_some() {
                 return Ok(message::unanswered(login, "the day's money is used up"));
             }
             let starting = Input::ReplyStarting { number, call, worst_micro_usd: ready.worst_micro_usd };

@@ -2,7 +2,7 @@
 //! twice per checkpoint, and no failure holds the review back. Its worst case is charged first, as for every call.
 
 use super::configured_model::ConfiguredModels;
-use super::money::Purse;
+use super::money::SpendingLimits;
 use crate::checkpoint::view::CheckpointView;
 use crate::engine::{self, Change, TurnError};
 use crate::llm::Silent;
@@ -27,7 +27,7 @@ const LONGEST: usize = 6_000;
 pub(super) struct SecondLook {
     pub models: Arc<ConfiguredModels>,
     pub store: Store,
-    pub purse: Arc<Purse>,
+    pub spending_limits: Arc<SpendingLimits>,
     /// Number of this process's epoch.
     pub epoch: i64,
 }
@@ -60,10 +60,10 @@ impl SecondLook {
             return Ok(false);
         };
         let key = |what: &str| format!("look:{what}:{}:{n}:{}:{}", task.id, self.epoch, row.tries);
-        let _paid = self.purse.paid.one();
+        let _paid = self.spending_limits.paid.one();
         {
-            let _one = self.purse.spending.lock().await;
-            if self.purse.spent(task, ready.worst_micro_usd).await?.is_some() {
+            let _one = self.spending_limits.spending.lock().await;
+            if self.spending_limits.spent(task, ready.worst_micro_usd).await?.is_some() {
                 return Ok(false);
             }
             let starting = Input::SecondLookStarting { n, worst_micro_usd: ready.worst_micro_usd };

@@ -2,7 +2,7 @@
 //! answer is an event; any failure ends the wait.
 
 use super::configured_model::{ConfiguredModel, ConfiguredModels};
-use super::money::Purse;
+use super::money::SpendingLimits;
 use crate::engine::style::Style;
 use crate::engine::{self, Ready, TurnError, telling};
 use crate::llm::Silent;
@@ -26,7 +26,7 @@ const LONGEST: usize = 8_000;
 pub(super) struct Summarizer {
     pub models: Arc<ConfiguredModels>,
     pub store: Store,
-    pub purse: Arc<Purse>,
+    pub spending_limits: Arc<SpendingLimits>,
     /// Number of this process's epoch.
     pub epoch: i64,
 }
@@ -97,10 +97,10 @@ impl Summarizer {
     ) -> Result<Came, Trouble> {
         let Question { of, trust, ready, configured, most } = question;
         let key = |what: &str| format!("summary:{what}:{}:{}:{}:{tries}", task.id, name(&of), self.epoch);
-        let _paid = self.purse.paid.one();
+        let _paid = self.spending_limits.paid.one();
         {
-            let _one = self.purse.spending.lock().await;
-            if self.purse.spent(task, ready.worst_micro_usd).await?.is_some() {
+            let _one = self.spending_limits.spending.lock().await;
+            if self.spending_limits.spent(task, ready.worst_micro_usd).await?.is_some() {
                 return Ok(Came::Nothing("what may be spent in a day is spent".to_owned()));
             }
             let starting = Input::SummaryStarting { of, worst_micro_usd: ready.worst_micro_usd };
