@@ -266,7 +266,7 @@ impl Conversations {
         }
         let of = (asking.style, configured);
         let now = shorter.as_deref().unwrap_or(log);
-        if let Some(told) = self.summarizer.tell_turns(task, now, of, asking.row.tries, asking.feed).await? {
+        if let Some(told) = self.summarizer.summarize_turns(task, now, of, asking.row.tries, asking.feed).await? {
             shorter = Some(told);
         }
         let Some(shorter) = shorter else { return Ok(ready.map_err(|refusal| pause(refusal.reason()))) };

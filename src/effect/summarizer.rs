@@ -4,7 +4,7 @@
 use super::configured_model::{ConfiguredModel, ConfiguredModels};
 use super::money::SpendingLimits;
 use crate::engine::style::Style;
-use crate::engine::{self, Ready, TurnError, telling};
+use crate::engine::{self, Ready, TurnError, summarize};
 use crate::llm::Silent;
 use crate::llm::retry::Patience;
 use crate::redact;
@@ -64,7 +64,7 @@ impl Summarizer {
 
     /// Summarizes the turns that were just left out of the conversation, if a summarizer is configured and that is due. Returns the log
     /// after it, or none if nothing was asked; `worker` is the model of the conversation.
-    pub(super) async fn tell_turns(
+    pub(super) async fn summarize_turns(
         &self,
         task: &Task,
         log: &[Event],
@@ -73,14 +73,14 @@ impl Summarizer {
         feed: &dyn Feed,
     ) -> Result<Option<Vec<Event>>, Trouble> {
         let Some(configured) = self.models.summarizer(task) else { return Ok(None) };
-        let Some(of @ SummaryOf::Turns { upto, .. }) = telling::due(task, log) else { return Ok(None) };
-        let ready = telling::turns(task, log, upto, &worker.engine, &configured.engine, configured.model.as_ref());
+        let Some(of @ SummaryOf::Turns { upto, .. }) = summarize::due(task, log) else { return Ok(None) };
+        let ready = summarize::turns(task, log, upto, &worker.engine, &configured.engine, configured.model.as_ref());
         let Some((ready, trust)) = ready else {
             tracing::info!(task = %task.id, upto, "no summary: it does not fit into the model or the budget");
             return Ok(None);
         };
         let context_tokens = worker.model.context_tokens();
-        let fitting = |summary| telling::fitting(task, log, style, &worker.engine, context_tokens, summary);
+        let fitting = |summary| summarize::fitting(task, log, style, &worker.engine, context_tokens, summary);
         let question = Question { of, trust, ready, configured, most: worker.engine.summary_chars };
         self.ask(task, question, (tries, feed), fitting).await?;
         let log = self.store.log(task.id).await?;
