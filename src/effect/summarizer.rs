@@ -43,11 +43,11 @@ pub(super) struct Question<'a> {
 }
 
 /// Result of a request.
-pub(super) enum Came {
+pub(super) enum SummaryOutcome {
     /// The task with the answer in its log; the answer may be empty.
-    Said(Box<Task>),
+    Stored(Box<Task>),
     /// There is no answer; with the reason for people and models. The log may say that a call was made.
-    Nothing(String),
+    None(String),
 }
 
 impl Summarizer {
@@ -94,19 +94,19 @@ impl Summarizer {
         question: Question<'_>,
         (tries, feed): (i64, &dyn Feed),
         keeps: impl FnOnce(ModelSummary) -> ModelSummary,
-    ) -> Result<Came, Trouble> {
+    ) -> Result<SummaryOutcome, Trouble> {
         let Question { of, trust, ready, configured, most } = question;
         let key = |what: &str| format!("summary:{what}:{}:{}:{}:{tries}", task.id, name(&of), self.epoch);
         let _paid = self.spending_limits.paid.one();
         {
             let _one = self.spending_limits.spending.lock().await;
             if self.spending_limits.spent(task, ready.worst_micro_usd).await?.is_some() {
-                return Ok(Came::Nothing("what may be spent in a day is spent".to_owned()));
+                return Ok(SummaryOutcome::None("what may be spent in a day is spent".to_owned()));
             }
             let starting = Input::SummaryStarting { of, worst_micro_usd: ready.worst_micro_usd };
             match feed.feed(task.id, &key("asks"), starting).await? {
                 Some(now) if now.state == State::Running => {}
-                _ => return Ok(Came::Nothing("the work was stopped meanwhile".to_owned())),
+                _ => return Ok(SummaryOutcome::None("the work was stopped meanwhile".to_owned())),
             }
         }
         let (patience, cancel) = (Patience::default(), CancellationToken::new());
@@ -125,15 +125,15 @@ impl Summarizer {
             Err(error) => {
                 tracing::warn!(task = %task.id, ?of, %error, "no summary");
                 if error.may_cost() {
-                    return Ok(Came::Nothing("the model's answer was lost".to_owned()));
+                    return Ok(SummaryOutcome::None("the model's answer was lost".to_owned()));
                 }
                 let (text, usage, model) = (String::new(), Usage::default(), configured.model.label());
                 ModelSummary { of, text, trust, usage, micro_usd: 0, duration_ms: 0, model }
             }
         };
         match feed.feed(task.id, &key("said"), Input::Summarised { summary: Box::new(keeps(summary)) }).await? {
-            Some(now) => Ok(Came::Said(Box::new(now))),
-            None => Ok(Came::Nothing("the work was stopped meanwhile".to_owned())),
+            Some(now) => Ok(SummaryOutcome::Stored(Box::new(now))),
+            None => Ok(SummaryOutcome::None("the work was stopped meanwhile".to_owned())),
         }
     }
 }
