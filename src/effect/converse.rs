@@ -50,7 +50,7 @@ enum Asked {
     /// The effect's result.
     Ended(Input),
     /// The model did not answer and cost nothing, so another may be asked.
-    Fell(Fall, Trouble),
+    FallBack(Fall, Trouble),
 }
 
 impl Asking<'_> {
@@ -116,10 +116,10 @@ impl Conversations {
             let configured = models[at];
             let (why, trouble) = match self.ask(&task, log.take(), configured, &asking).await? {
                 Asked::Ended(input) => return Ok(input),
-                Asked::Fell(why, trouble) => (why, trouble),
+                Asked::FallBack(why, trouble) => (why, trouble),
             };
             let next = &models[(at + 1) % models.len()].entry.id;
-            match self.fell(&task, configured, next, why, &trouble, &asking).await? {
+            match self.fall_back(&task, configured, next, why, &trouble, &asking).await? {
                 Some(now) if now.state == State::Running => task = now,
                 // Paused meanwhile: the resume asks again.
                 _ => return Ok(Input::Settled),
@@ -174,7 +174,7 @@ impl Conversations {
     }
 
     /// Takes the charge back, and records which model is asked from now on.
-    async fn fell(
+    async fn fall_back(
         &self,
         task: &Task,
         configured: &ConfiguredModel,
@@ -325,7 +325,7 @@ impl Conversations {
         let (unspent, fall) = (!error.may_cost(), error.fall());
         let trouble = trouble(error);
         if let Some(why) = fall.filter(|_| !asking.alone) {
-            return Ok(Asked::Fell(why, trouble));
+            return Ok(Asked::FallBack(why, trouble));
         }
         match trouble {
             Trouble::Later { .. } if unspent => self.store.hold_charge(asking.row.id).await?,
