@@ -18,7 +18,7 @@ use crate::sandbox::Sandboxes;
 use crate::store::{EffectRow, Store};
 use crate::thread::Feed;
 use crate::trouble::Trouble;
-use domain::{Event, Fall, Fallback, Input, PauseReason, State, Task};
+use domain::{Event, Fallback, FallbackReason, Input, PauseReason, State, Task};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
@@ -50,7 +50,7 @@ enum Asked {
     /// The effect's result.
     Ended(Input),
     /// The model did not answer and cost nothing, so another may be asked.
-    FallBack(Fall, Trouble),
+    FallBack(FallbackReason, Trouble),
 }
 
 impl Asking<'_> {
@@ -179,7 +179,7 @@ impl Conversations {
         task: &Task,
         configured: &ConfiguredModel,
         next: &str,
-        why: Fall,
+        why: FallbackReason,
         trouble: &Trouble,
         asking: &Asking<'_>,
     ) -> Result<Option<Task>, Trouble> {
@@ -322,9 +322,9 @@ impl Conversations {
             asking.feed.feed(task.id, &key, Input::PicturesRefused { turn: asking.turn }).await?;
             return Err(Trouble::Later { sentence, after_ms: Some(0) });
         }
-        let (unspent, fall) = (!error.may_cost(), error.fall());
+        let (unspent, fallback) = (!error.may_cost(), error.fallback());
         let trouble = trouble(error);
-        if let Some(why) = fall.filter(|_| !asking.alone) {
+        if let Some(why) = fallback.filter(|_| !asking.alone) {
             return Ok(Asked::FallBack(why, trouble));
         }
         match trouble {

@@ -109,7 +109,7 @@ async fn parts_are_left_out_for_another_model_other_rules_or_a_new_conversation(
             request.kind = TaskKind::Plan;
         }
         // The fallback's entry may name the same model on another server.
-        let fallback = Some(Fallback { from: "a".into(), to: "b".into(), why: Fall::Away });
+        let fallback = Some(Fallback { from: "a".into(), to: "b".into(), why: FallbackReason::Away });
         let mut fallen = log.clone();
         fallen.push(Event::ModelCallUncharged { turn: 2, fallback });
         for log in [anew, widened, fallen] {

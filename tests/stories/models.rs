@@ -1,7 +1,7 @@
 //! Several models with different roles, and one that does not support tools.
 
 use crate::world::{REPO, World, single};
-use domain::{Event, Fall, VerdictKind};
+use domain::{Event, FallbackReason, VerdictKind};
 
 const WORKS: &str = r#"
 name = "the worker"
@@ -140,7 +140,7 @@ async fn another_model_answers_while_the_first_is_away_and_the_next_checkpoint_g
         };
         log.iter().filter_map(to).collect::<Vec<_>>()
     };
-    assert_eq!(switches(&world.log().await), [("big".to_owned(), "spare".to_owned(), Fall::Away)]);
+    assert_eq!(switches(&world.log().await), [("big".to_owned(), "spare".to_owned(), FallbackReason::Away)]);
     assert_eq!(
         (task.answering, task.model_worst, task.model_starts),
         (None, 0, 0),
