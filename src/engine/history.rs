@@ -8,9 +8,9 @@
 
 mod cut;
 mod folded;
+mod messages;
+mod omitted;
 mod pictures;
-mod said;
-mod unsaid;
 
 use domain::{
     Call, CallRequest, Commit, Event, Item, ModelSummary, Outcome, Question, Recall, Request, Task, TaskKind,
@@ -250,7 +250,7 @@ impl<'a> Replay<'a> {
             Event::ModelCallStarted { .. } => self.calling = true,
             Event::HostAllowed { host, .. } if self.calling => self.unheard.push(host),
             Event::HostAllowed { host, .. } => self.say("allowed", context! { host }),
-            _ => unsaid::unsaid(event),
+            _ => omitted::omitted(event),
         }
     }
 
