@@ -8,7 +8,7 @@ use crate::changes::Changes;
 use crate::children::Children;
 use crate::disk::Disk;
 use crate::files::Workspace;
-use crate::host::Teller;
+use crate::host::FrameSender;
 use crate::left::Left;
 use crate::log::Logs;
 use crate::table::Table;
@@ -19,7 +19,7 @@ pub struct Session {
     /// Observes what actions change in the workspace.
     pub changes: Changes,
     pub disk: Disk,
-    pub teller: Arc<Teller>,
+    pub sender: Arc<FrameSender>,
     /// State with which the agent's next command begins.
     pub left: Mutex<Left>,
     /// Files with whole outputs.
