@@ -34,7 +34,7 @@ pub async fn serve(mut host: Host, workspace: Workspace, disk: Disk, logs: Arc<L
         workspace: Arc::new(workspace),
         disk,
         sender: Arc::clone(&host.sender),
-        left: Mutex::default(),
+        shell_state: Mutex::default(),
         logs,
         background: Mutex::default(),
         requests: Mutex::default(),

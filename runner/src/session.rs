@@ -9,8 +9,8 @@ use crate::children::Children;
 use crate::disk::Disk;
 use crate::files::Workspace;
 use crate::host::FrameSender;
-use crate::left::Left;
 use crate::log::Logs;
+use crate::shell_state::ShellState;
 use crate::table::Table;
 
 pub struct Session {
@@ -21,7 +21,7 @@ pub struct Session {
     pub disk: Disk,
     pub sender: Arc<FrameSender>,
     /// State with which the agent's next command begins.
-    pub left: Mutex<Left>,
+    pub shell_state: Mutex<ShellState>,
     /// Files with whole outputs.
     pub logs: Arc<Logs>,
     pub background: Mutex<Background>,
