@@ -1,7 +1,7 @@
 //! `caisson task stop`, `resume`, `delete`: orders of the operator. A running bot carries them out at once; otherwise they are stored for
 //! its next start, except for a deletion, which is done at once.
 
-use super::moment::Moment;
+use super::order_machine::OrderMachine;
 use super::printer::{Complaint, Printer};
 use super::{lock, running};
 use crate::config::Process;
@@ -20,9 +20,9 @@ pub async fn give(config: &Process, id: TaskId, order: Order) -> Result<()> {
         printer.good(&format!("task {id} is {state}"));
         return Ok(());
     };
-    let moment = Moment::of(config, id).await?;
-    let obeyed = moment.machine.order(id, order).await;
-    moment.over(config).await?;
+    let orders = OrderMachine::of(config, id).await?;
+    let obeyed = orders.machine.order(id, order).await;
+    orders.over(config).await?;
     match obeyed? {
         Obeyed::Now(state) => {
             printer.good(&format!("task {id} is {state}"));
@@ -43,10 +43,10 @@ pub async fn delete(config: &Process, id: TaskId) -> Result<()> {
         printer.hint("what git brought in within the last hour leaves the disk when the bot tidies next, within a day");
         return Ok(());
     };
-    let moment = Moment::of(config, id).await?;
+    let orders = OrderMachine::of(config, id).await?;
     let repos = Repos::new(config.state_dir.join("repos"));
-    let deleted = moment.machine.delete(id, &repos).await;
-    moment.over(config).await?;
+    let deleted = orders.machine.delete(id, &repos).await;
+    orders.over(config).await?;
     let repository = match deleted? {
         Deleted::Gone { repository } => repository,
         Deleted::Live => return Err(live(id).into()),
