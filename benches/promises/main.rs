@@ -18,9 +18,9 @@ mod demo {
 }
 mod doorbell;
 mod engine;
+mod fleet;
 mod fold;
 mod idle;
-mod inn;
 mod intake;
 mod items;
 mod kill;
@@ -40,6 +40,7 @@ mod lab {
         std::env::var_os("CAISSON_ROUTER").unwrap_or_default().into()
     }
 }
+mod bench_client;
 mod large;
 mod line;
 mod load;
@@ -53,10 +54,9 @@ mod server;
 mod skipped;
 mod stage;
 mod stories;
+mod test_bed;
 mod tools;
 mod touched;
-mod town;
-mod visitor;
 mod waits;
 mod year;
 
@@ -67,8 +67,8 @@ use line::Line;
 
 fn main() -> std::process::ExitCode {
     let mut words = std::env::args().skip(1);
-    if words.next().as_deref() == Some(visitor::WORD) {
-        visitor::run(words.next());
+    if words.next().as_deref() == Some(bench_client::WORD) {
+        bench_client::run(words.next());
         return std::process::ExitCode::SUCCESS;
     }
     if std::env::args().nth(1).as_deref() == Some(parked::WORD) {

@@ -19,7 +19,7 @@ pub const HOST: &str = "good.test";
 pub const PAGE: &[u8] = b"hello";
 
 /// The parent's side.
-pub struct Visitor {
+pub struct BenchClient {
     child: Child,
     orders: ChildStdin,
     times: BufReader<ChildStdout>,
@@ -35,24 +35,24 @@ pub fn resolving(net: &Net, place: &str, server: &str, dir: &Path) -> Command {
     command
 }
 
-impl Visitor {
+impl BenchClient {
     /// `certificate`: the one to trust, for HTTPS.
-    pub fn new(mut command: Command, certificate: Option<&Path>) -> Visitor {
+    pub fn new(mut command: Command, certificate: Option<&Path>) -> BenchClient {
         command.arg(std::env::current_exe().expect("this program")).arg(WORD).args(certificate);
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("a visitor");
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("a client");
         let (orders, times) = (child.stdin.take().expect("stdin"), child.stdout.take().expect("stdout"));
-        Visitor { child, orders, times: BufReader::new(times) }
+        BenchClient { child, orders, times: BufReader::new(times) }
     }
 
     pub fn visit(&mut self) -> Duration {
         self.orders.write_all(b"\n").expect("it reads");
         let mut line = String::new();
         self.times.read_line(&mut line).expect("it answers");
-        Duration::from_nanos(line.trim().parse().expect("the visitor's time"))
+        Duration::from_nanos(line.trim().parse().expect("the client's time"))
     }
 }
 
-impl Drop for Visitor {
+impl Drop for BenchClient {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();

@@ -1,10 +1,10 @@
 //! The router's test bed, with servers fast enough to compare, and a client place that does not use the router.
 
+use crate::bench_client::{BenchClient, PAGE, resolving};
 use crate::lab::internet::{Internet, Serve, bulk, echo};
 use crate::lab::net::{self, Net};
 use crate::lab::router::Router;
 use crate::lab::sandbox::Sandbox;
-use crate::visitor::{PAGE, Visitor, resolving};
 use protocol::router::{Caps, Policy};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -22,7 +22,7 @@ static TLS: OnceLock<Arc<rustls::ServerConfig>> = OnceLock::new();
 /// The rules of the subnets.
 pub const RULES: [&str; 3] = ["good.test", "good.test:7000", "good.test:9000"];
 
-pub struct Town {
+pub struct TestBed {
     pub router: Router,
     /// The namespace that reaches the servers without the router.
     pub beside: &'static str,
@@ -42,9 +42,9 @@ pub fn missing() -> Option<&'static str> {
     (!openssl.is_ok_and(|out| out.status.success())).then_some("no openssl, which makes the lab's certificate")
 }
 
-impl Town {
+impl TestBed {
     /// Both subnets may reach good.test: pages, streams, echoes.
-    pub fn new() -> Town {
+    pub fn new() -> TestBed {
         let dir = tempfile::tempdir().expect("a directory");
         let net = Net::new();
         let beside = net.beside();
@@ -57,7 +57,7 @@ impl Town {
         for subnet in 0..2 {
             router.grant(subnet, &RULES);
         }
-        Town { router, beside, net, dir }
+        TestBed { router, beside, net, dir }
     }
 
     pub fn sandbox(&self, subnet: u32) -> Sandbox<'_> {
@@ -65,10 +65,10 @@ impl Town {
     }
 
     /// One client behind the router, one without it.
-    pub fn visitors(&self, tls: bool) -> (Visitor, Visitor) {
+    pub fn clients(&self, tls: bool) -> (BenchClient, BenchClient) {
         let certificate = tls.then(|| certificate(self.dir.path()));
         let at = |place: &str, server: &str| {
-            Visitor::new(resolving(&self.net, place, server, self.dir.path()), certificate.as_deref())
+            BenchClient::new(resolving(&self.net, place, server, self.dir.path()), certificate.as_deref())
         };
         (at("s0", &self.net.gateway(0).to_string()), at(self.beside, net::DNS))
     }
