@@ -61,7 +61,7 @@ async fn errors_say_who_must_act() {
 }
 
 #[test]
-fn a_full_context_and_an_empty_purse_are_seen_before_sending() {
+fn a_full_context_and_an_empty_budget_are_seen_before_sending() {
     let script = "[[turn]]\ntext = 'x'";
     let full = prepare(&task(Budget::default()), &[], Style::Tools, &config(), &model(script, 1000)).unwrap_err();
     assert_eq!(full.reason(), PauseReason::ContextFull);

@@ -312,7 +312,7 @@ fn five_unusable_turns_pause_and_a_resume_goes_on() {
 }
 
 #[test]
-fn an_empty_purse_pauses_with_the_work_kept() {
+fn an_empty_budget_pauses_with_the_work_kept() {
     let mut walk = Walk::running(TaskKind::Fix);
     walk.task.granted = Budget { micro_usd: 3, ..Budget::default() };
     walk.answer(vec![bash()]);
