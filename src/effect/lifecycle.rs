@@ -190,7 +190,7 @@ impl Lifecycle {
     }
 
     pub(super) async fn teardown(&self, task: &Task) -> Result<Input, Trouble> {
-        self.repositories.here.forget(task.id);
+        self.repositories.known_commits.forget(task.id);
         self.sandboxes.of_tasks.remove(task.id.0).await?;
         Ok(Input::Settled)
     }

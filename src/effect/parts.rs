@@ -4,8 +4,8 @@ use super::act::Actions;
 use super::checks::Checks;
 use super::configured_model::ConfiguredModels;
 use super::converse::Conversations;
-use super::here::Here;
 use super::images::Images;
+use super::known_commits::KnownCommits;
 use super::lifecycle::Lifecycle;
 use super::listeners::Listeners;
 use super::money::{Paid, SpendingLimits};
@@ -109,7 +109,7 @@ impl Given<'_> {
             repos: self.repos.clone(),
             auth: self.auth.clone(),
             pack_key: self.mark_key.clone(),
-            here: Here::default(),
+            known_commits: KnownCommits::default(),
         });
         let egress = Arc::new(Egress {
             config: config.clone(),
