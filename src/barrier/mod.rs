@@ -252,7 +252,7 @@ async fn networked(
     let [own, other] = [router.subnets[0].number, router.subnets[1].number];
     router.egress.open(other, &[]).await?;
     router.egress.open(own, &names.rules()).await?;
-    say("trying every door");
+    say("trying every address");
     let neighbour = second.address.map(|address| (address, plan::NEIGHBOUR));
     let all = plan::all(ground, names, &listeners.endpoints(), neighbour);
     let tried = async || {

@@ -1,6 +1,6 @@
 //! The operator's orders from the command line, for a running bot (through its operations listener) and for `caisson task` without one.
 
-use super::{Fed, Machine};
+use super::{FeedResult, Machine};
 use crate::git::Repos;
 use crate::store::{Deleted, StoreError};
 use domain::{Input, Order, State, TaskId};
@@ -52,8 +52,8 @@ impl Machine {
         }
         let key = format!("ordered:{id}:{order:?}:{}", task.seq);
         Ok(match self.feed(id, &key, Input::Ordered { order }, None).await? {
-            Fed::Taken(task) => Obeyed::Now(task.state.name()),
-            Fed::Known => Obeyed::Now(self.look(id).await?.state.name()),
+            FeedResult::Taken(task) => Obeyed::Now(task.state.name()),
+            FeedResult::Known => Obeyed::Now(self.look(id).await?.state.name()),
         })
     }
 }
