@@ -7,7 +7,7 @@ use super::{lock, running};
 use crate::config::Process;
 use crate::git::Repos;
 use crate::store::Deleted;
-use crate::task::Obeyed;
+use crate::task::OrderResult;
 use anyhow::Result;
 use domain::{Order, TaskId};
 use std::time::Duration;
@@ -24,13 +24,13 @@ pub async fn give(config: &Process, id: TaskId, order: Order) -> Result<()> {
     let obeyed = orders.machine.order(id, order).await;
     orders.over(config).await?;
     match obeyed? {
-        Obeyed::Now(state) => {
+        OrderResult::Now(state) => {
             printer.good(&format!("task {id} is {state}"));
             printer.hint("no `caisson serve` runs here: the next one carries out what follows");
             Ok(())
         }
-        Obeyed::Unknown => Err(unknown(id).into()),
-        Obeyed::Unfit(state) => Err(unfit(id, order, state).into()),
+        OrderResult::Unknown => Err(unknown(id).into()),
+        OrderResult::Unfit(state) => Err(unfit(id, order, state).into()),
     }
 }
 

@@ -12,5 +12,5 @@ mod workers;
 pub use cut::{Boundary, Cut};
 pub use leases::{Awake, Leases};
 pub use machine::{FeedResult, Machine};
-pub use order::Obeyed;
+pub use order::OrderResult;
 pub use outbox::{Outbox, Patience};
