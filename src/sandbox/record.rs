@@ -60,7 +60,7 @@ pub(super) struct Record {
     pub lost: Option<Loss>,
     /// The lost sandbox that it replaces.
     #[serde(default)]
-    pub anew: Option<Anew>,
+    pub anew: Option<Replacement>,
     /// Whether its processes were ended while the task waits, so that another boot is expected.
     #[serde(default)]
     pub stopped: bool,
@@ -75,7 +75,7 @@ pub(super) struct Record {
 /// A sandbox that replaces a lost one. The process may be interrupted before this is stored elsewhere; a repetition then finds the sandbox
 /// and has to report the same loss.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Anew {
+pub struct Replacement {
     /// Name of the try, which its repetition has too.
     pub by: String,
     /// How the sandbox before was lost.
