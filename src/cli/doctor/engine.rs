@@ -26,10 +26,10 @@ pub(super) async fn look(report: &mut Report, config: &Process, running: bool) {
                 "read broker.log in the state directory; `caisson serve` starts a broker when it is started anew";
             report.fault("broker", error.to_string(), attempt);
         }
-        Err(_) => match broker_child::Lent::start(config).await {
-            Ok(lent) => {
+        Err(_) => match broker_child::TemporaryBroker::start(config).await {
+            Ok(temporary) => {
                 report.note("broker", "none runs; looked with one that is gone again (`caisson serve` starts its own)");
-                parts(report, config, lent.broker.as_ref(), &lent.info).await;
+                parts(report, config, temporary.broker.as_ref(), &temporary.info).await;
             }
             Err(error) => report.fault(
                 "broker",
