@@ -23,7 +23,7 @@ use crate::sandbox::broker::Broker;
 ///
 /// Makes two sandboxes as tasks get them, and a router of its own. Inside, a probe tries what an agent would: system calls,
 /// process 1, sockets, addresses of this machine, names nobody allowed, writing where it must not. Outside, listeners, a planted
-/// secret and a name server watch for what gets through. Then the router is stopped, and a subnet temporary again. Takes some ten
+/// secret and a name server watch for what gets through. Then the router is stopped, and a subnet used again. Takes some ten
 /// seconds, and disturbs no running task.
 #[derive(Debug, Args)]
 #[command(
