@@ -16,7 +16,7 @@ use crate::git::PackBase;
 
 /// A generation of a mirror, and its minimum content at that time; later it only has more.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Lent {
+pub(super) struct MirrorGeneration {
     pub name: String,
     #[serde(flatten)]
     pub base: PackBase,
@@ -25,7 +25,7 @@ pub(super) struct Lent {
     pub tree: Option<Commit>,
 }
 
-impl Lent {
+impl MirrorGeneration {
     /// Whether a workspace layered over its tree begins exactly as this commit.
     pub(super) fn begins_as(&self, commit: &str) -> bool {
         self.tree.as_ref().is_some_and(|tree| tree.as_str() == commit)
@@ -52,7 +52,7 @@ pub(super) struct Record {
     pub setup: Option<String>,
     /// The mirror it reads from, with its tree only if the workspace is layered over that.
     #[serde(default)]
-    pub mirror: Option<Lent>,
+    pub mirror: Option<MirrorGeneration>,
     /// The runner's boot id once the repository is in; `None` = incomplete, or known to be lost.
     pub boot: Option<String>,
     /// How it was lost, if that is known.
