@@ -1,7 +1,7 @@
 //! Trees in and out: git, sandboxes with the real runner, quarantine, verification, fetch.
 //!
-//! The runner is a plain process in temporary directories (`support/local_broker.rs`): these tests check the host's side and what it
-//! refuses. The isolation of a real container is tested with Docker elsewhere.
+//! The runner is a plain process in temporary directories (`tests/support/local_broker.rs`): these tests check the host's side and what it
+//! refuses. The isolation of a real container is tested with Docker in `broker/tests/docker`.
 
 #[path = "trees/base_runs.rs"]
 mod base_runs;

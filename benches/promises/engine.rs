@@ -7,7 +7,7 @@ use caisson::engine::{EngineConfig, compaction_due, prepare, prompt_tokens, way_
 use caisson::llm::Scripted;
 use caisson::secret::Secret;
 use caisson::store::{Append, Appended, Store};
-use caisson::task::{Fed, Machine};
+use caisson::task::{FeedResult, Machine};
 use domain::*;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -143,7 +143,7 @@ async fn own_time() -> (Duration, Duration) {
             let began = Instant::now();
             let fed = machine.feed(ours, &format!("{key}:ours"), input.clone(), None).await.expect("fed");
             whole.push(began.elapsed());
-            assert!(matches!(fed, Fed::Taken(_)));
+            assert!(matches!(fed, FeedResult::Taken(_)));
             let before = store.task(theirs).await.expect("folded");
             let key = format!("{key}:theirs");
             let (task, step) = transition(&before, &Envelope { key: key.clone(), now: 1, input });

@@ -56,7 +56,8 @@ pub enum Risk {
 #[serde(tag = "because", rename_all = "snake_case")]
 pub enum Ending {
     /// Somebody with write access said something else.
-    Said {
+    #[serde(rename = "said")]
+    Overtaken {
         /// Login of that person.
         login: String,
     },

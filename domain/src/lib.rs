@@ -50,7 +50,7 @@ pub use checkpoint::Checkpoint;
 pub use decision::{Access, Account, Decision, Granters, Item, NO_RIGHT, NOT_AMONG, Others, Source, Verb};
 pub use effect::{Again, Effect, Needs, Queue, SandboxNeed};
 pub use event::Event;
-pub use fallback::{Fall, Fallback};
+pub use fallback::{Fallback, FallbackReason};
 pub use host::{Bar, Grant};
 pub use ids::{Commit, Millis, TaskId};
 pub use input::{Envelope, Failure, Input, Order};

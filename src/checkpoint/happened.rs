@@ -92,7 +92,7 @@ mod tests {
     #[test]
     fn another_model_is_named_with_the_reason() {
         let (from, to) = ("big".to_owned(), "spare".to_owned());
-        let fallback = Some(Fallback { from, to, why: domain::Fall::Away });
+        let fallback = Some(Fallback { from, to, why: domain::FallbackReason::Away });
         let told = sentence(&Event::ModelCallUncharged { turn: 3, fallback }).expect("told");
         assert_eq!(told, "the model big could not be reached: spare is asked from then on, until the next checkpoint");
         assert_eq!(sentence(&Event::ModelCallUncharged { turn: 3, fallback: None }), None);

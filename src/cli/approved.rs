@@ -1,6 +1,6 @@
 //! What `caisson fetch` is told about a branch: from the bot's store, with every decision read again from the forge.
 
-use super::moment::Moment;
+use super::order_machine::OrderMachine;
 use super::outside::USER_AGENT;
 use super::store::location;
 use super::{lock, running};
@@ -187,11 +187,11 @@ impl ApprovedSource for StoreSource {
     async fn delivered(&self, offer: &Offer, commit: &Commit) -> Result<(), String> {
         match lock::take(&self.config.state_dir) {
             Ok(_lock) => {
-                let moment = Moment::of(&self.config, TaskId(offer.task)).await.map_err(|e| format!("{e:#}"))?;
+                let orders = OrderMachine::of(&self.config, TaskId(offer.task)).await.map_err(|e| format!("{e:#}"))?;
                 let key = format!("fetched:{}:{commit}", offer.task);
                 let input = Input::Fetched { commit: commit.clone() };
-                let fed = moment.machine.feed(TaskId(offer.task), &key, input, None).await;
-                moment.over(&self.config).await.map_err(|e| format!("{e:#}"))?;
+                let fed = orders.machine.feed(TaskId(offer.task), &key, input, None).await;
+                orders.over(&self.config).await.map_err(|e| format!("{e:#}"))?;
                 fed.map(drop).map_err(|e| e.to_string())
             }
             Err(_) => self.tell(offer, commit).await.map_err(|e| format!("the running bot could not be told: {e:#}")),

@@ -64,11 +64,11 @@ impl Repositories {
 
     /// Makes sure that the local repository has these commits of a task.
     pub(super) async fn bring_all(&self, task: &Task, needed: Vec<Commit>) -> Result<(), Trouble> {
-        if self.here.has(task.id, &needed) {
+        if self.known_commits.has(task.id, &needed) {
             return Ok(());
         }
         // Several tasks of a repository may come at once.
-        let _one = self.here.one_at_a_time().await;
+        let _one = self.known_commits.one_at_a_time().await;
         let repository = self.of(task)?;
         let key = &repository.key;
         self.repos.ensure(key).await?;
@@ -88,7 +88,7 @@ impl Repositories {
                 )));
             }
         }
-        self.here.note(task.id, needed);
+        self.known_commits.note(task.id, needed);
         Ok(())
     }
 

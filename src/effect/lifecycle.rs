@@ -9,7 +9,7 @@ use super::policy::Policy;
 use super::repository::{Repositories, base, request};
 use crate::barrier::Inspector;
 use crate::git::Branch;
-use crate::sandbox::{Anew, PrepareSpec, SandboxError, Sandboxes, Segment, SetupSpec};
+use crate::sandbox::{PrepareSpec, Replacement, SandboxError, Sandboxes, Segment, SetupSpec};
 use crate::store::{EffectRow, Store};
 use crate::trouble::Trouble;
 use domain::{Commit, Input, State, Suspension, Task};
@@ -74,7 +74,7 @@ impl Lifecycle {
         policy: &Policy<'_>,
         tip: &Commit,
         image: &str,
-        anew: Option<Anew>,
+        anew: Option<Replacement>,
     ) -> Result<String, Trouble> {
         let key = &policy.repository.key;
         // As last fetched. If the branch is gone from the forge, there is no mirror of it.
@@ -135,7 +135,7 @@ impl Lifecycle {
             Err(other) => return Err(other.into()),
         };
         tracing::warn!(task = task.id.0, why = %loss, "the sandbox is made anew");
-        self.make_from_last(task, &policy, Some(Anew { by: row.key.clone(), loss })).await?;
+        self.make_from_last(task, &policy, Some(Replacement { by: row.key.clone(), loss })).await?;
         Ok(Input::Opened { fresh: Some(loss) })
     }
 
@@ -146,7 +146,7 @@ impl Lifecycle {
     }
 
     /// Makes it from the last commit, which may not be on any branch.
-    async fn make_from_last(&self, task: &Task, policy: &Policy<'_>, anew: Option<Anew>) -> Result<(), Trouble> {
+    async fn make_from_last(&self, task: &Task, policy: &Policy<'_>, anew: Option<Replacement>) -> Result<(), Trouble> {
         let tip = task.kept.as_ref().or(task.head.as_ref()).unwrap_or(&policy.base);
         let image = self.images.of_task(task, policy).await?;
         self.make(task, policy, tip, &image, anew).await.map(drop)
@@ -190,7 +190,7 @@ impl Lifecycle {
     }
 
     pub(super) async fn teardown(&self, task: &Task) -> Result<Input, Trouble> {
-        self.repositories.here.forget(task.id);
+        self.repositories.known_commits.forget(task.id);
         self.sandboxes.of_tasks.remove(task.id.0).await?;
         Ok(Input::Settled)
     }

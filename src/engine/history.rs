@@ -8,9 +8,9 @@
 
 mod cut;
 mod folded;
+mod messages;
+mod omitted;
 mod pictures;
-mod said;
-mod unsaid;
 
 use domain::{
     Call, CallRequest, Commit, Event, Item, ModelSummary, Outcome, Question, Recall, Request, Task, TaskKind,
@@ -21,7 +21,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use self::cut::switched;
 pub(super) use self::cut::{Cut, written};
 use self::folded::Runs;
-use self::pictures::Gallery;
+use self::pictures::ShownPictures;
 pub use self::pictures::Vision;
 use super::failing::Ran;
 use super::fence::{Fence, Trust};
@@ -107,7 +107,7 @@ struct Replay<'a> {
     difference_chars: usize,
     /// How the model takes pictures; none if it is shown none.
     vision: Option<Vision>,
-    gallery: Gallery<'a>,
+    shown_pictures: ShownPictures<'a>,
     /// The log before the current event.
     past: &'a [Event],
     /// The summary that replaces the turns so far; none once turns are sent.
@@ -174,7 +174,7 @@ impl<'a> Replay<'a> {
             rules_chars: 0,
             difference_chars: 0,
             vision: None,
-            gallery: Gallery::default(),
+            shown_pictures: ShownPictures::default(),
             past: &[],
             folding: (cut.folded > 0).then(Summary::default),
             written: None,
@@ -250,7 +250,7 @@ impl<'a> Replay<'a> {
             Event::ModelCallStarted { .. } => self.calling = true,
             Event::HostAllowed { host, .. } if self.calling => self.unheard.push(host),
             Event::HostAllowed { host, .. } => self.say("allowed", context! { host }),
-            _ => unsaid::unsaid(event),
+            _ => omitted::omitted(event),
         }
     }
 
@@ -314,7 +314,7 @@ impl<'a> Replay<'a> {
         self.ran.clear();
         self.checked = None;
         self.notes = self.asked.clone();
-        self.gallery.anew();
+        self.shown_pictures.anew();
         self.anew = true;
     }
 
@@ -433,7 +433,7 @@ impl<'a> Replay<'a> {
         if self.folding.is_some() {
             self.open = None;
             self.notes.clear();
-            self.gallery.untold();
+            self.shown_pictures.untold();
             self.anew = false;
             self.heard = self.asked.len();
             return;

@@ -189,7 +189,7 @@ fn hosts_and_approvals_in_advance() {
         Notice::NothingToDeny { login: login(), host: "semver.org".into() },
         Notice::InAdvance { login: login(), next: 1 },
         Notice::InAdvance { login: login(), next: 3 },
-        Notice::AdvanceEnded { login: login(), left: 2, why: Ending::Said { login: "alice".into() } },
+        Notice::AdvanceEnded { login: login(), left: 2, why: Ending::Overtaken { login: "alice".into() } },
         Notice::AdvanceEnded { login: login(), left: 1, why: Ending::Moved { commit: commit() } },
     ];
     let mut task = task(TaskKind::Fix, State::AwaitingReview { n: 2, commit: Some(commit()) });

@@ -16,7 +16,7 @@ use crate::git::PackBase;
 
 /// A generation of a mirror, and its minimum content at that time; later it only has more.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Lent {
+pub(super) struct MirrorGeneration {
     pub name: String,
     #[serde(flatten)]
     pub base: PackBase,
@@ -25,7 +25,7 @@ pub(super) struct Lent {
     pub tree: Option<Commit>,
 }
 
-impl Lent {
+impl MirrorGeneration {
     /// Whether a workspace layered over its tree begins exactly as this commit.
     pub(super) fn begins_as(&self, commit: &str) -> bool {
         self.tree.as_ref().is_some_and(|tree| tree.as_str() == commit)
@@ -52,7 +52,7 @@ pub(super) struct Record {
     pub setup: Option<String>,
     /// The mirror it reads from, with its tree only if the workspace is layered over that.
     #[serde(default)]
-    pub mirror: Option<Lent>,
+    pub mirror: Option<MirrorGeneration>,
     /// The runner's boot id once the repository is in; `None` = incomplete, or known to be lost.
     pub boot: Option<String>,
     /// How it was lost, if that is known.
@@ -60,7 +60,7 @@ pub(super) struct Record {
     pub lost: Option<Loss>,
     /// The lost sandbox that it replaces.
     #[serde(default)]
-    pub anew: Option<Anew>,
+    pub anew: Option<Replacement>,
     /// Whether its processes were ended while the task waits, so that another boot is expected.
     #[serde(default)]
     pub stopped: bool,
@@ -75,7 +75,7 @@ pub(super) struct Record {
 /// A sandbox that replaces a lost one. The process may be interrupted before this is stored elsewhere; a repetition then finds the sandbox
 /// and has to report the same loss.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Anew {
+pub struct Replacement {
     /// Name of the try, which its repetition has too.
     pub by: String,
     /// How the sandbox before was lost.

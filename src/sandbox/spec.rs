@@ -1,7 +1,7 @@
 //! Types for the operations on sandboxes: settings, specifications and results.
 
 use super::record::{Record, now_ms};
-use super::{Anew, SetupSpec, policy};
+use super::{Replacement, SetupSpec, policy};
 use domain::{Commit, FileChange, Loss};
 use protocol::broker::ContainerLimits;
 use protocol::router::Rule;
@@ -93,7 +93,7 @@ pub struct PrepareSpec {
     /// Setup to be run before the agent enters.
     pub setup: Option<SetupSpec>,
     /// The lost sandbox that this one replaces.
-    pub anew: Option<Anew>,
+    pub anew: Option<Replacement>,
 }
 
 /// A prepared sandbox.

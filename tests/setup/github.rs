@@ -1,4 +1,4 @@
-//! A local server that answers like GitHub's REST API where the bot asks it (docs.github.com/rest/repos/repos#get-a-repository, version
+//! A local server with the part of GitHub's REST API that the bot uses (docs.github.com/rest/repos/repos#get-a-repository, version
 //! 2022-11-28): strict about headers, with a renamed, a private and an archived repository, and the answers at a rate limit.
 
 use axum::Router;
@@ -9,7 +9,7 @@ use axum::routing::get;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 
-/// What it was asked, and what it answers.
+/// Records requests, and holds what is answered.
 pub struct GitHub {
     pub url: String,
     state: Arc<Mutex<Shown>>,
@@ -25,7 +25,7 @@ struct Shown {
 }
 
 impl GitHub {
-    /// Knows `lab/shop` (private, once `old/shop`), `lab/attic` (archived), and `evil/shop`, which leads to another server.
+    /// Knows `lab/shop` (private, formerly `old/shop`), `lab/attic` (archived), and `evil/shop`, which redirects to another server.
     pub async fn start(token: &str) -> Self {
         let state = Arc::new(Mutex::new(Shown { token: token.to_owned(), ..Shown::default() }));
         let app = Router::new()
@@ -39,17 +39,17 @@ impl GitHub {
         Self { url, state }
     }
 
-    /// Whether requests are refused as too many.
+    /// Whether requests are refused because of the rate limit.
     pub fn limit(&self, limited: bool) {
         self.state.lock().unwrap().limited = limited;
     }
 
-    /// What each pull request was made of, in their order.
+    /// The request bodies of the pull requests, in their order.
     pub fn pulls(&self) -> Vec<Value> {
         self.state.lock().unwrap().pulls.clone()
     }
 
-    /// Paths that were asked for.
+    /// Requested paths.
     pub fn asked(&self) -> Vec<String> {
         self.state.lock().unwrap().asked.clone()
     }
@@ -62,7 +62,7 @@ fn refuse(status: u16, message: &str) -> Response {
     (StatusCode::from_u16(status).unwrap(), axum::Json(body)).into_response()
 }
 
-/// The right to see what is private; or the answer.
+/// Whether the request may see what is private; otherwise the error answer.
 fn greeted(state: &Mutex<Shown>, headers: &HeaderMap, path: String) -> Result<bool, Box<Response>> {
     let mut shown = state.lock().unwrap();
     shown.asked.push(path);
@@ -106,7 +106,7 @@ async fn repository(State(state): Shared, Path((owner, name)): Path<(String, Str
         }
         ("lab", "shop") if may => axum::Json(shape(7, "shop", true)).into_response(),
         ("lab", "attic") => axum::Json(shape(8, "attic", false)).into_response(),
-        // The name is nobody's any more, and somebody answers from elsewhere.
+        // The repository's old name, now redirected to another server.
         ("evil", "shop") => {
             let location = [("location", "http://localhost:9/repositories/7")];
             (StatusCode::MOVED_PERMANENTLY, location, axum::Json(json!({ "message": "Moved Permanently" })))
@@ -176,7 +176,7 @@ async fn by_id(State(state): Shared, Path(id): Path<u64>, headers: HeaderMap) ->
     }
 }
 
-/// As GitHub shows a repository, less the long list of addresses.
+/// A repository as GitHub answers it, without the long list of URLs.
 fn shape(id: u64, name: &str, private: bool) -> Value {
     let api = format!("https://api.github.com/repos/lab/{name}");
     json!({

@@ -16,7 +16,7 @@ esac
 out=$(mktemp)
 trap 'rm -f "$out"' EXIT
 status=0
-# Fat optimisation across crates takes minutes and moves no ratio.
+# Fat LTO takes minutes and changes no ratio.
 CARGO_PROFILE_BENCH_LTO=off cargo bench --locked --bench promises -- "$@" | tee "$out" || status=$?
 if [ $# -eq 0 ]; then
     {

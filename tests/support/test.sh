@@ -43,7 +43,7 @@ else
     printf 'no container engine answers: %s\tmake images\n' "$why" >>"$CAISSON_SKIPS"
 fi
 
-# Most stories wait, for a lease or a retry: with a thread for each core half of the processor's time was left.
+# Most stories wait for a lease or a retry; with one thread per core half of the processor time was unused.
 export RUST_TEST_THREADS=${RUST_TEST_THREADS:-$((2 * $(nproc)))}
 say "tests"
 verdict=0

@@ -91,7 +91,7 @@ fn any_other_word_of_a_writer_ends_it() {
     for verb in said {
         let mut walk = approved(3);
         walk.decide(Decision { verb: verb(), poster: person(8), ..approval(102) });
-        assert_eq!(ended(&walk), Some(&Ending::Said { login: "p8".into() }), "{:?}", verb());
+        assert_eq!(ended(&walk), Some(&Ending::Overtaken { login: "p8".into() }), "{:?}", verb());
         let told = |e: &Effect| matches!(e, Effect::Comment { notice: Notice::AdvanceEnded { left: 3, .. }, .. });
         assert!(walk.last.effects.iter().any(told), "{:?}: it is said", verb());
         walk.on_to_checkpoint(2);

@@ -10,7 +10,7 @@ use protocol::runner::VERSION;
 
 use super::TaskSandboxes;
 use crate::sandbox::cache::stock;
-use crate::sandbox::record::{Lent, Record};
+use crate::sandbox::record::{MirrorGeneration, Record};
 use crate::sandbox::session::{self, Session};
 use crate::sandbox::{PrepareSpec, Prepared, Result, SandboxError};
 
@@ -38,10 +38,10 @@ impl TaskSandboxes {
             self.core.broker.remove(&old.name).await.map_err(session::from_broker)?;
         }
         let on_disk = spec.limits.workspace_bytes == 0;
-        let lent = self.mirrors.mirror(&spec.repo_key, spec.trunk.as_ref(), on_disk).await;
+        let generation = self.mirrors.mirror(&spec.repo_key, spec.trunk.as_ref(), on_disk).await;
         let setup = self.setups.set_up(spec, &mut Vec::new()).await?;
         let record = self.core.begin(Record { setup, ..spec.record() }, spec.network).await?;
-        let (session, mirror) = self.furnished(spec, &record, lent).await?;
+        let (session, mirror) = self.furnished(spec, &record, generation).await?;
         let boot = session.boot.clone();
         self.sessions.put(spec.task, Arc::new(session)).await;
         self.core.records.change(spec.task, |record| {
@@ -73,8 +73,8 @@ impl TaskSandboxes {
         &self,
         spec: &PrepareSpec,
         record: &Record,
-        lent: Option<Lent>,
-    ) -> Result<(Session, Option<Lent>)> {
+        generation: Option<MirrorGeneration>,
+    ) -> Result<(Session, Option<MirrorGeneration>)> {
         let container = ContainerSpec {
             name: record.name.clone(),
             task: Some(spec.task),
@@ -88,12 +88,17 @@ impl TaskSandboxes {
             mirror: None,
             layered: false,
         };
-        let (session, lent) =
-            self.stock.stocked(&container, &spec.repo_key, &spec.base, self.core.settings.history_depth, lent).await?;
-        let lent = lent.map(|lent| Lent { tree: stock::laid_over(&container, &lent).cloned(), ..lent });
+        let (session, generation) = self
+            .stock
+            .stocked(&container, &spec.repo_key, &spec.base, self.core.settings.history_depth, generation)
+            .await?;
+        let generation = generation.map(|generation| MirrorGeneration {
+            tree: stock::laid_over(&container, &generation).cloned(),
+            ..generation
+        });
         self.indexes.forget(&spec.task.to_string());
         // A layered workspace needs no index, because its layer shows the changes.
-        if lent.as_ref().is_none_or(|lent| lent.tree.is_none()) {
+        if generation.as_ref().is_none_or(|generation| generation.tree.is_none()) {
             match self.indexes.keep(&session, spec.task).await {
                 Err(error @ (SandboxError::Limit(_) | SandboxError::Refused(_))) => {
                     tracing::warn!(task = spec.task, %error, "the index was not kept; checkpoints read every file");
@@ -103,6 +108,6 @@ impl TaskSandboxes {
         }
         self.setups.bring_setup(&session, record.setup.as_deref()).await?;
         self.carried.bring_back(&session, spec.task, &spec.base).await?;
-        Ok((session, lent))
+        Ok((session, generation))
     }
 }

@@ -43,7 +43,7 @@ impl<'a> Replay<'a> {
         difference: Option<&Difference>,
     ) {
         self.head = Some(self.head.unwrap_or(base));
-        self.gallery.hung_on_the_issue(pictures);
+        self.shown_pictures.add_of_issue(pictures);
         if !rules.is_empty() {
             self.given(rules);
         }

@@ -3,7 +3,7 @@
 use domain::Event;
 
 /// Lists every event by name, so that a new one does not compile until somebody decided whether the model is told of it.
-pub(super) fn unsaid(event: &Event) {
+pub(super) fn omitted(event: &Event) {
     match event {
         // Between people and the host.
         Event::ModelChosen { .. } | Event::ReplyStarted { .. } | Event::Replied { .. } => {}
