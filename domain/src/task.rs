@@ -30,6 +30,9 @@ pub struct Request {
     pub asker: Account,
     /// Account that opened the issue.
     pub issue_author: Account,
+    /// Whether the issue was edited before the task began; who did that is not known.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub edited: bool,
     /// The text that holds the command, or what stands for it.
     pub source: Source,
     /// Number of that text in the forge's order; 0 for the issue's own text.
@@ -63,9 +66,9 @@ pub struct Request {
 }
 
 impl Request {
-    /// Whether the issue was opened by somebody else than its asker, so that nobody with write access stands for its words.
+    /// Whether somebody else than its asker opened or may have edited the issue, so that nobody with write access stands for its words.
     pub fn of_stranger(&self) -> bool {
-        self.issue_author.id != self.asker.id
+        self.edited || self.issue_author.id != self.asker.id
     }
 }
 

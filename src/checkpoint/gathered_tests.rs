@@ -16,6 +16,7 @@ fn request() -> Event {
         words: String::new(),
         asker: alice.clone(),
         issue_author: alice,
+        edited: false,
         source: Source::Issue(1),
         number: 1,
         branch: "agent/1-t".into(),

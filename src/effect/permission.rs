@@ -64,15 +64,29 @@ impl Rulebook {
         Ok(rules)
     }
 
-    /// Whether the content of a web page is in this task's conversation.
+    /// Whether the content of a web page is in this task's conversation: read by it, or by an attempt before it, of which it is told.
     async fn read_a_page(&self, task: &Task) -> Result<bool, Trouble> {
-        let log = self.store.log(task.id).await?;
-        let fetches = |event: &Event| match event {
-            Event::TurnCompleted { calls, .. } => {
-                calls.iter().any(|made| made.call.action().is_some_and(|it| it.what() == ActionKind::WebFetch))
+        let mut next = Some(task.id);
+        while let Some(id) = next {
+            let log = self.store.log(id).await?;
+            // Of a deleted attempt nobody knows it any more.
+            if log.is_empty() {
+                return Ok(true);
             }
-            _ => false,
-        };
-        Ok(log.iter().any(|(_, event)| fetches(event)))
+            let fetches = |event: &Event| match event {
+                Event::TurnCompleted { calls, .. } => {
+                    calls.iter().any(|made| made.call.action().is_some_and(|it| it.what() == ActionKind::WebFetch))
+                }
+                _ => false,
+            };
+            if log.iter().any(|(_, event)| fetches(event)) {
+                return Ok(true);
+            }
+            next = log.iter().find_map(|(_, event)| match event {
+                Event::Requested { request } => request.earlier.as_ref().map(|earlier| earlier.task),
+                _ => None,
+            });
+        }
+        Ok(false)
     }
 }

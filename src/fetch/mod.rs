@@ -173,7 +173,7 @@ pub async fn prepare(request: &FetchRequest, source: &dyn ApprovedSource) -> Res
     let unknown = || Refusal::new(format!("no task of this bot made the branch {name}"), "caisson task list");
     let offer = offer.ok_or_else(unknown)?;
     let mut warnings = Vec::new();
-    let commit = reviewed(request, source, &offer, &mut warnings).await?;
+    let (commit, stands) = reviewed(request, source, &offer, &mut warnings).await?;
     verified(request, &offer, &commit, &mut warnings)?;
     let proposal = request.propose.as_ref().map(|wanted| Proposal::check(&offer, wanted)).transpose()?;
     let home = Home::open(&request.clone).await?;
@@ -183,10 +183,13 @@ pub async fn prepare(request: &FetchRequest, source: &dyn ApprovedSource) -> Res
             format!("the commit {} does not descend from the task's base {}", commit.short(), offer.base.short());
         return Err(Refusal::new(said, "look at the branch on the forge: somebody rewrote it"));
     }
+    if let Some(proposal) = &proposal {
+        proposal.begins_there(&home, &offer.base).await?;
+    }
     let plan = Plan::make(request, &home, &offer, &commit).await?;
     let notes = plan.judge(&home, request).await?.notes;
     let left_out = if request.whole() { HashSet::new() } else { clear(&home, &plan).await? };
-    Ok(Ready { home, plan, offer, commit, as_branch: request.as_branch, proposal, left_out, warnings, notes })
+    Ok(Ready { home, plan, offer, commit, stands, as_branch: request.as_branch, proposal, left_out, warnings, notes })
 }
 
 /// A branch that passed all checks.
@@ -195,6 +198,8 @@ pub struct Ready {
     plan: Plan,
     offer: Offer,
     commit: Commit,
+    /// Whether its approval was read again and holds.
+    stands: bool,
     as_branch: bool,
     proposal: Option<Proposal>,
     /// Tracked files that a sparse clone leaves out.
@@ -209,17 +214,18 @@ impl Ready {
     /// # Errors
     /// [`Refusal`], with the clone as it was found.
     pub async fn bring(self, source: &dyn ApprovedSource) -> Result<Brought, Refusal> {
-        let Self { home, plan, offer, commit, as_branch, proposal, left_out, mut warnings, notes } = self;
+        let Self { home, plan, offer, commit, stands, as_branch, proposal, left_out, mut warnings, notes } = self;
         let mut pull = None;
         if let Some(proposal) = proposal {
-            pull = Some(proposal.make(&home, &offer, &commit).await?);
+            pull = Some(proposal.make(&home, &offer, (&commit, stands)).await?);
         } else if as_branch {
             home.branch(&offer.branch, &commit).await?;
         } else {
             let attempt = "save and close what you are editing, and repeat; or repeat with --as-branch";
             home.apply(&plan.to, &plan.changes, &left_out).await.map_err(|e| Refusal::new(e.to_string(), attempt))?;
         }
-        if let Err(e) = source.delivered(&offer, &commit).await {
+        // Without an approval that holds, the task is not over.
+        if stands && let Err(e) = source.delivered(&offer, &commit).await {
             let where_it_is = if pull.is_some() { "the pull request is open" } else { "the files are here" };
             warnings.push(format!("{where_it_is}, but the bot could not be told so: {e}"));
         }
@@ -236,17 +242,17 @@ impl Ready {
     }
 }
 
-/// The commit to bring: the approved one, if its approval holds.
+/// The commit to bring: the approved one, if its approval holds, which is the second part.
 async fn reviewed(
     request: &FetchRequest,
     source: &dyn ApprovedSource,
     offer: &Offer,
     warnings: &mut Vec<String>,
-) -> Result<Commit, Refusal> {
+) -> Result<(Commit, bool), Refusal> {
     let why = match &offer.approved {
         None => "nobody has given the final approval for it".to_owned(),
         Some(approved) => match source.standing(offer).await {
-            Ok(Standing::Stands) => return Ok(approved.commit.clone()),
+            Ok(Standing::Stands) => return Ok((approved.commit.clone(), true)),
             Ok(Standing::Withdrawn(why)) => format!("the approval by {} no longer stands: {why}", approved.by),
             Err(e) => format!("whether the approval by {} still stands cannot be asked: {e}", approved.by),
         },
@@ -254,7 +260,7 @@ async fn reviewed(
     if request.unreviewed {
         let newest = offer.newest.clone();
         warnings.push(format!("NOT REVIEWED: {why}; taking the newest commit {}", newest.short()));
-        return Ok(newest);
+        return Ok((newest, false));
     }
     let attempt = "approve it on the forge; or, at your own risk, repeat with --unreviewed";
     Err(Refusal::new(format!("the branch {} is not approved", offer.branch), attempt).because([why]))

@@ -10,7 +10,7 @@ use domain::Commit;
 
 use super::{Offer, Refusal};
 use crate::config::process::UpstreamHost;
-use crate::git::{Auth, Home, PushSpec, Pushed, RemoteUrl};
+use crate::git::{Auth, Branch, GitError, Home, PushSpec, Pushed, RemoteUrl};
 use crate::text::plain_line;
 use crate::upstream::{GitHub, NewPull, OpenPull, name_in, name_of};
 
@@ -41,10 +41,13 @@ pub struct Source {
 pub(super) struct Proposal {
     github: GitHub,
     auth: Auth,
+    /// The upstream.
+    from: RemoteUrl,
+    /// What is pushed to: the upstream, or her fork.
     to: RemoteUrl,
     repository: String,
     head: String,
-    base: String,
+    base: Branch,
 }
 
 impl Proposal {
@@ -57,6 +60,10 @@ impl Proposal {
         let (host, repository) =
             host.ok_or_else(|| Refusal::new(format!("{} is on no GitHub server", source.address), by_hand))?;
         let own = UpstreamHost { token_file: Some(wanted.token_file.clone()), ..host.clone() };
+        if let Some((_, why)) = own.problem() {
+            let said = format!("your token does not go to {} as it is configured", source.address);
+            return Err(Refusal::new(said, "mend [[upstream.hosts]] in caisson.toml").because([why.to_owned()]));
+        }
         let token = own.token().map_err(|why| Refusal::new("the token cannot be read", "").because([why]))?;
         let token = token.ok_or_else(|| Refusal::new("no token is named", "repeat with --token-file FILE"))?;
         let github = GitHub::open(&own).map_err(|why| Refusal::new(why, by_hand))?;
@@ -67,17 +74,42 @@ impl Proposal {
             to: github.address(pushed)?,
             auth: Auth::basic(&own.user, token.expose()),
             head: format!("{owner}:{}", offer.branch),
-            base: source.branch.clone(),
+            base: Branch::parse(&source.branch)?,
+            from: source.address.clone(),
             repository,
             github,
         })
     }
 
-    /// Pushes the commit and opens the pull request; what was pushed by an earlier try, and a pull request that is open, are found again.
-    pub(super) async fn make(&self, home: &Home, offer: &Offer, commit: &Commit) -> Result<OpenPull, Refusal> {
+    /// Checks that what the work began from is on the upstream: nothing else of the forge may go there with it.
+    pub(super) async fn begins_there(&self, home: &Home, base: &Commit) -> Result<(), Refusal> {
+        if home.is_on(base, &self.from, Some(&self.auth), &self.base).await.map_err(|error| self.away(&error))? {
+            return Ok(());
+        }
+        let said = format!("the task began from {}, which is not on {} of {}", base.short(), self.base, self.from);
+        Err(Refusal::new(said, "say `/rebase` in the pull request once the branch here has what the upstream has"))
+    }
+
+    fn away(&self, error: &GitError) -> Refusal {
+        let attempt = "look whether the upstream answers, and what your token may: read and write contents and pull requests; \
+                       where you may not push there, name your fork (--fork you/project)";
+        Refusal::new(error.to_string(), attempt)
+    }
+
+    /// Pushes the tree of the commit as one commit behind the base, and opens the pull request. So nothing is published that only an earlier
+    /// checkpoint held. What was pushed by an earlier try, and a pull request that is open, are found again. `stands`: the approval was read
+    /// again and holds.
+    pub(super) async fn make(
+        &self,
+        home: &Home,
+        offer: &Offer,
+        (commit, stands): (&Commit, bool),
+    ) -> Result<OpenPull, Refusal> {
+        let message = format!("{}\n", title(offer));
+        let pushed = home.squashed(commit, &offer.base, &message).await?;
         let spec =
-            PushSpec { url: &self.to, auth: Some(&self.auth), branch: &offer.branch, new: commit, expected_old: None };
-        match home.push(spec).await? {
+            PushSpec { url: &self.to, auth: Some(&self.auth), branch: &offer.branch, new: &pushed, expected_old: None };
+        match home.push(spec).await.map_err(|error| self.away(&error))? {
             Pushed::Done => {}
             Pushed::Moved { found } => {
                 let at = found.map(|found| found.short().to_owned()).unwrap_or_default();
@@ -85,27 +117,30 @@ impl Proposal {
                 return Err(Refusal::new(said, "look at it there; delete it, and repeat"));
             }
         }
-        let title = plain_line(&offer.title, TITLE);
         let new = NewPull {
             repository: &self.repository,
             head: &self.head,
-            base: &self.base,
-            title: if title.is_empty() { offer.branch.as_str() } else { &title },
-            body: &body(offer, commit),
+            base: self.base.as_str(),
+            title: &title(offer),
+            body: &body(offer, stands),
         };
         self.github.open_pull(&new).await.map_err(|error| {
-            let said = format!("{commit} is on the branch {} of {}, without a pull request", offer.branch, self.to);
+            let said = format!("the branch {} is on {}, without a pull request", offer.branch, self.to);
             Refusal::new(said, "repeat it; the branch is found again").because([error.to_string()])
         })
     }
 }
 
-/// The text of the pull request, which only has words of ours and names that cannot be anything else.
-fn body(offer: &Offer, commit: &Commit) -> String {
+/// The issue's title, without anything that GitHub would read as more than words.
+fn title(offer: &Offer) -> String {
+    let title = plain_line(&offer.title, TITLE);
+    if title.is_empty() { offer.branch.to_string() } else { title }
+}
+
+/// The text of the pull request, which has only words of ours and a name that cannot be anything else.
+fn body(offer: &Offer, stands: bool) -> String {
     let by = match &offer.approved {
-        Some(approved) if approved.commit == *commit => {
-            format!("approved step by step by people, at last by {}", plain_line(&approved.by, TITLE))
-        }
+        Some(approved) if stands => format!("approved by people, at last by {}", plain_line(&approved.by, TITLE)),
         _ => "**not approved by anybody yet**".to_owned(),
     };
     let checks = match offer.verdict.as_ref().map(|verdict| verdict.kind) {

@@ -295,7 +295,11 @@ pub(super) async fn push(dir: &Path, spec: PushSpec<'_>) -> Result<Pushed, GitEr
     }
 }
 
-async fn tip(url: &RemoteUrl, auth: Option<&Auth>, branch: &Branch) -> Result<Option<Commit>, GitError> {
+/// The present commit of a branch at `url`; none where there is no such branch.
+///
+/// # Errors
+/// As [`Repos::remote_branch`].
+pub(super) async fn tip(url: &RemoteUrl, auth: Option<&Auth>, branch: &Branch) -> Result<Option<Commit>, GitError> {
     let ask = Git::new("ls-remote").remote(url, auth).timeout(Duration::from_secs(60));
     let wanted = branch.full();
     let out = ask.args(["--quiet", "--end-of-options", url.as_str(), &wanted]).ok().await?;

@@ -17,6 +17,7 @@ fn task(kind: TaskKind, state: State) -> Task {
         words: String::new(),
         asker: person.clone(),
         issue_author: person,
+        edited: false,
         source: Source::Issue(1),
         number: 1,
         branch: "agent/1-compare-versions".into(),

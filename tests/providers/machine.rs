@@ -294,6 +294,7 @@ fn request(kind: TaskKind) -> Input {
         words: String::new(),
         asker: account(),
         issue_author: account(),
+        edited: false,
         source: Source::Issue(1),
         number: 1,
         branch: "agent/1-t".into(),

@@ -29,6 +29,7 @@ pub fn began(title: &str, body: &str) -> Vec<Event> {
         words: String::new(),
         asker: alice.clone(),
         issue_author: alice,
+        edited: false,
         source: Source::Comment(11),
         number: 11,
         branch: "agent/3".into(),

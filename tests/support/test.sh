@@ -53,10 +53,13 @@ if [ $# -gt 0 ]; then
 else
     # The stories beside everything else: both mostly wait, and one after the other they leave half of two cores unused. Told after the rest.
     cargo test --locked --workspace --no-run 2>&1 | sed '/^ *Executable /d' || verdict=$?
-    mapfile -t others < <(cargo metadata --locked --format-version 1 --no-deps | python3 -c 'import json, sys
+    # Everything but the stories, by name.
+    names='import json, sys
 for name in sorted({t["name"] for p in json.load(sys.stdin)["packages"] for t in p["targets"] if t["kind"] == ["test"]} - {"stories"}):
-    print(f"--test={name}")')
+    print(f"--test={name}")'
+    [ "$verdict" -ne 0 ] || cargo metadata --locked --format-version 1 --no-deps | python3 -c "$names" >"$scratch/names" || verdict=$?
     if [ "$verdict" = 0 ]; then
+        mapfile -t others <"$scratch/names"
         # In a process group of its own, which ends with us.
         set -m
         run --test stories >"$scratch/stories" &

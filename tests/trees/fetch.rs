@@ -16,7 +16,7 @@ const BRANCH: &str = "agent/7-fix";
 pub struct Home {
     pub dir: tempfile::TempDir,
     pub offer: Offer,
-    standing: Standing,
+    pub standing: Standing,
     pub delivered: Mutex<Vec<Commit>>,
 }
 

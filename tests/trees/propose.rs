@@ -1,13 +1,13 @@
 //! `caisson fetch --open-pr`: an approved commit becomes a pull request on the upstream, with a person's own token; her clone is only read.
 
-use caisson::fetch::{FetchRequest, Propose, Refusal, Source, fetch};
+use caisson::fetch::{Approved, FetchRequest, Propose, Refusal, Source, Standing, fetch};
 use caisson::git::RemoteUrl;
 use caisson::secret::Secret;
 use devforge::{Devforge, Options};
 
 use crate::fetch::{Home, fixed};
 use crate::github::GitHub;
-use crate::world::git;
+use crate::world::{commit, git, head};
 
 struct Upstream {
     server: Devforge,
@@ -37,31 +37,59 @@ impl Upstream {
             github: config.github_of(&address),
             branch: "main".to_owned(),
         });
+        // What the work began from is on the upstream, as after a comparison.
+        self.push(&home, "HEAD:refs/heads/main");
         let token_file = home.dir.path().join("token");
         Secret::new(&self.token).write(&token_file).unwrap();
         let request = FetchRequest { propose: Some(Propose { token_file, fork: None }), ..home.request() };
         (home, request)
     }
 
-    fn branch(&self) -> String {
+    fn as_admin(&self, dir: &std::path::Path, words: &[&str]) -> String {
         let header = format!("http.extraHeader=Authorization: token {}", self.server.admin_token());
+        git(dir, &[&["-c", &header], words].concat())
+    }
+
+    fn push(&self, home: &Home, what: &str) {
+        let url = format!("{}/lab/shop.git", self.server.url());
+        self.as_admin(&home.clone_dir(), &["push", "-q", "--force", &url, what]);
+    }
+
+    fn branch(&self) -> String {
         let url = format!("{}/lab/shop.git", self.server.url());
         let dir = tempfile::tempdir().unwrap();
-        git(dir.path(), &["-c", &header, "ls-remote", &url, "refs/heads/agent/7-fix"])
+        self.as_admin(dir.path(), &["ls-remote", &url, "refs/heads/agent/7-fix"])
+    }
+
+    /// The commits of the branch that the base has not, and the paths that any of them changes.
+    fn published(&self, base: &str) -> (usize, String) {
+        let dir = tempfile::tempdir().unwrap();
+        let url = format!("{}/lab/shop.git", self.server.url());
+        self.as_admin(dir.path(), &["clone", "-q", "--branch", "agent/7-fix", &url, "."]);
+        let range = format!("{base}..HEAD");
+        let count = git(dir.path(), &["rev-list", "--count", &range]).parse().unwrap();
+        (count, git(dir.path(), &["log", "--format=", "--name-only", &range]))
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_approved_commit_becomes_one_pull_request_and_the_clone_stays_as_it_is() {
     let upstream = Upstream::start().await;
-    let (home, request) = upstream.home();
+    let (mut home, request) = upstream.home();
+    let forge = home.dir.path().join("forge");
+    commit(&forge, &[("secret.txt", "of a checkpoint that was not approved\n")], "two");
+    git(&forge, &["rm", "-q", "secret.txt"]);
+    git(&forge, &["commit", "-q", "-m", "three"]);
+    let tip = head(&forge);
+    (home.offer.newest, home.offer.approved) = (tip.clone(), Some(Approved { commit: tip, by: "alice".to_owned() }));
     let before = home.look();
     let brought = fetch(&request, &home).await.unwrap_or_else(|e| panic!("{e:?}"));
     assert_eq!(home.look(), before, "the clone was touched");
     let pull = brought.pull.expect("a pull request");
     assert_eq!((pull.number, pull.known), (1, false));
     assert_eq!(pull.url, format!("{}/lab/shop/pull/1", upstream.server.url()), "no address that the API names");
-    assert!(upstream.branch().starts_with(brought.commit.as_str()), "{}", upstream.branch());
+    let (commits, paths) = upstream.published(home.offer.base.as_str());
+    assert!(commits == 1 && paths.contains("sum.py") && !paths.contains("secret.txt"), "{commits}: {paths}");
     assert_eq!(home.delivered.lock().unwrap().len(), 1);
     let made = &upstream.api.pulls()[0];
     assert_eq!(made["head"], "lab:agent/7-fix");
@@ -72,6 +100,34 @@ async fn an_approved_commit_becomes_one_pull_request_and_the_clone_stays_as_it_i
     let again = fetch(&request, &home).await.unwrap_or_else(|e| panic!("{e:?}"));
     assert!(again.pull.is_some_and(|pull| pull.number == 1 && pull.known));
     assert_eq!(upstream.api.pulls().len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_commit_that_the_upstream_lacks_below_the_work_does_not_go_there_with_it() {
+    let upstream = Upstream::start().await;
+    let (mut home, request) = upstream.home();
+    let forge = home.dir.path().join("forge");
+    git(&forge, &["checkout", "-q", home.offer.base.as_str()]);
+    commit(&forge, &[("internal.txt", "of the forge alone\n")], "internal");
+    home.offer.base = head(&forge);
+    commit(&forge, &fixed(), "work");
+    let tip = head(&forge);
+    (home.offer.newest, home.offer.approved) = (tip.clone(), Some(Approved { commit: tip, by: "alice".to_owned() }));
+    let refusal = home.refused(&request).await;
+    assert!(refusal.what.contains("which is not on main of"), "{refusal:?}");
+    assert!(upstream.branch().is_empty() && upstream.api.pulls().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_approval_that_was_withdrawn_is_not_told_as_one() {
+    let upstream = Upstream::start().await;
+    let (mut home, request) = upstream.home();
+    home.standing = Standing::Withdrawn("the approval was dismissed".to_owned());
+    let loud = FetchRequest { unreviewed: true, ..request };
+    fetch(&loud, &home).await.unwrap_or_else(|e| panic!("{e:?}"));
+    let body = upstream.api.pulls()[0]["body"].as_str().unwrap().to_owned();
+    assert!(body.contains("not approved by anybody") && !body.contains("alice"), "{body}");
+    assert!(home.delivered.lock().unwrap().is_empty(), "the task is not over by that");
 }
 
 async fn refused(home: &Home, request: &FetchRequest) -> Refusal {
@@ -96,6 +152,16 @@ async fn what_cannot_be_proposed_is_refused_with_what_to_do() {
         ..request.clone()
     };
     assert!(refused(&home, &fork).await.what.contains("is no owner/name"));
+    let open = "sync_s = 0\n[[hosts]]\nurl = \"http://git.example\"\napi = \"http://git.example/api/v3\"\n";
+    let open: caisson::config::process::Upstream = toml::from_str(open).unwrap();
+    let address = "http://git.example/lab/shop.git";
+    home.offer.upstream = Some(Source {
+        address: RemoteUrl::parse(address).unwrap(),
+        github: open.github_of(address),
+        branch: "main".to_owned(),
+    });
+    let words = format!("{:?}", refused(&home, &request).await);
+    assert!(words.contains("does not go to http://git.example") && words.contains("over https alone"), "{words}");
     if let Some(source) = &mut home.offer.upstream {
         source.github = None;
     }
@@ -109,9 +175,7 @@ async fn what_cannot_be_proposed_is_refused_with_what_to_do() {
 async fn a_branch_of_that_name_with_another_commit_is_never_moved() {
     let upstream = Upstream::start().await;
     let (home, request) = upstream.home();
-    let header = format!("http.extraHeader=Authorization: token {}", upstream.server.admin_token());
-    let url = format!("{}/lab/shop.git", upstream.server.url());
-    git(&home.clone_dir(), &["-c", &header, "push", "-q", &url, "HEAD:refs/heads/agent/7-fix"]);
+    upstream.push(&home, "HEAD:refs/heads/agent/7-fix");
     let before = upstream.branch();
     let refusal = home.refused(&request).await;
     assert!(refusal.what.contains("which is another commit"), "{refusal:?}");

@@ -23,6 +23,7 @@ pub fn request(kind: TaskKind) -> Request {
         words: String::new(),
         asker: person(7),
         issue_author: person(7),
+        edited: false,
         source: Source::Issue(1),
         number: 0,
         branch: "agent/1-t".into(),
