@@ -21,6 +21,7 @@ mod world;
 
 mod actions;
 mod advance;
+mod answers;
 mod ask;
 mod barrier;
 mod base;
@@ -49,6 +50,7 @@ mod models;
 mod money;
 mod orders;
 mod outages;
+mod pages;
 mod permission;
 mod pictures;
 mod policy;
