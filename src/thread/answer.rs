@@ -1,5 +1,5 @@
 //! Answers where no task is at work, and those beside a task's own: each posted once for its key, also when the forge fails in between or the
-//! bot is killed. Tests: `tests/stories/answers.rs`.
+//! bot is killed. Tests: `tests/stories/answers.rs`, `tests/stories/delivery/`.
 
 use super::Threads;
 use crate::checkpoint::mark;

@@ -28,6 +28,7 @@ mod base;
 mod beside;
 mod cuts;
 mod decisions;
+mod delivery;
 mod elsewhere;
 mod entries;
 mod faults;
