@@ -3,13 +3,13 @@
 
 use crate::hooks::{ISSUE_ASSIGN, ISSUE_LABEL, PULL_ASSIGN, PULL_LABEL};
 use crate::json::time;
-use crate::world::{Access, Change, Changed, Issue, Label, Repo, Result, World, now, refuse};
+use crate::world::{Access, Change, Changed, Issue, Label, Repo, Result, World, refuse};
 use serde_json::{Value, json};
 
 impl World {
     /// Adds an entry to the timeline and updates the issue's time.
     pub(crate) fn note_change(&mut self, at: usize, number: u64, actor: i64, what: Changed) -> Result<()> {
-        let (entry, time) = (self.number(), now());
+        let (entry, time) = (self.number(), self.now());
         let issue = self.issue_mut(at, number)?;
         issue.changes.push(Change { number: entry, actor, at: time, what });
         issue.updated = time;

@@ -7,7 +7,7 @@ use crate::person::split;
 use crate::world::{Access, Refusal, Result, World, refuse};
 use axum::Json;
 use axum::extract::{Path, Request, State};
-use axum::http::{StatusCode, header};
+use axum::http::{Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use serde_json::Value;
@@ -18,7 +18,35 @@ impl Devforge {
         let (owner, _) = split(repo)?;
         let mut world = self.shared.world();
         let at = world.repo(owner, split(repo)?.1, Some("root"), Access::Read)?;
-        rename(&self.shared, &mut world, at, name)
+        let owner = world.repos[at].owner.clone();
+        move_to(&self.shared, &mut world, at, (&owner, name))
+    }
+
+    /// Gives a repository to another owner; the old address redirects until it is taken.
+    pub fn transfer(&self, repo: &str, owner: &str) -> Result<()> {
+        let (old, name) = split(repo)?;
+        let mut world = self.shared.world();
+        let at = world.repo(old, name, Some("root"), Access::Read)?;
+        let owner = world.account(owner)?.login.clone();
+        move_to(&self.shared, &mut world, at, (&owner, name))
+    }
+
+    /// Archives a repository, or takes that back: archived it is read alone.
+    pub fn archive(&self, repo: &str, archived: bool) -> Result<()> {
+        let (owner, name) = split(repo)?;
+        let mut world = self.shared.world();
+        let at = world.repo(owner, name, Some("root"), Access::Read)?;
+        world.repos[at].archived = archived;
+        Ok(())
+    }
+
+    /// Deletes a repository with everything in it.
+    pub fn delete_repository(&self, repo: &str) -> Result<()> {
+        let (owner, name) = split(repo)?;
+        let mut world = self.shared.world();
+        let at = world.repo(owner, name, Some("root"), Access::Read)?;
+        world.repos.remove(at);
+        Ok(())
     }
 
     /// Deletes an issue or pull request with all comments; a pull request's branch stays.
@@ -80,15 +108,36 @@ impl Devforge {
     }
 }
 
-pub(crate) fn rename(shared: &Shared, world: &mut World, at: usize, name: &str) -> Result<()> {
-    let (id, owner, old) = {
-        let repo = &mut world.repos[at];
-        (repo.id, repo.owner.clone(), std::mem::replace(&mut repo.name, name.to_owned()))
-    };
-    let path = |name: &str| crate::git::path(&shared.root, &owner, name);
-    std::fs::rename(path(&old), path(name)).or_else(|e| refuse(500, e.to_string()))?;
-    world.old_names.push((owner, old, id));
+/// Moves a repository to another owner or name.
+pub(crate) fn move_to(shared: &Shared, world: &mut World, at: usize, (owner, name): (&str, &str)) -> Result<()> {
+    let repo = &mut world.repos[at];
+    let old =
+        (std::mem::replace(&mut repo.owner, owner.to_owned()), std::mem::replace(&mut repo.name, name.to_owned()));
+    let id = repo.id;
+    let path = |owner: &str, name: &str| crate::git::path(&shared.root, owner, name);
+    let to = path(owner, name);
+    if let Some(above) = to.parent() {
+        std::fs::create_dir_all(above).or_else(|e| refuse(500, e.to_string()))?;
+    }
+    std::fs::rename(path(&old.0, &old.1), to).or_else(|e| refuse(500, e.to_string()))?;
+    world.old_names.push((old.0, old.1, id));
     Ok(())
+}
+
+/// Gitea's answer where a repository is archived: 423 to a change by the API, 403 to a push.
+fn archived(world: &World, method: &Method, uri: &axum::http::Uri) -> Option<u16> {
+    let path = uri.path();
+    let api = path.strip_prefix("/api/v1/repos/");
+    let mut parts = api.or(path.strip_prefix('/'))?.splitn(3, '/');
+    let (owner, name) = (parts.next()?, parts.next()?);
+    let at = world.repo_at(owner, name.strip_suffix(".git").unwrap_or(name))?;
+    let pushes = path.ends_with("/git-receive-pack") || uri.query().is_some_and(|q| q.contains("git-receive-pack"));
+    let changes = api.is_some() && method != Method::GET;
+    match (world.repos[at].archived, changes, pushes) {
+        (true, true, _) => Some(423),
+        (true, false, true) => Some(403),
+        _ => None,
+    }
 }
 
 fn delete(world: &mut World, at: usize, number: u64) -> Result<()> {
@@ -124,6 +173,10 @@ pub(crate) async fn before(State(shared): App, request: Request, next: Next) -> 
     shared.switches.count(&path);
     if let Some(status) = shared.switches.refused(request.method().as_str(), &path) {
         return Refusal { status, message: String::new() }.into_response();
+    }
+    let archived = archived(&shared.world(), request.method(), request.uri());
+    if let Some(status) = archived {
+        return Refusal { status, message: "the repository is archived".to_owned() }.into_response();
     }
     let elsewhere = elsewhere(&shared.world(), &path);
     match elsewhere {

@@ -1,7 +1,8 @@
 //! Signed deliveries with Gitea's headers and habits: one try each, in order, possibly lost, late or doubled (see `traps`). Owns the queue
 //! and the outer form of payloads; must not change the world.
 
-use crate::posting::Posting;
+use crate::plans::Route;
+use crate::posting::{Counted, Posting};
 use crate::traps::Switches;
 use crate::world::{Hook, Issue, Repo, World};
 use hmac::{Hmac, KeyInit, Mac};
@@ -62,7 +63,9 @@ impl World {
 
     fn post(&self, hook: &Hook, HookKind(event, event_type): HookKind, body: &Map<String, Value>) {
         let body = serde_json::to_string_pretty(body).unwrap_or_default();
-        let posting = Posting { url: hook.url.clone(), secret: hook.secret.clone(), event, event_type, body };
+        let counted = Some(Counted::new(&self.underway));
+        let (url, secret) = (hook.url.clone(), hook.secret.clone());
+        let posting = Posting { url, secret, event, event_type, body, counted };
         // The queue ends with the forge, and later deliveries are dropped.
         let _ = self.postings.send(posting);
     }
@@ -178,8 +181,21 @@ pub(crate) fn changes(of: &Issue, title: Option<&str>, body: Option<&str>) -> Va
 /// Delivers until the forge ends. Answers are ignored, and nothing is retried, as in Gitea.
 pub(crate) async fn deliver(mut queue: UnboundedReceiver<Posting>, switches: Arc<Switches>) {
     let Ok(http) = reqwest::Client::builder().timeout(TIMEOUT).build() else { return };
-    let mut count = 0u32;
-    while let Some(posting) = queue.recv().await {
+    let (mut count, mut held) = (0u32, Vec::new());
+    loop {
+        let mut posting = tokio::select! {
+            biased;
+            posting = queue.recv() => match posting {
+                Some(posting) => posting,
+                None => return,
+            },
+            () = switches.released.notified() => {
+                for LateDelivery { posting, copies, .. } in held.drain(..) {
+                    send_all(&http, &posting, copies).await;
+                }
+                continue;
+            }
+        };
         count = count.wrapping_add(1);
         let traps = switches.traps();
         let nth = |every: u32| every > 0 && count.is_multiple_of(every);
@@ -188,10 +204,36 @@ pub(crate) async fn deliver(mut queue: UnboundedReceiver<Posting>, switches: Arc
             continue;
         }
         tokio::time::sleep(traps.hook_delay).await;
-        for _ in 0..if nth(traps.hook_double_every) { 2 } else { 1 } {
-            if let Err(e) = send(&http, &posting).await {
-                tracing::debug!(event = posting.event_type, "delivery failed: {e}");
+        let Route { copies, behind } = switches.route(posting.event_type);
+        match behind {
+            0 => {
+                send_all(&http, &posting, copies.saturating_mul(if nth(traps.hook_double_every) { 2 } else { 1 })).await
             }
+            behind => {
+                posting.counted = None;
+                held.push(LateDelivery { posting, copies, behind });
+                continue;
+            }
+        }
+        held.iter_mut().for_each(|it| it.behind -= 1);
+        for LateDelivery { posting, copies, .. } in held.extract_if(.., |it| it.behind == 0) {
+            send_all(&http, &posting, copies).await;
+        }
+    }
+}
+
+/// A delivery that later ones overtake.
+struct LateDelivery {
+    posting: Posting,
+    copies: u8,
+    /// How many later ones are still to be sent before it.
+    behind: u8,
+}
+
+async fn send_all(http: &reqwest::Client, posting: &Posting, copies: u8) {
+    for _ in 0..copies {
+        if let Err(e) = send(http, posting).await {
+            tracing::debug!(event = posting.event_type, "delivery failed: {e}");
         }
     }
 }

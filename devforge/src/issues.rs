@@ -2,7 +2,7 @@
 //! deliveries that Gitea would send.
 
 use crate::hooks::{self, ISSUES, PULL};
-use crate::world::{Changed, Comment, Issue, Repo, Result, World, now, refuse};
+use crate::world::{Changed, Comment, Issue, Repo, Result, World, refuse};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ impl World {
         if !good || name.starts_with('.') {
             return refuse(422, format!("repository name is not usable [name: {name}]"));
         }
-        let id = self.id();
+        let (id, created) = (self.id(), self.now());
         self.repos.push(Repo {
             id,
             owner,
@@ -24,8 +24,9 @@ impl World {
             private,
             default_branch: default_branch.to_owned(),
             has_issues: true,
+            archived: false,
             has_actions: true,
-            created: now(),
+            created,
             fork_of: None,
             collaborators: BTreeMap::new(),
             labels: Vec::new(),
@@ -46,7 +47,7 @@ impl World {
         if title.trim().is_empty() {
             return refuse(422, "[Title]: Required");
         }
-        let (id, time) = (self.id(), now());
+        let (id, time) = (self.id(), self.now());
         let issues = &mut self.repos[at].issues;
         let number = issues.last_key_value().map_or(1, |(n, _)| n + 1);
         let (title, body) = (title.to_owned(), body.to_owned());
@@ -131,12 +132,13 @@ impl World {
         for what in retitled.into_iter().chain(flips.map(Changed::State)) {
             self.note_change(at, number, actor, what)?;
         }
+        let time = self.now();
         let issue = self.issue_mut(at, number)?;
         title.unwrap_or(&issue.title.clone()).clone_into(&mut issue.title);
         body.unwrap_or(&issue.body.clone()).clone_into(&mut issue.body);
         let flipped = open.filter(|o| *o != issue.open);
         issue.open = flipped.unwrap_or(issue.open);
-        issue.updated = now();
+        issue.updated = time;
         if edited {
             self.emit_issue(at, number, kind, "edited", actor, Some(changes));
         }
@@ -154,7 +156,7 @@ impl World {
             // Gitea's answer, although 404 would be right.
             return refuse(500, "");
         }
-        let (id, time) = (self.number(), now());
+        let (id, time) = (self.number(), self.now());
         let issue = self.issue_mut(at, number)?;
         issue.comments.push(Comment { id, author, body: body.to_owned(), created: time, updated: time });
         issue.updated = time;
@@ -175,9 +177,10 @@ impl World {
             return self.edit_shown_review(at, id, actor, body);
         }
         let (number, place) = self.own_comment(at, id, actor)?;
+        let time = self.now();
         let comment = &mut self.issue_mut(at, number)?.comments[place];
         let old = std::mem::replace(&mut comment.body, body.to_owned());
-        comment.updated = now().max(comment.created);
+        comment.updated = time.max(comment.created);
         let changes = json!({ "body": { "from": old } });
         self.emit_comment(at, number, self.comment_value(at, number, id), "edited", actor, Some(changes));
         Ok(())

@@ -39,7 +39,7 @@ impl World {
             "url": format!("{}/api/v1/repos/{full}", self.base), "ssh_url": format!("gitea@localhost:{full}.git"),
             "clone_url": format!("{}/{full}.git", self.base), "original_url": "", "website": "", "stars_count": 0,
             "forks_count": 0, "watchers_count": 1, "open_issues_count": open(false), "open_pr_counter": open(true),
-            "release_counter": 0, "default_branch": repo.default_branch, "archived": false,
+            "release_counter": 0, "default_branch": repo.default_branch, "archived": repo.archived,
             "created_at": time(repo.created), "updated_at": time(repo.created), "archived_at": "1970-01-01T00:00:00Z",
             "permissions": { "admin": access >= Access::Admin, "push": access >= Access::Write, "pull": access >= Access::Read },
             "has_issues": repo.has_issues, "has_code": true, "has_wiki": true, "has_pull_requests": true, "has_projects": true,

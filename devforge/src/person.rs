@@ -67,6 +67,11 @@ impl Person {
         self.act(repo, |world, at, me| world.edit_issue(at, number, me, None, None, Some(open)))
     }
 
+    /// Aims a pull request at another branch.
+    pub fn retarget(&self, repo: &str, pull: u64, base: &str) -> Result<()> {
+        self.act(repo, |world, at, me| world.retarget(at, pull, me, base))
+    }
+
     /// Closes an issue or pull request.
     pub fn close(&self, repo: &str, number: u64) -> Result<()> {
         self.set_open(repo, number, false)
@@ -189,10 +194,11 @@ pub(crate) async fn merge(shared: &Shared, (owner, name): (&str, &str), number: 
     let refs = crate::git::refs(&dir).await.or_else(|e| refuse(500, format!("{e:#}")))?;
     let mut world = shared.world();
     let at = world.repo(owner, name, Some(&login), crate::world::Access::Write)?;
+    let time = world.now();
     let pull = world.pull_mut(at, number)?;
     (pull.merged, pull.merged_by) = (Some(merged), Some(actor));
     let issue = world.issue_mut(at, number)?;
-    (issue.open, issue.updated) = (false, crate::world::now());
+    (issue.open, issue.updated) = (false, time);
     world.emit_issue(at, number, crate::hooks::PULL, "closed", actor, None);
     world.references_changed(at, actor, refs, shared.switches.traps());
     Ok(())

@@ -3,7 +3,7 @@
 
 use crate::hooks::{APPROVED, CREATE, DELETE, PULL, PULL_SYNC, REJECTED, REVIEW_COMMENT, REVIEW_REQUEST};
 use crate::traps::Traps;
-use crate::world::{Access, Inline, Pull, Repo, Result, Review, ReviewState, World, now, refuse};
+use crate::world::{Access, Inline, Pull, Repo, Result, Review, ReviewState, World, refuse};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -68,6 +68,21 @@ impl World {
         Ok(number)
     }
 
+    /// Aims an open pull request at another branch, by its author or a writer.
+    pub fn retarget(&mut self, at: usize, number: u64, actor: i64, base: &str) -> Result<()> {
+        if self.issue(at, number)?.author != actor && !self.may_edit(at, actor, true) {
+            return refuse(403, "user should be the poster or have write access");
+        }
+        if !self.repos[at].refs.contains_key(&format!("refs/heads/{base}")) {
+            return refuse(404, "The target couldn't be found.");
+        }
+        let time = self.now();
+        let old = std::mem::replace(&mut self.pull_mut(at, number)?.base, base.to_owned());
+        self.issue_mut(at, number)?.updated = time;
+        self.emit_issue(at, number, PULL, "edited", actor, Some(json!({ "ref": { "from": old } })));
+        Ok(())
+    }
+
     pub fn request_review(&mut self, at: usize, number: u64, actor: i64, login: &str) -> Result<()> {
         let asked = self.account(login)?.id;
         let author = self.issue(at, number)?.author;
@@ -93,7 +108,7 @@ impl World {
     }
 
     fn blank_review(&mut self, author: i64, state: ReviewState) -> Review {
-        let (id, time) = (self.id(), now());
+        let (id, time) = (self.id(), self.now());
         Review {
             id,
             number: 0,
@@ -144,7 +159,7 @@ impl World {
             self.pull_mut(at, number)?.reviews.push(review);
         }
         for note in notes {
-            let time = now();
+            let time = self.now();
             let inline = Inline {
                 id: self.number(),
                 author,
@@ -170,6 +185,7 @@ impl World {
         let decides = matches!(new.state, ReviewState::Approved | ReviewState::RequestChanges);
         let fallback = self.blank_review(author, new.state);
         let shared_number = if new.state == ReviewState::Pending { 0 } else { self.number() };
+        let time = self.now();
         let reviews = &mut self.pull_mut(at, number)?.reviews;
         if decides {
             for old in reviews.iter_mut().filter(|r| r.author == author && r.official) {
@@ -186,10 +202,10 @@ impl World {
         review.official = decides && writer;
         review.stale_from = (decides && commit != head).then(Instant::now);
         review.commit = commit;
-        (review.submitted, review.shown_updated) = (now(), now());
+        (review.submitted, review.shown_updated) = (time, time);
         let id = review.id;
         reviews.push(review);
-        self.issue_mut(at, number)?.updated = now();
+        self.issue_mut(at, number)?.updated = time;
         match new.state {
             ReviewState::Approved => self.emit_review(at, number, APPROVED, &new.body, author),
             ReviewState::RequestChanges => self.emit_review(at, number, REJECTED, &new.body, author),
@@ -214,7 +230,7 @@ impl World {
 
     /// Edits the shown text of a review, whose own `body` stays as it was, or the inline comment with this number.
     pub fn edit_shown_review(&mut self, at: usize, id: i64, actor: i64, body: &str) -> Result<()> {
-        let writer = self.may_edit(at, actor, true);
+        let (writer, time) = (self.may_edit(at, actor, true), self.now());
         let pulls = self.repos[at].issues.values_mut().filter_map(|i| Some((i.number, i.pull.as_mut()?)));
         let mut reviews = pulls.flat_map(|(number, pull)| pull.reviews.iter_mut().map(move |review| (number, review)));
         let Some((number, review)) =
@@ -227,11 +243,11 @@ impl World {
         }
         let old = match review.notes.iter_mut().find(|n| n.id == id) {
             Some(note) => {
-                note.updated = now();
+                note.updated = time;
                 std::mem::replace(&mut note.body, body.to_owned())
             }
             None => {
-                review.shown_updated = now();
+                review.shown_updated = time;
                 review.body.clone()
             }
         };
@@ -255,7 +271,7 @@ impl World {
 
     /// Replies to an inline comment; the reply is listed under *that* review, whoever wrote it.
     pub fn reply(&mut self, at: usize, number: u64, review: i64, author: i64, body: &str) -> Result<()> {
-        let (id, time) = (self.number(), now());
+        let (id, time) = (self.number(), self.now());
         let Some(found) = self.pull_mut(at, number)?.reviews.iter_mut().find(|r| r.id == review) else {
             return refuse(404, "review does not exist");
         };
@@ -298,14 +314,14 @@ impl World {
     /// Deleting a head branch closes its open pull requests.
     fn head_gone(&mut self, at: usize, name: &str, actor: i64) {
         let Some(branch) = name.strip_prefix("refs/heads/") else { return };
-        let of = self.repos[at].id;
+        let (of, time) = (self.repos[at].id, self.now());
         let is_head = |p: &Pull| p.from == of && p.head == branch;
         let all =
             self.repos.iter_mut().enumerate().flat_map(|(at, repo)| repo.issues.values_mut().map(move |i| (at, i)));
         let open = all.filter(|(_, i)| i.open && i.pull.as_ref().is_some_and(is_head));
         let closed: Vec<(usize, u64)> = open
             .map(|(at, issue)| {
-                (issue.open, issue.updated) = (false, now());
+                (issue.open, issue.updated) = (false, time);
                 (at, issue.number)
             })
             .collect();
@@ -315,7 +331,7 @@ impl World {
     }
 
     fn head_moved(&mut self, at: usize, branch: &str, new: &str, actor: i64, traps: Traps) {
-        let (of, mut moved) = (self.repos[at].id, Vec::new());
+        let (of, time, mut moved) = (self.repos[at].id, self.now(), Vec::new());
         let all =
             self.repos.iter_mut().enumerate().flat_map(|(at, repo)| repo.issues.values_mut().map(move |i| (at, i)));
         for (at, issue) in all.filter(|(_, i)| i.open) {
@@ -326,7 +342,7 @@ impl World {
                 // `stale` turns true late, so an approval may still look valid for commits that nobody has seen.
                 review.stale_from = if review.commit == new { None } else { Some(Instant::now() + traps.stale_lag) };
             }
-            issue.updated = now();
+            issue.updated = time;
             moved.push((at, issue.number));
         }
         for (at, number) in moved {

@@ -1,7 +1,8 @@
 //! Irregular behaviour of a real Gitea as switches; each was seen on 1.25.4. Owns only the settings and one-shot faults; `hooks`, `reviews`
 //! and `api` act on them.
 
-use std::sync::Mutex;
+use crate::plans::Plans;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// The lasting habits. `Default` enables those that a correct client handles without help; `none()` disables all.
@@ -73,6 +74,12 @@ pub(crate) struct Cuts {
 pub(crate) struct Switches {
     traps: Mutex<Traps>,
     cuts: Mutex<Cuts>,
+    /// Faults and ways that a test draws up.
+    pub plans: Plans,
+    /// Notified when deliveries that wait for later ones are to be sent.
+    pub released: tokio::sync::Notify,
+    /// Held for reading by each request that is being answered.
+    pub gate: Arc<tokio::sync::RwLock<()>>,
 }
 
 /// Closes the connection without an answer; `resume_unwind` ends its task without a panic message.
@@ -86,7 +93,13 @@ fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 
 impl Switches {
     pub fn new(traps: Traps) -> Self {
-        Self { traps: Mutex::new(traps), cuts: Mutex::default() }
+        Self {
+            traps: Mutex::new(traps),
+            cuts: Mutex::default(),
+            plans: Plans::default(),
+            released: tokio::sync::Notify::new(),
+            gate: Arc::default(),
+        }
     }
 
     pub fn traps(&self) -> Traps {

@@ -4,6 +4,8 @@ use crate::posting::Posting;
 pub use crate::team::Access;
 use crate::team::{CODE, Team};
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 use std::time::Instant;
 use tokio::sync::mpsc::UnboundedSender;
 
@@ -64,6 +66,8 @@ pub(crate) struct Repo {
     pub default_branch: String,
     pub has_actions: bool,
     pub has_issues: bool,
+    /// It takes no changes.
+    pub archived: bool,
     pub created: i64,
     /// Id of the repository that it is a fork of.
     pub fork_of: Option<i64>,
@@ -249,10 +253,10 @@ pub(crate) struct World {
     pub old_names: Vec<(String, String, i64)>,
     pub next_id: i64,
     pub postings: UnboundedSender<Posting>,
-}
-
-pub(crate) fn now() -> i64 {
-    jiff::Timestamp::now().as_second()
+    /// Deliveries that were neither sent nor lost yet.
+    pub underway: Arc<AtomicUsize>,
+    /// Seconds by which the forge's clock is ahead of the machine's.
+    pub ahead: i64,
 }
 
 impl World {
@@ -265,7 +269,14 @@ impl World {
             old_names: Vec::new(),
             next_id: 0,
             postings,
+            underway: Arc::default(),
+            ahead: 0,
         }
+    }
+
+    /// The forge's clock, in whole Unix seconds.
+    pub fn now(&self) -> i64 {
+        jiff::Timestamp::now().as_second() + self.ahead
     }
 
     /// A new id from the sequence for everything without its own.
@@ -299,13 +310,13 @@ impl World {
         if self.find_account(login).is_some() {
             return refuse(422, format!("user already exists [name: {login}]"));
         }
-        let id = self.id();
+        let (id, created) = (self.id(), self.now());
         self.accounts.push(Account {
             id,
             login: login.to_owned(),
             password: password.to_owned(),
             admin,
-            created: now(),
+            created,
             tokens: Vec::new(),
             owners: None,
             teams: Vec::new(),

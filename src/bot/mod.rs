@@ -120,6 +120,7 @@ pub struct Bot {
     pub ops: SocketAddr,
     /// Requests to reload the configuration, for the code that runs the process.
     pub reloads: mpsc::Receiver<Reload>,
+    intake: Arc<Intake>,
     outbox: Arc<Outbox>,
     sandboxes: Arc<Sandboxes>,
     hosts: Option<Arc<Hosts>>,
@@ -167,7 +168,7 @@ impl Bot {
         let clients = clients(&config);
         let hooks = Hooks { secrets: registry.hooks.clone(), store: parts.store.clone(), bell, clients };
         let (wishes, reloads) = mpsc::channel(1);
-        let followers = Followers { machine: machine.clone(), effects, intake, hosts: hosts.clone() };
+        let followers = Followers { machine: machine.clone(), effects, intake: intake.clone(), hosts: hosts.clone() };
         let (entries, follow) = follow(registry, followers, &works, &stopping);
         let ops = Ops {
             machine: machine.clone(),
@@ -192,7 +193,16 @@ impl Bot {
         // Last, so that a failed start takes no leases from other hosts.
         at_work.extend(hosts.iter().flat_map(Hosts::begin));
         let sandboxes = parts.sandboxes;
-        Ok(Bot { machine, hooks, ops, reloads, outbox, sandboxes, hosts, stopping, at_work, listeners })
+        Ok(Bot { machine, hooks, ops, reloads, intake, outbox, sandboxes, hosts, stopping, at_work, listeners })
+    }
+
+    /// Reads what changed on the forge, as the periodic rounds do, and returns when that was read.
+    ///
+    /// # Errors
+    /// When forge or store do not answer. What cannot be read of a single repository or thread is no error: it is read again later.
+    pub fn read_now(&self) -> impl Future<Output = Result<()>> + Send + use<> {
+        let intake = self.intake.clone();
+        async move { intake.round().await.map_err(|trouble| anyhow::anyhow!("{trouble}")) }
     }
 
     /// Begins nothing new, waits for work under way within `patience`, and returns; false when something was left to the next life.
@@ -369,7 +379,8 @@ fn threads(
     upstreams: Option<Arc<Upstreams>>,
 ) -> Arc<Threads> {
     let (config, store, me, sync) = (parts.config.clone(), parts.store.clone(), parts.me.clone(), parts.sync.as_ref());
-    Arc::new(Threads::new(config, store, whereabouts, clock, me, sync).with_upstreams(upstreams))
+    let mark_key = parts.mark_key.clone();
+    Arc::new(Threads::new(config, store, whereabouts, clock, me, sync, mark_key).with_upstreams(upstreams))
 }
 
 fn effects(parts: &Parts, whereabouts: Arc<Whereabouts>, threads: Arc<Threads>) -> EffectRunner {

@@ -5,12 +5,21 @@ use super::{Forge, ForgeError, RepoRef, Result};
 use crate::config::process::Repository;
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::{Duration, Instant};
 
 /// The present owner and name of each configured repository, as looked up in this life of the process.
 pub struct Whereabouts {
     forge: Arc<dyn Forge>,
-    /// By the repository's key, with the id that was looked up, because an entry may change while the process runs.
-    seen: RwLock<HashMap<String, (i64, RepoRef)>>,
+    /// By the repository's key.
+    seen: RwLock<HashMap<String, Seen>>,
+}
+
+#[derive(Clone)]
+struct Seen {
+    /// The id that was looked up, because an entry may change while the process runs.
+    id: i64,
+    at: RepoRef,
+    when: Instant,
 }
 
 impl Whereabouts {
@@ -29,12 +38,20 @@ impl Whereabouts {
     /// # Errors
     /// [`ForgeError::Unavailable`] before the first successful look-up.
     pub fn at(&self, entry: &Repository) -> Result<RepoRef> {
-        let seen = self.seen.read().unwrap_or_else(PoisonError::into_inner).get(&entry.key).cloned();
-        let seen = seen.filter(|(id, _)| *id == entry.id).map(|(_, at)| at);
-        seen.ok_or_else(|| ForgeError::Unavailable {
+        self.seen(entry).map(|seen| seen.at).ok_or_else(|| ForgeError::Unavailable {
             text: format!("the repository {} was not found by its id yet", entry.key),
             retry_after_ms: None,
         })
+    }
+
+    /// Its last known address, if it was looked up within this time.
+    pub fn recent(&self, entry: &Repository, within: Duration) -> Option<RepoRef> {
+        self.seen(entry).filter(|seen| seen.when.elapsed() < within).map(|seen| seen.at)
+    }
+
+    fn seen(&self, entry: &Repository) -> Option<Seen> {
+        let seen = self.seen.read().unwrap_or_else(PoisonError::into_inner).get(&entry.key).cloned();
+        seen.filter(|seen| seen.id == entry.id)
     }
 
     /// Looks up its present address on the forge.
@@ -45,8 +62,9 @@ impl Whereabouts {
         let found = self.forge.locate(entry.id).await?;
         let now = RepoRef::new(found.owner, found.name);
         let mut seen = self.seen.write().unwrap_or_else(PoisonError::into_inner);
-        let before = seen.insert(entry.key.clone(), (entry.id, now.clone())).filter(|(id, _)| *id == entry.id);
-        if let Some((_, before)) = before.filter(|(_, before)| *before != now) {
+        let found = Seen { id: entry.id, at: now.clone(), when: Instant::now() };
+        let before = seen.insert(entry.key.clone(), found).filter(|seen| seen.id == entry.id).map(|seen| seen.at);
+        if let Some(before) = before.filter(|before| *before != now) {
             tracing::warn!(key = entry.key, %before, %now, "the repository was renamed; it is followed");
         }
         Ok(now)

@@ -8,6 +8,7 @@ use crate::clock::now;
 use crate::config::process::Repository;
 use crate::forge::event::{Wake, WakeKind};
 use crate::forge::gitea::parse::parse_delivery;
+use crate::forge::{ForgeError, RepoRef};
 use crate::store::{DAY_MS, Delivery};
 use crate::supervise::caught;
 use crate::trouble::Trouble;
@@ -24,6 +25,8 @@ const BATCH: usize = 200;
 const MOST: usize = 2_000;
 /// Readings overlap by this much, because the forge lists changes late and its clock may move.
 const OVERLAP_MS: i64 = 120_000;
+/// An idle repository's address is looked up once in so many rounds.
+const LOOKED_UP_EVERY: u32 = 10;
 /// Concurrent readings of a round, so that one that the forge answers slowly delays few others.
 const READINGS: usize = 4;
 /// Concurrent readings that deliveries ask for; at most two of one thread.
@@ -194,14 +197,22 @@ impl Intake {
         }
     }
 
-    async fn round(&self) -> Result<(), Trouble> {
+    /// Reads once: what changed, tasks at work, and waiting tasks whose time has come.
+    ///
+    /// # Errors
+    /// When nothing was read, because forge or store do not answer.
+    pub async fn round(&self) -> Result<(), Trouble> {
         let clock = self.reader.forge.clock().await?;
         self.reader.machine.clock().hear(clock);
         let mut numbers: BTreeSet<Thread> = self.reader.unread_before().await?.into_iter().collect();
         // A waiting task is read when the forge lists its thread as changed, or its time has come.
         let due = self.waiting.due(self.reader.machine.clock().time());
+        let mut busy_at: HashSet<String> = numbers.iter().map(|(key, _)| key.clone()).collect();
         for row in self.reader.store.live().await? {
             let (busy, thread) = (row.busy(), (row.repository, row.issue as u64));
+            if busy {
+                busy_at.insert(thread.0.clone());
+            }
             if busy || due.names(&thread) {
                 numbers.insert(thread);
             }
@@ -212,7 +223,9 @@ impl Intake {
         let repositories: Vec<&Arc<Repository>> = known.iter().filter(|entry| leases.holds(&entry.key)).collect();
         self.reader.see_triggers(&repositories, clock).await?;
         let terms: Vec<Option<u64>> = repositories.iter().map(|entry| leases.term(&entry.key)).collect();
-        let found = join_all(repositories.iter().map(|entry| self.look_around(entry, clock))).await;
+        let found =
+            join_all(repositories.iter().map(|entry| self.look_around(entry, clock, busy_at.contains(&entry.key))))
+                .await;
         let mut seen = Vec::new();
         for ((entry, term), found) in repositories.into_iter().zip(terms).zip(found) {
             match found {
@@ -238,16 +251,29 @@ impl Intake {
         Ok(())
     }
 
-    /// Numbers of a repository that changed since the last round. `clock` is the forge's.
-    async fn look_around(&self, entry: &Repository, clock: i64) -> Result<BTreeSet<u64>, Trouble> {
-        let (at, store) = (self.reader.find(entry).await?, &self.reader.store);
+    /// Numbers of a repository that changed since the last round. `clock` is the forge's. Where no task is `busy`, nothing is pushed: its
+    /// address is looked up more rarely, and before anything counts that is read there.
+    async fn look_around(&self, entry: &Repository, clock: i64, busy: bool) -> Result<BTreeSet<u64>, Trouble> {
+        let within = Duration::from_secs(self.reader.config.forge.poll_s) * LOOKED_UP_EVERY;
+        let (store, recent) = (&self.reader.store, self.reader.threads.recent_place(entry, within));
+        let at = match recent.filter(|_| !busy) {
+            Some(at) => at,
+            None => self.reader.find(entry).await?,
+        };
         let first = first(&entry.key);
         if store.watermark(&first).await?.is_some_and(|at| at > clock) {
             store.set_watermark(&first, clock).await?;
         }
         let since = since(store.watermark(&entry.key).await?, clock);
-        let (issues, comments) =
-            tokio::try_join!(self.reader.forge.issues_since(&at, since), self.reader.forge.comments_since(&at, since))?;
+        match self.changed_at(&at, since).await {
+            Err(ForgeError::Moved(_)) => Ok(self.changed_at(&self.reader.find(entry).await?, since).await?),
+            found => Ok(found?),
+        }
+    }
+
+    async fn changed_at(&self, at: &RepoRef, since: i64) -> Result<BTreeSet<u64>, ForgeError> {
+        let forge = &self.reader.forge;
+        let (issues, comments) = tokio::try_join!(forge.issues_since(at, since), forge.comments_since(at, since))?;
         let numbers = issues.iter().map(|issue| issue.number).chain(comments.iter().map(|comment| comment.issue));
         Ok(numbers.collect())
     }

@@ -281,10 +281,13 @@ impl Reader {
         who: &Account,
         answer: &str,
     ) -> Result<(), Trouble> {
-        if self.store.note_input_of(&entry.key, key, now()).await? {
-            let once = format!("refused:{}:{number}:{}", entry.key, who.id);
-            self.threads.answer_once(entry, number, &once, answer).await?;
+        if self.store.knows_input(key).await? {
+            return Ok(());
         }
+        let once = format!("refused:{}:{number}:{}", entry.key, who.id);
+        self.threads.answer_once(entry, number, &once, answer).await?;
+        // Noted last: what is cut before is done again.
+        self.store.note_input_of(&entry.key, key, now()).await?;
         Ok(())
     }
 

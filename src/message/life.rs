@@ -243,7 +243,7 @@ pub fn expired(about: &About<'_>) -> String {
 fn leftovers(about: &About<'_>) -> String {
     match (&about.task.pushed, &about.task.request) {
         (Some(commit), Some(request)) => format!(
-            "Its work up to the last checkpoint stays on {} (`{}`); the sandbox is removed.",
+            "Its work up to the last checkpoint was pushed to {} (`{}`); the sandbox is removed.",
             code(&request.branch),
             commit.as_str().get(..10).unwrap_or_default()
         ),

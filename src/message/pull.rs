@@ -57,7 +57,7 @@ pub fn pull_body(issue: u64, task: i64, steps: &[PlanStep]) -> String {
     format!(
         "Fixes #{issue}\n\nTask {task}. An agent works on this in a sealed container. After at most five actions it stops, and a review here shows what it did; \
          nothing goes on until somebody who may write to the repository approves that review. The last review says what the bot's own run of the checks gave.\n\n\
-         Answer on the review, or with a command (`/help` lists them). Don't push to this branch: the bot would stop rather than overwrite you.\n\n{plan}\n"
+         Answer on the review, or with a command (`/help` lists them). Only the bot pushes to this branch: the forge refuses anybody else, and where it moved all the same, the bot stops rather than overwrite it.\n\n{plan}\n"
     )
 }
 
@@ -86,7 +86,7 @@ pub fn branch_moved(branch: &str, found: Option<&Commit>, expected: Option<&Comm
         None => "is gone".to_owned(),
     };
     format!(
-        "the branch `{branch}` {found_at} but I left it at {}; put it back (or delete it, if I had not pushed yet)",
+        "the branch `{branch}` {found_at} but I left it at {}, and only the bot pushes to it: it stops rather than overwrite what is there. Put the branch back (or delete it, if I had not pushed yet)",
         at(expected)
     )
 }

@@ -3,8 +3,8 @@
 //!
 //! Text is data: only an unedited command of somebody with the right counts. What follows from it is decided in `domain::transition`.
 //! Tests: `tests/stories/`.
-//! follows; that is `domain::transition`'s. Tests: `tests/stories/`.
 
+mod answer;
 mod apart;
 mod beside;
 mod decisions;
@@ -22,16 +22,18 @@ pub use decisions::decision_key;
 pub use feed::Feed;
 pub use read::{Hidden, Part, Thread};
 
-use crate::clock::{Clock, now};
+use crate::clock::Clock;
 use crate::config::Process;
 use crate::config::process::Repository;
 use crate::forge::{Account, Forge, ForgeError, RepoRef, Whereabouts};
+use crate::secret::Secret;
 use crate::store::Store;
 use crate::trouble::Trouble;
 use crate::upstream::Upstreams;
 use domain::{Access, Verb};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::Notify;
 
 /// Reads the threads of tasks.
@@ -49,11 +51,13 @@ pub struct Threads {
     tests: Arc<Notify>,
     /// What keeps repositories in step with their upstreams; none without an account for that.
     upstreams: Option<Arc<Upstreams>>,
+    /// Key of the marks by which answers are found again.
+    mark_key: Secret,
 }
 
 impl Threads {
     /// `me` is the bot's own account, `sync` the one that synchronises default branches: texts of neither count, nor those of the
-    /// configuration's automation accounts.
+    /// configuration's automation accounts. `mark_key` is that of the marks in the bot's posts.
     pub fn new(
         config: Arc<Process>,
         store: Store,
@@ -61,12 +65,13 @@ impl Threads {
         clock: Arc<Clock>,
         me: Account,
         sync: Option<&Account>,
+        mark_key: Secret,
     ) -> Self {
         let mut silent: HashSet<String> = config.automation_accounts.iter().map(|l| l.to_lowercase()).collect();
         silent.insert(me.login.to_lowercase());
         silent.extend(sync.map(|account| account.login.to_lowercase()));
         let forge = whereabouts.forge().clone();
-        Self { config, store, forge, whereabouts, clock, me, silent, tests: Arc::default(), upstreams: None }
+        Self { config, store, forge, whereabouts, clock, me, silent, tests: Arc::default(), upstreams: None, mark_key }
     }
 
     /// Has `/sync` carried out by these.
@@ -87,6 +92,11 @@ impl Threads {
     /// The place where the repository was last seen.
     pub fn place(&self, entry: &Repository) -> Result<RepoRef, ForgeError> {
         self.whereabouts.at(entry)
+    }
+
+    /// That place, if it was looked up within this time.
+    pub fn recent_place(&self, entry: &Repository, within: Duration) -> Option<RepoRef> {
+        self.whereabouts.recent(entry, within)
     }
 
     /// The account's right to the code, asked now. An error if the forge cannot tell, so that nothing is decided yet.
@@ -121,13 +131,5 @@ impl Threads {
     pub async fn forge_answers(&self) -> bool {
         let (version, me) = tokio::join!(self.forge.version(), self.forge.whoami());
         version.is_ok() && me.is_ok_and(|me| me.id == self.me.id)
-    }
-
-    /// Posts an answer in a thread without a task. The input is marked first, so that it is answered at most once.
-    pub async fn answer_once(&self, entry: &Repository, number: u64, key: &str, text: &str) -> Result<(), Trouble> {
-        if self.store.note_input_of(&entry.key, key, now()).await? {
-            self.forge.post_comment(&self.place(entry)?, number, text).await?;
-        }
-        Ok(())
     }
 }

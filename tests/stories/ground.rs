@@ -75,10 +75,7 @@ pub async fn configure(
 /// The part of `caisson repo add` that a world needs: labels, and no other listener of pushes.
 pub async fn add_labels(forge: &Devforge) {
     let client = reqwest::Client::new();
-    let off = client.patch(format!("{}/api/v1/repos/{REPO}", forge.url()));
-    let off = off.header("Authorization", format!("token {}", forge.admin_token()));
-    let answer = off.json(&serde_json::json!({ "has_actions": false })).send().await.expect("answered");
-    assert!(answer.status().is_success(), "{}", answer.text().await.unwrap_or_default());
+    switch_actions_off(forge, REPO).await;
     // Without the label of a newer version, as in a repository that was added earlier: nothing may depend on it.
     for label in caisson::checkpoint::label::LABELS.iter().filter(|label| label.state != "asking") {
         let body = serde_json::json!({ "name": label.name, "color": label.colour, "exclusive": true });
@@ -89,9 +86,17 @@ pub async fn add_labels(forge: &Devforge) {
     }
 }
 
-/// One more label of the repository.
-pub async fn add_label(forge: &Devforge, name: &str) {
-    let url = format!("{}/api/v1/repos/{REPO}/labels", forge.url());
+/// Leaves no other reader of a push.
+pub async fn switch_actions_off(forge: &Devforge, repo: &str) {
+    let off = reqwest::Client::new().patch(format!("{}/api/v1/repos/{repo}", forge.url()));
+    let off = off.header("Authorization", format!("token {}", forge.admin_token()));
+    let answer = off.json(&serde_json::json!({ "has_actions": false })).send().await.expect("answered");
+    assert!(answer.status().is_success(), "{}", answer.text().await.unwrap_or_default());
+}
+
+/// One more label of a repository.
+pub async fn add_label(forge: &Devforge, repo: &str, name: &str) {
+    let url = format!("{}/api/v1/repos/{repo}/labels", forge.url());
     let post = reqwest::Client::new().post(url).header("Authorization", format!("token {}", forge.admin_token()));
     let answer = post.json(&serde_json::json!({ "name": name, "color": "#00aabb" })).send().await.expect("answered");
     assert!(answer.status().is_success(), "{}", answer.text().await.unwrap_or_default());

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 const PATIENCE: Duration = Duration::from_secs(120);
 
-async fn configured(lab: &Lab, place: &Place, dir: &Path, start: &str) -> Process {
+pub async fn configured(lab: &Lab, place: &Place, dir: &Path, start: &str) -> Process {
     let id = lab.bot.repository(&place.repo).await.expect("the repository").id;
     for (name, text) in [("bot.token", lab.token("caisson").expose()), ("shop.secret", "sekret")] {
         Secret::new(text).write(&dir.join(name)).expect("written");

@@ -15,7 +15,7 @@ const BODY: &str = "1.10.0 is newer than 1.9.0.";
 async fn world(script: &str, more: &str, start: &str) -> World {
     let mut world = World::with(script, more).await;
     for name in ["agent", "kind"] {
-        add_label(&world.forge, name).await;
+        add_label(&world.forge, REPO, name).await;
     }
     set(&mut world, start).await;
     world
@@ -232,7 +232,7 @@ async fn what_happened_unseen_while_a_task_was_at_work_begins_nothing_either() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_was_there_before_the_operator_set_it_begins_nothing() {
     let mut world = World::new(FIX).await;
-    add_label(&world.forge, "agent").await;
+    add_label(&world.forge, REPO, "agent").await;
     let old = opened(&world.alice());
     let mark = async |world: &World, issue: u64| {
         assign(&world.alice(), issue, &["caisson"]);

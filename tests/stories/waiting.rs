@@ -83,3 +83,46 @@ async fn an_approval_of_a_review_that_was_edited_meanwhile_does_not_count() {
     world.approve().await;
     world.until_state("final-review").await;
 }
+
+/// Gives the configuration more repositories, in which nothing happens.
+async fn with_idle_repositories(world: &mut World, count: u64) {
+    let mut entries = String::new();
+    for n in 0..count {
+        let (repo, at) = (format!("lab/idle-{n}"), caisson::forge::RepoRef::new("lab", format!("idle-{n}")));
+        world.forge.add_repository(&repo, false).await.expect("a repository");
+        let id = caisson::forge::ForgeReads::repository(&world.look(), &at).await.expect("the repository").id;
+        entries.push_str(&format!(
+            "[[repositories]]\nkey = \"idle-{n}\"\nowner = \"lab\"\nname = \"idle-{n}\"\nid = {id}\nsecret_files = [\"shop.secret\"]\ndefault_branch = \"main\"\n"
+        ));
+    }
+    // Rounds are the test's own, besides the one at the start.
+    let rare =
+        |text: String| text.replace("poll_s = 1\n", "poll_s = 3600\n").replace("waiting_s = 1\n", "waiting_s = 3600\n");
+    world.reconfigure(|text| format!("{}\n{entries}", rare(text))).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_repository_in_which_nothing_happens_costs_two_requests_a_round() {
+    const IDLE: u64 = 12;
+    let (mut world, pull) = parked().await;
+    with_idle_repositories(&mut world, IDLE).await;
+    // The round of the start, after which each address is known.
+    let end = Instant::now() + PATIENCE;
+    while world.store().watermark("idle-0").await.expect("read").is_none() {
+        assert!(Instant::now() < end, "no round ended");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    world.forge.age(REPO, 600).expect("aged");
+    world.read_now().await.expect("read");
+    for _ in 0..5 {
+        let before = world.forge.requests(|_| true);
+        world.read_now().await.expect("read");
+        // Two for each repository, among them the one with a task that waits, and one for the forge's clock.
+        assert_eq!(world.forge.requests(|_| true) - before, 2 * (IDLE + 1) + 1);
+    }
+    world.forge.lose_hooks(1);
+    world.alice().comment(REPO, pull, "/status").expect("said");
+    world.forge.age(REPO, 5).expect("aged");
+    world.read_now().await.expect("read");
+    world.until_said(pull, "Task 1 is waiting for an answer to checkpoint 1").await;
+}

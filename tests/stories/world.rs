@@ -148,22 +148,27 @@ impl World {
         push_project(&forge, dir.path());
         add_labels(&forge).await;
         forge.add_hook(REPO, &config.hook_url("shop"), "sekret").expect("a hook");
-        let (broker, barrier) = (LocalBroker::new(), watch::channel(Standing::Proven).0);
-        let mut world = World {
+        let mut world = World::asleep(forge, dir, config);
+        world.doors = doors;
+        world.start().await;
+        world
+    }
+
+    /// A world whose bot has not started.
+    pub fn asleep(forge: Devforge, dir: tempfile::TempDir, config: Process) -> World {
+        World {
             forge,
-            broker,
-            doors,
+            broker: LocalBroker::new(),
+            doors: None,
             dir,
             config: Arc::new(config),
-            barrier,
+            barrier: watch::channel(Standing::Proven).0,
             inspector: Arc::default(),
             cuts: Cuts::default(),
             model: Switch::default(),
             bot: None,
             looking: None,
-        };
-        world.start().await;
-        world
+        }
     }
 
     pub async fn start(&mut self) {
@@ -217,6 +222,12 @@ impl World {
     /// Makes this much time pass for the bot's periodic work.
     pub fn clock_moves_on(&self, ms: i64) {
         self.bot.as_ref().expect("started").1.machine.clock().move_on(ms);
+    }
+
+    /// Has the bot read once, as in its rounds.
+    pub async fn read_now(&self) -> Result<(), String> {
+        let (runtime, bot) = self.bot.as_ref().expect("started");
+        runtime.spawn(bot.read_now()).await.expect("joined").map_err(|error| error.to_string())
     }
 
     pub fn is_running(&self) -> bool {

@@ -177,7 +177,7 @@ pub(crate) async fn edit_comment(
     world.edit_comment(at, id, actor, text(&body, "body"))?;
     let Some((number, place)) = world.comment_at(at, id) else {
         // The text of a review; the answer looks like a comment's.
-        let time = crate::json::time(crate::world::now());
+        let time = crate::json::time(world.now());
         let shown = json!({
             "id": id, "html_url": "", "pull_request_url": "", "issue_url": "", "user": world.user_json(actor),
             "original_author": "", "original_author_id": 0, "body": text(&body, "body"), "assets": [], "created_at": time,

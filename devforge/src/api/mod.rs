@@ -8,11 +8,12 @@ pub(crate) mod pulls;
 pub(crate) mod repos;
 pub(crate) mod teams;
 
+use crate::plans::Fault;
 use crate::traps::Switches;
 use crate::world::{Access, Refusal, Result, World, refuse};
 use axum::Json;
 use axum::extract::{FromRequestParts, State};
-use axum::http::{HeaderMap, StatusCode, header, request::Parts};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header, request::Parts};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use base64::Engine as _;
@@ -107,11 +108,25 @@ impl FromRequestParts<Arc<Shared>> for Caller {
 /// later.
 pub(crate) async fn outage(State(shared): App, request: axum::extract::Request, next: Next) -> Response {
     let delay = shared.switches.traps().answer_delay;
-    let response = match shared.switches.outage() {
-        Some(0) => crate::traps::hang_up(),
-        Some(status) => refuse::<()>(status, "").into_response(),
-        None => next.run(request).await,
+    let _open = shared.switches.gate.read().await;
+    let fault = match shared.switches.outage() {
+        Some(0) => Some(Fault::Cut),
+        Some(status) => Some(Fault::Refused(status)),
+        None => shared.switches.fault(request.method().as_str(), request.uri().path()),
     };
+    let mut response = match fault {
+        None => next.run(request).await,
+        Some(Fault::Cut) => crate::traps::hang_up(),
+        Some(Fault::Refused(status)) => refuse::<()>(status, "").into_response(),
+        Some(Fault::Unanswered) => {
+            drop(next.run(request).await);
+            crate::traps::hang_up()
+        }
+    };
+    let date = jiff::Timestamp::from_second(shared.world().now()).unwrap_or_default();
+    if let Ok(date) = HeaderValue::from_str(&date.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string()) {
+        response.headers_mut().insert(header::DATE, date);
+    }
     if !delay.is_zero() {
         tokio::time::sleep(delay).await;
     }

@@ -72,6 +72,9 @@ pub(crate) async fn edit(
     world.pull(at, n)?;
     let (title, text, open) = issues::edits(&body);
     world.edit_issue(at, n, actor, title, text, open)?;
+    if let Some(base) = body.get("base").and_then(Value::as_str) {
+        world.retarget(at, n, actor, base)?;
+    }
     Ok(created(world.pull_json(&world.repos[at], world.issue(at, n)?, caller.login.as_deref())))
 }
 

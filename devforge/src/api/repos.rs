@@ -37,7 +37,8 @@ pub(crate) async fn edit(
         text(&body, "default_branch").clone_into(&mut repo.default_branch);
     }
     if renamed {
-        crate::faults::rename(&app, &mut world, at, &new_name)?;
+        let owner = world.repos[at].owner.clone();
+        crate::faults::move_to(&app, &mut world, at, (&owner, &new_name))?;
     }
     Ok(Json(world.repo_json(&world.repos[at], caller.login.as_deref())))
 }
@@ -352,7 +353,7 @@ pub(crate) async fn create_status(
         description: field("description"),
         target_url: field("target_url"),
         author,
-        created: crate::world::now(),
+        created: world.now(),
     };
     world.emit_status(at, &status);
     world.repos[at].statuses.push(status);

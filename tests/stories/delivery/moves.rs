@@ -1,0 +1,185 @@
+//! What people do in a play, drawn from a seed.
+
+use crate::dice::Dice;
+
+/// Repositories of a play.
+pub const REPOS: [&str; 2] = ["lab/shop", "lab/mill"];
+/// Most issues that a play opens.
+const ISSUES: usize = 4;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Who {
+    /// Writes, and takes every decision.
+    Alice,
+    /// Writes.
+    Dave,
+    /// Reads.
+    Bob,
+}
+
+impl Who {
+    pub fn login(self) -> &'static str {
+        match self {
+            Who::Alice => "alice",
+            Who::Dave => "dave",
+            Who::Bob => "bob",
+        }
+    }
+}
+
+/// One thing that a person does. `issue` is the place in the order in which issues were opened. What does not apply (an approval without a
+/// pull request) is left out, in each play alike.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Move {
+    Open {
+        repo: usize,
+        who: Who,
+        body: &'static str,
+    },
+    /// A comment, on the issue or on the pull request of its newest task.
+    Say {
+        issue: usize,
+        on_pull: bool,
+        who: Who,
+        text: &'static str,
+    },
+    /// An approving review of the branch's head.
+    Approve {
+        issue: usize,
+        who: Who,
+    },
+    /// A review that requests changes, with a remark on a line.
+    Changes {
+        issue: usize,
+        who: Who,
+    },
+    /// A review that decides nothing.
+    Review {
+        issue: usize,
+        who: Who,
+    },
+    /// Another text for the newest comment of a person on the issue.
+    Edit {
+        issue: usize,
+        text: &'static str,
+    },
+    Label {
+        issue: usize,
+    },
+    Assign {
+        issue: usize,
+    },
+    Close {
+        issue: usize,
+    },
+    Reopen {
+        issue: usize,
+    },
+    /// Without a pause in between.
+    Burst(Vec<Move>),
+}
+
+fn one<'a, T: ?Sized>(dice: &mut Dice, of: &[&'a T]) -> &'a T {
+    of[dice.roll(of.len() as u64) as usize]
+}
+
+fn open(dice: &mut Dice) -> Move {
+    let repo = dice.roll(REPOS.len() as u64) as usize;
+    let (who, body) = match dice.roll(10) {
+        0..3 => (Who::Alice, "/fix"),
+        3..6 => (Who::Alice, "/plan"),
+        6 => (Who::Bob, "/fix"),
+        _ => (Who::Bob, "Please have a look."),
+    };
+    Move::Open { repo, who, body }
+}
+
+/// Commands and remarks of somebody who may write.
+const SAID: [&str; 22] = [
+    "/fix",
+    "/fix",
+    "/fix",
+    "/plan",
+    "/approve",
+    "/approve",
+    "/approve",
+    "/approve c1",
+    "/approve next 2",
+    "/stop",
+    "/pause",
+    "/resume",
+    "/resume",
+    "/status",
+    "/cost",
+    "/help",
+    "/revise say it in one line",
+    "/frobnicate",
+    "/retry",
+    "A remark about the names.",
+    "One more remark.",
+    "/status\n/help",
+];
+
+/// Pairs whose outcome does not depend on how far the work came between the two.
+const PAIRS: [(&str, &str); 9] = [
+    ("/approve", "One more thing, for the next step."),
+    ("/stop", "/approve"),
+    ("/stop", "/fix"),
+    ("/pause", "/resume"),
+    ("/help", "/help"),
+    ("A remark.", "/approve"),
+    ("/fix", "A remark with the start."),
+    ("/frobnicate", "/help"),
+    ("/stop", "/retry"),
+];
+
+fn burst(dice: &mut Dice, issue: usize) -> Move {
+    let (first, second) = PAIRS[dice.roll(PAIRS.len() as u64) as usize];
+    let on_pull = dice.roll(3) == 0;
+    let say = |who, text| Move::Say { issue, on_pull, who, text };
+    match dice.roll(5) {
+        0 => Move::Burst(vec![say(Who::Bob, "/approve"), say(Who::Alice, "/approve")]),
+        _ => Move::Burst(vec![say(Who::Alice, first), say(Who::Alice, second)]),
+    }
+}
+
+fn next(dice: &mut Dice, opened: usize) -> Move {
+    let issue = dice.roll(opened as u64) as usize;
+    let on_pull = dice.roll(2) == 0;
+    match dice.roll(100) {
+        0..8 if opened < ISSUES => open(dice),
+        0..30 => Move::Say { issue, on_pull, who: Who::Alice, text: one(dice, &SAID) },
+        30..50 => Move::Approve { issue, who: Who::Alice },
+        50..54 => Move::Approve { issue, who: Who::Bob },
+        54..62 => Move::Changes { issue, who: Who::Alice },
+        62..66 => Move::Review { issue, who: Who::Dave },
+        66..72 => {
+            let texts = ["/approve", "A remark.", "/fix", "/status", "/stop"];
+            Move::Say { issue, on_pull, who: Who::Bob, text: one(dice, &texts) }
+        }
+        72..76 => {
+            let texts = ["A remark of mine.", "/status", "/fix", "/help"];
+            Move::Say { issue, on_pull, who: Who::Dave, text: one(dice, &texts) }
+        }
+        76..80 => Move::Edit { issue, text: one(dice, &["/fix", "/approve", "Another remark."]) },
+        80..83 => Move::Label { issue },
+        83..86 => Move::Assign { issue },
+        86..88 => Move::Close { issue },
+        88..90 => Move::Reopen { issue },
+        _ => burst(dice, issue),
+    }
+}
+
+/// A script of 5 to 25 moves, short ones more often.
+pub fn script(seed: u64) -> Vec<Move> {
+    let mut dice = Dice::of(seed);
+    let length = 5 + dice.roll(21).min(dice.roll(21)).min(dice.roll(21)) as usize;
+    let mut moves = vec![open(&mut dice), open(&mut dice)];
+    let mut opened = 2;
+    while moves.len() < length {
+        let step = next(&mut dice, opened);
+        opened += usize::from(matches!(step, Move::Open { .. }));
+        moves.push(step);
+    }
+    moves
+}

@@ -1,0 +1,138 @@
+//! What a play came to, without what differs between two plays of one script by nature: numbers, commit ids, times.
+
+use super::town::Town;
+use caisson::forge::{ForgeReads, Gitea, RepoRef};
+use domain::{Event, Source, TaskId};
+use std::collections::{BTreeMap, BTreeSet};
+use std::process::Command;
+
+/// The end of one issue.
+#[derive(Debug, PartialEq, Eq)]
+pub struct IssueEnd {
+    open: bool,
+    /// Its tasks, oldest first.
+    tasks: Vec<TaskEnd>,
+    /// How often the bot said what.
+    said: BTreeMap<String, usize>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+struct TaskEnd {
+    kind: String,
+    state: String,
+    checkpoints: usize,
+    /// Decisions that were used, in order, by what people did.
+    used: Vec<String>,
+    refused: BTreeSet<String>,
+    /// Remarks that were kept for the agent.
+    kept: BTreeSet<String>,
+    /// The tree of its branch on the forge.
+    tree: Option<String>,
+    pull_open: Option<bool>,
+}
+
+/// The outcome of a play, by the order in which issues were opened. Errors: something was said twice.
+pub async fn of(town: &Town) -> Result<Vec<IssueEnd>, String> {
+    let forge = town.world.look();
+    let mut ends = Vec::new();
+    let mut marks = BTreeSet::new();
+    for (repo, number, _) in &town.issues {
+        let (owner, name) = repo.split_once('/').expect("owner and name");
+        let at = RepoRef::new(owner, name);
+        let mut rows = town.world.store().tasks(500).await.expect("read");
+        rows.retain(|row| row.repository == name && row.issue as u64 == *number);
+        rows.sort_by_key(|row| row.id);
+        let (mut tasks, mut said) = (Vec::new(), BTreeMap::new());
+        let mut threads = vec![*number];
+        for row in rows {
+            let end = task(town, &forge, repo, &at, TaskId(row.id)).await;
+            threads.extend(end.1);
+            tasks.push(end.0);
+        }
+        for (place, thread) in threads.into_iter().enumerate() {
+            for text in said_on(&forge, &at, thread).await {
+                if let Some(mark) = text.lines().next_back().filter(|line| line.starts_with("<!-- caisson:"))
+                    && !marks.insert(format!("{repo} {mark}"))
+                {
+                    return Err(format!("{repo}#{thread}: said twice: {text}"));
+                }
+                let what = if place == 0 { "issue" } else { "pull request" };
+                let words = words(&text);
+                // Says that forge or engine did not answer: of the trouble, not of what people did.
+                if !words.starts_with("The task waits:") {
+                    *said.entry(format!("{what}: {words}")).or_insert(0) += 1;
+                }
+            }
+        }
+        let open = forge.issue(&at, *number).await.expect("the issue").open;
+        ends.push(IssueEnd { open, tasks, said });
+    }
+    Ok(ends)
+}
+
+async fn task(town: &Town, forge: &Gitea, repo: &str, at: &RepoRef, id: TaskId) -> (TaskEnd, Option<u64>) {
+    let task = town.world.store().task(id).await.expect("read");
+    let log = town.world.store().log(id).await.expect("read");
+    let named = |source: &Source| match source {
+        Source::Comment(id) => town.posted.get(&("comment", *id)).map(|at| format!("move {at}")),
+        Source::Review(id) => town.posted.get(&("review", *id)).map(|at| format!("move {at}")),
+        Source::Issue(_) => Some("its issue".to_owned()),
+        Source::Change(_) => Some("a sign".to_owned()),
+    };
+    let name = |source: &Source| named(source).unwrap_or_else(|| format!("{source} of nobody"));
+    let (mut used, mut refused, mut kept) = (Vec::new(), BTreeSet::new(), BTreeSet::new());
+    for (_, event) in &log {
+        match event {
+            Event::DecisionUsed { decision, n } => used.push(format!("{} for {n}", name(&decision.source))),
+            Event::DecisionRefused { source, .. } => drop(refused.insert(name(source))),
+            Event::FeedbackGiven { from, .. } => drop(kept.insert(name(from))),
+            _ => {}
+        }
+    }
+    let branch = task.request.as_ref().map(|request| request.branch.clone()).unwrap_or_default();
+    let dir = town.world.forge.repository_dir(repo);
+    let mut git = Command::new("git");
+    git.arg("--git-dir").arg(&dir).args(["rev-parse", "-q", "--verify", &format!("refs/heads/{branch}^{{tree}}")]);
+    let found = git.output().expect("git");
+    let tree = found.status.success().then(|| String::from_utf8_lossy(&found.stdout).trim().to_owned());
+    let pull_open = match task.pull {
+        Some(pull) => Some(forge.pull(at, pull).await.expect("the pull request").open),
+        None => None,
+    };
+    let end = TaskEnd {
+        kind: format!("{:?}", task.kind),
+        state: task.state.name().to_owned(),
+        checkpoints: task.checkpoints.len(),
+        used,
+        refused,
+        kept,
+        tree,
+        pull_open,
+    };
+    (end, task.pull)
+}
+
+/// Everything that the bot said on an issue or pull request, reviews included.
+async fn said_on(forge: &Gitea, at: &RepoRef, number: u64) -> Vec<String> {
+    let comments = forge.comments(at, number).await.expect("comments");
+    let mut said: Vec<String> =
+        comments.into_iter().filter(|it| it.author.login == "caisson").map(|it| it.body).collect();
+    if let Ok(reviews) = forge.reviews(at, number).await {
+        said.extend(reviews.into_iter().filter(|it| it.author.login == "caisson").map(|it| it.body));
+    }
+    said
+}
+
+/// The first line of a text, with numbers and commit ids left out.
+fn words(text: &str) -> String {
+    let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    let mut words = String::new();
+    for part in line.split_inclusive(|c: char| !c.is_ascii_alphanumeric()) {
+        let (word, rest) = part.split_at(part.trim_end_matches(|c: char| !c.is_ascii_alphanumeric()).len());
+        let numeric = word.bytes().all(|b| b.is_ascii_digit());
+        let commit = word.len() >= 7 && word.bytes().all(|b| b.is_ascii_hexdigit());
+        words.push_str(if !word.is_empty() && (numeric || commit) { "#" } else { word });
+        words.push_str(rest);
+    }
+    words
+}

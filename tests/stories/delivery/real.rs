@@ -1,0 +1,284 @@
+//! A real Gitea, whose deliveries pass a listener that loses, doubles and reorders them: each text is answered as the log of texts says, once.
+//! `CAISSON_DELIVERIES` says how many texts, reviews and edits; without a Gitea it says so and passes.
+
+use crate::cuts::Cuts;
+use crate::dice::{Dice, number};
+use crate::forges::{self, Hand, Lab, Place};
+use crate::local_broker::LocalBroker;
+use crate::real_forge::configured;
+use crate::world::{FIX, World, end};
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::routing::post;
+use caisson::config::Secret;
+use caisson::forge::ForgeReads;
+use caisson::store::Store;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::sync::Mutex;
+
+const PATIENCE: Duration = Duration::from_secs(300);
+const ISSUES: usize = 8;
+
+/// Between the forge and the bot: what it was given and has not passed on, and what happened to deliveries.
+struct Post {
+    dice: Dice,
+    to: String,
+    http: reqwest::Client,
+    held: Vec<(HeaderMap, Bytes)>,
+    came: usize,
+    lost: usize,
+    doubled: usize,
+    late: usize,
+}
+
+impl Post {
+    async fn pass_on(&self, headers: &HeaderMap, body: &Bytes) {
+        let mut request = self.http.post(&self.to).body(body.clone());
+        for (name, value) in headers.iter().filter(|(name, _)| name.as_str().starts_with("x-")) {
+            request = request.header(name, value);
+        }
+        request.send().await.map(drop).unwrap_or_else(|error| println!("not passed on: {error}"));
+    }
+}
+
+async fn take(State(post): State<Arc<Mutex<Post>>>, headers: HeaderMap, body: Bytes) {
+    let mut post = post.lock().await;
+    post.came += 1;
+    match post.dice.roll(10) {
+        0..3 => post.lost += 1,
+        3 | 4 => {
+            post.doubled += 1;
+            post.pass_on(&headers, &body).await;
+            // Gitea numbers a repeated delivery anew.
+            let mut again = headers;
+            if let Ok(id) = uuid(&mut post.dice).parse() {
+                again.insert("x-gitea-delivery", id);
+            }
+            post.pass_on(&again, &body).await;
+        }
+        5 | 6 => {
+            post.late += 1;
+            post.held.push((headers, body));
+        }
+        _ => post.pass_on(&headers, &body).await,
+    }
+    if post.held.len() > 3 {
+        let count = post.held.len() as u64;
+        let at = post.dice.roll(count) as usize;
+        let (headers, body) = post.held.remove(at);
+        post.pass_on(&headers, &body).await;
+    }
+}
+
+fn uuid(dice: &mut Dice) -> String {
+    format!("{:08x}-0000-4000-8000-{:012x}", dice.roll(1 << 31), dice.roll(1 << 31))
+}
+
+/// What the bot has to have said on a number: words, and how often.
+type Expected = BTreeMap<u64, BTreeMap<&'static str, usize>>;
+
+const HELP: &str = "A command stands at the beginning of a line";
+const NO_TASK: &str = "no task belongs to this issue";
+const UNKNOWN: &str = "`/frobnicate` is no command";
+const REFUSED: &str = "`bob`: `/fix` is for";
+const EDITED: &str = "nothing runs from a text that was changed";
+const ELSEWHERE: &str = "`alice`: ";
+
+struct People {
+    alice: Hand,
+    bob: Hand,
+    repo: String,
+    issues: Vec<u64>,
+    pull: u64,
+    head: String,
+    wanted: Expected,
+    /// Remarks that can still be edited, with their issue.
+    remarks: Vec<(u64, u64)>,
+}
+
+impl People {
+    fn wants(&mut self, on: u64, words: &'static str) {
+        *self.wanted.entry(on).or_default().entry(words).or_default() += 1;
+    }
+
+    async fn say(&self, who: &Hand, on: u64, text: &str) -> u64 {
+        let path = format!("/repos/{}/issues/{on}/comments", self.repo);
+        let (status, made) = who.call("POST", &path, json!({ "body": text })).await;
+        assert_eq!(status, 201, "{made}");
+        made["id"].as_u64().expect("an id")
+    }
+
+    async fn step(&mut self, dice: &mut Dice) {
+        let on = self.issues[dice.roll(ISSUES as u64) as usize];
+        match dice.roll(10) {
+            0 | 1 => {
+                self.say(&self.alice, on, "/help").await;
+                self.wants(on, HELP);
+            }
+            2 | 3 => {
+                self.say(&self.alice, on, "/status").await;
+                self.wants(on, NO_TASK);
+            }
+            4 => {
+                self.say(&self.alice, on, "/frobnicate").await;
+                self.wants(on, UNKNOWN);
+            }
+            5 => {
+                self.say(&self.bob, on, "/fix").await;
+                // A person is refused once on an issue.
+                self.wanted.entry(on).or_default().insert(REFUSED, 1);
+            }
+            6 | 7 => {
+                let id = self.say(&self.alice, on, "A remark.").await;
+                self.remarks.push((on, id));
+            }
+            8 => {
+                let path = format!("/repos/{}/pulls/{}/reviews", self.repo, self.pull);
+                let review = json!({ "event": "COMMENT", "body": "/fix", "commit_id": self.head, "comments": [] });
+                let (status, made) = self.alice.call("POST", &path, review).await;
+                assert_eq!(status, 200, "{made}");
+                self.wants(self.pull, ELSEWHERE);
+            }
+            _ => {
+                self.say(&self.bob, self.pull, "I have read it.").await;
+            }
+        }
+    }
+
+    /// Turns a remark into a command, more than a second after it was posted.
+    async fn edit(&mut self, dice: &mut Dice) {
+        let (on, id) = self.remarks.swap_remove(dice.roll(self.remarks.len() as u64) as usize);
+        let path = format!("/repos/{}/issues/comments/{id}", self.repo);
+        let (status, made) = self.alice.call("PATCH", &path, json!({ "body": "/fix" })).await;
+        assert_eq!(status, 200, "{made}");
+        self.wants(on, EDITED);
+    }
+}
+
+/// How often the bot said each of the wanted words, and how much it said in all.
+async fn said(lab: &Lab, place: &Place, wanted: &Expected) -> (Expected, usize) {
+    let (mut found, mut all) = (Expected::new(), 0);
+    for (number, words) in wanted {
+        let mut texts = lab.bot.comments(&place.repo, *number).await.expect("comments");
+        texts.retain(|text| text.author.login == "caisson");
+        all += texts.len();
+        let of = |words: &str| texts.iter().filter(|text| text.body.contains(words)).count();
+        found.insert(*number, words.keys().map(|words| (*words, of(words))).collect());
+    }
+    (found, all)
+}
+
+async fn people(lab: &Lab, place: &Place) -> People {
+    let (alice, bob) = (lab.hand("alice"), lab.hand("bob"));
+    let mut issues = Vec::new();
+    for n in 0..ISSUES {
+        issues.push(bob.open_issue(&place.repo, &format!("Issue {n}"), "Please have a look.").await);
+    }
+    let head = lab.branch_by("alice", place, "by-hand", &[("calc.txt", "one\n")]);
+    let path = format!("/repos/{}/pulls", place.repo);
+    let new = json!({ "title": "By hand", "body": "", "head": "by-hand", "base": "main" });
+    let limit = Instant::now() + PATIENCE;
+    let pull = loop {
+        // The forge does not see a new branch at once.
+        let (status, made): (u16, Value) = alice.call("POST", &path, new.clone()).await;
+        if status == 201 {
+            break made["number"].as_u64().expect("a number");
+        }
+        assert!(Instant::now() < limit, "{status}: {made}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    };
+    let (repo, wanted, remarks) = (place.repo.to_string(), Expected::new(), Vec::new());
+    People { alice, bob, repo, issues, pull, head, wanted, remarks }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_text_on_a_real_gitea_is_answered_once_whatever_becomes_of_its_delivery() {
+    let Some(lab) = forges::real().await else { return };
+    let (mut dice, seed) = Dice::cast();
+    let count = number("CAISSON_DELIVERIES").unwrap_or(150) as usize;
+    let (place, dir) = (lab.place("shop").await, tempfile::tempdir().expect("a directory"));
+    let config = configured(&lab, &place, dir.path(), "by = []").await;
+    let text = std::fs::read_to_string(dir.path().join("caisson.toml")).expect("read");
+    std::fs::write(dir.path().join("caisson.toml"), text.replace("poll_s = 3600", "poll_s = 2")).expect("written");
+    let to = config.hook_url("shop");
+    let config = Arc::new(caisson::config::Process::load(&dir.path().join("caisson.toml")).expect("a configuration"));
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let here = format!("http://{}/", listener.local_addr().expect("an address"));
+    let between = Post {
+        dice: Dice::of(seed),
+        to,
+        http: reqwest::Client::new(),
+        held: Vec::new(),
+        came: 0,
+        lost: 0,
+        doubled: 0,
+        late: 0,
+    };
+    let between = Arc::new(Mutex::new(between));
+    let app = Router::new().route("/", post(take)).with_state(between.clone());
+    let serving = tokio::spawn(async move { axum::serve(listener, app).await });
+    lab.bot.replace_hook(&place.repo, &here, &Secret::new("sekret")).await.expect("a hook");
+    // Its parts beside a forge and a broker are those of every story.
+    let mut world = World::new(FIX).await;
+    world.kill();
+    let (runtime, bot) = world.begin(config.clone(), LocalBroker::new(), &Cuts::default()).await;
+    let store =
+        Store::look(caisson::cli::store::location(&config).expect("a place")).await.expect("a store").expect("there");
+    let limit = Instant::now() + PATIENCE;
+    while store.watermark("shop").await.expect("read").is_none() {
+        assert!(Instant::now() < limit, "the first round never ended");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let (mut people, began) = (people(&lab, &place).await, Instant::now());
+    let edits = count / 10;
+    for _ in 0..count - edits {
+        people.step(&mut dice).await;
+    }
+    crate::world::next_second().await;
+    crate::world::next_second().await;
+    for _ in 0..edits.min(people.remarks.len()) {
+        people.edit(&mut dice).await;
+    }
+    let posted = began.elapsed();
+    let all: usize = people.wanted.values().flat_map(BTreeMap::values).sum();
+    let limit = Instant::now() + PATIENCE;
+    loop {
+        let (found, _) = said(&lab, &place, &people.wanted).await;
+        if found == people.wanted {
+            break;
+        }
+        assert!(Instant::now() < limit, "CAISSON_SEED={seed}: said {found:#?}\nwanted {:#?}", people.wanted);
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+    // What was held back comes now, and two more rounds: nothing is said again.
+    let mut post = between.lock().await;
+    for (headers, body) in std::mem::take(&mut post.held) {
+        post.pass_on(&headers, &body).await;
+    }
+    println!(
+        "{count} things said in {:.1} s, answered after {:.1} s: {} deliveries, {} lost, {} doubled, {} late",
+        posted.as_secs_f64(),
+        began.elapsed().as_secs_f64(),
+        post.came,
+        post.lost,
+        post.doubled,
+        post.late
+    );
+    drop(post);
+    while !store.open_deliveries(1, &[]).await.expect("read").is_empty() {
+        assert!(Instant::now() < limit, "deliveries stay open");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    for _ in 0..2 {
+        runtime.spawn(bot.read_now()).await.expect("joined").expect("read");
+    }
+    assert_eq!(said(&lab, &place, &people.wanted).await, (people.wanted.clone(), all), "CAISSON_SEED={seed}");
+    serving.abort();
+    drop(bot);
+    end(runtime);
+}

@@ -1,0 +1,332 @@
+//! A forge with two repositories and a bot beside it, in which a script is played.
+
+use super::moves::{Move, REPOS, Who};
+use super::trouble::{Trouble, Weather};
+use crate::dice::Dice;
+use crate::ground::{add_label, free_port, git, switch_actions_off};
+use crate::world::World;
+use caisson::config::{Process, Secret};
+use caisson::forge::{ForgeReads, Gitea, RepoRef};
+use devforge::{Access, Devforge, Options, Person};
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+use tokio::task::block_in_place;
+
+/// Longest wait for a state in which nothing is left to do.
+const PATIENCE: Duration = Duration::from_secs(90);
+/// Between two looks at what is left to do: often enough beside a play, and cheap.
+const LOOK: Duration = Duration::from_millis(30);
+/// A text whose delivery did not come is left to a reading that begins so many seconds later, by the forge's clock.
+const LATER_S: i64 = 5;
+/// Seconds between two moves, by the forge's clock, so that an edit shows.
+const APART_S: i64 = 2;
+
+pub struct Town {
+    pub world: World,
+    pub weather: Arc<Weather>,
+    /// Repository and number of each issue, and who opened it.
+    pub issues: Vec<(&'static str, u64, Who)>,
+    /// What people posted, by its kind and id on the forge, with the number of its move.
+    pub posted: HashMap<(&'static str, i64), usize>,
+    /// The newest comment of a person on each issue.
+    newest: HashMap<usize, i64>,
+    troubled: bool,
+}
+
+/// Five actions and a checkpoint, twice; then done. Every turn after that is done at once, too.
+fn work() -> String {
+    let write =
+        |n: u32| format!("{{ name = \"write_file\", arguments = {{ path = \"work-{n}.txt\", content = \"{n}\" }} }}");
+    let read = |name: &str| format!("{{ name = \"read_file\", arguments = {{ path = \"{name}\" }} }}");
+    let reads = [read("a.txt"), read("b.txt"), read("c.txt"), read("README.md")].join(", ");
+    let mut script = "name = \"work\"\n".to_owned();
+    for n in 1..=24 {
+        let then = match n {
+            1 | 2 => reads.clone(),
+            n => format!("{{ name = \"done\", arguments = {{ summary = \"Step {n} is done.\" }} }}"),
+        };
+        let _ = writeln!(script, "[[turn]]\ncall = [{}, {then}]", write(n));
+    }
+    script
+}
+
+fn plan() -> String {
+    let turn = |n: u32| {
+        format!("[[turn]]\ncall = [{{ name = \"done\", arguments = {{ summary = \"Plan {n}: write a file.\" }} }}]\n")
+    };
+    format!("name = \"plan\"\n{}", (1..=24).map(turn).collect::<String>())
+}
+
+/// The repository's first commit, pushed by the admin.
+fn push(forge: &Devforge, dir: &Path, repo: &str) {
+    let work = dir.join("project");
+    if !work.exists() {
+        std::fs::create_dir_all(&work).expect("made");
+        for name in ["a.txt", "b.txt", "c.txt", "README.md"] {
+            std::fs::write(work.join(name), format!("{name}\n")).expect("written");
+        }
+        git(&work, &["init", "-q", "-b", "main"]);
+        git(&work, &["add", "."]);
+        git(&work, &["commit", "-q", "-m", "first"]);
+    }
+    let header = format!("http.extraHeader=Authorization: token {}", forge.admin_token());
+    git(&work, &["-c", &header, "push", "-q", &format!("{}/{repo}.git", forge.url()), "main"]);
+}
+
+async fn configured(forge: &Devforge, dir: &Path) -> Process {
+    let token = forge.add_token("caisson").expect("a token");
+    let client = Gitea::new(&forge.url().parse().expect("url"), Secret::new(token.clone()), "test").expect("a client");
+    for (name, text) in [("bot.token", token.as_str()), ("hook.secret", "sekret")] {
+        Secret::new(text).write(&dir.join(name)).expect("written");
+    }
+    for (name, text) in [("work.toml", work()), ("plan.toml", plan())] {
+        std::fs::write(dir.join(name), text).expect("written");
+    }
+    let model = |id: &str, role: &str| {
+        format!("[[model]]\nid = \"{id}\"\nkind = \"scripted\"\nscript = \"{id}.toml\"\nroles = [\"{role}\"]\n")
+    };
+    let mut text = format!(
+        "state_dir = \"state\"\nmax_tasks = 16\n[forge]\nurl = \"{}\"\ntoken_file = \"bot.token\"\nsettle_ms = 50\npoll_s = 3600\n\
+         [listen]\nwebhooks = \"127.0.0.1:{}\"\nops = \"127.0.0.1:0\"\n{}{}\
+         [sandbox]\nnetwork = \"none\"\nimage = \"local\"\ndisk_floor_mib = 0\n",
+        forge.url(),
+        free_port(),
+        model("work", "worker"),
+        model("plan", "planner"),
+    );
+    for repo in REPOS {
+        let (owner, name) = repo.split_once('/').expect("owner and name");
+        let id = client.repository(&RepoRef::new(owner, name)).await.expect("the repository").id;
+        let _ = writeln!(
+            text,
+            "[[repositories]]\nkey = \"{name}\"\nowner = \"{owner}\"\nname = \"{name}\"\nid = {id}\nsecret_files = [\"hook.secret\"]\n\
+             default_branch = \"main\"\n[repositories.start]\nby = [\"assigned\", \"label:agent\"]"
+        );
+    }
+    let path = dir.join("caisson.toml");
+    std::fs::write(&path, text).expect("written");
+    Process::load(&path).expect("a configuration")
+}
+
+impl Town {
+    /// With a bot that has read once. `ahead` is by how many seconds the forge's clock is ahead of ours; none without any trouble.
+    pub async fn found(ahead: Option<i64>) -> Self {
+        let dir = tempfile::tempdir().expect("a directory");
+        let forge = Devforge::start(Options::quiet()).await.expect("a forge");
+        forge.set_clock_ahead(ahead.unwrap_or_default());
+        for login in ["caisson", "alice", "dave", "bob"] {
+            forge.add_person(login, "secret").expect("a person");
+        }
+        forge.add_organisation("lab", "caisson").expect("an organisation");
+        for repo in REPOS {
+            forge.add_repository(repo, false).await.expect("a repository");
+            for (login, access) in
+                [("caisson", Access::Admin), ("alice", Access::Write), ("dave", Access::Write), ("bob", Access::Read)]
+            {
+                forge.add_collaborator(repo, login, access).expect("a right");
+            }
+            switch_actions_off(&forge, repo).await;
+            add_label(&forge, repo, "agent").await;
+            block_in_place(|| push(&forge, dir.path(), repo));
+        }
+        let config = configured(&forge, dir.path()).await;
+        for repo in REPOS {
+            let key = repo.split_once('/').expect("owner and name").1;
+            forge.add_hook(repo, &config.hook_url(key), "sekret").expect("a hook");
+        }
+        let weather = Weather::over(&forge);
+        let mut world = World::asleep(forge, dir, config);
+        world.start().await;
+        let (issues, posted, newest) = (Vec::new(), HashMap::new(), HashMap::new());
+        let mut town = Self { world, weather, issues, posted, newest, troubled: ahead.is_some() };
+        let end = Instant::now() + PATIENCE;
+        while town.world.store().watermark("mill").await.expect("read").is_none() {
+            assert!(Instant::now() < end, "the first round never ended");
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        town.weather.armed.store(town.troubled, Ordering::SeqCst);
+        town.settle().await.expect("quiet before the first move");
+        town
+    }
+
+    fn person(&self, who: Who) -> Person {
+        self.world.forge.as_person(who.login())
+    }
+
+    async fn kill(&mut self) {
+        self.weather.armed.store(false, Ordering::SeqCst);
+        block_in_place(|| self.world.kill());
+    }
+
+    async fn start(&mut self) {
+        self.world.start().await;
+        self.weather.armed.store(self.troubled, Ordering::SeqCst);
+    }
+
+    /// Plays a move with its trouble, and waits until nothing is left to do. Errors: what is still left after a long time.
+    pub async fn play(&mut self, at: usize, step: &Move, trouble: Trouble) -> Result<(), String> {
+        if trouble.release {
+            self.world.forge.release_hooks();
+        }
+        self.world.forge.clock_moves_on(APART_S + trouble.jump);
+        if trouble.away {
+            self.kill().await;
+        }
+        let away = trouble.away;
+        // Pull requests are looked up before, because nothing is answered while people move.
+        let pulls = self.pulls().await;
+        let held = self.world.forge.hold().await;
+        self.weather.set(trouble);
+        self.act(at, step, &pulls);
+        drop(held);
+        if away {
+            self.start().await;
+        }
+        self.settle().await
+    }
+
+    /// Sends what was held back, and plays nothing more.
+    pub async fn end(&mut self) -> Result<(), String> {
+        self.weather.armed.store(false, Ordering::SeqCst);
+        self.world.forge.release_hooks();
+        self.settle().await
+    }
+
+    /// The newest pull request of each issue, with the commit at its head.
+    async fn pulls(&self) -> HashMap<usize, (u64, String)> {
+        let rows = self.world.store().tasks(500).await.expect("read");
+        let mut pulls = HashMap::new();
+        for (place, (repo, number, _)) in self.issues.iter().enumerate() {
+            let of = |row: &&caisson::store::TaskRow| {
+                repo.ends_with(&format!("/{}", row.repository)) && row.issue as u64 == *number && row.pull.is_some()
+            };
+            let Some(row) = rows.iter().filter(of).max_by_key(|row| row.id) else { continue };
+            let task = self.world.store().task(domain::TaskId(row.id)).await.expect("read");
+            if let (Some(pull), Some(head)) = (task.pull, task.pushed) {
+                pulls.insert(place, (pull, head.as_str().to_owned()));
+            }
+        }
+        pulls
+    }
+
+    fn act(&mut self, at: usize, step: &Move, pulls: &HashMap<usize, (u64, String)>) {
+        let of = |issue: &usize| self.issues[*issue];
+        // A person's refused move (a review of a closed pull request) is one in each play.
+        match step {
+            Move::Open { repo, who, body } => {
+                let opened = self.person(*who).open_issue(REPOS[*repo], &format!("Issue of move {at}"), body);
+                self.issues.push((REPOS[*repo], opened.expect("opened"), *who));
+            }
+            Move::Say { issue, on_pull, who, text } => {
+                let (repo, number, _) = of(issue);
+                let number = pulls.get(issue).filter(|_| *on_pull).map_or(number, |(pull, _)| *pull);
+                if let Ok(id) = self.person(*who).comment(repo, number, text) {
+                    self.posted.insert(("comment", id), at);
+                    self.newest.insert(*issue, id);
+                }
+            }
+            Move::Approve { issue, who } | Move::Changes { issue, who } | Move::Review { issue, who } => {
+                let (Some((pull, head)), repo, person) = (pulls.get(issue), of(issue).0, self.person(*who)) else {
+                    return;
+                };
+                let notes = [("a.txt", 1, "Not like this.")];
+                let given = match step {
+                    Move::Approve { .. } => person.approve(repo, *pull, head),
+                    Move::Changes { .. } => person.request_changes(repo, *pull, head, "Please change it.", &notes),
+                    _ => person.review_comment(repo, *pull, head, "I have read it."),
+                };
+                given.map(|id| self.posted.insert(("review", id), at)).ok();
+            }
+            Move::Edit { issue, text } => {
+                if let Some(id) = self.newest.get(issue) {
+                    self.person(Who::Alice).edit_comment(of(issue).0, *id, text).expect("edited");
+                }
+            }
+            // On a reader's issue a label counts only with its delivery: without one nobody knows whether the reader edited the text since.
+            Move::Label { issue } if of(issue).2 != Who::Bob => {
+                self.person(Who::Alice).label(of(issue).0, of(issue).1, "agent").expect("labelled");
+            }
+            Move::Assign { issue } if of(issue).2 != Who::Bob => {
+                self.person(Who::Alice).assign(of(issue).0, of(issue).1, &["caisson"]).expect("assigned");
+            }
+            Move::Label { .. } | Move::Assign { .. } => {}
+            Move::Close { issue } => self.person(Who::Alice).close(of(issue).0, of(issue).1).expect("closed"),
+            Move::Reopen { issue } => self.person(Who::Alice).set_open(of(issue).0, of(issue).1, true).expect("opened"),
+            Move::Burst(steps) => steps.iter().for_each(|step| self.act(at, step, pulls)),
+        }
+    }
+
+    /// Waits until everything that was said is taken up, and nothing is left to do. Without trouble by deliveries alone, otherwise by rounds
+    /// too.
+    async fn settle(&mut self) -> Result<(), String> {
+        let end = Instant::now() + PATIENCE;
+        if !self.troubled {
+            return self.until_quiet(end).await;
+        }
+        loop {
+            if self.weather.die.swap(false, Ordering::SeqCst) {
+                self.kill().await;
+                self.start().await;
+            }
+            self.world.forge.clock_moves_on(LATER_S);
+            let met = self.weather.met.load(Ordering::SeqCst);
+            let read = self.world.read_now().await;
+            let whole = read.is_ok() && self.weather.met.load(Ordering::SeqCst) == met;
+            self.until_quiet(end).await?;
+            if whole && !self.weather.die.load(Ordering::SeqCst) && self.left().await.is_none() {
+                return Ok(());
+            }
+        }
+    }
+
+    async fn until_quiet(&self, end: Instant) -> Result<(), String> {
+        while let Some(left) = self.left().await {
+            if self.weather.die.load(Ordering::SeqCst) {
+                return Ok(());
+            }
+            // A thread that could not be read waits for the next round.
+            if self.troubled && left.starts_with("unread") {
+                return Ok(());
+            }
+            if Instant::now() > end {
+                return Err(format!("still left after {PATIENCE:?}: {left}"));
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+        Ok(())
+    }
+
+    /// What is left to do: deliveries first, then what they wake.
+    async fn left(&self) -> Option<String> {
+        let store = self.world.store();
+        let hooks = self.world.forge.hooks_underway();
+        if hooks > 0 {
+            return Some(format!("{hooks} deliveries under way"));
+        }
+        if let Some(id) = store.tasks_with_effects().await.expect("read").first() {
+            return Some(format!("effects of task {id}"));
+        }
+        if let Some(open) = store.open_deliveries(1, &[]).await.expect("read").first() {
+            return Some(format!("delivery {} of {:?}", open.event_type, open.about));
+        }
+        let busy = ["queued", "preparing", "running", "publishing", "verifying"];
+        let rows = store.live_tasks().await.expect("read");
+        if let Some(row) = rows.iter().find(|row| busy.contains(&row.state.as_str())) {
+            return Some(format!("task {} is {}", row.id, row.state));
+        }
+        if let Some(id) = store.tasks_with_effects().await.expect("read").first() {
+            return Some(format!("effects of task {id}"));
+        }
+        let unread = store.unread().await.expect("read");
+        unread.first().map(|thread| format!("unread: {thread:?}"))
+    }
+
+    /// A forge's clock that differs by minutes from ours.
+    pub fn apart(dice: &mut Dice) -> i64 {
+        dice.roll(80 * 60) as i64 - 40 * 60
+    }
+}

@@ -1,0 +1,235 @@
+//! What people do to the agent's branch and to its page, besides answering: `docs/pages-and-branches.md` has the rule for each.
+
+use crate::world::{FIX, REPO, World, git};
+use caisson::forge::{ForgeReads, PullRequest, RepoRef};
+use devforge::Access;
+use domain::{End, Event, PauseReason, State};
+use std::path::PathBuf;
+
+/// A task at its first checkpoint; returns its issue and pull request.
+async fn at_review(world: &World) -> (u64, u64) {
+    let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    (issue, world.until_state("awaiting-review").await.pull.expect("a pull request"))
+}
+
+async fn pull_request(world: &World, pull: u64) -> PullRequest {
+    world.look().pull(&RepoRef::new("lab", "shop"), pull).await.expect("the pull request")
+}
+
+async fn used(world: &World) -> usize {
+    world.log().await.iter().filter(|event| matches!(event, Event::DecisionUsed { .. })).count()
+}
+
+/// Somebody's clone, and what git needs to push from it.
+struct Clone {
+    work: PathBuf,
+    header: String,
+    url: String,
+    branch: String,
+}
+
+impl Clone {
+    async fn of(world: &World) -> Self {
+        let header = format!("http.extraHeader=Authorization: token {}", world.forge.admin_token());
+        let branch = world.task().await.request.expect("asked").branch;
+        let (work, url) = (world.dir.path().join("project"), format!("{}/{REPO}.git", world.forge.url()));
+        Self { work, header, url, branch }
+    }
+
+    fn git(&self, args: &[&str]) -> String {
+        git(&self.work, &[&["-c", self.header.as_str()], args].concat())
+    }
+
+    /// Puts another commit on the branch, whatever stands there; returns what stood there.
+    fn force(&self) -> String {
+        self.git(&["fetch", "-q", &self.url, &self.branch]);
+        let before = self.git(&["rev-parse", "FETCH_HEAD"]);
+        self.git(&["commit", "-q", "--allow-empty", "-m", "by hand"]);
+        self.put("HEAD");
+        before
+    }
+
+    fn put(&self, commit: &str) {
+        self.git(&["push", "-q", "--force", &self.url, &format!("{commit}:refs/heads/{}", self.branch)]);
+    }
+}
+
+/// FIX, whose sixth action runs until the test lets it end.
+fn held_after_the_review() -> String {
+    FIX.replace("git diff --stat || true", "while [ ! -e go ]; do sleep 0.02; done")
+}
+
+fn let_go(world: &World) {
+    std::fs::write(world.broker.workspace("task-1-1").join("go"), "").expect("let go");
+}
+
+/// The text of the pull request says who pushes; a push all the same is never overwritten, and the sentence says what to do.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_branch_that_somebody_else_moved_is_not_overwritten_and_the_task_goes_on_once_it_is_put_back() {
+    let world = World::new(&held_after_the_review()).await;
+    let (_, pull) = at_review(&world).await;
+    let body = pull_request(&world, pull).await.body;
+    assert!(body.contains("Only the bot pushes to this branch") && body.contains("rather than overwrite it"), "{body}");
+    world.approve().await;
+    world.until("an action that runs", |task| task.running.is_some()).await;
+    let clone = Clone::of(&world).await;
+    let before = clone.force();
+    let by_hand = clone.git(&["rev-parse", "HEAD"]);
+    let_go(&world);
+    let task = world.until_state("paused").await;
+    let State::Paused { reason: PauseReason::Blocked { sentence }, .. } = &task.state else { panic!("{task:?}") };
+    assert!(sentence.contains("only the bot pushes to it"), "{sentence}");
+    world.until_said(pull, "Put the branch back").await;
+    assert_eq!(pull_request(&world, pull).await.head_sha, by_hand, "it was overwritten");
+    clone.put(&before);
+    world.alice().comment(REPO, pull, "/resume").expect("said");
+    world.until_state("final-review").await;
+}
+
+/// A branch that was set back to what came before the agent's work is no smaller harm than one that went on.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_approval_of_a_branch_that_was_set_back_does_not_count() {
+    let world = World::new(FIX).await;
+    let (_, pull) = at_review(&world).await;
+    let clone = Clone::of(&world).await;
+    let base = world.task().await.base.expect("a base");
+    let before = clone.force();
+    clone.put(base.as_str());
+    world.approve().await;
+    world.until_said(pull, "no longer ends at").await;
+    assert_eq!(used(&world).await, 0);
+    clone.put(&before);
+    world.approve().await;
+    world.until_state("final-review").await;
+}
+
+/// The forge closes the pull request of a branch that is deleted.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_deleted_branch_ends_the_task() {
+    let world = World::new(FIX).await;
+    let (_, pull) = at_review(&world).await;
+    let clone = Clone::of(&world).await;
+    clone.git(&["push", "-q", &clone.url, &format!(":refs/heads/{}", clone.branch)]);
+    let task = world.until("an end", |task| task.end().is_some()).await;
+    assert_eq!(task.end(), Some(&End::Declined));
+    let said = world.until_said(pull, "Closed, so the task ends here").await;
+    assert!(said.contains("was pushed to"), "the branch is not said to be there: {said}");
+    world.nothing_left().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_closed_pull_request_ends_the_task_and_one_that_is_opened_again_does_not_begin_it_again() {
+    let world = World::new(FIX).await;
+    let (_, pull) = at_review(&world).await;
+    world.alice().close(REPO, pull).expect("closed");
+    let task = world.until("an end", |task| task.end().is_some()).await;
+    assert_eq!(task.end(), Some(&End::Declined));
+    world.until_said(pull, "Closed, so the task ends here").await;
+    world.alice().set_open(REPO, pull, true).expect("opened");
+    world.approve().await;
+    // What is said there begins a new attempt, and nothing else does.
+    world.alice().comment(REPO, pull, "/fix").expect("said");
+    world.until_said(pull, "`alice`").await;
+    assert_eq!((used(&world).await, world.store().tasks(5).await.expect("read").len()), (0, 1));
+    assert_eq!(world.task().await.end(), Some(&End::Declined));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_merge_after_the_last_approval_delivers_and_one_before_it_declines() {
+    for approved in [true, false] {
+        let world = World::new(FIX).await;
+        let (_, pull) = at_review(&world).await;
+        if approved {
+            world.approve().await;
+            world.until_state("final-review").await;
+            world.approve().await;
+            world.until_state("approved").await;
+            let end = std::time::Instant::now() + std::time::Duration::from_secs(60);
+            while pull_request(&world, pull).await.draft {
+                assert!(std::time::Instant::now() < end, "it stays a draft");
+                tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+            }
+        } else {
+            world.alice().edit_issue(REPO, pull, Some("Merged by hand"), None).expect("no draft any more");
+        }
+        world.alice().merge(REPO, pull).await.expect("merged");
+        let task = world.until("an end", |task| task.end().is_some()).await;
+        let (end, words) = match approved {
+            true => (End::Delivered, "Delivered: the approved commit was fetched or merged"),
+            false => (End::Declined, "Closed, so the task ends here"),
+        };
+        assert_eq!(task.end(), Some(&end));
+        world.until_said(pull, words).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_approval_does_not_count_while_the_pull_request_aims_at_another_branch() {
+    let world = World::new(FIX).await;
+    let (_, pull) = at_review(&world).await;
+    let clone = Clone::of(&world).await;
+    clone.git(&["push", "-q", &clone.url, "main:refs/heads/stable"]);
+    world.alice().retarget(REPO, pull, "stable").expect("retargeted");
+    world.approve().await;
+    world.until_said(pull, "the pull request now aims at another branch").await;
+    assert_eq!(used(&world).await, 0);
+    world.alice().retarget(REPO, pull, "main").expect("put back");
+    world.approve().await;
+    world.until_state("final-review").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_transferred_repository_is_followed() {
+    let world = World::new(FIX).await;
+    let (issue, pull) = at_review(&world).await;
+    world.forge.add_organisation("works", "caisson").expect("an organisation");
+    world.forge.transfer(REPO, "works").expect("transferred");
+    let told = world.until_said_in("works/shop", pull, "is `works/shop` now").await;
+    assert!(told.contains("This repository was `lab/shop`"), "{told}");
+    world.alice().comment("works/shop", issue, "/approve").expect("said");
+    world.until_state("final-review").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_archived_repository_takes_no_push_and_the_task_waits_for_a_person() {
+    let world = World::new(&held_after_the_review()).await;
+    let (_, pull) = at_review(&world).await;
+    world.approve().await;
+    world.until("an action that runs", |task| task.running.is_some()).await;
+    world.forge.archive(REPO, true).expect("archived");
+    let_go(&world);
+    let task = world.until_state("paused").await;
+    assert!(matches!(task.state, State::Paused { reason: PauseReason::Blocked { .. }, .. }), "{:?}", task.state);
+    world.forge.archive(REPO, false).expect("taken back");
+    // Said once it can be: what is forbidden is set aside, and tried again after ten seconds at first.
+    world.until_said(pull, "The task is paused").await;
+    world.alice().comment(REPO, pull, "/resume").expect("said");
+    world.until_state("final-review").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_deleted_repository_pauses_its_task() {
+    let world = World::new(FIX).await;
+    at_review(&world).await;
+    world.forge.delete_repository(REPO).expect("deleted");
+    let task = world.until_state("paused").await;
+    let State::Paused { reason: PauseReason::Blocked { sentence }, .. } = &task.state else { panic!("{task:?}") };
+    assert!(sentence.contains("caisson task stop") || sentence.contains("cannot read"), "{sentence}");
+    assert!(world.is_running());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_approval_of_somebody_who_lost_the_right_does_not_count() {
+    let world = World::new(FIX).await;
+    let (_, pull) = at_review(&world).await;
+    world.forge.add_collaborator(REPO, "alice", Access::Read).expect("taken");
+    world.approve().await;
+    world.until_said(pull, "`/approve` is for").await;
+    assert_eq!(used(&world).await, 0);
+    // Given again, the right makes nothing of what was refused.
+    world.forge.add_collaborator(REPO, "alice", Access::Write).expect("given");
+    world.heard(pull).await;
+    assert_eq!(world.task().await.state.name(), "awaiting-review");
+    world.approve().await;
+    world.until_state("final-review").await;
+}
