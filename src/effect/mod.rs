@@ -12,6 +12,7 @@ mod bring;
 mod certain;
 mod checks;
 mod cited;
+mod conflicts;
 mod converse;
 mod egress;
 mod find;
