@@ -44,6 +44,8 @@ mod likeness;
 mod local_broker;
 #[path = "trees/losses.rs"]
 mod losses;
+#[path = "trees/merge.rs"]
+mod merge;
 #[path = "trees/mirror.rs"]
 mod mirror;
 #[path = "trees/propose.rs"]

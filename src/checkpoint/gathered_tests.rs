@@ -77,6 +77,7 @@ fn a_view_holds_what_happened_since_the_last_checkpoint() {
     let file = FileChange { path: "a.py".into(), added: 2, removed: 1, kind: "modified".into(), bytes: Some(9) };
     let tree = CapturedTree {
         outside: Vec::new(),
+        marked: Vec::new(),
         commit,
         files: vec![file],
         diff: "d\n".into(),

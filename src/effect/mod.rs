@@ -13,6 +13,7 @@ mod certain;
 mod checks;
 mod cited;
 mod configured_model;
+mod conflicts;
 mod converse;
 mod egress;
 mod file_summary;

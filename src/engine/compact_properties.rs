@@ -120,6 +120,7 @@ fn changed(word: u32) -> CapturedTree {
         steering: Vec::new(),
         left_out: Vec::new(),
         outside: Vec::new(),
+        marked: Vec::new(),
     }
 }
 

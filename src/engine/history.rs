@@ -13,7 +13,8 @@ mod omitted;
 mod pictures;
 
 use domain::{
-    Call, CallRequest, Commit, Event, Item, ModelSummary, Outcome, Question, Recall, Request, Task, TaskKind,
+    Call, CallRequest, Commit, Event, Item, ModelSummary, Outcome, Question, Rebased, Recall, Request, Rules, Task,
+    TaskKind,
 };
 use minijinja::context;
 use std::collections::{BTreeMap, BTreeSet};
@@ -138,8 +139,12 @@ struct Replay<'a> {
     calling: bool,
     unheard: Vec<&'a String>,
     request: Option<&'a Request>,
-    /// Whether the repository's own rules are in the conversation.
+    /// Whether the conversation began with the repository's own rules.
     rules: bool,
+    /// The rules at the present base; none before the sandbox was prepared.
+    of_base: Option<&'a Rules>,
+    /// The move onto a newer base that no commit holds yet.
+    rebased: Option<&'a Rebased>,
     kind: TaskKind,
     used: u8,
     head: Option<&'a Commit>,
@@ -194,6 +199,8 @@ impl<'a> Replay<'a> {
             unheard: Vec::new(),
             request: None,
             rules: false,
+            of_base: None,
+            rebased: None,
             kind: TaskKind::Fix,
             used: 0,
             head: None,
@@ -223,7 +230,10 @@ impl<'a> Replay<'a> {
             Event::DoneSaid { index, .. } => self.ended(*index),
             Event::Nudged { .. } => self.nudged(),
             Event::DoneReturned { .. } => self.notes.push(self.asked_for().idle()),
+            Event::Rebased(rebased) => self.rebased(rebased),
+            Event::TreeUnchanged { .. } => self.rebased = None,
             Event::TreeCaptured { tree, .. } => {
+                self.rebased = None;
                 self.head = Some(&tree.commit);
                 self.changed.extend(tree.files.iter().map(|file| file.path.as_str()));
             }
@@ -457,6 +467,7 @@ impl<'a> Replay<'a> {
         }
         if std::mem::take(&mut self.anew) {
             self.notes.push(self.told_anew());
+            self.say_rebased();
             self.tried = &[];
         }
         self.show_of_issue();

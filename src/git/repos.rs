@@ -249,6 +249,14 @@ impl Repos {
         self.write_ref(key, format!("update {name} {base}\n")).await
     }
 
+    /// Keeps a commit of a task's work on an earlier base under `refs/caisson/<task>/before/<commit>`, which goes with the task.
+    ///
+    /// # Errors
+    /// [`GitError::Failed`] when the commit is missing.
+    pub async fn keep_before(&self, key: &str, task: i64, commit: &Commit) -> Result<(), GitError> {
+        self.write_ref(key, format!("update refs/caisson/{task}/before/{commit} {commit}\n")).await
+    }
+
     /// Points `refs/caisson/<task>/brought` to a commit that was brought here (from another host, or a pull request's head), which nothing else
     /// here refers to yet.
     ///

@@ -1,7 +1,7 @@
 use super::*;
 use domain::{
-    Account, Bar, Budget, BudgetBar, Commit, Ending, Event, Grant, Notice, PauseReason, Request, Resource, Source,
-    State, Task, TaskId, TaskKind, Trigger, Verdict, VerdictKind,
+    Account, Bar, Budget, BudgetBar, Commit, Ending, Event, Grant, Notice, PauseReason, RebaseBar, Request, Resource,
+    Source, State, Task, TaskId, TaskKind, Trigger, Verdict, VerdictKind,
 };
 
 const COMMIT: &str = "f26af04e7f0123456789012345678901234567ab";
@@ -132,9 +132,29 @@ fn every_notice() {
         },
     ];
     let task = task(TaskKind::Fix, review);
-    let texts: Vec<_> =
-        all.into_iter().chain(pauses()).map(|n| format!("--- {n:?}\n{}\n", said(n.clone(), &task))).collect();
+    let texts: Vec<_> = all
+        .into_iter()
+        .chain(rebases())
+        .chain(pauses())
+        .map(|n| format!("--- {n:?}\n{}\n", said(n.clone(), &task)))
+        .collect();
     insta::assert_snapshot!("notices", texts.join("\n"));
+}
+
+/// `/rebase`, followed and not.
+fn rebases() -> Vec<Notice> {
+    let bars = [
+        RebaseBar::NoWork,
+        RebaseBar::Later,
+        RebaseBar::Paused,
+        RebaseBar::Approved,
+        RebaseBar::Early { n: 2 },
+        RebaseBar::Uncommitted,
+        RebaseBar::NotMoved,
+        RebaseBar::NoBranch,
+    ];
+    let not = bars.into_iter().map(|why| Notice::NotRebased { login: "bob".into(), why });
+    std::iter::once(Notice::Rebasing { login: "bob".into() }).chain(not).collect()
 }
 
 #[test]

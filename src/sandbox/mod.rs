@@ -67,7 +67,7 @@ use life::carry::Carried;
 pub use look::{Around, Looks};
 pub use proven::ProvenImages;
 use record::Records;
-pub use record::Replacement;
+pub use record::{Merge, Replacement};
 use sessions::Sessions;
 pub use spec::{Acted, CaptureSpec, Captured, PrepareSpec, Prepared, Segment, Settings, VerifySpec};
 use subnets::Subnets;

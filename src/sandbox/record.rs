@@ -64,6 +64,9 @@ pub(super) struct Record {
     /// Whether its processes were ended while the task waits, so that another boot is expected.
     #[serde(default)]
     pub stopped: bool,
+    /// What was merged into it; none where nothing was, or what was brought over has it.
+    #[serde(default)]
+    pub merged: Option<Merged>,
     /// Unix milliseconds.
     #[serde(default)]
     pub made_at: i64,
@@ -80,6 +83,30 @@ pub struct Replacement {
     pub by: String,
     /// How the sandbox before was lost.
     pub loss: Loss,
+}
+
+/// Work that is merged: what `head` changes in `from`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Merge {
+    /// The base before.
+    pub from: Commit,
+    /// The newest commit of the work on it.
+    pub head: Commit,
+}
+
+/// A merge that was made in a sandbox, so that a try that is repeated tells the same.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Merged {
+    pub from: Commit,
+    pub head: Commit,
+    pub conflicts: Vec<String>,
+}
+
+impl Merged {
+    /// Whether this is what is to be merged.
+    pub(super) fn is(&self, merge: &Merge) -> bool {
+        (&self.from, &self.head) == (&merge.from, &merge.head)
+    }
 }
 
 /// The version in records of earlier releases, which lack it.
@@ -249,6 +276,7 @@ mod tests {
             lost: None,
             anew: None,
             stopped: false,
+            merged: None,
             runner: 1,
             made_at: 0,
         }

@@ -99,6 +99,7 @@ pub(crate) async fn acting(store: &Store) -> TaskId {
                 rules: domain::Rules::default(),
                 pictures: Vec::new(),
                 difference: None,
+                conflicts: Vec::new(),
             },
         ),
         (100, answered(1)),

@@ -145,6 +145,7 @@ impl Drive<'_> {
                     rules: domain::Rules::default(),
                     pictures: Vec::new(),
                     difference: None,
+                    conflicts: Vec::new(),
                 });
             }
             Effect::Converse { turn } => self.converse(turn).await,
@@ -249,6 +250,7 @@ fn commit(n: u32) -> Commit {
 fn tree(n: u32) -> CapturedTree {
     CapturedTree {
         outside: Vec::new(),
+        marked: Vec::new(),
         commit: commit(n),
         files: vec![],
         diff: String::new(),

@@ -66,6 +66,7 @@ pub fn prepared() -> Input {
         rules: Rules::default(),
         pictures: Vec::new(),
         difference: None,
+        conflicts: Vec::new(),
     }
 }
 
@@ -108,6 +109,7 @@ pub fn in_advance(number: i64, next: u8) -> Decision {
 pub fn captured_tree(commit: Commit) -> CapturedTree {
     CapturedTree {
         outside: Vec::new(),
+        marked: Vec::new(),
         commit,
         files: Vec::new(),
         diff: String::new(),

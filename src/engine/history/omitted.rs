@@ -17,7 +17,6 @@ pub(super) fn omitted(event: &Event) {
         | Event::ModelCallUncharged { .. }
         | Event::PicturesRefused { .. }
         | Event::PublishStarted { .. }
-        | Event::TreeUnchanged { .. }
         | Event::Pushed { .. }
         | Event::PullOpened { .. }
         | Event::VerifyStarted { .. }
@@ -44,6 +43,8 @@ pub(super) fn omitted(event: &Event) {
         // Handled by the caller.
         Event::Requested { .. }
         | Event::Prepared { .. }
+        | Event::Rebased(_)
+        | Event::TreeUnchanged { .. }
         | Event::TurnCompleted { .. }
         | Event::Recalled { .. }
         | Event::Asked { .. }
