@@ -67,13 +67,14 @@ fn prepared() -> Input {
         rules: Rules::default(),
         pictures: Vec::new(),
         difference: None,
+        conflicts: Vec::new(),
     }
 }
 
 /// The log of a task with this many actions, one in each turn, of about three kilobytes each.
 fn log(actions: u32) -> Vec<Event> {
     let mut log = vec![Event::Requested { request: Box::new(request()) }];
-    if let Input::Prepared { base, boot, image, every, note, budget, rules, pictures, difference } = prepared() {
+    if let Input::Prepared { base, boot, image, every, note, budget, rules, pictures, difference, .. } = prepared() {
         log.push(Event::Prepared { base, boot, image, every, note, budget, rules, pictures, difference });
     }
     for number in 1..=actions {

@@ -58,10 +58,10 @@ impl Proposal {
         let by_hand = "bring it with --as-branch, push it yourself, and open the pull request there";
         let host = source.github.as_ref().zip(name_in(source.address.as_str()));
         let (host, repository) =
-            host.ok_or_else(|| Refusal::new(format!("{} is on no GitHub server", source.address), by_hand))?;
+            host.ok_or_else(|| Refusal::new(format!("{} is on no GitHub server", source.address.as_str()), by_hand))?;
         let own = UpstreamHost { token_file: Some(wanted.token_file.clone()), ..host.clone() };
         if let Some((_, why)) = own.problem() {
-            let said = format!("your token does not go to {} as it is configured", source.address);
+            let said = format!("your token does not go to {} as it is configured", source.address.as_str());
             return Err(Refusal::new(said, "mend [[upstream.hosts]] in caisson.toml").because([why.to_owned()]));
         }
         let token = own.token().map_err(|why| Refusal::new("the token cannot be read", "").because([why]))?;
@@ -86,7 +86,8 @@ impl Proposal {
         if home.is_on(base, &self.from, Some(&self.auth), &self.base).await.map_err(|error| self.away(&error))? {
             return Ok(());
         }
-        let said = format!("the task began from {}, which is not on {} of {}", base.short(), self.base, self.from);
+        let said =
+            format!("the task began from {}, which is not on {} of {}", base.short(), self.base, self.from.as_str());
         Err(Refusal::new(said, "say `/rebase` in the pull request once the branch here has what the upstream has"))
     }
 
@@ -113,7 +114,8 @@ impl Proposal {
             Pushed::Done => {}
             Pushed::Moved { found } => {
                 let at = found.map(|found| found.short().to_owned()).unwrap_or_default();
-                let said = format!("{} has a branch {} at {at}, which is another commit", self.to, offer.branch);
+                let said =
+                    format!("{} has a branch {} at {at}, which is another commit", self.to.as_str(), offer.branch);
                 return Err(Refusal::new(said, "look at it there; delete it, and repeat"));
             }
         }
@@ -125,7 +127,7 @@ impl Proposal {
             body: &body(offer, stands),
         };
         self.github.open_pull(&new).await.map_err(|error| {
-            let said = format!("the branch {} is on {}, without a pull request", offer.branch, self.to);
+            let said = format!("the branch {} is on {}, without a pull request", offer.branch, self.to.as_str());
             Refusal::new(said, "repeat it; the branch is found again").because([error.to_string()])
         })
     }

@@ -218,8 +218,8 @@ impl Home {
     /// # Errors
     /// [`GitError::Failed`] when one of the two is missing.
     pub async fn squashed(&self, commit: &Commit, parent: &Commit, message: &str) -> Result<Commit, GitError> {
-        let made = self.new_commit(&self.tree(commit).await?, Some(parent.as_str()), ("1700000000 +0000", message));
-        let made = made.await?;
+        let tree = self.tree(commit).await?;
+        let made = self.new_commit(&tree, Some(parent.as_str()), ("1700000000 +0000", message)).await?;
         Commit::parse(&made).map_err(|_| GitError::Invalid(format!("git named no commit: {made:?}")))
     }
 
@@ -235,7 +235,7 @@ impl Home {
         branch: &Branch,
     ) -> Result<bool, GitError> {
         let tip = super::repos::tip(url, auth, branch).await?;
-        let tip = tip.ok_or_else(|| GitError::NotFound(format!("{url} has no branch {branch}")))?;
+        let tip = tip.ok_or_else(|| GitError::NotFound(format!("{} has no branch {branch}", url.as_str())))?;
         if tip != *commit {
             self.fetch(url, auth, &tip).await?;
         }

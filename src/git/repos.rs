@@ -283,7 +283,7 @@ fn private_dir(path: &std::path::Path) -> Result<(), GitError> {
 ///
 /// # Errors
 /// As [`Repos::push`].
-pub(super) async fn push(dir: &Path, spec: PushSpec<'_>) -> Result<Pushed, GitError> {
+pub(super) async fn push(dir: &std::path::Path, spec: PushSpec<'_>) -> Result<Pushed, GitError> {
     let full = spec.branch.full();
     let old = spec.expected_old.map(Commit::as_str).unwrap_or_default();
     let push = Git::new("push").at(dir).remote(spec.url, spec.auth).timeout(TRANSFER);

@@ -138,7 +138,7 @@ impl Bot {
 
     /// Process id of `caisson serve`; none where it was not started.
     pub fn process(&self) -> Option<u32> {
-        self.serve.as_ref().map(Beside::id)
+        self.serve.as_ref().map(BackgroundProgram::id)
     }
 
     /// Kills `caisson serve` without a shutdown.
