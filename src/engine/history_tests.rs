@@ -7,7 +7,7 @@ use domain::*;
 use serde_json::json;
 
 fn remark(path: Option<&str>, line: Option<u64>, text: &str) -> Item {
-    Item { path: path.map(str::to_owned), line, text: text.into(), author: "alice".into() }
+    Item { path: path.map(str::to_owned), line, text: text.into(), author: "alice".into(), comment: None }
 }
 
 fn config() -> EngineConfig {
@@ -82,7 +82,11 @@ fn long_log() -> Vec<Event> {
     log.push(answered(2, 4, "not run: a checkpoint was due; ask for it again if it is still wanted", false));
     log.push(Event::PublishStarted { n: 1, why: Why::Checkpoint });
     log.push(Event::TreeCaptured { n: 1, tree: tree('b') });
-    log.push(Event::FeedbackGiven { items: vec![remark(None, None, "mind the README")], from: Source::Comment(15) });
+    log.push(Event::FeedbackGiven {
+        items: vec![remark(None, None, "mind the README")],
+        from: Source::Comment(15),
+        asks: false,
+    });
     let items = vec![
         remark(Some("semver.py"), Some(2), "compare numbers, not text"),
         remark(Some("tests/"), None, "add a test"),

@@ -3,7 +3,6 @@
 //!
 //! Text is data: only an unedited command of somebody with the right counts. What follows from it is decided in `domain::transition`.
 //! Tests: `tests/stories/`.
-//! follows; that is `domain::transition`'s. Tests: `tests/stories/`.
 
 mod apart;
 mod beside;
@@ -16,10 +15,12 @@ mod moved;
 mod read;
 pub(crate) mod terms;
 mod test_runs;
+mod withdrawn;
 pub(crate) mod words;
 
 pub use decisions::decision_key;
 pub use feed::Feed;
+pub use follow::withdrawn_key;
 pub use read::{Hidden, Part, Thread};
 
 use crate::clock::{Clock, now};

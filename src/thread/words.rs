@@ -94,6 +94,7 @@ pub(crate) fn review(review: &Review, inline: &[ReviewComment]) -> Option<Verb> 
         line: c.line,
         text: secret::without(&c.body),
         author: login.clone(),
+        comment: Some(c.id),
     }));
     let said = asked(&review.body, login);
     let (by_state, strength) = match review.state {
@@ -142,6 +143,7 @@ mod tests {
             path: "a.py".into(),
             line: Some(3),
             body: "rename this".into(),
+            resolved: false,
             created_at: 0,
             updated_at: 0,
         }

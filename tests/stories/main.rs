@@ -56,6 +56,7 @@ mod postgres;
 mod questions;
 mod real;
 mod real_forge;
+mod remarks;
 mod retry;
 mod reviews;
 mod rules;

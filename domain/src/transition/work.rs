@@ -1,7 +1,7 @@
 //! The turn loop: model answers, actions, counting, budgets.
 
 use super::unrun::{answer, believe_no_end, leave};
-use super::{Draft, ask};
+use super::{Draft, ask, remark};
 use crate::{
     ACTIONS_PER_CHECKPOINT, Action, Call, Effect, Event, Input, Loss, MALFORMED_LIMIT, Outcome, OutcomeStatus,
     PauseReason, READ_ONLY_ACTIONS, RECALL_LIMIT, Resource, State, Task, TaskKind, Why,
@@ -259,6 +259,7 @@ pub(super) fn proceed(draft: &mut Draft) {
                 let turn = draft.task.turn;
                 draft.emit(Event::Recalled { turn, index, what });
             }
+            Some((index, Call::AnswerRemark { answer: said })) => remark::answered(draft, index, &said),
             Some((index, Call::Ask { question })) => {
                 if ask::ask(draft, index, question) {
                     return;
