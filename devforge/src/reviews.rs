@@ -172,9 +172,11 @@ impl World {
         let fallback = self.blank_review(author, new.state);
         let shared_number = if new.state == ReviewState::Pending { 0 } else { self.number() };
         let reviews = &mut self.pull_mut(at, number)?.reviews;
+        let staged = reviews.iter().any(|r| r.author == author && r.state == ReviewState::Pending);
         if decides {
             for old in reviews.iter_mut().filter(|r| r.author == author && r.official) {
-                (old.official, old.dismissed) = (false, true);
+                // One that was begun as a draft, as every one with inline comments is, only takes the earlier one's weight.
+                (old.official, old.dismissed) = (false, old.dismissed || !staged);
             }
         }
         // A posted review, even a COMMENT, removes the author's open review request.

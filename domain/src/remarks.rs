@@ -39,7 +39,7 @@ pub struct Remark {
     /// The checkpoint that stood when it was taken up; 0 before the first.
     pub since: u32,
     /// Whether it has reached the agent; a remark outside of a decision waits for the next one.
-    pub told: bool,
+    pub delivered: bool,
     /// Where it stands.
     pub state: RemarkState,
     /// The agent's newest words about it.
@@ -119,12 +119,12 @@ impl Remarks {
 
     /// Names of those that are open and known to the agent, as in `r1, r3`; empty where there are none.
     pub fn open_names(&self) -> String {
-        self.open().filter(|remark| remark.told).map(Remark::name).collect::<Vec<_>>().join(", ")
+        self.open().filter(|remark| remark.delivered).map(Remark::name).collect::<Vec<_>>().join(", ")
     }
 
     /// The remark with this number, if the agent knows it.
-    pub fn told(&self, number: u32) -> Option<&Remark> {
-        self.list.iter().find(|remark| remark.number == number && remark.told)
+    pub fn known(&self, number: u32) -> Option<&Remark> {
+        self.list.iter().find(|remark| remark.number == number && remark.delivered)
     }
 
     /// The numbers of these items, right after the event that holds them was applied; none for items without one. `asks` says whether it
@@ -154,13 +154,13 @@ impl Remarks {
             }
             Event::FeedbackGiven { items, from, asks } => self.take(items, from, *asks, false),
             Event::DecisionUsed { decision, .. } => {
-                self.list.iter_mut().for_each(|remark| remark.told = true);
+                self.list.iter_mut().for_each(|remark| remark.delivered = true);
                 if let Verb::Changes { items } = &decision.verb {
                     self.take(items, &decision.source, true, true);
                 }
             }
             Event::QuestionAnswered { decision, .. } | Event::PermissionRefused { decision, .. } => {
-                if let Some((items, asks)) = said(&decision.verb) {
+                if let Some((items, asks)) = items_of(&decision.verb) {
                     self.take(items, &decision.source, asks, true);
                 }
             }
@@ -172,7 +172,7 @@ impl Remarks {
                 }
             }
             Event::TreeCaptured { tree, .. } => {
-                for remark in self.list.iter_mut().filter(|remark| remark.told && remark.is_about(tree)) {
+                for remark in self.list.iter_mut().filter(|remark| remark.delivered && remark.is_about(tree)) {
                     remark.changed = Some(tree.commit.clone());
                 }
                 self.settle();
@@ -185,10 +185,10 @@ impl Remarks {
 
     fn settle(&mut self) {
         let unsaid = self.in_files;
-        self.list.iter_mut().filter(|remark| remark.told).for_each(|remark| remark.settle(unsaid));
+        self.list.iter_mut().filter(|remark| remark.delivered).for_each(|remark| remark.settle(unsaid));
     }
 
-    fn take(&mut self, items: &[Item], from: &Source, asks: bool, told: bool) {
+    fn take(&mut self, items: &[Item], from: &Source, asks: bool, delivered: bool) {
         if self.reads_only {
             return;
         }
@@ -197,12 +197,12 @@ impl Remarks {
             let number = u32::try_from(self.list.len()).unwrap_or(u32::MAX).saturating_add(1);
             let (item, from, since) = (item.clone(), from.clone(), self.posted);
             let (state, answer, changed) = (RemarkState::Open, None, None);
-            self.list.push(Remark { number, item, from, since, told, state, answer, changed });
+            self.list.push(Remark { number, item, from, since, delivered, state, answer, changed });
         }
     }
 
     fn answered(&mut self, answer: &RemarkAnswer) {
-        let known = self.list.iter_mut().find(|remark| remark.number == answer.remark && remark.told);
+        let known = self.list.iter_mut().find(|remark| remark.number == answer.remark && remark.delivered);
         if let Some(remark) = known.filter(|remark| !matches!(remark.state, RemarkState::Withdrawn { .. })) {
             if remark.is_open() && !answer.addressed {
                 remark.state = RemarkState::Answered;
@@ -213,7 +213,7 @@ impl Remarks {
 }
 
 /// The items of a text that answers a question, and whether it asks for changes.
-fn said(verb: &Verb) -> Option<(&[Item], bool)> {
+fn items_of(verb: &Verb) -> Option<(&[Item], bool)> {
     if let Verb::Changes { items } = verb {
         return Some((items, true));
     }

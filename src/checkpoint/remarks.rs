@@ -3,7 +3,6 @@
 //! Owns: the section, the first lines of a final review with open remarks, and notes where a remark stands. What people and the agent wrote
 //! is shown as code or quoted prose. Tests: beside it, and `src/checkpoint/tests.rs`.
 
-use super::notes::InlineNote;
 use super::view::{CheckpointView, RemarksView};
 use crate::text::{code, count, cut, is_hidden, one_line, prose};
 use domain::{Event, Remark, RemarkState, Remarks, Withdrawal};
@@ -80,7 +79,7 @@ pub(super) fn warning(out: &mut String, view: &CheckpointView) {
 
 /// Notes on the lines where remarks stand that the agent dealt with, as far as `shown` says that the review's difference has the line. They
 /// follow from the log alone, so that each try to post a review has the same.
-pub(super) fn notes(view: &CheckpointView, shown: impl Fn(&str, u64) -> bool) -> Vec<InlineNote> {
+pub(super) fn notes(view: &CheckpointView, shown: impl Fn(&str, u64) -> bool) -> Vec<(String, u64, String)> {
     let note = |remark: &Remark| {
         let (path, at) = (remark.item.path.as_ref()?, remark.item.line?);
         let text = format!("**{}** of {}: {}{}", remark.name(), code(&remark.item.author), state(remark), says(remark));
@@ -109,7 +108,7 @@ fn words(remark: &Remark) -> String {
 
 /// How long an open remark has been so, and what stands against a claim that it is dealt with.
 fn since(remark: &Remark) -> String {
-    let since = match (remark.told, remark.since) {
+    let since = match (remark.delivered, remark.since) {
         (false, _) => "it reaches the agent with the next decision".to_owned(),
         (true, 0) => "open from the beginning".to_owned(),
         (true, n) => format!("open since checkpoint {n}"),
@@ -142,7 +141,7 @@ fn state(remark: &Remark) -> String {
 fn says(remark: &Remark) -> String {
     let told = matches!(remark.state, RemarkState::Addressed { .. } | RemarkState::Answered);
     match remark.answer.as_ref().filter(|answer| told && !answer.text.trim().is_empty()) {
-        Some(answer) => format!(". The agent says: {}", prose(&one_line(&answer.text), MAX_ANSWER)),
+        Some(answer) => format!(". The agent says: {}", prose(&answer.text, MAX_ANSWER)),
         None => String::new(),
     }
 }

@@ -113,11 +113,15 @@ pub async fn a_later_verdict_dismisses_the_one_before(lab: Arc<Lab>) {
     let head = lab.branch(&place, "agent/1-v", &[("calc.txt", "one\n2\nthree\n")]);
     let pull = open(&lab, &place, "agent/1-v", "WIP: v").await.number;
     let first = remarked(&lab, &place, pull, "alice", &head, &[2]).await;
-    let second = remarked(&lab, &place, pull, "alice", &head, &[2]).await;
-    // Nobody dismissed the first one, and its comment stands as before.
+    let (second, third) = (
+        remarked(&lab, &place, pull, "alice", &head, &[]).await,
+        remarked(&lab, &place, pull, "alice", &head, &[2]).await,
+    );
+    // Nobody dismissed the first one, and its comment stands as before. One with inline comments leaves the one before it as it is.
     let reviews = lab.bot.reviews(&place.repo, pull).await.expect("read");
     let seen: Vec<_> = reviews.iter().map(|it| (it.id, it.state)).collect();
-    assert_eq!(seen, [(first, ReviewState::Dismissed), (second, ReviewState::RequestChanges)]);
+    let asks = ReviewState::RequestChanges;
+    assert_eq!(seen, [(first, ReviewState::Dismissed), (second, asks), (third, asks)]);
     let notes = lab.bot.review_comments(&place.repo, pull, first).await.expect("read");
     assert_eq!(notes.iter().map(|it| (it.line, it.resolved)).collect::<Vec<_>>(), [(Some(2), false)]);
 }

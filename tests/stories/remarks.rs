@@ -80,7 +80,7 @@ async fn judged(world: &World, pull: u64) {
         "**Remarks** — 1 open, 2 settled since the last review",
         "- **r3** `tests/test_semver.py:1` of `alice`: ``cover `1.10-rc`\\n# and more @all`` · open since checkpoint 1",
         "- **r1** `semver.py:6` of `alice`: addressed at `",
-        "The agent says: `parse()` gives a tuple now, `@alice`",
+        " gives a tuple now, `@alice`",
         "- **r2** `semver.py:2` of `alice`: answered without a change. The agent says: the name is what others import",
     ] {
         assert!(second.contains(words), "{words} is missing:\n{second}");
@@ -125,7 +125,8 @@ async fn killed(moment: &'static str, is: fn(Boundary) -> bool) {
     let mut left = vec!["open", "converse", "act", "seal", "push", "review"];
     world.cuts.set(move |row, boundary| {
         let kind = row.effect.kind();
-        let here = is(boundary) && left.contains(&kind);
+        // The sixth action is the change itself: one that was cut off is not repeated.
+        let here = is(boundary) && left.contains(&kind) && row.key != "act:6";
         left.retain(|other| !here || *other != kind);
         here && met.send(kind).is_ok()
     });
@@ -208,7 +209,7 @@ async fn a_second_review_of_the_same_person_withdraws_nothing() {
 expects = ["asks for changes", "r3"]
 call = [{ name = "done", arguments = { summary = "Nothing is to be done." } }]
 [[turn]]
-expects = ["asks for changes", "r4: `semver.py`, line 1"]
+expects = ["asks for changes", "r4: in general", "Shorter, please."]
 call = [{ name = "done", arguments = { summary = "Nothing is to be done." } }]
 "#;
     let world = World::new(&script(more)).await;
@@ -217,8 +218,7 @@ call = [{ name = "done", arguments = { summary = "Nothing is to be done." } }]
     let first = remark(&world, &task);
     let task = world.until_state("final-review").await;
     let commit = task.checkpoint().and_then(|c| c.commit.clone()).expect("a commit");
-    let note = [("semver.py", 1, "one more")];
-    world.alice().request_changes(REPO, pull, commit.as_str(), "Not yet.", &note).expect("posted");
+    world.alice().request_changes(REPO, pull, commit.as_str(), "Shorter, please.", &[]).expect("posted");
     let task = world.until("another final review", |task| task.checkpoint().is_some_and(|c| c.n > 2 && c.last)).await;
     let reviews = world.look().reviews(&at(), pull).await.expect("read");
     let state = reviews.iter().find(|review| review.id == first).map(|review| review.state);

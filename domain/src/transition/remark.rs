@@ -10,7 +10,7 @@ const WITHDRAWN: &str = "not needed: its author took this remark back";
 
 /// Takes up an answer to a remark that the agent knows; it does not count as an action.
 pub(super) fn answered(draft: &mut Draft, index: u32, said: &RemarkAnswer) {
-    let known = draft.task.numbered.told(said.remark).map(|remark| remark.state.clone());
+    let known = draft.task.numbered.known(said.remark).map(|remark| remark.state.clone());
     match known {
         None => {
             let open = draft.task.numbered.open_names();

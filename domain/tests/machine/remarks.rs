@@ -64,7 +64,7 @@ fn on(walk: &mut Walk, n: u32, of: &str, paths: &[&str]) {
 fn a_remark_is_addressed_where_the_agent_says_so_and_its_file_changed() {
     let mut walk = asked_for();
     assert_eq!(states(&walk.task.numbered), ["r1 open", "r2 open"], "the text above them only introduces them");
-    assert!(walk.task.numbered.all().iter().all(|remark| remark.since == 1 && remark.told));
+    assert!(walk.task.numbered.all().iter().all(|remark| remark.since == 1 && remark.delivered));
     walk.answer(vec![answers(1, true), answers(2, true)]);
     assert_eq!((walk.task.used, walk.task.malformed), (0, 0), "they are no actions");
     assert_eq!(states(&walk.task.numbered), ["r1 open", "r2 open"], "nothing is captured yet");
@@ -122,7 +122,7 @@ fn a_request_without_places_is_one_remark_and_what_is_only_said_is_none() {
     walk.decide(said(90, Verb::Changes { items: vec![whole("before it stood")] }));
     walk.decide(said(101, Verb::Say { items: vec![whole("thanks")] }));
     walk.decide(said(102, Verb::Changes { items: vec![whole("shorter")] }));
-    let told: Vec<_> = walk.task.numbered.all().iter().map(|it| (it.item.text.as_str(), it.told)).collect();
+    let told: Vec<_> = walk.task.numbered.all().iter().map(|it| (it.item.text.as_str(), it.delivered)).collect();
     assert_eq!(told, [("before it stood", true), ("shorter", true)]);
     walk.feed(Input::Opened { fresh: None }).answer(vec![answers(1, true), answers(2, false)]);
     on(&mut walk, 2, TWO, &["x.py"]);
@@ -223,7 +223,7 @@ proptest! {
                 // What a person took back, and what a commit dealt with, stays so.
                 let last = matches!(then.state, RemarkState::Addressed { .. } | RemarkState::Withdrawn { .. });
                 prop_assert!(!last || then.state == now.state);
-                prop_assert!(!then.told || now.told);
+                prop_assert!(!then.delivered || now.delivered);
             }
             let mut one_more = before;
             one_more.apply(&log[at]);
