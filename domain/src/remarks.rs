@@ -16,7 +16,7 @@ pub enum RemarkState {
         /// The newest such commit.
         commit: Commit,
         /// Nobody said so, because this way of working has no answers: only the file changed.
-        unsaid: bool,
+        unasked: bool,
     },
     /// The agent answered in words, without a change.
     Answered,
@@ -67,13 +67,13 @@ impl Remark {
         }
     }
 
-    fn settle(&mut self, unsaid: bool) {
+    fn settle(&mut self, unasked: bool) {
         if !matches!(self.state, RemarkState::Open | RemarkState::Answered) {
             return;
         }
         let claimed = self.answer.as_ref().is_some_and(|answer| answer.addressed);
-        if let Some(commit) = self.changed.clone().filter(|_| claimed || (unsaid && self.is_open())) {
-            self.state = RemarkState::Addressed { commit, unsaid: !claimed };
+        if let Some(commit) = self.changed.clone().filter(|_| claimed || (unasked && self.is_open())) {
+            self.state = RemarkState::Addressed { commit, unasked: !claimed };
         }
     }
 }
@@ -184,8 +184,8 @@ impl Remarks {
     }
 
     fn settle(&mut self) {
-        let unsaid = self.in_files;
-        self.list.iter_mut().filter(|remark| remark.delivered).for_each(|remark| remark.settle(unsaid));
+        let unasked = self.in_files;
+        self.list.iter_mut().filter(|remark| remark.delivered).for_each(|remark| remark.settle(unasked));
     }
 
     fn take(&mut self, items: &[Item], from: &Source, asks: bool, delivered: bool) {

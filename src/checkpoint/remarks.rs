@@ -154,8 +154,8 @@ fn since(remark: &Remark) -> String {
 fn state(remark: &Remark) -> String {
     match &remark.state {
         RemarkState::Open => "open".to_owned(),
-        RemarkState::Addressed { commit, unsaid: false } => format!("addressed at `{}`", commit.short()),
-        RemarkState::Addressed { commit, unsaid: true } => {
+        RemarkState::Addressed { commit, unasked: false } => format!("addressed at `{}`", commit.short()),
+        RemarkState::Addressed { commit, unasked: true } => {
             format!("its file changed at `{}`; the agent was not asked what it did for it", commit.short())
         }
         RemarkState::Answered => "answered without a change".to_owned(),

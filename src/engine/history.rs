@@ -6,6 +6,7 @@
 //! Must not: keep the count of actions (the fold of the log does; here it is only shown), leave a call without a result, or put foreign
 //! text outside of a fence. Tests: `history_tests.rs`.
 
+mod calls;
 mod cut;
 mod folded;
 mod messages;
@@ -19,6 +20,7 @@ use domain::{
 use minijinja::context;
 use std::collections::{BTreeMap, BTreeSet};
 
+use self::calls::{as_made, in_words};
 use self::cut::switched;
 pub(super) use self::cut::{Cut, written};
 use self::folded::Runs;
@@ -479,24 +481,6 @@ impl<'a> Replay<'a> {
         }
         self.show_read();
     }
-}
-
-fn in_words(call: &CallRequest) -> String {
-    format!("({} {})", call.name, call.arguments)
-}
-
-/// A stored call in the form in which the model made it.
-fn as_made(call: &CallRequest) -> ToolCall {
-    let malformed = match &call.call {
-        Call::Malformed { reason } => Some(text::cut(reason, 200).0.to_owned()),
-        Call::Action { .. }
-        | Call::Done { .. }
-        | Call::UpdatePlan { .. }
-        | Call::Recall { .. }
-        | Call::AnswerRemark { .. }
-        | Call::Ask { .. } => None,
-    };
-    ToolCall { id: call.id.clone(), name: call.name.clone(), arguments: call.arguments.clone(), malformed }
 }
 
 #[cfg(test)]

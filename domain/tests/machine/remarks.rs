@@ -37,7 +37,7 @@ fn tree(of: &str, paths: &[&str]) -> CapturedTree {
 fn states(remarks: &Remarks) -> Vec<String> {
     let word = |remark: &Remark| match &remark.state {
         RemarkState::Open => format!("{} open", remark.name()),
-        RemarkState::Addressed { commit, unsaid } => format!("{} {} {unsaid}", remark.name(), commit.short()),
+        RemarkState::Addressed { commit, unasked } => format!("{} {} {unasked}", remark.name(), commit.short()),
         RemarkState::Answered => format!("{} answered", remark.name()),
         RemarkState::Withdrawn { why } => format!("{} {why:?}", remark.name()),
     };
