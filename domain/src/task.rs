@@ -383,6 +383,9 @@ impl Task {
             Event::TreeUnchanged { commit, .. } => {
                 // The branch does not end at a base that already has all of the work.
                 self.captured = Some(commit.clone()).filter(|_| !self.replaces);
+                // Nothing of the work is in a tree that equals the newer base, although some of it was in conflict there.
+                let bare = self.rebase.is_some() && self.base.as_ref() == Some(commit);
+                self.marked |= bare && !self.conflicts.is_empty();
                 self.committed();
             }
             Event::TreeRefused { reasons, .. } => {

@@ -78,6 +78,8 @@ pub(super) fn unanswered(log: &[Event], from: usize) -> Vec<Item> {
     for (at, event) in log.iter().enumerate() {
         match event {
             Event::FeedbackGiven { items, .. } => waiting.extend(items),
+            // Nobody tells the agent about them then.
+            Event::DecisionUsed { decision, .. } if matches!(decision.verb, domain::Verb::Rebase { .. }) => {}
             Event::DecisionUsed { decision, .. } => {
                 let reached = waiting.drain(..);
                 if at >= from {
@@ -131,6 +133,10 @@ mod tests {
     }
 
     fn used(items: Vec<Item>) -> Event {
+        given(Verb::Changes { items })
+    }
+
+    fn given(verb: Verb) -> Event {
         let decision = Decision {
             source: Source::Comment(1),
             number: 1,
@@ -146,7 +152,7 @@ mod tests {
             in_advance: false,
             others: None,
             barred: None,
-            verb: Verb::Changes { items },
+            verb,
         };
         Event::DecisionUsed { decision: Box::new(decision), n: 1 }
     }
@@ -179,6 +185,16 @@ mod tests {
         assert_eq!(left, ["mind the gap", "drop"]);
         assert_eq!(unanswered(&log[..2], 1).len(), 4, "nothing changed at all");
         assert!(unanswered(&log, 2).is_empty(), "asked for before");
+    }
+
+    #[test]
+    fn a_move_onto_a_newer_base_answers_no_remark() {
+        let before = Event::FeedbackGiven { items: vec![item(Some("a.py"), "rename")], from: Source::Comment(0) };
+        let mut log = vec![before, given(Verb::Rebase { tip: None }), captured("a.py")];
+        log.extend([given(Verb::approve()), captured("b.py")]);
+        assert!(unanswered(&log[..3], 1).is_empty(), "no model was told of it");
+        let left: Vec<String> = unanswered(&log, 3).into_iter().map(|item| item.text).collect();
+        assert_eq!(left, ["rename"], "the merge is no answer to it");
     }
 
     #[test]
