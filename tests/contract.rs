@@ -16,6 +16,8 @@ mod hooks;
 mod people;
 #[path = "contract/pulls.rs"]
 mod pulls;
+#[path = "contract/remarks.rs"]
+mod remarks;
 #[path = "contract/reviews.rs"]
 mod reviews;
 #[path = "contract/signs.rs"]
@@ -77,6 +79,8 @@ const CASES: &[(&str, Case)] = cases![
     reviews::reviews_can_be_deleted_twice,
     reviews::an_edit_on_the_page_shows,
     reviews::a_review_begun_earlier_is_no_edit,
+    remarks::a_resolved_conversation_and_a_deleted_comment_show,
+    remarks::a_later_verdict_dismisses_the_one_before,
     forks::a_forks_pull_is_fetched_by_its_commit_and_reviewed_on_its_lines,
     signs::an_exclusive_label_takes_the_others_place,
     signs::an_unknown_label_is_not_found,

@@ -187,6 +187,9 @@ impl World {
     }
 
     pub fn delete_comment(&mut self, at: usize, id: i64, actor: i64) -> Result<()> {
+        if self.is_inline(at, id) {
+            return self.delete_inline(at, id, actor);
+        }
         let (number, place) = self.own_comment(at, id, actor)?;
         let value = self.comment_value(at, number, id);
         self.issue_mut(at, number)?.comments.remove(place);

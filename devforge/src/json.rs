@@ -145,7 +145,7 @@ impl World {
     pub fn inline_json(&self, repo: &Repo, issue: &Issue, review: &Review, note: &Inline) -> Value {
         let page = self.page(repo, issue);
         json!({
-            "id": note.id, "body": note.body, "user": self.user_json(note.author), "resolver": null,
+            "id": note.id, "body": note.body, "user": self.user_json(note.author), "resolver": note.resolver.map(|id| self.user_json(id)),
             "pull_request_review_id": review.id, "created_at": time(note.created), "updated_at": time(note.updated),
             "path": note.path, "commit_id": review.commit, "original_commit_id": "", "diff_hunk": "",
             "position": note.new_line, "original_position": note.old_line,

@@ -87,7 +87,7 @@ impl Person {
         self.act(repo, |world, at, me| world.edit_comment(at, id, me, body))
     }
 
-    /// Deletes a comment of an issue or pull request; the author and writers may.
+    /// Deletes a comment of an issue or pull request, or an inline comment of a review; the author and writers may.
     pub fn delete_comment(&self, repo: &str, id: i64) -> Result<()> {
         self.act(repo, |world, at, me| world.delete_comment(at, id, me))
     }
@@ -141,6 +141,11 @@ impl Person {
     /// Replies to the first inline comment of a review; the reply is listed under *that* review.
     pub fn reply(&self, repo: &str, pull: u64, review: i64, body: &str) -> Result<()> {
         self.act(repo, |world, at, me| world.reply(at, pull, review, me, body))
+    }
+
+    /// Resolves the conversation that begins with this inline comment.
+    pub fn resolve(&self, repo: &str, pull: u64, comment: i64) -> Result<()> {
+        self.act(repo, |world, at, me| world.resolve(at, pull, comment, me))
     }
 
     /// Deletes an own review.

@@ -167,6 +167,7 @@ impl World {
                 new_line: if note.old_line > 0 { 0 } else { note.new_line },
                 old_line: note.old_line,
                 body: note.body.clone(),
+                resolver: None,
                 created: time,
                 updated: time,
             };
@@ -187,9 +188,11 @@ impl World {
         let shared_number = if new.state == ReviewState::Pending { 0 } else { self.number() };
         let time = self.now();
         let reviews = &mut self.pull_mut(at, number)?.reviews;
+        let staged = reviews.iter().any(|r| r.author == author && r.state == ReviewState::Pending);
         if decides {
             for old in reviews.iter_mut().filter(|r| r.author == author && r.official) {
-                (old.official, old.dismissed) = (false, true);
+                // One that was begun as a draft, as every one with inline comments is, only takes the earlier one's weight.
+                (old.official, old.dismissed) = (false, old.dismissed || !staged);
             }
         }
         // A posted review, even a COMMENT, removes the author's open review request.
@@ -276,7 +279,43 @@ impl World {
             return refuse(404, "review does not exist");
         };
         let Some(first) = found.notes.first().cloned() else { return refuse(422, "the review has no inline comment") };
-        found.notes.push(Inline { id, author, body: body.to_owned(), created: time, updated: time, ..first });
+        let resolver = None;
+        found.notes.push(Inline { id, author, body: body.to_owned(), resolver, created: time, updated: time, ..first });
+        Ok(())
+    }
+
+    /// Whether this is the number of an inline comment.
+    pub fn is_inline(&self, at: usize, id: i64) -> bool {
+        self.repos[at].issues.values().filter_map(|i| i.pull.as_ref()).flat_map(|p| &p.reviews).any(|r| has(r, id))
+    }
+
+    /// Deletes an inline comment; its author and writers may.
+    pub fn delete_inline(&mut self, at: usize, id: i64, actor: i64) -> Result<()> {
+        let writer = self.may_edit(at, actor, true);
+        let pulls = self.repos[at].issues.values_mut().filter_map(|i| i.pull.as_mut());
+        let Some(review) = pulls.flat_map(|p| p.reviews.iter_mut()).find(|r| has(r, id)) else {
+            return refuse(404, "comment does not exist");
+        };
+        if !writer && review.notes.iter().any(|note| note.id == id && note.author != actor) {
+            return refuse(403, "user should be the poster or have write access");
+        }
+        review.notes.retain(|note| note.id != id);
+        Ok(())
+    }
+
+    /// Resolves the conversation that begins with this inline comment, as the page does, without a delivery; writers and the author of the
+    /// pull request may.
+    pub fn resolve(&mut self, at: usize, number: u64, comment: i64, actor: i64) -> Result<()> {
+        let may = self.issue(at, number)?.author == actor
+            || self.access(&self.repos[at], Some(self.login_of(actor))) >= Access::Write;
+        if !may {
+            return refuse(403, "");
+        }
+        let notes = self.pull_mut(at, number)?.reviews.iter_mut().flat_map(|review| &mut review.notes);
+        let Some(note) = notes.into_iter().find(|note| note.id == comment) else {
+            return refuse(404, "comment does not exist");
+        };
+        note.resolver = Some(actor);
         Ok(())
     }
 
@@ -361,4 +400,8 @@ fn review_author(repo: &Repo, id: i64) -> i64 {
 /// A pending review is visible only to its author.
 pub(crate) fn visible(review: &Review, login_id: i64) -> bool {
     review.state != ReviewState::Pending || review.author == login_id
+}
+
+fn has(review: &Review, inline: i64) -> bool {
+    review.notes.iter().any(|note| note.id == inline)
 }

@@ -217,6 +217,8 @@ pub(crate) struct Inline {
     pub new_line: i64,
     pub old_line: i64,
     pub body: String,
+    /// Who resolved the conversation that it began.
+    pub resolver: Option<i64>,
     pub created: i64,
     pub updated: i64,
 }

@@ -1,6 +1,6 @@
 //! A tool call of a model: an action in the sandbox, or something that only the host handles.
 
-use crate::Action;
+use crate::{Action, RemarkAnswer};
 use serde::{Deserialize, Serialize};
 
 /// Which actions of a task's log are shown to the agent again.
@@ -66,6 +66,11 @@ pub enum Call {
         #[serde(rename = "wanted")]
         what: Recall,
     },
+    /// Says what became of a person's remark; nothing is done in the sandbox, and it does not count as an action.
+    AnswerRemark {
+        /// What is said of which remark.
+        answer: RemarkAnswer,
+    },
     /// A question to the person: the task waits for the answer, and it does not count as an action.
     Ask {
         /// What is asked.
@@ -86,6 +91,7 @@ impl Call {
             Call::Done { .. }
             | Call::UpdatePlan { .. }
             | Call::Recall { .. }
+            | Call::AnswerRemark { .. }
             | Call::Ask { .. }
             | Call::Malformed { .. } => None,
         }

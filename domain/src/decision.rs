@@ -94,12 +94,15 @@ pub struct Item {
     pub text: String,
     /// Login of whoever wrote it.
     pub author: String,
+    /// The forge's id of the inline comment; none for a remark on the whole, and in logs of versions that did not keep it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub comment: Option<i64>,
 }
 
 impl Item {
     /// A remark about the whole change.
     pub fn on_the_whole(text: &str, author: &str) -> Item {
-        Item { path: None, line: None, text: text.to_owned(), author: author.to_owned() }
+        Item { path: None, line: None, text: text.to_owned(), author: author.to_owned(), comment: None }
     }
 }
 

@@ -1,7 +1,8 @@
 //! Events: what happened to a task. Its state is the fold of them; stored events must stay readable in all later versions.
 use crate::{
     Account, Budget, CallRequest, Commit, Decision, Difference, End, Ending, Fallback, Item, Look, Loss, Millis,
-    Outcome, Picture, PlanStep, Question, Rebased, Recall, Request, Rules, Source, SummaryOf, Usage, Verdict,
+    Outcome, Picture, PlanStep, Question, Rebased, Recall, RemarkAnswer, RemarkWithdrawn, Reply, Request, Rules,
+    Source, SummaryOf, Usage, Verdict,
 };
 use serde::{Deserialize, Serialize};
 
@@ -405,7 +406,14 @@ pub enum Event {
         items: Vec<Item>,
         /// The text that carries them.
         from: Source,
+        /// Whether it asks for changes; false too in logs of versions that did not keep it.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        asks: bool,
     },
+    /// The agent said what became of a remark; the call's result follows.
+    RemarkAnswered(RemarkAnswer),
+    /// The author of an open remark took it back.
+    RemarkWithdrawn(RemarkWithdrawn),
     /// A read-only task goes on as one that may write.
     WidenedToFix {
         /// Text after `/fix`; empty where the plan was approved by another command. Untrusted.
@@ -428,20 +436,7 @@ pub enum Event {
         worst_micro_usd: u64,
     },
     /// A model answered a person's question; the answer is posted and decides nothing.
-    Replied {
-        /// As in [`Event::ReplyStarted`].
-        number: i64,
-        /// As in [`Event::ReplyStarted`].
-        call: u32,
-        /// What it said; empty where there was no answer. Untrusted.
-        text: String,
-        /// Tokens of the call.
-        usage: Usage,
-        /// What the call cost, in millionths of a US dollar.
-        micro_usd: u64,
-        /// The model's label as reviews show it.
-        model: String,
-    },
+    Replied(Reply),
     /// Somebody named the model that answers from the next turn on.
     ModelChosen {
         /// Id of its entry in the configuration.

@@ -2,7 +2,7 @@
 
 use crate::{
     Asked, Budget, CallRequest, CapturedTree, Commit, Decision, Difference, Fallback, Look, Loss, Millis, ModelSummary,
-    Outcome, PauseReason, Picture, Request, Risk, Rules, SummaryOf, Suspension, Usage, Verdict,
+    Outcome, PauseReason, Picture, RemarkWithdrawn, Request, Risk, Rules, SummaryOf, Suspension, Usage, Verdict,
 };
 use serde::{Deserialize, Serialize};
 
@@ -265,6 +265,11 @@ pub enum Input {
         micro_usd: u64,
         /// As in [`crate::Event::Replied`].
         model: String,
+    },
+    /// The forge shows that these remarks were taken back; answers no effect.
+    RemarksWithdrawn {
+        /// Which ones, and how.
+        remarks: Vec<RemarkWithdrawn>,
     },
     /// The review was posted.
     ReviewPosted {

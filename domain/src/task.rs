@@ -5,8 +5,8 @@ mod work;
 
 use crate::{
     Account, Action, Advance, Budget, CallRequest, Checkpoint, Commit, Earlier, End, Event, Grant, Item, Loss, Millis,
-    PlanStep, PullHead, Question, Rebase, Source, Spent, State, Suspension, TaskId, TaskKind, Terms, Trigger, Verdict,
-    VerdictKind,
+    PlanStep, PullHead, Question, Rebase, Remarks, Source, Spent, State, Suspension, TaskId, TaskKind, Terms, Trigger,
+    Verdict, VerdictKind,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -185,6 +185,8 @@ pub struct Task {
     pub told_no_right: BTreeSet<i64>,
     /// Remarks that wait for the next decision.
     pub remarks: Vec<Item>,
+    /// Remarks with numbers and states, told or not.
+    pub numbered: Remarks,
     /// Account whose decision was used last; none before the first.
     pub last_decider: Option<Account>,
     /// The approval in advance that is in force; none where there is none.
@@ -264,6 +266,7 @@ impl Task {
     #[expect(clippy::wildcard_enum_match_arm)]
     pub fn apply(&mut self, event: &Event) {
         self.seq += 1;
+        self.numbered.apply(event);
         match event {
             Event::Requested { request } => self.begin(request),
             Event::SlotAwaited => self.next = Some(Box::new(std::mem::replace(&mut self.state, State::Queued))),

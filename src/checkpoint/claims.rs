@@ -1,13 +1,10 @@
-//! Claims of the agent and requests of people, compared with the log. Pure.
+//! Claims of the agent, compared with the log. Pure.
 
 use super::view::{ActionLine, CheckpointView, ClaimLine, Shown, VerdictKind};
-use crate::text::{code, count, plain_cell, prose};
-use domain::{Call, Claim, Event, Item};
-use std::fmt::Write as _;
+use crate::text::plain_cell;
+use domain::{Call, Claim, Event};
 
-/// The most requests that are named; further ones are counted.
-const MAX_NAMED: usize = 8;
-/// The most characters of a request or claim.
+/// The most characters of a claim.
 const MAX_WORDS: usize = 300;
 
 /// The claims of the newest `done`, each with the evidence it names. `all` gives every action of the task.
@@ -70,132 +67,10 @@ fn shown(shown: &Shown, view: &CheckpointView, result: fn(&ActionLine) -> String
     }
 }
 
-/// Requests in the decision before this segment of the log that its changes do not touch: a remark about an unchanged file, or about the
-/// whole where no file changed.
-pub(super) fn unanswered(log: &[Event], from: usize) -> Vec<Item> {
-    let (mut waiting, mut asked): (Vec<&Item>, Vec<&Item>) = (Vec::new(), Vec::new());
-    let mut touched: Vec<&str> = Vec::new();
-    for (at, event) in log.iter().enumerate() {
-        match event {
-            Event::FeedbackGiven { items, .. } => waiting.extend(items),
-            // Nobody tells the agent about them then.
-            Event::DecisionUsed { decision, .. } if matches!(decision.verb, domain::Verb::Rebase { .. }) => {}
-            Event::DecisionUsed { decision, .. } => {
-                let reached = waiting.drain(..);
-                if at >= from {
-                    asked.extend(reached);
-                    if let domain::Verb::Changes { items } = &decision.verb {
-                        asked.extend(items);
-                    }
-                }
-            }
-            Event::TreeCaptured { tree, .. } if at >= from => {
-                touched.extend(tree.files.iter().map(|file| file.path.as_str()));
-            }
-            _ => {}
-        }
-    }
-    let answered = |item: &&Item| match &item.path {
-        Some(path) => touched.contains(&path.as_str()),
-        None => !touched.is_empty(),
-    };
-    asked.into_iter().filter(|item| !answered(item)).cloned().collect()
-}
-
-/// Appends the unanswered requests.
-pub(super) fn asked(out: &mut String, view: &CheckpointView) {
-    if view.unanswered.is_empty() {
-        return;
-    }
-    out.push_str("**Asked for, and nothing of it in these changes**\n\n");
-    for item in view.unanswered.iter().take(MAX_NAMED) {
-        let place = match (&item.path, item.line) {
-            (Some(path), Some(line)) => format!("{} line {line}: ", code(path)),
-            (Some(path), None) => format!("{}: ", code(path)),
-            (None, _) => String::new(),
-        };
-        let words = prose(&crate::text::one_line(&item.text), MAX_WORDS);
-        let _ = writeln!(out, "- {place}{words} ({})", code(&item.author));
-    }
-    if view.unanswered.len() > MAX_NAMED {
-        let _ = writeln!(out, "- and {} more", count((view.unanswered.len() - MAX_NAMED) as u64, "request"));
-    }
-    out.push('\n');
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use domain::{Access, Account, CallRequest, CapturedTree, Commit, Decision, FileChange, Source, Usage, Verb};
-
-    fn item(path: Option<&str>, text: &str) -> Item {
-        Item { path: path.map(str::to_owned), line: path.map(|_| 3), text: text.into(), author: "p7".into() }
-    }
-
-    fn used(items: Vec<Item>) -> Event {
-        given(Verb::Changes { items })
-    }
-
-    fn given(verb: Verb) -> Event {
-        let decision = Decision {
-            source: Source::Comment(1),
-            number: 1,
-            thread: None,
-            at: 0,
-            poster: Account { id: 7, login: "p7".into() },
-            right: Access::Write,
-            commit: None,
-            head: None,
-            base: None,
-            text_hash: String::new(),
-            edited: false,
-            in_advance: false,
-            others: None,
-            barred: None,
-            verb,
-        };
-        Event::DecisionUsed { decision: Box::new(decision), n: 1 }
-    }
-
-    fn captured(path: &str) -> Event {
-        let file = FileChange { path: path.into(), added: 1, removed: 0, kind: "modified".into(), bytes: None };
-        let commit = Commit::parse(&"1".repeat(40)).unwrap();
-        let (steering, left_out) = (Vec::new(), Vec::new());
-        Event::TreeCaptured {
-            n: 2,
-            tree: CapturedTree {
-                commit,
-                files: vec![file],
-                diff: String::new(),
-                diff_cut: 0,
-                steering,
-                left_out,
-                outside: Vec::new(),
-                marked: Vec::new(),
-            },
-        }
-    }
-
-    #[test]
-    fn what_was_asked_for_in_a_file_that_did_not_change_is_named() {
-        let before = Event::FeedbackGiven { items: vec![item(Some("b.py"), "mind the gap")], from: Source::Comment(0) };
-        let asked = vec![item(Some("a.py"), "rename"), item(Some("c.py"), "drop"), item(None, "shorter")];
-        let log = [before, used(asked), captured("a.py")];
-        let left: Vec<String> = unanswered(&log, 1).into_iter().map(|item| item.text).collect();
-        assert_eq!(left, ["mind the gap", "drop"]);
-        assert_eq!(unanswered(&log[..2], 1).len(), 4, "nothing changed at all");
-        assert!(unanswered(&log, 2).is_empty(), "asked for before");
-    }
-
-    #[test]
-    fn a_move_onto_a_newer_base_answers_no_remark() {
-        let before = Event::FeedbackGiven { items: vec![item(Some("a.py"), "rename")], from: Source::Comment(0) };
-        let mut log = vec![before, given(Verb::Rebase { tip: None }), captured("a.py")];
-        log.extend([given(Verb::approve()), captured("b.py")]);
-        assert!(unanswered(&log[..3], 1).is_empty(), "no model was told of it");
-        let left: Vec<String> = unanswered(&log, 3).into_iter().map(|item| item.text).collect();
-        assert_eq!(left, ["rename"], "the merge is no answer to it");
-    }
+    use domain::{CallRequest, Usage};
 
     #[test]
     fn a_claim_stands_beside_what_it_names_or_beside_no_evidence() {

@@ -155,6 +155,17 @@ pub(super) struct Hunk<'a> {
 
 /// Every added line of a file with its position.
 pub(super) fn added_lines(part: &DiffPart) -> Vec<Hunk<'_>> {
+    let added = new_lines(part).into_iter().filter_map(|(line, text)| Some((line, text.strip_prefix('+')?)));
+    added.map(|(line, added)| Hunk { path: &part.path, line, added }).collect()
+}
+
+/// Whether the difference shows this line of the new file, changed or beside a change.
+pub(super) fn shows_line(part: &DiffPart, line: u64) -> bool {
+    !part.binary && new_lines(part).iter().any(|(at, _)| *at == line)
+}
+
+/// Every line of the new file that the difference shows, with its sign.
+fn new_lines(part: &DiffPart) -> Vec<(u64, &str)> {
     let mut out = Vec::new();
     let mut line = 0_u64;
     // Remaining lines of the present hunk, because text such as "@@ -1 +1 @@" inside of it is content.
@@ -167,17 +178,13 @@ pub(super) fn added_lines(part: &DiffPart) -> Vec<Hunk<'_>> {
             continue;
         }
         match text.as_bytes().first() {
-            Some(b'+') => {
-                out.push(Hunk { path: &part.path, line, added: &text[1..] });
-                line += 1;
-                new_left = new_left.saturating_sub(1);
-            }
             Some(b'-') => old_left = old_left.saturating_sub(1),
             Some(b'\\') => {}
-            _ => {
+            sign => {
+                out.push((line, text));
                 line += 1;
-                old_left = old_left.saturating_sub(1);
                 new_left = new_left.saturating_sub(1);
+                old_left = if sign == Some(&b'+') { old_left } else { old_left.saturating_sub(1) };
             }
         }
     }

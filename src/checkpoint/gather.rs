@@ -76,7 +76,7 @@ pub fn gather(task: &Task, log: &[Event], n: u32, around: Around) -> CheckpointV
     });
     view.claims =
         super::claims::gather(of_done, || lines(log, log, &view.blocked).into_iter().map(|(line, _)| line).collect());
-    view.unanswered = super::claims::unanswered(log, start(log, n));
+    view.remarks = super::remarks::gather(log, start(log, n));
     view.looked = looked(window);
     view.breach = breach(task, log);
     view.candidates = super::candidates::gather(log, window);

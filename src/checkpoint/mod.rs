@@ -1,7 +1,7 @@
 //! The content of reviews, and how the bot finds its own posts.
 //!
 //! Owns the reviews' wording and layout (`render`), their data (`view`), and collecting it from a task's log (`gather`, `happened`; for a
-//! following attempt `tried`) and the router's (`reached`), the inline notes (`notes`), the review of a person's pull request (`finding`, `pull_review`), the state labels and status texts (`label`), and
+//! following attempt `tried`) and the router's (`reached`), the inline notes (`notes`), what became of people's remarks (`remarks`), the review of a person's pull request (`finding`, `pull_review`), the state labels and status texts (`label`), and
 //! the keyed mark (`mark`). Must not query the forge or the store. Tests: `src/checkpoint/tests.rs`.
 
 mod against;
@@ -20,6 +20,9 @@ pub mod overlap;
 mod places;
 mod pull_review;
 pub mod reached;
+mod remarks;
+#[cfg(test)]
+mod remarks_tests;
 pub mod render;
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,6 @@
 //! Inline notes on changed lines that deserve attention, written by the bot, with untrusted text as code.
 
-use super::diff::{Hunk, added_lines};
+use super::diff::{Hunk, added_lines, shows_line};
 use super::view::{ActionLine, ActionResult, CheckpointView};
 use crate::text::{code, cut, is_hidden, one_line};
 use std::collections::BTreeSet;
@@ -13,7 +13,7 @@ const LONG: usize = 400;
 /// One note: the path as git has it, the new file's line, Markdown.
 pub type InlineNote = (String, u64, String);
 
-/// The most important notes first; at most one per file and reason, and four in all.
+/// Notes where remarks stand that were settled, then the most important others: at most one per file and reason, and four in all.
 pub fn render_notes(view: &CheckpointView) -> Vec<InlineNote> {
     if view.commit.is_none() {
         return Vec::new();
@@ -41,7 +41,10 @@ pub fn render_notes(view: &CheckpointView) -> Vec<InlineNote> {
             notes.push(line, "origin", text);
         }
     }
-    notes.out
+    let at = |path: &str, line: u64| view.diff.iter().any(|part| part.path == path && shows_line(part, line));
+    let mut out = super::remarks::notes(view, at);
+    out.extend(notes.out);
+    out
 }
 
 struct Notes<'a> {

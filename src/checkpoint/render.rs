@@ -34,7 +34,7 @@ pub fn render_checkpoint(view: &CheckpointView) -> String {
     changed(&mut out, view);
     super::overlap::changed_elsewhere(&mut out, view);
     super::base_moved::moved_on(&mut out, view);
-    super::claims::asked(&mut out, view);
+    super::remarks::section(&mut out, view);
     evidence(&mut out, view);
     second_look(&mut out, view);
     super::hosts::changed(&mut out, view);
@@ -62,13 +62,14 @@ pub fn render_final(view: &CheckpointView) -> String {
     };
     let mut out = format!("### Final review · checkpoint {}{} · {sign} {words}\n\n", view.n, range(view));
     breach(&mut out, view, "❌");
+    super::remarks::warning(&mut out, view);
     columns(&mut out, view);
     looked(&mut out, view);
     actions(&mut out, view);
     changed(&mut out, view);
     super::overlap::changed_elsewhere(&mut out, view);
     super::base_moved::moved_on(&mut out, view);
-    super::claims::asked(&mut out, view);
+    super::remarks::section(&mut out, view);
     super::hosts::changed(&mut out, view);
     if let Some(verdict) = &view.verdict {
         let _ = writeln!(out, "**Verdict** — {}", verdict_line(verdict, view));

@@ -330,6 +330,7 @@ fn hostile(text: &str) -> CheckpointView {
         uploads: vec![UploadLine { host: text.clone(), bytes: 1, because: text.clone() }],
         hosts: vec![HostLine { host: text.clone(), by: text.clone(), change: HostChange::Task }],
         commit: Some("f26af04e7f0123456789012345678901234567ab".into()),
+        remarks: super::remarks_tests::hostile(&text),
         branch: text.clone(),
         base_branch: text.clone(),
         asked: Some(text.clone()),
@@ -398,6 +399,9 @@ proptest! {
     fn any_review_stays_text(text in "[`|@#!<>\\[\\]()/a-c.:\\\\ \\n\u{202e}-]{0,60}") {
         check(&render_checkpoint(&hostile(&text)))?;
         check(&render_final(&hostile(&text)))?;
+        for (_, _, note) in super::remarks::notes(&hostile(&text), |_, _| true) {
+            check(&note)?;
+        }
     }
 }
 

@@ -59,6 +59,7 @@ mod tests {
         let said = |text: &str| Event::FeedbackGiven {
             items: vec![Item::on_the_whole(text, "alice")],
             from: Source::Comment(1),
+            asks: false,
         };
         let mut log: Vec<Event> = (0..30).map(|n| said(&format!("remark {n}"))).collect();
         log.push(said(&format!("two\nlines {}", "x".repeat(1_000))));

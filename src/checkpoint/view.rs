@@ -2,7 +2,7 @@
 //!
 //! Strings marked *untrusted* are shown only as code, which `render` ensures.
 
-use domain::Risk;
+use domain::{Remark, Risk};
 
 /// One action of a review.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -177,6 +177,19 @@ pub enum Shown {
     Nothing,
 }
 
+/// Where people's remarks stand.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RemarksView {
+    /// Those that nothing settled yet. What people and the agent wrote in them is untrusted.
+    pub open: Vec<Remark>,
+    /// Those whose state changed since the last review, and are not open. As `open`.
+    pub changed: Vec<Remark>,
+    /// How many were settled before.
+    pub settled: usize,
+    /// Names of all that words alone settled.
+    pub in_words: Vec<String>,
+}
+
 /// A candidate that was tried in a temporary copy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Candidate {
@@ -334,8 +347,8 @@ pub struct CheckpointView {
     pub second_look: Option<(String, String)>,
     /// The agent's claims, if it made any.
     pub claims: Vec<ClaimLine>,
-    /// People's requests that these changes do not touch. Untrusted.
-    pub unanswered: Vec<domain::Item>,
+    /// Where people's remarks stand.
+    pub remarks: RemarksView,
     /// What the router refused since the last checkpoint.
     pub blocked: Vec<BlockedLine>,
     /// Large uploads since the last checkpoint.

@@ -237,6 +237,7 @@ mod tests {
             path: "a.py".into(),
             line: Some(3),
             body: "a good name".into(),
+            resolved: false,
             created_at: 4_000,
             updated_at: 4_000,
         };

@@ -11,7 +11,7 @@ use crate::line::Line;
 use crate::store::{ActionRow, Store, TaskRow};
 use anyhow::Result;
 use clap::Subcommand;
-use domain::{Event, Order, TaskId, Touched};
+use domain::{Event, Order, Remark, Remarks, TaskId, Touched};
 use protocol::router::Verdict;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -167,13 +167,15 @@ async fn show(config: &Process, store: Option<&Store>, id: TaskId, (output, json
         store.egress(id).await?.iter().filter_map(|line| serde_json::from_str(line).ok()).collect::<Vec<Reached>>();
     let log = store.log(id).await?;
     let (happened, touched) = (happened(&log), touched(&log));
+    let remarks = Remarks::of(log.iter().map(|(_, event)| event));
     let line = Line::standing_of(store, config, &row.repository, id).await?.map(|line| crate::message::waits(&line));
     if json {
         let printer = Printer::terminal();
         let happened: Vec<_> =
             happened.iter().map(|(at, what)| serde_json::json!({ "at_ms": at, "what": what })).collect();
         let touched: BTreeMap<_, _> = touched.into_iter().collect();
-        let shown = serde_json::json!({ "task": row, "line": line, "actions": actions, "egress": lines, "happened": happened, "touched": touched });
+        let open: Vec<u32> = remarks.open().map(|remark| remark.number).collect();
+        let shown = serde_json::json!({ "task": row, "open_remarks": open, "line": line, "actions": actions, "egress": lines, "happened": happened, "touched": touched });
         printer.json(&shown);
         return Ok(());
     }
@@ -186,6 +188,7 @@ async fn show(config: &Process, store: Option<&Store>, id: TaskId, (output, json
         ("pull request", pull),
         ("branch", row.branch.clone()),
         ("spent", format!("{} tokens, {}", row.tokens, crate::text::dollars(row.micro_usd as u64))),
+        ("open remarks", open_remarks(&remarks)),
     ]);
     let line = |action: &ActionRow| {
         let code = action.exit_code.map(|code| code.to_string()).unwrap_or_default();
@@ -206,6 +209,12 @@ async fn show(config: &Process, store: Option<&Store>, id: TaskId, (output, json
         printer.say(action.output.as_deref().unwrap_or_default());
     }
     Ok(())
+}
+
+/// How many remarks of people nothing settled yet, and which.
+fn open_remarks(remarks: &Remarks) -> String {
+    let open: Vec<String> = remarks.open().map(Remark::name).collect();
+    if open.is_empty() { "none".to_owned() } else { format!("{}: {}", open.len(), open.join(", ")) }
 }
 
 /// Prints what belongs to a task besides its actions.
@@ -292,6 +301,16 @@ fn reached(lines: &[Reached]) -> Vec<Vec<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn open_remarks_are_counted_and_named() {
+        let item = |path: &str| domain::Item { path: Some(path.into()), ..domain::Item::on_the_whole("x", "bob") };
+        let (items, from) = (vec![item("a.py"), item("b.py"), item("c.py")], domain::Source::Review(1));
+        let gone = domain::RemarkWithdrawn { remark: 2, why: domain::Withdrawal::Deleted };
+        let log = [Event::FeedbackGiven { items, from, asks: false }, Event::RemarkWithdrawn(gone)];
+        assert_eq!(open_remarks(&Remarks::of(&log)), "2: r1, r3");
+        assert_eq!(open_remarks(&Remarks::default()), "none");
+    }
 
     #[test]
     fn an_action_that_changed_files_has_a_row() {

@@ -13,7 +13,7 @@ use crate::store::{EffectRow, Store};
 use crate::text::{cut, redacted};
 use crate::thread::Feed;
 use crate::trouble::Trouble;
-use domain::{Event, Input, Task, Usage};
+use domain::{Event, Input, Reply, Task, Usage};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -162,7 +162,7 @@ fn calls(log: &[Event], of: Option<i64>) -> usize {
 
 fn stored_answer(event: &Event, of: i64, login: &str) -> Option<String> {
     match event {
-        Event::Replied { number, text, model, .. } if *number == of => Some(worded(login, model, text)),
+        Event::Replied(Reply { number, text, model, .. }) if *number == of => Some(worded(login, model, text)),
         _ => None,
     }
 }

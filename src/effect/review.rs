@@ -41,6 +41,7 @@ impl Talk {
             return self.pull_review(task, row, n).await;
         }
         let repository = self.repositories.of(task)?;
+        self.look_for_withdrawn(task, &repository, feed).await?;
         let mut view = self.view(task, n, last).await?;
         if commit.is_some() && self.second_look.look_again(task, row, n, &view, feed).await? {
             view = self.view(task, n, last).await?;

@@ -1,17 +1,18 @@
 //! Collects what a review shows beyond the task's log: addresses for people, what the router logged, and what the model is.
 
-use super::repository::Repositories;
+use super::repository::{Repositories, Repository};
 use super::review::Talk;
 use crate::checkpoint::gather::{Around, gather, start};
 use crate::checkpoint::overlap;
 use crate::checkpoint::reached::reached;
 use crate::checkpoint::view::{BaseMoved, CheckpointView};
+use crate::thread::{Feed, withdrawn_key};
 use crate::trouble::Trouble;
-use domain::{Commit, Event, Task};
+use domain::{Commit, Event, Input, Task};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// How long a review waits to be told how far the base branch has moved.
+/// How long a review waits to be told how far the base branch has moved, and which remarks were taken back.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 impl Talk {
@@ -35,6 +36,22 @@ impl Talk {
             approvals: if task.kind.reads_only() { 1 } else { self.config.approvals_of(repository) },
         };
         Ok(gather(task, &log, n, around))
+    }
+
+    /// Records open remarks that their authors took back. Only looked for while some are open; what cannot be found out keeps no review back.
+    pub(super) async fn look_for_withdrawn(
+        &self,
+        task: &Task,
+        repository: &Repository,
+        feed: &dyn Feed,
+    ) -> Result<(), Trouble> {
+        let end = tokio::time::Instant::now() + PATIENCE;
+        let remarks = self.threads.withdrawn(&repository.at, task, end).await;
+        if !remarks.is_empty() {
+            let key = withdrawn_key(task.id, &remarks);
+            feed.feed(task.id, &key, Input::RemarksWithdrawn { remarks }).await?;
+        }
+        Ok(())
     }
 
     /// What came to the base branch since the task began. Only told: what cannot be found out keeps no review back.

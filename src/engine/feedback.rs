@@ -1,19 +1,27 @@
 //! What reviewers said, as a list of places and texts.
 //!
-//! Owns: its form. Must not: decide whose texts count; the log's decisions only contain those of people with write access. Tests:
-//! `history_tests.rs`.
+//! Owns: its form. Must not: decide whose texts count, or number them; the log's decisions only contain those of people with write access.
+//! Tests: `history_tests.rs`.
 
 use domain::Item;
 
 use super::fence::{Fence, Trust, seen};
 
-/// One numbered entry per remark: file and line, author, then the text in a fence.
-pub(super) fn render(fence: &Fence, items: &[Item]) -> String {
-    let entries: Vec<String> = items.iter().enumerate().map(|(at, item)| entry(fence, at + 1, item)).collect();
-    entries.join("\n\n")
+/// One entry per remark: its number, file and line, author, then the text in a fence. Where no remark has a number of the task, they are
+/// counted from 1.
+pub(super) fn render<'a>(fence: &Fence, items: impl IntoIterator<Item = (Option<u32>, &'a Item)>) -> String {
+    let items: Vec<(Option<u32>, &Item)> = items.into_iter().collect();
+    let numbered = items.iter().any(|(number, _)| number.is_some());
+    let label = |at: usize, number: Option<u32>| match number {
+        Some(number) => format!("r{number}:"),
+        None if numbered => "-".to_owned(),
+        None => format!("{}.", at + 1),
+    };
+    let entry = |(at, (number, item)): (usize, &(Option<u32>, &Item))| entry(fence, &label(at, *number), item);
+    items.iter().enumerate().map(entry).collect::<Vec<_>>().join("\n\n")
 }
 
-fn entry(fence: &Fence, number: usize, item: &Item) -> String {
+fn entry(fence: &Fence, label: &str, item: &Item) -> String {
     let place = match (&item.path, item.line) {
         (Some(path), Some(line)) => format!("`{}`, line {line}", fence.inline(path)),
         (Some(path), None) => format!("`{}`", fence.inline(path)),
@@ -21,5 +29,5 @@ fn entry(fence: &Fence, number: usize, item: &Item) -> String {
     };
     let (words, _) = seen(&item.text);
     let block = fence.wrap(&format!("reviewer {}", item.author), Trust::Write, &words);
-    format!("{number}. {place}\n{block}")
+    format!("{label} {place}\n{block}")
 }

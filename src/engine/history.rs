@@ -13,8 +13,8 @@ mod omitted;
 mod pictures;
 
 use domain::{
-    Call, CallRequest, Commit, Event, Item, ModelSummary, Outcome, Question, Rebased, Recall, Request, Rules, Task,
-    TaskKind,
+    Call, CallRequest, Commit, Event, Item, ModelSummary, Outcome, Question, Rebased, Recall, Remarks, Request, Rules,
+    Task, TaskKind,
 };
 use minijinja::context;
 use std::collections::{BTreeMap, BTreeSet};
@@ -131,8 +131,9 @@ struct Replay<'a> {
     tried: &'a [String],
     changed: BTreeSet<&'a str>,
     plan: Option<&'a String>,
-    /// Remarks without a decision; they come with the next decision.
-    remarks: Vec<Item>,
+    /// Remarks without a decision, with their numbers; they come with the next decision.
+    remarks: Vec<(Option<u32>, Item)>,
+    numbered: Remarks,
     /// The newest question of the agent to a person.
     question: Option<&'a Question>,
     /// A call is under way whose request later events must not change: hosts allowed meanwhile are mentioned after its answer.
@@ -194,6 +195,7 @@ impl<'a> Replay<'a> {
             changed: BTreeSet::new(),
             plan: None,
             remarks: Vec::new(),
+            numbered: Remarks::default(),
             question: None,
             calling: false,
             unheard: Vec::new(),
@@ -213,6 +215,7 @@ impl<'a> Replay<'a> {
     }
 
     fn take(&mut self, event: &'a Event) {
+        self.numbered.apply(event);
         match event {
             Event::Requested { request } => self.requested(request),
             Event::Prepared { base, rules, pictures, difference, .. } => {
@@ -252,7 +255,7 @@ impl<'a> Replay<'a> {
             Event::Verified { commit, verdict, .. } => self.verified(commit, verdict),
             Event::DecisionUsed { decision, n } => self.decided(decision, *n),
             Event::PermissionRefused { decision, .. } => self.permission_refused(decision),
-            Event::FeedbackGiven { items, .. } => self.remarks.extend(items.iter().cloned()),
+            Event::FeedbackGiven { items, asks, .. } => self.remarked(items, *asks),
             Event::WidenedToFix { words } => self.widened(words),
             Event::Resumed => self.say("resumed", context! {}),
             Event::SandboxLost { loss, .. } => self.lost(*loss),
@@ -486,9 +489,12 @@ fn in_words(call: &CallRequest) -> String {
 fn as_made(call: &CallRequest) -> ToolCall {
     let malformed = match &call.call {
         Call::Malformed { reason } => Some(text::cut(reason, 200).0.to_owned()),
-        Call::Action { .. } | Call::Done { .. } | Call::UpdatePlan { .. } | Call::Recall { .. } | Call::Ask { .. } => {
-            None
-        }
+        Call::Action { .. }
+        | Call::Done { .. }
+        | Call::UpdatePlan { .. }
+        | Call::Recall { .. }
+        | Call::AnswerRemark { .. }
+        | Call::Ask { .. } => None,
     };
     ToolCall { id: call.id.clone(), name: call.name.clone(), arguments: call.arguments.clone(), malformed }
 }

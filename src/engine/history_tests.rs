@@ -7,7 +7,7 @@ use domain::*;
 use serde_json::json;
 
 fn remark(path: Option<&str>, line: Option<u64>, text: &str) -> Item {
-    Item { path: path.map(str::to_owned), line, text: text.into(), author: "alice".into() }
+    Item { path: path.map(str::to_owned), line, text: text.into(), author: "alice".into(), comment: None }
 }
 
 fn config() -> EngineConfig {
@@ -54,6 +54,11 @@ fn tree(of: char) -> CapturedTree {
     }
 }
 
+/// A remark that comes with the next decision.
+fn waits(text: &str) -> Event {
+    Event::FeedbackGiven { items: vec![remark(None, None, text)], from: Source::Comment(15), asks: false }
+}
+
 /// A task with every kind of event: a nudge, malformed and surplus calls, a checkpoint with remarks on lines, an interruption, a failed
 /// verification, a refused tree.
 fn long_log() -> Vec<Event> {
@@ -83,7 +88,7 @@ fn long_log() -> Vec<Event> {
     log.push(answered(2, 4, "not run: a checkpoint was due; ask for it again if it is still wanted", false));
     log.push(Event::PublishStarted { n: 1, why: Why::Checkpoint });
     log.push(Event::TreeCaptured { n: 1, tree: tree('b') });
-    log.push(Event::FeedbackGiven { items: vec![remark(None, None, "mind the README")], from: Source::Comment(15) });
+    log.push(waits("mind the README"));
     let items = vec![
         remark(Some("semver.py"), Some(2), "compare numbers, not text"),
         remark(Some("tests/"), None, "add a test"),
@@ -234,7 +239,11 @@ fn a_remark_reaches_the_model_with_the_decision_after_a_move_onto_a_newer_base()
     let mut log = vec![requested(TaskKind::Fix, "b"), prepared()];
     log.push(answer(1, "", vec![call("a", "bash", json!({"command": "ls"}))]));
     log.extend(acted(1, 1, 0, OutcomeStatus::Ok, "x"));
-    log.push(Event::FeedbackGiven { items: vec![remark(None, None, "keep it short")], from: Source::Comment(5) });
+    log.push(Event::FeedbackGiven {
+        items: vec![remark(None, None, "keep it short")],
+        from: Source::Comment(5),
+        asks: false,
+    });
     log.push(decided(Verb::Rebase { tip: None }, 1));
     assert!(!transcript(&rebuilt(&log)).contains("keep it short"));
     log.push(decided(Verb::approve(), 2));

@@ -28,6 +28,7 @@ pub(super) fn command(call: &CallRequest) -> Option<&str> {
         | Call::Done { .. }
         | Call::UpdatePlan { .. }
         | Call::Recall { .. }
+        | Call::AnswerRemark { .. }
         | Call::Ask { .. }
         | Call::Malformed { .. } => None,
     }

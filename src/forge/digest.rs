@@ -36,7 +36,17 @@ mod tests {
     fn remark(id: i64, author: i64, created_at: i64, body: &str) -> ReviewComment {
         let author = Account { id: author, login: "u".into() };
         let path = "a.py".to_owned();
-        ReviewComment { id, review: 1, author, path, line: None, body: body.into(), created_at, updated_at: created_at }
+        ReviewComment {
+            id,
+            review: 1,
+            author,
+            path,
+            line: None,
+            body: body.into(),
+            resolved: false,
+            created_at,
+            updated_at: created_at,
+        }
     }
 
     #[test]

@@ -281,6 +281,9 @@ pub struct ReviewComment {
     pub line: Option<u64>,
     /// Its text as it is now, in Markdown. Untrusted.
     pub body: String,
+    /// Whether somebody resolved the conversation that it began; never true of later comments of a conversation.
+    #[serde(default)]
+    pub resolved: bool,
     /// When it was written, in Unix milliseconds.
     pub created_at: i64,
     /// When it was changed last, in Unix milliseconds.

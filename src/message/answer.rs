@@ -3,11 +3,13 @@
 use super::about::About;
 use crate::command::{COMMANDS, Opt, answer_line, spec};
 use crate::text::{code, count, dollars, duration, grouped, prose};
-use domain::{Ending, State};
+use domain::{Ending, Remark, State};
 use std::fmt::Write as _;
 
 /// The most characters shown of a command's error.
 const MAX_WHY: usize = 300;
+/// The most characters of a list of remarks' names.
+const MOST_NAMES: usize = 200;
 
 /// Refusal for lack of rights.
 pub fn refused(login: &str, verb: &str) -> String {
@@ -340,6 +342,10 @@ pub fn status(about: &About<'_>) -> String {
     );
     if !task.remarks.is_empty() {
         row("waiting for the agent", count(task.remarks.len() as u64, "remark"));
+    }
+    let open: Vec<String> = task.numbered.open().map(Remark::name).collect();
+    if !open.is_empty() {
+        row("open remarks", format!("{}: {}", open.len(), crate::text::cut(&open.join(", "), MOST_NAMES).0));
     }
     if let State::Paused { reason, .. } = &task.state {
         out.push('\n');

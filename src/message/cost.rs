@@ -2,7 +2,7 @@
 
 use super::about::About;
 use crate::text::{code, count, dollars, duration, grouped};
-use domain::{Event, Usage};
+use domain::{Event, Reply, Usage};
 use std::fmt::Write as _;
 
 /// Usage and cost of one model.
@@ -25,7 +25,7 @@ pub fn sums(log: &[Event]) -> Vec<OfModel> {
         let (model, usage, micro_usd): (&String, &Usage, u64) = match event {
             Event::TurnCompleted { model, usage, micro_usd, .. }
             | Event::SecondLooked { model, usage, micro_usd, .. }
-            | Event::Replied { model, usage, micro_usd, .. } => (model, usage, *micro_usd),
+            | Event::Replied(Reply { model, usage, micro_usd, .. }) => (model, usage, *micro_usd),
             _ => continue,
         };
         if usage.total() == 0 && micro_usd == 0 {

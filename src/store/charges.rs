@@ -2,7 +2,7 @@
 //! tasks. The sum of a task's rows equals the spending in its log. Tests: `contract/charges.rs`.
 
 use super::{Store, StoreError};
-use domain::{Event, TaskId, Usage};
+use domain::{Event, Reply, TaskId, Usage};
 use sqlx::{AnyConnection, FromRow};
 
 /// Grouping of costs.
@@ -97,7 +97,7 @@ impl Store {
 fn of_turn(event: &Event) -> i64 {
     match event {
         Event::ModelCallStarted { turn, .. } | Event::TurnCompleted { turn, .. } => i64::from(*turn),
-        Event::ReplyStarted { call, .. } | Event::Replied { call, .. } => -i64::from(*call),
+        Event::ReplyStarted { call, .. } | Event::Replied(Reply { call, .. }) => -i64::from(*call),
         _ => 0,
     }
 }
@@ -138,7 +138,7 @@ pub(super) async fn project(
             let query = query.bind(0_i64).bind(0_i64).bind(0_i64).bind(0_i64).bind(*worst_micro_usd as i64);
             query.bind(0_i64).execute(c).await?;
         }
-        Event::ReplyStarted { .. } | Event::Replied { .. } => question(c, id, seq, event, now).await?,
+        Event::ReplyStarted { .. } | Event::Replied(_) => question(c, id, seq, event, now).await?,
         // A second look or summary whose answer was lost stays charged.
         Event::CheckpointPosted { .. } | Event::Answered { .. } => {
             sqlx::query("UPDATE charges SET open = FALSE WHERE task = $1 AND open").bind(id.0).execute(&mut *c).await?;
@@ -178,7 +178,7 @@ async fn question(c: &mut AnyConnection, id: TaskId, seq: i64, event: &Event, no
             let query = query.bind(0_i64).bind(0_i64).bind(0_i64).bind(0_i64).bind(*worst_micro_usd as i64);
             query.bind(0_i64).execute(c).await?;
         }
-        Event::Replied { usage, micro_usd, model, .. } => {
+        Event::Replied(Reply { usage, micro_usd, model, .. }) => {
             let Usage { input, output, cache_read, cache_write, reasoning } = *usage;
             let [input, output, cache_read, cache_write, reasoning, micro_usd] =
                 [input, output, cache_read, cache_write, reasoning, *micro_usd].map(|it| it as i64);

@@ -2,11 +2,11 @@
 
 use super::decisions::decision_key;
 use super::read::{Thread, counts_in_part, whole};
-use super::{Feed, Threads};
+use super::{Feed, Threads, withdrawn};
 use crate::clock::now;
 use crate::config::process::Repository;
 use crate::trouble::Trouble;
-use domain::{Access, Decision, Input, Source, Task, TaskId, Verb};
+use domain::{Access, Decision, Input, RemarkWithdrawn, Source, Task, TaskId, Verb};
 
 impl Threads {
     /// Feeds everything new that was said to a task, and what happened to its issue, pull request and reviews.
@@ -24,6 +24,7 @@ impl Threads {
         }
         // Before the decisions, so that an approval of an edited review finds it voided.
         notice_voided(id, &thread, feed).await?;
+        notice_withdrawn(&task, &thread, feed).await?;
         for decision in self.decisions(entry, &task, &thread, None).await? {
             if feed.look(id).await?.state.ended() {
                 break;
@@ -115,6 +116,23 @@ async fn notice_voided(id: TaskId, thread: &Thread, feed: &dyn Feed) -> Result<(
     let input = Input::CheckpointVoided { n: checkpoint.n };
     feed.feed(id, &format!("void:{id}:{}", checkpoint.n), input).await?;
     Ok(())
+}
+
+/// Records open remarks that were taken back, as far as this reading shows it. `task` is as it was before the thread was read, so that no
+/// newer text seems to be gone.
+async fn notice_withdrawn(task: &Task, thread: &Thread, feed: &dyn Feed) -> Result<(), Trouble> {
+    let remarks = withdrawn::seen(task, thread);
+    if !remarks.is_empty() {
+        let key = withdrawn_key(task.id, &remarks);
+        feed.feed(task.id, &key, Input::RemarksWithdrawn { remarks }).await?;
+    }
+    Ok(())
+}
+
+/// The key under which remarks are found withdrawn; each is so once.
+pub fn withdrawn_key(id: TaskId, remarks: &[RemarkWithdrawn]) -> String {
+    let numbers: Vec<String> = remarks.iter().map(|one| one.remark.to_string()).collect();
+    format!("withdrawn:{id}:{}", numbers.join(","))
 }
 
 /// Whether it was posted so recently (Unix milliseconds) that a list may not contain it yet.

@@ -16,10 +16,12 @@ mod moved;
 mod read;
 pub(crate) mod terms;
 mod test_runs;
+mod withdrawn;
 pub(crate) mod words;
 
 pub use decisions::decision_key;
 pub use feed::Feed;
+pub use follow::withdrawn_key;
 pub use read::{Hidden, Part, Thread};
 
 use crate::clock::Clock;

@@ -94,12 +94,15 @@ pub(crate) fn review(review: &Review, inline: &[ReviewComment]) -> Option<Verb> 
         line: c.line,
         text: secret::without(&c.body),
         author: login.clone(),
+        comment: Some(c.id),
     }));
     let said = asked(&review.body, login);
     let (by_state, strength) = match review.state {
         ReviewState::Approved => (Verb::approve(), Strength::Approval),
         ReviewState::RequestChanges => (Verb::Changes { items }, Strength::Changes),
-        ReviewState::Comment => return Some(said.map_or(Verb::Say { items }, |command| command.verb)),
+        ReviewState::Comment => {
+            return Some(said.map_or_else(|| Verb::Say { items: items.clone() }, |it| with(it, &items)));
+        }
         ReviewState::Pending | ReviewState::RequestReview | ReviewState::Dismissed => return None,
     };
     Some(match said {
@@ -108,6 +111,17 @@ pub(crate) fn review(review: &Review, inline: &[ReviewComment]) -> Option<Verb> 
         Some(command) if command.strength > strength => command.verb,
         _ => by_state,
     })
+}
+
+/// The command of a review's text; one that asks for changes asks for those of the inline remarks, too.
+fn with(command: Command, items: &[Item]) -> Verb {
+    match command.verb {
+        Verb::Changes { items: mut asked } => {
+            asked.extend(items.iter().filter(|item| item.path.is_some()).cloned());
+            Verb::Changes { items: asked }
+        }
+        other => other,
+    }
 }
 
 #[cfg(test)]
@@ -142,6 +156,7 @@ mod tests {
             path: "a.py".into(),
             line: Some(3),
             body: "rename this".into(),
+            resolved: false,
             created_at: 0,
             updated_at: 0,
         }
@@ -212,6 +227,13 @@ mod tests {
             panic!("no changes")
         };
         assert_eq!(items.len(), 1, "a reply that came after the review is not looked at for edits");
+    }
+
+    #[test]
+    fn a_review_that_says_revise_asks_for_its_inline_remarks_too() {
+        let verb = review(&given(ReviewState::Comment, "/revise use a set"), &[inline(7)]);
+        let Some(Verb::Changes { items }) = verb else { panic!("{verb:?}") };
+        assert_eq!(items.iter().map(|item| item.line).collect::<Vec<_>>(), [None, Some(3)]);
     }
 
     #[test]

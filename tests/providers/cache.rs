@@ -60,7 +60,9 @@ fn record(log: &mut Vec<Event>, number: &mut u32, answer: TurnAnswer) {
                 log.push(Event::ActionFinished { number: *number, outcome: outcome(&action) });
             }
             Call::Malformed { reason } => log.push(answered(&reason, true)),
-            Call::UpdatePlan { .. } | Call::Ask { .. } | Call::Recall { .. } => log.push(answered("noted", false)),
+            Call::UpdatePlan { .. } | Call::Ask { .. } | Call::Recall { .. } | Call::AnswerRemark { .. } => {
+                log.push(answered("noted", false));
+            }
             Call::Done { .. } => log.push(answered("not run: go on", false)),
         }
     }

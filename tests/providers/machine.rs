@@ -206,7 +206,13 @@ impl Drive<'_> {
                 Input::ReviewPosted { n, review: self.number, number: self.number, risk: None }
             }
         });
-        let item = Item { path: Some("a.rs".into()), line: Some(3), text: "why?".into(), author: "alice".into() };
+        let item = Item {
+            path: Some("a.rs".into()),
+            line: Some(3),
+            text: "why?".into(),
+            author: "alice".into(),
+            comment: None,
+        };
         if pick == 1 {
             self.decide(Verb::Say { items: vec![item.clone()] }, None);
         }

@@ -60,6 +60,7 @@ mod questions;
 mod real;
 mod real_forge;
 mod rebase;
+mod remarks;
 mod retry;
 mod reviews;
 mod rules;

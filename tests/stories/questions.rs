@@ -68,7 +68,7 @@ async fn a_remark_that_asks_the_bot_by_name_is_answered_and_a_kill_asks_no_third
     let pull = at_review(&world).await;
     world.cuts.set(|row, at| row.effect.key().contains("asked:") && matches!(at, Boundary::Done));
     world.alice().comment(REPO, pull, "@Caisson: what does semver.py do now?").expect("said");
-    let answered = |event: &Event| matches!(event, Event::Replied { .. });
+    let answered = |event: &Event| matches!(event, Event::Replied(_));
     let end = std::time::Instant::now() + std::time::Duration::from_secs(60);
     while !world.log().await.iter().any(answered) {
         assert!(std::time::Instant::now() < end, "nobody was asked");
@@ -97,7 +97,7 @@ async fn an_answer_that_is_paid_for_is_waited_for_when_the_bot_ends() {
     world.alice().comment(REPO, pull, "/ask what is done?").expect("said");
     world.until("a question to the model", |_| world.model.asked().len() > before).await;
     world.stop_within(Duration::from_millis(200)).await;
-    let replied = |event: &Event| matches!(event, Event::Replied { .. });
+    let replied = |event: &Event| matches!(event, Event::Replied(_));
     assert!(world.log().await.iter().any(replied), "it was stored");
     world.start().await;
     world.until_said(pull, "from the task's log and files").await;

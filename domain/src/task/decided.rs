@@ -23,7 +23,7 @@ impl Task {
                 self.reach_changed = true;
             }
             Event::AdvanceEnded { .. } => self.advance = None,
-            Event::FeedbackGiven { items, from } => {
+            Event::FeedbackGiven { items, from, .. } => {
                 self.remarks.extend(items.iter().cloned());
                 self.unjudged.retain(|source| source != from);
             }
@@ -135,6 +135,6 @@ fn taken_before(event: &Event) {
         | Event::QuestionAnswered { .. } | Event::DecisionHeld { .. } | Event::DecisionUsed { .. }
         | Event::DecisionRefused { .. } | Event::AdvanceEnded { .. } | Event::HostAllowed { .. }
         | Event::HostDenied { .. } | Event::FeedbackGiven { .. } | Event::ModelChosen { .. }
-        | Event::ReplyStarted { .. } | Event::Replied { .. } | Event::WidenedToFix { .. } => {}
+        | Event::ReplyStarted { .. } | Event::Replied(_) | Event::RemarkAnswered(_) | Event::RemarkWithdrawn(_) | Event::WidenedToFix { .. } => {}
     }
 }

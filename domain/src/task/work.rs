@@ -1,7 +1,7 @@
 //! Applies the events of turns and actions to a task.
 
 use super::Task;
-use crate::{Asked, Event, State, Usage, plan};
+use crate::{Asked, Event, Reply, State, Usage, plan};
 
 impl Task {
     #[expect(clippy::wildcard_enum_match_arm)]
@@ -14,7 +14,7 @@ impl Task {
                 self.reply_worst = *worst_micro_usd;
             }
             // An answer to a person's question costs money and tokens, but neither work time nor an action.
-            Event::Replied { usage, micro_usd, .. } => {
+            Event::Replied(Reply { usage, micro_usd, .. }) => {
                 self.spent.tokens += usage.total();
                 self.spent.micro_usd = self.spent.micro_usd.saturating_sub(self.reply_worst) + micro_usd;
                 self.reply_worst = 0;

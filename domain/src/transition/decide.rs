@@ -2,7 +2,7 @@
 
 use super::{DOUBT_MS, Draft, advance, ask, budget, go_on, host, rebase, steer, unrun};
 use crate::{
-    Access, Checkpoint, Commit, Decision, Effect, End, Event, NO_RIGHT, NOT_AMONG, Notice, Source, State, Verb,
+    Access, Checkpoint, Commit, Decision, Effect, End, Event, Item, NO_RIGHT, NOT_AMONG, Notice, Source, State, Verb,
 };
 use std::collections::BTreeSet;
 
@@ -141,9 +141,7 @@ fn allowed(draft: &mut Draft, decision: &Decision) {
         }
         Verb::Say { .. } | Verb::Changes { .. } if ask::answers(draft, decision) => ask::answered(draft, decision),
         Verb::Approve { .. } if ask::permits(draft, decision) => ask::permitted(draft, decision),
-        Verb::Say { items } => {
-            draft.emit(Event::FeedbackGiven { items: items.clone(), from: decision.source.clone() });
-        }
+        Verb::Say { items } => keep(draft, decision, items, false),
         Verb::Approve { .. } | Verb::Changes { .. } => match &draft.task.state {
             // A review is over when it is posted: there is nothing to approve.
             State::Publishing { .. } | State::Verifying { .. } if !draft.task.kind.of_a_pull() => {
@@ -164,10 +162,15 @@ fn allowed(draft: &mut Draft, decision: &Decision) {
     }
 }
 
+/// Keeps remarks for the next decision.
+fn keep(draft: &mut Draft, decision: &Decision, items: &[Item], asks: bool) {
+    draft.emit(Event::FeedbackGiven { items: items.to_vec(), from: decision.source.clone(), asks });
+}
+
 /// Handles a decision while nothing waits for one: an approval is answered, remarks wait for the next decision.
 fn early(draft: &mut Draft, decision: &Decision) {
     if let Verb::Changes { items } = &decision.verb {
-        draft.emit(Event::FeedbackGiven { items: items.clone(), from: decision.source.clone() });
+        keep(draft, decision, items, true);
     } else {
         let login = decision.poster.login.clone();
         draft.refuse(decision, "nothing to approve", Notice::NothingToApprove { login });
@@ -183,7 +186,7 @@ fn judge(draft: &mut Draft, decision: &Decision, words: Option<String>) {
         && decision.number <= checkpoint.number
     {
         // The author had not seen this checkpoint: the remarks are kept, the decision is not used.
-        draft.emit(Event::FeedbackGiven { items: items.clone(), from: decision.source.clone() });
+        keep(draft, decision, items, true);
         return draft.answer(decision, Notice::RemarksKept { login, n: checkpoint.n });
     }
     if decision.number <= checkpoint.number {

@@ -9,6 +9,7 @@ mod go_on;
 mod host;
 mod publish;
 mod rebase;
+mod remark;
 mod steer;
 mod summary;
 mod suspend;
@@ -177,6 +178,7 @@ fn take(draft: &mut Draft, input: &Input) {
         Input::QuestionPosted { about, number } => ask::posted(draft, *about, *number),
         Input::PermissionAsked { number, reason } => ask::permission(draft, *number, reason),
         Input::CheckpointVoided { n } => publish::voided(draft, *n),
+        Input::RemarksWithdrawn { remarks } => remark::withdrawn(draft, remarks),
         Input::SecondLookStarting { .. }
         | Input::SecondLooked { .. }
         | Input::TreeCaptured { .. }

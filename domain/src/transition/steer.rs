@@ -1,7 +1,7 @@
 //! The commands `/pause` and `/model`, and the cost of people's questions about a task.
 
 use super::Draft;
-use crate::{Decision, Event, Input, Notice, PauseReason, State};
+use crate::{Decision, Event, Input, Notice, PauseReason, Reply, State};
 
 /// Pauses the task in any state; `/resume` continues there.
 pub(super) fn pause(draft: &mut Draft, decision: &Decision) {
@@ -41,14 +41,14 @@ pub(super) fn asked(draft: &mut Draft, input: &Input) {
             let (number, call, worst_micro_usd) = (*number, *call, *worst_micro_usd);
             draft.emit(Event::ReplyStarted { number, call, worst_micro_usd });
         }
-        Input::Replied { number, call, text, usage, micro_usd, model } => draft.emit(Event::Replied {
+        Input::Replied { number, call, text, usage, micro_usd, model } => draft.emit(Event::Replied(Reply {
             number: *number,
             call: *call,
             text: text.clone(),
             usage: *usage,
             micro_usd: *micro_usd,
             model: model.clone(),
-        }),
+        })),
         _ => {}
     }
 }

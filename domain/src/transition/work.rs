@@ -1,10 +1,10 @@
 //! The turn loop: model answers, actions, counting, budgets.
 
 use super::unrun::{answer, believe_no_end, leave};
-use super::{Draft, ask, rebase};
+use super::{Draft, ask, rebase, remark};
 use crate::{
-    ACTIONS_PER_CHECKPOINT, Action, Call, Effect, Event, Input, Loss, MALFORMED_LIMIT, Outcome, OutcomeStatus,
-    PauseReason, READ_ONLY_ACTIONS, RECALL_LIMIT, Resource, State, Task, TaskKind, Why,
+    ACTIONS_PER_CHECKPOINT, Action, Call, CallRequest, Effect, Event, Input, Loss, MALFORMED_LIMIT, Outcome,
+    OutcomeStatus, PauseReason, READ_ONLY_ACTIONS, RECALL_LIMIT, RemarkAnswer, Resource, State, Task, TaskKind, Why,
 };
 
 const AFTER_DONE: &str = "not run: done was said in the same turn";
@@ -247,6 +247,11 @@ pub(super) fn proceed(draft: &mut Draft) {
             let sentence = "five turns in a row held no usable tool call".to_owned();
             return draft.pause(PauseReason::Stuck { sentence });
         }
+        // Words about remarks are taken up wherever they stand in an answer: the review of its last action shows them.
+        if let Some((index, said)) = draft.task.waiting.iter().find_map(about_remark) {
+            remark::answered(draft, index, &said);
+            continue;
+        }
         let full = draft.task.used >= draft.task.every();
         let next = draft.task.waiting.first().map(|(index, request)| (*index, request.call.clone()));
         match next {
@@ -265,6 +270,7 @@ pub(super) fn proceed(draft: &mut Draft) {
                 let turn = draft.task.turn;
                 draft.emit(Event::Recalled { turn, index, what });
             }
+            Some((index, Call::AnswerRemark { answer })) => remark::answered(draft, index, &answer),
             Some((index, Call::Ask { question })) => {
                 if ask::ask(draft, index, question) {
                     return;
@@ -277,6 +283,10 @@ pub(super) fn proceed(draft: &mut Draft) {
             }
         }
     }
+}
+
+fn about_remark((index, request): &(u32, CallRequest)) -> Option<(u32, RemarkAnswer)> {
+    if let Call::AnswerRemark { answer } = &request.call { Some((*index, answer.clone())) } else { None }
 }
 
 /// Starts an action; true when the loop has to wait for an effect.

@@ -11,6 +11,7 @@ mod pauses;
 mod plan;
 mod properties;
 mod rebase;
+mod remarks;
 mod steer;
 mod summaries;
 mod table;

@@ -8,7 +8,7 @@ fn said(number: i64, verb: Verb) -> Decision {
 }
 
 fn remark(text: &str) -> Item {
-    Item { path: None, line: None, text: text.into(), author: "p7".into() }
+    Item { path: None, line: None, text: text.into(), author: "p7".into(), comment: None }
 }
 
 fn blocked(effect: &str) -> Input {

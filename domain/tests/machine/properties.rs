@@ -10,6 +10,9 @@ fn calls() -> impl Strategy<Value = Vec<CallRequest>> {
         1 => Just(done()),
         1 => Just(call(Call::UpdatePlan { plan: "- a\n- b".into() })),
         1 => Just(call(Call::Recall { what: Recall { number: Some(1), words: String::new() } })),
+        1 => (1..4_u32, any::<bool>()).prop_map(|(remark, addressed)| {
+            call(Call::AnswerRemark { answer: RemarkAnswer { remark, text: "t".into(), addressed } })
+        }),
         1 => Just(ask()),
         1 => Just(call(Call::Malformed { reason: "r".into() })),
     ];
@@ -19,7 +22,8 @@ fn calls() -> impl Strategy<Value = Vec<CallRequest>> {
 fn verb() -> impl Strategy<Value = Verb> {
     prop_oneof![
         6 => (0u8..4).prop_map(|next| Verb::Approve { checkpoint: None, commit: None, next }),
-        2 => Just(Verb::Changes { items: Vec::new() }),
+        1 => Just(Verb::Changes { items: Vec::new() }),
+        1 => Just(Verb::Changes { items: vec![Item::on_the_whole("shorter", "p7")] }),
         1 => Just(more_actions()),
         2 => Just(Verb::Resume),
         1 => Just(Verb::Pause),
@@ -287,6 +291,7 @@ fn counted_alike(task: &Task, log: &[Event]) -> Result<(), TestCaseError> {
         _ => None,
     });
     prop_assert_eq!(task.running, begun.flatten());
+    prop_assert_eq!(&task.numbered, &Remarks::of(log));
     let ended = log.iter().any(|e| matches!(e, Event::Ended { .. }));
     prop_assert_eq!(task.state.ended(), ended);
     let taken = log.iter().rposition(|e| match e {

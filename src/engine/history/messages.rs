@@ -3,7 +3,7 @@
 //! Owns: the prompt of each event, and its values. Must not: decide the order of turns. Tests: `history_tests.rs`.
 
 use domain::{
-    Commit, Decision, Difference, FileChange, Loss, Picture, Rebased, Request, Rules, TaskKind, Verb, Verdict,
+    Commit, Decision, Difference, FileChange, Item, Loss, Picture, Rebased, Request, Rules, TaskKind, Verb, Verdict,
     VerdictKind,
 };
 use minijinja::context;
@@ -226,19 +226,21 @@ impl<'a> Replay<'a> {
             };
             summary.happened(format!("checkpoint {n}: {what}, by {}", decision.poster.login));
         }
-        // A clean move is published at once, so remarks wait for a decision after which the agent works.
-        let mut items = match decision.verb {
+        if let Verb::Changes { items } = &decision.verb {
+            self.remarked(items, true);
+        }
+        // A newer base is no answer to remarks: they come with the next decision.
+        let items = match decision.verb {
             Verb::Rebase { .. } => Vec::new(),
             _ => std::mem::take(&mut self.remarks),
         };
         let values = context! {
             n, login => self.fence.inline(&decision.poster.login), every => self.every(), read_only => self.kind.reads_only(),
+            numbered => items.iter().any(|(number, _)| number.is_some()), text => self.form == Form::Text,
+            open => self.numbered.open_names(),
         };
         match &decision.verb {
-            Verb::Changes { items: more } => {
-                items.extend(more.iter().cloned());
-                self.say("revise", values);
-            }
+            Verb::Changes { .. } => self.say("revise", values),
             // The event of the merge tells the model about it.
             Verb::Rebase { .. } => {}
             // The event that widens a plan's task tells the model about the approval.
@@ -246,18 +248,29 @@ impl<'a> Replay<'a> {
             _ => self.say("approved", values),
         }
         if !items.is_empty() {
-            self.ask(feedback::render(self.fence, &items));
+            self.ask(feedback::render(self.fence, items.iter().map(|(number, item)| (*number, item))));
         }
+    }
+
+    /// Keeps these remarks, with their numbers, for the next decision.
+    pub(super) fn remarked(&mut self, items: &[Item], asks: bool) {
+        self.remarks.extend(self.numbered.numbers(items, asks).into_iter().zip(items.iter().cloned()));
+    }
+
+    /// Remarks of the event that was just taken, each with its number.
+    fn with_numbers(&self, verb: &Verb) -> String {
+        let items: &[Item] = match verb {
+            Verb::Say { items } | Verb::Changes { items } => items,
+            _ => &[],
+        };
+        let numbers = self.numbered.numbers(items, matches!(verb, Verb::Changes { .. }));
+        feedback::render(self.fence, numbers.into_iter().zip(items))
     }
 
     /// The answer is the call's result, and a person's words, which every later conversation of this task contains.
     pub(super) fn question_answered(&mut self, index: u32, decision: &Decision) {
         let login = self.fence.inline(&decision.poster.login);
-        let items: &[domain::Item] = match &decision.verb {
-            Verb::Say { items } | Verb::Changes { items } => items,
-            _ => &[],
-        };
-        let answer = feedback::render(self.fence, items);
+        let answer = self.with_numbers(&decision.verb);
         if let Some(summary) = &mut self.folding {
             summary.happened(format!("a question was put to a person, and {login} answered"));
         }
@@ -278,7 +291,7 @@ impl<'a> Replay<'a> {
         if let Verb::Say { items } | Verb::Changes { items } = &decision.verb
             && !items.is_empty()
         {
-            self.ask(feedback::render(self.fence, items));
+            self.ask(self.with_numbers(&decision.verb));
         }
     }
 
@@ -300,6 +313,7 @@ impl<'a> Replay<'a> {
         let plan = self.plan.map(|plan| self.fence.wrap("your plan, as you last noted it", Trust::None, plan));
         context! {
             commit => self.head.map(Commit::short), files, plan => plan.unwrap_or_default(),
+            open => self.numbered.open_names(),
         }
     }
 }
@@ -317,3 +331,7 @@ fn lines_within(text: &str, most: usize) -> (&str, usize) {
     }
     (&text[..end], all - lines)
 }
+
+#[cfg(test)]
+#[path = "remarks_tests.rs"]
+mod tests;

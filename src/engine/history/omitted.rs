@@ -6,7 +6,7 @@ use domain::Event;
 pub(super) fn omitted(event: &Event) {
     match event {
         // Between people and the host.
-        Event::ModelChosen { .. } | Event::ReplyStarted { .. } | Event::Replied { .. } => {}
+        Event::ModelChosen { .. } | Event::ReplyStarted { .. } | Event::Replied(_) => {}
         // The model need not know, or learns it from another event.
         Event::SlotGranted
         | Event::Looked { .. }
@@ -34,6 +34,9 @@ pub(super) fn omitted(event: &Event) {
         | Event::SecondLookStarted { .. }
         | Event::SecondLooked { .. }
         | Event::HostDenied { .. }
+        // The call's result follows, and what its author took back is not asked for any more.
+        | Event::RemarkAnswered(_)
+        | Event::RemarkWithdrawn(_)
         | Event::WorkKeeping
         | Event::WorkNotKept { .. }
         | Event::RouterReplaced

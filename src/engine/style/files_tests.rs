@@ -128,8 +128,13 @@ fn end(log: &[Event]) -> Option<TurnAnswer> {
 }
 
 pub fn changes() -> Event {
-    let items =
-        vec![Item { path: Some("calc.py".into()), line: Some(2), text: "name it total".into(), author: "a".into() }];
+    let items = vec![Item {
+        path: Some("calc.py".into()),
+        line: Some(2),
+        text: "name it total".into(),
+        author: "a".into(),
+        comment: None,
+    }];
     let decision = Decision {
         source: Source::Review(5),
         number: 20,

@@ -1,7 +1,7 @@
 //! The style *text*: the conversation in plain text, for models that can write a command but do not support tools.
 //!
 //! Owns: how an answer is read. One sentence, then one block: that of a shell is a command, one under a path is a whole file; a line that
-//! begins with `DONE:` ends the work. Only the first block of an answer counts, because later ones were written without knowing its result.
+//! begins with `DONE:` ends the work; lines such as `ADDRESSED r1:` say what became of a remark. Only the first block of an answer counts, because later ones were written without knowing its result.
 //! `engine::history` builds the conversation. Must not: carry anything out. Tests: `text_tests.rs`.
 
 use serde_json::{Value, json};
@@ -21,6 +21,8 @@ struct Read {
     /// Usable blocks, in order.
     blocks: Vec<Block>,
     done: Option<String>,
+    /// What is said of remarks: number, whether it is dealt with, words.
+    remarks: Vec<(u32, bool, String)>,
 }
 
 #[derive(Debug, PartialEq)]
@@ -29,17 +31,24 @@ enum Block {
     Write { path: String, content: String },
 }
 
-/// The answer's one call; none if it has nothing usable.
+/// What the answer says of remarks, then its one other call; none if it has nothing usable.
 pub(super) fn calls(response: &ModelResponse, turn: u32) -> Vec<ToolCall> {
     let read = read(&response.text, response.truncated);
-    let call = match (read.blocks.into_iter().next(), read.done) {
-        (Some(Block::Run(command)), _) => ("bash", json!({ "command": command })),
-        (Some(Block::Write { path, content }), _) => ("write_file", json!({ "path": path, "content": content })),
-        (None, Some(summary)) => ("done", json!({ "summary": summary })),
-        (None, None) => return Vec::new(),
+    let said = |(remark, addressed, text): &(u32, bool, String)| {
+        ("answer_remark", json!({ "remark": remark, "addressed": addressed, "text": text }))
     };
-    let (name, arguments): (&str, Value) = call;
-    vec![ToolCall { id: format!("call_{turn}_0"), name: name.to_owned(), arguments, malformed: None }]
+    let mut calls: Vec<(&str, Value)> = read.remarks.iter().map(said).collect();
+    calls.extend(match (read.blocks.into_iter().next(), read.done) {
+        (Some(Block::Run(command)), _) => Some(("bash", json!({ "command": command }))),
+        (Some(Block::Write { path, content }), _) => Some(("write_file", json!({ "path": path, "content": content }))),
+        (None, Some(summary)) => Some(("done", json!({ "summary": summary }))),
+        (None, None) => None,
+    });
+    let call = |(at, (name, arguments)): (usize, (&str, Value))| {
+        let name = name.to_owned();
+        ToolCall { id: format!("call_{turn}_{at}"), name, arguments, malformed: None }
+    };
+    calls.into_iter().enumerate().map(call).collect()
 }
 
 /// A note about the ignored rest of a stored answer, to be sent with its result.
@@ -63,6 +72,7 @@ fn read(text: &str, truncated: bool) -> Read {
                     let summary = format!("{first}\n{}", lines(&pieces[at + 1..])).trim().to_owned();
                     out.done = Some(if summary.is_empty() { head(text) } else { summary });
                 }
+                out.remarks.extend(remark(line));
                 before = if line.trim().is_empty() { before } else { line };
             }
             Piece::Block { info, text, closed } => {
@@ -99,6 +109,17 @@ fn done(line: &str) -> Option<&str> {
     let rest = rest.trim_start_matches(['*', '`', '_']);
     let ended = rest.strip_prefix(':').or_else(|| rest.trim_matches(['.', '!', ' ']).is_empty().then_some(""))?;
     Some(ended.trim_matches(|c: char| c.is_whitespace() || "*`".contains(c)))
+}
+
+/// What a line says of a remark: `ADDRESSED r1: …` or `ANSWER r1: …`.
+fn remark(line: &str) -> Option<(u32, bool, String)> {
+    let bare = line.trim_start_matches(|c: char| c.is_whitespace() || "*#>`_-".contains(c));
+    let addressed = bare.starts_with("ADDRESSED ");
+    let rest = bare.strip_prefix("ADDRESSED ").or_else(|| bare.strip_prefix("ANSWER "))?;
+    let (number, words) = rest.split_once(':')?;
+    let number = number.trim_matches([' ', '*', '`', '_']).strip_prefix(['r', 'R'])?.parse().ok()?;
+    let words = words.trim_matches(|c: char| c.is_whitespace() || "*`".contains(c));
+    (!words.is_empty()).then(|| (number, addressed, words.to_owned()))
 }
 
 fn block(info: &str, before: &str, body: &str) -> Option<Block> {

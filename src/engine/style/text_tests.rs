@@ -43,6 +43,16 @@ fn done_ends_the_work_and_stands_alone() {
 }
 
 #[test]
+fn what_became_of_a_remark_is_said_on_a_line() {
+    let first = r#"answer_remark {"addressed":true,"remark":1,"text":"it is renamed"}"#;
+    let second = r#"answer_remark {"addressed":false,"remark":2,"text":"it has to stay: others use it"}"#;
+    let text = "ADDRESSED r1: it is renamed\n**ANSWER r2:** it has to stay: others use it\n";
+    assert_eq!(said(text), [first, second]);
+    assert_eq!(said(&format!("{text}```bash\nls\n```")), [first, second, r#"bash {"command":"ls"}"#]);
+    assert_eq!(said("ANSWER: 42\nADDRESSED r1:\nANSWER 7: no\n```\nADDRESSED r1: x\n```").len(), 1, "the block alone");
+}
+
+#[test]
 fn what_cannot_be_carried_out_is_no_call() {
     for text in [
         "",

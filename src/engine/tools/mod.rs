@@ -3,6 +3,7 @@
 //! Owns: one file for each tool (name, descriptions, JSON schema, how its arguments are read) and the list of them. Must not: carry
 //! anything out, count, or check paths (the runner resolves them, and the container is the boundary). Tests: `tests.rs`.
 
+mod answer_remark;
 mod ask;
 mod bash;
 mod delete_file;
@@ -26,7 +27,7 @@ use super::arguments::Arguments;
 use crate::llm::{ToolCall, ToolSpec};
 
 /// All tools, in the order in which they are offered.
-const TOOLS: [&Tool; 13] = [
+const TOOLS: [&Tool; 14] = [
     &bash::TOOL,
     &read_file::TOOL,
     &write_file::TOOL,
@@ -38,15 +39,17 @@ const TOOLS: [&Tool; 13] = [
     &web_fetch::TOOL,
     &update_plan::TOOL,
     &recall::TOOL,
+    &answer_remark::TOOL,
     &ask::TOOL,
     &done::TOOL,
 ];
 /// Characters of invalid JSON that are shown to the model again.
 const SHOWN: usize = 200;
 
-/// The tools that a task of this kind is offered; read-only kinds are offered none that write.
+/// The tools that a task of this kind is offered; read-only kinds are offered none that write, and have no numbered remarks.
 fn offered(kind: TaskKind) -> impl Iterator<Item = &'static Tool> {
-    TOOLS.into_iter().filter(move |tool| !kind.reads_only() || !tool.action.is_some_and(ActionKind::writes))
+    let writes = |tool: &Tool| tool.action.is_some_and(ActionKind::writes) || tool.name == answer_remark::TOOL.name;
+    TOOLS.into_iter().filter(move |tool| !kind.reads_only() || !writes(tool))
 }
 
 /// The tools as offered to a model.

@@ -30,7 +30,7 @@ fn a_read_only_task_is_offered_nothing_that_writes() {
     let names = |kind| specs(kind).into_iter().map(|s| s.name).collect::<Vec<_>>().join(" ");
     assert_eq!(
         names(TaskKind::Fix),
-        "bash read_file write_file edit_file move_file delete_file list_files search web_fetch update_plan recall ask done"
+        "bash read_file write_file edit_file move_file delete_file list_files search web_fetch update_plan recall answer_remark ask done"
     );
     assert_eq!(names(TaskKind::Plan), "read_file list_files search web_fetch update_plan recall ask done");
 }
@@ -51,7 +51,7 @@ fn the_schemas_are_what_the_vendors_ask_for() {
 
 #[test]
 fn every_tool_has_a_reading() {
-    let with_all = json!({ "command": "c", "path": "p", "content": "", "old": "o", "new": "n", "to": "t", "pattern": "x", "url": "https://h", "plan": "p", "summary": "s", "question": "q" });
+    let with_all = json!({ "command": "c", "path": "p", "content": "", "old": "o", "new": "n", "to": "t", "pattern": "x", "url": "https://h", "plan": "p", "summary": "s", "question": "q", "remark": "r2", "text": "t", "addressed": true });
     for tool in specs(TaskKind::Fix) {
         let mut with_all = with_all.clone();
         // Takes both a path and a line.
@@ -111,6 +111,13 @@ fn habits_from_elsewhere_are_understood() {
     assert!(refusal("edit_file", json!({"path": "a", "edits": {"old": "x"}})).contains("must be a list of objects"));
     let many = vec![json!({"old": "x", "new": "y"}); 21];
     assert!(refusal("edit_file", json!({"path": "a", "edits": many})).contains("20 fit"));
+    for remark in [json!("r2"), json!("2"), json!(2)] {
+        let said =
+            parse(&call("answer_remark", json!({"remark": remark, "text": " it is renamed ", "addressed": "true"})));
+        let answer = domain::RemarkAnswer { remark: 2, text: "it is renamed".into(), addressed: true };
+        assert_eq!(said.unwrap(), Call::AnswerRemark { answer });
+    }
+    assert!(refusal("answer_remark", json!({"remark": "the first", "text": "x"})).contains("such as \"r2\""));
     let plan = parse(&call("update_plan", json!({"plan": ["one", "two"]}))).unwrap();
     assert_eq!(plan, Call::UpdatePlan { plan: "- one\n- two".into() });
 }

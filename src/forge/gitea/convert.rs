@@ -167,6 +167,7 @@ pub(super) fn review_comment(c: &sdk::types::PullReviewComment) -> ReviewComment
         path: c.path.clone(),
         line: u64::try_from(c.line_num).ok().filter(|n| *n > 0),
         body: c.body.clone(),
+        resolved: c.resolver.is_some(),
         created_at: c.created.unix_timestamp().saturating_mul(1000),
         updated_at: c.updated.unix_timestamp().saturating_mul(1000),
     }

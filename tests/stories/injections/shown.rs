@@ -1,7 +1,10 @@
 //! What is shown to people: plans, summaries, commands, names and differences that contain markup.
 
-use super::case::{Case, ELSEWHERE, SIGN, Stands};
-use super::script::{Script, bash, call, done, write};
+use super::case::{Case, ELSEWHERE, SIGN, Scene, Stands, next_stop};
+use super::script::{Script, bash, call, done, works, write};
+use crate::world::{REPO, World};
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
 use serde_json::json;
 
 /// Everything that a forge acts on, and everything that could close the surrounding element.
@@ -79,10 +82,38 @@ pub fn cases() -> Vec<Case> {
             "a call that names no tool",
             Script::default().turn(&[], vec![call(&markup(), json!({})), write("notes.txt", "a\n")]),
         ),
+        shown("what the agent says of remarks", answered_remarks()).then(remarked).decides(1).own(|seen| {
+            let about = |post: &&String| post.starts_with("**r1** of `alice`: addressed at `");
+            let note = seen.posts.iter().find(about).unwrap_or_else(|| panic!("no note: {:#?}", seen.posts));
+            assert!(note.contains(SIGN), "{note}");
+            let review = seen.posts.iter().find(|post| post.starts_with("### Checkpoint 2")).expect("a review");
+            assert!(review.contains("**Remarks** — 2 settled since the last review"), "{review}");
+            assert!(review.contains("- **r2** `notes.txt:1` of `alice`: answered without a change."), "{review}");
+        }),
         shown("an answer to a plan", Script::default().turn(&[], vec![bash("true"), done(&blocks())]))
             .asked_to_plan()
             .own(holds_it),
     ]
+}
+
+/// A checkpoint, then hostile words about two remarks, with a change.
+fn answered_remarks() -> Script {
+    let says = |remark: &str, addressed: bool, text: String| {
+        call("answer_remark", json!({ "remark": remark, "addressed": addressed, "text": text }))
+    };
+    let answers = vec![says("r1", true, markup()), says("r2", false, blocks()), write("notes.txt", "a tuple\n")];
+    works().stops().turn(&["use a tuple"], answers)
+}
+
+fn remarked(world: &World, scene: Scene) -> BoxFuture<'_, ()> {
+    async move {
+        let pull = scene.pull.expect("a pull request");
+        let head = world.task().await.pushed.expect("a commit").to_string();
+        let notes = [("notes.txt", 1, "use a tuple"), ("notes.txt", 1, "why?")];
+        world.alice().request_changes(REPO, pull, &head, "Nearly.", &notes).expect("posted");
+        next_stop(world).await;
+    }
+    .boxed()
 }
 
 fn printed_by_checks() -> Script {

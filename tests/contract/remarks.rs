@@ -1,0 +1,127 @@
+//! What becomes of inline comments after their review: resolved, deleted, dismissed.
+
+use crate::pulls::open;
+use crate::support::forges::{Lab, Place};
+use caisson::forge::gitea::admin::Admin;
+use caisson::forge::{Access, ForgeReads as _, ReviewComment, ReviewState};
+use caisson::secret::Secret;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A writer who can sign in on the page.
+const PASSWORD: &str = "resolves-conversations-1";
+
+/// A review by this account that requests changes, with an inline comment on each of these lines; returns its id.
+async fn remarked(lab: &Lab, place: &Place, pull: u64, login: &str, head: &str, lines: &[u64]) -> i64 {
+    let note = |line: &u64| json!({ "path": "calc.txt", "body": format!("at {line}"), "new_position": line });
+    let notes: Vec<Value> = lines.iter().map(note).collect();
+    let body = json!({ "event": "REQUEST_CHANGES", "body": "not yet", "commit_id": head, "comments": notes });
+    let path = format!("/repos/{}/pulls/{pull}/reviews", place.repo);
+    let (status, made) = lab.hand(login).call("POST", &path, body).await;
+    assert_eq!(status, 200, "{made}");
+    made["id"].as_i64().expect("an id")
+}
+
+/// Resolves the conversation that begins with this comment, as the page does.
+async fn resolve(lab: &Lab, place: &Place, pull: u64, login: &str, comment: i64) {
+    if let Some(forge) = lab.devforge() {
+        return forge.as_person(login).resolve(&place.repo.to_string(), pull, comment).expect("resolved");
+    }
+    let mut page = Page::new(lab);
+    let csrf = token(&page.get("user/login").await);
+    let form = [("user_name", login), ("password", PASSWORD), ("_csrf", csrf.as_str())];
+    assert_eq!(page.post("user/login", &form).await, 303);
+    let csrf = token(&page.get(&format!("{}/pulls/{pull}", place.repo)).await);
+    let comment = comment.to_string();
+    let form = [("origin", "timeline"), ("action", "Resolve"), ("comment_id", &comment), ("_csrf", csrf.as_str())];
+    assert_eq!(page.post(&format!("{}/issues/resolve_conversation", place.repo), &form).await, 200);
+}
+
+/// A browser of somebody who signs in: the forge has no API for what only its pages do.
+struct Page {
+    http: reqwest::Client,
+    base: url::Url,
+    cookies: BTreeMap<String, String>,
+}
+
+impl Page {
+    fn new(lab: &Lab) -> Page {
+        let http = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build().expect("a client");
+        Page { http, base: lab.url.clone(), cookies: BTreeMap::new() }
+    }
+
+    async fn send(&mut self, request: reqwest::RequestBuilder) -> reqwest::Response {
+        let cookies: Vec<String> = self.cookies.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let answer = request.header("Cookie", cookies.join("; ")).send().await.expect("an answer");
+        for cookie in answer.headers().get_all("Set-Cookie").iter().filter_map(|it| it.to_str().ok()) {
+            if let Some((name, value)) = cookie.split(';').next().and_then(|pair| pair.split_once('=')) {
+                self.cookies.insert(name.to_owned(), value.to_owned());
+            }
+        }
+        answer
+    }
+
+    async fn get(&mut self, path: &str) -> String {
+        let request = self.http.get(self.base.join(path).expect("an address"));
+        self.send(request).await.text().await.expect("a page")
+    }
+
+    async fn post(&mut self, path: &str, form: &[(&str, &str)]) -> u16 {
+        let request = self.http.post(self.base.join(path).expect("an address")).form(form);
+        self.send(request).await.status().as_u16()
+    }
+}
+
+/// The page's token against forged requests.
+fn token(page: &str) -> String {
+    let found = page.split_once("csrfToken: '").map(|(_, rest)| rest);
+    found.and_then(|rest| rest.split('\'').next()).unwrap_or_default().to_owned()
+}
+
+pub async fn a_resolved_conversation_and_a_deleted_comment_show(lab: Arc<Lab>) {
+    let place = lab.place("remarks").await;
+    let admin = Admin::new(&lab.url, lab.token("root"), "caisson-test").expect("a client");
+    admin.create_account("dora", "dora@lab.test", &Secret::new(PASSWORD)).await.expect("an account");
+    lab.bot.ensure_collaborator(&place.repo, "dora", Access::Write).await.expect("a writer");
+    let head = lab.branch(&place, "agent/1-u", &[("calc.txt", "one\n2\nthree\nfour\n")]);
+    let pull = open(&lab, &place, "agent/1-u", "WIP: u").await.number;
+    let review = remarked(&lab, &place, pull, "alice", &head, &[2, 2, 4]).await;
+    let read = async || lab.bot.review_comments(&place.repo, pull, review).await.expect("read");
+    let seen = |all: &[ReviewComment]| all.iter().map(|it| (it.line, it.resolved)).collect::<Vec<_>>();
+    let all = read().await;
+    assert_eq!(seen(&all), [(Some(2), false), (Some(2), false), (Some(4), false)]);
+    // Only the first comment of a conversation is marked.
+    resolve(&lab, &place, pull, "dora", all[0].id).await;
+    assert_eq!(seen(&read().await), [(Some(2), true), (Some(2), false), (Some(4), false)]);
+    // A deleted comment is gone, the others of its review stay.
+    let path = format!("/repos/{}/issues/comments/{}", place.repo, all[2].id);
+    assert_eq!(lab.hand("alice").call("DELETE", &path, json!(null)).await.0, 204);
+    assert_eq!(seen(&read().await), [(Some(2), true), (Some(2), false)]);
+    for comment in &all[..2] {
+        let path = format!("/repos/{}/issues/comments/{}", place.repo, comment.id);
+        assert_eq!(lab.hand("alice").call("DELETE", &path, json!(null)).await.0, 204);
+    }
+    // A review whose comments are all gone still stands.
+    assert_eq!(seen(&read().await), []);
+    let reviews = lab.bot.reviews(&place.repo, pull).await.expect("read");
+    assert_eq!(reviews.iter().map(|it| (it.id, it.state)).collect::<Vec<_>>(), [(review, ReviewState::RequestChanges)]);
+}
+
+pub async fn a_later_verdict_dismisses_the_one_before(lab: Arc<Lab>) {
+    let place = lab.place("replaced").await;
+    let head = lab.branch(&place, "agent/1-v", &[("calc.txt", "one\n2\nthree\n")]);
+    let pull = open(&lab, &place, "agent/1-v", "WIP: v").await.number;
+    let first = remarked(&lab, &place, pull, "alice", &head, &[2]).await;
+    let (second, third) = (
+        remarked(&lab, &place, pull, "alice", &head, &[]).await,
+        remarked(&lab, &place, pull, "alice", &head, &[2]).await,
+    );
+    // Nobody dismissed the first one, and its comment stands as before. One with inline comments leaves the one before it as it is.
+    let reviews = lab.bot.reviews(&place.repo, pull).await.expect("read");
+    let seen: Vec<_> = reviews.iter().map(|it| (it.id, it.state)).collect();
+    let asks = ReviewState::RequestChanges;
+    assert_eq!(seen, [(first, ReviewState::Dismissed), (second, asks), (third, asks)]);
+    let notes = lab.bot.review_comments(&place.repo, pull, first).await.expect("read");
+    assert_eq!(notes.iter().map(|it| (it.line, it.resolved)).collect::<Vec<_>>(), [(Some(2), false)]);
+}
