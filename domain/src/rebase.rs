@@ -77,11 +77,15 @@ impl Task {
         self.pushed.as_ref().filter(|_| !self.replaces).or(self.base.as_ref())
     }
 
-    /// The move as it was asked for just now.
+    /// The move as it was asked for just now. While no commit holds the work on the base of an earlier move, `head` is that bare base, and
+    /// the work is still the one between the commits of the earlier move.
     pub(crate) fn want_rebase(&mut self) {
         let done = matches!(self.state, crate::State::FinalReview { .. });
-        self.rebase =
-            self.base.clone().zip(self.head.clone()).map(|(from, head)| Rebase { from, head, onto: None, done });
+        let work = match self.rebase.take() {
+            Some(pending) => Some((pending.from, pending.head)),
+            None => self.base.clone().zip(self.head.clone()),
+        };
+        self.rebase = work.map(|(from, head)| Rebase { from, head, onto: None, done });
     }
 
     /// The sandbox holds the work on the new base. It can be made again from the log, so nothing of it is uncommitted work.

@@ -383,11 +383,7 @@ impl Task {
                 self.marked = !tree.marked.is_empty();
                 self.committed();
             }
-            Event::TreeUnchanged { commit, .. } => {
-                // The branch does not end at a base that already has all of the work.
-                self.captured = Some(commit.clone()).filter(|_| !self.replaces);
-                self.committed();
-            }
+            Event::TreeUnchanged { commit, .. } => self.unchanged(commit),
             Event::TreeRefused { reasons, .. } => {
                 self.captured = None;
                 self.refusal = reasons.clone();
@@ -433,6 +429,15 @@ impl Task {
             }
             _ => self.apply_decision(event),
         }
+    }
+
+    fn unchanged(&mut self, commit: &Commit) {
+        // The branch does not end at a base that already has all of the work.
+        self.captured = Some(commit.clone()).filter(|_| !self.replaces);
+        // Nothing of the work is in a tree that equals the newer base, although some of it was in conflict there.
+        let bare = self.rebase.is_some() && self.base.as_ref() == Some(commit);
+        self.marked |= bare && !self.conflicts.is_empty();
+        self.committed();
     }
 
     /// A commit on the present base holds all of the work.

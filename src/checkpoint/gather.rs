@@ -7,7 +7,7 @@ use super::view::{
 };
 use crate::sandbox::failures::failure;
 use crate::sandbox::mistakes;
-use domain::{Action, Call, Event, Outcome, OutcomeStatus, PlanStep, Risk, Shown, StepState, Task, Verdict};
+use domain::{Action, Call, Event, Outcome, OutcomeStatus, PlanStep, Risk, Shown, StepState, Task, Verdict, Why};
 use std::collections::BTreeMap;
 
 /// Data for a view that is not in the task's log.
@@ -36,11 +36,12 @@ pub struct Around {
 /// The view of checkpoint `n` while it is being published: everything since the one before.
 pub fn gather(task: &Task, log: &[Event], n: u32, around: Around) -> CheckpointView {
     let window = &log[start(log, n)..];
+    let of_done = done_window(log, window);
     let request = task.request.as_ref();
     let mut view = CheckpointView {
         task: task.id.0,
         n,
-        summary: summary(window),
+        summary: summary(of_done),
         next: next_step(&task.steps),
         branch: request.map(|r| r.branch.clone()).unwrap_or_default(),
         base_branch: request.map(|r| r.base_branch.clone()).unwrap_or_default(),
@@ -74,7 +75,7 @@ pub fn gather(task: &Task, log: &[Event], n: u32, around: Around) -> CheckpointV
         _ => None,
     });
     view.claims =
-        super::claims::gather(window, || lines(log, log, &view.blocked).into_iter().map(|(line, _)| line).collect());
+        super::claims::gather(of_done, || lines(log, log, &view.blocked).into_iter().map(|(line, _)| line).collect());
     view.remarks = super::remarks::gather(log, start(log, n));
     view.looked = looked(window);
     view.breach = breach(task, log);
@@ -84,7 +85,7 @@ pub fn gather(task: &Task, log: &[Event], n: u32, around: Around) -> CheckpointV
         Event::Prepared { note, .. } => note.clone(),
         _ => None,
     });
-    view.happened = super::happened::gather(window);
+    view.happened = super::happened::gather(task, log, window);
     view.hosts = window.iter().flat_map(hosts).collect();
     trees(&mut view, window);
     let blocked = (!view.blocked.is_empty()).then_some(Risk::Blocked);
@@ -102,6 +103,25 @@ pub fn start(log: &[Event], n: u32) -> usize {
         _ => false,
     };
     log.iter().rposition(stands).map_or(0, |at| at + 1)
+}
+
+/// Where the agent's summary and claims stand: in the window, but for finished work that was merged onto a newer base without the agent
+/// those of the `done` before.
+fn done_window<'a>(log: &'a [Event], window: &'a [Event]) -> &'a [Event] {
+    let moved = window.iter().rposition(|event| matches!(event, Event::Rebased(_)));
+    let Some(since) = moved.map(|at| &window[at..]) else { return window };
+    let finished = since.iter().any(|event| matches!(event, Event::PublishStarted { why: Why::Done, .. }));
+    if !finished || since.iter().any(|event| matches!(event, Event::TurnCompleted { .. })) {
+        return window;
+    }
+    let done = log.iter().rev().find_map(|event| match event {
+        Event::DoneSaid { turn, .. } => Some(*turn),
+        _ => None,
+    });
+    let from = done.and_then(|done| {
+        log.iter().rposition(|event| matches!(event, Event::TurnCompleted { turn, .. } if *turn == done))
+    });
+    from.map_or(window, |from| &log[from..])
 }
 
 /// Tokens of hidden reasoning in the whole task.

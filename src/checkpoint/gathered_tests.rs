@@ -105,3 +105,41 @@ fn a_view_holds_what_happened_since_the_last_checkpoint() {
     assert_eq!(view.commit.as_deref(), Some("a".repeat(40).as_str()));
     assert_eq!(view.asked.as_deref(), Some("alice"));
 }
+
+#[test]
+fn finished_work_on_a_newer_base_shows_what_its_done_said_and_new_work_does_not() {
+    let commit = |digit: &str| Commit::parse(&digit.repeat(40)).unwrap();
+    let claims = vec![domain::Claim { text: "newer works".into(), action: Some(1) }];
+    let call = CallRequest {
+        id: "d".into(),
+        name: "done".into(),
+        arguments: serde_json::Value::Null,
+        call: Call::Done { summary: "mended".into(), claims },
+    };
+    let mut said = turn(2, Vec::new());
+    if let Event::TurnCompleted { calls, .. } = &mut said {
+        calls.push(call);
+    }
+    let mut log = vec![request(), turn(1, vec![Action::Bash { command: "pytest".into() }])];
+    log.extend(acted(1, 1, 0, OutcomeStatus::Exited { code: 0 }, "3 passed"));
+    log.extend([said, Event::DoneSaid { turn: 2, index: 0, summary: "mended".into() }]);
+    log.push(Event::CheckpointPosted { n: 1, review: 5, number: 9, at: 0, commit: None, last: true, verdict: None });
+    let rebased = domain::Rebased { from: commit("a"), head: commit("b"), onto: commit("c"), conflicts: Vec::new() };
+    log.push(Event::Rebased(Box::new(rebased)));
+    let shown = |log: &[Event]| gather(&Task::fold(TaskId(7), log), log, 2, Around::default());
+    let unfinished = [&log[..], &[Event::PublishStarted { n: 2, why: Why::Rebased }]].concat();
+    let view = shown(&unfinished);
+    assert!(view.summary.is_empty() && view.claims.is_empty(), "only finished work was summed up");
+    log.push(Event::PublishStarted { n: 2, why: Why::Done });
+    let view = shown(&log);
+    assert_eq!((view.summary.as_str(), view.claims.len(), view.actions.len()), ("mended", 1, 0));
+    assert!(
+        matches!(&view.claims[0].shown, super::super::view::Shown::Action(line) if line.n == 1),
+        "{:?}",
+        view.claims
+    );
+    // What the agent says after the move stands for itself.
+    log.insert(log.len() - 1, turn(3, Vec::new()));
+    let view = shown(&log);
+    assert_eq!((view.summary.as_str(), view.claims.len()), ("turn 3", 0));
+}

@@ -1,7 +1,7 @@
 //! Events of a task's sandbox, egress and conversation as sentences, for reviews and `caisson task show`. Pure.
 
 use crate::text::{count, one_line};
-use domain::{Event, Fallback, Loss, Rebased, SummaryOf};
+use domain::{Event, Fallback, Loss, Rebased, SummaryOf, Task};
 
 /// Files that are named; further ones are counted.
 const MAX_FILES: usize = 10;
@@ -23,7 +23,7 @@ pub fn sentence(event: &Event) -> Option<String> {
         }
         Event::Rebased(rebased) => Some(moved(rebased)),
         Event::TreeCaptured { tree, .. } if !tree.marked.is_empty() => {
-            Some(format!("marks of a conflict are left in {}: read these first", named(&tree.marked)))
+            Some(left(&tree.marked))
         }
         Event::RouterReplaced => Some(
             "the router was gone for a moment: open connections were cut and nothing went out, then it stood there again with the same rules"
@@ -76,6 +76,11 @@ fn moved(rebased: &Rebased) -> String {
     format!("the work was brought from the base {from} onto {onto}, so all of it is shown once more; {conflicts}")
 }
 
+/// Files in which a conflict is not resolved, as far as that can be seen in the commit.
+fn left(marked: &[String]) -> String {
+    format!("marks of a conflict, or only the newer base's version, are left in {}: read these first", named(marked))
+}
+
 /// The first of some names, and how many more there are.
 fn named(paths: &[String]) -> String {
     let first: Vec<String> =
@@ -85,10 +90,23 @@ fn named(paths: &[String]) -> String {
     format!("{}{rest}", first.join(", "))
 }
 
-/// The distinct sentences of a segment of the log, with their counts.
-pub fn gather(log: &[Event]) -> Vec<(String, u32)> {
+/// The distinct sentences of a segment of the log, with their counts, and what conflicts the newest commit of the whole `log` leaves: a
+/// review of a tree that did not change shows them too.
+pub fn gather(task: &Task, log: &[Event], window: &[Event]) -> Vec<(String, u32)> {
+    let newest = log.iter().rev().find_map(|event| match event {
+        Event::TreeCaptured { tree, .. } => Some(&tree.marked),
+        Event::TreeUnchanged { commit, .. } if task.base.as_ref() == Some(commit) => Some(&task.conflicts),
+        _ => None,
+    });
+    let conflicts = newest.filter(|marked| task.marked && !marked.is_empty()).map(|marked| (left(marked), 1));
+    distinct(window).into_iter().chain(conflicts).collect()
+}
+
+fn distinct(log: &[Event]) -> Vec<(String, u32)> {
     let mut all: Vec<(String, u32)> = Vec::new();
     let told = |(at, event): (usize, &Event)| match event {
+        // Said of the newest tree alone.
+        Event::TreeCaptured { .. } => None,
         // The preceding event has the reason.
         Event::ConversationRestarted if at > 0 && matches!(log[at - 1], Event::AnotherWay { .. }) => None,
         event => sentence(event),
@@ -113,9 +131,38 @@ mod tests {
     #[test]
     fn each_is_told_once_with_how_often_and_an_old_log_in_its_own_words() {
         let old = Event::SandboxLost { sentence: "the sandbox had to be made anew".into(), loss: Loss::Unknown };
-        let told = gather(&[lost(Loss::Removed), Event::RouterReplaced, lost(Loss::Removed), Event::Resumed, old]);
+        let told = distinct(&[lost(Loss::Removed), Event::RouterReplaced, lost(Loss::Removed), Event::Resumed, old]);
         let told: Vec<(&str, u32)> = told.iter().map(|(text, times)| (&text[..16], *times)).collect();
         assert_eq!(told, [("somebody removed", 2), ("the router was g", 1), ("the sandbox had ", 1)]);
+    }
+
+    fn captured(marked: &[&str]) -> Event {
+        let tree = domain::CapturedTree {
+            commit: domain::Commit::parse(&"a".repeat(40)).expect("a commit"),
+            files: Vec::new(),
+            diff: String::new(),
+            diff_cut: 0,
+            steering: Vec::new(),
+            left_out: Vec::new(),
+            outside: Vec::new(),
+            marked: marked.iter().map(|path| (*path).to_owned()).collect(),
+        };
+        Event::TreeCaptured { n: 1, tree }
+    }
+
+    #[test]
+    fn a_conflict_that_is_left_is_told_until_a_commit_resolves_it_also_where_the_tree_did_not_change() {
+        let told = |log: &[Event], from: usize| {
+            let task = Task::fold(domain::TaskId(1), log);
+            gather(&task, log, &log[from..]).into_iter().map(|(text, _)| text).collect::<Vec<_>>()
+        };
+        let log = [captured(&["a.py"]), Event::Resumed, captured(&["b.py"]), captured(&[])];
+        let first = told(&log[..1], 0);
+        assert!(first.len() == 1 && first[0].contains("left in `a.py`"), "{first:?}");
+        assert_eq!(told(&log[..2], 2), first, "no tree since the last checkpoint");
+        let newest = told(&log[..3], 0);
+        assert!(newest.len() == 1 && newest[0].contains("left in `b.py`"), "{newest:?}");
+        assert!(told(&log, 0).is_empty(), "resolved");
     }
 
     #[test]

@@ -229,6 +229,25 @@ fn a_newer_base_is_told_with_what_conflicts_until_a_commit_holds_the_work() {
     let other = transcript(&rebuilt(&log));
     assert!(other.contains("The newer base has other rules") && other.contains("Use spaces."), "{other}");
     assert_eq!(rebuilt(&log).system, before.system);
+    log[at] = prepared();
+    let none = transcript(&rebuilt(&log));
+    assert_eq!(none.matches("those that you were given before no longer hold").count(), 1, "{none}");
+}
+
+#[test]
+fn a_remark_reaches_the_model_with_the_decision_after_a_move_onto_a_newer_base() {
+    let mut log = vec![requested(TaskKind::Fix, "b"), prepared()];
+    log.push(answer(1, "", vec![call("a", "bash", json!({"command": "ls"}))]));
+    log.extend(acted(1, 1, 0, OutcomeStatus::Ok, "x"));
+    log.push(Event::FeedbackGiven {
+        items: vec![remark(None, None, "keep it short")],
+        from: Source::Comment(5),
+        asks: false,
+    });
+    log.push(decided(Verb::Rebase { tip: None }, 1));
+    assert!(!transcript(&rebuilt(&log)).contains("keep it short"));
+    log.push(decided(Verb::approve(), 2));
+    assert_eq!(transcript(&rebuilt(&log)).matches("keep it short").count(), 1);
 }
 
 #[test]

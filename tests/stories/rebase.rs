@@ -137,20 +137,31 @@ async fn a_conflict_is_resolved_by_the_agent_and_shown() {
     world.until_state("approved").await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn marks_that_are_left_are_named_and_never_approved_in_advance() {
+/// The agent only looks at the conflict; `newer` is the base that it meets there, and `whole` whether nothing else of the work is left.
+async fn left_as_it_was(newer: &[(&str, &str)], whole: bool) {
     let (head, _) = FIX.rsplit_once("[[turn]]").expect("three turns");
     let look = |n: u32| format!("{{ name = \"bash\", arguments = {{ command = \"head -{n} semver.py\" }} }},\n");
     let looks: String = (1..=5).map(look).collect();
     let end = "[[turn]]\ncall = [{ name = \"done\", arguments = { summary = \"Done.\" } }]\n";
     let world = World::new(&format!("{head}[[turn]]\ncall = [\n{looks}]\n{end}")).await;
     let (_, pull) = at_checkpoint(&world).await;
-    world.push(&[("semver.py", OTHER)]);
+    world.push(newer);
     let task = ask(&world, pull, "awaiting-review").await;
     let checkpoint = task.checkpoint().expect("a checkpoint");
-    assert!(task.marked && !checkpoint.coverable && checkpoint.commit.is_some(), "{task:?}");
+    assert!(task.marked && !checkpoint.coverable && checkpoint.commit.is_none() == whole, "{task:?}");
     let review = world.until_said(pull, "### Checkpoint 2 ").await;
-    assert!(review.contains("marks of a conflict are left in `semver.py`"), "{review}");
+    assert!(review.contains("only the newer base's version, are left in `semver.py`"), "{review}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn marks_that_are_left_are_named_and_never_approved_in_advance() {
+    left_as_it_was(&[("semver.py", OTHER)], false).await;
+}
+
+/// Of a file that git cannot merge it keeps the base's version, without a mark.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_without_marks_that_is_still_the_newer_bases_is_named_too() {
+    left_as_it_was(&[("semver.py", OTHER), (".gitattributes", "semver.py -merge\n")], true).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

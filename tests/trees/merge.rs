@@ -82,6 +82,22 @@ async fn a_base_with_another_history_and_files_that_name_drivers_of_git_change_n
     assert!(!ran.exists(), "nothing of the repository ran");
 }
 
+/// What looks for marks in a commit knows git's own length.
+#[tokio::test]
+async fn marks_are_as_long_as_gits_own_whatever_the_repository_says_and_that_is_said_to_this_merge_alone() {
+    let world = World::new().await;
+    let (merge, onto) = both(&world, |upstream| {
+        moved_on(upstream);
+        commit(upstream, &[(".gitattributes", "* conflict-marker-size=20\n")], "longer marks")
+    })
+    .await;
+    let prepared = world.sandboxes.of_tasks.prepare(&spec(&world, &merge, &onto)).await.expect("prepared");
+    assert_eq!(prepared.conflicts, ["sum.py"]);
+    world.sandboxes.of_tasks.open(1).await.expect("opened");
+    let look = "grep -cE '^<{7} ' sum.py; grep -cE '^>{7} ' sum.py; ls .git/info/attributes 2>/dev/null | wc -l; cat .gitattributes";
+    assert_eq!(world.bash(1, look).await.outcome.text, "1\n1\n0\n* conflict-marker-size=20\n");
+}
+
 #[tokio::test]
 async fn work_that_changed_nothing_conflicts_with_nothing() {
     let world = World::new().await;

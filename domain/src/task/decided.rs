@@ -102,7 +102,10 @@ impl Task {
                 (self.recalls, self.questions) = (0, 0);
                 self.plan_noted = false;
                 (self.starved, self.losses) = (0, 0);
-                self.remarks.clear();
+                // Nobody tells the agent about them then: a clean move is published at once.
+                if !rebase {
+                    self.remarks.clear();
+                }
                 if rebase { State::Preparing } else { State::Running }
             }
         };

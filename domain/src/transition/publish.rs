@@ -74,12 +74,14 @@ fn publishes(state: &State, n: u32) -> bool {
 }
 
 /// Handles a tree that equals the last commit's: without a pull request only the summary is posted, and a first `done` without any change
-/// goes back to the agent.
+/// goes back to the agent, unless the work was just brought onto a newer base.
 pub(super) fn unchanged(draft: &mut Draft, n: u32, commit: &Commit, left_out: &[String]) {
     let State::Publishing { why, .. } = draft.task.state else { return };
+    let moved = draft.task.rebase.is_some();
     draft.emit(Event::TreeUnchanged { n, commit: commit.clone(), left_out: left_out.to_vec() });
     let nothing = draft.task.base.as_ref() == Some(commit);
-    if why == Why::Done && nothing && !draft.task.done_returned && draft.task.used < draft.task.every() {
+    // After a move the newer base may have all of the work already, which is for a person to see.
+    if why == Why::Done && nothing && !moved && !draft.task.done_returned && draft.task.used < draft.task.every() {
         draft.emit(Event::DoneReturned { n });
         draft.open();
     } else if draft.task.pull.is_some() && !draft.task.replaces {

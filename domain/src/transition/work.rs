@@ -162,6 +162,9 @@ pub(super) fn sandbox_gone(draft: &mut Draft, effect: &str, loss: Loss) {
         State::Publishing { n, why } if effect.starts_with("seal") => {
             lose(draft, loss);
             if draft.task.kept.is_some() || draft.task.to_merge().is_some() {
+                // The number may stand for a commit of the lost tree already, and the new sandbox may hold another one.
+                let n = draft.task.published_n + 1;
+                draft.emit(Event::PublishStarted { n, why });
                 if !worn_out(draft, loss) {
                     draft.want(Effect::Capture { n, why });
                 }

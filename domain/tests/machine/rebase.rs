@@ -4,6 +4,7 @@ use crate::common::*;
 use caisson_domain::*;
 
 const NEWER: &str = "cccccccccccccccccccccccccccccccccccccccc";
+const NEWEST: &str = "dddddddddddddddddddddddddddddddddddddddd";
 const TWO: &str = "2222222222222222222222222222222222222222";
 
 fn asked(number: i64) -> Decision {
@@ -19,6 +20,14 @@ fn moved(files: &[&str]) -> Input {
     let conflicts = files.iter().map(|file| (*file).to_owned()).collect();
     let base = commit(NEWER);
     Input::Prepared { base, boot, image, every, note, budget, rules, pictures, difference, conflicts }
+}
+
+fn moved_again() -> Input {
+    let mut again = moved(&[]);
+    if let Input::Prepared { base, .. } = &mut again {
+        *base = commit(NEWEST);
+    }
+    again
 }
 
 fn at_final_review() -> Walk {
@@ -147,7 +156,9 @@ fn a_lost_sandbox_is_made_again_with_the_merge_and_work_that_was_kept_stands_for
     assert!(walk.task.can_be_remade());
     let failure = Failure::SandboxGone { loss: Loss::Removed };
     walk.feed(Input::EffectFailed { effect: "seal:2".into(), failure });
-    assert!(walk.wants("seal") && walk.task.to_merge().is_some(), "{:?}", walk.last);
+    assert!(walk.task.to_merge().is_some());
+    // Number 2 may stand for the lost tree's commit.
+    assert_eq!(walk.last.effects, [Effect::Capture { n: 3, why: Why::Rebased }], "under a number that has no commit");
     let mut waits = Walk::at_checkpoint();
     waits.decide(asked(101)).feed(moved(&["a.py"])).feed(Input::Opened { fresh: None });
     waits.answer(vec![bash()]).acts(1);
@@ -173,4 +184,104 @@ fn where_the_newer_base_has_it_all_there_is_nothing_to_push_or_approve() {
     walk.feed(Input::TreeCaptured { n: 3, tree: captured_tree(commit(TWO)) });
     let push = Effect::Push { n: 3, commit: commit(TWO), expected: Some(commit(ONE)) };
     assert!(walk.last.effects.contains(&push), "{:?}", walk.last.effects);
+}
+
+/// The lost tree had more than the merge, and its commit may be stored already: the next number is free, also after a pause.
+#[test]
+fn what_is_merged_again_while_it_is_captured_is_captured_under_a_new_number() {
+    let mut walk = Walk::at_checkpoint();
+    walk.decide(asked(101)).feed(moved(&["a.py"])).feed(Input::Opened { fresh: None });
+    walk.answer(vec![bash(); 5]).acts(5);
+    assert_eq!(walk.task.state, State::Publishing { n: 2, why: Why::Checkpoint });
+    let gone = |n: u32| Input::EffectFailed {
+        effect: format!("seal:{n}"),
+        failure: Failure::SandboxGone { loss: Loss::Removed },
+    };
+    walk.feed(gone(2));
+    assert_eq!(walk.last.effects, [Effect::Capture { n: 3, why: Why::Checkpoint }]);
+    assert_eq!(walk.task.state, State::Publishing { n: 3, why: Why::Checkpoint });
+    for n in 3..9 {
+        if matches!(walk.task.state, State::Publishing { .. }) {
+            walk.feed(gone(n));
+        }
+    }
+    let State::Paused { .. } = walk.task.state else { panic!("lost too often: {:?}", walk.task.state) };
+    walk.decide(Decision { verb: Verb::Resume, ..asked(110) });
+    let State::Publishing { n, .. } = walk.task.state else { panic!("{:?}", walk.task.state) };
+    let used = walk.log.iter().filter(|event| matches!(event, Event::PublishStarted { n: at, .. } if *at == n));
+    assert!(used.count() == 1 && walk.last.effects.contains(&Effect::Capture { n, why: Why::Checkpoint }));
+    walk.feed(Input::TreeCaptured { n, tree: captured_tree(commit(TWO)) });
+    assert!(walk.wants("push"), "{:?}", walk.last);
+    assert_eq!(Task::fold(TaskId(1), &walk.log), walk.task);
+}
+
+#[test]
+fn a_second_move_brings_the_work_that_no_commit_holds_since_the_first() {
+    let read = || call(Call::Action { action: Action::ReadFile { path: "a".into(), from: 1, lines: 0 } });
+    let refuse = |n: u32| Input::TreeRefused { n, reasons: vec!["r".into()] };
+    let mut walk = Walk::at_checkpoint();
+    walk.decide(asked(101)).feed(moved(&[])).feed(refuse(2));
+    assert_eq!(walk.task.state, State::Running, "the agent is told why");
+    walk.feed(Input::Opened { fresh: None }).answer((0..5).map(|_| read()).collect()).acts(5).feed(refuse(3));
+    walk.feed(Input::ReviewPosted { n: 3, review: 51, number: 200, risk: None });
+    assert_eq!(walk.task.state, State::AwaitingReview { n: 3, commit: None });
+    let tip = Some(commit(NEWEST));
+    walk.decide(Decision { verb: Verb::Rebase { tip }, ..asked(201) });
+    let [from, head, onto] = [BASE, ONE, NEWEST].map(commit);
+    let wanted = walk.task.rebase_wanted().expect("followed");
+    assert_eq!((&wanted.from, &wanted.head), (&from, &head), "not the bare base of the first move");
+    walk.feed(moved_again());
+    let told = Rebased { from: from.clone(), onto, head: head.clone(), conflicts: Vec::new() };
+    assert_eq!(walk.log.iter().rfind(|event| matches!(event, Event::Rebased(_))), Some(&Event::Rebased(told.into())));
+    assert_eq!(walk.task.to_merge(), Some((&from, &head)));
+    assert_eq!(Task::fold(TaskId(1), &walk.log), walk.task);
+}
+
+/// What the agent did was refused, and its sandbox was lost while a person was awaited.
+#[test]
+fn a_second_move_after_a_loss_brings_what_the_commits_hold() {
+    let mut walk = Walk::at_checkpoint();
+    walk.decide(asked(101)).feed(moved(&["a.py"])).feed(Input::Opened { fresh: None });
+    walk.answer(vec![bash(); 5]).acts(5).feed(Input::TreeRefused { n: 2, reasons: vec!["r".into()] });
+    walk.feed(Input::ReviewPosted { n: 2, review: 51, number: 200, risk: None });
+    let again = |number| Decision { verb: Verb::Rebase { tip: Some(commit(NEWEST)) }, ..asked(number) };
+    assert_eq!(bar(&mut walk, again(201)), Some(RebaseBar::Uncommitted));
+    let failure = Failure::SandboxGone { loss: Loss::Removed };
+    walk.feed(Input::EffectFailed { effect: "keep:1".into(), failure });
+    walk.decide(again(202)).feed(moved_again());
+    let [from, head] = [BASE, ONE].map(commit);
+    assert_eq!(walk.task.to_merge(), Some((&from, &head)));
+}
+
+#[test]
+fn finished_work_that_the_newer_base_has_is_for_a_person_and_not_for_the_model() {
+    let mut walk = at_final_review();
+    walk.decide(asked(103)).feed(moved(&[]));
+    walk.feed(Input::TreeUnchanged { n: 3, commit: commit(NEWER), left_out: Vec::new() });
+    assert!(walk.wants("review") && !walk.wants("open"), "{:?}", walk.last);
+    assert!(!walk.log.iter().any(|event| matches!(event, Event::DoneReturned { .. })));
+}
+
+#[test]
+fn a_tree_that_is_the_bare_newer_base_resolves_no_conflict() {
+    let mut walk = Walk::at_checkpoint();
+    walk.decide(asked(101)).feed(moved(&["a.bin"])).feed(Input::Opened { fresh: None });
+    walk.answer(vec![bash(); 5]).acts(5);
+    walk.feed(Input::TreeUnchanged { n: 2, commit: commit(NEWER), left_out: Vec::new() });
+    assert!(walk.task.marked && walk.wants("review"), "{:?}", walk.last);
+    walk.feed(Input::ReviewPosted { n: 2, review: 51, number: 200, risk: None });
+    walk.decide(Decision { verb: Verb::Changes { items: Vec::new() }, ..asked(201) });
+    walk.feed(Input::Opened { fresh: None }).answer(vec![bash(); 5]).acts(5);
+    walk.feed(Input::TreeCaptured { n: 3, tree: captured_tree(commit(TWO)) });
+    assert!(!walk.task.marked, "a commit that was looked at");
+}
+
+#[test]
+fn remarks_wait_on_for_a_decision_that_tells_the_agent_of_them() {
+    let item = Item { path: None, line: None, text: "shorter".into(), author: "p7".into(), comment: None };
+    let mut walk = Walk::at_checkpoint();
+    walk.decide(Decision { verb: Verb::Changes { items: vec![item] }, ..asked(90) });
+    assert_eq!(walk.task.remarks.len(), 1, "{:?}", walk.last);
+    walk.decide(asked(101)).feed(moved(&[]));
+    assert_eq!(walk.task.remarks.len(), 1, "no model was asked");
 }

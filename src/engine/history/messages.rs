@@ -18,6 +18,9 @@ use crate::text;
 
 /// Told to a model in the style *tools* after its sandbox was stopped while a person was awaited.
 const PUT_AWAY: &str = "The sandbox was put away meanwhile: the next command begins in `/workspace`, without the directory and the variables of earlier ones, and `/tmp` is empty.";
+/// Told after a move onto a base that removed the rules of the one before.
+const NO_RULES: &str =
+    "The newer base has no rules of this repository's own any more: those that you were given before no longer hold.";
 /// If less room than this is left, no further file of rules is shown, in characters.
 const LEAST: usize = 300;
 
@@ -70,7 +73,10 @@ impl<'a> Replay<'a> {
             self.rules = !rules.is_empty();
         }
         // What the conversation began with stays as it is: only rules of a newer base that are others are told behind it.
-        if !rules.is_empty() && before != Some(rules) {
+        let had = before.is_some_and(|before| !before.is_empty());
+        if rules.is_empty() && had {
+            self.ask(NO_RULES.to_owned());
+        } else if !rules.is_empty() && before != Some(rules) {
             self.given(rules, before.is_some());
         }
         if let Some(difference) = difference {

@@ -27,6 +27,8 @@ const FREER: f64 = 0.15;
 const FREEST: f64 = 1.0;
 /// The most failures that are shown.
 const SHOWN: usize = 3;
+/// The most files in conflict that are named; further ones are counted.
+const CONFLICTS: usize = 20;
 /// The most characters of failing checks that are sent.
 const FAILING: usize = 1_500;
 
@@ -51,12 +53,17 @@ pub fn request(task: &Task, log: &[Event], config: &EngineConfig) -> (ModelReque
     let issue = record::words(task);
     let Failing { command, text: failed, unmet, repair } = failures(log, &issue);
     let first = if round::tries(task, log) { First::Tried { words: issue } } else { First::Written };
-    let asked = format!("{title}\n{body}\n{words}\n{}", remarks.join("\n"));
+    let conflicts = in_conflict(log);
+    // A test in conflict may be written, as one that somebody names.
+    let asked = format!("{title}\n{body}\n{words}\n{}\n{}", remarks.join("\n"), conflicts.join("\n"));
+    let more_conflicts = conflicts.len().saturating_sub(CONFLICTS);
     let question = prompt::render(
         "files_question",
         context! {
             title => plain(&title), body => plain(body.trim()), words => plain(words.trim()), command, repair, shown,
             remarks => remarks.iter().map(|remark| plain(remark)).collect::<Vec<_>>(),
+            conflicts => conflicts.iter().take(CONFLICTS).map(|path| plain(&text::code(path))).collect::<Vec<_>>(),
+            more_conflicts,
             unmet => (!unmet.is_empty()).then(|| fenced(&plain(&unmet.join("\n")), "")),
             failing => failed.as_deref().map(|text| fenced(&plain(&text::visible(text)), "")),
         },
@@ -121,22 +128,17 @@ fn remarks(log: &[Event]) -> Vec<String> {
             };
             format!("{place}{}", seen(&item.text).0)
         })
-        .chain(in_conflict(log))
         .collect()
 }
 
-/// What could not be merged onto a newer base, while no commit holds the work there.
-fn in_conflict(log: &[Event]) -> Option<String> {
+/// What could not be merged onto a newer base, while no commit holds the work there; as the sandbox named it.
+fn in_conflict(log: &[Event]) -> &[String] {
     let since = log.iter().rev().take_while(|event| !matches!(event, Event::TreeCaptured { .. }));
     let conflicts = since.into_iter().find_map(|event| match event {
-        Event::Rebased(rebased) if !rebased.conflicts.is_empty() => Some(&rebased.conflicts),
+        Event::Rebased(rebased) => Some(rebased.conflicts.as_slice()),
         _ => None,
-    })?;
-    let named: Vec<String> = conflicts.iter().map(|path| text::one_line(path)).collect();
-    Some(format!(
-        "These files were changed here and on the base branch, and could not be merged: {}. Write each whole, so that it keeps both changes and has no line with <<<<<<<, ======= or >>>>>>>.",
-        named.join(", ")
-    ))
+    });
+    conflicts.unwrap_or_default()
 }
 
 /// What is wrong with the current files.
@@ -223,7 +225,7 @@ fn example() -> String {
     prompt::render(
         "files_question",
         context! {
-            title => "The greeting ignores the name", body, words => "", remarks => Vec::<String>::new(), command => "",
+            title => "The greeting ignores the name", body, words => "", remarks => Vec::<String>::new(), conflicts => Vec::<String>::new(), command => "",
             unmet => None::<String>,
             repair => false, failing => None::<String>, shown => vec![file],
         },

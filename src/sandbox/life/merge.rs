@@ -20,7 +20,8 @@ const LISTING: u64 = 256 << 10;
 const MOST: usize = 200;
 
 /// Merges what the tree of `$2` changes in that of `$1`. stdin is a pack of `$3` bytes with both; two commits of their own make them one
-/// change on its base. Files that could not be merged by themselves keep marks, and are printed. A git that stopped for another reason also
+/// change on its base. Files that could not be merged by themselves keep marks, as long as git's own ones whatever the repository's
+/// `.gitattributes` say, so that they are found later, and are printed. A git that stopped for another reason also
 /// ends with 1, but then names none.
 const MERGE: &str = r#"
 set -eu
@@ -30,6 +31,9 @@ git() { command git --git-dir=.git --work-tree=. -c core.quotePath=false -c merg
 before=$(git commit-tree -m 'the base before' "$1^{tree}")
 work=$(git commit-tree -p "$before" -m "this task's work" "$2^{tree}")
 git update-index -q --refresh >/dev/null || :
+mkdir -p .git/info
+trap 'rm -f .git/info/attributes' EXIT
+printf '* conflict-marker-size=7\n' > .git/info/attributes
 code=0
 git cherry-pick --no-commit "$work" >&2 || code=$?
 git diff --name-only --diff-filter=U -z > .git/in-conflict
