@@ -9,7 +9,7 @@ use domain::Failure;
 
 /// What a forge says that may pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum No {
+pub enum Denial {
     /// There is no such thing, or the bot's account may not see it.
     Missing,
     /// The token is refused, or the bot's account lacks the right.
@@ -35,8 +35,8 @@ pub enum Trouble {
     },
     /// The forge says no, which counts only once it is certain.
     Doubtful {
-        /// Which kind of "no" it was.
-        no: No,
+        /// Which kind of denial it was.
+        denial: Denial,
         /// What the forge or git said.
         sentence: String,
     },
@@ -79,9 +79,9 @@ impl From<ForgeError> for Trouble {
             ForgeError::Unavailable { retry_after_ms, .. } => Trouble::Later { sentence, after_ms: retry_after_ms },
             ForgeError::Ambiguous(_) | ForgeError::Protocol(_) => Trouble::later(sentence),
             ForgeError::Moved(_) => Trouble::Moved { sentence },
-            ForgeError::NotFound(_) => Trouble::Doubtful { no: No::Missing, sentence },
-            ForgeError::Forbidden(_) => Trouble::Doubtful { no: No::Forbidden, sentence },
-            ForgeError::Conflict(_) => Trouble::Doubtful { no: No::State, sentence },
+            ForgeError::NotFound(_) => Trouble::Doubtful { denial: Denial::Missing, sentence },
+            ForgeError::Forbidden(_) => Trouble::Doubtful { denial: Denial::Forbidden, sentence },
+            ForgeError::Conflict(_) => Trouble::Doubtful { denial: Denial::State, sentence },
             ForgeError::Invalid(_) | ForgeError::TooLarge(_) => Trouble::blocked(sentence),
         }
     }
@@ -93,8 +93,8 @@ impl From<GitError> for Trouble {
         match error.meaning() {
             Meaning::Away => Trouble::later(sentence),
             Meaning::Moved => Trouble::Moved { sentence },
-            Meaning::Missing => Trouble::Doubtful { no: No::Missing, sentence },
-            Meaning::Forbidden => Trouble::Doubtful { no: No::Forbidden, sentence },
+            Meaning::Missing => Trouble::Doubtful { denial: Denial::Missing, sentence },
+            Meaning::Forbidden => Trouble::Doubtful { denial: Denial::Forbidden, sentence },
             Meaning::Lasting => Trouble::blocked(sentence),
         }
     }

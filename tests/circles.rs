@@ -1,6 +1,6 @@
-//! No two files import each other, over however many others: what a file needs can be read without reading what needs it.
+//! No two files of a crate import each other, directly or through others.
 //!
-//! A file may use what the module that holds it declares (`super::Type`): that is how a module shares its own words. Tests are left out.
+//! A file may use what its parent module declares (`super::Type`). Tests are left out.
 
 use regex::Regex;
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-/// Folders whose files are one crate.
+/// Source folders, one crate each.
 const CRATES: [&str; 10] = [
     "src",
     "domain/src",
@@ -71,7 +71,7 @@ fn expand(tree: &str, before: &str, out: &mut Vec<String>) {
     }
 }
 
-/// Every path that a text names, in `use` and elsewhere.
+/// Every path in a text, in `use` and elsewhere.
 fn paths(text: &str) -> Vec<String> {
     let text = text.split("\nmod tests {").next().unwrap_or_default();
     let text: String = text.lines().map(|line| line.split("//").next().unwrap_or_default().to_owned() + "\n").collect();
@@ -108,7 +108,7 @@ fn target(path: &str, own: &Module, known: &BTreeMap<Module, PathBuf>) -> Option
     found.filter(|found| found != own && !own.starts_with(found))
 }
 
-/// All modules reachable over these imports, without the start.
+/// All modules reachable through these imports; the start only if it is in a cycle.
 fn reached<'a>(from: &'a Module, arrows: &'a BTreeMap<Module, BTreeSet<Module>>) -> BTreeSet<&'a Module> {
     let mut seen = BTreeSet::new();
     let mut left = vec![from];

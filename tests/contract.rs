@@ -1,5 +1,6 @@
-//! The contract of `trait Forge`, as its doc comments state it: one suite, run over the built-in forge and over a real Gitea.
-//! Each case gets a repository of its own. Without a Gitea the second run is skipped aloud (`CAISSON_REQUIRE=gitea` forbids that).
+//! The contract of `trait Forge`, as its doc comments state it: one suite, run against the built-in forge and against a real Gitea. Each
+//! case gets a repository of its own. Without a Gitea the second run is skipped with a message (`CAISSON_REQUIRE=gitea` makes that a
+//! failure).
 
 mod support;
 
@@ -38,7 +39,7 @@ macro_rules! cases {
     };
 }
 
-/// Every case, in the order in which they run: names on the left of a failure's line.
+/// Every case, in order of execution; a failure is reported with the name on the left.
 const CASES: &[(&str, Case)] = cases![
     people::the_token_says_who,
     people::a_repository_is_seen_by_those_who_may,
@@ -93,7 +94,7 @@ async fn run(lab: Lab, name: &str) {
     let mut failed = Vec::new();
     for (case, start) in CASES {
         let began = Instant::now();
-        // A separate task for each case: its panic is caught, and it cannot hang the suite.
+        // A task for each case, so that its panic is caught and it cannot block the suite.
         let ended = tokio::time::timeout(LONGEST, tokio::spawn(start(Arc::clone(&lab)))).await;
         let fine = matches!(ended, Ok(Ok(())));
         eprintln!("{name} {} {case} {:.1} s", if fine { "ok    " } else { "FAILED" }, began.elapsed().as_secs_f64());

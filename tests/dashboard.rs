@@ -1,5 +1,5 @@
-//! The dashboard in use: the program itself beside the built-in forge, and the page in a real browser (Chromium, driven by
-//! its own protocol). Without an engine or a browser it says so and passes.
+//! The dashboard in use: the program itself with the built-in forge, and the page in a real browser (Chromium, driven by its debugging
+//! protocol). Without an engine or a browser it prints that and passes.
 
 mod support;
 
@@ -108,7 +108,7 @@ async fn only_a_session_that_a_code_opened_is_shown_tasks() {
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     assert_eq!(api("/tasks/7").bearer_auth(&session).send().await.unwrap().status(), 404);
-    // The events from the first one on, then new ones while they happen.
+    // All events from the first on, then new ones as they happen.
     let mut stream = api("/tasks/1/events").bearer_auth(&session).send().await.unwrap();
     let (end, mut heard) = (Instant::now() + PATIENCE, String::new());
     while !heard.contains("\"action_finished\"") {
@@ -215,7 +215,7 @@ async fn the_page_shows_a_task_as_it_works_and_markup_as_text() {
         browser.shows("document.querySelectorAll('#list tr').length === 1");
         browser.shows("document.getElementById('list').textContent.includes('is shown as text')");
         browser.value("document.querySelector('#list button').click()");
-        // Nothing was clicked since: the page updates by itself.
+        // The page updates without user input.
         browser.shows("document.getElementById('events').textContent.includes('action_finished')");
         browser.shows("document.getElementById('actions').textContent.includes('exit 0')");
         browser.shows("document.getElementById('facts').textContent.includes('paused') || document.getElementById('facts').textContent.includes('review')");
@@ -223,7 +223,7 @@ async fn the_page_shows_a_task_as_it_works_and_markup_as_text() {
         browser.shows(output);
         assert_eq!(browser.value("document.querySelectorAll('img, #tasks script').length"), json!(0));
         assert_eq!(browser.value("document.title"), json!("Caisson"));
-        // A screenshot for manual inspection.
+        // A screenshot for inspection by hand.
         if let Some(file) = std::env::var_os("CAISSON_PICTURE") {
             browser.value("document.querySelector('#actions details').open = true");
             let picture = browser.call("Page.captureScreenshot", json!({ "format": "png" }));

@@ -1,5 +1,5 @@
-//! `caisson eval` through the whole product, with a recording in place of a model: a right answer, a wrong one, a task that cannot tell
-//! them apart; and an end by Ctrl-C after which nothing of it is left. Needs Docker, the images and the static runner (`make test`).
+//! `caisson eval` through the whole product, with a recording in place of a model: a right answer, a wrong one, a task whose tests cannot
+//! tell them apart, and a run ended by Ctrl-C that leaves nothing behind. Needs Docker, the images and the static runner (`make test`).
 
 #[path = "support/engine.rs"]
 mod engine;
@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 /// A run takes 30 s on two idle cores.
 const PATIENCE: Duration = Duration::from_secs(420);
-/// The built-in forge as a program; `cargo test` of this package builds its library alone.
+/// The built-in forge's program; `cargo test` of this package builds only its library.
 fn forge() -> PathBuf {
     let program = Path::new(env!("CARGO_BIN_EXE_caisson")).with_file_name("caisson-devforge");
     if !program.is_file() {
@@ -172,7 +172,7 @@ fn right_wrong_and_blind_are_told_apart() {
     assert_eq!(std::fs::read_dir(home.scratch()).expect("read").count(), 0, "temporary folders are left behind");
 }
 
-/// What another agent made is judged as the bot's own work is, and what cannot be judged is named; no model is asked.
+/// Another agent's answers are judged like the bot's own, and one that cannot be judged is named; no model is asked.
 #[test]
 fn answers_made_elsewhere_are_judged() {
     if let Some(why) = missing(&[SANDBOX, ROUTER]) {
@@ -208,7 +208,7 @@ fn answers_made_elsewhere_are_judged() {
         (("right", 2), "unsolved", "does not apply"),
         (("right", 3), "unsolved", "nothing was changed"),
         (("right", 4), "unsolved", "hidden tests"),
-        // The whole of it is the answer: with it the suite's file is gone, and the base's own tests come back by themselves.
+        // The patch is the whole answer: it deletes the suite's file, and the base's own tests are restored.
         (("wrong", 1), "unsolved", "suite"),
         (("blind", 1), "not-run", "pass on the base"),
     ];
@@ -248,7 +248,7 @@ async fn server() -> String {
     url
 }
 
-/// Nothing is started for it, so no container engine is needed.
+/// Needs no container engine, because nothing is started.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_model_that_cannot_be_measured_is_named_and_nothing_counts() {
     let url = server().await;
@@ -281,12 +281,12 @@ async fn a_model_that_cannot_be_measured_is_named_and_nothing_counts() {
     }
 }
 
-/// Ends the program when the test ends, also when it fails.
+/// Kills the program when the test ends, also when it fails.
 struct Running(Child);
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // The process id of an ended program may be another's by now.
+        // After the program was reaped, its process id may belong to another one.
         if matches!(self.0.try_wait(), Ok(None)) {
             let _ = Command::new("kill").arg(self.0.id().to_string()).status();
             let _ = self.0.wait();
@@ -294,7 +294,7 @@ impl Drop for Running {
     }
 }
 
-/// Processes that this run started: each has its scratch folder or its installation in its arguments.
+/// Processes that this run started, recognised by its scratch folder or installation in their arguments.
 fn processes(scratch: &Path, installation: &str) -> Vec<String> {
     let marks = [scratch.display().to_string(), installation.to_owned()];
     let entries = std::fs::read_dir("/proc").expect("/proc");
@@ -308,7 +308,7 @@ fn ctrl_c_leaves_nothing_behind() {
     if let Some(why) = missing(&[SANDBOX, ROUTER]) {
         return skipped("docker", &why);
     }
-    // The task's only answer is a command that takes longer than every wait of this test.
+    // The task's only answer is a command that outlasts every wait of this test.
     let slow = RECORDING.replacen(
         "call = [{ name = \"edit_file\", arguments = { path = \"sums.py\", old = \"values[1:]\", new = \"values\" } }]",
         "call = [{ name = \"bash\", arguments = { command = \"sleep 250\" } }]",

@@ -1,6 +1,6 @@
-//! The evaluation's three default tasks with a real model, where `CAISSON_MODEL_URL` names a server that speaks OpenAI's wire; skipped
-//! aloud without. It holds that a model can be measured, not how good it is. Needs what `tests/eval.rs` needs, and the images of the
-//! toolchains that the tasks are written in.
+//! The evaluation's three default tasks with a real model, on the OpenAI-compatible server that `CAISSON_MODEL_URL` names; skipped with a
+//! message if it is unset. Checks that a model can be measured, not how good it is. Needs what `tests/eval.rs` needs, and the images of the
+//! tasks' toolchains.
 
 #[path = "support/engine.rs"]
 mod engine;

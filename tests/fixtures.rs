@@ -1,4 +1,4 @@
-//! Every recorded delivery of a real Gitea verifies and is understood; the built-in forge's own have the same outer shape.
+//! Every recorded delivery of a real Gitea verifies and is parsed; the built-in forge's deliveries have the same outer shape.
 
 use caisson::forge::event::{Wake, WakeKind};
 use caisson::forge::gitea::parse::parse_delivery;
@@ -7,7 +7,7 @@ use caisson::secret::Secret;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// As `fixtures/README.md` of the recording says.
+/// The recording's secret, as in `tests/fixtures/README.md`.
 const SECRET: &str = "sekret";
 
 struct Recorded {
@@ -88,7 +88,7 @@ fn every_recorded_delivery_wakes_as_it_should() {
     }
 }
 
-/// Headers aren't signed: a body under another type must not be read as one.
+/// Headers aren't signed, so a body must not be accepted under another event type.
 #[test]
 fn a_recorded_body_under_another_type_is_refused_or_harmless() {
     for one in recorded() {

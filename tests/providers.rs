@@ -1,5 +1,5 @@
-//! The vendors' wires against local servers: strict ones, which refuse any wrong shape as the vendors do and record what they
-//! were sent, and sloppy ones, which answer as real servers do on bad days. Nothing leaves loopback.
+//! The vendors' wire formats against local servers: strict ones, which refuse any wrong shape as the vendors do and record what they
+//! received, and lenient ones, which answer as real servers do when something is wrong. Nothing leaves loopback.
 
 #[path = "providers/anthropic.rs"]
 mod anthropic;
@@ -50,17 +50,17 @@ use serde_json::{Value, json};
 /// The key that the strict servers accept.
 pub const KEY: &str = "sk-test-0123456789";
 
-/// Quick enough for tests, patient enough for two refusals.
+/// Short enough for tests, with retries for two refusals.
 pub const QUICK: Patience = Patience { tries: 3, first: Duration::from_millis(5), longest: Duration::from_millis(500) };
 
-/// The longest silence of a stream.
+/// The longest time without an event of a stream.
 pub const IDLE: Duration = Duration::from_millis(400);
 
-/// Every wire there is.
+/// Every wire format.
 pub const WIRES: [ModelKind; 4] =
     [ModelKind::Openai, ModelKind::Anthropic, ModelKind::Gemini, ModelKind::OpenaiResponses];
 
-/// What the vendor itself checks.
+/// The checks that the vendor itself makes.
 pub fn strict_check(kind: ModelKind) -> vendor::Check {
     match kind {
         ModelKind::Openai => strict::openai,
@@ -71,12 +71,12 @@ pub fn strict_check(kind: ModelKind) -> vendor::Check {
     }
 }
 
-/// A client for the server at `base_url`, which asks for streams.
+/// A client that asks for streams.
 pub fn client(kind: ModelKind, base_url: &str, key: &str) -> Arc<dyn Model> {
     opened(kind, base_url, key, true)
 }
 
-/// The same, which asks for streams or for whole answers.
+/// A client that asks for streams or for whole answers.
 pub fn opened(kind: ModelKind, base_url: &str, key: &str, stream: bool) -> Arc<dyn Model> {
     open(kind, None, Settings { stream, ..settings(base_url, "test-model", key) }).unwrap()
 }
@@ -99,8 +99,8 @@ fn settings(base_url: &str, name: &str, key: &str) -> Settings {
     }
 }
 
-/// A conversation with all that ever went wrong in one: a call with arguments that were no JSON, a tool that was invented, an id
-/// no vendor takes, an answer without words, two words of ours in a row.
+/// A conversation with every irregularity: a call whose arguments are not JSON, an unknown tool, an id that no vendor accepts, an answer
+/// without text, and two user messages in a row.
 pub fn conversation() -> ModelRequest {
     let call = |id: &str, name: &str, arguments: Value, malformed: Option<&str>| ToolCall {
         id: id.into(),
@@ -138,7 +138,7 @@ pub fn conversation() -> ModelRequest {
     }
 }
 
-/// The words that a result of ours must carry over the wire, whichever it is.
+/// Whether the request contains these words, in any wire format.
 pub fn holds(body: &Value, words: &str) -> bool {
     body.to_string().contains(words)
 }

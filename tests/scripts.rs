@@ -1,4 +1,4 @@
-//! The scripts of `make`, run with stand-ins for the programs that they start: what a person sees at the end, and what is left.
+//! The scripts of `make`, run with replacements for the programs that they start: their final output, and what they leave behind.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -13,7 +13,7 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// A folder of stand-ins that come first on the PATH.
+/// A folder of replacement programs that come first on the PATH.
 struct Stage(tempfile::TempDir);
 
 impl Stage {
@@ -56,7 +56,7 @@ impl Stage {
     }
 }
 
-/// The engine answers while the stand-in for dockerd runs; images are never there and cannot be made.
+/// The engine answers while the replacement of dockerd runs; images never exist and cannot be made.
 const DOCKER: &str = r#"[ "$1" = version ] && [ -e "$stage/up" ]"#;
 const DOCKERD: &str =
     r#"touch "$stage/up" "$stage/started"; trap 'rm "$stage/up"; exit' TERM; while :; do sleep 0.1; done"#;
@@ -124,7 +124,7 @@ fn a_skip_is_counted_although_its_words_are_swallowed() {
     );
 }
 
-/// Stand-ins that write down how they were called.
+/// Replacements that record how they were called.
 const NOTED: &str = r#"echo "$(basename "$0") $*" >>"$stage/calls""#;
 const PASSED: &str = "advisories.toml advisories";
 
@@ -166,7 +166,7 @@ fn make_check_fails_where_a_script_is_not_clean_and_says_what_it_passed_over() {
     assert!(said.contains("advisories: not checked (cargo deny is not installed)"), "{said}");
 }
 
-/// The engine with a Gitea that is set up for the first time; `no-setup` makes `caisson setup` fail.
+/// An engine with a Gitea that is set up for the first time; `no-setup` makes `caisson setup` fail.
 const COMPOSE: &str = r#"echo "$*" >>"$stage/calls"
 case "$*" in
     *RepoDigests*) echo "gitea/gitea@sha256:0123" ;;

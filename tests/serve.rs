@@ -1,5 +1,5 @@
-//! What `caisson serve` hands on to the broker it starts, and what it leaves behind however it ends: the program itself beside the built-in forge, with a container engine and
-//! the router's image. Without them it says so and passes.
+//! What `caisson serve` passes to the broker it starts, and what it leaves behind however it ends: the program itself with the built-in
+//! forge, a container engine and the router's image. Without an engine or the image it prints that and passes.
 
 mod support;
 
@@ -30,7 +30,7 @@ async fn however_serve_ends_its_broker_ends_too() {
     assert!(home.broker_lives() && !home.standing().is_empty());
     serve.kill().unwrap();
     serve.wait().unwrap();
-    // At once: the next one does not take a broker that is about to end for its own.
+    // Immediately afterwards, to test that the next start does not take the ending broker for its own.
     let mut serve = home.serving();
     assert!(home.broker_lives() && !home.standing().is_empty());
     term(&mut serve);
@@ -78,7 +78,7 @@ async fn workspaces_on_disk_are_a_setting_that_serve_hands_on_and_doctor_tells()
     let told = String::from_utf8_lossy(&told.stdout);
     assert!(info.plain_workspaces && told.contains("on the engine's disk: each sandbox at most 8192 MiB"), "{told}");
     assert!(!told.contains("not as [broker]"), "{told}");
-    // A broker that somebody else started against it is refused by name, and seen by doctor.
+    // A broker that was started by hand with another configuration is refused by name, and reported by `caisson doctor`.
     let mut other =
         home.broker(&["--plain-workspaces=false"]).stdin(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     tokio::task::block_in_place(|| until("the broker listens", || home.socket().exists()));
@@ -94,7 +94,7 @@ async fn workspaces_on_disk_are_a_setting_that_serve_hands_on_and_doctor_tells()
 async fn an_outdated_runner_is_named_by_every_command_that_would_use_it() {
     let Some(mut home) = Home::new("old").await else { return };
     let old = home.dir.path().join("old-runner");
-    // Any program that is no runner of this build.
+    // Any program that is not a runner of this build.
     std::fs::copy("/bin/sh", &old).unwrap();
     home.set("CAISSON_RUNNER", old.display().to_string());
     let said = |output: Output| {
@@ -121,7 +121,7 @@ async fn an_outdated_runner_is_named_by_every_command_that_would_use_it() {
     term(&mut serve);
 }
 
-/// The status of a request over HTTP/1.1, with what a forge would send if it had this secret; 0 while nobody listens.
+/// The HTTP status of a delivery signed with this secret; 0 if nobody listens.
 fn status(port: u16, path: &str, secret: &Secret) -> u16 {
     use hmac::{Hmac, KeyInit, Mac};
     use std::io::{Read, Write};
@@ -138,7 +138,7 @@ fn status(port: u16, path: &str, secret: &Secret) -> u16 {
     done.ok().and_then(|_| answer.split(' ').nth(1)?.parse().ok()).unwrap_or_default()
 }
 
-/// What `caisson repo add` says of a project with one commit.
+/// The output of `caisson repo add` for a project with one commit.
 fn add_shop(home: &Home) -> String {
     let project = home.dir.path().join("my-shop");
     let git = |args: &[&str]| {
@@ -193,7 +193,7 @@ async fn a_repository_that_is_added_is_taken_up_by_the_running_bot() {
     let wrong = Secret::new("x");
     assert_eq!(status(home.ports[0], hook, &wrong), 401, "nobody knows it yet");
     assert_eq!(status(home.ports[1], "/reload", &wrong), 401, "not without the token of the state directory");
-    // What cannot be used changes nothing.
+    // An invalid configuration changes nothing.
     let text = std::fs::read_to_string(&file).unwrap();
     std::fs::write(&file, format!("nonsense = 1\n{text}")).unwrap();
     let pid = serve.id().to_string();
@@ -216,7 +216,7 @@ async fn a_repository_that_is_added_is_taken_up_by_the_running_bot() {
     let said = String::from_utf8_lossy(&listed.stdout).into_owned();
     assert!(said.contains("store, written by") && said.contains(&entry.origin().to_owned()), "{said}");
     assert!(serve.try_wait().unwrap().is_none() && home.broker_lives(), "the same process");
-    // A second time, by the signal: the process that began anew hears it, too.
+    // A second time, to test that the replaced process still handles the signal.
     hang_up();
     tokio::task::block_in_place(|| answers(0));
     tokio::task::block_in_place(|| answers(202));
@@ -233,7 +233,7 @@ async fn who_asks_for_an_end_while_it_reloads_is_obeyed() {
         let sent = Command::new("kill").args([signal, &serve.id().to_string()]).status().unwrap();
         assert!(sent.success());
     };
-    // The reload tries the forge first; what comes behind it is never lost, whatever it meets.
+    // A reload first tries the forge; deliveries that arrive meanwhile are never lost.
     kill("-HUP");
     kill("-HUP");
     kill("-TERM");
@@ -287,7 +287,7 @@ async fn a_new_store_beside_sandboxes_that_stand_is_refused_and_they_stay() {
     assert_eq!(home.standing(), "");
 }
 
-/// With another key the bot would take its own posts for somebody else's, and say everything twice.
+/// With another key the bot would not recognise its own posts, and would post everything twice.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_start_with_another_mark_key_is_refused() {
     let Some(home) = Home::new("markkey").await else { return };

@@ -1,4 +1,4 @@
-//! `caisson setup` and `caisson repo …` as a person runs them, over the built-in forge and over a real Gitea.
+//! `caisson setup` and `caisson repo …` as an operator runs them, with the built-in forge and with a real Gitea.
 
 mod support;
 
@@ -29,9 +29,9 @@ impl Home {
         self.dir.path().join("caisson.toml")
     }
 
-    /// The program itself, on a thread that may block: a forge may live in this process.
+    /// Runs the program on a thread that may block, because the forge may run in this process.
     fn caisson(&self, args: &[&str]) -> Output {
-        // Whether checks run is tried in `try_out.rs`.
+        // Whether checks run is tested in `try_out.rs`.
         let more: &[&str] = if args.starts_with(&["repo", "add"]) { &["--no-try"] } else { &[] };
         tokio::task::block_in_place(|| {
             Command::new(env!("CARGO_BIN_EXE_caisson"))
@@ -60,7 +60,7 @@ impl Home {
         text
     }
 
-    /// What the store holds of the one repository: its entry, and its hook's secrets.
+    /// The repository's entry in the store, and its webhook secrets.
     async fn entry(&self) -> (Repository, Vec<Secret>) {
         let config = Process::load(&self.config()).unwrap();
         let store = Store::look(caisson::cli::store::location(&config).unwrap()).await.unwrap().expect("a store");
@@ -82,13 +82,13 @@ fn mode(path: &Path) -> u32 {
     std::fs::metadata(path).unwrap().permissions().mode() & 0o777
 }
 
-/// A project of its own, with a tag and wishes.
+/// A project with a tag and a `.caisson.toml`.
 fn project(dir: &Path, wishes: &str) -> PathBuf {
     let project = dir.join("my_shop");
     std::fs::create_dir_all(&project).unwrap();
     git(&project, &["init", "-q", "--initial-branch=trunk"]);
     std::fs::write(project.join(".caisson.toml"), wishes).unwrap();
-    // In the history alone: the next commit takes it away again.
+    // Only in the history: the next commit removes it.
     std::fs::write(project.join("notes.txt"), format!("token: gh{}_{}\n", "p", "a1B2".repeat(10))).unwrap();
     git(&project, &["add", "-A"]);
     git(&project, &["commit", "-q", "-m", "a mistake"]);
@@ -163,7 +163,7 @@ async fn trip(url: &str, admin_token: &str) {
     remove(&home, &bot, &repo).await;
 }
 
-/// An entry of the file counts on this host until it is moved; the operator's tables stay where they are.
+/// An entry in the configuration file counts on this host until it is moved to the store; the operator's tables stay in the file.
 async fn import(home: &Home, bot: &Gitea, repo: &RepoRef, source: &str) {
     let ((entry, secrets), text) = (home.entry().await, std::fs::read_to_string(home.config()).unwrap());
     let file = home.dir.path().join("own-secret");
@@ -189,7 +189,7 @@ async fn import(home: &Home, bot: &Gitea, repo: &RepoRef, source: &str) {
     assert!(home.bad(&["repo", "import"]).contains("they differ: accepted"));
     assert!(home.bad(&["repo", "import", "nothing"]).contains("no entry"));
     assert_eq!(std::fs::read_to_string(home.config()).unwrap(), own("another"), "nothing was moved");
-    // The same as the store's: it only leaves the file.
+    // An entry equal to the store's is only removed from the file.
     std::fs::write(home.config(), own(&entry.accepted)).unwrap();
     let hooks = bot.hooks(repo).await.unwrap();
     home.good(&["repo", "import"]);
@@ -197,7 +197,7 @@ async fn import(home: &Home, bot: &Gitea, repo: &RepoRef, source: &str) {
     assert!(left.contains("dollars = 9.5 # ours") && !left.contains("own-secret"), "{left}");
     assert_eq!((home.entry().await.0, bot.hooks(repo).await.unwrap()[0].id), (entry.clone(), hooks[0].id));
     assert_eq!(caisson::config::Process::load(&home.config()).unwrap().budget_of("my-shop").dollars, 9.5);
-    // Another one takes its place only by the operator's word.
+    // A different one replaces the store's only if the operator says so.
     std::fs::write(home.config(), own(&"0".repeat(64))).unwrap();
     home.good(&["repo", "import", "my-shop", "--over"]);
     assert_eq!(home.entry().await.0.accepted, "0".repeat(64));
@@ -205,7 +205,7 @@ async fn import(home: &Home, bot: &Gitea, repo: &RepoRef, source: &str) {
     std::fs::write(home.config(), text).unwrap();
 }
 
-/// With another key nothing of an entry is taken, and `repo add` begins with it anew: nothing that was accepted counts any more.
+/// With another key no stored entry is used, and `repo add` starts anew: nothing that was accepted before still counts.
 async fn lost_key(home: &Home, bot: &Gitea, repo: &RepoRef, source: &str) {
     let ours = async || {
         let hooks = bot.hooks(repo).await.unwrap();
@@ -219,7 +219,7 @@ async fn lost_key(home: &Home, bot: &Gitea, repo: &RepoRef, source: &str) {
     home.good(&["store", "accept-key"]);
     let text = home.good(&["repo", "list"]);
     assert!(text.contains("sealed with another key") && !text.contains(before[0].expose()), "{text}");
-    // Nobody vouches for what a refused entry says: the operator does.
+    // A refused entry cannot be trusted, so the operator names the repository.
     let id = bot.repository(repo).await.unwrap().id.to_string();
     let text = home.bad(&["repo", "add", source]);
     assert!(text.contains("is not empty") && text.contains(&format!("--on-forge {id}")), "{text}");
@@ -228,7 +228,7 @@ async fn lost_key(home: &Home, bot: &Gitea, repo: &RepoRef, source: &str) {
     let text = loop {
         let args: Vec<&str> = accept.iter().map(String::as_str).collect();
         let text = said(&home.caisson(&args));
-        // One after the other, each by its name.
+        // One at a time, each by its name.
         let Some(name) = text.lines().find_map(|line| line.split("--accept-foreign '").nth(1)) else { break text };
         accept.extend(["--accept-foreign".to_owned(), name.trim_end_matches('\'').to_owned()]);
         assert!(accept.len() < 22, "{text}");
@@ -238,7 +238,7 @@ async fn lost_key(home: &Home, bot: &Gitea, repo: &RepoRef, source: &str) {
     assert!(entry.accepted.is_empty() && after != before && ours().await != hook);
 }
 
-/// What is on the forge stays, but for the hook.
+/// Everything on the forge stays except the webhook.
 async fn remove(home: &Home, bot: &Gitea, repo: &RepoRef) {
     assert!(home.bad(&["repo", "remove", "nothing"]).contains("no repository"));
     let text = home.good(&["repo", "remove", "my-shop"]);
@@ -249,7 +249,7 @@ async fn remove(home: &Home, bot: &Gitea, repo: &RepoRef) {
     assert!(home.bad(&["repo", "check", "my-shop"]).contains("no repository"));
 }
 
-/// A team that may write is named; one whose members the bot may not see, with what to do about it.
+/// A team with write access is named; so is one whose members the bot cannot see, with the remedy.
 async fn teams(home: &Home, url: &str, admin_token: &str, source: &str) {
     let http = reqwest::Client::new();
     let call = async |method: &str, path: &str, body: serde_json::Value| {
@@ -264,7 +264,7 @@ async fn teams(home: &Home, url: &str, admin_token: &str, source: &str) {
     call("PUT", &format!("/teams/{}/repos/caisson-projects/my_shop", made["id"]), serde_json::Value::Null).await;
     let text = said(&home.caisson(&["repo", "add", source]));
     assert!(text.contains("people: dev, team makers") && !text.contains("counts for nobody"), "{text}");
-    // The organisation gets another owner, and the bot keeps the right to the repository alone.
+    // The organisation gets another owner, and the bot keeps only its right to the repository.
     let bot = "caisson";
     let found = call("GET", "/repos/caisson-projects/my_shop/teams", serde_json::Value::Null).await;
     let owners = found.as_array().unwrap().iter().find(|t| t["name"] == "Owners").unwrap()["id"].clone();
@@ -292,7 +292,7 @@ async fn rotate(home: &Home, bot: &Gitea, repo: &RepoRef) {
     home.good(&["repo", "check"]);
 }
 
-/// What somebody changes on the forge is named by `check` and repaired by `add`; what reads pushes is refused.
+/// Changes made on the forge are named by `check` and repaired by `add`; new readers of pushes are refused.
 async fn spoil(home: &Home, bot: &Gitea, repo: &RepoRef, source: &str) {
     let ours = bot.hooks(repo).await.unwrap().remove(0);
     bot.replace_hook(repo, "http://127.0.0.1:9/ci?token=s3cret", &Secret::new("x")).await.unwrap();
@@ -309,7 +309,7 @@ async fn spoil(home: &Home, bot: &Gitea, repo: &RepoRef, source: &str) {
     assert!(!taken.contains("panicked"), "{taken}");
 }
 
-/// What differs is named by `check`, set anew by `check --fix`, which names each change, and nothing is changed twice.
+/// `check` names each difference, `check --fix` repairs it and says so, and nothing is changed twice.
 async fn mended(home: &Home, bot: &Gitea, repo: &RepoRef) {
     let url = "http://127.0.0.1:9/webhooks/gitea/my-shop";
     bot.remove_hook(repo, url).await.unwrap();

@@ -1,7 +1,7 @@
 //! Trees in and out: git, sandboxes with the real runner, quarantine, verification, fetch.
 //!
-//! The runner is a plain process in temporary directories (`support/local_broker.rs`): these tests check the host's side and what it
-//! refuses. The isolation of a real container is tested with Docker elsewhere.
+//! The runner is a plain process in temporary directories (`tests/support/local_broker.rs`): these tests check the host's side and what it
+//! refuses. The isolation of a real container is tested with Docker in `broker/tests/docker`.
 
 #[path = "trees/base_runs.rs"]
 mod base_runs;
@@ -25,6 +25,9 @@ mod edits;
 mod fates;
 #[path = "trees/fetch.rs"]
 mod fetch;
+#[path = "setup/github.rs"]
+#[allow(dead_code, reason = "tests of `caisson setup` use the rest")]
+mod github;
 #[path = "trees/hostile.rs"]
 mod hostile;
 #[path = "trees/images.rs"]
@@ -41,8 +44,12 @@ mod likeness;
 mod local_broker;
 #[path = "trees/losses.rs"]
 mod losses;
+#[path = "trees/merge.rs"]
+mod merge;
 #[path = "trees/mirror.rs"]
 mod mirror;
+#[path = "trees/propose.rs"]
+mod propose;
 #[path = "trees/push.rs"]
 mod push;
 #[path = "trees/restarts.rs"]

@@ -1,6 +1,6 @@
-//! The whole trip on real parts, as `make demo` shows it: a forge (a real Gitea where there is one), the installed program, the broker, the
-//! engine's containers, the router; from `/fix` to a clone whose tests pass. The demo's driver does it and judges each step; this test
-//! asks that it succeeds by itself and leaves nothing in the engine. Needs Docker, the images and the static runner (`make test`).
+//! A whole task on real parts, as in `make demo`: a forge (a real Gitea if there is one), the installed program, the broker, the engine's
+//! containers, the router; from `/fix` to a clone whose tests pass. The demo's driver does and judges each step; this test requires that it
+//! succeeds unattended and leaves nothing in the engine. Needs Docker, the images and the static runner (`make test`).
 
 #[path = "support/skipped.rs"]
 mod skipped;
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use skipped::skipped;
 
-/// The trip takes 20 s on two idle cores.
+/// It takes 20 s on two idle cores.
 const PATIENCE: Duration = Duration::from_secs(420);
 
 fn docker(words: &[&str]) -> Option<String> {
@@ -19,7 +19,7 @@ fn docker(words: &[&str]) -> Option<String> {
     out.status.success().then(|| String::from_utf8_lossy(&out.stdout).into_owned())
 }
 
-/// What is missing for the trip.
+/// What is missing to run it.
 fn missing() -> Option<String> {
     if std::env::var_os("CAISSON_RUNNER").is_none_or(|path| !PathBuf::from(path).is_file()) {
         return Some("CAISSON_RUNNER does not name the static runner (`make test` builds it)".to_owned());
@@ -35,7 +35,7 @@ fn missing() -> Option<String> {
 fn driver() -> PathBuf {
     let own = std::env::current_exe().expect("our own path");
     let driver = own.ancestors().nth(2).expect("target/<profile>/deps").join("examples/demo");
-    // `cargo test` builds examples; `cargo test --test trip` alone does not.
+    // `cargo test` builds examples; `cargo test --test trip` does not.
     if !driver.is_file() {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let built = Command::new(cargo).args(["build", "--quiet", "-p", "caisson", "--example", "demo"]).status();
@@ -59,7 +59,7 @@ fn an_issue_becomes_a_tested_branch_at_home() {
         match trip.try_wait().expect("asked") {
             Some(status) => break status,
             None if Instant::now() > end => {
-                // Its own process only; what it started ends with it.
+                // Only its own process; what it started ends with it.
                 let _ = Command::new("kill").arg(trip.id().to_string()).status();
                 let _ = trip.wait();
                 panic!("the trip took longer than {} s", PATIENCE.as_secs());

@@ -1,6 +1,6 @@
-//! `caisson repo try` and the look at the end of `caisson repo add`, as a person runs them over the built-in forge: a Python project with
-//! its sources below `src`, whose checks fail as it is and pass with what is proposed. Needs Docker, the images and the static
-//! runner (`make test`), but for what happens without an engine.
+//! `caisson repo try`, and the trial at the end of `caisson repo add`, as an operator runs them with the built-in forge: a Python project
+//! with its sources in `src`, whose checks fail at first and pass with the proposed settings. Needs Docker, the images and the static
+//! runner (`make test`), except for the cases without an engine.
 
 mod support;
 
@@ -20,7 +20,8 @@ fn write(path: &Path, text: &str) {
     std::fs::write(path, text).expect("written");
 }
 
-/// No pip is in the image, and no index is reached: the target `init` puts the sources where Python looks, `deps` asks for a host.
+/// The image has no pip, and no package index is reachable: the make target `init` puts the sources where Python looks, `deps` asks for a
+/// host.
 fn project(at: &Path) -> PathBuf {
     let dir = at.join("shop");
     write(&dir.join("pyproject.toml"), "[project]\nname = \"shop\"\nversion = \"1\"\n[build-system]\nrequires = []\n");
@@ -45,7 +46,7 @@ struct Home {
 }
 
 impl Home {
-    /// A prepared forge; the configuration is for the images that `make images` makes.
+    /// A prepared forge, and a configuration with the images that `make images` makes.
     async fn new() -> Home {
         let forge = Devforge::start(Options::default()).await.expect("a forge");
         let home = Home { dir: tempfile::tempdir().expect("a directory"), forge };
@@ -91,7 +92,7 @@ impl Home {
         Gitea::new(&self.forge.url().parse().expect("a URL"), Secret::new(token.trim()), "test").expect("a forge")
     }
 
-    /// Nothing of a try stays: no folder, nothing in the engine.
+    /// A trial leaves no folder, and nothing in the engine.
     fn assert_nothing_is_left(&self) {
         let left = std::fs::read_dir(self.dir.path().join("scratch")).expect("read").count();
         assert_eq!(left, 0, "temporary folders are left behind");
@@ -164,7 +165,7 @@ async fn what_fails_as_it_is_passes_with_the_proposal() {
     taken_over(&home, &source, &pull.head_ref);
 }
 
-/// A person takes the file over, and the operator accepts it: then the checks run by themselves.
+/// Somebody commits the proposed file, and the operator accepts it: then the checks run without further options.
 fn taken_over(home: &Home, source: &Path, branch: &str) {
     let url = format!("{}/caisson-projects/shop.git", home.forge.url().trim_end_matches('/'));
     let token = format!("http.extraHeader=Authorization: token {}", home.forge.admin_token());

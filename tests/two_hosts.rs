@@ -1,5 +1,5 @@
-//! Two hosts on real parts: the program itself twice, each with a broker, a router and containers of its own, on one PostgreSQL server. Either
-//! is killed wherever the dice fall; the task goes on, and nothing is said twice. Without an engine or PostgreSQL it says so and passes.
+//! Two hosts on real parts: the program twice, each with its own broker, router and containers, on one PostgreSQL server. Either is killed
+//! at random moments; the task continues, and nothing is posted twice. Without an engine or PostgreSQL it prints that and passes.
 
 #[path = "support/postgres.rs"]
 mod server;
@@ -34,7 +34,7 @@ call = [
 ]
 "#;
 
-/// A repository with a failing test, brought to the forge by the first host.
+/// A repository with a failing test, added by the first host.
 async fn add_project(home: &Home) -> (String, String) {
     let project = home.dir.path().join("my-shop");
     std::fs::create_dir(&project).unwrap();
@@ -51,12 +51,12 @@ async fn add_project(home: &Home) -> (String, String) {
     (entry.key, format!("{}/{}", entry.owner, entry.name))
 }
 
-/// What a person sees of the task, and does.
+/// A person who watches the task and approves.
 struct Looking {
     store: Store,
     repository: String,
     home: std::sync::Arc<devforge::Devforge>,
-    /// The task, and its issue.
+    /// The task and its issue.
     task: (TaskId, u64),
     approved: usize,
 }
@@ -70,7 +70,7 @@ impl Looking {
         self.store.log(self.task.0).await.unwrap().into_iter().map(|(_, event)| event).collect()
     }
 
-    /// Asks for another one.
+    /// Requests another task.
     fn ask(&mut self) {
         let person = self.home.as_person("alice");
         let issue = person.open_issue(&self.repository, "Versions compare as text", "/fix").unwrap();
@@ -78,7 +78,7 @@ impl Looking {
         self.approved = 0;
     }
 
-    /// Approves what newly stands; true once nothing is left to do.
+    /// Approves a new checkpoint; true once nothing is left to do.
     async fn act(&mut self) -> bool {
         let (task, person) = (self.task().await, self.home.as_person("alice"));
         let state = task.state.name();
@@ -108,7 +108,7 @@ async fn two_programs_that_are_killed_at_random_finish_the_task() {
     let (_, repository) = add_project(&one).await;
     one.forge.add_person("alice", "secret").unwrap();
     one.forge.add_collaborator(&repository, "alice", Access::Write).unwrap();
-    // Its first start makes the store and the key that marks posts.
+    // The first start creates the store and the key that marks posts.
     let mut serving: [Option<Serve>; 2] = [Some(one.serving()), None];
     let two = one.beside("host2");
     let homes = [one, two];
@@ -135,7 +135,7 @@ async fn two_programs_that_are_killed_at_random_finish_the_task() {
         let running: Vec<usize> = (0..2).filter(|&at| serving[at].is_some()).collect();
         if now >= next && kills < wanted && !running.is_empty() {
             let at = running[dice.roll(running.len() as u64) as usize];
-            // SIGKILL, and waited for.
+            // Kills it with SIGKILL and waits for it.
             drop(serving[at].take());
             kills += 1;
             back[at] = now + Duration::from_millis(dice.roll(12_000));
@@ -148,7 +148,7 @@ async fn two_programs_that_are_killed_at_random_finish_the_task() {
         }
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
-    // One that was killed last may still be about to be cleared away by its broker: it begins once more, and ends in order.
+    // The broker of a killed host may still be removing its containers: each host starts once more and is stopped in order.
     for at in 0..2 {
         let serve = serving[at].get_or_insert_with(|| homes[at].serving());
         tokio::task::block_in_place(|| term(serve));
@@ -158,7 +158,8 @@ async fn two_programs_that_are_killed_at_random_finish_the_task() {
     }
 }
 
-/// `caisson repo add` on one host, while both run with no repository at all: the other one works for it, alone, without a restart and without a file.
+/// `caisson repo add` on one host while both run without any repository: the other one then works for it by itself, without a restart or a
+/// file.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_repository_that_one_host_adds_is_worked_for_by_the_other() {
     let Some(mut one) = Home::new("adds1").await else { return };
@@ -195,7 +196,7 @@ async fn a_repository_that_one_host_adds_is_worked_for_by_the_other() {
     }
 }
 
-/// Each action that began ended once, each decision was used once, and nothing was said twice.
+/// Each started action ended once, each decision was used once, and nothing was posted twice.
 async fn judge(looking: &Looking) {
     let (task, log) = (looking.task().await, looking.log().await);
     let numbers = |which: fn(&Event) -> Option<u32>| log.iter().filter_map(which).collect::<Vec<u32>>();

@@ -55,6 +55,8 @@ async fn woken(broker: SocketBroker) -> Result<Vec<Line>> {
         egress: Vec::new(),
         setup: None,
         anew: None,
+        merge: None,
+        afresh: false,
     };
     let sandboxes = Sandboxes::new(Arc::new(broker), None, repos, Settings::new(dir.path().join("state"), IMAGE), 1)?;
     sandboxes.of_tasks.prepare(&spec).await?;

@@ -7,7 +7,7 @@ use caisson::engine::{EngineConfig, compaction_due, prepare, prompt_tokens, way_
 use caisson::llm::Scripted;
 use caisson::secret::Secret;
 use caisson::store::{Append, Appended, Store};
-use caisson::task::{Fed, Machine};
+use caisson::task::{FeedResult, Machine};
 use domain::*;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -67,13 +67,14 @@ fn prepared() -> Input {
         rules: Rules::default(),
         pictures: Vec::new(),
         difference: None,
+        conflicts: Vec::new(),
     }
 }
 
 /// The log of a task with this many actions, one in each turn, of about three kilobytes each.
 fn log(actions: u32) -> Vec<Event> {
     let mut log = vec![Event::Requested { request: Box::new(request()) }];
-    if let Input::Prepared { base, boot, image, every, note, budget, rules, pictures, difference } = prepared() {
+    if let Input::Prepared { base, boot, image, every, note, budget, rules, pictures, difference, .. } = prepared() {
         log.push(Event::Prepared { base, boot, image, every, note, budget, rules, pictures, difference });
     }
     for number in 1..=actions {
@@ -118,7 +119,7 @@ pub async fn measure() -> Vec<Line> {
             "≤ 10 ms",
             whole <= Duration::from_millis(10),
         ),
-        Line::held("… one action later", ms(two), "≤ 1 ms", two <= Duration::from_millis(1)),
+        Line::shown("… one action later, made anew as each is", ms(two)),
         Line::held(
             "an action's result taken up, beyond the one commit of it, p50",
             format!("{} beyond {}", ms(own), ms(commit)),
@@ -143,7 +144,7 @@ async fn own_time() -> (Duration, Duration) {
             let began = Instant::now();
             let fed = machine.feed(ours, &format!("{key}:ours"), input.clone(), None).await.expect("fed");
             whole.push(began.elapsed());
-            assert!(matches!(fed, Fed::Taken(_)));
+            assert!(matches!(fed, FeedResult::Taken(_)));
             let before = store.task(theirs).await.expect("folded");
             let key = format!("{key}:theirs");
             let (task, step) = transition(&before, &Envelope { key: key.clone(), now: 1, input });

@@ -18,6 +18,7 @@ pub fn request() -> Request {
         words: String::new(),
         asker: person.clone(),
         issue_author: person,
+        edited: false,
         source: Source::Issue(3),
         number: 0,
         branch: "agent/3-compare".into(),

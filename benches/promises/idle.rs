@@ -1,6 +1,6 @@
 //! Memory of an idle sandbox: its runner, the engine's shim process, and what its cgroup is charged for.
 
-use crate::inn::{Inn, Lodger, output_of};
+use crate::fleet::{BenchSandbox, Fleet, output_of};
 use crate::line::Line;
 use std::fs;
 
@@ -28,17 +28,17 @@ fn charged(pid: &str) -> u64 {
 }
 
 /// Averages over all. PSS divides a page among the processes that share it: every runner is the same program, and so is every shim.
-pub fn memory(inn: &Inn, lodgers: &[Lodger]) -> Line {
+pub fn memory(fleet: &Fleet, members: &[BenchSandbox]) -> Line {
     let mut sums = [0; 4];
-    for lodger in lodgers {
-        let pid = output_of("docker", &["inspect", "-f", "{{.State.Pid}}", &inn.container(lodger)]);
+    for member in members {
+        let pid = output_of("docker", &["inspect", "-f", "{{.State.Pid}}", &fleet.container(member)]);
         let shim = parent(&pid);
         sums[0] += kilobytes(&format!("/proc/{shim}/smaps_rollup"), "Pss:");
         sums[1] += kilobytes(&format!("/proc/{pid}/smaps_rollup"), "Pss:");
         sums[2] += charged(&pid);
         sums[3] += kilobytes(&format!("/proc/{pid}/status"), "VmRSS:");
     }
-    let count = lodgers.len() as u64;
+    let count = members.len() as u64;
     let [shim, runner, cgroup, rss] = sums.map(|sum| sum / count);
     // The cgroup is charged for the runner as well: the larger of the two counts.
     let all = runner.max(cgroup) + shim;

@@ -4,7 +4,7 @@
 use crate::line::{Line, ms, quantile, ratio};
 use crate::server::Server;
 use caisson::config::Secret;
-use caisson::server::{Door, Hooks, Keep, Limits, Peer, Visitors, hook_router};
+use caisson::server::{ClientLimits, Hooks, Keep, LimitedListener, Limits, Peer, hook_router};
 use caisson::store::{Delivery, Location, Store, StoreError};
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
@@ -30,11 +30,11 @@ fn signature(body: &[u8]) -> String {
 }
 
 /// Serves with the same connection limits as the bot's listener.
-async fn listen(app: axum::Router, visitors: Arc<Visitors>) -> std::net::SocketAddr {
+async fn listen(app: axum::Router, clients: Arc<ClientLimits>) -> std::net::SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address");
     let app = app.into_make_service_with_connect_info::<Peer>();
-    tokio::spawn(async move { axum::serve(Door { listener, visitors }, app).await.expect("served") });
+    tokio::spawn(async move { axum::serve(LimitedListener { listener, clients }, app).await.expect("served") });
     address
 }
 
@@ -50,9 +50,9 @@ impl Keep for Nowhere {
 /// The bot's webhook listener with this store.
 async fn listener<K: Keep>(store: K) -> std::net::SocketAddr {
     let secrets = HashMap::from([("shop".to_owned(), vec![Secret::new("sekret")])]);
-    let visitors = Visitors::new(Limits { connections: 2 * CONNECTIONS as u32, bad_signatures: 1 });
-    let hooks = Hooks { secrets: Arc::new(secrets.into()), store, bell: Arc::default(), visitors: visitors.clone() };
-    listen(hook_router(Arc::new(hooks), 1 << 20), visitors).await
+    let clients = ClientLimits::new(Limits { connections: 2 * CONNECTIONS as u32, bad_signatures: 1 });
+    let hooks = Hooks { secrets: Arc::new(secrets.into()), store, bell: Arc::default(), clients: clients.clone() };
+    listen(hook_router(Arc::new(hooks), 1 << 20), clients).await
 }
 
 /// Posts one after the other on one connection; the time of each.

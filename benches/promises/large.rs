@@ -131,6 +131,8 @@ impl Bench {
             egress: Vec::new(),
             setup: None,
             anew: None,
+            merge: None,
+            afresh: false,
         };
         let began = Instant::now();
         self.sandboxes.of_tasks.prepare(&spec).await?;

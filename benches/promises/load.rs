@@ -1,8 +1,8 @@
 //! Memory of the router under load: its own with many connections, the kernel's with stalled ones.
 
+use crate::bench_client::HOST;
 use crate::line::Line;
-use crate::town::{BULK, ECHO, Town};
-use crate::visitor::HOST;
+use crate::test_bed::{BULK, ECHO, TestBed};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::process::Command;
@@ -16,9 +16,9 @@ const STALLED: usize = 200;
 const EACH_MIB: u64 = 1 + 1 + 1;
 
 /// Opens connections, each of which has carried a byte both ways.
-fn open(town: &Town, subnet: u32, count: usize) -> Vec<TcpStream> {
-    let address = town.sandbox(subnet).address(HOST);
-    town.sandbox(subnet).inside(|| {
+fn open(bed: &TestBed, subnet: u32, count: usize) -> Vec<TcpStream> {
+    let address = bed.sandbox(subnet).address(HOST);
+    bed.sandbox(subnet).inside(|| {
         let connect = |_| {
             let mut stream = TcpStream::connect((address, ECHO)).expect("connected");
             let mut heard = [0; 4];
@@ -35,14 +35,14 @@ fn field(text: &str, name: &str) -> u64 {
     line.trim().trim_end_matches(" kB").parse().unwrap_or_default()
 }
 
-pub fn at_once(town: &mut Town) -> Line {
-    let pid = town.router.serve_pid();
+pub fn at_once(bed: &mut TestBed) -> Line {
+    let pid = bed.router.serve_pid();
     let look = || {
         let text = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).expect("the proxy's memory");
         (field(&text, "Rss:"), field(&text, "Pss:"))
     };
     let before = look().0;
-    let held = [open(town, 0, OPEN / 2), open(town, 1, OPEN / 2)];
+    let held = [open(bed, 0, OPEN / 2), open(bed, 1, OPEN / 2)];
     let (rss, pss) = look();
     drop(held);
     let mib = |kilobytes: u64| kilobytes as f64 / 1024.0;
@@ -55,8 +55,8 @@ pub fn at_once(town: &mut Town) -> Line {
 }
 
 /// Bytes in the socket buffers of the router's namespace, as the kernel counts them.
-fn queued(town: &Town) -> u64 {
-    let out = Command::new("ip").args(["netns", "exec", &town.net.name("r"), "ss", "-tmn"]).output().expect("ss");
+fn queued(bed: &TestBed) -> u64 {
+    let out = Command::new("ip").args(["netns", "exec", &bed.net.name("r"), "ss", "-tmn"]).output().expect("ss");
     let text = String::from_utf8_lossy(&out.stdout).into_owned();
     let memory = text.split("skmem:(").skip(1).filter_map(|rest| rest.split(')').next());
     let held = |fields: &str| {
@@ -68,9 +68,9 @@ fn queued(town: &Town) -> u64 {
 }
 
 /// Downloads whose client does not read.
-pub fn stalled(town: &Town) -> Line {
-    let address = town.sandbox(0).address(HOST);
-    let held: Vec<TcpStream> = town.sandbox(0).inside(|| {
+pub fn stalled(bed: &TestBed) -> Line {
+    let address = bed.sandbox(0).address(HOST);
+    let held: Vec<TcpStream> = bed.sandbox(0).inside(|| {
         let ask = |_| {
             let mut stream = TcpStream::connect((address, BULK)).expect("connected");
             stream.write_all(b"67108864\n").expect("asked");
@@ -78,11 +78,11 @@ pub fn stalled(town: &Town) -> Line {
         };
         (0..STALLED).map(ask).collect()
     });
-    let mut sizes = vec![queued(town)];
+    let mut sizes = vec![queued(bed)];
     // Until the amount stops growing.
     for _ in 0..60 {
         std::thread::sleep(Duration::from_millis(500));
-        sizes.push(queued(town));
+        sizes.push(queued(bed));
         if sizes[sizes.len() - 1] <= sizes[sizes.len() - 2] {
             break;
         }

@@ -1,10 +1,11 @@
-//! What `docs/spec.md` promises, measured on this machine: `make bench`. Each line has its measure, and fails only on a ratio whose two
-//! sides were measured in the same run; absolute times are printed, for machines differ. Parts that need Docker say when they skip.
+//! Measures what `docs/spec.md` promises, on this machine: `make bench`. A line fails only on a ratio whose two sides were measured in the
+//! same run; absolute times depend on the machine and are only printed. Parts that need Docker say when they skip.
 
 mod asleep;
 mod container;
+mod crowd;
 mod subnets;
-/// The parts of `make demo`: a forge, a bot as processes, a person.
+/// The parts of `make demo`: a forge, the bot's processes, a person.
 #[path = "../../tests/support/demo"]
 #[allow(dead_code, reason = "the demo uses what the bench does not")]
 mod demo {
@@ -18,13 +19,13 @@ mod demo {
 }
 mod doorbell;
 mod engine;
+mod fleet;
 mod fold;
 mod idle;
-mod inn;
 mod intake;
 mod items;
 mod kill;
-/// The router's test laboratory: namespaces, an internet in them, the real programs.
+/// The router's test bed: namespaces, servers in them, the real programs.
 #[path = "../../router/tests/lab"]
 #[allow(dead_code, reason = "the router's tests use what the bench does not")]
 mod lab {
@@ -40,6 +41,7 @@ mod lab {
         std::env::var_os("CAISSON_ROUTER").unwrap_or_default().into()
     }
 }
+mod bench_client;
 mod large;
 mod line;
 mod load;
@@ -53,10 +55,10 @@ mod server;
 mod skipped;
 mod stage;
 mod stories;
+mod test_bed;
 mod tools;
 mod touched;
-mod town;
-mod visitor;
+mod upstream;
 mod waits;
 mod year;
 
@@ -67,14 +69,14 @@ use line::Line;
 
 fn main() -> std::process::ExitCode {
     let mut words = std::env::args().skip(1);
-    if words.next().as_deref() == Some(visitor::WORD) {
-        visitor::run(words.next());
+    if words.next().as_deref() == Some(bench_client::WORD) {
+        bench_client::run(words.next());
         return std::process::ExitCode::SUCCESS;
     }
     if std::env::args().nth(1).as_deref() == Some(parked::WORD) {
         parked::run(std::env::args().nth(2).expect("a directory"));
     }
-    // `cargo bench` passes `--bench`; other words choose parts.
+    // `cargo bench` passes `--bench`; other arguments choose parts.
     let wanted: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     let mut lines: Vec<Line> = Vec::new();
@@ -110,11 +112,17 @@ fn main() -> std::process::ExitCode {
         if chosen("large") {
             lines.extend(large::measure().await);
         }
+        if chosen("upstream") {
+            lines.extend(upstream::measure().await);
+        }
         if chosen("parked") {
             lines.extend(parked::measure().await);
         }
         if chosen("waits") {
             lines.extend(waits::measure().await);
+        }
+        if chosen("crowd") {
+            lines.extend(crowd::measure().await);
         }
         if chosen("kill") {
             lines.extend(kill::measure().await);

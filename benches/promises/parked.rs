@@ -1,4 +1,4 @@
-//! Ten thousand tasks that wait for a person: the memory of a bot beyond that of one without a task, and what a round asks of the forge.
+//! Ten thousand tasks that wait for a person: the additional memory of the bot, and the number of requests to the forge in a round.
 
 use crate::fold::request;
 use crate::line::Line;
@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
-/// The argument that makes this program the bot.
+/// The argument that makes this program act as the bot.
 pub const WORD: &str = "parked-bot";
 const TASKS: u64 = 10_000;
 const REPO: &str = "lab/shop";
@@ -29,7 +29,7 @@ const REPO: &str = "lab/shop";
 const POLL_S: u64 = 2;
 const WATCHED_S: u64 = 60;
 
-/// What a bot used: its memory now and at most (KiB), rounds, and requests besides those that each round makes anyway.
+/// What a bot used: its memory at the end and at most (KiB), rounds, and requests besides those that each round makes anyway.
 struct Used {
     rss: u64,
     peak: u64,
@@ -78,7 +78,7 @@ async fn watched(tasks: u64) -> Result<Used> {
     for n in 0..tasks {
         alice.open_issue(REPO, &format!("Issue {n}"), "Please.").map_err(|why| anyhow::anyhow!(why.message))?;
     }
-    // Aged, so that no issue looks new.
+    // Made older, so that no issue looks new.
     forge.age(REPO, 600).map_err(|why| anyhow::anyhow!(why.message))?;
     park(&dir.path().join("state"), tasks).await?;
     let mut bot = Command::new(std::env::current_exe()?).arg(WORD).arg(dir.path()).spawn()?;
@@ -171,7 +171,7 @@ impl Inspector for Nothing {
     }
 }
 
-/// Runs the bot of a directory until it is killed. It has no engine: a parked task needs none.
+/// Runs the bot of a directory until it is killed. It has no engine, which a waiting task does not need.
 pub fn run(dir: String) -> ! {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let runtime = runtime.expect("a runtime");

@@ -1,6 +1,7 @@
-//! Replacing the router by another image's while every subnet is in use: its duration, the outage, what got out, and what works afterwards.
+//! Replacing the router by another image's while every subnet is in use: how long it takes, the outage, what passed meanwhile, and what
+//! works afterwards.
 
-use crate::inn::{Inn, Lodger, NAME, SUBNETS, output_of};
+use crate::fleet::{BenchSandbox, Fleet, NAME, SUBNETS, output_of};
 use crate::line::{Line, ms};
 use caisson::sandbox::broker::Broker as _;
 use caisson::sandbox::link::Link;
@@ -16,8 +17,8 @@ use std::time::{Duration, Instant};
 const BUSY: usize = 4;
 const ROUNDS: usize = 5;
 
-/// Looks its name up again and again, and tries ways that were never open. Ends when it finds the file: prints the longest
-/// time without an answer in milliseconds, and how often something else answered.
+/// Resolves its name repeatedly, and tries destinations that were never allowed. Ends when the file exists: prints the longest time without
+/// an answer in milliseconds, and how often something else answered.
 const INSIDE: &str = r#"python3 - <<'PROGRAM'
 import os, socket, struct, sys, time
 def gateway():
@@ -66,7 +67,7 @@ pub fn next_image(from: &str, to: &str) {
     assert!(child.wait().is_ok_and(|status| status.success()), "docker build");
 }
 
-/// A listener of this machine that no sandbox may reach; counts its connections.
+/// A listener on this machine that no sandbox may reach; counts its connections.
 struct Canary {
     address: String,
     hits: Arc<AtomicU64>,
@@ -97,20 +98,20 @@ async fn quick(link: &Link, id: &AtomicU64, command: &str) -> Outcome {
     bash(link, id.fetch_add(1, Ordering::Relaxed), command.to_owned()).await
 }
 
-pub async fn lines(inn: &Inn, lodgers: &[Lodger], other: &str) -> Vec<Line> {
+pub async fn lines(fleet: &Fleet, members: &[BenchSandbox], other: &str) -> Vec<Line> {
     let (canary, ids) = (Canary::open(), AtomicU64::new(1000));
-    let neighbour = inn.link.broker.inspect(&lodgers[1].name).await.expect("asked").and_then(|it| it.address);
+    let neighbour = fleet.link.broker.inspect(&members[1].name).await.expect("asked").and_then(|it| it.address);
     let strangers = format!("{} {}:22", canary.address, neighbour.expect("an address"));
     let inside = INSIDE.replace("NAME", NAME).replace("STRANGERS", &strangers);
-    let busy: Vec<&Lodger> = lodgers.iter().step_by(lodgers.len() / BUSY).take(BUSY).collect();
-    let running = busy.iter().map(|lodger| bash(&lodger.link, 1, inside.clone()));
+    let busy: Vec<&BenchSandbox> = members.iter().step_by(members.len() / BUSY).take(BUSY).collect();
+    let running = busy.iter().map(|member| bash(&member.link, 1, inside.clone()));
     let replacing = async {
-        for lodger in &busy {
-            quick(&lodger.link, &ids, "while [ ! -e going ]; do sleep 0.01; done").await;
+        for member in &busy {
+            quick(&member.link, &ids, "while [ ! -e going ]; do sleep 0.01; done").await;
         }
-        let times = replace(inn, other).await;
-        for lodger in &busy {
-            quick(&lodger.link, &ids, "sleep 0.2; touch enough").await;
+        let times = replace(fleet, other).await;
+        for member in &busy {
+            quick(&member.link, &ids, "sleep 0.2; touch enough").await;
         }
         times
     };
@@ -120,7 +121,7 @@ pub async fn lines(inn: &Inn, lodgers: &[Lodger], other: &str) -> Vec<Line> {
     let told: Vec<(u64, u64)> = outcomes.iter().map(|outcome| numbers(&outcome.text)).collect();
     let felt = told.iter().map(|(gap, _)| *gap).max().unwrap_or_default();
     let leaked = told.iter().map(|(_, out)| *out).sum::<u64>() + canary.hits.load(Ordering::Relaxed);
-    let usable = usable(lodgers, &ids).await;
+    let usable = usable(members, &ids).await;
     vec![
         Line::held(
             "router replaced by another image's 5 times, 64 subnets held: the longest that one of 4 sandboxes went without an answer",
@@ -145,34 +146,34 @@ fn numbers(text: &str) -> (u64, u64) {
     }
 }
 
-/// Replaces the router by the other image and back, each timed until the bot has sent the new one its whole state.
-async fn replace(inn: &Inn, other: &str) -> Vec<Duration> {
+/// Replaces the router by the other image and back; each is timed until the bot has sent the new one its whole state.
+async fn replace(fleet: &Fleet, other: &str) -> Vec<Duration> {
     let mut times = Vec::new();
     let mut image = other.to_owned();
     for _ in 0..ROUNDS {
-        std::mem::swap(&mut inn.link.spec.lock().expect("whole").image, &mut image);
-        let (began, dials) = (Instant::now(), inn.link.dials.load(Ordering::Relaxed));
+        std::mem::swap(&mut fleet.link.spec.lock().expect("whole").image, &mut image);
+        let (began, dials) = (Instant::now(), fleet.link.dials.load(Ordering::Relaxed));
         let told = async {
-            while inn.link.dials.load(Ordering::Relaxed) == dials || !inn.egress.is_attached().await {
+            while fleet.link.dials.load(Ordering::Relaxed) == dials || !fleet.egress.is_attached().await {
                 tokio::time::sleep(Duration::from_millis(1)).await;
             }
             began.elapsed()
         };
-        let (replaced, time) = tokio::join!(inn.link.ensure(), told);
+        let (replaced, time) = tokio::join!(fleet.link.ensure(), told);
         replaced.expect("replaced");
         times.push(time);
     }
     times
 }
 
-async fn usable(lodgers: &[Lodger], ids: &AtomicU64) -> u32 {
+async fn usable(members: &[BenchSandbox], ids: &AtomicU64) -> u32 {
     let command = USABLE.replace("NAME", NAME);
     let mut usable = 0;
-    for lodger in lodgers {
-        let outcome = quick(&lodger.link, ids, &command).await;
+    for member in members {
+        let outcome = quick(&member.link, ids, &command).await;
         usable += u32::from(outcome.text.trim() == "1");
         if outcome.text.trim() != "1" {
-            eprintln!("{}: {}", lodger.name, outcome.text);
+            eprintln!("{}: {}", member.name, outcome.text);
         }
     }
     usable

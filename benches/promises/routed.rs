@@ -1,9 +1,8 @@
-//! What the router costs and how soon it applies a change, in its test laboratory. Each comparison is with the same client beside the
-//! router.
+//! What the router costs and how soon it applies a change, in its test bed. Each comparison is with the same client without the router.
 
+use crate::bench_client::HOST;
 use crate::line::{Line, ms, quantile, ratio};
-use crate::town::{BULK, Town, missing};
-use crate::visitor::HOST;
+use crate::test_bed::{BULK, TestBed, missing};
 use crate::{load, tools};
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
@@ -11,36 +10,36 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 const VISITS: u32 = 1000;
-/// Both sides' caches, and the first synthetic address.
+/// Fills both sides' caches, and assigns the first synthetic address.
 const WARM: u32 = 20;
 const STREAM: usize = 512 << 20;
 const CLIENTS: u32 = 32;
 const RUSH: Duration = Duration::from_secs(2);
 const GRANTS: u32 = 30;
 
-/// Without `all`, only the lines of single visits, which are the ones measured again most often.
+/// Without `all`, only the lines of single visits, which are repeated most often.
 pub fn measure(all: bool) -> Vec<Line> {
     if let Some(why) = missing() {
         eprintln!("skipped: router lines: {why}");
         return Vec::new();
     }
-    let mut town = Town::new();
+    let mut bed = TestBed::new();
     let mut lines = vec![
-        visits(&town, true, "TLS connect + GET through the router", 1.6),
-        visits(&town, false, "HTTP GET through the router", 1.9),
+        visits(&bed, true, "TLS connect + GET through the router", 1.6),
+        visits(&bed, false, "HTTP GET through the router", 1.9),
     ];
     if !all {
         return lines;
     }
-    lines.extend([stream(&town), rush(&town), allow(&mut town)]);
-    lines.extend(tools::denied(&mut town));
-    lines.push(load::at_once(&mut town));
-    lines.push(load::stalled(&town));
+    lines.extend([stream(&bed), rush(&bed), allow(&mut bed)]);
+    lines.extend(tools::denied(&mut bed));
+    lines.push(load::at_once(&mut bed));
+    lines.push(load::stalled(&bed));
     lines
 }
 
-fn visits(town: &Town, tls: bool, what: &str, promise: f64) -> Line {
-    let (mut behind, mut beside) = town.visitors(tls);
+fn visits(bed: &TestBed, tls: bool, what: &str, promise: f64) -> Line {
+    let (mut behind, mut beside) = bed.clients(tls);
     let (mut ours, mut direct) = (Vec::new(), Vec::new());
     for visit in 0..WARM + VISITS {
         let (one, other) = (behind.visit(), beside.visit());
@@ -60,17 +59,17 @@ fn visits(town: &Town, tls: bool, what: &str, promise: f64) -> Line {
     )
 }
 
-/// The two ways to the same server: (place, address).
-fn roads(town: &Town) -> [(String, Ipv4Addr); 2] {
+/// The place and address of the server, through the router and without it.
+fn paths(bed: &TestBed) -> [(String, Ipv4Addr); 2] {
     let real = crate::lab::net::GOOD.parse().expect("an address");
-    [("s0".to_owned(), town.sandbox(0).address(HOST)), (town.beside.to_owned(), real)]
+    [("s0".to_owned(), bed.sandbox(0).address(HOST)), (bed.beside.to_owned(), real)]
 }
 
-fn stream(town: &Town) -> Line {
+fn stream(bed: &TestBed) -> Line {
     let mut times = [Vec::new(), Vec::new()];
     for _ in 0..5 {
-        for (road, times) in roads(town).iter().zip(&mut times) {
-            times.push(town.net.within(&road.0, || download(road.1)));
+        for (path, times) in paths(bed).iter().zip(&mut times) {
+            times.push(bed.net.within(&path.0, || download(path.1)));
         }
     }
     let [ours, direct] = times.each_mut().map(|times| quantile(times, 0.5));
@@ -97,11 +96,11 @@ fn download(address: Ipv4Addr) -> Duration {
 }
 
 /// Connections with one small page each, from many clients at once.
-fn rush(town: &Town) -> Line {
+fn rush(bed: &TestBed) -> Line {
     let mut rates = [Vec::new(), Vec::new()];
     for _ in 0..3 {
-        for (road, rates) in roads(town).iter().zip(&mut rates) {
-            rates.push(town.net.within(&road.0, || pages(road.1)));
+        for (path, rates) in paths(bed).iter().zip(&mut rates) {
+            rates.push(bed.net.within(&path.0, || pages(path.1)));
         }
     }
     let [ours, direct] = rates.map(|mut rates| {
@@ -138,28 +137,28 @@ pub fn page(address: SocketAddr) -> bool {
     let mut body = Vec::new();
     stream.write_all(request.as_bytes()).is_ok()
         && stream.read_to_end(&mut body).is_ok()
-        && body.ends_with(crate::visitor::PAGE)
+        && body.ends_with(crate::bench_client::PAGE)
 }
 
-/// Time from the grant's frame until the first page from a host that was refused before.
-fn allow(town: &mut Town) -> Line {
+/// Time from sending the grant until the first page from a host that was refused before.
+fn allow(bed: &mut TestBed) -> Line {
     let mut times = Vec::new();
     for _ in 0..GRANTS {
-        town.router.close(1);
-        town.router.grant(1, &["other.test"]);
-        assert_eq!(town.sandbox(1).look_up(HOST).1, None, "refused before");
+        bed.router.close(1);
+        bed.router.grant(1, &["other.test"]);
+        assert_eq!(bed.sandbox(1).look_up(HOST).1, None, "refused before");
         let began = Instant::now();
-        town.router.grant(1, &["other.test", HOST]);
+        bed.router.grant(1, &["other.test", HOST]);
         let came = |sandbox: crate::lab::sandbox::Sandbox<'_>| {
             let address = sandbox.look_up(HOST).1;
             address.is_some_and(|address| sandbox.inside(|| page((address, 80).into())))
         };
-        while !came(town.sandbox(1)) {
+        while !came(bed.sandbox(1)) {
             assert!(began.elapsed() < Duration::from_secs(30), "the grant has no effect");
         }
         times.push(began.elapsed());
     }
-    town.router.grant(1, &crate::town::RULES);
+    bed.router.grant(1, &crate::test_bed::RULES);
     let (half, worst) = (quantile(&mut times, 0.5), quantile(&mut times, 1.0));
     Line::held(
         "`/allow`: policy frame to the router → first page from that host, p50 and worst of 30",

@@ -42,7 +42,7 @@ pub fn missing() -> Option<String> {
     absent.map(|image| format!("Docker does not answer, or has no image {image} (make images)"))
 }
 
-/// One action a turn, each of which appends a line: a lost or repeated action shows in the file.
+/// One action a turn, each of which appends a line: the file shows a lost or repeated action.
 fn recording() -> String {
     let turn = |n: usize| {
         format!("[[turn]]\ncall = [{{ name = \"bash\", arguments = {{ command = \"echo {n} >> lines.txt\" }} }}]\n")
@@ -65,7 +65,7 @@ fn project(dir: &Path) -> Result<PathBuf> {
 }
 
 impl Stage {
-    /// A pull request of the branch `probe`, which was pushed before.
+    /// Opens a pull request of the branch `probe`, which was pushed before.
     pub async fn open_probe(&self) -> Result<()> {
         let new = NewPull { title: "probe".into(), body: String::new(), head: "probe".into(), base: "main".into() };
         until("the forge sees the branch", async || Ok(self.person.forge.open_pull(&self.repo, &new).await.ok()))
@@ -74,6 +74,11 @@ impl Stage {
     }
 
     pub async fn open() -> Result<Stage> {
+        Stage::with(Vec::new()).await
+    }
+
+    /// As [`Stage::open`], with further variables for the bot's programs.
+    pub async fn with(environment: Vec<(String, String)>) -> Result<Stage> {
         let dir = tempfile::Builder::new().prefix("caisson-bench-").tempdir()?;
         let place = Place::open().await?;
         let (_, token) = place.person(HUMAN).await?;
@@ -84,7 +89,7 @@ impl Stage {
         std::fs::write(&script, recording())?;
         let admin = home.join("admin.token");
         place.admin.write(&admin)?;
-        let mut bot = bot::open(&home, Some(&script))?;
+        let mut bot = bot::open(&home, Some(&script), environment)?;
         bot.say(&["setup", "--forge-url", place.url.as_str(), "--admin-token-file", &admin.display().to_string()])?;
         bot.say(&["repo", "add", &origin.display().to_string(), "--name", REPOSITORY, "--writer", HUMAN])?;
         bot.serve().await?;
@@ -97,7 +102,7 @@ impl Stage {
         Ok(Store::open(&self.bot.state()).await?)
     }
 
-    /// Asks for a task; returns its issue.
+    /// Requests a task; returns its issue.
     pub async fn ask(&self) -> Result<u64> {
         Ok(self.person.open_issue("Thirty lines", "Please write them.\n\n/fix\n").await?.0)
     }
@@ -107,7 +112,7 @@ impl Stage {
         Ok(store.tasks(1000).await?.into_iter().find(|row| row.issue as u64 == issue))
     }
 
-    /// The newest review of a task that waits for its answer.
+    /// The newest review of a task that waits for an answer.
     pub async fn waiting(&self, store: &Store, row: &TaskRow) -> Result<Option<(u64, Review)>> {
         let task = store.task(TaskId(row.id)).await?;
         let (Some(pull), Some(checkpoint)) = (task.pull, task.checkpoint()) else { return Ok(None) };
@@ -123,7 +128,7 @@ impl Stage {
     }
 }
 
-/// Asks repeatedly until there is an answer.
+/// Polls until there is an answer.
 pub async fn until<T>(what: &str, mut look: impl AsyncFnMut() -> Result<Option<T>>) -> Result<T> {
     let end = Instant::now() + PATIENCE;
     loop {
@@ -142,7 +147,7 @@ pub fn header(token: &str) -> String {
     format!("http.extraHeader=Authorization: token {token}")
 }
 
-/// `git push` of one small commit to the branch `probe`, timed.
+/// Time of a `git push` of one small commit to the branch `probe`.
 pub fn timed_push(stage: &Stage, clone: &Path, round: usize) -> Result<Duration> {
     std::fs::write(clone.join("probe.txt"), format!("{round}\n"))?;
     git(clone, &["add", "-A"])?;

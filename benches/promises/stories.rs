@@ -1,4 +1,4 @@
-//! The stories (`tests/stories`), each alone: how long a developer waits for the result of one.
+//! The stories (`tests/stories`), one at a time: how long a developer waits for the result of one.
 
 use crate::line::Line;
 use std::path::Path;

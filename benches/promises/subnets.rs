@@ -1,8 +1,8 @@
-//! Sandboxes with a way out, on a real engine: ready from a subnet, many at once, idle, and with their router replaced.
+//! Sandboxes with a subnet on a real engine: time until ready, many at once, idle, and with their router replaced.
 
 use crate::container::{IMAGE, bare_run, docker, runner, with_broker};
+use crate::fleet::{Fleet, RouterLink, SUBNETS};
 use crate::idle;
-use crate::inn::{Inn, RouterLink, SUBNETS};
 use crate::line::{Line, quantile};
 use crate::replaced;
 use caisson::egress::{Dial, Egress, Settings as EgressSettings};
@@ -42,7 +42,7 @@ async fn lines(broker: SocketBroker, installation: String, other: &str) -> Vec<L
         subnets: SUBNETS,
         pool: None,
         image: ROUTER.to_owned(),
-        // An address reserved for documentation: nothing is ever asked there, since no connection of this bench is allowed.
+        // An address reserved for documentation: it is never asked, since no connection of this bench is allowed.
         upstream: Some("198.51.100.53".to_owned()),
         private: Vec::new(),
     };
@@ -55,24 +55,24 @@ async fn lines(broker: SocketBroker, installation: String, other: &str) -> Vec<L
         resume: None,
     });
     egress.attach(first).await.expect("introduced");
-    let inn = Inn { link, egress, installation };
-    let mut lines = vec![one(&inn).await, many(&inn).await];
-    let mut lodgers = Vec::new();
+    let fleet = Fleet { link, egress, installation };
+    let mut lines = vec![one(&fleet).await, many(&fleet).await];
+    let mut members = Vec::new();
     for subnets in (0..SUBNETS).collect::<Vec<_>>().chunks(4) {
-        let made = subnets.iter().map(|subnet| inn.ready(*subnet));
-        lodgers.extend(futures_util::future::join_all(made).await);
+        let made = subnets.iter().map(|subnet| fleet.ready(*subnet));
+        members.extend(futures_util::future::join_all(made).await);
     }
-    lines.push(idle::memory(&inn, &lodgers));
-    lines.extend(replaced::lines(&inn, &lodgers, other).await);
-    for (subnet, lodger) in (0..).zip(lodgers) {
-        inn.leave(subnet, lodger).await;
+    lines.push(idle::memory(&fleet, &members));
+    lines.extend(replaced::lines(&fleet, &members, other).await);
+    for (subnet, member) in (0..).zip(members) {
+        fleet.leave(subnet, member).await;
     }
     lines
 }
 
 /// Time of creating a network and a hardened container in it until its first output; removing the network is not counted.
-fn bare(inn: &Inn, number: u32) -> Duration {
-    let network = format!("{}-bare-{number}", inn.installation);
+fn bare(fleet: &Fleet, number: u32) -> Duration {
+    let network = format!("{}-bare-{number}", fleet.installation);
     let cidr = format!("10.253.{}.{}/28", number / 16, number % 16 * 16);
     let began = Instant::now();
     assert!(docker(&["network", "create", "--subnet", &cidr, &network]), "docker network create");
@@ -82,15 +82,15 @@ fn bare(inn: &Inn, number: u32) -> Duration {
     time
 }
 
-async fn one(inn: &Inn) -> Line {
+async fn one(fleet: &Fleet) -> Line {
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     for round in 0..=ROUNDS {
         let began = Instant::now();
-        let lodger = inn.ready(0).await;
+        let member = fleet.ready(0).await;
         let time = began.elapsed();
-        inn.leave(0, lodger).await;
+        fleet.leave(0, member).await;
         // The first round fills caches on both sides.
-        let other = bare(inn, 0);
+        let other = bare(fleet, 0);
         if round > 0 {
             ours.push(time);
             theirs.push(other);
@@ -105,17 +105,17 @@ async fn one(inn: &Inn) -> Line {
     )
 }
 
-async fn many(inn: &Inn) -> Line {
+async fn many(fleet: &Fleet) -> Line {
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     for _ in 0..3 {
         let began = Instant::now();
-        let lodgers = futures_util::future::join_all((0..AT_ONCE).map(|subnet| inn.ready(subnet))).await;
+        let members = futures_util::future::join_all((0..AT_ONCE).map(|subnet| fleet.ready(subnet))).await;
         ours.push(began.elapsed());
-        for (subnet, lodger) in (0..).zip(lodgers) {
-            inn.leave(subnet, lodger).await;
+        for (subnet, member) in (0..).zip(members) {
+            fleet.leave(subnet, member).await;
         }
         let runs: Vec<Duration> = std::thread::scope(|scope| {
-            let all: Vec<_> = (0..AT_ONCE).map(|number| scope.spawn(move || bare(inn, number))).collect();
+            let all: Vec<_> = (0..AT_ONCE).map(|number| scope.spawn(move || bare(fleet, number))).collect();
             all.into_iter().map(|run| run.join().expect("ran")).collect()
         });
         theirs.push(runs.into_iter().max().unwrap_or_default());

@@ -1,16 +1,16 @@
-//! How soon an agent's tools give up on a refused name: this machine's tools, in the lab's sandbox, with the environment of the sandbox's
-//! image.
+//! How soon an agent's tools give up on a refused name: this machine's tools, in the test bed's sandbox, with the environment of the
+//! sandbox's image.
 
+use crate::bench_client::resolving;
 use crate::line::Line;
-use crate::town::Town;
-use crate::visitor::resolving;
+use crate::test_bed::TestBed;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 const ROUNDS: usize = 3;
 const PROMISED: Duration = Duration::from_secs(1);
-/// The image's Dockerfile says which retries are off.
+/// The Dockerfile sets which retries are off.
 const IMAGE: &str = include_str!("../../compose/images/sandbox.Dockerfile");
 
 /// The Dockerfile's `ENV` lines: words of the form `name=value`.
@@ -37,7 +37,7 @@ fn name_for(tool: &str) -> String {
     format!("{tool}.refused.test")
 }
 
-/// Program and words of each tool (`NAME` is the name that is refused); nothing for one that is not here.
+/// Program and arguments of each tool (`NAME` stands for the refused name); none for a tool that is not installed.
 fn tools(dir: &Path) -> Vec<(&'static str, Option<PathBuf>, String)> {
     let at = |name: &str| dir.join(name).display().to_string();
     std::fs::create_dir_all(dir.join("crate/src")).expect("a crate");
@@ -74,19 +74,19 @@ fn tools(dir: &Path) -> Vec<(&'static str, Option<PathBuf>, String)> {
     ]
 }
 
-/// The median of a few tries, each of which must fail, and be seen by the router.
-fn tried(town: &mut Town, tool: &str, program: &Path, words: &str) -> Duration {
+/// The median of a few tries, each of which must fail and appear in the router's log.
+fn tried(bed: &mut TestBed, tool: &str, program: &Path, words: &str) -> Duration {
     let name = name_for(tool);
     let words: Vec<String> = words.split_whitespace().map(|word| word.replace("NAME", &name)).collect();
-    let home = town.dir.path().join("home");
+    let home = bed.dir.path().join("home");
     std::fs::create_dir_all(&home).expect("a home");
-    let gateway = town.net.gateway(0).to_string();
+    let gateway = bed.net.gateway(0).to_string();
     let mut times = Vec::new();
     for _ in 0..ROUNDS {
-        let mut command = resolving(&town.net, "s0", &gateway, town.dir.path());
+        let mut command = resolving(&bed.net, "s0", &gateway, bed.dir.path());
         command.arg(program).args(&words).env_clear().envs(environment());
         command.env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("HOME", &home);
-        // Beside cargo; another one would first ask a version manager's home that is not here.
+        // The one next to cargo, because another one would first look for a version manager's home, which does not exist here.
         command.env("RUSTC", program.with_file_name("rustc"));
         let began = Instant::now();
         let out = command.stdin(Stdio::null()).output().expect(tool);
@@ -94,19 +94,19 @@ fn tried(town: &mut Town, tool: &str, program: &Path, words: &str) -> Duration {
         let said = String::from_utf8_lossy(&out.stderr).into_owned() + &String::from_utf8_lossy(&out.stdout);
         assert!(!out.status.success() && said.contains(&name), "{tool} did not fail by that name: {said}");
     }
-    town.router.logged(tool, |entry| entry.host == name);
+    bed.router.logged(tool, |entry| entry.host == name);
     crate::line::quantile(&mut times, 0.5)
 }
 
-pub fn denied(town: &mut Town) -> Vec<Line> {
-    let dir = town.dir.path().to_owned();
+pub fn denied(bed: &mut TestBed) -> Vec<Line> {
+    let dir = bed.dir.path().to_owned();
     let (mut felt, mut missing, mut kept) = (Vec::new(), Vec::new(), true);
     for (tool, program, words) in tools(&dir) {
         let Some(program) = program else {
             missing.push(tool);
             continue;
         };
-        let time = tried(town, tool, &program, &words);
+        let time = tried(bed, tool, &program, &words);
         kept &= time <= PROMISED;
         felt.push(format!("{tool} {:.2} s", time.as_secs_f64()));
     }

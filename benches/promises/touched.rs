@@ -1,4 +1,5 @@
-//! What it takes to say which files an action touched, in a container as ours with 50,000 files: beyond the same action where there are few.
+//! What it costs to report which files an action touched, in a container like ours with 50,000 files: compared with the same action where
+//! there are few.
 
 use crate::container::{IMAGE, docker, runner, spec, with_broker};
 use crate::line::{Line, ms, quantile};
@@ -15,7 +16,7 @@ const EACH: usize = 10;
 const ROUNDS: usize = 40;
 const LIMITS: Limits = Limits { wall_ms: 300_000, output_bytes: 4096 };
 
-/// Changes, makes and deletes a file in each of twenty directories.
+/// Changes, creates and deletes a file in each of twenty directories.
 const ACTION: &str = "for i in $(seq 20); do echo $RANDOM >> d$i/f1; echo x > d$i/new; rm -f d$((i + 20))/f2; done";
 const MANY: &str =
     "for i in $(seq FOLDERS); do mkdir d$i; for j in 1 2 3 4 5 6 7 8 9 10; do echo x > d$i/f$j; done; done";
@@ -39,7 +40,7 @@ impl Sandbox {
         let stream = Box::new(broker.attach(name).await.expect("attached"));
         let link = Link::attach(stream, 1).await.expect("a runner").0;
         let mut sandbox = Sandbox { name: name.to_owned(), link, next: 1 };
-        // The host's own, as a repository's files are.
+        // Made by a command of the host, as a repository's files are.
         sandbox.run(Op::Bash { command: MANY.replace("FOLDERS", &folders.to_string()) }).await;
         sandbox
     }
@@ -71,7 +72,7 @@ pub async fn measure() -> Vec<Line> {
 async fn measured(broker: &SocketBroker) -> Vec<Line> {
     let mut large = Sandbox::of(broker, "bench-large", FOLDERS).await;
     let mut small = Sandbox::of(broker, "bench-small", 40).await;
-    // The first one looks at everything.
+    // The first action scans everything.
     let (first, _) = large.run(shell("true")).await;
     let (few, _) = small.run(shell("true")).await;
     let (mut ours, mut theirs, mut reads) = (Vec::new(), Vec::new(), Vec::new());

@@ -1,4 +1,4 @@
-//! What a person waits for: five actions done → the review stands; an approval → the next action starts. Both on real parts.
+//! What a person waits for: from the fifth action's end to the posted review, and from an approval to the next action. Both on real parts.
 
 use crate::doorbell::Doorbell;
 use crate::line::{Line, ms, quantile, ratio};
@@ -11,7 +11,7 @@ use domain::{Event, Why};
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// Five checkpoints each: the median of a few would be chance.
+/// Five checkpoints each, so that the median has enough samples.
 const TASKS: usize = 2;
 
 #[derive(Default)]
@@ -58,7 +58,7 @@ pub async fn measure() -> Vec<Line> {
 async fn run() -> Result<(Samples, String)> {
     let mut stage = Stage::open().await?;
     let clone = clone(&stage)?;
-    // What is pushed to has an open pull request, as the bot's branch has: the forge's own work for it is on both sides.
+    // The pushed branch has an open pull request, as the bot's has, so that the forge does the same work on both sides.
     timed_push(&stage, &clone, 0)?;
     stage.open_probe().await?;
     let hooks = Doorbell::open(&stage).await?;
@@ -72,7 +72,7 @@ async fn run() -> Result<(Samples, String)> {
     Ok((samples, what))
 }
 
-/// One task from its issue to its last action; `round` counts the pushes by hand.
+/// One task from its issue to its last action; `round` numbers the pushes made for comparison.
 async fn task(
     stage: &Stage,
     store: &Store,

@@ -1,5 +1,5 @@
-//! A simulated year of 200 tasks a day: how large the store grows, and what a round of reading asks of it at the start and at the end.
-//! Takes minutes: only where it is named (`make bench ARGS=year`). CAISSON_YEAR_DAYS shortens it.
+//! A simulated year of 200 tasks a day: how large the store grows, and what a poll round costs in it at the start and at the end. Takes
+//! minutes, so it runs only if named (`make bench ARGS=year`). CAISSON_YEAR_DAYS shortens it.
 
 use crate::fold::request;
 use crate::line::{Line, ms, quantile, ratio};
@@ -86,7 +86,7 @@ async fn delete_what_is_old(store: &Store, now: i64) {
     }
 }
 
-/// What a round of reading asks the store, with twenty texts to look for.
+/// The queries of a poll round, with twenty texts to look up.
 async fn round(store: &Store) -> Duration {
     let mut samples = Vec::new();
     for _ in 0..40 {

@@ -12,7 +12,7 @@ use crate::attach::{Attached, Attachments};
 use crate::core::Core;
 use crate::disk::Disks;
 use crate::engine::unless_gone;
-use crate::fate::fate;
+use crate::exit_state::exit_state;
 use crate::hardening;
 use crate::helper::Helpers;
 use crate::image::{Images, no_gpu};
@@ -156,7 +156,7 @@ impl Containers {
             return Ok(None);
         };
         let mut container = described(&found);
-        container.state = fate(self.core.engine.as_ref(), &found, container.state).await;
+        container.state = exit_state(self.core.engine.as_ref(), &found, container.state).await;
         Ok(Some(container))
     }
 

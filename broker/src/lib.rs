@@ -15,7 +15,7 @@ mod core;
 mod cuts;
 mod disk;
 mod engine;
-mod fate;
+mod exit_state;
 mod gpus;
 mod hardening;
 mod helper;

@@ -204,7 +204,7 @@ pub(crate) struct LoginForm {
 }
 
 /// The account that a form acts for: by name and password in it, or by the session of a browser that got the form from here.
-fn speaker(world: &World, headers: &HeaderMap, said: &LoginForm) -> Option<String> {
+fn acting_account(world: &World, headers: &HeaderMap, said: &LoginForm) -> Option<String> {
     if said.password.is_empty() {
         let own = headers.get("sec-fetch-site").is_some_and(|from| from == "same-origin");
         return caller(world, headers).ok().and_then(|c| c.login).filter(|_| own);
@@ -222,7 +222,7 @@ pub(crate) async fn say(
     if kind != "issues" && kind != "pulls" {
         return StatusCode::NOT_FOUND.into_response();
     }
-    let login = speaker(&app.world(), &headers, &said);
+    let login = acting_account(&app.world(), &headers, &said);
     let Some(login) = login else {
         let refusal = refuse::<()>(403, "name and password do not fit").unwrap_err();
         return refused(refusal, true);

@@ -41,6 +41,8 @@ pub enum Risk {
     NoCommit,
     /// A file that defines or steers tests was changed.
     Steering,
+    /// Marks of a conflict are left in files that could not be merged onto a newer base by themselves.
+    Conflicts,
     /// Hosts were refused.
     Blocked,
     /// The hosts that the task may reach were changed.
@@ -56,7 +58,8 @@ pub enum Risk {
 #[serde(tag = "because", rename_all = "snake_case")]
 pub enum Ending {
     /// Somebody with write access said something else.
-    Said {
+    #[serde(rename = "said")]
+    Overtaken {
         /// Login of that person.
         login: String,
     },
@@ -86,6 +89,8 @@ impl Task {
             Some(Risk::NoCommit)
         } else if self.steering {
             Some(Risk::Steering)
+        } else if self.marked {
+            Some(Risk::Conflicts)
         } else if self.reach_changed {
             Some(Risk::Egress)
         } else {

@@ -128,6 +128,12 @@ pub enum Verb {
     Pause,
     /// `/retry`: ends the task and starts a new attempt at the same request.
     Retry,
+    /// `/rebase`: wants the work on the base branch's newest commit.
+    Rebase {
+        /// The commit at which that branch ends, looked up when this was read; none where the forge has no such branch.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tip: Option<Commit>,
+    },
     /// `/resume`: ends a pause.
     Resume,
     /// `/status`: asks where the task stands.
@@ -288,6 +294,7 @@ impl Verb {
             Verb::Stop => "stop",
             Verb::Pause => "pause",
             Verb::Retry => "retry",
+            Verb::Rebase { .. } => "rebase",
             Verb::Resume => "resume",
             Verb::Status => "status",
             Verb::Cost => "cost",
@@ -316,6 +323,7 @@ impl Verb {
             | Verb::Stop
             | Verb::Pause
             | Verb::Retry
+            | Verb::Rebase { .. }
             | Verb::Resume
             | Verb::Ask { .. }
             | Verb::Test { .. }
@@ -358,6 +366,7 @@ impl Verb {
             | Verb::Stop
             | Verb::Pause
             | Verb::Retry
+            | Verb::Rebase { .. }
             | Verb::Resume
             | Verb::Status
             | Verb::Cost

@@ -1,9 +1,7 @@
 //! Events: what happened to a task. Its state is the fold of them; stored events must stay readable in all later versions.
-
 use crate::{
-    Account, Budget, CallRequest, CapturedTree, Commit, Decision, Difference, End, Ending, Fallback, Item, Look, Loss,
-    Millis, ModelSummary, Outcome, PauseReason, Picture, PlanStep, Question, Recall, Request, Rules, Source, SummaryOf,
-    Suspension, Usage, Verdict, Why,
+    Account, Budget, CallRequest, Commit, Decision, Difference, End, Ending, Fallback, Item, Look, Loss, Millis,
+    Outcome, Picture, PlanStep, Question, Rebased, Recall, Request, Rules, Source, SummaryOf, Usage, Verdict,
 };
 use serde::{Deserialize, Serialize};
 
@@ -46,6 +44,8 @@ pub enum Event {
         #[serde(skip_serializing_if = "Option::is_none")]
         difference: Option<Box<Difference>>,
     },
+    /// The work was merged onto a newer commit of its base branch, in a sandbox of which [`Event::Prepared`] told just before.
+    Rebased(Box<Rebased>),
     /// The host read files of the workspace for the request of this turn.
     Looked {
         /// Turn that the request is about to be made for.
@@ -197,7 +197,7 @@ pub enum Event {
     /// A model gave a summary. One of older turns is sent in their place where requests leave them out.
     Summarised {
         /// The summary and its cost.
-        summary: Box<ModelSummary>,
+        summary: Box<crate::ModelSummary>,
     },
     /// A new plan replaces the one before: the agent's, or a list that a person wrote.
     PlanUpdated {
@@ -229,7 +229,7 @@ pub enum Event {
         /// Number of the checkpoint that is being published.
         n: u32,
         /// What led to the publication.
-        why: Why,
+        why: crate::Why,
     },
     /// The tree passed the quarantine and became a commit.
     #[serde(rename = "tree_sealed")]
@@ -237,7 +237,7 @@ pub enum Event {
         /// Number of the checkpoint that is being published.
         n: u32,
         /// The commit and what it changes.
-        tree: CapturedTree,
+        tree: crate::CapturedTree,
     },
     /// The tree equals that of the last commit, so there is no new commit.
     TreeUnchanged {
@@ -245,7 +245,7 @@ pub enum Event {
         n: u32,
         /// The last commit on the agent's branch, or the base.
         commit: Commit,
-        /// As in [`CapturedTree`].
+        /// As in [`crate::CapturedTree`].
         #[serde(default)]
         left_out: Vec<String>,
     },
@@ -452,7 +452,7 @@ pub enum Event {
     /// Work stopped until a person resumes the task.
     Paused {
         /// Why it stopped.
-        reason: PauseReason,
+        reason: crate::PauseReason,
     },
     /// A pause ended; the task returns to the state before it.
     Resumed,
@@ -490,7 +490,7 @@ pub enum Event {
     SandboxSuspended {
         /// How far it was put away.
         #[serde(rename = "shelf")]
-        suspension: Suspension,
+        suspension: crate::Suspension,
     },
     /// The task is over.
     Ended {

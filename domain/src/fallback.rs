@@ -6,7 +6,7 @@ use std::fmt;
 /// Why a model is no longer asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Fall {
+pub enum FallbackReason {
     /// Its server was not reached, or answered that it is unavailable.
     Away,
     /// Its server asked for a longer wait than one call may take.
@@ -15,13 +15,13 @@ pub enum Fall {
     Refused,
 }
 
-impl fmt::Display for Fall {
+impl fmt::Display for FallbackReason {
     /// Half a sentence that follows the model's name.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Fall::Away => "could not be reached",
-            Fall::Limited => "asked for a longer wait",
-            Fall::Refused => "refused the key, or has no credit left",
+            FallbackReason::Away => "could not be reached",
+            FallbackReason::Limited => "asked for a longer wait",
+            FallbackReason::Refused => "refused the key, or has no credit left",
         })
     }
 }
@@ -34,5 +34,5 @@ pub struct Fallback {
     /// The model that is asked instead until the next checkpoint.
     pub to: String,
     /// Why it did not answer.
-    pub why: Fall,
+    pub why: FallbackReason,
 }

@@ -87,6 +87,9 @@ pub enum Input {
         /// What is to be reviewed; none for a task that reviews nothing.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         difference: Option<Box<Difference>>,
+        /// Files in conflict where the work was merged onto a newer base, as the sandbox named them. Untrusted.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        conflicts: Vec<String>,
     },
     /// Files that the host read for this turn's request, recorded before the call; answers no effect.
     Looked {

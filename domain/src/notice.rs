@@ -248,6 +248,18 @@ pub enum Notice {
         /// Login of whoever asked for it.
         login: String,
     },
+    /// `/rebase` was followed.
+    Rebasing {
+        /// Login of whoever asked for it.
+        login: String,
+    },
+    /// `/rebase` was not followed.
+    NotRebased {
+        /// Login of whoever asked for it.
+        login: String,
+        /// Why not.
+        why: crate::RebaseBar,
+    },
     /// The issue or the pull request was closed, which ended the task without a delivery.
     Declined,
     /// The task failed and can't go on.

@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 pub enum Why {
     /// The actions between two checkpoints are used up, or the conversation no longer fits and restarts.
     Checkpoint,
+    /// The work was merged onto a newer base without conflicts.
+    Rebased,
     /// The agent said that it is done: the captured commit is verified before its review is posted.
     Done,
 }

@@ -5,7 +5,7 @@ mod work;
 
 use crate::{
     Account, Action, Advance, Budget, CallRequest, Checkpoint, Commit, Earlier, End, Event, Grant, Item, Loss, Millis,
-    PlanStep, PullHead, Question, Source, Spent, State, Suspension, TaskId, TaskKind, Terms, Trigger, Verdict,
+    PlanStep, PullHead, Question, Rebase, Source, Spent, State, Suspension, TaskId, TaskKind, Terms, Trigger, Verdict,
     VerdictKind,
 };
 use serde::{Deserialize, Serialize};
@@ -30,6 +30,9 @@ pub struct Request {
     pub asker: Account,
     /// Account that opened the issue.
     pub issue_author: Account,
+    /// Whether the issue was edited before the task began; who did that is not known.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub edited: bool,
     /// The text that holds the command, or what stands for it.
     pub source: Source,
     /// Number of that text in the forge's order; 0 for the issue's own text.
@@ -62,6 +65,13 @@ pub struct Request {
     pub trigger: Option<Trigger>,
 }
 
+impl Request {
+    /// Whether somebody else than its asker opened or may have edited the issue, so that nobody with write access stands for its words.
+    pub fn of_stranger(&self) -> bool {
+        self.edited || self.issue_author.id != self.asker.id
+    }
+}
+
 /// A task as its log describes it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Task {
@@ -73,7 +83,7 @@ pub struct Task {
     pub request: Option<Request>,
     /// Whether it may write now; `/fix` under its answer turns a read-only task into one that may.
     pub kind: TaskKind,
-    /// The commit that the work began from; none before the first [`Event::Prepared`]. A review's rules come from it, and what is read is `head`.
+    /// The commit that the work stands on; none before the first [`Event::Prepared`]. A review's rules come from it, and what is read is `head`.
     pub base: Option<Commit>,
     /// The commit that a reviewed pull request is compared with; none before the first [`Event::Prepared`], and for other tasks.
     pub compared_with: Option<Commit>,
@@ -155,6 +165,14 @@ pub struct Task {
     pub keeping: bool,
     /// Whether that commit could not be made, and nothing was done since.
     pub not_kept: bool,
+    /// The move onto a newer base, until a commit on that base holds the work; none where there is none.
+    pub rebase: Option<Rebase>,
+    /// Whether the branch on the forge stands on an earlier base, and the next push replaces it.
+    pub replaces: bool,
+    /// Files that could not be merged onto the present base by themselves.
+    pub conflicts: Vec<String>,
+    /// Whether the newest commit has marks of a conflict in one of them.
+    pub marked: bool,
     /// State that a queued task returns to once it has its slot; none before its first.
     pub next: Option<Box<State>>,
     /// Whether the conversation restarted, and the model did not answer since.
@@ -259,6 +277,7 @@ impl Task {
                 self.note.clone_from(note);
                 self.state = State::Running;
             }
+            Event::Rebased(rebased) => self.rebased(rebased),
             Event::PublishStarted { n, why } => {
                 self.lost = false;
                 self.published_n = self.published_n.max(*n);
@@ -358,13 +377,13 @@ impl Task {
                 self.captured = Some(tree.commit.clone());
                 self.head = Some(tree.commit.clone());
                 self.steering |= !tree.steering.is_empty() || !tree.outside.is_empty();
-                self.refusal.clear();
-                (self.uncommitted, self.kept) = (false, None);
+                self.marked = !tree.marked.is_empty();
+                self.committed();
             }
             Event::TreeUnchanged { commit, .. } => {
-                self.captured = Some(commit.clone());
-                self.refusal.clear();
-                (self.uncommitted, self.kept) = (false, None);
+                // The branch does not end at a base that already has all of the work.
+                self.captured = Some(commit.clone()).filter(|_| !self.replaces);
+                self.committed();
             }
             Event::TreeRefused { reasons, .. } => {
                 self.captured = None;
@@ -373,7 +392,7 @@ impl Task {
                     self.state = State::Running;
                 }
             }
-            Event::Pushed { commit, .. } => self.pushed = Some(commit.clone()),
+            Event::Pushed { commit, .. } => (self.pushed, self.replaces) = (Some(commit.clone()), false),
             Event::PullOpened { number, .. } => self.pull = Some(*number),
             Event::Verified { verdict, .. } => {
                 self.verdict = Some(verdict.clone());
@@ -411,6 +430,12 @@ impl Task {
             }
             _ => self.apply_decision(event),
         }
+    }
+
+    /// A commit on the present base holds all of the work.
+    fn committed(&mut self) {
+        self.refusal.clear();
+        (self.uncommitted, self.kept, self.rebase) = (false, None, None);
     }
 
     fn push_checkpoint(&mut self, n: u32, review: i64, number: i64, at: Millis, commit: Option<Commit>, last: bool) {

@@ -39,4 +39,7 @@ pub struct CapturedTree {
     /// Files that the commit changes against the task's base and that a task of this kind may not change. Foreign.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outside: Vec<String>,
+    /// Files that could not be merged onto a newer base by themselves and still hold marks of a conflict. Foreign.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub marked: Vec<String>,
 }

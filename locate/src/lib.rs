@@ -3,7 +3,7 @@
 //! Owns the walk over a tree's texts, their definitions (`outline.rs`), the ranking, and mistakes that a parser finds (`mistakes/`). Only
 //! reads files below the given root: no network, no process, no writing. It parses untrusted files, so it runs in a process of its own
 //! inside a sandbox (`caisson-runner survey`, `caisson-runner mistakes`), never in `caisson serve`. How it works and how well:
-//! `docs/relevant-files.md`. Tests: beside each file and `tests/survey.rs`; measured by `examples/commits.rs`.
+//! `docs/relevant-files.md`. Tests: beside each file and `tests/survey.rs`; measured by `examples/commits/`.
 
 mod imports;
 mod index;

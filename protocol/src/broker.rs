@@ -4,7 +4,7 @@
 //! container's stdin and stdout. A request names *what* is wanted; how a container is configured is the broker's alone,
 //! so nothing here can ask for a bind, a device, a capability or a host namespace. ([`Request::Host`] and
 //! [`Request::HostListen`] name a look at the machine's network that the broker has fixed.)
-//! Client: `src/sandbox/broker.rs`. Server: `broker/`. Tests: below, and `broker/tests/docker.rs`.
+//! Client: `src/sandbox/broker.rs`. Server: `broker/`. Tests: below, and `broker/tests/docker/`.
 
 use std::ops::RangeInclusive;
 

@@ -2,7 +2,7 @@
 //!
 //! Both begin with one JSON line, [`Network`]. `listen` then listens on a port and writes a line for each peer that it receives from
 //! ([`HEARD`]). For a line on its standard input it sends itself a control datagram and opens a control connection; [`TOLD`] follows once
-//! both arrived, after everything received before. Router: `router/src/host/`. Reader: `src/barrier/ear.rs`, `broker/src/router/host.rs`.
+//! both arrived, after everything received before. Router: `router/src/host/`. Reader: `src/barrier/listeners.rs`, `broker/src/router/host.rs`.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;

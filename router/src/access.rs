@@ -330,7 +330,7 @@ impl State {
     fn look_up(&mut self, subnet: u32, name: &str) -> Result<Ipv4Addr, Denied> {
         let deny = |reason| Denied { name: None, rule: None, reason };
         let policy = self.policy.clone();
-        let lent = self.subnets.get_mut(&subnet).ok_or(deny("the berth is closed"))?;
+        let lent = self.subnets.get_mut(&subnet).ok_or(deny("the subnet is closed"))?;
         let rules = lent.rules.clone();
         check_name(name).map_err(|_| deny("not a host name"))?;
         let rule = match policy.judge_name(&rules, name) {
@@ -352,7 +352,7 @@ impl State {
 
     fn admit(&mut self, subnet: u32, address: Ipv4Addr, port: u16) -> Result<Ticket, Denied> {
         let deny = |reason| Denied { name: None, rule: None, reason };
-        let lent = self.subnets.get_mut(&subnet).ok_or(deny("the berth is closed"))?;
+        let lent = self.subnets.get_mut(&subnet).ok_or(deny("the subnet is closed"))?;
         let name = self.names.name(subnet, address).ok_or(deny("not an address of this sandbox"))?;
         let rule = match self.policy.judge(&lent.rules, &name, port) {
             Decision::Allow(rule) => rule.clone(),

@@ -22,17 +22,17 @@ const PIECES: usize = 4;
 const PIECE: usize = 64 << 10;
 
 /// Sends frames to the attached host; never blocks.
-pub struct Teller {
+pub struct FrameSender {
     frames: mpsc::Sender<Vec<u8>>,
 }
 
-impl Teller {
+impl FrameSender {
     /// False if the queue is full and the message was dropped.
-    pub fn tell(&self, head: FromRunner) -> bool {
-        self.tell_with(head, Bytes::new())
+    pub fn send(&self, head: FromRunner) -> bool {
+        self.send_with(head, Bytes::new())
     }
 
-    pub fn tell_with(&self, head: FromRunner, body: Bytes) -> bool {
+    pub fn send_with(&self, head: FromRunner, body: Bytes) -> bool {
         let Ok(frame) = Message { head, body }.to_frame(MAX_PAYLOAD) else { return false };
         self.frames.try_send(frame).is_ok()
     }
@@ -40,7 +40,7 @@ impl Teller {
 
 pub struct Host {
     pub pieces: mpsc::Receiver<Vec<u8>>,
-    pub teller: Arc<Teller>,
+    pub sender: Arc<FrameSender>,
 }
 
 impl Host {
@@ -56,7 +56,7 @@ impl Host {
         let (frames, queue) = mpsc::channel(QUEUE);
         thread::Builder::new().name("from-host".to_owned()).spawn(move || read(File::from(input), &to_us))?;
         thread::Builder::new().name("to-host".to_owned()).spawn(move || write(File::from(output), queue))?;
-        Ok(Self { pieces, teller: Arc::new(Teller { frames }) })
+        Ok(Self { pieces, sender: Arc::new(FrameSender { frames }) })
     }
 }
 

@@ -237,8 +237,8 @@ impl Job {
         drop(command);
         let text = Arc::new(Mutex::new(Capture::kept(cap, self.log.take())));
         let captured = tokio::spawn(streams::capture(text_from, Arc::clone(&text)));
-        let sent = sends.map(|from| tokio::spawn(streams::send(from, Arc::clone(handle), Arc::clone(&session.teller))));
-        let fed = feeds.map(|to| tokio::spawn(streams::receive(to, Arc::clone(handle), Arc::clone(&session.teller))));
+        let sent = sends.map(|from| tokio::spawn(streams::send(from, Arc::clone(handle), Arc::clone(&session.sender))));
+        let fed = feeds.map(|to| tokio::spawn(streams::receive(to, Arc::clone(handle), Arc::clone(&session.sender))));
         let fed = given.map(|(to, bytes)| tokio::spawn(streams::give(to, bytes))).or(fed);
         Ok(Running { child, text, captured, sent, fed })
     }

@@ -7,8 +7,8 @@
 //! directories (`redirect_dir=off`, which the broker sets).
 
 mod attributes;
+mod entry;
 mod ignored;
-mod lies;
 mod names;
 mod stream;
 
@@ -66,7 +66,7 @@ pub fn main(mut args: impl Iterator<Item = OsString>) -> anyhow::Result<ExitCode
 }
 
 /// Metadata of the entry at a path, without following a link.
-fn lying(path: &Path) -> anyhow::Result<Option<Metadata>> {
+fn metadata_at(path: &Path) -> anyhow::Result<Option<Metadata>> {
     match path.symlink_metadata() {
         Ok(found) => Ok(Some(found)),
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),

@@ -16,7 +16,6 @@ mod host;
 mod job;
 mod kill;
 mod layer;
-mod left;
 mod log;
 mod mistakes;
 mod output;
@@ -26,6 +25,7 @@ mod quiesce;
 mod serve;
 mod session;
 mod shell;
+mod shell_state;
 mod streams;
 mod survey;
 mod table;
@@ -70,7 +70,7 @@ fn main() -> ExitCode {
         Some(Ok(word)) if word == "changed" => layer::main(args),
         Some(Ok(word)) if word == "survey" => survey::main(args),
         Some(Ok(word)) if word == "mistakes" => mistakes::main(args),
-        Some(Ok(word)) if word == "left" => left::main(args),
+        Some(Ok(word)) if word == "left" => shell_state::main(args),
         Some(Ok(word)) if word == "probe" => probe::main(args),
         Some(_) => {
             eprintln!("{USAGE}");

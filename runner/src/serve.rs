@@ -33,8 +33,8 @@ pub async fn serve(mut host: Host, workspace: Workspace, disk: Disk, logs: Arc<L
         changes: Changes::of(workspace.root()),
         workspace: Arc::new(workspace),
         disk,
-        teller: Arc::clone(&host.teller),
-        left: Mutex::default(),
+        sender: Arc::clone(&host.sender),
+        shell_state: Mutex::default(),
         logs,
         background: Mutex::default(),
         requests: Mutex::default(),
@@ -99,7 +99,7 @@ impl Session {
         }
         if *highest != Some(epoch) {
             let reason = format!("epoch {epoch} is not the one that said hello last");
-            self.teller.tell(FromRunner::Refused { epoch, reason });
+            self.sender.send(FromRunner::Refused { epoch, reason });
             return;
         }
         match say {
@@ -119,7 +119,7 @@ impl Session {
             _ => String::new(),
         };
         if !reason.is_empty() {
-            self.teller.tell(FromRunner::Refused { epoch, reason });
+            self.sender.send(FromRunner::Refused { epoch, reason });
             return;
         }
         *highest = Some(epoch);
@@ -127,9 +127,9 @@ impl Session {
         table.running(true).iter().for_each(|handle| handle.detach());
         let (boot, runner) = (self.boot.clone(), self.binary.clone());
         let (requests, lacks) = (table.known(), self.disk.lacks());
-        self.teller.tell(FromRunner::Hello { version: VERSION, epoch, boot, runner, requests, lacks });
+        self.sender.send(FromRunner::Hello { version: VERSION, epoch, boot, runner, requests, lacks });
         for (id, outcome) in table.results() {
-            self.teller.tell(FromRunner::Finished { id, outcome });
+            self.sender.send(FromRunner::Finished { id, outcome });
         }
     }
 
@@ -146,11 +146,11 @@ impl Session {
         match admission {
             Admission::Running => {}
             Admission::Finished(outcome) => {
-                self.teller.tell(FromRunner::Finished { id, outcome: *outcome });
+                self.sender.send(FromRunner::Finished { id, outcome: *outcome });
             }
             Admission::Refused(reason) => {
                 let outcome = settle(Done::failed(reason), limits, Duration::ZERO);
-                self.teller.tell(FromRunner::Finished { id, outcome });
+                self.sender.send(FromRunner::Finished { id, outcome });
             }
             Admission::New(handle) => {
                 let session = Arc::clone(self);
@@ -182,7 +182,7 @@ impl Session {
         }
         let outcome = settle(done, limits, took);
         self.table().finish(handle.id, outcome.clone());
-        self.teller.tell(FromRunner::Finished { id: handle.id, outcome });
+        self.sender.send(FromRunner::Finished { id: handle.id, outcome });
     }
 }
 

@@ -8,9 +8,9 @@ use crate::changes::Changes;
 use crate::children::Children;
 use crate::disk::Disk;
 use crate::files::Workspace;
-use crate::host::Teller;
-use crate::left::Left;
+use crate::host::FrameSender;
 use crate::log::Logs;
+use crate::shell_state::ShellState;
 use crate::table::Table;
 
 pub struct Session {
@@ -19,9 +19,9 @@ pub struct Session {
     /// Observes what actions change in the workspace.
     pub changes: Changes,
     pub disk: Disk,
-    pub teller: Arc<Teller>,
+    pub sender: Arc<FrameSender>,
     /// State with which the agent's next command begins.
-    pub left: Mutex<Left>,
+    pub shell_state: Mutex<ShellState>,
     /// Files with whole outputs.
     pub logs: Arc<Logs>,
     pub background: Mutex<Background>,

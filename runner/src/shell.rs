@@ -1,7 +1,7 @@
 //! The agent's commands: each runs in a shell of its own, which begins where the last one ended.
 //!
 //! Owns the code that a shell runs before its command: at its end, however it comes, it reports its directory and exported variables
-//! (`left.rs`) and ends with its pipe's status (`job.rs`). bash reads it from a separate file (`BASH_ENV`), so that the command, its line
+//! (`shell_state.rs`) and ends with its pipe's status (`job.rs`). bash reads it from a separate file (`BASH_ENV`), so that the command, its line
 //! numbers and its messages are the agent's alone; for a plain `sh` it precedes the command. A shell that is killed, calls `exec` or sets
 //! its own EXIT trap reports nothing, and the state before stays. The exit code is always the process's. Must not be used for operations of
 //! the host. Tests: `tests/shell.rs`.
@@ -16,8 +16,8 @@ use protocol::runner::{Limits, Status};
 use crate::done::Done;
 use crate::handle::Handle;
 use crate::job::{Job, NO_PIPES, SAVED, STAGES, bash, pipes};
-use crate::left::{Left, Sheet, bashs_words, text};
 use crate::session::Session;
+use crate::shell_state::{ShellState, StateFile, bashs_words, text};
 
 /// Variable with the path of a file that bash reads before a command.
 const BASH_ENV: &str = "BASH_ENV";
@@ -28,10 +28,10 @@ const UNTOLD: &str = "the directory and the variables it left are not known (exe
 pub async fn run(session: &Arc<Session>, handle: &Arc<Handle>, command: String, limits: Limits) -> Done {
     let (mut job, gone) = begin(session, handle, command);
     let root = session.workspace.root();
-    let sheet = Sheet::new().ok();
-    if let Some(sheet) = &sheet {
+    let state_file = StateFile::new().ok();
+    if let Some(state_file) = &state_file {
         // Without it the command runs all the same, and its final state is unknown.
-        let _ = own().and_then(|program| asks(&mut job, sheet, &program));
+        let _ = own().and_then(|program| asks(&mut job, state_file, &program));
     }
     let done = job.run(session, handle, limits).await;
     let mut done = gone.into_iter().fold(done, Done::also);
@@ -41,16 +41,16 @@ pub async fn run(session: &Arc<Session>, handle: &Arc<Handle>, command: String, 
     ) {
         return done;
     }
-    let told = sheet.and_then(|sheet| sheet.read(root));
-    let mut left = session.left.lock().unwrap_or_else(PoisonError::into_inner);
+    let told = state_file.and_then(|state_file| state_file.read(root));
+    let mut state = session.shell_state.lock().unwrap_or_else(PoisonError::into_inner);
     match told {
         Some((next, without)) => {
-            *left = next;
+            *state = next;
             done = without.into_iter().fold(done, Done::also);
         }
         None => done = done.also(UNTOLD),
     }
-    match &left.cwd {
+    match &state.cwd {
         Some(cwd) => done.also(format!("in {}", cwd.display())),
         None => done,
     }
@@ -78,14 +78,14 @@ pub fn start(session: &Arc<Session>, handle: &Arc<Handle>, command: String, limi
 
 /// The shell with the last one's state, and a sentence if its directory is gone.
 fn begin(session: &Session, handle: &Handle, command: String) -> (Job, Option<String>) {
-    let left = session.left.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let state = session.shell_state.lock().unwrap_or_else(PoisonError::into_inner).clone();
     let (path, name) = match bash() {
         Some(path) => (path, "bash"),
         None => ("/bin/sh", "sh"),
     };
     let note = (name == "sh" && pipes(&command)).then(|| NO_PIPES.to_owned());
     let job = Job::captured(vec![name.to_owned(), "-c".to_owned(), command], &session.workspace);
-    let Left { cwd, set, unset } = left;
+    let ShellState { cwd, set, unset } = state;
     let (env, unset) = (set.into_iter().collect(), unset.into_iter().collect());
     let log = Some(session.logs.of(handle.id));
     let job = Job { path: Some(path), env, unset, log, note, ..job };
@@ -104,8 +104,8 @@ fn own() -> io::Result<String> {
 }
 
 /// Makes the shell report its state at its end; without bash, `program` (the runner) does it.
-fn asks(job: &mut Job, sheet: &Sheet, program: &str) -> io::Result<()> {
-    let (end, number) = sheet.end()?;
+fn asks(job: &mut Job, state_file: &StateFile, program: &str) -> io::Result<()> {
+    let (end, number) = state_file.end()?;
     let Some(command) = job.argv.last_mut() else { return Ok(()) };
     if job.path == Some("/bin/sh") {
         let say = format!("{} left {number} || :", quoted(program));
@@ -164,8 +164,8 @@ mod tests {
         let workspace = Workspace::open(dir.path()).expect("a workspace");
         let job = Job::captured(["sh", "-c", command].map(str::to_owned).to_vec(), &workspace);
         let mut job = Job { path: Some("/bin/sh"), ..job };
-        let sheet = Sheet::new().expect("a sheet");
-        asks(&mut job, &sheet, program.to_str().expect("a path")).expect("asked");
+        let state_file = StateFile::new().expect("a state file");
+        asks(&mut job, &state_file, program.to_str().expect("a path")).expect("asked");
         assert!(job.kept.iter().all(|fd| fd.as_raw_fd() >= 200));
         let mut process = std::process::Command::new("/bin/sh");
         process.args(&job.argv[1..]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -178,7 +178,7 @@ mod tests {
                 Err(_) => tokio::task::yield_now().await,
             }
         };
-        (exit, sheet.read(Path::new("/")).and_then(|(left, _)| left.set.get("A").cloned()))
+        (exit, state_file.read(Path::new("/")).and_then(|(state, _)| state.set.get("A").cloned()))
     }
 
     #[tokio::test]

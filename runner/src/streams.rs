@@ -10,7 +10,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::unix::pipe::{Receiver, Sender};
 
 use crate::handle::Handle;
-use crate::host::Teller;
+use crate::host::FrameSender;
 use crate::output::Capture;
 
 const READ: usize = 64 << 10;
@@ -47,7 +47,7 @@ pub async fn give(to: OwnedFd, bytes: Vec<u8>) {
 }
 
 /// Streams a process's stdout as fast as the host confirms it, then its end.
-pub async fn send(from: OwnedFd, handle: Arc<Handle>, teller: Arc<Teller>) {
+pub async fn send(from: OwnedFd, handle: Arc<Handle>, sender: Arc<FrameSender>) {
     let Ok(mut from) = Receiver::from_owned_fd(from) else { return handle.fail("its output can't be read") };
     let mut buffer = vec![0; CHUNK];
     let mut sent = 0_u64;
@@ -58,7 +58,7 @@ pub async fn send(from: OwnedFd, handle: Arc<Handle>, teller: Arc<Teller>) {
             return;
         }
         let head = FromRunner::Output { id: handle.id, offset: sent, last: count == 0 };
-        if !teller.tell_with(head, Bytes::copy_from_slice(&buffer[..count])) {
+        if !sender.send_with(head, Bytes::copy_from_slice(&buffer[..count])) {
             return handle.fail("the host does not read its output");
         }
         if count == 0 {
@@ -69,7 +69,7 @@ pub async fn send(from: OwnedFd, handle: Arc<Handle>, teller: Arc<Teller>) {
 }
 
 /// Writes the host's bytes to a process's stdin. If the process closed it, the rest is discarded, so that the host can finish.
-pub async fn receive(to: OwnedFd, handle: Arc<Handle>, teller: Arc<Teller>) {
+pub async fn receive(to: OwnedFd, handle: Arc<Handle>, sender: Arc<FrameSender>) {
     let mut to = Sender::from_owned_fd(to).ok();
     while let Some(bytes) = handle.next().await {
         if let Some(pipe) = &mut to
@@ -80,7 +80,7 @@ pub async fn receive(to: OwnedFd, handle: Arc<Handle>, teller: Arc<Teller>) {
         let taken = handle.took(bytes.len());
         if !handle.is_detached() {
             // The message is dropped only if the host reads nothing, and then the stream cannot go on anyway.
-            teller.tell(FromRunner::Taken { id: handle.id, bytes: taken });
+            sender.send(FromRunner::Taken { id: handle.id, bytes: taken });
         }
     }
 }

@@ -1,18 +1,18 @@
 //! The barrier's self-test: thirty-three checks of a new sandbox, from inside and outside; six of them are repeated in each task's sandbox.
 //!
 //! Owns the table of checks (`table.rs`), the tries (here and `plan.rs`), the outside part (`canary.rs`), listeners on this machine
-//! (`ear.rs`), a repository for reading (`history.rs`), a flood (`flood.rs`), limits shared with a neighbour (`watch.rs`), the verdicts
+//! (`listeners.rs`), a repository for reading (`history.rs`), a flood (`flood.rs`), limits shared with a neighbour (`watch.rs`), the verdicts
 //! (`judge.rs`), their stored proof (`proof.rs`), the runner's version (`outdated.rs`), and the checks in a task's own sandbox (`own.rs`).
 //! The sandbox is made like every other, through the broker; only the runner's own probe runs in it. Must not know the engine, nor change
 //! how a sandbox is made. A check that could not be tried does not hold. Tests: beside each file, and `tests/barrier/` (a real engine, and
 //! deliberately weakened sandboxes).
 
 mod canary;
-mod ear;
 mod flood;
 mod history;
 mod inside;
 mod judge;
+mod listeners;
 mod outdated;
 mod own;
 mod plan;
@@ -33,11 +33,11 @@ use crate::sandbox::broker::Broker;
 use crate::sandbox::link::LinkError;
 use canary::Planted;
 pub use canary::Upstream;
-use ear::Ears;
 use history::History;
 pub use inside::NAMES as SANDBOXES;
 use inside::{Inside, NAMES};
 pub use judge::{Row, Verdict};
+use listeners::Listeners;
 pub use outdated::Outdated;
 pub use own::{FromInside, Inspector};
 use plan::Names;
@@ -172,9 +172,9 @@ pub async fn run(ground: &Ground, say: &(dyn Fn(&str) + Sync)) -> Result<Report,
     say("making a repository's mirror");
     let history = History::make(ground).await?;
     let image = ground.router.as_ref().map(|router| router.router_image.as_str());
-    let ears = Ears::open(ground.broker.as_ref(), image).await;
-    let (machine, done) = match ears {
-        Ok(mut ears) => (ears.machine(), Box::pin(tried(ground, &history, &mut ears, say)).await),
+    let listeners = Listeners::open(ground.broker.as_ref(), image).await;
+    let (machine, done) = match listeners {
+        Ok(mut listeners) => (listeners.machine(), Box::pin(tried(ground, &history, &mut listeners, say)).await),
         Err(trouble) => (Vec::new(), Err(trouble)),
     };
     for name in NAMES {
@@ -211,7 +211,7 @@ fn expect(ground: &Ground) -> Expect {
 async fn tried(
     ground: &Ground,
     history: &History,
-    ears: &mut Ears,
+    listeners: &mut Listeners,
     say: &(dyn Fn(&str) + Sync),
 ) -> Result<Vec<Finding>, Untested> {
     let names = Names::new()?;
@@ -225,13 +225,13 @@ async fn tried(
     found.extend(watch::tried(&first, &second).await?);
     match &ground.router {
         None => {
-            found.extend(first.carry_out(&plan::all(ground, &names, &ears.doors(), None)).await?);
+            found.extend(first.carry_out(&plan::all(ground, &names, &listeners.endpoints(), None)).await?);
             found.push(Finding::new(13, plan::UPSTREAM, names.upstream(None)));
         }
-        Some(router) => networked(ground, router, &names, [&first, &second], ears, &mut found, say).await?,
+        Some(router) => networked(ground, router, &names, [&first, &second], listeners, &mut found, say).await?,
     }
     if ground.router.is_none() {
-        found.extend(ears.heard_since(11).await?);
+        found.extend(listeners.heard_since(11).await?);
     }
     say("leaving a daemon behind");
     daemon(&first, &mut found).await?;
@@ -245,21 +245,21 @@ async fn networked(
     router: &RouterUnderTest,
     names: &Names,
     [first, second]: [&Inside; 2],
-    ears: &mut Ears,
+    listeners: &mut Listeners,
     found: &mut Vec<Finding>,
     say: &(dyn Fn(&str) + Sync),
 ) -> Result<(), Untested> {
     let [own, other] = [router.subnets[0].number, router.subnets[1].number];
     router.egress.open(other, &[]).await?;
     router.egress.open(own, &names.rules()).await?;
-    say("trying every door");
+    say("trying every address");
     let neighbour = second.address.map(|address| (address, plan::NEIGHBOUR));
-    let all = plan::all(ground, names, &ears.doors(), neighbour);
+    let all = plan::all(ground, names, &listeners.endpoints(), neighbour);
     let tried = async || {
         let mut seen = first.carry_out(&all).await?;
-        seen.extend(ears.heard_since(11).await?);
+        seen.extend(listeners.heard_since(11).await?);
         say("trying them from the router's place");
-        seen.extend(outside(ground, ears, neighbour).await?);
+        seen.extend(outside(ground, listeners, neighbour).await?);
         Ok(seen)
     };
     let (mut seen, heard) = second.listening(plan::NEIGHBOUR, tried).await?;
@@ -308,14 +308,14 @@ fn whom(heard: Option<Vec<String>>) -> String {
 /// What the router's user reaches without the proxy.
 async fn outside(
     ground: &Ground,
-    ears: &mut Ears,
+    listeners: &mut Listeners,
     neighbour: Option<(Ipv4Addr, u16)>,
 ) -> Result<Vec<Finding>, Untested> {
-    let plan = plan::outside(&ground.strangers, &ears.doors(), neighbour.as_slice());
+    let plan = plan::outside(&ground.strangers, &listeners.endpoints(), neighbour.as_slice());
     let plan = serde_json::to_string(&plan).map_err(|error| Untested(error.to_string()))?;
     let said = ground.broker.router_probe(&ground.image, &plan).await?;
     let mut found = inside::read("the router's place", &said)?;
-    found.extend(ears.heard_since(31).await?);
+    found.extend(listeners.heard_since(31).await?);
     Ok(found)
 }
 

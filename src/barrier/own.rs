@@ -13,9 +13,9 @@ use protocol::broker::ContainerLimits;
 use protocol::probe::Finding;
 use protocol::router::{Net, SUBNET_PREFIX};
 
-use super::ear::Ears;
 use super::inside::findings;
 use super::judge::{judge, mismatches};
+use super::listeners::Listeners;
 use super::plan::{self, Names};
 use super::{Expect, ExpectedWay, Untested};
 use crate::sandbox::broker::Broker;
@@ -51,14 +51,14 @@ impl Inspector for FromInside {
         let around = self.looks.around(task).await?;
         let own = around.own.map(subnet).transpose().map_err(untried)?;
         let image = own.map(|_| self.router_image.as_str());
-        let mut ears = Ears::open(self.broker.as_ref(), image).await.map_err(untried)?;
+        let mut listeners = Listeners::open(self.broker.as_ref(), image).await.map_err(untried)?;
         let names = Names::new().map_err(untried)?;
         let gateway = own.map(|(_, gateway)| gateway);
-        let plan = plan::own(&names, &ears.doors(), gateway, &around.others);
+        let plan = plan::own(&names, &listeners.endpoints(), gateway, &around.others);
         let text = serde_json::to_string(&plan).map_err(|error| untried(Untested(error.to_string())))?;
         let outcome = self.looks.probe(task, &["try", &text]).await?;
         let mut found = findings("the task's sandbox", &outcome).map_err(untried)?;
-        found.extend(ears.heard_since(11).await.map_err(untried)?);
+        found.extend(listeners.heard_since(11).await.map_err(untried)?);
         found.push(Finding::new(13, plan::UPSTREAM, plan::NOT_OURS));
         let router = own.map(|(cidr, gateway)| ExpectedWay::of(gateway, &cidr.to_string()));
         let expect = Expect { limits: ContainerLimits::default(), debug: false, router, alone: true };

@@ -78,13 +78,13 @@ impl Names {
     }
 }
 
-/// Everything that needs one sandbox, including what it should not reach. `doors`: listeners on this machine.
-pub(super) fn all(ground: &Ground, names: &Names, doors: &[Door], neighbour: Option<(Ipv4Addr, u16)>) -> Plan {
+/// Everything that needs one sandbox, including what it should not reach. `endpoints`: listeners on this machine.
+pub(super) fn all(ground: &Ground, names: &Names, endpoints: &[Endpoint], neighbour: Option<(Ipv4Addr, u16)>) -> Plan {
     let gateways =
         ground.router.iter().flat_map(|router| &router.subnets).filter_map(|it| it.gateway.parse::<IpAddr>().ok());
     let gateways: Vec<IpAddr> = gateways.collect();
-    let mut reach = around(doors, &gateways, &ground.strangers, neighbour.as_slice());
-    for ip in with(doors, &gateways)
+    let mut reach = around(endpoints, &gateways, &ground.strangers, neighbour.as_slice());
+    for ip in with(endpoints, &gateways)
         .into_iter()
         .map(|(ip, _)| ip)
         .filter(IpAddr::is_ipv4)
@@ -100,25 +100,25 @@ pub(super) fn all(ground: &Ground, names: &Names, doors: &[Door], neighbour: Opt
         plan.look_ups.push(look_up(16, "a denied name", &names.denied));
         plan.look_ups.push(look_up(15, SYNTHETIC, &names.allowed));
         plan.talks = talks(names);
-        plan.casts = casts(11, doors);
+        plan.casts = casts(11, endpoints);
     }
     plan
 }
 
 /// An address of this machine, and the port of a listener there.
-pub(super) type Door = (IpAddr, u16);
+pub(super) type Endpoint = (IpAddr, u16);
 
 /// Adds addresses without a listener, at the port of one that has one.
-fn with(doors: &[Door], more: &[IpAddr]) -> Vec<Door> {
-    let port = doors.first().map_or(80, |(_, port)| *port);
-    doors.iter().copied().chain(more.iter().map(|ip| (*ip, port))).collect()
+fn with(endpoints: &[Endpoint], more: &[IpAddr]) -> Vec<Endpoint> {
+    let port = endpoints.first().map_or(80, |(_, port)| *port);
+    endpoints.iter().copied().chain(more.iter().map(|ip| (*ip, port))).collect()
 }
 
 /// Datagrams that bypass the routes: broadcasts, and to each address of this machine.
-fn casts(check: u8, doors: &[Door]) -> Vec<Cast> {
+fn casts(check: u8, endpoints: &[Endpoint]) -> Vec<Cast> {
     let cast = |by, ip: Ipv4Addr, port| Cast { check, by, to: SocketAddrV4::new(ip, port) };
     let mut casts = Vec::new();
-    for (ip, port) in doors {
+    for (ip, port) in endpoints {
         casts.extend([cast(By::Broadcast, Ipv4Addr::BROADCAST, *port), cast(By::Group, MULTICAST, *port)]);
         if let IpAddr::V4(ip) = ip {
             casts.extend([By::Option, By::Flag].map(|by| cast(by, *ip, *port)));
@@ -130,17 +130,17 @@ fn casts(check: u8, doors: &[Door]) -> Vec<Cast> {
 }
 
 /// What a task's own sandbox must not reach: this machine, its gateway except for names, the metadata service, its neighbours.
-pub(super) fn own(names: &Names, doors: &[Door], gateway: Option<Ipv4Addr>, others: &[Ipv4Addr]) -> Plan {
+pub(super) fn own(names: &Names, endpoints: &[Endpoint], gateway: Option<Ipv4Addr>, others: &[Ipv4Addr]) -> Plan {
     let gateway = gateway.map(IpAddr::from);
     let others: Vec<_> = others.iter().map(|ip| (*ip, NEIGHBOUR)).collect();
-    let reach = in_order(around(doors, gateway.as_slice(), &[], &others));
-    let casts = if gateway.is_some() { casts(11, doors) } else { Vec::new() };
+    let reach = in_order(around(endpoints, gateway.as_slice(), &[], &others));
+    let casts = if gateway.is_some() { casts(11, endpoints) } else { Vec::new() };
     Plan { network: true, reach, casts, look_ups: vec![unheard_of(names)], ..Plan::default() }
 }
 
 /// Check 31: what the router's user must not reach without its proxy. `neighbours`: listeners in sandboxes.
-pub(super) fn outside(strangers: &[IpAddr], doors: &[Door], neighbours: &[(Ipv4Addr, u16)]) -> Plan {
-    let own = doors.iter().copied().filter(|(ip, _)| ip.is_ipv4());
+pub(super) fn outside(strangers: &[IpAddr], endpoints: &[Endpoint], neighbours: &[(Ipv4Addr, u16)]) -> Plan {
+    let own = endpoints.iter().copied().filter(|(ip, _)| ip.is_ipv4());
     let special = strangers.iter().copied().filter(|ip| matches!(ip, IpAddr::V4(ip) if ip.is_private()));
     let special = special.chain([METADATA, CARRIER, MULTICAST].map(IpAddr::from));
     let mut reach = Vec::new();
@@ -153,7 +153,7 @@ pub(super) fn outside(strangers: &[IpAddr], doors: &[Door], neighbours: &[(Ipv4A
     for (ip, port) in neighbours {
         add(&mut reach, 31, false, IpAddr::from(*ip), *port);
     }
-    Plan { reach: in_order(reach), casts: casts(31, doors), ..Plan::default() }
+    Plan { reach: in_order(reach), casts: casts(31, endpoints), ..Plan::default() }
 }
 
 fn add(reach: &mut Vec<Reach>, check: u8, udp: bool, ip: IpAddr, port: u16) {
@@ -167,15 +167,20 @@ fn in_order(mut reach: Vec<Reach>) -> Vec<Reach> {
 }
 
 /// Addresses and ports of checks 10 to 13.
-fn around(doors: &[Door], gateways: &[IpAddr], strangers: &[IpAddr], neighbours: &[(Ipv4Addr, u16)]) -> Vec<Reach> {
+fn around(
+    endpoints: &[Endpoint],
+    gateways: &[IpAddr],
+    strangers: &[IpAddr],
+    neighbours: &[(Ipv4Addr, u16)],
+) -> Vec<Reach> {
     let mut reach = Vec::new();
-    let own = with(doors, gateways);
+    let own = with(endpoints, gateways);
     let four = own.iter().map(|(ip, _)| *ip).filter(IpAddr::is_ipv4);
     for ip in four.chain(strangers.iter().copied()).chain([METADATA.into()]) {
         PORTS.iter().for_each(|port| add(&mut reach, 10, false, ip, *port));
     }
     // Of the machine's addresses only a gateway has a resolver that answers.
-    let resolvers = doors.iter().map(|(ip, _)| *ip).filter(IpAddr::is_ipv4).chain(strangers.last().copied());
+    let resolvers = endpoints.iter().map(|(ip, _)| *ip).filter(IpAddr::is_ipv4).chain(strangers.last().copied());
     let both = own.iter().map(|(ip, port)| (11, *ip, *port));
     let both = both.chain(neighbours.iter().map(|(ip, port)| (12, IpAddr::from(*ip), *port)));
     for (check, ip, port) in both.chain(resolvers.chain([METADATA.into()]).map(|ip| (13, ip, 53))) {

@@ -168,7 +168,7 @@ fn proxy(expect: &Expect) -> Vec<Row> {
         (16, "denied name, other Host, other port, private", "refused with a reason", networked(expect, denied)),
         (17, "TLS for another name, without one, no TLS", "closed before anything went out", networked(expect, tls)),
         (27, "the router is stopped", "15 fails", networked(expect, away)),
-        (32, "a subnet that is lent again", "nothing of before works or shows", networked(expect, again)),
+        (32, "a subnet that is used again", "nothing of before works or shows", networked(expect, again)),
     ]
 }
 

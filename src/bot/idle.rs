@@ -7,7 +7,7 @@ use crate::clock::now;
 use crate::config::process::Sandbox;
 use crate::sandbox::Sandboxes;
 use crate::store::StoreError;
-use crate::task::{Fed, Machine};
+use crate::task::{FeedResult, Machine};
 use domain::{Input, Suspension, Task, TaskId};
 use std::sync::Arc;
 use std::time::Duration;
@@ -57,7 +57,8 @@ impl IdleSandboxes {
         }
         for row in &held {
             let (id, input) = (TaskId(row.id), Input::Idled { suspension: Suspension::Evicted });
-            if let Fed::Taken(task) = self.machine.feed(id, &format!("needed:{id}:{}", row.seq), input, None).await?
+            if let FeedResult::Taken(task) =
+                self.machine.feed(id, &format!("needed:{id}:{}", row.seq), input, None).await?
                 && leaves(&task)
             {
                 tracing::info!(task = row.id, "its sandbox is put away: another task needs the subnet");

@@ -253,6 +253,7 @@ mod tests {
             rules: domain::Rules::default(),
             pictures: Vec::new(),
             difference: None,
+            conflicts: Vec::new(),
         };
         for (key, input) in [("place", Input::SlotFree), ("prepared", prepared)] {
             feed_at(20, &store, &store.task(id).await.expect("folded"), key, input).await;

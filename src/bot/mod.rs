@@ -29,7 +29,9 @@ use crate::handler::{Intake, Reader};
 use crate::llm::Models;
 use crate::sandbox::broker::Broker;
 use crate::sandbox::{SandboxEgress, Sandboxes};
-use crate::server::{Dashboard, Door, EntryWish, Hooks, Limits, Ops, Peer, Reload, Visitors, hook_router, ops_router};
+use crate::server::{
+    ClientLimits, Dashboard, EntryWish, Hooks, LimitedListener, Limits, Ops, Peer, Reload, hook_router, ops_router,
+};
 use crate::store::{Store, TaskRow};
 use crate::supervise::Works;
 pub use crate::task::Patience;
@@ -163,8 +165,8 @@ impl Bot {
         let mut at_work = at_work(&parts, &machine, moved, &outbox, intake.clone(), &stopping);
         at_work.push(test_runs(&parts, &machine, &effects, &stopping));
         at_work.extend(upstreams.map(|own| in_step(&parts, &machine, &whereabouts, own, &stopping)));
-        let visitors = visitors(&config);
-        let hooks = Hooks { secrets: registry.hooks.clone(), store: parts.store.clone(), bell, visitors };
+        let clients = clients(&config);
+        let hooks = Hooks { secrets: registry.hooks.clone(), store: parts.store.clone(), bell, clients };
         let (wishes, reloads) = mpsc::channel(1);
         let followers = Followers { machine: machine.clone(), effects, intake: intake.clone(), hosts: hosts.clone() };
         let (entries, follow) = follow(registry, followers, &works, &stopping);
@@ -181,10 +183,10 @@ impl Bot {
             entries,
             dashboard: Dashboard::new(stopping.clone()),
         };
-        let (door, hooks) = serve_hooks(&config, hooks, &stopping).await?;
+        let (listening, hooks) = serve_hooks(&config, hooks, &stopping).await?;
         let (listener, ops) = serve_ops(&config, ops, &stopping).await?;
         let listeners = vec![
-            works.once("the hooks' listener", stopping.clone(), door),
+            works.once("the hooks' listener", stopping.clone(), listening),
             works.once("the operations' listener", stopping.clone(), listener),
         ];
         at_work.push(follow);
@@ -235,8 +237,8 @@ fn follow(
     (wishes, works.stay("the store's repositories", stopping.clone(), run))
 }
 
-fn visitors(config: &Process) -> Arc<Visitors> {
-    Visitors::new(Limits {
+fn clients(config: &Process) -> Arc<ClientLimits> {
+    ClientLimits::new(Limits {
         connections: config.listen.connections_per_address,
         bad_signatures: config.listen.bad_signatures_per_minute,
     })
@@ -408,10 +410,10 @@ async fn bind(at: SocketAddr) -> Result<TcpListener> {
 type Listening = std::pin::Pin<Box<dyn Future<Output = ()> + Send>>;
 
 async fn serve_hooks(config: &Process, hooks: Hooks, stopping: &CancellationToken) -> Result<(Listening, SocketAddr)> {
-    let door = Door { listener: bind(config.listen.webhooks).await?, visitors: hooks.visitors.clone() };
-    let address = door.local_addr()?;
+    let listener = LimitedListener { listener: bind(config.listen.webhooks).await?, clients: hooks.clients.clone() };
+    let address = listener.local_addr()?;
     let router = hook_router(Arc::new(hooks), config.listen.max_body_bytes);
-    let serve = axum::serve(door, router.into_make_service_with_connect_info::<Peer>());
+    let serve = axum::serve(listener, router.into_make_service_with_connect_info::<Peer>());
     Ok((Box::pin(ended(serve.with_graceful_shutdown(stop(stopping)), address)), address))
 }
 

@@ -15,7 +15,7 @@ pub(super) fn moved_on(out: &mut String, view: &CheckpointView) {
     if moved.rewritten {
         let _ = writeln!(
             out,
-            "**{branch} has another history now** — ⚠️ it stands at {}, without this task's base {}. `/retry` begins anew from it.",
+            "**{branch} has another history now** — ⚠️ it stands at {}, without this task's base {}. `/rebase` brings the work onto that, `/retry` begins anew from it.",
             code(&moved.at),
             code(&moved.base)
         );
@@ -32,7 +32,7 @@ pub(super) fn moved_on(out: &mut String, view: &CheckpointView) {
     };
     let _ = writeln!(
         out,
-        "**{branch} moved on** — {} since this task's base {}, {shared}. `/retry` begins anew from there.",
+        "**{branch} moved on** — {} since this task's base {}, {shared}. `/rebase` brings the work onto it, `/retry` begins anew from there.",
         count(moved.commits, "commit"),
         code(&moved.base)
     );

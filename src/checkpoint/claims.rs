@@ -165,6 +165,7 @@ mod tests {
                 steering,
                 left_out,
                 outside: Vec::new(),
+                marked: Vec::new(),
             },
         }
     }

@@ -16,6 +16,7 @@ fn request() -> Event {
         words: String::new(),
         asker: alice.clone(),
         issue_author: alice,
+        edited: false,
         source: Source::Issue(1),
         number: 1,
         branch: "agent/1-t".into(),
@@ -76,6 +77,7 @@ fn a_view_holds_what_happened_since_the_last_checkpoint() {
     let file = FileChange { path: "a.py".into(), added: 2, removed: 1, kind: "modified".into(), bytes: Some(9) };
     let tree = CapturedTree {
         outside: Vec::new(),
+        marked: Vec::new(),
         commit,
         files: vec![file],
         diff: "d\n".into(),

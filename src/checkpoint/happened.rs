@@ -1,6 +1,10 @@
 //! Events of a task's sandbox, egress and conversation as sentences, for reviews and `caisson task show`. Pure.
 
-use domain::{Event, Fallback, Loss, SummaryOf};
+use crate::text::{count, one_line};
+use domain::{Event, Fallback, Loss, Rebased, SummaryOf};
+
+/// Files that are named; further ones are counted.
+const MAX_FILES: usize = 10;
 
 /// The sentence about one event, without a full stop and possibly quoting a command; none for other events.
 pub fn sentence(event: &Event) -> Option<String> {
@@ -16,6 +20,10 @@ pub fn sentence(event: &Event) -> Option<String> {
         )),
         Event::SandboxLost { loss, .. } => {
             Some(format!("{loss}; it was made anew from the last commit, and what was not committed is lost"))
+        }
+        Event::Rebased(rebased) => Some(moved(rebased)),
+        Event::TreeCaptured { tree, .. } if !tree.marked.is_empty() => {
+            Some(format!("marks of a conflict are left in {}: read these first", named(&tree.marked)))
         }
         Event::RouterReplaced => Some(
             "the router was gone for a moment: open connections were cut and nothing went out, then it stood there again with the same rules"
@@ -56,6 +64,27 @@ pub fn sentence(event: &Event) -> Option<String> {
     }
 }
 
+/// The work stands on a newer base.
+fn moved(rebased: &Rebased) -> String {
+    let (from, onto) = (rebased.from.short(), rebased.onto.short());
+    let conflicts = match rebased.conflicts.len() {
+        0 => "everything could be merged by itself".to_owned(),
+        files => {
+            format!("{} could not be merged by git alone: {}", count(files as u64, "file"), named(&rebased.conflicts))
+        }
+    };
+    format!("the work was brought from the base {from} onto {onto}, so all of it is shown once more; {conflicts}")
+}
+
+/// The first of some names, and how many more there are.
+fn named(paths: &[String]) -> String {
+    let first: Vec<String> =
+        paths.iter().take(MAX_FILES).map(|path| format!("`{}`", one_line(path).replace('`', "'"))).collect();
+    let rest = paths.len().saturating_sub(MAX_FILES);
+    let rest = if rest > 0 { format!(" and {rest} more") } else { String::new() };
+    format!("{}{rest}", first.join(", "))
+}
+
 /// The distinct sentences of a segment of the log, with their counts.
 pub fn gather(log: &[Event]) -> Vec<(String, u32)> {
     let mut all: Vec<(String, u32)> = Vec::new();
@@ -92,7 +121,7 @@ mod tests {
     #[test]
     fn another_model_is_named_with_the_reason() {
         let (from, to) = ("big".to_owned(), "spare".to_owned());
-        let fallback = Some(Fallback { from, to, why: domain::Fall::Away });
+        let fallback = Some(Fallback { from, to, why: domain::FallbackReason::Away });
         let told = sentence(&Event::ModelCallUncharged { turn: 3, fallback }).expect("told");
         assert_eq!(told, "the model big could not be reached: spare is asked from then on, until the next checkpoint");
         assert_eq!(sentence(&Event::ModelCallUncharged { turn: 3, fallback: None }), None);

@@ -419,6 +419,7 @@ fn advance(view: &CheckpointView) -> String {
         Risk::Final => "a final review",
         Risk::NoCommit => "a checkpoint without a commit on a pull request",
         Risk::Steering => "a change of files that steer tests",
+        Risk::Conflicts => "a change with marks of a conflict left in it",
         Risk::Blocked => "a checkpoint in which hosts were blocked",
         Risk::Egress => "a checkpoint before which the hosts that may be reached were changed",
         Risk::Upload => "a checkpoint in which much was sent to a host",

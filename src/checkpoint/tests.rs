@@ -123,7 +123,9 @@ fn hosts_that_people_allowed_are_named_and_blocked_ones_are_offered() {
 fn an_approval_in_advance_is_said() {
     let given = |left, risk| CheckpointView { advance: Some(("alice".into(), left)), risk, ..example() };
     let mut told = vec![render_checkpoint(&given(3, None)), render_checkpoint(&given(1, None))];
-    for risk in [Risk::NoCommit, Risk::Steering, Risk::Blocked, Risk::Egress, Risk::Upload, Risk::Unseen] {
+    for risk in
+        [Risk::NoCommit, Risk::Steering, Risk::Conflicts, Risk::Blocked, Risk::Egress, Risk::Upload, Risk::Unseen]
+    {
         told.push(render_checkpoint(&given(2, Some(risk))));
     }
     told.push(render_final(&CheckpointView { risk: Some(Risk::Final), ..given(1, None) }));
@@ -177,6 +179,7 @@ fn tree(files: &[(&str, &str, u64)], diff: String, diff_cut: u64) -> Vec<DiffPar
         steering: vec![],
         left_out: vec![],
         outside: vec![],
+        marked: vec![],
     })
 }
 

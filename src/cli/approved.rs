@@ -1,13 +1,13 @@
 //! What `caisson fetch` is told about a branch: from the bot's store, with every decision read again from the forge.
 
-use super::moment::Moment;
+use super::order_machine::OrderMachine;
 use super::outside::USER_AGENT;
 use super::store::location;
 use super::{lock, running};
 use crate::bot::known;
 use crate::config::process::Repository;
 use crate::config::{Process, Secret};
-use crate::fetch::{Approved, ApprovedSource, Offer, Standing};
+use crate::fetch::{self, Approved, ApprovedSource, Offer, Standing};
 use crate::forge::{
     Access, Account, Comment, ForgeError, ForgeReads, Gitea, RepoRef, Review, ReviewComment, ReviewState,
 };
@@ -17,7 +17,7 @@ use crate::server::FetchedReport;
 use crate::store::Store;
 use anyhow::{Context, Result};
 use async_trait::async_trait;
-use domain::{Commit, Decision, Event, Input, Source, State, TaskId, Verb};
+use domain::{Commit, Decision, Event, Input, Source, State, Task, TaskId, Verb};
 use std::collections::BTreeSet;
 
 pub struct StoreSource {
@@ -55,6 +55,14 @@ impl StoreSource {
         });
         let pull = task.pull.ok_or("the task has no pull request")?;
         Ok((at, pull, used.ok_or("no approval was used")?))
+    }
+
+    /// Where a task's repository comes from, and the branch that it began from.
+    fn source(&self, entry: &Repository, task: &Task) -> Result<Option<fetch::Source>, String> {
+        let Some(request) = task.request.as_ref().filter(|_| !entry.upstream.is_empty()) else { return Ok(None) };
+        let address = RemoteUrl::parse(&entry.upstream).map_err(|e| e.to_string())?;
+        let github = self.config.upstream.github_of(&entry.upstream);
+        Ok(Some(fetch::Source { address, github, branch: request.base_branch.clone() }))
     }
 
     /// The repository's present place, by its id.
@@ -150,6 +158,7 @@ impl ApprovedSource for StoreSource {
                 newest,
                 approved,
                 verdict: task.verdict.clone(),
+                upstream: self.source(entry, &task)?,
             }));
         }
         Ok(None)
@@ -178,11 +187,11 @@ impl ApprovedSource for StoreSource {
     async fn delivered(&self, offer: &Offer, commit: &Commit) -> Result<(), String> {
         match lock::take(&self.config.state_dir) {
             Ok(_lock) => {
-                let moment = Moment::of(&self.config, TaskId(offer.task)).await.map_err(|e| format!("{e:#}"))?;
+                let orders = OrderMachine::of(&self.config, TaskId(offer.task)).await.map_err(|e| format!("{e:#}"))?;
                 let key = format!("fetched:{}:{commit}", offer.task);
                 let input = Input::Fetched { commit: commit.clone() };
-                let fed = moment.machine.feed(TaskId(offer.task), &key, input, None).await;
-                moment.over(&self.config).await.map_err(|e| format!("{e:#}"))?;
+                let fed = orders.machine.feed(TaskId(offer.task), &key, input, None).await;
+                orders.over(&self.config).await.map_err(|e| format!("{e:#}"))?;
                 fed.map(drop).map_err(|e| e.to_string())
             }
             Err(_) => self.tell(offer, commit).await.map_err(|e| format!("the running bot could not be told: {e:#}")),

@@ -11,7 +11,7 @@ use anyhow::Result;
 use clap::Args;
 use serde_json::json;
 
-use super::broker_child::Lent;
+use super::broker_child::TemporaryBroker;
 use super::printer::{Complaint, Printer};
 use crate::barrier::{self, Ground, Outdated, Report, RouterUnderTest, Upstream, Verdict};
 use crate::bot::{proven_limits, router_spec, way_out};
@@ -23,7 +23,7 @@ use crate::sandbox::broker::Broker;
 ///
 /// Makes two sandboxes as tasks get them, and a router of its own. Inside, a probe tries what an agent would: system calls,
 /// process 1, sockets, addresses of this machine, names nobody allowed, writing where it must not. Outside, listeners, a planted
-/// secret and a name server watch for what gets through. Then the router is stopped, and a subnet lent again. Takes some ten
+/// secret and a name server watch for what gets through. Then the router is stopped, and a subnet used again. Takes some ten
 /// seconds, and disturbs no running task.
 #[derive(Debug, Args)]
 #[command(
@@ -68,14 +68,14 @@ impl BarrierArgs {
         let profile = self.profile.unwrap_or(config.sandbox.hardening);
         let own = own_installation(config);
         printer.step("starting a broker of its own");
-        let mut lent = Lent::start(&own).await?;
-        if let Some(Outdated { what, attempt }) = Outdated::of(&lent.info) {
+        let mut temporary = TemporaryBroker::start(&own).await?;
+        if let Some(Outdated { what, attempt }) = Outdated::of(&temporary.info) {
             return Err(Complaint::new(what).attempt(attempt).into());
         }
-        let broker: Arc<dyn Broker> = lent.broker.clone();
+        let broker: Arc<dyn Broker> = temporary.broker.clone();
         let tested = Box::pin(on(&own, broker, image, profile.word(), printer)).await;
         printer.step("removing what was made");
-        lent.tear_down(&own)?;
+        temporary.tear_down(&own)?;
         tested
     }
 }

@@ -107,7 +107,7 @@ fn command(config: &Process, socket: &Path, log: &Path) -> Result<Command> {
 }
 
 /// A broker for one command, on a socket of its own; ends when dropped. It leaves what it finds of the installation as it is.
-pub(super) struct Lent {
+pub(super) struct TemporaryBroker {
     pub broker: Arc<SocketBroker>,
     pub info: EngineInfo,
     child: Option<Started>,
@@ -117,8 +117,8 @@ pub(super) struct Lent {
 /// A broker started by this process; ends when dropped.
 pub(super) struct Started(Child);
 
-impl Lent {
-    pub async fn start(config: &Process) -> Result<Lent> {
+impl TemporaryBroker {
+    pub async fn start(config: &Process) -> Result<TemporaryBroker> {
         let dir = tempfile::tempdir().context("no temporary directory can be made")?;
         // The broker creates the directory, which must be closed to others.
         let socket = dir.path().join("own/broker.sock");
@@ -133,7 +133,7 @@ impl Lent {
                 return Err(Complaint::from(&error).because(last).into());
             }
         };
-        Ok(Lent { broker, info, child: Some(child), dir })
+        Ok(TemporaryBroker { broker, info, child: Some(child), dir })
     }
 
     /// Ends the broker, then removes everything of its installation from the engine.

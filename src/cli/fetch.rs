@@ -8,7 +8,7 @@ use anyhow::Result;
 use clap::Args;
 
 use super::printer::{Complaint, Printer};
-use crate::fetch::{ApprovedSource, Brought, FetchRequest, Refusal, fetch, place};
+use crate::fetch::{ApprovedSource, Brought, FetchRequest, Propose, Refusal, fetch, place};
 use crate::text::one_line;
 
 /// Bring an approved branch home into your clone.
@@ -18,7 +18,8 @@ use crate::text::one_line;
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  caisson fetch ~/src/project agent/7-fix-the-sum\n  \
     caisson fetch ~/src/project agent/7-fix-the-sum --as-branch\n  \
-    caisson fetch . agent/9-ci --accept .github/workflows/test.yml")]
+    caisson fetch . agent/9-ci --accept .github/workflows/test.yml\n  \
+    caisson fetch ~/src/project agent/7-fix-the-sum --open-pr --token-file ~/.config/github-token")]
 pub struct FetchArgs {
     /// Your clone (any directory in it)
     #[arg(value_name = "CLONE")]
@@ -29,6 +30,15 @@ pub struct FetchArgs {
     /// Make a branch of the same name; otherwise the changes come into the work tree, unstaged
     #[arg(long)]
     pub as_branch: bool,
+    /// Open a pull request on the upstream (GitHub) instead, with a token of yours; your clone stays as it is
+    #[arg(long, conflicts_with = "as_branch", requires = "token_file")]
+    pub open_pr: bool,
+    /// A file with your token, which may write contents and pull requests there
+    #[arg(long, value_name = "FILE", requires = "open_pr")]
+    pub token_file: Option<PathBuf>,
+    /// Your fork, where you may not push to the upstream itself
+    #[arg(long, value_name = "OWNER/NAME", requires = "open_pr")]
+    pub fork: Option<String>,
     /// Take this file although it acts by itself (editor tasks, hooks, agent instructions, links …); once for each
     #[arg(long, value_name = "PATH")]
     pub accept: Vec<String>,
@@ -54,6 +64,7 @@ impl FetchArgs {
             accept: self.accept,
             unreviewed: self.unreviewed,
             unverified: self.unverified,
+            propose: self.token_file.filter(|_| self.open_pr).map(|token_file| Propose { token_file, fork: self.fork }),
         };
         let brought = fetch(&wanted, source).await.map_err(complaint)?;
         report(&Printer::terminal(), &brought, &place);
@@ -82,6 +93,11 @@ fn report(printer: &Printer, brought: &Brought, place: &str) {
     let count = brought.files.len();
     let files = if count == 1 { "1 file".to_owned() } else { format!("{count} files") };
     let commit = brought.commit.short();
+    if let Some(pull) = &brought.pull {
+        let how = if pull.known { "is open already" } else { "is open" };
+        printer.good(&format!("pull request {} with {commit} {how}: {files} changed", pull.number));
+        return printer.hint(&pull.url);
+    }
     match &brought.branch {
         Some(branch) => {
             printer.good(&format!("{place} has the branch {branch} at {commit}: {files} changed"));

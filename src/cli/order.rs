@@ -1,13 +1,13 @@
 //! `caisson task stop`, `resume`, `delete`: orders of the operator. A running bot carries them out at once; otherwise they are stored for
 //! its next start, except for a deletion, which is done at once.
 
-use super::moment::Moment;
+use super::order_machine::OrderMachine;
 use super::printer::{Complaint, Printer};
 use super::{lock, running};
 use crate::config::Process;
 use crate::git::Repos;
 use crate::store::Deleted;
-use crate::task::Obeyed;
+use crate::task::OrderResult;
 use anyhow::Result;
 use domain::{Order, TaskId};
 use std::time::Duration;
@@ -20,17 +20,17 @@ pub async fn give(config: &Process, id: TaskId, order: Order) -> Result<()> {
         printer.good(&format!("task {id} is {state}"));
         return Ok(());
     };
-    let moment = Moment::of(config, id).await?;
-    let obeyed = moment.machine.order(id, order).await;
-    moment.over(config).await?;
+    let orders = OrderMachine::of(config, id).await?;
+    let obeyed = orders.machine.order(id, order).await;
+    orders.over(config).await?;
     match obeyed? {
-        Obeyed::Now(state) => {
+        OrderResult::Now(state) => {
             printer.good(&format!("task {id} is {state}"));
             printer.hint("no `caisson serve` runs here: the next one carries out what follows");
             Ok(())
         }
-        Obeyed::Unknown => Err(unknown(id).into()),
-        Obeyed::Unfit(state) => Err(unfit(id, order, state).into()),
+        OrderResult::Unknown => Err(unknown(id).into()),
+        OrderResult::Unfit(state) => Err(unfit(id, order, state).into()),
     }
 }
 
@@ -43,10 +43,10 @@ pub async fn delete(config: &Process, id: TaskId) -> Result<()> {
         printer.hint("what git brought in within the last hour leaves the disk when the bot tidies next, within a day");
         return Ok(());
     };
-    let moment = Moment::of(config, id).await?;
+    let orders = OrderMachine::of(config, id).await?;
     let repos = Repos::new(config.state_dir.join("repos"));
-    let deleted = moment.machine.delete(id, &repos).await;
-    moment.over(config).await?;
+    let deleted = orders.machine.delete(id, &repos).await;
+    orders.over(config).await?;
     let repository = match deleted? {
         Deleted::Gone { repository } => repository,
         Deleted::Live => return Err(live(id).into()),

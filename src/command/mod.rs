@@ -20,6 +20,7 @@ mod options;
 mod parse;
 mod pause;
 mod plan;
+mod rebase;
 mod refactor;
 mod resume;
 mod retry;

@@ -2,12 +2,12 @@
 
 use super::spec::Spec;
 use super::{
-    allow, approve, ask, budget, cost, deny, explain, fix, help, model, pause, plan, refactor, resume, retry, review,
-    revise, status, stop, sync, test, test_pr, test_pr_bug,
+    allow, approve, ask, budget, cost, deny, explain, fix, help, model, pause, plan, rebase, refactor, resume, retry,
+    review, revise, status, stop, sync, test, test_pr, test_pr_bug,
 };
 
 /// Every command, in the order of the help.
-pub const COMMANDS: [&Spec; 23] = [
+pub const COMMANDS: [&Spec; 24] = [
     &fix::SPEC,
     &plan::SPEC,
     &explain::SPEC,
@@ -22,6 +22,7 @@ pub const COMMANDS: [&Spec; 23] = [
     &model::SPEC,
     &pause::SPEC,
     &resume::SPEC,
+    &rebase::SPEC,
     &retry::SPEC,
     &stop::SPEC,
     &status::SPEC,

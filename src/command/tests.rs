@@ -313,6 +313,7 @@ fn the_machine_lets_those_give_a_command_whom_the_table_names() {
         words: String::new(),
         asker: person.clone(),
         issue_author: person.clone(),
+        edited: false,
         source: Source::Issue(1),
         number: 0,
         branch: "agent/1-t".into(),

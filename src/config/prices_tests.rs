@@ -64,8 +64,8 @@ fn what_no_line_is_about_stays_unknown() {
         assert!(model.is_unpriced(), "{text}");
         assert_eq!((model.context_tokens, &model.origins.window), (200_000, &Origin::Unknown), "{text}");
     }
-    let unsaid = one("name = \"claude-opus-4-5\"\n");
-    assert_eq!((unsaid.is_unpriced(), unsaid.context_tokens), (false, 200_000), "a price without a window");
+    let unnamed = one("name = \"claude-opus-4-5\"\n");
+    assert_eq!((unnamed.is_unpriced(), unnamed.context_tokens), (false, 200_000), "a price without a window");
 }
 
 #[test]

@@ -65,8 +65,8 @@ impl UpstreamHost {
         self.api.clone().or_else(|| github.then(|| Url::parse(GITHUB.1).ok()).flatten())
     }
 
-    /// What is wrong with it: its key, and what to do.
-    pub(super) fn problem(&self) -> Option<(&'static str, &'static str)> {
+    /// What is wrong with it: its key, and what to do; a token in the clear among it.
+    pub fn problem(&self) -> Option<(&'static str, &'static str)> {
         let Some(url) = &self.url else {
             return Some(("url", "name the server, such as https://git.example.com"));
         };

@@ -1,6 +1,6 @@
 //! Carries out one action in the sandbox. Never repeated: the runner runs an id at most once, and after an interruption the action is
 //! reported as interrupted. A candidate (`Action::Try`) gets a sandbox of its own, which is thrown away; a file to summarize is read by the
-//! host (`gist.rs`).
+//! host (`file_summary.rs`).
 
 use super::checks::{Checks, apart};
 use super::egress::Egress;

@@ -21,7 +21,7 @@ impl Lifecycle {
             }
         }
         for row in self.store.live_tasks().await?.iter().filter(|row| row.repository == repository) {
-            self.repositories.here.forget(TaskId(row.id));
+            self.repositories.known_commits.forget(TaskId(row.id));
             if !row.owner.is_empty() && row.owner != host {
                 tracing::info!(task = row.id, "goes on here: another host had it");
                 self.sandboxes.of_tasks.moved_here(row.id).await?;

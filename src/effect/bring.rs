@@ -19,7 +19,7 @@ const TAG: usize = 32;
 impl Repositories {
     /// Stores a commit for other hosts until it is pushed, with all objects that the forge lacks. Does nothing without other hosts.
     pub(super) async fn lend(&self, task: &Task, commit: &Commit) -> Result<(), Trouble> {
-        let Some(parent) = task.pushed.as_ref().or(task.base.as_ref()).filter(|it| *it != commit) else {
+        let Some(parent) = task.on_the_forge().filter(|it| *it != commit) else {
             return Ok(());
         };
         if !self.store.is_shared() {
@@ -36,7 +36,7 @@ impl Repositories {
 
     /// Imports a commit from the store; false if it is not there or incomplete.
     async fn unpack(&self, task: &Task, key: &str, commit: &Commit) -> Result<bool, Trouble> {
-        let Some(parent) = task.pushed.as_ref().or(task.base.as_ref()) else { return Ok(false) };
+        let Some(parent) = task.on_the_forge() else { return Ok(false) };
         let Some(stored) = self.store.pack(task.id, commit).await? else { return Ok(false) };
         let Some(mut pack) = untagged(&self.pack_key, task.id, commit, &stored) else {
             tracing::error!(task = task.id.0, %commit, "a commit in the store was not put there by a host of this installation");
@@ -64,11 +64,11 @@ impl Repositories {
 
     /// Makes sure that the local repository has these commits of a task.
     pub(super) async fn bring_all(&self, task: &Task, needed: Vec<Commit>) -> Result<(), Trouble> {
-        if self.here.has(task.id, &needed) {
+        if self.known_commits.has(task.id, &needed) {
             return Ok(());
         }
         // Several tasks of a repository may come at once.
-        let _one = self.here.one_at_a_time().await;
+        let _one = self.known_commits.one_at_a_time().await;
         let repository = self.of(task)?;
         let key = &repository.key;
         self.repos.ensure(key).await?;
@@ -88,7 +88,7 @@ impl Repositories {
                 )));
             }
         }
-        self.here.note(task.id, needed);
+        self.known_commits.note(task.id, needed);
         Ok(())
     }
 
@@ -122,7 +122,8 @@ fn untagged<'a>(key: &Secret, task: TaskId, commit: &Commit, stored: &'a [u8]) -
 
 fn needed(task: &Task, effect: &Effect) -> Vec<Commit> {
     let all = [task.base.as_ref(), task.head.as_ref(), task.kept.as_ref(), effect.commit()];
-    all.into_iter().flatten().cloned().collect()
+    let moved = task.rebase.iter().flat_map(|rebase| [&rebase.from, &rebase.head]);
+    all.into_iter().flatten().chain(moved).cloned().collect()
 }
 
 #[cfg(test)]

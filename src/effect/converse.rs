@@ -3,10 +3,10 @@
 //! next one of its list is asked; the log says which, so that a repeated call begins with the one that answered last.
 
 use super::checks::Checks;
-use super::money::Purse;
+use super::configured_model::{ConfiguredModel, ConfiguredModels};
+use super::money::SpendingLimits;
 use super::pictures::Pictures;
 use super::repository::Repositories;
-use super::speaker::{Speaker, Speakers};
 use super::summarizer::Summarizer;
 use crate::config::Process;
 use crate::engine::style::round::{self, Step};
@@ -18,7 +18,7 @@ use crate::sandbox::Sandboxes;
 use crate::store::{EffectRow, Store};
 use crate::thread::Feed;
 use crate::trouble::Trouble;
-use domain::{Event, Fall, Fallback, Input, PauseReason, State, Task};
+use domain::{Event, Fallback, FallbackReason, Input, PauseReason, State, Task};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
@@ -50,7 +50,7 @@ enum Asked {
     /// The effect's result.
     Ended(Input),
     /// The model did not answer and cost nothing, so another may be asked.
-    Fell(Fall, Trouble),
+    FallBack(FallbackReason, Trouble),
 }
 
 impl Asking<'_> {
@@ -60,9 +60,9 @@ impl Asking<'_> {
     }
 
     /// The key of an input that is fed during this try.
-    fn key(&self, what: &str, task: &Task, speaker: &Speaker, epoch: i64) -> String {
+    fn key(&self, what: &str, task: &Task, configured: &ConfiguredModel, epoch: i64) -> String {
         let key = format!("{what}:{}:{}:{epoch}:{}", task.id, self.turn, self.row.tries);
-        if self.alone { key } else { format!("{key}:{}", speaker.entry.id) }
+        if self.alone { key } else { format!("{key}:{}", configured.entry.id) }
     }
 }
 
@@ -73,8 +73,8 @@ pub(super) struct Conversations {
     pub sandboxes: Arc<Sandboxes>,
     pub repositories: Arc<Repositories>,
     pub checks: Arc<Checks>,
-    pub speakers: Arc<Speakers>,
-    pub purse: Arc<Purse>,
+    pub models: Arc<ConfiguredModels>,
+    pub spending_limits: Arc<SpendingLimits>,
     pub pictures: Arc<Pictures>,
     pub summarizer: Arc<Summarizer>,
     /// Number of this process's epoch.
@@ -91,35 +91,35 @@ impl Conversations {
     ) -> Result<Input, Trouble> {
         // An error if the repository is no longer configured, so that nothing is paid for it.
         self.repositories.configured(task)?;
-        self.speakers.there(task)?;
-        let style = self.style(task, &self.speakers.first(task).each()).await?;
+        self.models.there(task)?;
+        let style = self.style(task, &self.models.first(task).each()).await?;
         let BeforeRequest { mut task, anew, mut log } = match self.another_way(task, turn, style, row, feed).await? {
             ControlFlow::Continue(ahead) => ahead,
             ControlFlow::Break(input) => return Ok(input),
         };
         // A model that a person named also takes the first step of a new approach.
         let anew = anew && task.model.is_none();
-        let speakers = if anew { self.speakers.planner(&task).each() } else { self.speakers.of(&task).each() };
-        let asking = Asking { turn, row, feed, style, alone: speakers.len() == 1, own_charge: false };
+        let models = if anew { self.models.planner(&task).each() } else { self.models.of(&task).each() };
+        let asking = Asking { turn, row, feed, style, alone: models.len() == 1, own_charge: false };
         let other = row.charge_kept && chosen_since_charged(&self.log(&task).await?);
         let asking = Asking { own_charge: row.charge_kept && !other && asking.alone, ..asking };
         if row.charge_kept && !asking.own_charge {
             // Charged while there was no fallback model, or for a model that a person has replaced since.
-            match self.release(&task, speakers[0], &Asking { alone: true, ..asking }).await? {
+            match self.release(&task, models[0], &Asking { alone: true, ..asking }).await? {
                 Some(now) if now.state == State::Running => (task, log) = (now, None),
                 _ => return Ok(Input::Settled),
             }
         }
-        let begin = speakers.iter().position(|it| task.answering.as_ref() == Some(&it.entry.id)).unwrap_or(0);
+        let begin = models.iter().position(|it| task.answering.as_ref() == Some(&it.entry.id)).unwrap_or(0);
         let (mut later, mut failed) = (None, None);
-        for at in (0..speakers.len()).map(|step| (begin + step) % speakers.len()) {
-            let speaker = speakers[at];
-            let (why, trouble) = match self.ask(&task, log.take(), speaker, &asking).await? {
+        for at in (0..models.len()).map(|step| (begin + step) % models.len()) {
+            let configured = models[at];
+            let (why, trouble) = match self.ask(&task, log.take(), configured, &asking).await? {
                 Asked::Ended(input) => return Ok(input),
-                Asked::Fell(why, trouble) => (why, trouble),
+                Asked::FallBack(why, trouble) => (why, trouble),
             };
-            let next = &speakers[(at + 1) % speakers.len()].entry.id;
-            match self.fell(&task, speaker, next, why, &trouble, &asking).await? {
+            let next = &models[(at + 1) % models.len()].entry.id;
+            match self.fall_back(&task, configured, next, why, &trouble, &asking).await? {
                 Some(now) if now.state == State::Running => task = now,
                 // Paused meanwhile: the resume asks again.
                 _ => return Ok(Input::Settled),
@@ -174,19 +174,19 @@ impl Conversations {
     }
 
     /// Takes the charge back, and records which model is asked from now on.
-    async fn fell(
+    async fn fall_back(
         &self,
         task: &Task,
-        speaker: &Speaker,
+        configured: &ConfiguredModel,
         next: &str,
-        why: Fall,
+        why: FallbackReason,
         trouble: &Trouble,
         asking: &Asking<'_>,
     ) -> Result<Option<Task>, Trouble> {
-        let from = speaker.entry.id.clone();
+        let from = configured.entry.id.clone();
         tracing::warn!(task = %task.id, turn = asking.turn, model = from, next, %trouble, "another model is asked");
         let fallback = Some(Fallback { from, to: next.to_owned(), why });
-        let key = asking.key("refused", task, speaker, self.epoch);
+        let key = asking.key("refused", task, configured, self.epoch);
         Ok(asking.feed.feed(task.id, &key, Input::ModelCallRefused { turn: asking.turn, fallback }).await?)
     }
 
@@ -195,7 +195,7 @@ impl Conversations {
         &self,
         task: &Task,
         log: Option<Vec<Event>>,
-        speaker: &Speaker,
+        configured: &ConfiguredModel,
         asking: &Asking<'_>,
     ) -> Result<Asked, Trouble> {
         let Asking { turn, row, feed, style, .. } = *asking;
@@ -203,7 +203,7 @@ impl Conversations {
             Some(log) => log,
             None => self.log(task).await?,
         };
-        let mut purse = task.clone();
+        let mut current = task.clone();
         if style == Style::Files && task.state == State::Running {
             if let Some(answer) = settled(task, &log) {
                 return Ok(Asked::Ended(answer.into_input()));
@@ -214,68 +214,68 @@ impl Conversations {
                 Step::Stop(sentence) => return Ok(pause(PauseReason::Stuck { sentence })),
             }
             match self.looked(task, turn, log, row, feed).await? {
-                Some(looked) => (purse, log) = looked,
+                Some(looked) => (current, log) = looked,
                 // Paused meanwhile: the resume asks again.
                 None => return Ok(Asked::Ended(Input::Settled)),
             }
         }
         let charge_kept = asking.holds();
         if charge_kept && task.state != State::Running {
-            self.release(task, speaker, asking).await?;
+            self.release(task, configured, asking).await?;
             return Ok(Asked::Ended(Input::Settled));
         }
         if charge_kept {
             // The kept charge is that of this very call.
-            purse.spent.micro_usd = purse.spent.micro_usd.saturating_sub(task.model_worst);
+            current.spent.micro_usd = current.spent.micro_usd.saturating_sub(task.model_worst);
         }
-        let mut ready = match self.prepared(task, &purse, &log, speaker, asking).await? {
+        let mut ready = match self.prepared(task, &current, &log, configured, asking).await? {
             Ok(ready) => ready,
             Err(ended) => return Ok(ended),
         };
         self.pictures.put_in(task, &mut ready.request).await?;
-        if !charge_kept && let Some(ended) = self.charged(task, &ready, speaker, asking).await? {
+        if !charge_kept && let Some(ended) = self.charged(task, &ready, configured, asking).await? {
             return Ok(ended);
         }
-        self.called(task, &ready, speaker, asking).await
+        self.called(task, &ready, configured, asking).await
     }
 
     /// The request, shortened if that is due; or the effect's result if there is none.
     async fn prepared(
         &self,
         task: &Task,
-        purse: &Task,
+        current: &Task,
         log: &[Event],
-        speaker: &Speaker,
+        configured: &ConfiguredModel,
         asking: &Asking<'_>,
     ) -> Result<Result<Ready, Asked>, Trouble> {
-        let prepare = |purse: &Task, log: &[Event]| {
-            engine::prepare(purse, log, asking.style, &speaker.engine, speaker.model.as_ref())
+        let prepare = |current: &Task, log: &[Event]| {
+            engine::prepare(current, log, asking.style, &configured.engine, configured.model.as_ref())
         };
-        let ready = prepare(purse, log);
+        let ready = prepare(current, log);
         // A request that was sent before is not changed.
         let Some(tokens) = engine::prompt_tokens(&ready).filter(|_| !asking.holds()) else {
             return Ok(ready.map_err(|refusal| pause(refusal.reason())));
         };
-        let sizes = (tokens, speaker.model.context_tokens());
+        let sizes = (tokens, configured.model.context_tokens());
         let mut shorter = None;
-        if let Some(input) = engine::compaction_due(task, log, asking.style, &speaker.engine, sizes) {
-            match self.compacted(task, input, speaker, asking).await? {
+        if let Some(input) = engine::compaction_due(task, log, asking.style, &configured.engine, sizes) {
+            match self.compacted(task, input, configured, asking).await? {
                 Some(shortened) => shorter = Some(shortened),
                 None => return Ok(Err(Asked::Ended(Input::Settled))),
             }
         }
-        let of = (asking.style, speaker);
+        let of = (asking.style, configured);
         let now = shorter.as_deref().unwrap_or(log);
-        if let Some(told) = self.summarizer.tell_turns(task, now, of, asking.row.tries, asking.feed).await? {
+        if let Some(told) = self.summarizer.summarize_turns(task, now, of, asking.row.tries, asking.feed).await? {
             shorter = Some(told);
         }
         let Some(shorter) = shorter else { return Ok(ready.map_err(|refusal| pause(refusal.reason()))) };
         // A summary that was paid for leaves less to spend.
-        let purse = Task::fold(task.id, &shorter);
-        if purse.state != State::Running {
+        let current = Task::fold(task.id, &shorter);
+        if current.state != State::Running {
             return Ok(Err(Asked::Ended(Input::Settled)));
         }
-        Ok(prepare(&purse, &shorter).map_err(|refusal| pause(refusal.reason())))
+        Ok(prepare(&current, &shorter).map_err(|refusal| pause(refusal.reason())))
     }
 
     /// Charges the worst case; the effect's result if the call may not be made.
@@ -283,15 +283,15 @@ impl Conversations {
         &self,
         task: &Task,
         ready: &Ready,
-        speaker: &Speaker,
+        configured: &ConfiguredModel,
         asking: &Asking<'_>,
     ) -> Result<Option<Asked>, Trouble> {
-        let _one = self.purse.spending.lock().await;
-        if let Some(reason) = self.purse.spent(task, ready.worst_micro_usd).await? {
+        let _one = self.spending_limits.spending.lock().await;
+        if let Some(reason) = self.spending_limits.spent(task, ready.worst_micro_usd).await? {
             return Ok(Some(pause(reason)));
         }
         let starting = Input::ModelCallStarting { turn: asking.turn, worst_micro_usd: ready.worst_micro_usd };
-        let key = asking.key("model", task, speaker, self.epoch);
+        let key = asking.key("model", task, configured, self.epoch);
         match asking.feed.feed(task.id, &key, starting).await? {
             Some(now) if now.state == State::Running => Ok(None),
             // Paused meanwhile: the resume asks again.
@@ -304,11 +304,11 @@ impl Conversations {
         &self,
         task: &Task,
         ready: &Ready,
-        speaker: &Speaker,
+        configured: &ConfiguredModel,
         asking: &Asking<'_>,
     ) -> Result<Asked, Trouble> {
         let patience = Patience::default();
-        let (model, tally) = (speaker.model.as_ref(), Tally::default());
+        let (model, tally) = (configured.model.as_ref(), Tally::default());
         // Dropping this future cancels the call; the outbox drops it when the task ends.
         let answer = engine::converse(model, ready, &tally, &patience, &CancellationToken::new()).await;
         tracing::debug!(task = %task.id, turn = asking.turn, arrived = tally.summary(), "a model call ended");
@@ -318,18 +318,18 @@ impl Conversations {
         };
         if let TurnError::Pictures(sentence) = error {
             tracing::warn!(task = %task.id, turn = asking.turn, sentence, "asked again without pictures");
-            let key = asking.key("pictures", task, speaker, self.epoch);
+            let key = asking.key("pictures", task, configured, self.epoch);
             asking.feed.feed(task.id, &key, Input::PicturesRefused { turn: asking.turn }).await?;
             return Err(Trouble::Later { sentence, after_ms: Some(0) });
         }
-        let (unspent, fall) = (!error.may_cost(), error.fall());
+        let (unspent, fallback) = (!error.may_cost(), error.fallback());
         let trouble = trouble(error);
-        if let Some(why) = fall.filter(|_| !asking.alone) {
-            return Ok(Asked::Fell(why, trouble));
+        if let Some(why) = fallback.filter(|_| !asking.alone) {
+            return Ok(Asked::FallBack(why, trouble));
         }
         match trouble {
             Trouble::Later { .. } if unspent => self.store.hold_charge(asking.row.id).await?,
-            Trouble::Failed(_) if unspent => drop(self.release(task, speaker, asking).await?),
+            Trouble::Failed(_) if unspent => drop(self.release(task, configured, asking).await?),
             Trouble::Later { .. } | Trouble::Failed(_) | Trouble::Moved { .. } | Trouble::Doubtful { .. } => {}
         }
         Err(trouble)
@@ -340,10 +340,10 @@ impl Conversations {
         &self,
         task: &Task,
         input: Input,
-        speaker: &Speaker,
+        configured: &ConfiguredModel,
         asking: &Asking<'_>,
     ) -> Result<Option<Vec<Event>>, Trouble> {
-        let key = asking.key("compacted", task, speaker, self.epoch);
+        let key = asking.key("compacted", task, configured, self.epoch);
         match asking.feed.feed(task.id, &key, input).await? {
             Some(now) if now.state == State::Running => Ok(Some(self.log(task).await?)),
             _ => Ok(None),
@@ -351,8 +351,13 @@ impl Conversations {
     }
 
     /// Takes back a charge that was not spent.
-    async fn release(&self, task: &Task, speaker: &Speaker, asking: &Asking<'_>) -> Result<Option<Task>, Trouble> {
-        let key = asking.key("refused", task, speaker, self.epoch);
+    async fn release(
+        &self,
+        task: &Task,
+        configured: &ConfiguredModel,
+        asking: &Asking<'_>,
+    ) -> Result<Option<Task>, Trouble> {
+        let key = asking.key("refused", task, configured, self.epoch);
         let input = Input::ModelCallRefused { turn: asking.turn, fallback: None };
         Ok(asking.feed.feed(task.id, &key, input).await?)
     }

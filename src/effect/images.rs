@@ -343,8 +343,8 @@ mod tests {
         assert_eq!(chosen(Some(("1.22", true))), Some("go@1.22"));
         assert_eq!(chosen(Some(("1.26.1", true))), Some("go@1.26"), "as its name says");
         assert_eq!(chosen(Some(("1.27", true))), None);
-        let unsaid = [candidate("go", "team/go", Some(None))];
-        assert_eq!(best(&needed(Some(("1.27", true))), &unsaid).map(|it| it.image.as_str()), Some("team/go"));
+        let unnamed = [candidate("go", "team/go", Some(None))];
+        assert_eq!(best(&needed(Some(("1.27", true))), &unnamed).map(|it| it.image.as_str()), Some("team/go"));
     }
 
     #[test]

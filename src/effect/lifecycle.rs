@@ -9,7 +9,7 @@ use super::policy::Policy;
 use super::repository::{Repositories, base, request};
 use crate::barrier::Inspector;
 use crate::git::Branch;
-use crate::sandbox::{Anew, PrepareSpec, SandboxError, Sandboxes, Segment, SetupSpec};
+use crate::sandbox::{Merge, PrepareSpec, Prepared, Replacement, SandboxError, Sandboxes, Segment, SetupSpec};
 use crate::store::{EffectRow, Store};
 use crate::trouble::Trouble;
 use domain::{Commit, Input, State, Suspension, Task};
@@ -35,12 +35,7 @@ impl Lifecycle {
         let repository = self.repositories.of(task)?;
         self.listeners.nobody(&repository).await?;
         self.repositories.repos.fetch(&repository.key, &repository.url, Some(&self.repositories.auth)).await?;
-        let base = match &task.base {
-            Some(base) => base.clone(),
-            None => {
-                self.repositories.repos.resolve(&repository.key, &Branch::parse(&request(task)?.base_branch)?).await?
-            }
-        };
+        let base = self.pinned(task, &repository.key).await?;
         // Keeps the base although its branch may be rewritten: until the first checkpoint nothing else refers to it.
         self.repositories.repos.keep_base(&repository.key, task.id.0, &base).await?;
         let policy = self.repositories.policy(task, &base).await?;
@@ -50,36 +45,57 @@ impl Lifecycle {
             difference = Some(Box::new(self.repositories.difference(&repository.key, pull).await?));
         }
         // A pull request's head is read, and what holds for the work comes from the base all the same.
-        let tip = task.head.as_ref().unwrap_or(&base);
+        let tip = task.head.as_ref().filter(|_| task.rebase_wanted().is_none()).unwrap_or(&base);
         let chosen = self.images.choose(task, &policy).await?;
-        let boot = self.make(task, &policy, tip, &chosen.image, None).await?;
+        let Prepared { boot, conflicts } = self.make(task, &policy, tip, &chosen.image, None).await?;
         let elsewhere = self.repositories.repos.elsewhere(&repository.key, tip).await?.sentence();
         let checks = match difference.is_none() {
             true => self.checks.base_note(task, &policy, &chosen.image).await,
             false => None,
         };
         let (rules, given) = self.repositories.rules(&repository.key, &base).await?;
-        let (pictures, seen) = self.pictures.of_issue(task, &repository.at).await?;
+        let (pictures, seen) = match task.rebase_wanted() {
+            // The conversation has them already.
+            Some(_) => (Vec::new(), None),
+            None => self.pictures.of_issue(task, &repository.at).await?,
+        };
         let notes = chosen.note.into_iter().chain(elsewhere).chain(checks).chain(given).chain(seen);
         let notes: Vec<String> = notes.collect();
         let note = Some(notes.join(" ")).filter(|note| !note.is_empty());
         let (every, budget) = (policy.effective.every, Some(policy.effective.budget));
-        Ok(Input::Prepared { base, boot, image: chosen.image, every, note, budget, rules, pictures, difference })
+        let image = chosen.image;
+        Ok(Input::Prepared { base, boot, image, every, note, budget, rules, pictures, difference, conflicts })
     }
 
-    /// Makes the task's sandbox with `tip` checked out, and opens its subnet.
+    /// The task's base, as it is known here; where there is none yet or a newer one was asked for, the present end of the base branch.
+    async fn pinned(&self, task: &Task, key: &str) -> Result<Commit, Trouble> {
+        let wanted = task.rebase_wanted();
+        if let (Some(base), None) = (&task.base, wanted) {
+            return Ok(base.clone());
+        }
+        let repos = &self.repositories.repos;
+        // Until the task is deleted, whatever happens to the branches.
+        for before in wanted.iter().flat_map(|rebase| [&rebase.from, &rebase.head]) {
+            repos.keep_before(key, task.id.0, before).await?;
+        }
+        Ok(repos.resolve(key, &Branch::parse(&request(task)?.base_branch)?).await?)
+    }
+
+    /// Makes the task's sandbox with `tip` checked out and what is to be merged onto it, and opens its subnet.
     async fn make(
         &self,
         task: &Task,
         policy: &Policy<'_>,
         tip: &Commit,
         image: &str,
-        anew: Option<Anew>,
-    ) -> Result<String, Trouble> {
+        anew: Option<Replacement>,
+    ) -> Result<Prepared, Trouble> {
         let key = &policy.repository.key;
         // As last fetched. If the branch is gone from the forge, there is no mirror of it.
         let branch = Branch::parse(&request(task)?.base_branch)?;
         let trunk = self.repositories.repos.resolve(key, &branch).await.ok();
+        let wanted = task.rebase_wanted().map(|rebase| (&rebase.from, &rebase.head));
+        let merge = wanted.or(task.to_merge()).map(|(from, head)| Merge { from: from.clone(), head: head.clone() });
         let spec = PrepareSpec {
             task: task.id.0,
             attempt: 1,
@@ -92,8 +108,10 @@ impl Lifecycle {
             egress: policy.rules.clone(),
             setup: Some(SetupSpec { commands: policy.effective.setup.clone(), commit: policy.base.clone() }),
             anew,
+            merge,
+            afresh: wanted.is_some(),
         };
-        let boot = self.sandboxes.of_tasks.prepare(&spec).await?.boot;
+        let prepared = self.sandboxes.of_tasks.prepare(&spec).await?;
         // Rules first, so that the subnet opens with all of them.
         self.egress.reach(task, policy).await?;
         self.sandboxes.of_tasks.open(task.id.0).await?;
@@ -102,7 +120,7 @@ impl Lifecycle {
             self.sandboxes.of_tasks.remove(task.id.0).await?;
             return Err(wrong);
         }
-        Ok(boot)
+        Ok(prepared)
     }
 
     /// The barrier was proven in another sandbox; this tries the checks that depend on the subnet in this one.
@@ -135,7 +153,7 @@ impl Lifecycle {
             Err(other) => return Err(other.into()),
         };
         tracing::warn!(task = task.id.0, why = %loss, "the sandbox is made anew");
-        self.make_from_last(task, &policy, Some(Anew { by: row.key.clone(), loss })).await?;
+        self.make_from_last(task, &policy, Some(Replacement { by: row.key.clone(), loss })).await?;
         Ok(Input::Opened { fresh: Some(loss) })
     }
 
@@ -146,7 +164,7 @@ impl Lifecycle {
     }
 
     /// Makes it from the last commit, which may not be on any branch.
-    async fn make_from_last(&self, task: &Task, policy: &Policy<'_>, anew: Option<Anew>) -> Result<(), Trouble> {
+    async fn make_from_last(&self, task: &Task, policy: &Policy<'_>, anew: Option<Replacement>) -> Result<(), Trouble> {
         let tip = task.kept.as_ref().or(task.head.as_ref()).unwrap_or(&policy.base);
         let image = self.images.of_task(task, policy).await?;
         self.make(task, policy, tip, &image, anew).await.map(drop)
@@ -190,7 +208,7 @@ impl Lifecycle {
     }
 
     pub(super) async fn teardown(&self, task: &Task) -> Result<Input, Trouble> {
-        self.repositories.here.forget(task.id);
+        self.repositories.known_commits.forget(task.id);
         self.sandboxes.of_tasks.remove(task.id.0).await?;
         Ok(Input::Settled)
     }

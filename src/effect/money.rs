@@ -37,7 +37,7 @@ impl Drop for UnderWay<'_> {
 }
 
 /// Checks what may still be spent.
-pub(super) struct Purse {
+pub(super) struct SpendingLimits {
     /// Calls that shutdown waits for.
     pub paid: Arc<Paid>,
     pub config: Arc<Process>,
@@ -95,7 +95,7 @@ impl Period {
     }
 }
 
-impl Purse {
+impl SpendingLimits {
     /// Why a call of this worst case (millionths of a US dollar) may not be made now; none if it may.
     pub(super) async fn spent(&self, task: &Task, worst_micro_usd: u64) -> Result<Option<PauseReason>, Trouble> {
         let key = &request(task)?.repository;

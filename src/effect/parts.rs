@@ -2,12 +2,13 @@
 
 use super::act::Actions;
 use super::checks::Checks;
+use super::configured_model::ConfiguredModels;
 use super::converse::Conversations;
-use super::here::Here;
 use super::images::Images;
+use super::known_commits::KnownCommits;
 use super::lifecycle::Lifecycle;
 use super::listeners::Listeners;
-use super::money::{Paid, Purse};
+use super::money::{Paid, SpendingLimits};
 use super::permission::Rulebook;
 use super::pictures::Pictures;
 use super::posts::Posts;
@@ -15,7 +16,6 @@ use super::publish::Publisher;
 use super::reply::Replies;
 use super::review::Talk;
 use super::second_look::SecondLook;
-use super::speaker::Speakers;
 use super::summarizer::Summarizer;
 use super::{EffectRunner, Egress, Repositories, TestRuns};
 use crate::barrier::Inspector;
@@ -72,23 +72,23 @@ struct Ground {
 impl EffectRunner {
     /// Builds the parts and connects them.
     pub fn new(given: Given<'_>) -> Self {
-        let speakers = Arc::new(Speakers::new(&given.config, given.models, &given.mark_key));
-        let ground = given.ground(&speakers);
+        let models = Arc::new(ConfiguredModels::new(&given.config, given.models, &given.mark_key));
+        let ground = given.ground(&models);
         let paid = Arc::<Paid>::default();
-        let purse = Arc::new(Purse {
+        let spending_limits = Arc::new(SpendingLimits {
             paid: paid.clone(),
             config: given.config.clone(),
             store: given.store.clone(),
             spending: tokio::sync::Mutex::default(),
         });
-        let summarizer = given.summarizer(&speakers, &purse);
+        let summarizer = given.summarizer(&models, &spending_limits);
         Self {
             settle_ms: given.config.forge.settle_ms,
             test_runs: given.test_runs(&ground),
             actions: given.actions(&ground, &summarizer),
-            conversations: given.conversations(&ground, &speakers, &purse, summarizer),
+            conversations: given.conversations(&ground, &models, &spending_limits, summarizer),
             publisher: given.publisher(&ground),
-            talk: given.talk(&ground, speakers, purse),
+            talk: given.talk(&ground, models, spending_limits),
             egress: ground.egress,
             repositories: ground.repositories,
             checks: ground.checks,
@@ -100,7 +100,7 @@ impl EffectRunner {
 }
 
 impl Given<'_> {
-    fn ground(&self, speakers: &Arc<Speakers>) -> Ground {
+    fn ground(&self, models: &Arc<ConfiguredModels>) -> Ground {
         let (config, store, sandboxes) = (&self.config, &self.store, &self.sandboxes);
         let repositories = Arc::new(Repositories {
             config: config.clone(),
@@ -109,7 +109,7 @@ impl Given<'_> {
             repos: self.repos.clone(),
             auth: self.auth.clone(),
             pack_key: self.mark_key.clone(),
-            here: Here::default(),
+            known_commits: KnownCommits::default(),
         });
         let egress = Arc::new(Egress {
             config: config.clone(),
@@ -129,8 +129,7 @@ impl Given<'_> {
             images: images.clone(),
         });
         let listeners = Arc::new(Listeners::new(config.clone(), self.forge.clone()));
-        let pictures =
-            Arc::new(Pictures { store: store.clone(), forge: self.forge.clone(), speakers: speakers.clone() });
+        let pictures = Arc::new(Pictures { store: store.clone(), forge: self.forge.clone(), models: models.clone() });
         let lifecycle = Arc::new(Lifecycle {
             store: store.clone(),
             sandboxes: sandboxes.clone(),
@@ -189,11 +188,11 @@ impl Given<'_> {
         })
     }
 
-    fn summarizer(&self, speakers: &Arc<Speakers>, purse: &Arc<Purse>) -> Arc<Summarizer> {
+    fn summarizer(&self, models: &Arc<ConfiguredModels>, spending_limits: &Arc<SpendingLimits>) -> Arc<Summarizer> {
         Arc::new(Summarizer {
-            speakers: speakers.clone(),
+            models: models.clone(),
             store: self.store.clone(),
-            purse: purse.clone(),
+            spending_limits: spending_limits.clone(),
             epoch: self.epoch,
         })
     }
@@ -201,8 +200,8 @@ impl Given<'_> {
     fn conversations(
         &self,
         ground: &Ground,
-        speakers: &Arc<Speakers>,
-        purse: &Arc<Purse>,
+        models: &Arc<ConfiguredModels>,
+        spending_limits: &Arc<SpendingLimits>,
         summarizer: Arc<Summarizer>,
     ) -> Conversations {
         Conversations {
@@ -211,26 +210,26 @@ impl Given<'_> {
             sandboxes: self.sandboxes.clone(),
             repositories: ground.repositories.clone(),
             checks: ground.checks.clone(),
-            speakers: speakers.clone(),
-            purse: purse.clone(),
+            models: models.clone(),
+            spending_limits: spending_limits.clone(),
             pictures: ground.pictures.clone(),
             summarizer,
             epoch: self.epoch,
         }
     }
 
-    fn talk(&self, ground: &Ground, speakers: Arc<Speakers>, purse: Arc<Purse>) -> Talk {
+    fn talk(&self, ground: &Ground, models: Arc<ConfiguredModels>, spending_limits: Arc<SpendingLimits>) -> Talk {
         let second_look = SecondLook {
-            speakers: speakers.clone(),
+            models: models.clone(),
             store: self.store.clone(),
-            purse: purse.clone(),
+            spending_limits: spending_limits.clone(),
             epoch: self.epoch,
         };
         let replies = Replies {
             store: self.store.clone(),
             repositories: ground.repositories.clone(),
-            speakers: speakers.clone(),
-            purse,
+            models: models.clone(),
+            spending_limits,
             epoch: self.epoch,
         };
         Talk {
@@ -239,7 +238,7 @@ impl Given<'_> {
             forge: self.forge.clone(),
             threads: self.threads.clone(),
             repositories: ground.repositories.clone(),
-            speakers,
+            models,
             second_look,
             replies,
             posts: Posts::new(self.forge.clone(), self.store.clone(), self.me.id, self.mark_key.clone()),

@@ -3,7 +3,7 @@
 use super::repository::{Repositories, base, request};
 use crate::config::Process;
 use crate::config::project::{FILE, MAX_BYTES, Project};
-use crate::policy::{Rules, Ruling};
+use crate::policy::{Rules, Ruling, Seen};
 use crate::store::Store;
 use crate::trouble::Trouble;
 use domain::{Action, ActionKind, Commit, Event, Task};
@@ -26,10 +26,14 @@ impl Rulebook {
     /// The ruling on an action.
     pub(super) async fn ruled(&self, task: &Task, action: &Action) -> Result<Ruling, Trouble> {
         let rules = self.rules_of(task).await?;
-        let (before, after) = (rules.judge(action, false), rules.judge(action, true));
+        let mut seen = Seen { web: false, stranger: request(task)?.of_stranger() };
+        let without = rules.judge(action, seen);
         // The log is read only if it makes a difference.
-        let refused = matches!(before, Ruling::Deny(_));
-        if !refused && before != after && self.read_a_page(task).await? { Ok(after) } else { Ok(before) }
+        if matches!(without, Ruling::Deny(_)) || rules.judge(action, Seen { web: true, ..seen }) == without {
+            return Ok(without);
+        }
+        seen.web = self.read_a_page(task).await?;
+        Ok(rules.judge(action, seen))
     }
 
     async fn rules_of(&self, task: &Task) -> Result<Arc<Rules>, Trouble> {
@@ -60,15 +64,29 @@ impl Rulebook {
         Ok(rules)
     }
 
-    /// Whether the content of a web page is in this task's conversation.
+    /// Whether the content of a web page is in this task's conversation: read by it, or by an attempt before it, of which it is told.
     async fn read_a_page(&self, task: &Task) -> Result<bool, Trouble> {
-        let log = self.store.log(task.id).await?;
-        let fetches = |event: &Event| match event {
-            Event::TurnCompleted { calls, .. } => {
-                calls.iter().any(|made| made.call.action().is_some_and(|it| it.what() == ActionKind::WebFetch))
+        let mut next = Some(task.id);
+        while let Some(id) = next {
+            let log = self.store.log(id).await?;
+            // Of a deleted attempt nobody knows it any more.
+            if log.is_empty() {
+                return Ok(true);
             }
-            _ => false,
-        };
-        Ok(log.iter().any(|(_, event)| fetches(event)))
+            let fetches = |event: &Event| match event {
+                Event::TurnCompleted { calls, .. } => {
+                    calls.iter().any(|made| made.call.action().is_some_and(|it| it.what() == ActionKind::WebFetch))
+                }
+                _ => false,
+            };
+            if log.iter().any(|(_, event)| fetches(event)) {
+                return Ok(true);
+            }
+            next = log.iter().find_map(|(_, event)| match event {
+                Event::Requested { request } => request.earlier.as_ref().map(|earlier| earlier.task),
+                _ => None,
+            });
+        }
+        Ok(false)
     }
 }

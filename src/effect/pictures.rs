@@ -4,8 +4,8 @@
 //! file's type is determined by its first bytes; nothing here decodes one. Must not: say how a model is shown it (`engine`, `llm`). Tests:
 //! below, `tests/stories/pictures.rs`.
 
+use super::configured_model::ConfiguredModels;
 use super::repository::request;
-use super::speaker::Speakers;
 use crate::forge::{Attachment, Forge, ForgeError, RepoRef};
 use crate::llm::ModelRequest;
 use crate::store::Store;
@@ -53,7 +53,7 @@ impl Unfit {
 pub(super) struct Pictures {
     pub store: Store,
     pub forge: Arc<dyn Forge>,
-    pub speakers: Arc<Speakers>,
+    pub models: Arc<ConfiguredModels>,
 }
 
 impl Pictures {
@@ -74,7 +74,7 @@ impl Pictures {
                 Err(why) => unfit.push((one_line(cut(&file.name, NAME).0), why)),
             }
         }
-        let seen = self.speakers.of(task).each().iter().all(|it| it.entry.sees());
+        let seen = self.models.of(task).each().iter().all(|it| it.entry.sees());
         let sentence = sentence(pictures.len(), &unfit, seen);
         Ok((pictures, sentence))
     }

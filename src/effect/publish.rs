@@ -42,8 +42,8 @@ impl Publisher {
         let (captured, ()) =
             tokio::join!(self.sandboxes.captures.capture(&spec), self.listeners.look_ahead(&repository));
         let captured = match captured {
-            // The sandbox was suspended, and everything done in it is in a commit.
-            Err(SandboxError::Gone(_)) if task.kept.is_some() && !task.uncommitted => {
+            // The sandbox was suspended or lost, and everything done in it is in commits.
+            Err(SandboxError::Gone(_)) if task.can_be_remade() => {
                 self.lifecycle.make_anew(task).await?;
                 self.sandboxes.captures.capture(&spec).await
             }
@@ -53,7 +53,8 @@ impl Publisher {
             Captured::Commit { commit, files, diff, diff_cut, steering, left_out } => {
                 self.repositories.lend(task, &commit).await?;
                 let (diff, outside) = (redacted_diff(&diff), self.repositories.outside(task, &commit).await?);
-                let tree = CapturedTree { commit, files, diff, diff_cut, steering, left_out, outside };
+                let marked = self.repositories.marked(task, &commit).await?;
+                let tree = CapturedTree { commit, files, diff, diff_cut, steering, left_out, outside, marked };
                 Input::TreeCaptured { n, tree }
             }
             Captured::Unchanged { left_out } => Input::TreeUnchanged { n, commit: parent, left_out },

@@ -13,7 +13,7 @@ use crate::policy::plain;
 use crate::redact::redacted_diff;
 use crate::store::EffectRow;
 use crate::text::is_hidden;
-use crate::trouble::{No, Trouble};
+use crate::trouble::{Denial, Trouble};
 use domain::{Commit, Difference, FileChange, Input, PullHead, Task};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -51,7 +51,7 @@ impl Repositories {
             // The forge may show a fork's push before it has taken its commits over.
             Err(GitError::Failed { stderr, .. }) if stderr.contains("not our ref") => {
                 let sentence = format!("the pull request's commit {head} is not in the repository");
-                Err(Trouble::Doubtful { no: No::Missing, sentence })
+                Err(Trouble::Doubtful { denial: Denial::Missing, sentence })
             }
             done => Ok(done?),
         }
@@ -137,7 +137,7 @@ impl Talk {
             not_there: &not_there,
             summary: &read.summary,
             note: task.note.as_deref(),
-            scripted: self.speakers.of(task).model.scripted(),
+            scripted: self.models.of(task).model.scripted(),
         });
         let post = self.post(task, row, &repository, request.issue);
         let new = NewReview { commit: pull.head.to_string(), body, notes };

@@ -2,9 +2,9 @@
 //! asked at most twice per question, the worst case is charged first, and the answer is in the log before it is posted. The model has no
 //! tools here and decides nothing. Tests: `tests/stories/questions.rs`.
 
-use super::money::Purse;
+use super::configured_model::{ConfiguredModel, ConfiguredModels};
+use super::money::SpendingLimits;
 use super::repository::Repositories;
-use super::speaker::{Speaker, Speakers};
 use crate::engine::{self, Question, Ready, TurnAnswer, TurnError};
 use crate::llm::Silent;
 use crate::llm::retry::Patience;
@@ -37,8 +37,8 @@ const TOO_LITTLE: &str = "what the task may still use does not suffice for a cal
 pub(super) struct Replies {
     pub store: Store,
     pub repositories: Arc<Repositories>,
-    pub speakers: Arc<Speakers>,
-    pub purse: Arc<Purse>,
+    pub models: Arc<ConfiguredModels>,
+    pub spending_limits: Arc<SpendingLimits>,
     /// Number of this process's epoch.
     pub epoch: i64,
 }
@@ -59,18 +59,18 @@ impl Replies {
         if let Some(why) = self.bar(task, &log, number) {
             return Ok(message::unanswered(login, why));
         }
-        let speaker = self.speakers.of(task);
+        let configured = self.models.of(task);
         let files = self.files(task, question).await;
         let asked = Question { login, words: question, files: &files };
-        let Some(ready) = engine::reply(task, &log, &asked, &speaker.engine, speaker.model.as_ref()) else {
+        let Some(ready) = engine::reply(task, &log, &asked, &configured.engine, configured.model.as_ref()) else {
             return Ok(message::unanswered(login, TOO_LITTLE));
         };
         let call = u32::try_from(calls(&log, None)).unwrap_or(u32::MAX).saturating_add(1);
         let key = |what: &str| format!("reply:{what}:{}:{number}:{}:{}", task.id, self.epoch, row.tries);
-        let _paid = self.purse.paid.one();
+        let _paid = self.spending_limits.paid.one();
         {
-            let _one = self.purse.spending.lock().await;
-            if self.purse.spent(task, ready.worst_micro_usd).await?.is_some() {
+            let _one = self.spending_limits.spending.lock().await;
+            if self.spending_limits.spent(task, ready.worst_micro_usd).await?.is_some() {
                 return Ok(message::unanswered(login, "the day's money is used up"));
             }
             let starting = Input::ReplyStarting { number, call, worst_micro_usd: ready.worst_micro_usd };
@@ -78,7 +78,7 @@ impl Replies {
                 return Ok(message::unanswered(login, OVER));
             }
         }
-        match answered(speaker, &ready, number).await {
+        match answered(configured, &ready, number).await {
             None => Ok(message::unanswered(login, "the model did not answer in time")),
             Some(TurnAnswer { text, usage, micro_usd, model, .. }) => {
                 let text = redacted(cut(&text, LONGEST).0).0.into_owned();
@@ -98,7 +98,7 @@ impl Replies {
             Some("the answers of two calls to the model were lost")
         } else if calls(log, None) >= MOST_QUESTIONS {
             Some("this task has answered 50 questions already")
-        } else if self.speakers.there(task).is_err() {
+        } else if self.models.there(task).is_err() {
             Some("the model that was named for this task can't be asked any more; name another with `/model`")
         } else {
             None
@@ -132,9 +132,9 @@ impl Replies {
 }
 
 /// The model's answer; empty text if the call failed without cost, none if it may have cost something.
-async fn answered(speaker: &Speaker, ready: &Ready, number: i64) -> Option<TurnAnswer> {
+async fn answered(configured: &ConfiguredModel, ready: &Ready, number: i64) -> Option<TurnAnswer> {
     let (patience, cancel) = (Patience::default(), CancellationToken::new());
-    let asking = engine::converse(speaker.model.as_ref(), ready, &Silent, &patience, &cancel);
+    let asking = engine::converse(configured.model.as_ref(), ready, &Silent, &patience, &cancel);
     let answer = tokio::time::timeout(PATIENCE, asking).await.unwrap_or(Err(TurnError::Cancelled));
     answer
         .or_else(|error| {
@@ -146,7 +146,7 @@ async fn answered(speaker: &Speaker, ready: &Ready, number: i64) -> Option<TurnA
                 usage: Usage::default(),
                 micro_usd: 0,
                 duration_ms: 0,
-                model: speaker.model.label(),
+                model: configured.model.label(),
                 vendor: None,
             };
             if error.may_cost() { Err(error) } else { Ok(nothing) }

@@ -1,6 +1,6 @@
 //! The repository of a task: its place on the forge now, and its commits on this host.
 
-use super::here::Here;
+use super::known_commits::KnownCommits;
 use crate::config::process::Repository as Entry;
 use crate::config::{Process, Secret};
 use crate::forge::{RepoRef, Whereabouts};
@@ -40,7 +40,7 @@ pub struct Repositories {
     /// Key of the tags of packs in the store; the key of marks, which all hosts share.
     pub pack_key: Secret,
     /// Which commits are known to be in `repos`.
-    pub here: Here,
+    pub known_commits: KnownCommits,
 }
 
 impl Repositories {

@@ -1,10 +1,10 @@
 //! Posts the review of a checkpoint; without a pull request, the answer on the issue.
 
+use super::configured_model::ConfiguredModels;
 use super::posts::{Post, Posts, ambiguous};
 use super::reply::Replies;
 use super::repository::{Repositories, Repository, base, request};
 use super::second_look::SecondLook;
-use super::speaker::Speakers;
 use crate::checkpoint;
 use crate::config::Process;
 use crate::forge::{Forge, NewReview, Note};
@@ -23,7 +23,7 @@ pub(super) struct Talk {
     /// Reads what people say to tasks.
     pub threads: Arc<Threads>,
     pub repositories: Arc<Repositories>,
-    pub speakers: Arc<Speakers>,
+    pub models: Arc<ConfiguredModels>,
     pub second_look: SecondLook,
     pub replies: Replies,
     pub posts: Posts,
@@ -64,7 +64,7 @@ impl Talk {
         if !matches!(task.underneath(), State::Asking { about: now, number: None } if *now == about) {
             return Ok(Input::Settled);
         }
-        let scripted = self.speakers.of(task).model.scripted();
+        let scripted = self.models.of(task).model.scripted();
         let text = match (about, &task.question, &task.permission, &task.action) {
             (Asked::Question { .. }, Some(question), _, _) => message::question(question, task, scripted),
             (Asked::Permission { number }, _, Some(reason), Some(action)) => {
@@ -97,7 +97,7 @@ impl Talk {
     async fn answer(&self, task: &Task, row: &EffectRow, repository: Repository, n: u32) -> Result<Input, Trouble> {
         let text = if task.kind.reads_only() {
             let not_there = self.repositories.not_there(task).await?;
-            message::plan_answer(task, n, self.speakers.of(task).model.scripted(), &not_there)
+            message::plan_answer(task, n, self.models.of(task).model.scripted(), &not_there)
         } else {
             checkpoint::render_checkpoint(&self.view(task, n, false).await?)
         };

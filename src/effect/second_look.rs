@@ -1,8 +1,8 @@
 //! A second model reads a checkpoint's changes before its review is posted, if the configuration names a reviewer. It is asked at most
 //! twice per checkpoint, and no failure holds the review back. Its worst case is charged first, as for every call.
 
-use super::money::Purse;
-use super::speaker::Speakers;
+use super::configured_model::ConfiguredModels;
+use super::money::SpendingLimits;
 use crate::checkpoint::view::CheckpointView;
 use crate::engine::{self, Change, TurnError};
 use crate::llm::Silent;
@@ -25,9 +25,9 @@ const LONGEST: usize = 6_000;
 
 /// Asks the reviewer.
 pub(super) struct SecondLook {
-    pub speakers: Arc<Speakers>,
+    pub models: Arc<ConfiguredModels>,
     pub store: Store,
-    pub purse: Arc<Purse>,
+    pub spending_limits: Arc<SpendingLimits>,
     /// Number of this process's epoch.
     pub epoch: i64,
 }
@@ -42,7 +42,7 @@ impl SecondLook {
         view: &CheckpointView,
         feed: &dyn Feed,
     ) -> Result<bool, Trouble> {
-        let Some(reviewer) = self.speakers.reviewer(task).filter(|_| !view.diff.is_empty()) else { return Ok(false) };
+        let Some(reviewer) = self.models.reviewer(task).filter(|_| !view.diff.is_empty()) else { return Ok(false) };
         let log = self.store.log(task.id).await?;
         let of_this = |event: &Event| match event {
             Event::SecondLooked { n: of, .. } if *of == n => Some(true),
@@ -60,10 +60,10 @@ impl SecondLook {
             return Ok(false);
         };
         let key = |what: &str| format!("look:{what}:{}:{n}:{}:{}", task.id, self.epoch, row.tries);
-        let _paid = self.purse.paid.one();
+        let _paid = self.spending_limits.paid.one();
         {
-            let _one = self.purse.spending.lock().await;
-            if self.purse.spent(task, ready.worst_micro_usd).await?.is_some() {
+            let _one = self.spending_limits.spending.lock().await;
+            if self.spending_limits.spent(task, ready.worst_micro_usd).await?.is_some() {
                 return Ok(false);
             }
             let starting = Input::SecondLookStarting { n, worst_micro_usd: ready.worst_micro_usd };

@@ -1,8 +1,8 @@
 //! How the model is talked to: as configured, or as three trial calls showed, which are made once per model and stored in the state
 //! directory.
 
+use super::configured_model::ConfiguredModel;
 use super::converse::Conversations;
-use super::speaker::Speaker;
 use crate::config::process::{Model, ModelStyle};
 use crate::engine::probe::{self, Tries};
 use crate::engine::style::{Style, files};
@@ -24,14 +24,14 @@ struct Kept {
 
 impl Conversations {
     /// The style for the task's models: that of the first, or if its trial calls fail now, that of the first whose calls succeed.
-    pub(super) async fn style(&self, task: &Task, speakers: &[&Speaker]) -> Result<Style, Trouble> {
+    pub(super) async fn style(&self, task: &Task, models: &[&ConfiguredModel]) -> Result<Style, Trouble> {
         if !files::fits(task.kind) {
             return Ok(Style::Tools);
         }
         let mut first = None;
-        for speaker in speakers {
+        for configured in models {
             // Concurrent tasks wait for the same trial calls.
-            match speaker.style.get_or_try_init(|| self.chosen(speaker)).await {
+            match configured.style.get_or_try_init(|| self.chosen(configured)).await {
                 Ok(style) => return Ok(*style),
                 Err(trouble) => first = first.or(Some(trouble)),
             }
@@ -39,25 +39,25 @@ impl Conversations {
         Err(first.unwrap_or_else(|| Trouble::blocked("no model is configured for this task")))
     }
 
-    async fn chosen(&self, speaker: &Speaker) -> Result<Style, Trouble> {
-        let configured = &speaker.entry;
-        match configured.style {
+    async fn chosen(&self, configured: &ConfiguredModel) -> Result<Style, Trouble> {
+        let entry = &configured.entry;
+        match entry.style {
             ModelStyle::Tools => return Ok(Style::Tools),
             ModelStyle::Text => return Ok(Style::Text),
             ModelStyle::Files => return Ok(Style::Files),
-            ModelStyle::Auto if !configured.is_own_server() => return Ok(Style::Tools),
+            ModelStyle::Auto if !entry.is_own_server() => return Ok(Style::Tools),
             ModelStyle::Auto => {}
         }
         // The worker's file keeps the name of earlier versions.
-        let name = match configured.id == self.config.models.worker().id {
+        let name = match entry.id == self.config.models.worker().id {
             true => "model.json".to_owned(),
-            false => format!("model-{}.json", configured.id),
+            false => format!("model-{}.json", entry.id),
         };
         let file = self.config.state_dir.join(name);
-        if let Some(tries) = read(&file, configured) {
+        if let Some(tries) = read(&file, entry) {
             return Ok(tries.style());
         }
-        let tries = probe::probe(speaker.model.as_ref(), speaker.engine.spoken, &Silent).await;
+        let tries = probe::probe(configured.model.as_ref(), configured.engine.spoken, &Silent).await;
         let tries = tries.map_err(|error| {
             let sentence = format!("the model could not be tried out: {error}");
             match error {
@@ -73,8 +73,8 @@ impl Conversations {
             }
         })?;
         let style = tries.style();
-        tracing::info!(model = speaker.model.label(), ?tries, style = style.word(), "the model was tried out");
-        if let Err(why) = keep(&file, configured, &tries) {
+        tracing::info!(model = configured.model.label(), ?tries, style = style.word(), "the model was tried out");
+        if let Err(why) = keep(&file, entry, &tries) {
             tracing::warn!(%why, "the model's tries could not be kept; they are made again at the next start");
         }
         Ok(style)

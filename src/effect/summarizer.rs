@@ -1,10 +1,10 @@
 //! Has a model summarize older turns of a conversation, or a part of a file. The worst case is charged first, as for every call, and the
 //! answer is an event; any failure ends the wait.
 
-use super::money::Purse;
-use super::speaker::{Speaker, Speakers};
+use super::configured_model::{ConfiguredModel, ConfiguredModels};
+use super::money::SpendingLimits;
 use crate::engine::style::Style;
-use crate::engine::{self, Ready, TurnError, telling};
+use crate::engine::{self, Ready, TurnError, summarize};
 use crate::llm::Silent;
 use crate::llm::retry::Patience;
 use crate::redact;
@@ -24,9 +24,9 @@ const LONGEST: usize = 8_000;
 
 /// Asks for summaries.
 pub(super) struct Summarizer {
-    pub speakers: Arc<Speakers>,
+    pub models: Arc<ConfiguredModels>,
     pub store: Store,
-    pub purse: Arc<Purse>,
+    pub spending_limits: Arc<SpendingLimits>,
     /// Number of this process's epoch.
     pub epoch: i64,
 }
@@ -37,51 +37,51 @@ pub(super) struct Question<'a> {
     /// The lowest trust of the texts that are shown.
     pub trust: Trust,
     pub ready: Ready,
-    pub speaker: &'a Speaker,
+    pub configured: &'a ConfiguredModel,
     /// The most characters kept of the answer.
     pub most: usize,
 }
 
 /// Result of a request.
-pub(super) enum Came {
+pub(super) enum SummaryOutcome {
     /// The task with the answer in its log; the answer may be empty.
-    Said(Box<Task>),
+    Stored(Box<Task>),
     /// There is no answer; with the reason for people and models. The log may say that a call was made.
-    Nothing(String),
+    None(String),
 }
 
 impl Summarizer {
     /// The model that summarizes files: the configured summarizer, otherwise the task's own model.
     ///
     /// # Errors
-    /// As [`Speakers::there`].
-    pub(super) fn of(&self, task: &Task) -> Result<&Speaker, Trouble> {
-        match self.speakers.summarizer(task) {
+    /// As [`ConfiguredModels::there`].
+    pub(super) fn of(&self, task: &Task) -> Result<&ConfiguredModel, Trouble> {
+        match self.models.summarizer(task) {
             Some(own) => Ok(own),
-            None => self.speakers.there(task).map(|()| self.speakers.of(task)),
+            None => self.models.there(task).map(|()| self.models.of(task)),
         }
     }
 
     /// Summarizes the turns that were just left out of the conversation, if a summarizer is configured and that is due. Returns the log
     /// after it, or none if nothing was asked; `worker` is the model of the conversation.
-    pub(super) async fn tell_turns(
+    pub(super) async fn summarize_turns(
         &self,
         task: &Task,
         log: &[Event],
-        (style, worker): (Style, &Speaker),
+        (style, worker): (Style, &ConfiguredModel),
         tries: i64,
         feed: &dyn Feed,
     ) -> Result<Option<Vec<Event>>, Trouble> {
-        let Some(speaker) = self.speakers.summarizer(task) else { return Ok(None) };
-        let Some(of @ SummaryOf::Turns { upto, .. }) = telling::due(task, log) else { return Ok(None) };
-        let ready = telling::turns(task, log, upto, &worker.engine, &speaker.engine, speaker.model.as_ref());
+        let Some(configured) = self.models.summarizer(task) else { return Ok(None) };
+        let Some(of @ SummaryOf::Turns { upto, .. }) = summarize::due(task, log) else { return Ok(None) };
+        let ready = summarize::turns(task, log, upto, &worker.engine, &configured.engine, configured.model.as_ref());
         let Some((ready, trust)) = ready else {
             tracing::info!(task = %task.id, upto, "no summary: it does not fit into the model or the budget");
             return Ok(None);
         };
         let context_tokens = worker.model.context_tokens();
-        let fitting = |summary| telling::fitting(task, log, style, &worker.engine, context_tokens, summary);
-        let question = Question { of, trust, ready, speaker, most: worker.engine.summary_chars };
+        let fitting = |summary| summarize::fitting(task, log, style, &worker.engine, context_tokens, summary);
+        let question = Question { of, trust, ready, configured, most: worker.engine.summary_chars };
         self.ask(task, question, (tries, feed), fitting).await?;
         let log = self.store.log(task.id).await?;
         Ok(Some(log.into_iter().map(|(_, event)| event).collect()))
@@ -94,23 +94,23 @@ impl Summarizer {
         question: Question<'_>,
         (tries, feed): (i64, &dyn Feed),
         keeps: impl FnOnce(ModelSummary) -> ModelSummary,
-    ) -> Result<Came, Trouble> {
-        let Question { of, trust, ready, speaker, most } = question;
+    ) -> Result<SummaryOutcome, Trouble> {
+        let Question { of, trust, ready, configured, most } = question;
         let key = |what: &str| format!("summary:{what}:{}:{}:{}:{tries}", task.id, name(&of), self.epoch);
-        let _paid = self.purse.paid.one();
+        let _paid = self.spending_limits.paid.one();
         {
-            let _one = self.purse.spending.lock().await;
-            if self.purse.spent(task, ready.worst_micro_usd).await?.is_some() {
-                return Ok(Came::Nothing("what may be spent in a day is spent".to_owned()));
+            let _one = self.spending_limits.spending.lock().await;
+            if self.spending_limits.spent(task, ready.worst_micro_usd).await?.is_some() {
+                return Ok(SummaryOutcome::None("what may be spent in a day is spent".to_owned()));
             }
             let starting = Input::SummaryStarting { of, worst_micro_usd: ready.worst_micro_usd };
             match feed.feed(task.id, &key("asks"), starting).await? {
                 Some(now) if now.state == State::Running => {}
-                _ => return Ok(Came::Nothing("the work was stopped meanwhile".to_owned())),
+                _ => return Ok(SummaryOutcome::None("the work was stopped meanwhile".to_owned())),
             }
         }
         let (patience, cancel) = (Patience::default(), CancellationToken::new());
-        let call = engine::converse(speaker.model.as_ref(), &ready, &Silent, &patience, &cancel);
+        let call = engine::converse(configured.model.as_ref(), &ready, &Silent, &patience, &cancel);
         let answer = tokio::time::timeout(PATIENCE, call).await.unwrap_or(Err(TurnError::Cancelled));
         let summary = match answer {
             Ok(answer) => ModelSummary {
@@ -125,15 +125,15 @@ impl Summarizer {
             Err(error) => {
                 tracing::warn!(task = %task.id, ?of, %error, "no summary");
                 if error.may_cost() {
-                    return Ok(Came::Nothing("the model's answer was lost".to_owned()));
+                    return Ok(SummaryOutcome::None("the model's answer was lost".to_owned()));
                 }
-                let (text, usage, model) = (String::new(), Usage::default(), speaker.model.label());
+                let (text, usage, model) = (String::new(), Usage::default(), configured.model.label());
                 ModelSummary { of, text, trust, usage, micro_usd: 0, duration_ms: 0, model }
             }
         };
         match feed.feed(task.id, &key("said"), Input::Summarised { summary: Box::new(keeps(summary)) }).await? {
-            Some(now) => Ok(Came::Said(Box::new(now))),
-            None => Ok(Came::Nothing("the work was stopped meanwhile".to_owned())),
+            Some(now) => Ok(SummaryOutcome::Stored(Box::new(now))),
+            None => Ok(SummaryOutcome::None("the work was stopped meanwhile".to_owned())),
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::line::Line;
 use crate::message::{self, About};
 use crate::store::EffectRow;
 use crate::thread::Feed;
-use crate::trouble::{No, Trouble};
+use crate::trouble::{Denial, Trouble};
 use domain::{Commit, Effect, Event, Input, Notice, Task, To};
 use std::time::{Duration, Instant};
 
@@ -27,7 +27,7 @@ impl Talk {
     ) -> Result<Input, Trouble> {
         let request = request(task)?;
         let url = self.pull_url(task);
-        let scripted = self.speakers.of(task).model.scripted();
+        let scripted = self.models.of(task).model.scripted();
         let line = Line::standing_of(&self.store, &self.config, &request.repository, task.id).await?;
         let about = About { task, pull_url: url.as_deref(), scripted, line: line.as_ref() };
         let text = match notice {
@@ -56,7 +56,7 @@ impl Talk {
         let repository = self.repositories.of(task)?;
         let post = |number| self.post(task, row, &repository, number);
         match self.posts.comment(&post(number), &text).await {
-            Err(Trouble::Doubtful { no: No::Missing, .. }) if self.threads.forge_answers().await => {
+            Err(Trouble::Doubtful { denial: Denial::Missing, .. }) if self.threads.forge_answers().await => {
                 let other = if task.pull == Some(number) { Some(request.issue) } else { task.pull };
                 self.posts.comment(&post(other.unwrap_or(number)), &text).await?;
             }

@@ -156,6 +156,8 @@ impl TestRuns {
             egress: policy.rules.clone(),
             setup: Some(SetupSpec { commands: policy.effective.setup.clone(), commit: trunk.clone() }),
             anew: None,
+            merge: None,
+            afresh: false,
         };
         let kept = self.sandboxes.runs.set_up(&setup).await;
         // Removes the record of the setup's sandbox, which no longer exists.

@@ -29,8 +29,8 @@ impl Talk {
             uploads: reached.uploads,
             overlaps: overlap::gather(&self.store.shared_files(task.id).await?),
             base_moved: self.base_moved(task).await,
-            priced: self.speakers.of(task).each().iter().any(|it| it.model.price() != crate::llm::Price::default()),
-            scripted: self.speakers.of(task).each().iter().any(|it| it.model.scripted()),
+            priced: self.models.of(task).each().iter().any(|it| it.model.price() != crate::llm::Price::default()),
+            scripted: self.models.of(task).each().iter().any(|it| it.model.scripted()),
             last,
             approvals: if task.kind.reads_only() { 1 } else { self.config.approvals_of(repository) },
         };

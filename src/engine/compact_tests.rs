@@ -2,14 +2,14 @@
 
 use super::*;
 use crate::engine::fixtures::{answer, call, decided};
-use crate::engine::walk::{REMARK, Teller, WINDOW, Walk, all, config, due_of};
+use crate::engine::walk::{REMARK, Summarize, WINDOW, Walk, all, config, due_of};
 use crate::llm::Turn;
 use domain::*;
 use serde_json::json;
 
-fn three_hundred(teller: Option<Teller>) -> Walk {
+fn three_hundred(summarize: Option<Summarize>) -> Walk {
     let mut walk = Walk::begin(60);
-    walk.teller = teller;
+    walk.summarize = summarize;
     for n in 1..=60 {
         walk.acts(n * 5 - 4..n * 5 + 1);
         let verb = match n {

@@ -24,6 +24,7 @@ pub(super) fn requested(kind: TaskKind, body: &str) -> Event {
         words: "make 1.10 newer than 1.9".into(),
         asker: account(1, "alice"),
         issue_author: account(2, "mallory"),
+        edited: false,
         source: Source::Comment(11),
         number: 11,
         branch: "agent/3-versions".into(),

@@ -8,12 +8,13 @@
 
 mod cut;
 mod folded;
+mod messages;
+mod omitted;
 mod pictures;
-mod said;
-mod unsaid;
 
 use domain::{
-    Call, CallRequest, Commit, Event, Item, ModelSummary, Outcome, Question, Recall, Request, Task, TaskKind,
+    Call, CallRequest, Commit, Event, Item, ModelSummary, Outcome, Question, Rebased, Recall, Request, Rules, Task,
+    TaskKind,
 };
 use minijinja::context;
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,7 +22,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use self::cut::switched;
 pub(super) use self::cut::{Cut, written};
 use self::folded::Runs;
-use self::pictures::Gallery;
+use self::pictures::ShownPictures;
 pub use self::pictures::Vision;
 use super::failing::Ran;
 use super::fence::{Fence, Trust};
@@ -107,7 +108,7 @@ struct Replay<'a> {
     difference_chars: usize,
     /// How the model takes pictures; none if it is shown none.
     vision: Option<Vision>,
-    gallery: Gallery<'a>,
+    shown_pictures: ShownPictures<'a>,
     /// The log before the current event.
     past: &'a [Event],
     /// The summary that replaces the turns so far; none once turns are sent.
@@ -138,8 +139,12 @@ struct Replay<'a> {
     calling: bool,
     unheard: Vec<&'a String>,
     request: Option<&'a Request>,
-    /// Whether the repository's own rules are in the conversation.
+    /// Whether the conversation began with the repository's own rules.
     rules: bool,
+    /// The rules at the present base; none before the sandbox was prepared.
+    of_base: Option<&'a Rules>,
+    /// The move onto a newer base that no commit holds yet.
+    rebased: Option<&'a Rebased>,
     kind: TaskKind,
     used: u8,
     head: Option<&'a Commit>,
@@ -149,7 +154,7 @@ struct Replay<'a> {
     /// Consecutive answers without a call; then what was done before.
     nudges: u8,
     progress: Progress,
-    repeats: Repeats,
+    repeats: Repeats<'a>,
 }
 
 /// An answer whose calls are getting their results.
@@ -174,7 +179,7 @@ impl<'a> Replay<'a> {
             rules_chars: 0,
             difference_chars: 0,
             vision: None,
-            gallery: Gallery::default(),
+            shown_pictures: ShownPictures::default(),
             past: &[],
             folding: (cut.folded > 0).then(Summary::default),
             written: None,
@@ -194,6 +199,8 @@ impl<'a> Replay<'a> {
             unheard: Vec::new(),
             request: None,
             rules: false,
+            of_base: None,
+            rebased: None,
             kind: TaskKind::Fix,
             used: 0,
             head: None,
@@ -223,7 +230,10 @@ impl<'a> Replay<'a> {
             Event::DoneSaid { index, .. } => self.ended(*index),
             Event::Nudged { .. } => self.nudged(),
             Event::DoneReturned { .. } => self.notes.push(self.asked_for().idle()),
+            Event::Rebased(rebased) => self.rebased(rebased),
+            Event::TreeUnchanged { .. } => self.rebased = None,
             Event::TreeCaptured { tree, .. } => {
+                self.rebased = None;
                 self.head = Some(&tree.commit);
                 self.changed.extend(tree.files.iter().map(|file| file.path.as_str()));
             }
@@ -250,7 +260,7 @@ impl<'a> Replay<'a> {
             Event::ModelCallStarted { .. } => self.calling = true,
             Event::HostAllowed { host, .. } if self.calling => self.unheard.push(host),
             Event::HostAllowed { host, .. } => self.say("allowed", context! { host }),
-            _ => unsaid::unsaid(event),
+            _ => omitted::omitted(event),
         }
     }
 
@@ -314,7 +324,7 @@ impl<'a> Replay<'a> {
         self.ran.clear();
         self.checked = None;
         self.notes = self.asked.clone();
-        self.gallery.anew();
+        self.shown_pictures.anew();
         self.anew = true;
     }
 
@@ -433,7 +443,7 @@ impl<'a> Replay<'a> {
         if self.folding.is_some() {
             self.open = None;
             self.notes.clear();
-            self.gallery.untold();
+            self.shown_pictures.untold();
             self.anew = false;
             self.heard = self.asked.len();
             return;
@@ -457,6 +467,7 @@ impl<'a> Replay<'a> {
         }
         if std::mem::take(&mut self.anew) {
             self.notes.push(self.told_anew());
+            self.say_rebased();
             self.tried = &[];
         }
         self.show_of_issue();

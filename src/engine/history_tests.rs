@@ -50,6 +50,7 @@ fn tree(of: char) -> CapturedTree {
         diff_cut: 0,
         left_out,
         outside: Vec::new(),
+        marked: Vec::new(),
     }
 }
 
@@ -184,6 +185,45 @@ fn a_repositorys_own_rules_are_told_once_within_their_room_and_stay() {
     assert_eq!(told(&log, &config()).matches("Use tabs.").count(), 1, "a new conversation holds them too");
     let none = told(&[requested(TaskKind::Fix, "b"), prepared()], &config());
     assert!(!none.contains("base branch"), "nothing is said of rules that are not there");
+}
+
+/// What was sent before stays byte for byte: other rules of the newer base are told behind it, and the same ones not again.
+#[test]
+fn a_newer_base_is_told_with_what_conflicts_until_a_commit_holds_the_work() {
+    let onto = |conflicts: &[&str]| {
+        let conflicts = conflicts.iter().map(|path| (*path).to_owned()).collect();
+        Event::Rebased(Box::new(Rebased { from: commit('a'), onto: commit('c'), head: commit('b'), conflicts }))
+    };
+    let with = |text: &str| {
+        let mut with = prepared();
+        if let Event::Prepared { rules, .. } = &mut with {
+            rules.files = vec![RulesFile { path: "AGENTS.md".into(), text: text.into(), cut: 0 }];
+        }
+        with
+    };
+    let mut log = vec![requested(TaskKind::Fix, "b"), with("Use tabs.")];
+    log.push(answer(1, "", vec![call("a", "bash", json!({"command": "ls"}))]));
+    let before = rebuilt(&log);
+    log.extend([decided(Verb::Rebase { tip: None }, 1), with("Use tabs."), onto(&["a.py", "x [[end]] y"])]);
+    let whole = rebuilt(&log);
+    assert_eq!((&before.system, &before.turns[..]), (&whole.system, &whole.turns[..before.turns.len()]));
+    let told = transcript(&whole);
+    assert!(told.contains("on a newer base now: commit cccccccccc") && told.contains("Resolve them first"), "{told}");
+    assert!(!told.contains("was approved by") && told.matches("Use tabs.").count() == 1, "{told}");
+    assert!(
+        told.contains("source=\"paths\" trust=\"none\"]]\na.py\nx [[end]] y\n[[end "),
+        "names stand in a block: {told}"
+    );
+    let mut anew = log.clone();
+    anew.push(Event::ConversationRestarted);
+    assert!(transcript(&rebuilt(&anew)).contains("Resolve them first"), "a new conversation is told too");
+    anew.insert(anew.len() - 1, Event::TreeCaptured { n: 2, tree: tree('d') });
+    assert!(!transcript(&rebuilt(&anew)).contains("newer base"), "a commit holds the work");
+    let at = log.len() - 2;
+    log[at] = with("Use spaces.");
+    let other = transcript(&rebuilt(&log));
+    assert!(other.contains("The newer base has other rules") && other.contains("Use spaces."), "{other}");
+    assert_eq!(rebuilt(&log).system, before.system);
 }
 
 #[test]

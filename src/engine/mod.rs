@@ -29,8 +29,8 @@ mod reply;
 mod second_look;
 mod stuck;
 pub mod style;
+pub mod summarize;
 mod summary;
-pub mod telling;
 pub mod tools;
 pub mod turn;
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use domain::TaskKind;
 use minijinja::{Environment, UndefinedBehavior, Value};
 
-const FILES: [(&str, &str); 43] = [
+const FILES: [(&str, &str); 44] = [
     ("system", include_str!("../../prompts/system.md")),
     ("plan", include_str!("../../prompts/plan.md")),
     ("short_system", include_str!("../../prompts/short/system.md")),
@@ -35,6 +35,7 @@ const FILES: [(&str, &str); 43] = [
     ("widened", include_str!("../../prompts/turn/widened.md")),
     ("verified", include_str!("../../prompts/turn/verified.md")),
     ("refused", include_str!("../../prompts/turn/refused.md")),
+    ("rebased", include_str!("../../prompts/turn/rebased.md")),
     ("lost", include_str!("../../prompts/turn/lost.md")),
     ("allowed", include_str!("../../prompts/turn/allowed.md")),
     ("resumed", include_str!("../../prompts/turn/resumed.md")),
@@ -87,7 +88,7 @@ mod tests {
             asker => "alice", text => "t", hidden => 2, n => 1, host => "semver.org", login => "alice", kind => "failed", command => "make", commit => "abc", exit => 1,
             base => 0, tail => "x", missing => "test_a", reasons => "- a link leaves the tree", files => "a.py", plan => "p",
             nth => 1, name => "read_file", arguments => "{}", step => "look", tool => "bash", example => "e",
-            before => "b", from => 1, to => 2, total => 3, replaced => false, summary => "s", blocks => vec!["b"], rest => "r", nested => "n", rules => true, recall => true, title => "t", body => "b", remarks => vec!["r"], tried => "- x", failing => "- a.py:1", unmet => "u", repair => true, path => "p", number => 1, names => "x",
+            before => "b", from => 1, to => 2, total => 3, replaced => false, summary => "s", blocks => vec!["b"], rest => "r", nested => "n", rules => true, newer => true, recall => true, title => "t", body => "b", remarks => vec!["r"], tried => "- x", failing => "- a.py:1", unmet => "u", repair => true, path => "p", number => 1, names => "x",
             shown => vec![context! { path => "p", note => "", fence => "```", language => "", text => "x" }],
         };
         for (name, _) in FILES {

@@ -8,7 +8,7 @@ use minijinja::context;
 
 use super::EngineConfig;
 use super::fence::{Fence, Trust};
-use super::telling::{asked_for, call, room};
+use super::summarize::{asked_for, call, room};
 use super::turn::Ready;
 use crate::llm::Model;
 use crate::text;

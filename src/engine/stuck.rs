@@ -77,7 +77,7 @@ fn actions(log: &[Event]) -> Vec<(u32, &CallRequest, &Outcome)> {
 #[derive(Default)]
 struct Seen<'a> {
     evidence: Vec<String>,
-    repeats: Repeats,
+    repeats: Repeats<'a>,
     /// Successful replacements: path, old text, new text, and number of the action.
     edits: Vec<(&'a str, &'a str, &'a str, u32)>,
     /// For each check: its last failures, how many runs reported these, and whether something changed since.

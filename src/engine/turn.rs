@@ -5,7 +5,7 @@
 
 use std::time::Instant;
 
-use domain::{Call, CallRequest, Event, Failure, Fall, PauseReason, Task, Usage};
+use domain::{Call, CallRequest, Event, Failure, FallbackReason, PauseReason, Task, Usage};
 use tokio_util::sync::CancellationToken;
 
 use super::answer::TurnAnswer;
@@ -127,7 +127,7 @@ pub enum TurnError {
         /// Whether the call may have been charged, so that its worst case stays charged.
         may_cost: bool,
         /// Why another model may be asked instead; none if this call may have been charged.
-        fall: Option<Fall>,
+        fallback: Option<FallbackReason>,
     },
     /// The key is refused, or no credit is left: a person must act first, unless another model can be asked.
     #[error("{0:?}")]
@@ -151,10 +151,10 @@ impl TurnError {
     }
 
     /// Why another model may be asked instead; none if that would not help, or the call may have been charged.
-    pub fn fall(&self) -> Option<Fall> {
+    pub fn fallback(&self) -> Option<FallbackReason> {
         match self {
-            TurnError::Later { fall, .. } => *fall,
-            TurnError::Refused(_) => Some(Fall::Refused),
+            TurnError::Later { fallback, .. } => *fallback,
+            TurnError::Refused(_) => Some(FallbackReason::Refused),
             TurnError::Failed(_) | TurnError::Cancelled | TurnError::Pictures(_) => None,
         }
     }
@@ -260,11 +260,13 @@ fn failed(error: RetryError, pictured: bool) -> TurnError {
     let (sentence, may_cost) = (format!("{error} (tried {tries} times)"), error.may_cost());
     match error {
         ModelError::RateLimited { retry_after_ms: after_ms } => {
-            TurnError::Later { sentence, after_ms, may_cost, fall: Some(Fall::Limited) }
+            TurnError::Later { sentence, after_ms, may_cost, fallback: Some(FallbackReason::Limited) }
         }
-        ModelError::Unavailable(_) => TurnError::Later { sentence, after_ms: None, may_cost, fall: Some(Fall::Away) },
+        ModelError::Unavailable(_) => {
+            TurnError::Later { sentence, after_ms: None, may_cost, fallback: Some(FallbackReason::Away) }
+        }
         ModelError::Lost(_) | ModelError::Malformed(_) | ModelError::TooLong { .. } => {
-            TurnError::Later { sentence, after_ms: None, may_cost, fall: None }
+            TurnError::Later { sentence, after_ms: None, may_cost, fallback: None }
         }
         ModelError::ContextFull => TurnError::Failed(Failure::ContextFull),
         ModelError::Unauthorized(_) => {

@@ -46,9 +46,12 @@ async fn an_answer_that_was_cut_says_so_and_a_silent_server_is_not_free() {
 async fn errors_say_who_must_act() {
     let error = async |kind: &str| ask(&format!("[[turn]]\nerror = '{kind}'")).await.unwrap_err();
     assert_eq!(error("context_full").await, TurnError::Failed(Failure::ContextFull));
-    assert!(matches!(error("rate_limited").await, TurnError::Later { after_ms: None, fall: Some(Fall::Limited), .. }));
+    assert!(matches!(
+        error("rate_limited").await,
+        TurnError::Later { after_ms: None, fallback: Some(FallbackReason::Limited), .. }
+    ));
     assert!(
-        matches!(error("unavailable").await, TurnError::Later { sentence, fall: Some(Fall::Away), .. } if sentence.contains("can't be reached"))
+        matches!(error("unavailable").await, TurnError::Later { sentence, fallback: Some(FallbackReason::Away), .. } if sentence.contains("can't be reached"))
     );
     assert!(
         matches!(error("unauthorized").await, TurnError::Refused(Failure::Blocked { sentence }) if sentence.contains("key file"))
@@ -58,7 +61,7 @@ async fn errors_say_who_must_act() {
 }
 
 #[test]
-fn a_full_context_and_an_empty_purse_are_seen_before_sending() {
+fn a_full_context_and_an_empty_budget_are_seen_before_sending() {
     let script = "[[turn]]\ntext = 'x'";
     let full = prepare(&task(Budget::default()), &[], Style::Tools, &config(), &model(script, 1000)).unwrap_err();
     assert_eq!(full.reason(), PauseReason::ContextFull);

@@ -7,6 +7,7 @@
 
 pub mod judge;
 mod obstacles;
+mod propose;
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -16,7 +17,10 @@ use domain::{Commit, Verdict, VerdictKind};
 
 use crate::git::listing::Change;
 use crate::git::{Auth, Branch, GitError, Home, Meaning, Merged, RemoteUrl, Tree, Uncommitted};
+use crate::upstream::OpenPull;
 use judge::Findings;
+use propose::Proposal;
+pub use propose::{Propose, Source};
 
 /// The bot's information about a branch of one of its tasks.
 #[derive(Debug, Clone)]
@@ -39,6 +43,8 @@ pub struct Offer {
     pub approved: Option<Approved>,
     /// The bot's own run of the tests on the approved commit (or, without one, on the newest).
     pub verdict: Option<Verdict>,
+    /// Where its repository comes from; none where it was made on the forge.
+    pub upstream: Option<Source>,
 }
 
 /// A final approval of a commit.
@@ -87,6 +93,15 @@ pub struct FetchRequest {
     pub unreviewed: bool,
     /// Whether to take a commit whose tests failed or do not exist.
     pub unverified: bool,
+    /// Whether to propose it on the upstream, instead of writing into the clone.
+    pub propose: Option<Propose>,
+}
+
+impl FetchRequest {
+    /// Whether the commit is taken as it is, instead of being merged into a work tree.
+    fn whole(&self) -> bool {
+        self.as_branch || self.propose.is_some()
+    }
 }
 
 /// Result of a fetch.
@@ -102,6 +117,8 @@ pub struct Brought {
     pub merged: bool,
     /// The branch that was made, if one was asked for.
     pub branch: Option<Branch>,
+    /// The pull request on the upstream, if one was asked for; the clone is then unchanged.
+    pub pull: Option<OpenPull>,
     /// Warnings: checks that the caller skipped, and failures to notify the bot.
     pub warnings: Vec<String>,
     /// Files that run when the project is built or tested, to be looked at first.
@@ -156,8 +173,9 @@ pub async fn prepare(request: &FetchRequest, source: &dyn ApprovedSource) -> Res
     let unknown = || Refusal::new(format!("no task of this bot made the branch {name}"), "caisson task list");
     let offer = offer.ok_or_else(unknown)?;
     let mut warnings = Vec::new();
-    let commit = reviewed(request, source, &offer, &mut warnings).await?;
+    let (commit, stands) = reviewed(request, source, &offer, &mut warnings).await?;
     verified(request, &offer, &commit, &mut warnings)?;
+    let proposal = request.propose.as_ref().map(|wanted| Proposal::check(&offer, wanted)).transpose()?;
     let home = Home::open(&request.clone).await?;
     home.fetch(&offer.url, offer.auth.as_ref(), &commit).await?;
     if !home.is_ancestor(&offer.base, &commit).await? {
@@ -165,10 +183,13 @@ pub async fn prepare(request: &FetchRequest, source: &dyn ApprovedSource) -> Res
             format!("the commit {} does not descend from the task's base {}", commit.short(), offer.base.short());
         return Err(Refusal::new(said, "look at the branch on the forge: somebody rewrote it"));
     }
+    if let Some(proposal) = &proposal {
+        proposal.begins_there(&home, &offer.base).await?;
+    }
     let plan = Plan::make(request, &home, &offer, &commit).await?;
     let notes = plan.judge(&home, request).await?.notes;
-    let left_out = if request.as_branch { HashSet::new() } else { clear(&home, &plan).await? };
-    Ok(Ready { home, plan, offer, commit, as_branch: request.as_branch, left_out, warnings, notes })
+    let left_out = if request.whole() { HashSet::new() } else { clear(&home, &plan).await? };
+    Ok(Ready { home, plan, offer, commit, stands, as_branch: request.as_branch, proposal, left_out, warnings, notes })
 }
 
 /// A branch that passed all checks.
@@ -177,7 +198,10 @@ pub struct Ready {
     plan: Plan,
     offer: Offer,
     commit: Commit,
+    /// Whether its approval was read again and holds.
+    stands: bool,
     as_branch: bool,
+    proposal: Option<Proposal>,
     /// Tracked files that a sparse clone leaves out.
     left_out: HashSet<Vec<u8>>,
     warnings: Vec<String>,
@@ -190,15 +214,20 @@ impl Ready {
     /// # Errors
     /// [`Refusal`], with the clone as it was found.
     pub async fn bring(self, source: &dyn ApprovedSource) -> Result<Brought, Refusal> {
-        let Self { home, plan, offer, commit, as_branch, left_out, mut warnings, notes } = self;
-        if as_branch {
+        let Self { home, plan, offer, commit, stands, as_branch, proposal, left_out, mut warnings, notes } = self;
+        let mut pull = None;
+        if let Some(proposal) = proposal {
+            pull = Some(proposal.make(&home, &offer, (&commit, stands)).await?);
+        } else if as_branch {
             home.branch(&offer.branch, &commit).await?;
         } else {
             let attempt = "save and close what you are editing, and repeat; or repeat with --as-branch";
             home.apply(&plan.to, &plan.changes, &left_out).await.map_err(|e| Refusal::new(e.to_string(), attempt))?;
         }
-        if let Err(e) = source.delivered(&offer, &commit).await {
-            warnings.push(format!("the files are here, but the bot could not be told so: {e}"));
+        // Without an approval that holds, the task is not over.
+        if stands && let Err(e) = source.delivered(&offer, &commit).await {
+            let where_it_is = if pull.is_some() { "the pull request is open" } else { "the files are here" };
+            warnings.push(format!("{where_it_is}, but the bot could not be told so: {e}"));
         }
         Ok(Brought {
             task: offer.task,
@@ -206,23 +235,24 @@ impl Ready {
             files: plan.changes.iter().map(|c| (c.status, String::from_utf8_lossy(&c.path).into_owned())).collect(),
             merged: plan.merged,
             branch: as_branch.then_some(offer.branch),
+            pull,
             warnings,
             notes,
         })
     }
 }
 
-/// The commit to bring: the approved one, if its approval holds.
+/// The commit to bring: the approved one, if its approval holds, which is the second part.
 async fn reviewed(
     request: &FetchRequest,
     source: &dyn ApprovedSource,
     offer: &Offer,
     warnings: &mut Vec<String>,
-) -> Result<Commit, Refusal> {
+) -> Result<(Commit, bool), Refusal> {
     let why = match &offer.approved {
         None => "nobody has given the final approval for it".to_owned(),
         Some(approved) => match source.standing(offer).await {
-            Ok(Standing::Stands) => return Ok(approved.commit.clone()),
+            Ok(Standing::Stands) => return Ok((approved.commit.clone(), true)),
             Ok(Standing::Withdrawn(why)) => format!("the approval by {} no longer stands: {why}", approved.by),
             Err(e) => format!("whether the approval by {} still stands cannot be asked: {e}", approved.by),
         },
@@ -230,7 +260,7 @@ async fn reviewed(
     if request.unreviewed {
         let newest = offer.newest.clone();
         warnings.push(format!("NOT REVIEWED: {why}; taking the newest commit {}", newest.short()));
-        return Ok(newest);
+        return Ok((newest, false));
     }
     let attempt = "approve it on the forge; or, at your own risk, repeat with --unreviewed";
     Err(Refusal::new(format!("the branch {} is not approved", offer.branch), attempt).because([why]))
@@ -260,7 +290,7 @@ struct Plan {
 
 impl Plan {
     async fn make(request: &FetchRequest, home: &Home, offer: &Offer, commit: &Commit) -> Result<Self, Refusal> {
-        if request.as_branch {
+        if request.whole() {
             let (from, to) = (home.tree(&offer.base).await?, home.tree(commit).await?);
             return Ok(Self { changes: home.changes(&from, &to).await?, to, merged: false });
         }

@@ -16,7 +16,7 @@ use domain::Commit;
 
 use super::listing::{Change, Entry, LINK, parse_batch, parse_changes, parse_entries};
 use super::run::{Git, Input};
-use super::{Auth, Branch, GitError, RemoteUrl, Tree};
+use super::{Auth, Branch, GitError, PushSpec, Pushed, RemoteUrl, Tree};
 
 pub use files::Uncommitted;
 
@@ -213,7 +213,45 @@ impl Home {
         Tree::parse(&line)
     }
 
+    /// One commit with the tree of `commit` behind `parent`; the same arguments give the same commit.
+    ///
+    /// # Errors
+    /// [`GitError::Failed`] when one of the two is missing.
+    pub async fn squashed(&self, commit: &Commit, parent: &Commit, message: &str) -> Result<Commit, GitError> {
+        let tree = self.tree(commit).await?;
+        let made = self.new_commit(&tree, Some(parent.as_str()), ("1700000000 +0000", message)).await?;
+        Commit::parse(&made).map_err(|_| GitError::Invalid(format!("git named no commit: {made:?}")))
+    }
+
+    /// Whether the tip of a branch of another repository has `commit` among its ancestors, or is it.
+    ///
+    /// # Errors
+    /// [`GitError::Failed`] when the other side is unreachable or refuses, [`GitError::NotFound`] when it has no such branch.
+    pub async fn is_on(
+        &self,
+        commit: &Commit,
+        url: &RemoteUrl,
+        auth: Option<&Auth>,
+        branch: &Branch,
+    ) -> Result<bool, GitError> {
+        let tip = super::repos::tip(url, auth, branch).await?;
+        let tip = tip.ok_or_else(|| GitError::NotFound(format!("{} has no branch {branch}", url.as_str())))?;
+        if tip != *commit {
+            self.fetch(url, auth, &tip).await?;
+        }
+        self.is_ancestor(commit, &tip).await
+    }
+
     async fn bare_commit(&self, tree: &Tree, parent: Option<&str>) -> Result<String, GitError> {
+        self.new_commit(tree, parent, ("@0 +0000", "")).await
+    }
+
+    async fn new_commit(
+        &self,
+        tree: &Tree,
+        parent: Option<&str>,
+        (date, message): (&str, &str),
+    ) -> Result<String, GitError> {
         let mut make = self.git("commit-tree").arg(tree.as_str());
         if let Some(parent) = parent {
             make = make.args(["-p", parent]);
@@ -221,9 +259,9 @@ impl Home {
         for role in ["AUTHOR", "COMMITTER"] {
             make =
                 make.env(&format!("GIT_{role}_NAME"), "caisson").env(&format!("GIT_{role}_EMAIL"), "caisson@localhost");
-            make = make.env(&format!("GIT_{role}_DATE"), "@0 +0000");
+            make = make.env(&format!("GIT_{role}_DATE"), date);
         }
-        make.input(Input::Bytes(Vec::new())).line().await
+        make.input(Input::Bytes(message.as_bytes().to_vec())).line().await
     }
 
     /// Differences between two trees.
@@ -263,6 +301,14 @@ impl Home {
         let read = self.git("cat-file").args(["--batch", "--buffer"]).input(Input::Bytes(ids.into_bytes()));
         let targets = parse_batch(&read.cap(LISTING).ok().await?).map_err(GitError::Io)?;
         Ok(links.into_iter().map(|e| e.path.clone()).zip(targets).collect())
+    }
+
+    /// Pushes the fetched commit to another repository; the clone stays as it is.
+    ///
+    /// # Errors
+    /// [`GitError::Failed`] when the other side is unreachable or refuses.
+    pub async fn push(&self, spec: PushSpec<'_>) -> Result<Pushed, GitError> {
+        super::repos::push(self.own.path(), spec).await
     }
 
     /// Creates a branch in the clone at `commit`, with its objects, without changing the work tree.

@@ -184,24 +184,7 @@ impl Repos {
     pub async fn push(&self, key: &str, spec: PushSpec<'_>) -> Result<Pushed, GitError> {
         let dir = self.path(key)?;
         self.require(key, spec.new).await?;
-        let full = spec.branch.full();
-        let old = spec.expected_old.map(Commit::as_str).unwrap_or_default();
-        let push = Git::new("push").at(&dir).remote(spec.url, spec.auth).timeout(TRANSFER);
-        let push = push.args(["--quiet", "--no-verify", "--no-follow-tags", "--recurse-submodules=no"]);
-        // To a nearby repository, sending whole files is faster than computing and applying deltas.
-        let push = if spec.url.is_near() { push.arg("--no-thin").config("pack.window", "0") } else { push };
-        let push = push.arg(format!("--force-with-lease={full}:{old}")).arg("--end-of-options");
-        let done = push.arg(spec.url.as_str()).arg(format!("{}:{full}", spec.new)).run().await?;
-        if done.code == 0 {
-            return Ok(Pushed::Done);
-        }
-        // The branch's present commit decides what a refusal means.
-        let now = self.remote_branch(spec.url, spec.auth, spec.branch).await?;
-        match now {
-            Some(at) if at == *spec.new => Ok(Pushed::Done),
-            found if found.as_ref() != spec.expected_old => Ok(Pushed::Moved { found }),
-            _ => Err(GitError::failed("push", done.code, &done.stderr)),
-        }
+        push(&dir, spec).await
     }
 
     /// The branch's present commit at `url`, asked by git.
@@ -214,12 +197,7 @@ impl Repos {
         auth: Option<&Auth>,
         branch: &Branch,
     ) -> Result<Option<Commit>, GitError> {
-        let ask = Git::new("ls-remote").remote(url, auth).timeout(Duration::from_secs(60));
-        let out = ask.args(["--quiet", "--end-of-options", url.as_str(), &branch.full()]).ok().await?;
-        let text = String::from_utf8_lossy(&out);
-        let wanted = branch.full();
-        let found = text.lines().filter_map(|line| line.split_once('\t')).find(|(_, name)| *name == wanted);
-        Ok(found.and_then(|(id, _)| Commit::parse(id).ok()))
+        tip(url, auth, branch).await
     }
 
     /// The commit of a fetched branch (`refs/remotes/origin/<branch>`).
@@ -271,6 +249,14 @@ impl Repos {
         self.write_ref(key, format!("update {name} {base}\n")).await
     }
 
+    /// Keeps a commit of a task's work on an earlier base under `refs/caisson/<task>/before/<commit>`, which goes with the task.
+    ///
+    /// # Errors
+    /// [`GitError::Failed`] when the commit is missing.
+    pub async fn keep_before(&self, key: &str, task: i64, commit: &Commit) -> Result<(), GitError> {
+        self.write_ref(key, format!("update refs/caisson/{task}/before/{commit} {commit}\n")).await
+    }
+
     /// Points `refs/caisson/<task>/brought` to a commit that was brought here (from another host, or a pull request's head), which nothing else
     /// here refers to yet.
     ///
@@ -292,4 +278,40 @@ fn private_dir(path: &std::path::Path) -> Result<(), GitError> {
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true).mode(0o700);
     builder.create(path).map_err(|e| GitError::io(&format!("{} cannot be made", path.display()), &e))
+}
+/// Pushes from the git directory `dir`, which has the commit.
+///
+/// # Errors
+/// As [`Repos::push`].
+pub(super) async fn push(dir: &std::path::Path, spec: PushSpec<'_>) -> Result<Pushed, GitError> {
+    let full = spec.branch.full();
+    let old = spec.expected_old.map(Commit::as_str).unwrap_or_default();
+    let push = Git::new("push").at(dir).remote(spec.url, spec.auth).timeout(TRANSFER);
+    let push = push.args(["--quiet", "--no-verify", "--no-follow-tags", "--recurse-submodules=no"]);
+    // To a nearby repository, sending whole files is faster than computing and applying deltas.
+    let push = if spec.url.is_near() { push.arg("--no-thin").config("pack.window", "0") } else { push };
+    let push = push.arg(format!("--force-with-lease={full}:{old}")).arg("--end-of-options");
+    let done = push.arg(spec.url.as_str()).arg(format!("{}:{full}", spec.new)).run().await?;
+    if done.code == 0 {
+        return Ok(Pushed::Done);
+    }
+    // The branch's present commit decides what a refusal means.
+    match tip(spec.url, spec.auth, spec.branch).await? {
+        Some(at) if at == *spec.new => Ok(Pushed::Done),
+        found if found.as_ref() != spec.expected_old => Ok(Pushed::Moved { found }),
+        _ => Err(GitError::failed("push", done.code, &done.stderr)),
+    }
+}
+
+/// The present commit of a branch at `url`; none where there is no such branch.
+///
+/// # Errors
+/// As [`Repos::remote_branch`].
+pub(super) async fn tip(url: &RemoteUrl, auth: Option<&Auth>, branch: &Branch) -> Result<Option<Commit>, GitError> {
+    let ask = Git::new("ls-remote").remote(url, auth).timeout(Duration::from_secs(60));
+    let wanted = branch.full();
+    let out = ask.args(["--quiet", "--end-of-options", url.as_str(), &wanted]).ok().await?;
+    let text = String::from_utf8_lossy(&out);
+    let found = text.lines().filter_map(|line| line.split_once('\t')).find(|(_, name)| *name == wanted);
+    Ok(found.and_then(|(id, _)| Commit::parse(id).ok()))
 }

@@ -348,6 +348,7 @@ impl Reader {
             words: text.verb.begins().map(|(_, words, _)| words.to_owned()).unwrap_or_default(),
             asker: words::account(&text.author),
             issue_author: words::account(&issue.author),
+            edited: self.threads.issue_edited(entry, issue).await?,
             source: text.source.clone(),
             number: text.number,
             branch: self.branch(entry, issue.number, &issue.title).await?,

@@ -1,6 +1,6 @@
 //! The OpenAI-compatible wire: `POST …/chat/completions` with tools.
 //!
-//! Owns: the JSON of this wire in both directions, and its servers' habits: no ids, `null` content, arguments that are no
+//! Owns: the JSON of this wire in both directions, and its servers' quirks: no ids, `null` content, arguments that are no
 //! JSON, no usage, `max_tokens` refused in favour of `max_completion_tokens`, no system text, no temperature, no streams, no counts in
 //! streams. Must not: talk HTTP itself (`http`), retry, put a stream's chunks together (`openai_stream`).
 //! Shapes: platform.openai.com/docs/api-reference/chat/create. Tests: below, `tests/providers.rs`.
@@ -30,12 +30,12 @@ pub struct OpenAi {
     beside: [Url; 2],
     facts: Facts,
     name: String,
-    habits: Habits,
+    quirks: ServerQuirks,
 }
 
 /// What its server turned out to want, remembered for the life of this process.
 #[derive(Default)]
-struct Habits {
+struct ServerQuirks {
     /// It only takes the newer name of the output limit.
     newer_limit: AtomicBool,
     /// Its chat template takes no system text: that goes before the user's first words.
@@ -50,7 +50,7 @@ struct Habits {
     detailed: bool,
 }
 
-/// The habits that one request follows.
+/// The quirks that one request follows.
 #[derive(Clone, Copy, Default)]
 struct Form {
     newer_limit: bool,
@@ -61,7 +61,7 @@ struct Form {
     detailed: bool,
 }
 
-impl Habits {
+impl ServerQuirks {
     fn form(&self) -> Form {
         Form {
             newer_limit: self.newer_limit.load(Ordering::Relaxed),
@@ -106,15 +106,15 @@ impl OpenAi {
         }
         let endpoint = Endpoint::new(url, headers, &settings)?;
         let (unstreamed, detailed) = (AtomicBool::new(!settings.stream), settings.base_url.is_none());
-        let habits = Habits { unstreamed, detailed, ..Habits::default() };
-        Ok(Self { endpoint, beside, facts: settings.facts("OpenAI-compatible"), name: settings.name, habits })
+        let quirks = ServerQuirks { unstreamed, detailed, ..ServerQuirks::default() };
+        Ok(Self { endpoint, beside, facts: settings.facts("OpenAI-compatible"), name: settings.name, quirks })
     }
 
     async fn send(&self, request: &ModelRequest, deltas: &dyn Deltas) -> Result<Whole, ModelError> {
         loop {
-            let form = self.habits.form();
+            let form = self.quirks.form();
             match self.once(request, form, deltas).await {
-                Err(ModelError::BadRequest(text)) if self.habits.learn(&text, request, form) => {}
+                Err(ModelError::BadRequest(text)) if self.quirks.learn(&text, request, form) => {}
                 Err(refusal @ ModelError::Template(_)) if !form.folded_system => {
                     return self.folded(request, form, refusal, deltas).await;
                 }
@@ -141,7 +141,7 @@ impl OpenAi {
             Err(ModelError::Template(_)) => Err(refusal),
             Ok(answer) => {
                 tracing::warn!(model = self.name, %refusal, "the system text is put before the user's first words from now on");
-                self.habits.folded_system.store(true, Ordering::Relaxed);
+                self.quirks.folded_system.store(true, Ordering::Relaxed);
                 Ok(answer)
             }
             other => other,
@@ -160,7 +160,7 @@ impl Model for OpenAi {
         let [models, props] = &self.beside;
         let (models, props) = (self.endpoint.get(models).await, self.endpoint.get(props).await);
         let told = Presence::read(&answer, models.as_ref(), props.as_ref());
-        Ok(Presence { refuses_system: self.habits.form().folded_system, ..told })
+        Ok(Presence { refuses_system: self.quirks.form().folded_system, ..told })
     }
 
     async fn respond(&self, request: &ModelRequest, deltas: &dyn Deltas) -> Result<ModelResponse, ModelError> {

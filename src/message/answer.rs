@@ -128,7 +128,7 @@ pub fn in_advance(login: &str, next: u8) -> String {
 /// An approval in advance that ended early.
 pub fn advance_ended(login: &str, left: u8, why: &Ending) -> String {
     let why = match why {
-        Ending::Said { login } => format!("{} wrote something else", code(login)),
+        Ending::Overtaken { login } => format!("{} wrote something else", code(login)),
         Ending::Paused => "the task is paused".to_owned(),
         Ending::Voided => "a checkpoint's review was edited or deleted".to_owned(),
         Ending::Withdrawn => "it was edited, dismissed or deleted".to_owned(),

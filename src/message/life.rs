@@ -232,7 +232,7 @@ pub fn failed(why: &str, about: &About<'_>) -> String {
 
 /// The approved work was fetched.
 pub fn delivered() -> String {
-    "Delivered: the approved commit was fetched or merged. The sandbox is gone, this task is done.".to_owned()
+    "Delivered: the approved commit was fetched, sent to the upstream as a pull request, or merged. The sandbox is gone, this task is done.".to_owned()
 }
 
 /// The task expired.

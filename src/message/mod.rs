@@ -14,6 +14,7 @@ mod notice;
 mod permission;
 mod proposal;
 mod pull;
+mod rebase;
 mod reply;
 mod sync;
 mod terms;

@@ -2,7 +2,7 @@
 
 use super::about::About;
 use super::answer::NotReviewed;
-use super::{answer, budget, cost, host, life, reply, terms};
+use super::{answer, budget, cost, host, life, rebase, reply, terms};
 use crate::text::code;
 use domain::{Asked, Notice, PauseReason, State};
 
@@ -52,6 +52,8 @@ pub fn notice(notice: &Notice, about: &About<'_>) -> String {
         Notice::Voided { n } => life::voided(*n),
         Notice::Cancelled { login } => life::cancelled(login, about),
         Notice::Retried { login } => life::retried(login, about),
+        Notice::Rebasing { login } => rebase::rebasing(login, about),
+        Notice::NotRebased { login, why } => rebase::not_rebased(login, why, about),
         Notice::Declined => life::declined(about),
         Notice::Failed { why } => life::failed(why, about),
         Notice::Delivered => life::delivered(),

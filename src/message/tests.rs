@@ -1,7 +1,7 @@
 use super::*;
 use domain::{
-    Account, Bar, Budget, BudgetBar, Commit, Ending, Event, Grant, Notice, PauseReason, Request, Resource, Source,
-    State, Task, TaskId, TaskKind, Trigger, Verdict, VerdictKind,
+    Account, Bar, Budget, BudgetBar, Commit, Ending, Event, Grant, Notice, PauseReason, RebaseBar, Request, Resource,
+    Source, State, Task, TaskId, TaskKind, Trigger, Verdict, VerdictKind,
 };
 
 const COMMIT: &str = "f26af04e7f0123456789012345678901234567ab";
@@ -17,6 +17,7 @@ fn task(kind: TaskKind, state: State) -> Task {
         words: String::new(),
         asker: person.clone(),
         issue_author: person,
+        edited: false,
         source: Source::Issue(1),
         number: 1,
         branch: "agent/1-compare-versions".into(),
@@ -131,9 +132,29 @@ fn every_notice() {
         },
     ];
     let task = task(TaskKind::Fix, review);
-    let texts: Vec<_> =
-        all.into_iter().chain(pauses()).map(|n| format!("--- {n:?}\n{}\n", said(n.clone(), &task))).collect();
+    let texts: Vec<_> = all
+        .into_iter()
+        .chain(rebases())
+        .chain(pauses())
+        .map(|n| format!("--- {n:?}\n{}\n", said(n.clone(), &task)))
+        .collect();
     insta::assert_snapshot!("notices", texts.join("\n"));
+}
+
+/// `/rebase`, followed and not.
+fn rebases() -> Vec<Notice> {
+    let bars = [
+        RebaseBar::NoWork,
+        RebaseBar::Later,
+        RebaseBar::Paused,
+        RebaseBar::Approved,
+        RebaseBar::Early { n: 2 },
+        RebaseBar::Uncommitted,
+        RebaseBar::NotMoved,
+        RebaseBar::NoBranch,
+    ];
+    let not = bars.into_iter().map(|why| Notice::NotRebased { login: "bob".into(), why });
+    std::iter::once(Notice::Rebasing { login: "bob".into() }).chain(not).collect()
 }
 
 #[test]
@@ -189,7 +210,7 @@ fn hosts_and_approvals_in_advance() {
         Notice::NothingToDeny { login: login(), host: "semver.org".into() },
         Notice::InAdvance { login: login(), next: 1 },
         Notice::InAdvance { login: login(), next: 3 },
-        Notice::AdvanceEnded { login: login(), left: 2, why: Ending::Said { login: "alice".into() } },
+        Notice::AdvanceEnded { login: login(), left: 2, why: Ending::Overtaken { login: "alice".into() } },
         Notice::AdvanceEnded { login: login(), left: 1, why: Ending::Moved { commit: commit() } },
     ];
     let mut task = task(TaskKind::Fix, State::AwaitingReview { n: 2, commit: Some(commit()) });

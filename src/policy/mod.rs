@@ -34,15 +34,50 @@ pub struct Written {
     /// A pattern of paths relative to the root (`migrations/**`), for actions that change files by name.
     #[serde(default)]
     pub path: Option<String>,
-    /// Whether it is about every command and change after a web page was read in this task, because the page may be behind it.
+    /// Short for `after = ["web"]`.
     #[serde(default)]
     pub after_web: bool,
+    /// Holds only once text of one of these origins is in the task's conversation, because it may be behind the action. Without `command` and
+    /// `path` the rule is then about every command and change.
+    #[serde(default)]
+    pub after: Vec<Origin>,
     /// Example commands or paths that the rule must match.
     #[serde(default)]
     pub hits: Vec<String>,
     /// Example commands or paths that the rule must not match.
     #[serde(default)]
     pub misses: Vec<String>,
+}
+
+/// Where a text comes from that nobody with write access stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Origin {
+    /// A page that `web_fetch` read.
+    Web,
+    /// An issue whose author is not the person with write access who asked for the work.
+    Stranger,
+}
+
+/// Which origins are in a task's conversation.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Seen {
+    /// A page was read.
+    pub web: bool,
+    /// The issue is a stranger's.
+    pub stranger: bool,
+}
+
+impl Seen {
+    /// Every origin.
+    pub const ALL: Seen = Seen { web: true, stranger: true };
+
+    fn has(self, origin: Origin) -> bool {
+        match origin {
+            Origin::Web => self.web,
+            Origin::Stranger => self.stranger,
+        }
+    }
 }
 
 /// What happens to a matching action.
@@ -75,13 +110,15 @@ struct Rule {
     then: Then,
     sentence: String,
     about: About,
+    /// The origins of which one has to be in the conversation; empty where none has to.
+    after: Vec<Origin>,
 }
 
 #[derive(Debug, Clone)]
 enum About {
     Command(Regex),
     Path(Box<GlobMatcher>),
-    AfterWeb,
+    Writes,
 }
 
 impl Rules {
@@ -108,9 +145,9 @@ impl Rules {
         self
     }
 
-    /// Judges an action. `after_web`: a web page was read in this task before.
-    pub fn judge(&self, action: &Action, after_web: bool) -> Ruling {
-        let about = |then: Then| self.0.iter().find(|rule| rule.then == then && rule.is_about(action, after_web));
+    /// Judges an action in a task whose conversation has texts of the origins in `seen`.
+    pub fn judge(&self, action: &Action, seen: Seen) -> Ruling {
+        let about = |then: Then| self.0.iter().find(|rule| rule.then == then && rule.is_about(action, seen));
         match (about(Then::Deny), about(Then::Ask)) {
             (Some(rule), _) => Ruling::Deny(rule.sentence.clone()),
             (None, Some(rule)) => Ruling::Ask(rule.sentence.clone()),
@@ -131,14 +168,19 @@ impl Written {
             return Err(("because", format!("say in one line of up to {MOST_REASON} characters why the rule stands")));
         }
         let about = self.about()?;
-        let rule = Rule { then: self.then, sentence: format!("{} ({})", self.because.trim(), self.name.trim()), about };
+        let mut after = self.after.clone();
+        if self.after_web {
+            after.push(Origin::Web);
+        }
+        let sentence = format!("{} ({})", self.because.trim(), self.name.trim());
+        let rule = Rule { then: self.then, sentence, about, after };
         rule.tried(&self.hits, &self.misses)?;
         Ok(rule)
     }
 
     fn about(&self) -> Result<About, (&'static str, String)> {
-        match (&self.command, &self.path, self.after_web) {
-            (Some(pattern), None, false) => {
+        match (&self.command, &self.path) {
+            (Some(pattern), None) => {
                 let wrong = |why: String| ("command", format!("{pattern:?} is no pattern of commands: {why}"));
                 if pattern.trim().is_empty() || pattern.len() > MOST_PATTERN {
                     return Err(wrong(format!("it has 1 to {MOST_PATTERN} bytes")));
@@ -148,7 +190,7 @@ impl Written {
                     .map(About::Command)
                     .map_err(|e| wrong(e.to_string().lines().last().unwrap_or_default().to_owned()))
             }
-            (None, Some(pattern), false) => {
+            (None, Some(pattern)) => {
                 let wrong = |why: String| ("path", format!("{pattern:?} is no pattern of paths: {why}"));
                 if pattern.trim().is_empty() || pattern.len() > MOST_PATTERN || pattern.starts_with('/') {
                     return Err(wrong(format!("it has 1 to {MOST_PATTERN} bytes and is relative to the root")));
@@ -156,8 +198,9 @@ impl Written {
                 let built = GlobBuilder::new(pattern).literal_separator(true).build();
                 built.map(|glob| About::Path(Box::new(glob.compile_matcher()))).map_err(|e| wrong(e.kind().to_string()))
             }
-            (None, None, true) => Ok(About::AfterWeb),
-            _ => Err(("command", "a rule is about exactly one of `command`, `path` and `after_web = true`".to_owned())),
+            (None, None) if self.after_web || !self.after.is_empty() => Ok(About::Writes),
+            (None, None) => Err(("command", "say what the rule is about: `command`, `path` or `after`".to_owned())),
+            (Some(_), Some(_)) => Err(("command", "a rule is about one of `command` and `path`; write two".to_owned())),
         }
     }
 }
@@ -165,10 +208,10 @@ impl Written {
 impl Rule {
     /// Checks the rule's examples.
     fn tried(&self, hits: &[String], misses: &[String]) -> Result<(), (&'static str, String)> {
-        if matches!(self.about, About::AfterWeb) {
+        if matches!(self.about, About::Writes) {
             return match hits.is_empty() && misses.is_empty() {
                 true => Ok(()),
-                false => Err(("hits", "a rule about what comes after a page has no examples".to_owned())),
+                false => Err(("hits", "a rule about every command and change has no examples".to_owned())),
             };
         }
         if hits.is_empty() {
@@ -191,13 +234,16 @@ impl Rule {
             About::Command(pattern) => pattern.is_match(text),
             // A path outside of the workspace is refused rather than let through.
             About::Path(pattern) => plain(text).is_none_or(|path| covers(pattern, &path)),
-            About::AfterWeb => false,
+            About::Writes => false,
         }
     }
 
-    fn is_about(&self, action: &Action, after_web: bool) -> bool {
+    fn is_about(&self, action: &Action, seen: Seen) -> bool {
+        if !self.after.is_empty() && !self.after.iter().any(|origin| seen.has(*origin)) {
+            return false;
+        }
         match &self.about {
-            About::AfterWeb => after_web && action.what().writes() && action.what() != ActionKind::Try,
+            About::Writes => action.what().writes() && action.what() != ActionKind::Try,
             About::Command(_) => action.command().is_some_and(|command| self.holds(command)),
             About::Path(_) => action.changed().into_iter().any(|path| self.holds(path)),
         }
@@ -235,6 +281,8 @@ mod tests {
         toml::from_str::<File>(text).unwrap().policy
     }
 
+    const WEB: Seen = Seen { web: true, stranger: false };
+
     fn rules(text: &str) -> Rules {
         Rules::read(&written(text)).unwrap()
     }
@@ -269,11 +317,14 @@ hits = ["npm i"]
     #[test]
     fn a_denial_goes_before_a_question_and_a_question_before_nothing() {
         let rules = rules(THREE);
-        assert_eq!(rules.judge(&bash("ls"), true), Ruling::Allow);
-        assert_eq!(rules.judge(&bash("npm i"), false), Ruling::Ask("npm runs scripts of strangers (npm)".into()));
+        assert_eq!(rules.judge(&bash("ls"), WEB), Ruling::Allow);
+        assert_eq!(
+            rules.judge(&bash("npm i"), Seen::default()),
+            Ruling::Ask("npm runs scripts of strangers (npm)".into())
+        );
         let denied = Ruling::Deny("nothing is published from here (publishing)".into());
-        assert_eq!(rules.judge(&bash("npm publish"), false), denied);
-        assert_eq!(rules.judge(&Action::Background { command: "cargo publish".into() }, false), denied);
+        assert_eq!(rules.judge(&bash("npm publish"), Seen::default()), denied);
+        assert_eq!(rules.judge(&Action::Background { command: "cargo publish".into() }, Seen::default()), denied);
     }
 
     #[test]
@@ -283,13 +334,13 @@ hits = ["npm i"]
         for path in
             ["migrations/3.sql", "./src/../migrations//3.sql", "/workspace/migrations/a/b", "migrations", "../x", ""]
         {
-            assert!(matches!(rules.judge(&delete(path), false), Ruling::Ask(_)), "{path}");
+            assert!(matches!(rules.judge(&delete(path), Seen::default()), Ruling::Ask(_)), "{path}");
         }
-        assert_eq!(rules.judge(&delete("src/migrations.rs"), false), Ruling::Allow);
+        assert_eq!(rules.judge(&delete("src/migrations.rs"), Seen::default()), Ruling::Allow);
         let moved = Action::MoveFile { from: "a.sql".into(), to: "migrations/a.sql".into() };
-        assert!(matches!(rules.judge(&moved, false), Ruling::Ask(_)));
+        assert!(matches!(rules.judge(&moved, Seen::default()), Ruling::Ask(_)));
         let read = Action::ReadFile { path: "migrations/3.sql".into(), from: 1, lines: 0 };
-        assert_eq!(rules.judge(&read, false), Ruling::Allow, "reading changes nothing");
+        assert_eq!(rules.judge(&read, Seen::default()), Ruling::Allow, "reading changes nothing");
     }
 
     #[test]
@@ -297,10 +348,25 @@ hits = ["npm i"]
         let text =
             "[[policy]]\nname = \"web\"\nthen = \"ask\"\nbecause = \"a page may be behind it\"\nafter_web = true\n";
         let rules = rules(text);
-        assert_eq!(rules.judge(&bash("ls"), false), Ruling::Allow);
-        assert!(matches!(rules.judge(&bash("ls"), true), Ruling::Ask(_)));
+        assert_eq!(rules.judge(&bash("ls"), Seen::default()), Ruling::Allow);
+        assert!(matches!(rules.judge(&bash("ls"), WEB), Ruling::Ask(_)));
         let read = Action::ReadFile { path: "a".into(), from: 1, lines: 0 };
-        assert_eq!(rules.judge(&read, true), Ruling::Allow);
+        assert_eq!(rules.judge(&read, WEB), Ruling::Allow);
+    }
+
+    #[test]
+    fn a_rule_may_hold_only_once_a_strangers_words_or_a_page_are_there() {
+        let text = "[[policy]]\nname = \"npm\"\nthen = \"deny\"\nbecause = \"a stranger may be behind it\"\n\
+                    command = 'npm'\nafter = [\"stranger\", \"web\"]\nhits = [\"npm i\"]\n";
+        let rules = rules(text);
+        assert_eq!(rules.judge(&bash("npm i"), Seen::default()), Ruling::Allow);
+        assert!(matches!(rules.judge(&bash("npm i"), WEB), Ruling::Deny(_)));
+        let stranger = Seen { web: false, stranger: true };
+        assert!(matches!(rules.judge(&bash("npm i"), stranger), Ruling::Deny(_)));
+        assert_eq!(rules.judge(&bash("ls"), Seen::ALL), Ruling::Allow, "it is about its command alone");
+        let unknown = text.replace("\"web\"", "\"friends\"");
+        assert!(toml::from_str::<toml::Table>(&unknown).is_ok());
+        assert!(toml::from_str::<Written>(unknown.trim_start_matches("[[policy]]\n")).is_err(), "an unknown origin");
     }
 
     #[test]
@@ -308,16 +374,16 @@ hits = ["npm i"]
         let operators = "[[policy]]\nname = \"web\"\nthen = \"deny\"\nbecause = \"a page\"\nafter_web = true\n";
         let own = "[[policy]]\nname = \"all\"\nthen = \"ask\"\nbecause = \"b\"\ncommand = \".\"\nhits = [\"x\"]\n";
         let both = rules(operators).and(rules(own));
-        assert!(matches!(both.judge(&bash("ls"), false), Ruling::Ask(_)));
-        assert!(matches!(both.judge(&bash("ls"), true), Ruling::Deny(_)));
+        assert!(matches!(both.judge(&bash("ls"), Seen::default()), Ruling::Ask(_)));
+        assert!(matches!(both.judge(&bash("ls"), WEB), Ruling::Deny(_)));
     }
 
     #[test]
     fn what_is_wrong_with_a_rule_is_named_with_its_key() {
         let base = "[[policy]]\nname = \"a\"\nthen = \"ask\"\nbecause = \"b\"\n";
         for (more, key, words) in [
-            ("", "command", "exactly one of"),
-            ("command = \"a\"\npath = \"b\"\nhits = [\"a\"]\n", "command", "exactly one of"),
+            ("", "command", "say what the rule is about"),
+            ("command = \"a\"\npath = \"b\"\nhits = [\"a\"]\n", "command", "one of `command` and `path`"),
             ("command = \"(\"\nhits = [\"a\"]\n", "command", "no pattern of commands"),
             ("command = \"a\"\n", "hits", "at least one example"),
             ("command = \"a\"\nhits = [\"b\"]\n", "hits", "not about its own example"),
@@ -325,6 +391,7 @@ hits = ["npm i"]
             ("path = \"/a\"\nhits = [\"a\"]\n", "path", "relative to the root"),
             ("path = \"a{\"\nhits = [\"a\"]\n", "path", "no pattern of paths"),
             ("after_web = true\nhits = [\"a\"]\n", "hits", "has no examples"),
+            ("after = []\n", "command", "say what the rule is about"),
         ] {
             let (at, found, why) = Rules::read(&written(&format!("{base}{more}"))).unwrap_err();
             assert!(at == 0 && found == key && why.contains(words), "{more}: {found}: {why}");

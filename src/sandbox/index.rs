@@ -78,7 +78,7 @@ impl Indexes {
 
     /// The index kept for this very sandbox.
     pub fn kept(&self, record: &Record) -> Kept {
-        if record.mirror.as_ref().is_some_and(|lent| lent.begins_as(&record.base)) {
+        if record.mirror.as_ref().is_some_and(|generation| generation.begins_as(&record.base)) {
             return Kept::WithTree;
         }
         let read = std::fs::read(self.path(&record.task.to_string()));

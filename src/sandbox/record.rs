@@ -16,7 +16,7 @@ use crate::git::PackBase;
 
 /// A generation of a mirror, and its minimum content at that time; later it only has more.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Lent {
+pub(super) struct MirrorGeneration {
     pub name: String,
     #[serde(flatten)]
     pub base: PackBase,
@@ -25,7 +25,7 @@ pub(super) struct Lent {
     pub tree: Option<Commit>,
 }
 
-impl Lent {
+impl MirrorGeneration {
     /// Whether a workspace layered over its tree begins exactly as this commit.
     pub(super) fn begins_as(&self, commit: &str) -> bool {
         self.tree.as_ref().is_some_and(|tree| tree.as_str() == commit)
@@ -52,7 +52,7 @@ pub(super) struct Record {
     pub setup: Option<String>,
     /// The mirror it reads from, with its tree only if the workspace is layered over that.
     #[serde(default)]
-    pub mirror: Option<Lent>,
+    pub mirror: Option<MirrorGeneration>,
     /// The runner's boot id once the repository is in; `None` = incomplete, or known to be lost.
     pub boot: Option<String>,
     /// How it was lost, if that is known.
@@ -60,10 +60,13 @@ pub(super) struct Record {
     pub lost: Option<Loss>,
     /// The lost sandbox that it replaces.
     #[serde(default)]
-    pub anew: Option<Anew>,
+    pub anew: Option<Replacement>,
     /// Whether its processes were ended while the task waits, so that another boot is expected.
     #[serde(default)]
     pub stopped: bool,
+    /// What was merged into it; none where nothing was, or what was brought over has it.
+    #[serde(default)]
+    pub merged: Option<Merged>,
     /// Unix milliseconds.
     #[serde(default)]
     pub made_at: i64,
@@ -75,11 +78,35 @@ pub(super) struct Record {
 /// A sandbox that replaces a lost one. The process may be interrupted before this is stored elsewhere; a repetition then finds the sandbox
 /// and has to report the same loss.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Anew {
+pub struct Replacement {
     /// Name of the try, which its repetition has too.
     pub by: String,
     /// How the sandbox before was lost.
     pub loss: Loss,
+}
+
+/// Work that is merged: what `head` changes in `from`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Merge {
+    /// The base before.
+    pub from: Commit,
+    /// The newest commit of the work on it.
+    pub head: Commit,
+}
+
+/// A merge that was made in a sandbox, so that a try that is repeated tells the same.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Merged {
+    pub from: Commit,
+    pub head: Commit,
+    pub conflicts: Vec<String>,
+}
+
+impl Merged {
+    /// Whether this is what is to be merged.
+    pub(super) fn is(&self, merge: &Merge) -> bool {
+        (&self.from, &self.head) == (&merge.from, &merge.head)
+    }
 }
 
 /// The version in records of earlier releases, which lack it.
@@ -249,6 +276,7 @@ mod tests {
             lost: None,
             anew: None,
             stopped: false,
+            merged: None,
             runner: 1,
             made_at: 0,
         }

@@ -1,7 +1,7 @@
 //! Types for the operations on sandboxes: settings, specifications and results.
 
 use super::record::{Record, now_ms};
-use super::{Anew, SetupSpec, policy};
+use super::{Merge, Replacement, SetupSpec, policy};
 use domain::{Commit, FileChange, Loss};
 use protocol::broker::ContainerLimits;
 use protocol::router::Rule;
@@ -93,7 +93,11 @@ pub struct PrepareSpec {
     /// Setup to be run before the agent enters.
     pub setup: Option<SetupSpec>,
     /// The lost sandbox that this one replaces.
-    pub anew: Option<Anew>,
+    pub anew: Option<Replacement>,
+    /// Work on an earlier base that is merged into the checked-out files.
+    pub merge: Option<Merge>,
+    /// Whether nothing of the sandbox before is brought over, because it stood on another base.
+    pub afresh: bool,
 }
 
 /// A prepared sandbox.
@@ -101,6 +105,8 @@ pub struct PrepareSpec {
 pub struct Prepared {
     /// The runner's boot id; another one later means that the container was restarted.
     pub boot: String,
+    /// Files that could not be merged by themselves, as the sandbox named them; at most 200. Untrusted.
+    pub conflicts: Vec<String>,
 }
 
 /// Result of an action.
@@ -223,6 +229,7 @@ impl PrepareSpec {
             lost: None,
             anew: self.anew.clone(),
             stopped: false,
+            merged: None,
             made_at: now_ms(),
             runner: VERSION,
         }

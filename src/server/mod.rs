@@ -1,13 +1,13 @@
 //! The HTTP listeners: hooks, and on loopback health, metrics, orders and the dashboard.
 
 mod dashboard;
-mod door;
+mod limits;
 mod ops;
 mod sessions;
 mod webhook;
 
 pub use dashboard::CodeReport;
-pub use door::{Door, Limits, Peer, Visitors};
+pub use limits::{ClientLimits, LimitedListener, Limits, Peer};
 pub use ops::{EntryWish, FetchedReport, Ops, Reload};
 pub use sessions::Dashboard;
 pub use webhook::{HookSecrets, Hooks, Keep, hook_router};

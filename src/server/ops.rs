@@ -9,7 +9,7 @@ use crate::git::{Repos, UNBORN};
 use crate::sandbox::broker::Broker;
 use crate::store::{Deleted, StoreError, StoredEntry};
 use crate::supervise::Works;
-use crate::task::{Machine, Obeyed};
+use crate::task::{Machine, OrderResult};
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -144,9 +144,9 @@ async fn ordered(
 ) -> Result<&'static str, (StatusCode, String)> {
     proven(&ops, &headers).map_err(|(status, why)| (status, why.to_owned()))?;
     match ops.machine.order(TaskId(id), order).await {
-        Ok(Obeyed::Now(state)) => Ok(state),
-        Ok(Obeyed::Unknown) => Err((StatusCode::NOT_FOUND, format!("there is no task {id}"))),
-        Ok(Obeyed::Unfit(state)) => Err((StatusCode::CONFLICT, state.to_owned())),
+        Ok(OrderResult::Now(state)) => Ok(state),
+        Ok(OrderResult::Unknown) => Err((StatusCode::NOT_FOUND, format!("there is no task {id}"))),
+        Ok(OrderResult::Unfit(state)) => Err((StatusCode::CONFLICT, state.to_owned())),
         Err(error) => Err((StatusCode::SERVICE_UNAVAILABLE, error.to_string())),
     }
 }

@@ -1,7 +1,7 @@
 //! `POST /webhooks/gitea/<repository key>`: checks size and signature over the raw bytes, stores the delivery, and answers `202`; handling
 //! comes later, because Gitea waits at most five seconds and never repeats a delivery. Unverified bytes are not parsed.
 
-use super::door::{Peer, Visitors};
+use super::limits::{ClientLimits, Peer};
 use crate::clock::now;
 use crate::config::Secret;
 use crate::forge::gitea::parse::subject;
@@ -58,12 +58,12 @@ pub struct Hooks<K = Store> {
     /// Notified whenever a delivery was stored.
     pub bell: Arc<Notify>,
     /// Counters of addresses, for bad signatures.
-    pub visitors: Arc<Visitors>,
+    pub clients: Arc<ClientLimits>,
 }
 
-/// The routes, with bodies of at most `max_body` bytes; served behind a [`super::Door`], which gives a request's address.
+/// The routes, with bodies of at most `max_body` bytes; served behind a [`super::LimitedListener`], which gives a request's address.
 pub fn hook_router<K: Keep>(hooks: Arc<Hooks<K>>, max_body: usize) -> Router {
-    let guard = axum::middleware::from_fn_with_state(hooks.visitors.clone(), super::door::guard);
+    let guard = axum::middleware::from_fn_with_state(hooks.clients.clone(), super::limits::guard);
     let routes = Router::new().route("/webhooks/gitea/{key}", post(take::<K>));
     routes.layer(DefaultBodyLimit::max(max_body)).layer(guard).with_state(hooks)
 }
@@ -88,7 +88,7 @@ async fn take<K: Keep>(
         None => verify(&[Secret::new("nobody")], header(SIGNATURE), &body).and(Err(SignatureError::Mismatch)),
     };
     if let Err(error) = verified {
-        hooks.visitors.bad_signature(from);
+        hooks.clients.bad_signature(from);
         metrics::counter!("caisson_hooks_total", "result" => "unsigned").increment(1);
         return (StatusCode::UNAUTHORIZED, error.to_string()).into_response();
     }

@@ -270,6 +270,7 @@ async fn action_started(
 async fn decision_used(c: &mut AnyConnection, id: TaskId, n: u32, decision: &Decision) -> Result<(), StoreError> {
     let verb = match decision.verb {
         Verb::Approve { .. } => "approve",
+        Verb::Rebase { .. } => "rebase",
         _ => "changes",
     };
     let sql = "INSERT INTO decisions (task, n, source, number, poster, right_seen, verb, commit_id, base, text_hash, at, \

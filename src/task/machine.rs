@@ -11,7 +11,7 @@ use tokio::sync::{Notify, mpsc};
 
 /// Result of an input.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Fed {
+pub enum FeedResult {
     /// It was accepted; the task afterwards.
     Taken(Box<Task>),
     /// Its key was used before.
@@ -118,7 +118,13 @@ impl Machine {
     ///
     /// # Errors
     /// [`StoreError::NoTask`] when it does not exist.
-    pub async fn feed(&self, id: TaskId, key: &str, input: Input, close: Option<Close>) -> Result<Fed, StoreError> {
+    pub async fn feed(
+        &self,
+        id: TaskId,
+        key: &str,
+        input: Input,
+        close: Option<Close>,
+    ) -> Result<FeedResult, StoreError> {
         let slot = self.slot(id);
         let mut fold = slot.lock().await;
         loop {
@@ -149,7 +155,7 @@ impl Machine {
                     *fold = read;
                     // Perhaps accepted by a try whose answer was lost, so that the outbox was not woken.
                     self.nudge(id);
-                    return Ok(Fed::Known);
+                    return Ok(FeedResult::Known);
                 }
                 Appended::Done => {
                     tracing::debug!(task = id.0, key, state = after.state.name(), "taken up");
@@ -162,7 +168,7 @@ impl Machine {
                     if wants || close.is_some() {
                         self.nudge(id);
                     }
-                    return Ok(Fed::Taken(Box::new(after)));
+                    return Ok(FeedResult::Taken(Box::new(after)));
                 }
             }
         }
@@ -274,8 +280,8 @@ impl Feed for Machine {
 
     async fn feed(&self, id: TaskId, key: &str, input: Input) -> Result<Option<Task>, StoreError> {
         match Machine::feed(self, id, key, input, None).await? {
-            Fed::Taken(task) => Ok(Some(*task)),
-            Fed::Known => Ok(None),
+            FeedResult::Taken(task) => Ok(Some(*task)),
+            FeedResult::Known => Ok(None),
         }
     }
 }
@@ -301,7 +307,7 @@ mod tests {
         let (other, _moved) = Machine::new(store, 1);
         other.feed(id, "place:1", Input::SlotFree, None).await.expect("stored");
         assert!(moved.try_recv().is_err(), "nobody was told");
-        assert_eq!(machine.feed(id, "place:1", Input::SlotFree, None).await.expect("read"), Fed::Known);
+        assert_eq!(machine.feed(id, "place:1", Input::SlotFree, None).await.expect("read"), FeedResult::Known);
         assert_eq!(moved.try_recv().ok(), Some(id), "its queues look at the store");
         assert_eq!(machine.look(id).await.expect("read").state.name(), "preparing");
     }

@@ -11,6 +11,6 @@ mod workers;
 
 pub use cut::{Boundary, Cut};
 pub use leases::{Awake, Leases};
-pub use machine::{Fed, Machine};
-pub use order::Obeyed;
+pub use machine::{FeedResult, Machine};
+pub use order::OrderResult;
 pub use outbox::{Outbox, Patience};

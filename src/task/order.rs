@@ -1,13 +1,13 @@
 //! The operator's orders from the command line, for a running bot (through its operations listener) and for `caisson task` without one.
 
-use super::{Fed, Machine};
+use super::{FeedResult, Machine};
 use crate::git::Repos;
 use crate::store::{Deleted, StoreError};
 use domain::{Input, Order, State, TaskId};
 
 /// Result of an order.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Obeyed {
+pub enum OrderResult {
     /// The task's state now.
     Now(&'static str),
     /// There is no such task.
@@ -34,9 +34,9 @@ impl Machine {
     }
 
     /// Carries an order out; the outbox carries out its effects.
-    pub async fn order(&self, id: TaskId, order: Order) -> Result<Obeyed, StoreError> {
+    pub async fn order(&self, id: TaskId, order: Order) -> Result<OrderResult, StoreError> {
         if self.store().task_row(id).await?.is_none() {
-            return Ok(Obeyed::Unknown);
+            return Ok(OrderResult::Unknown);
         }
         if !self.works_for(id).await? {
             // Another host may have changed it.
@@ -48,12 +48,12 @@ impl Machine {
             Order::Resume => matches!(task.state, State::Paused { .. }),
         };
         if !fits {
-            return Ok(Obeyed::Unfit(task.state.name()));
+            return Ok(OrderResult::Unfit(task.state.name()));
         }
         let key = format!("ordered:{id}:{order:?}:{}", task.seq);
         Ok(match self.feed(id, &key, Input::Ordered { order }, None).await? {
-            Fed::Taken(task) => Obeyed::Now(task.state.name()),
-            Fed::Known => Obeyed::Now(self.look(id).await?.state.name()),
+            FeedResult::Taken(task) => OrderResult::Now(task.state.name()),
+            FeedResult::Known => OrderResult::Now(self.look(id).await?.state.name()),
         })
     }
 }

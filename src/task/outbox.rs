@@ -8,7 +8,7 @@ use crate::clock::now;
 use crate::effect::{EffectRunner, Refusals};
 use crate::store::{Begun, Close, EffectRow, StoreError};
 use crate::supervise::{Works, caught};
-use crate::trouble::{No, Trouble};
+use crate::trouble::{Denial, Trouble};
 use domain::{Again, Failure, Input, Notice, Queue, Task, TaskId};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -299,7 +299,7 @@ impl Outbox {
             Ok(input) => self.close(row, input, false).await,
             Err(Trouble::Failed(failure)) => self.failed(row, failure).await,
             Err(Trouble::Later { sentence, after_ms }) => return self.later(row, &sentence, after_ms).await,
-            Err(Trouble::Doubtful { no, sentence }) => return self.denied(row, no, sentence).await,
+            Err(Trouble::Doubtful { denial, sentence }) => return self.denied(row, denial, sentence).await,
             Err(Trouble::Moved { sentence }) => return self.redirected(&task, row, sentence).await,
         };
         cut::at(self.cut.as_ref(), row, Boundary::Closed).await;
@@ -334,10 +334,10 @@ impl Outbox {
     }
 
     /// A denial counts once it is certain; a text for people is then postponed, unless its thread is gone.
-    async fn denied(&self, row: &EffectRow, no: No, sentence: String) -> Result<(), StoreError> {
-        let certain = match no {
-            No::State => true,
-            No::Missing | No::Forbidden => {
+    async fn denied(&self, row: &EffectRow, denial: Denial, sentence: String) -> Result<(), StoreError> {
+        let certain = match denial {
+            Denial::State => true,
+            Denial::Missing | Denial::Forbidden => {
                 let whole = self.effects.threads.forge_answers().await;
                 if !whole {
                     self.refusals.forget(&row.id);
@@ -348,7 +348,7 @@ impl Outbox {
         };
         match certain {
             false => self.later(row, &sentence, Some(DENIED_WAIT_MS)).await,
-            true if row.effect.needs().set_aside && no != No::Missing => self.set_aside(row, sentence).await,
+            true if row.effect.needs().set_aside && denial != Denial::Missing => self.set_aside(row, sentence).await,
             true => {
                 self.refusals.forget(&row.id);
                 self.failed(row, Failure::Blocked { sentence }).await

@@ -79,6 +79,10 @@ fn shown(text: &str, lines: bool) -> String {
 
 /// The first `max` characters, and how many are missing.
 pub fn cut(text: &str, max: usize) -> (&str, usize) {
+    // No text has more characters than bytes.
+    if text.len() <= max {
+        return (text, 0);
+    }
     match text.char_indices().nth(max) {
         Some((at, _)) => (&text[..at], text[at..].chars().count()),
         None => (text, 0),

@@ -41,13 +41,14 @@ fn opposed(one: &Verb, other: &Verb) -> bool {
                 | Verb::Changes { .. }
                 | Verb::Resume
                 | Verb::Retry
+                | Verb::Rebase { .. }
                 | Verb::Fix { .. }
                 | Verb::Plan { .. }
                 | Verb::Work { .. }
         )
     };
     let decides = |verb: &Verb| matches!(verb, Verb::Approve { .. });
-    let changes = |verb: &Verb| matches!(verb, Verb::Changes { .. });
+    let changes = |verb: &Verb| matches!(verb, Verb::Changes { .. } | Verb::Rebase { .. });
     let either = |a: fn(&Verb) -> bool, b: fn(&Verb) -> bool| (a(one) && b(other)) || (a(other) && b(one));
     either(halts, goes_on) || either(decides, changes)
 }
@@ -57,6 +58,7 @@ fn is_done(command: &Command, done: &Verb) -> bool {
     match (&command.verb, done) {
         (Verb::Budget { more, .. }, Verb::Budget { more: granted, .. }) => more == granted,
         (Verb::Model { id, .. }, Verb::Model { id: chosen, .. }) => id == chosen,
+        (Verb::Rebase { .. }, Verb::Rebase { .. }) => true,
         (verb, done) => verb == done,
     }
 }
@@ -97,6 +99,7 @@ fn beside(login: &str, text: &str, done: &Verb) -> Vec<Beside> {
             | Verb::Budget { .. }
             | Verb::Pause
             | Verb::Retry
+            | Verb::Rebase { .. }
             | Verb::Ask { .. }
             | Verb::Test { .. }
             | Verb::Sync

@@ -66,6 +66,11 @@ impl Threads {
             decision.at += self.clock.ahead();
             (decision.head, decision.base) = (head.clone(), base.clone());
             self.look_up(entry, &mut decision.verb).await?;
+            if decision.right >= Access::Write
+                && let Verb::Rebase { tip } = &mut decision.verb
+            {
+                *tip = self.tip_of_base(entry, task).await?;
+            }
             decision.barred = self.barred_here(task, decision);
         }
         Ok(found)
@@ -92,6 +97,13 @@ impl Threads {
             decision.others = Some(Box::new(Others { needed, approvals: before.cloned().collect() }));
         }
         Ok(())
+    }
+
+    /// The commit at which the task's base branch ends now; none where there is no such branch.
+    async fn tip_of_base(&self, entry: &Repository, task: &Task) -> Result<Option<Commit>, Trouble> {
+        let Some(request) = &task.request else { return Ok(None) };
+        let tip = self.forge.branch(&self.place(entry)?, &request.base_branch).await?;
+        Ok(tip.and_then(|commit| Commit::parse(&commit).ok()))
     }
 
     /// As [`Threads::barred`], for everything that the command does to this task: `/retry` also ends it, and `/fix` on a plan's answer also

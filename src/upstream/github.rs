@@ -14,6 +14,9 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// The version of the API that is asked for.
 const VERSION: &str = "2022-11-28";
 
+/// Status, seconds until more requests are taken (none where there is no such limit now), and body.
+type Said = (u16, Option<u64>, String);
+
 /// A GitHub server.
 pub struct GitHub {
     client: Octocrab,
@@ -106,34 +109,50 @@ impl GitHub {
     /// # Errors
     /// [`GitHubError`], in words for a person.
     pub async fn repository(&self, name: &str) -> Result<OnGitHub, GitHubError> {
-        let away = |why: String| GitHubError::Away { host: self.host(), why };
-        let asked = tokio::time::timeout(PATIENCE, self.get(&format!("/repos/{name}"))).await;
-        let (status, wait, body) = asked.map_err(|_| away("it took too long".to_owned()))?.map_err(away)?;
+        let (status, wait, body) = self.ask(&format!("/repos/{name}"), None).await?;
+        match status {
+            200 => found(&body).map_err(|why| GitHubError::Away { host: self.host(), why }),
+            _ => Err(self.refusal(name, status, wait, &body)),
+        }
+    }
+
+    /// What an answer other than the wanted one means, to a request about the repository `name`.
+    pub(super) fn refusal(&self, name: &str, status: u16, wait: Option<u64>, body: &str) -> GitHubError {
+        let host = self.host();
         match (status, wait) {
-            (200, _) => found(&body).map_err(away),
-            (404, _) => Err(GitHubError::NotFound {
+            (404, _) => GitHubError::NotFound {
                 name: name.to_owned(),
-                host: self.host(),
+                host,
                 why: match self.token {
                     true => "the token may not read it",
                     false => "no token is configured ([[upstream.hosts]] token_file)",
                 },
-            }),
-            (403 | 429, Some(seconds)) => Err(GitHubError::Limited {
-                host: self.host(),
+            },
+            (403 | 429, Some(seconds)) => GitHubError::Limited {
+                host,
                 minutes: seconds.div_ceil(60),
                 hint: if self.token { "" } else { "; with a token it takes more" },
-            }),
-            (401 | 403, _) => Err(GitHubError::Refused { host: self.host(), status, message: message(&body) }),
-            (status, _) => Err(away(format!("status {status}: {}", message(&body)))),
+            },
+            (401 | 403, _) => GitHubError::Refused { host, status, message: message(body) },
+            (status, _) => GitHubError::Away { host, why: format!("status {status}: {}", message(body)) },
         }
     }
 
-    /// Status, seconds until more requests are taken, and body. A renamed repository is looked up where the answer says, once, and on the
-    /// same server alone.
-    async fn get(&self, path: &str) -> Result<(u16, Option<u64>, String), String> {
-        let mut answer = self.client._get(path).await.map_err(|error| cause(&error))?;
-        if matches!(answer.status().as_u16(), 301 | 302 | 307 | 308) {
+    /// A request (one that makes something, where it has a body) within [`PATIENCE`]. Where a repository was renamed, it is looked up where the
+    /// answer says, once, and on the same server alone; what makes something is sent nowhere else.
+    pub(super) async fn ask(&self, path: &str, body: Option<&serde_json::Value>) -> Result<Said, GitHubError> {
+        let away = |why: String| GitHubError::Away { host: self.host(), why };
+        let asked = tokio::time::timeout(PATIENCE, self.send(path, body)).await;
+        asked.map_err(|_| away("it took too long".to_owned()))?.map_err(away)
+    }
+
+    async fn send(&self, path: &str, body: Option<&serde_json::Value>) -> Result<Said, String> {
+        let mut answer = match body {
+            Some(body) => self.client._post(path, Some(body)).await,
+            None => self.client._get(path).await,
+        }
+        .map_err(|error| cause(&error))?;
+        if body.is_none() && matches!(answer.status().as_u16(), 301 | 302 | 307 | 308) {
             let to = answer.headers().get("location").and_then(|to| to.to_str().ok()).unwrap_or_default();
             let to = self.api.join(to).map_err(|_| "it sends on to no address".to_owned())?;
             if to.origin() != self.api.origin() {
@@ -145,6 +164,11 @@ impl GitHub {
         Ok((status, wait, self.client.body_to_string(answer).await.map_err(|error| cause(&error))?))
     }
 
+    /// The page of a pull request, made from the server's own address.
+    pub(super) fn page(&self, name: &str, number: u64) -> String {
+        format!("{}/{name}/pull/{number}", self.web.as_str().trim_end_matches('/'))
+    }
+
     /// The address that git reads a repository from.
     ///
     /// # Errors
@@ -153,7 +177,7 @@ impl GitHub {
         RemoteUrl::parse(&format!("{}/{full_name}.git", self.web.as_str().trim_end_matches('/')))
     }
 
-    fn host(&self) -> String {
+    pub(super) fn host(&self) -> String {
         self.web.host_str().unwrap_or_default().to_owned()
     }
 }
@@ -198,7 +222,7 @@ fn found(body: &str) -> Result<OnGitHub, String> {
 }
 
 /// GitHub's words in an error's body.
-fn message(body: &str) -> String {
+pub(super) fn message(body: &str) -> String {
     let read: Option<String> = serde_json::from_str::<serde_json::Value>(body)
         .ok()
         .and_then(|value| value.get("message").and_then(|it| it.as_str()).map(str::to_owned));

@@ -1,14 +1,16 @@
 //! Keeps the forge's copy of a repository in step with what it was copied from: fetched from there, pushed to the protected branches by the
-//! account that may. Nothing goes the other way.
+//! account that may. Nothing goes the other way by itself; a person may propose an approved commit there (`pull.rs`, by `fetch`).
 //!
 //! Owns what is moved (`sync.rs`) and what GitHub says about one of its repositories (`github.rs`). A branch is only moved forward, and a tag
 //! never, unless an operator names the commit that takes the place of another history. Must not decide when (`bot::upstreams`) or know tasks.
 //! Tests: beside each file, and `tests/setup/upstream.rs`.
 
 mod github;
+mod pull;
 mod sync;
 
 pub use github::{GitHub, GitHubError, OnGitHub, name_in, name_of};
+pub use pull::{NewPull, OpenPull};
 pub use sync::{Copy, Moved, Standing, SyncError, Synced, Tags};
 
 use crate::config::Process;

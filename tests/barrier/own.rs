@@ -37,8 +37,22 @@ async fn said(lab: &Lab, broker: Arc<dyn Broker>, control: Option<Arc<dyn Egress
     let sandboxes = Arc::new(Sandboxes::new(broker.clone(), control, repos, settings, 1).expect("sandboxes"));
     let limits = lab.config("").sandbox.limits();
     let (image, repo_key, egress) = (IMAGE.to_owned(), "a".to_owned(), Vec::new());
-    let (task, attempt, trunk, setup, anew) = (1, 1, None, None, None);
-    let spec = PrepareSpec { task, attempt, repo_key, base, trunk, image, limits, network, egress, setup, anew };
+    let (task, attempt, trunk, setup, anew, merge, afresh) = (1, 1, None, None, None, None, false);
+    let spec = PrepareSpec {
+        task,
+        attempt,
+        repo_key,
+        base,
+        trunk,
+        image,
+        limits,
+        network,
+        egress,
+        setup,
+        anew,
+        merge,
+        afresh,
+    };
     sandboxes.of_tasks.prepare(&spec).await.expect("prepared");
     sandboxes.of_tasks.open(1).await.expect("opened");
     let inspector = FromInside { looks: sandboxes.looks.clone(), broker, router_image: ROUTER.to_owned() };

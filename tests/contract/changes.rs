@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The fields of an entry of the timeline, as Gitea 1.25.4 answers them.
+/// The fields of a timeline entry in Gitea 1.25.4.
 const FIELDS: [&str; 29] = [
     "assignee",
     "assignee_team",
@@ -40,7 +40,7 @@ const FIELDS: [&str; 29] = [
     "user",
 ];
 
-/// Each change as who did it and what.
+/// Each change as its author and what it did.
 async fn told(lab: &Lab, repo: &caisson::forge::RepoRef, number: u64) -> Vec<String> {
     let changes = lab.bot.changes(repo, number).await.unwrap();
     assert!(changes.is_sorted_by_key(|change| change.id));
@@ -62,7 +62,7 @@ pub async fn assignments_and_labels_are_told_with_who_did_them(lab: Arc<Lab>) {
     assert!(told(&lab, repo, number).await.is_empty());
     let before = lab.bot.issue(repo, number).await.unwrap();
     tokio::time::sleep(Duration::from_millis(1100)).await;
-    // Who may not is not always told so, and changes nothing.
+    // A refused request does not always get an error, but it changes nothing.
     let (status, said) = bob.call("PATCH", &issue, json!({ "assignees": ["caisson"] })).await;
     assert_eq!((status, &said["assignees"]), (201, &Value::Null));
     assert_eq!(bob.call("POST", &format!("{issue}/labels"), json!({ "labels": ["agent"] })).await.0, 403);
@@ -109,8 +109,8 @@ pub async fn an_issue_that_is_opened_with_them_has_them_in_its_timeline(lab: Arc
     }
 }
 
-/// An edit of the words shows in the issue's time alone, which is whole seconds, and whatever follows hides it: so only a writer's issue is
-/// known to be as it was.
+/// An edit of the issue's text shows only in `updated_at`, which has whole seconds and moves with every later change; so the text is known
+/// to be unedited only if a writer opened the issue.
 pub async fn an_edit_after_an_assignment_is_told_apart_from_one_before(lab: Arc<Lab>) {
     let place = lab.place("edited-after").await;
     let repo = &place.repo;

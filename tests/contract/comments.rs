@@ -30,7 +30,7 @@ pub async fn files_of_an_issue_are_listed_and_handed_out_to_whoever_may_read_it(
     let repo = &place.repo;
     let number = lab.hand("alice").open_issue(repo, "t", "b").await;
     assert!(lab.bot.attachments(repo, number).await.unwrap().is_empty());
-    // Its first bytes are a PNG's: a forge may look.
+    // Begins like a PNG, because a forge may check the type.
     let bytes = b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR\0\0\0\x01\0\0\0\x01\x08\x06\0\0\0\r\n--other\r\n".repeat(40);
     lab.hand("alice").attach(repo, number, "a shot.png", &bytes).await;
     lab.hand("alice").attach(repo, number, "second.png", &bytes[..80]).await;
@@ -76,7 +76,7 @@ pub async fn comments_come_and_go(lab: Arc<Lab>) {
     assert_eq!(first.created_at, first.updated_at);
     assert_eq!(lab.bot.comments(repo, number).await.unwrap(), [first.clone(), second.clone()]);
     assert_eq!(lab.bot.comment(repo, first.id).await.unwrap(), Some(first.clone()));
-    // An edit shows in `updated_at`, in whole seconds.
+    // An edit shows only in `updated_at`, which has whole seconds.
     tokio::time::sleep(std::time::Duration::from_millis(1100)).await;
     lab.bot.edit_comment(repo, second.id, "done, twice").await.unwrap();
     let edited = lab.bot.comment(repo, second.id).await.unwrap().unwrap();
@@ -89,7 +89,7 @@ pub async fn comments_come_and_go(lab: Arc<Lab>) {
     assert!(matches!(gone, ForgeError::NotFound(_)), "{gone:?}");
     let empty = lab.bot.post_comment(repo, number, "").await.unwrap_err();
     assert!(matches!(empty, ForgeError::Invalid(_)), "{empty:?}");
-    // Gitea answers 500 for a number that isn't there, so it cannot be told from an accident.
+    // Gitea answers 500 for a missing issue, so this cannot be distinguished from a failure.
     assert!(lab.bot.post_comment(repo, 999, "x").await.is_err());
 }
 
@@ -115,18 +115,18 @@ pub async fn who_may_not_edit_is_refused(lab: Arc<Lab>) {
     let number = lab.hand("alice").open_issue(repo, "t", "b").await;
     let own = lab.bot.post_comment(repo, number, "mine").await.unwrap();
     let bob = lab.as_account("bob");
-    // A reader may speak, and touch nothing of others.
+    // A reader may comment, but not change what others wrote.
     bob.post_comment(repo, number, "/approve").await.unwrap();
     let refused = bob.edit_comment(repo, own.id, "yours").await.unwrap_err();
     assert!(matches!(refused, ForgeError::Forbidden(_)), "{refused:?}");
-    // A writer may edit what others wrote: that is why nothing runs from an edited comment.
+    // A writer may edit others' comments: that is why an edited comment is never run as a command.
     lab.as_account("alice").edit_comment(repo, own.id, "changed by a writer").await.unwrap();
     assert_eq!(lab.bot.comment(repo, own.id).await.unwrap().unwrap().author.login, "caisson");
     let hidden = lab.as_account("carol").comments(repo, number).await.unwrap_err();
     assert!(matches!(hidden, ForgeError::NotFound(_)), "{hidden:?}");
 }
 
-/// An issue's time moves with whatever happens to it; where nothing else can have, its text is the first one.
+/// An issue's `updated_at` moves with every change; where nothing else changed it, its text is still the original.
 pub async fn what_moved_an_issue_is_told_apart_from_an_edit(lab: Arc<Lab>) {
     let place = lab.place("moved").await;
     let repo = &place.repo;
@@ -150,7 +150,7 @@ pub async fn what_moved_an_issue_is_told_apart_from_an_edit(lab: Arc<Lab>) {
     for (number, wanted) in numbers.iter().zip(wanted) {
         assert_eq!(untouched(*number).await, wanted, "issue {number}");
     }
-    // Somebody who writes issues and not the code may have changed it before the comment.
+    // An account that may write issues, but not code, may have changed it before the comment.
     let team = json!({ "name": "issue-writers", "permission": "write", "units_map": { "repo.issues": "write" } });
     let (status, made) = lab.hand("root").call("POST", "/orgs/lab/teams", team).await;
     assert_eq!(status, 201, "{made}");

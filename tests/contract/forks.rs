@@ -1,4 +1,4 @@
-//! A person's pull request out of a fork: its commits are in the repository that it goes to, and a review stands on its lines.
+//! A person's pull request from a fork: its commits exist in the target repository, and a review can be placed on its lines.
 
 use crate::support::forges::{Lab, Place, git};
 use caisson::forge::{ForgeReads, ForgeWrites, NewReview, Note, ReviewState};
@@ -8,7 +8,7 @@ use serde_json::json;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Waits until the pull request's head is this commit and the repository it goes to has it, and fetches it by its id, as the bot does.
+/// Waits until the pull request has this head and the target repository has the commit, then fetches it by its id, as the bot does.
 async fn fetched(lab: &Lab, place: &Place, pull: u64, commit: &str, repos: &Repos) {
     let url =
         RemoteUrl::parse(lab.url.join(&format!("{}.git", place.repo)).expect("an address").as_str()).expect("one");
@@ -53,7 +53,7 @@ pub async fn a_forks_pull_is_fetched_by_its_commit_and_reviewed_on_its_lines(lab
     let notes = lab.bot.review_comments(&place.repo, pull, posted.id).await.expect("its notes");
     let shown: Vec<_> = notes.iter().map(|note| (note.path.as_str(), note.line, note.body.as_str())).collect();
     assert_eq!(shown, [("calc.txt", Some(2), "**note** — at 2"), ("calc.txt", Some(4), "**note** — at 4")]);
-    // Whoever pushes to the fork moves the head; the commit before it can still be fetched.
+    // A push to the fork moves the head; the previous commit can still be fetched.
     let second = lab.branch_by("bob", &fork, "mend", &[("calc.txt", "1\n2\n3\n")]);
     fetched(&lab, &place, pull, &second, &repos).await;
     let again = Repos::new(dir.path().join("again"));

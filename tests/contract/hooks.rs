@@ -1,4 +1,4 @@
-//! Deliveries as a listener gets them: signed, in the recorded shape, and naming what to read again.
+//! Deliveries as a listener receives them: signed, in the recorded shape, and identifying what to read again.
 
 use crate::pulls::open;
 use crate::support::forges::Lab;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
-/// What arrived: headers and raw body.
+/// Received deliveries: headers and raw body.
 struct Listener {
     url: String,
     arrived: UnboundedReceiver<(HeaderMap, Bytes)>,
@@ -43,7 +43,7 @@ impl Listener {
         Self { url, arrived, last: Bytes::new(), task }
     }
 
-    /// Waits for a delivery of this type, verifying every one on the way; returns its wake.
+    /// Waits for a delivery of this type and returns its wake; verifies every delivery on the way.
     async fn wait(&mut self, secret: &Secret, event_type: &str) -> caisson::forge::event::Wake {
         let body = self.body(secret, event_type).await;
         parse_delivery(event_type, &body).expect("a known shape")
@@ -57,7 +57,7 @@ impl Listener {
                 .await
                 .unwrap_or_else(|_| panic!("no {event_type}"))
                 .unwrap();
-            // The built-in forge posts some deliveries twice.
+            // The built-in forge sends some deliveries twice.
             if std::mem::replace(&mut self.last, body.clone()) == body {
                 continue;
             }
@@ -92,7 +92,7 @@ pub async fn deliveries_are_signed_and_wake(lab: Arc<Lab>) {
     let (wake, told) = (parse_delivery("issue_assign", &body).unwrap(), delivered_issue(&body).unwrap());
     assert_eq!((wake.kind, wake.number), (WakeKind::Issue, Some(number)));
     assert_eq!((told.edited, told.title.as_str(), told.body.as_str()), (false, "t", "/fix it"));
-    // The time of an assignment is that of its entry in the timeline.
+    // An assignment's time is that of its timeline entry.
     let change = lab.bot.changes(repo, number).await.unwrap().remove(0);
     assert!((0..=1000).contains(&(told.at - change.at)), "{} {}", told.at, change.at);
     lab.as_account("alice").post_comment(repo, number, "/status").await.unwrap();
@@ -131,7 +131,7 @@ pub async fn an_old_hook_is_replaced(lab: Arc<Lab>) {
     listener.wait(&secrets[1], "issues").await;
 }
 
-/// Within one whole second the forge's times show no edit; its deliveries show the words as they were posted, and the edit.
+/// Within one second the forge's times do not show an edit; its deliveries contain the original text, and then the edit.
 pub async fn an_edit_within_a_second_shows_in_the_deliveries(lab: Arc<Lab>) {
     let place = lab.place("same-second").await;
     let repo = &place.repo;
@@ -164,7 +164,7 @@ pub async fn an_edit_within_a_second_shows_in_the_deliveries(lab: Arc<Lab>) {
     assert!(unseen, "never within one second");
 }
 
-/// Also what stands in a review names itself when it is edited: its text by the number it is shown by, a remark by its id.
+/// A delivery about an edit in a review identifies it too: the review's text by its number, an inline comment by its id.
 pub async fn an_edit_of_a_review_names_its_number(lab: Arc<Lab>) {
     let place = lab.place("review-edits").await;
     let repo = &place.repo;

@@ -1,4 +1,4 @@
-//! Who is who, and who may what.
+//! Accounts and their rights.
 
 use crate::support::forges::Lab;
 use caisson::forge::{Access, Account, ForgeError, ForgeReads, ForgeWrites, Gitea, RepoRef};
@@ -16,7 +16,7 @@ pub async fn the_token_says_who(lab: Arc<Lab>) {
     let away = Gitea::new(&"http://127.0.0.1:1/".parse().unwrap(), Secret::new("x"), "test").unwrap();
     let gone = away.version().await.unwrap_err();
     assert!(matches!(gone, ForgeError::Unavailable { .. }) && gone.is_transient(), "{gone:?}");
-    // Never sent, so not ambiguous either.
+    // Nothing was sent, so the result is not ambiguous.
     let gone = away.post_comment(&RepoRef::new("a", "b"), 1, "x").await.unwrap_err();
     assert!(matches!(gone, ForgeError::Unavailable { .. }), "{gone:?}");
 }
@@ -60,7 +60,7 @@ pub async fn rights_are_those_of_the_moment(lab: Arc<Lab>) {
     }
     let own = lab.bot.whoami().await.unwrap();
     assert!(lab.bot.permission(&place.repo, &own).await.unwrap() >= Access::Admin);
-    // Another id under a known name, an unknown name, and a ghost have no right.
+    // A known name with another id, an unknown name, and a deleted account have no rights.
     let alice = lab.as_account("alice").whoami().await.unwrap();
     for account in [
         Account { id: alice.id + 1000, login: alice.login.clone() },
@@ -96,7 +96,7 @@ pub async fn a_repository_is_found_by_its_id(lab: Arc<Lab>) {
     assert_eq!(status, 200);
     let found = lab.bot.locate(id).await.unwrap();
     assert_eq!((found.id, found.owner.as_str(), found.name.as_str()), (id, "lab", "found"));
-    // Its old name is free for another one, which has another id.
+    // The old name is free for another repository, which gets another id.
     lab.bot.create_repository(&place.repo, "main").await.unwrap();
     assert_ne!(lab.bot.repository(&place.repo).await.unwrap().id, id);
     assert_eq!(lab.bot.locate(id).await.unwrap().name, "found");
@@ -121,12 +121,12 @@ pub async fn protection_holds(lab: Arc<Lab>) {
     let place = lab.place("protected").await;
     lab.bot.ensure_protection(&place.repo, "main", &["caisson-sync"]).await.unwrap();
     lab.bot.ensure_protection(&place.repo, "agent/**", &["caisson"]).await.unwrap();
-    // A second time changes nothing.
+    // Repeating it changes nothing.
     lab.bot.ensure_protection(&place.repo, "main", &["caisson-sync"]).await.unwrap();
     assert!(lab.bot.is_protected(&place.repo, "main", &["caisson-sync"]).await.unwrap());
     assert!(!lab.bot.is_protected(&place.repo, "main", &["alice"]).await.unwrap());
     assert!(!lab.bot.is_protected(&place.repo, "other", &["alice"]).await.unwrap());
-    // The one who may not write is dropped without a word; that is noticed.
+    // Gitea silently drops an account without write access from the list, which must be detected.
     let dropped = lab.bot.ensure_protection(&place.repo, "release/**", &["bob"]).await.unwrap_err();
     assert!(matches!(dropped, ForgeError::Conflict(_)), "{dropped:?}");
     lab.branch(&place, "agent/1-x", &[("a.txt", "a\n")]);
@@ -145,7 +145,7 @@ pub async fn protection_holds(lab: Arc<Lab>) {
     }
 }
 
-/// Makes a team of the organisation with one new member, and lets it reach the repositories.
+/// Creates a team of the organisation with one new member and gives it access to the repositories.
 async fn team(lab: &Lab, name: &str, body: serde_json::Value, repos: &[&RepoRef]) -> (i64, Account) {
     let root = lab.hand("root");
     let mut body = body;
@@ -160,14 +160,14 @@ async fn team(lab: &Lab, name: &str, body: serde_json::Value, repos: &[&RepoRef]
     (made["id"].as_i64().unwrap(), member)
 }
 
-/// A team's right to issues or pull requests is none to the code, whatever the forge tells of its members.
+/// A team's right to issues or pull requests gives no right to the code, whatever permission the forge reports for its members.
 pub async fn a_team_has_the_right_of_its_code_unit(lab: Arc<Lab>) {
     let (hidden, open) = (lab.place("by-team").await.repo, lab.place("by-team-open").await.repo);
     let (status, said) = lab.hand("root").call("PATCH", &format!("/repos/{open}"), json!({ "private": false })).await;
     assert_eq!(status, 200, "{said}");
     let units = |units: serde_json::Value| json!({ "permission": "write", "units_map": units });
     let (no, read, write) = (Access::None, Access::Read, Access::Write);
-    // Of each: its right to the code of a private repository.
+    // Each team with its right to the code of a private repository.
     let teams = [
         ("issues", units(json!({ "repo.issues": "write" })), no),
         ("pulls", units(json!({ "repo.pulls": "write" })), no),
@@ -185,7 +185,7 @@ pub async fn a_team_has_the_right_of_its_code_unit(lab: Arc<Lab>) {
         assert!(told(seen), "{name}, private: {seen:?}");
         let seen = lab.bot.permission(&open, &member).await.unwrap();
         assert!(told(seen) || (right < read && seen == read), "{name}, public: {seen:?}");
-        // Who is in a team is shown to an owner of the organisation; where it isn't shown, the team counts for nobody.
+        // Only an owner of the organisation sees a team's members; where they cannot be read, the team gives nobody a right.
         let alone = lab.place(&format!("{name}-alone")).await.repo;
         let path = format!("/teams/{id}/repos/{alone}");
         assert_eq!(lab.hand("root").call("PUT", &path, json!({})).await.0, 204, "{name}");
@@ -202,13 +202,13 @@ pub async fn a_team_has_the_right_of_its_code_unit(lab: Arc<Lab>) {
     }
 }
 
-/// One account more: what a collaborator and a team give adds up, and ends with the team.
+/// Rights of a collaborator and of a team add up, and the team's end with the team.
 pub async fn a_right_by_team_ends_with_it(lab: Arc<Lab>) {
     let place = lab.place("left-team").await;
     let (id, member) = team(&lab, "leavers", json!({ "units_map": { "repo.code": "write" } }), &[&place.repo]).await;
     lab.bot.ensure_collaborator(&place.repo, &member.login, Access::Read).await.unwrap();
     assert_eq!(lab.bot.permission(&place.repo, &member).await.unwrap(), Access::Write);
-    // Another account under the member's name has nothing of it.
+    // Another account with the member's name has no right.
     let other = Account { id: member.id + 1000, login: member.login.clone() };
     assert_eq!(lab.bot.permission(&place.repo, &other).await.unwrap(), Access::None);
     let (status, said) =

@@ -5,7 +5,7 @@ use caisson::forge::{ForgeError, ForgeReads, ForgeWrites, NewPull, PullEdit, Pul
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Opens a pull request as the bot must: a 404 right after the push is no verdict.
+/// Opens a pull request as the bot does: a 404 right after the push is retried.
 pub async fn open(lab: &Lab, place: &Place, head: &str, title: &str) -> PullRequest {
     let new = NewPull { title: title.into(), body: "Fixes nothing".into(), head: head.into(), base: "main".into() };
     let end = Instant::now() + Duration::from_secs(60);
@@ -51,7 +51,7 @@ pub async fn a_second_pull_of_a_branch_conflicts(lab: Arc<Lab>) {
     assert!(matches!(refused, ForgeError::Conflict(_)), "{refused:?}");
     let found = lab.bot.pulls_of_branch(&place.repo, "agent/2-x").await.unwrap();
     assert_eq!(found.iter().map(|p| p.number).collect::<Vec<_>>(), [first.number]);
-    // A closed one is still found.
+    // A closed pull request is still found.
     lab.bot.edit_pull(&place.repo, first.number, &PullEdit { open: Some(false), ..PullEdit::default() }).await.unwrap();
     let found = lab.bot.pulls_of_branch(&place.repo, "agent/2-x").await.unwrap();
     assert_eq!(found.iter().map(|p| (p.number, p.open)).collect::<Vec<_>>(), [(first.number, false)]);

@@ -1,4 +1,4 @@
-//! Reviews: how checkpoints are shown and answered.
+//! Reviews: how checkpoints are posted and answered.
 
 use crate::pulls::open;
 use crate::support::forges::Lab;
@@ -32,7 +32,7 @@ pub async fn a_review_keeps_its_notes(lab: Arc<Lab>) {
     let wanted = [("calc.txt", Some(2), "note at 2", "caisson"), ("calc.txt", Some(4), "note at 4", "caisson")];
     assert_eq!(seen, wanted);
     assert!(notes.iter().all(|n| n.review == posted.id));
-    // A review without notes, and one that says nothing.
+    // A review without inline notes, and an empty one.
     let plain = lab.bot.post_review(&place.repo, pull, &checkpoint(&head, "plain", &[])).await.unwrap();
     assert!(lab.bot.review_comments(&place.repo, pull, plain.id).await.unwrap().is_empty());
     let empty = lab.bot.post_review(&place.repo, pull, &checkpoint(&head, "", &[])).await.unwrap_err();
@@ -52,7 +52,7 @@ pub async fn numbers_rise_over_comments_and_reviews(lab: Arc<Lab>) {
         numbers.push(lab.bot.post_review(&place.repo, pull, &review).await.unwrap().number);
     }
     assert!(numbers.is_sorted() && numbers.windows(2).all(|w| w[0] != w[1]), "{numbers:?}");
-    // A review's number is no plain comment, and stands in no list of them.
+    // A review's number is not a comment's, and no list of comments contains it.
     assert_eq!(lab.bot.comment(&place.repo, numbers[1]).await.unwrap(), None);
     let plain: Vec<i64> = lab.bot.comments(&place.repo, pull).await.unwrap().iter().map(|c| c.id).collect();
     assert_eq!(plain, [numbers[0], numbers[2], numbers[4]]);
@@ -68,7 +68,7 @@ pub async fn an_approval_names_its_commit(lab: Arc<Lab>) {
     let old = lab.branch(&place, "agent/1-p", &[("p.txt", "1\n")]);
     let pull = open(&lab, &place, "agent/1-p", "WIP: p").await.number;
     let new = lab.branch(&place, "agent/1-p", &[("p.txt", "2\n")]);
-    // The forge takes an approval of a commit that is no longer the head.
+    // The forge accepts an approval of a commit that is no longer the head.
     let (status, _) = lab.hand("alice").review(&place.repo, pull, "APPROVED", &old, "fine").await;
     assert_eq!(status, 200);
     let (status, _) = lab.hand("bob").review(&place.repo, pull, "APPROVED", &new, "").await;
@@ -78,7 +78,7 @@ pub async fn an_approval_names_its_commit(lab: Arc<Lab>) {
     assert_eq!(seen, [("alice", ReviewState::Approved, old.as_str()), ("bob", ReviewState::Approved, new.as_str())]);
     let (status, _) = lab.hand("caisson").review(&place.repo, pull, "APPROVED", &new, "me").await;
     assert_eq!(status, 422, "nobody approves an own pull request");
-    // What is dismissed stands no longer; no hook says so.
+    // A dismissed review no longer counts; no webhook reports it.
     let first = lab.bot.reviews(&place.repo, pull).await.unwrap()[0].id;
     let path = format!("/repos/{}/pulls/{pull}/reviews/{first}/dismissals", place.repo);
     let (status, said) = lab.hand("caisson").call("POST", &path, json!({ "message": "no", "priors": false })).await;
@@ -86,14 +86,14 @@ pub async fn an_approval_names_its_commit(lab: Arc<Lab>) {
     assert_eq!(lab.bot.reviews(&place.repo, pull).await.unwrap()[0].state, ReviewState::Dismissed);
 }
 
-/// An approval given in advance is read again after later pushes: they mark it as stale, which is no edit.
+/// An approval given in advance is read again after later pushes, which mark it as stale; that is not an edit.
 pub async fn a_later_push_is_no_edit_of_an_approval(lab: Arc<Lab>) {
     let place = lab.place("later").await;
     let old = lab.branch(&place, "agent/1-l", &[("l.txt", "1\n")]);
     let pull = open(&lab, &place, "agent/1-l", "WIP: l").await.number;
     let (status, _) = lab.hand("alice").review(&place.repo, pull, "APPROVED", &old, "/approve next 3").await;
     assert_eq!(status, 200);
-    // Times are whole seconds: a change in the same one would not show.
+    // Times have whole seconds: a change within the same second would not show.
     tokio::time::sleep(std::time::Duration::from_millis(1100)).await;
     lab.branch(&place, "agent/1-l", &[("l.txt", "2\n")]);
     let path = format!("/repos/{}/pulls/{pull}/reviews", place.repo);
@@ -138,7 +138,7 @@ pub async fn reviews_can_be_deleted_twice(lab: Arc<Lab>) {
     let head = lab.branch(&place, "agent/1-s", &[("s.txt", "s\n")]);
     let pull = open(&lab, &place, "agent/1-s", "WIP: s").await.number;
     let posted = lab.bot.post_review(&place.repo, pull, &checkpoint(&head, "twice", &[1])).await.unwrap();
-    // A pending one is seen by its author only, and can be deleted before the next try.
+    // A pending review is visible only to its author, and can be deleted before the next try.
     let pending = json!({ "event": "PENDING", "body": "half", "commit_id": head, "comments": [] });
     let path = format!("/repos/{}/pulls/{pull}/reviews", place.repo);
     let (status, made) = lab.hand("caisson").call("POST", &path, pending).await;
@@ -163,7 +163,7 @@ pub async fn an_edit_on_the_page_shows(lab: Arc<Lab>) {
     let pull = open(&lab, &place, "agent/1-t", "WIP: t").await.number;
     let posted = lab.bot.post_review(&place.repo, pull, &checkpoint(&head, "as posted", &[])).await.unwrap();
     tokio::time::sleep(std::time::Duration::from_millis(1100)).await;
-    // A writer edits the text that the page shows; the review's own `body` stays, so only the time tells.
+    // A writer edits the text that the page shows; the review's `body` is unchanged, so only the time shows the edit.
     lab.as_account("alice").edit_comment(&place.repo, posted.number, "as forged").await.unwrap();
     let now = &lab.bot.reviews(&place.repo, pull).await.unwrap()[0];
     assert_eq!(now.body, "as posted");

@@ -1,4 +1,4 @@
-//! Labels, statuses, branches, and what else would read a push.
+//! Labels, statuses, branches, and other readers of a push.
 
 use crate::support::forges::Lab;
 use caisson::forge::{ForgeError, ForgeReads, ForgeWrites, NewStatus, StatusState};
@@ -30,7 +30,7 @@ pub async fn an_unknown_label_is_not_found(lab: Arc<Lab>) {
     let missing = lab.bot.add_label(&place.repo, number, "caisson/none").await.unwrap_err();
     assert!(matches!(missing, ForgeError::NotFound(_)), "{missing:?}");
     assert!(lab.bot.labels(&place.repo, number).await.unwrap().is_empty());
-    // A label of the organisation is as good as one of the repository.
+    // A label of the organisation serves as well as one of the repository.
     let body = json!({ "name": "org/one", "color": "#00aabb", "exclusive": true });
     let (status, said) = lab.hand("caisson").call("POST", "/orgs/lab/labels", body).await;
     assert_eq!(status, 201, "{said}");

@@ -1,4 +1,4 @@
-//! The built-in forge's switches do what a real Gitea was seen doing; a real one cannot be told when.
+//! The built-in forge's switches reproduce behaviour that was observed on a real Gitea, where it cannot be triggered on purpose.
 
 use crate::pulls::open;
 use crate::support::forges;
@@ -70,7 +70,7 @@ async fn an_outage_is_unavailable_for_reads_and_ambiguous_for_writes() {
     assert!(lab.bot.comments(&place.repo, number).await.unwrap().is_empty());
 }
 
-/// Teams that an older version made may have one right for all units, which is then told as their members' permission.
+/// Teams created by an older Gitea may have one right for all units, which is then reported as their members' permission.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_right_that_is_told_too_high_is_caught() {
     let lab = forges::builtin(Options::quiet()).await;
@@ -83,7 +83,7 @@ async fn a_right_that_is_told_too_high_is_caught() {
     let told = lab.hand("caisson").call("GET", &path, json!({})).await.1;
     assert_eq!(told["permission"], "write");
     assert_eq!(lab.bot.permission(&place.repo, &triager).await.unwrap(), caisson::forge::Access::Read);
-    // Nobody else's right is doubted.
+    // No other account's right is affected.
     let alice = lab.as_account("alice").whoami().await.unwrap();
     assert_eq!(lab.bot.permission(&place.repo, &alice).await.unwrap(), caisson::forge::Access::Write);
 }

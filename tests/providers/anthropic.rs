@@ -1,4 +1,4 @@
-//! Anthropic's wire.
+//! Anthropic's wire format.
 
 use caisson::config::process::ModelKind;
 use caisson::engine::style::Style;
@@ -95,7 +95,7 @@ async fn sloppy_answers_are_borne() {
     assert!(response.calls[0].malformed.is_some() && response.calls[1].name.is_empty());
 }
 
-/// The engine's own conversation, over two turns and a malformed call, as a strict vendor sees it.
+/// The engine's own conversation, over two turns and a malformed call, passes a strict server.
 #[tokio::test]
 async fn the_engine_and_a_strict_server_understand_each_other() {
     let asks = said(json!([{ "type": "tool_use", "id": "t1", "name": "bash", "input": { "cmd": 5 } }]), "tool_use");

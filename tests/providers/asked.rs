@@ -1,4 +1,4 @@
-//! What is asked for beside the conversation: a call that must be made, and the key by which OpenAI finds what it has cached.
+//! Request settings beside the conversation: a required tool call, and the key by which OpenAI finds its cached prefix.
 
 use caisson::config::process::ModelKind;
 use caisson::llm::{ModelRequest, Silent};
@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 use crate::vendor::{Reply, Vendor};
 use crate::{KEY, WIRES, client, conversation, strict_check};
 
-/// What the vendor was sent for this request.
+/// The body of this request as the vendor received it.
 async fn sent(kind: ModelKind, request: &ModelRequest) -> Value {
-    // What comes of it is no matter here.
+    // The answer does not matter here.
     let vendor = Vendor::start(strict_check(kind), vec![Reply::status(500, json!({}))]).await;
     client(kind, &vendor.url, KEY).respond(request, &Silent).await.unwrap_err();
     assert!(vendor.refused().is_empty(), "{kind:?}: {:?}", vendor.refused());

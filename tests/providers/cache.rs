@@ -1,5 +1,5 @@
-//! How much of a conversation a real server reads from its cache, by its own counts. Needs a server that counts what it had
-//! cached, named by `CAISSON_MODEL_URL` (llama.cpp's does); skipped aloud without.
+//! How much of a conversation a real server reads from its cache, by its own counts. Needs a server that reports cached tokens (llama.cpp's
+//! does), named by `CAISSON_MODEL_URL`; skipped with a message if it is unset.
 
 use caisson::config::process::ModelKind as Wire;
 use caisson::engine::style::Style;
@@ -14,14 +14,14 @@ use tokio_util::sync::CancellationToken;
 use crate::recordings::began;
 use crate::skipped::skipped;
 
-/// Of the prompt and the answer before, in hundredths.
+/// Percent of the previous prompt and answer that must come from the cache.
 const WANTED: u64 = 95;
 const TURNS: u32 = 4;
 
 const FILE: &str = "def add(a, b):\n    return a - b\n\n\ndef half(a):\n    return a / 2\n";
 const RUN: &str = "F.\nFAIL: test_add (test_calc.Sums.test_add)\nAssertionError: -1 != 3\n\nFAILED (failures=1)\n";
 
-/// What comes of an action, whoever asks for it.
+/// The result of an action, whoever asks for it.
 fn outcome(action: &Action) -> Outcome {
     let (status, text) = match action {
         Action::ReadFile { .. } | Action::ReadRanges { .. } | Action::Summarize { .. } | Action::Search { .. } => {
@@ -43,7 +43,7 @@ fn outcome(action: &Action) -> Outcome {
     Outcome { duration_ms: 30, ..Outcome::new(status, text) }
 }
 
-/// The answer and what came of it, as the task's log would hold it. No answer ends the conversation here.
+/// Appends the answer and its results to the log as the machine would. An empty answer does not end the conversation here.
 fn record(log: &mut Vec<Event>, number: &mut u32, answer: TurnAnswer) {
     let TurnAnswer { turn, text, calls, usage, micro_usd, duration_ms, model, vendor } = answer;
     let stored = calls.clone();
@@ -66,7 +66,7 @@ fn record(log: &mut Vec<Event>, number: &mut u32, answer: TurnAnswer) {
     }
 }
 
-/// For each turn but the first: tokens of the prompt and answer before, and those of them that came from the cache.
+/// For each turn but the first: tokens of the previous prompt and answer, and how many of them came from the cache.
 async fn measure(model: &dyn Model, style: Style, brief: bool) -> Vec<(u64, u64)> {
     let config = EngineConfig { spoken: true, brief, ..EngineConfig::new(Secret::new("k"), 160) };
     let mut log = began("Sums are wrong", "`add(1, 2)` of calc.py gives -1, and should give 3.");
@@ -87,7 +87,7 @@ async fn measure(model: &dyn Model, style: Style, brief: bool) -> Vec<(u64, u64)
     counts
 }
 
-/// A model behind the server that is named, if one is.
+/// The model of the server that is configured, if any.
 fn local() -> Option<Arc<dyn Model>> {
     let settings = Settings {
         base_url: Some(std::env::var("CAISSON_MODEL_URL").ok()?),
@@ -102,7 +102,7 @@ fn local() -> Option<Arc<dyn Model>> {
     Some(open(Wire::Openai, None, settings).unwrap())
 }
 
-/// What docs/models.md says of the forms' lengths. The counts are of the model's own tokenizer and template.
+/// The prompt sizes in docs/models.md, counted with the model's own tokenizer and template.
 #[tokio::test]
 async fn the_short_system_text_is_below_700_tokens_with_its_tools() {
     let Some(model) = local() else { return skipped("model", "CAISSON_MODEL_URL names no server") };

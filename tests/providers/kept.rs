@@ -1,5 +1,5 @@
-//! A vendor's own parts through a whole task: out of a stream, into the log, and back to the vendor byte for byte, as long as they are
-//! that model's own and stand behind what they stood behind.
+//! A vendor's opaque parts (signatures, encrypted reasoning) through a whole task: out of a stream, into the log, and back to the same
+//! model byte for byte, as long as what precedes them is unchanged.
 
 use caisson::config::process::ModelKind;
 use caisson::engine::style::Style;
@@ -14,10 +14,10 @@ use crate::recordings::began;
 use crate::vendor::{Check, Reply, Vendor, anything};
 use crate::{KEY, QUICK, client, named, streamed, strict_check, strict_gemini};
 
-/// The wires whose answers hold more than text and calls.
+/// The wire formats whose answers contain more than text and calls.
 const KEEPING: [ModelKind; 3] = [ModelKind::Anthropic, ModelKind::Gemini, ModelKind::OpenaiResponses];
 
-/// The part that only the vendor can read, as it must come back.
+/// The opaque part, as it must be sent back.
 fn part(kind: ModelKind) -> &'static str {
     match kind {
         ModelKind::Anthropic => r#"{"signature":"EqQB/+==","thinking":"süß \"hm\"","type":"thinking"}"#,
@@ -55,7 +55,7 @@ async fn converse(model: &dyn Model, log: &[Event]) -> TurnAnswer {
     engine::converse(model, &ready, &Silent, &QUICK, &CancellationToken::new()).await.unwrap()
 }
 
-/// The log behind one answer and the result of its call, as it is read back from the store.
+/// The log after one answer and the result of its call, as read back from the store.
 async fn answered(model: &dyn Model) -> Vec<Event> {
     let mut log = began("Sums are wrong", "`add(1, 2)` gives -1.");
     let TurnAnswer { turn, text, calls, usage, micro_usd, duration_ms, model, vendor } = converse(model, &log).await;
@@ -75,7 +75,7 @@ async fn a_vendors_parts_come_back_byte_for_byte() {
         let model = client(kind, &vendor.url, KEY);
         vendor.answer(Reply::events(&streamed::events(kind, &answer(kind)).concat()));
         let log = answered(model.as_ref()).await;
-        // Twice: the same log gives the same bytes.
+        // Twice, because the same log must give the same bytes.
         for _ in 0..2 {
             vendor.answer(Reply::ok(answer(kind)));
             converse(model.as_ref(), &log).await;
@@ -93,7 +93,7 @@ async fn a_vendors_parts_come_back_byte_for_byte() {
     }
 }
 
-/// What was signed is left out where the signature would vouch for something else.
+/// Signed parts are left out where what the signature covers has changed.
 #[tokio::test]
 async fn parts_are_left_out_for_another_model_other_rules_or_a_new_conversation() {
     for kind in KEEPING {
@@ -103,13 +103,13 @@ async fn parts_are_left_out_for_another_model_other_rules_or_a_new_conversation(
         let log = answered(model.as_ref()).await;
         let mut anew = log.clone();
         anew.push(Event::ConversationRestarted);
-        // A plan's answers stand behind other rules than the work on it.
+        // Answers from the planning phase were made under another system prompt than the work on the plan.
         let mut widened = log.clone();
         if let Some(Event::Requested { request }) = widened.first_mut() {
             request.kind = TaskKind::Plan;
         }
-        // Its entry may name the same model at another server.
-        let fallback = Some(Fallback { from: "a".into(), to: "b".into(), why: Fall::Away });
+        // The fallback's entry may name the same model on another server.
+        let fallback = Some(Fallback { from: "a".into(), to: "b".into(), why: FallbackReason::Away });
         let mut fallen = log.clone();
         fallen.push(Event::ModelCallUncharged { turn: 2, fallback });
         for log in [anew, widened, fallen] {
@@ -126,7 +126,7 @@ async fn parts_are_left_out_for_another_model_other_rules_or_a_new_conversation(
     }
 }
 
-/// Calls that were mended are answered by their new ids, which the parts do not know.
+/// Calls whose ids were replaced are answered by their new ids, which the opaque parts do not contain.
 #[tokio::test]
 async fn an_answer_that_had_to_be_mended_or_was_cut_keeps_nothing() {
     for kind in KEEPING {
@@ -151,7 +151,7 @@ async fn an_answer_that_had_to_be_mended_or_was_cut_keeps_nothing() {
     }
 }
 
-/// An older log, and one that a newer version wrote otherwise, are read as text and calls.
+/// An older log, and one from a newer version with another format, are read as text and calls.
 #[test]
 fn logs_without_parts_are_read_as_before() {
     let old = r#"{"event":"turn_completed","turn":1,"text":"t","calls":[],"usage":{"input":1,"output":2,"cache_read":0,"cache_write":0},"micro_usd":0,"duration_ms":1,"model":"m"}"#;

@@ -1,5 +1,5 @@
-//! Tasks driven by chance through the real transition, with a strict vendor at the other end: whatever a log can hold, the
-//! conversation rebuilt from it is one that every vendor takes. Seeds are fixed; a failure names its own.
+//! Tasks driven by random inputs through the real transition, against a strict server: the conversation rebuilt from any log must be
+//! accepted by every vendor. Seeds are fixed; a failure names its seed.
 
 use std::collections::VecDeque;
 
@@ -16,7 +16,7 @@ use crate::skipped::skipped;
 use crate::vendor::{Reply, Vendor};
 use crate::{KEY, QUICK, WIRES, client, streamed, strict_check};
 
-/// Small and repeatable (xorshift).
+/// A small repeatable generator (xorshift).
 struct Chance(u64);
 
 impl Chance {
@@ -28,7 +28,7 @@ impl Chance {
     }
 }
 
-/// One call of any quality: name, arguments, and whether the arguments' text is broken.
+/// A random call, valid or not: name, arguments, and whether the arguments' text is broken.
 fn call(chance: &mut Chance) -> (String, Value, bool) {
     let (name, arguments) = match chance.below(10) {
         0 => ("bash", json!({ "command": "make" })),
@@ -97,7 +97,7 @@ fn responses_answer(chance: &mut Chance) -> Value {
 struct Drive<'a> {
     chance: Chance,
     wire: Wire,
-    /// None where a real model answers.
+    /// `None` for a real model.
     vendor: Option<&'a Vendor>,
     model: &'a dyn Model,
     task: Task,
@@ -113,7 +113,7 @@ impl Drive<'_> {
             for effect in self.feed(input, step) {
                 self.perform(effect).await;
             }
-            // Nobody else wants the place.
+            // No other task waits for the slot.
             if self.task.state == State::Queued && self.task.next.is_some() {
                 self.inputs.push_front(Input::SlotFree);
             }
@@ -145,6 +145,7 @@ impl Drive<'_> {
                     rules: domain::Rules::default(),
                     pictures: Vec::new(),
                     difference: None,
+                    conflicts: Vec::new(),
                 });
             }
             Effect::Converse { turn } => self.converse(turn).await,
@@ -182,7 +183,7 @@ impl Drive<'_> {
                 Wire::OpenaiResponses => responses_answer(&mut self.chance),
                 Wire::Anthropic | Wire::Scripted => anthropic_answer(&mut self.chance),
             };
-            // Servers may answer whole although a stream was asked for.
+            // A server may answer whole although a stream was asked for.
             let whole = turn.is_multiple_of(4);
             vendor.answer(match whole {
                 true => Reply::ok(answer),
@@ -249,6 +250,7 @@ fn commit(n: u32) -> Commit {
 fn tree(n: u32) -> CapturedTree {
     CapturedTree {
         outside: Vec::new(),
+        marked: Vec::new(),
         commit: commit(n),
         files: vec![],
         diff: String::new(),
@@ -294,6 +296,7 @@ fn request(kind: TaskKind) -> Input {
         words: String::new(),
         asker: account(),
         issue_author: account(),
+        edited: false,
         source: Source::Issue(1),
         number: 1,
         branch: "agent/1-t".into(),
@@ -338,7 +341,7 @@ async fn whatever_a_log_holds_every_vendor_takes_the_conversation() {
     assert!(sum.0 > 100 && sum.1 > 20, "the drives went somewhere: {sum:?}");
 }
 
-/// Ten million bytes of arguments, as a model that repeats itself for ever sends them.
+/// Ten million bytes of arguments, as from a model that repeats itself endlessly.
 fn endless(wire: &Wire) -> Value {
     let content = "again ".repeat(10_000_000 / 6);
     match wire {
@@ -381,8 +384,8 @@ fn first_usage(log: &[Event]) -> Usage {
     first.expect("a turn")
 }
 
-/// A real model, however small: whatever it says, the task bears it and goes on. Named by `CAISSON_MODEL_URL` (an
-/// OpenAI-compatible server with 8192 tokens of context), skipped without.
+/// A task copes with a real model of any size, whatever it answers. `CAISSON_MODEL_URL` names an OpenAI-compatible server with 8192 tokens
+/// of context; skipped if it is unset.
 #[tokio::test]
 async fn a_real_model_may_say_what_it_likes() {
     let Ok(url) = std::env::var("CAISSON_MODEL_URL") else {

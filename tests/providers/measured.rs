@@ -1,4 +1,4 @@
-//! `caisson model check` measures: speed, cache, several calls at once, on request the window. And what the doctor names.
+//! What `caisson model check` measures (speed, cache, parallel calls, on request the context window), and what `caisson doctor` reports.
 
 use axum::http::HeaderMap;
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::refusals::{caisson, configured, said, told};
 use crate::vendor::{Reply, Vendor, anything};
 
-/// An answer with its counts; `cached` are those of the prompt that came from a cache.
+/// An answer with token counts; `cached` is how many of the prompt's came from a cache.
 fn counted(text: &str, prompt: u64, cached: u64) -> Reply {
     let mut body = said("coder", text);
     body["usage"] = json!({
@@ -24,7 +24,7 @@ fn calls(number: usize) -> Reply {
     Reply::ok(json!({ "model": "coder", "choices": [{ "message": { "tool_calls": calls } }] }))
 }
 
-/// A look, and one try that is not passed.
+/// Queues the answers of a check in which one tool trial fails.
 fn tried(vendor: &Vendor) {
     told("coder", 32_768).into_iter().for_each(|reply| vendor.answer(reply));
     vendor.answer(Reply::ok(said("coder", "I would read calc.py.")));
@@ -68,13 +68,13 @@ async fn a_window_is_tried_on_request_and_a_smaller_one_is_a_fault() {
     }
 }
 
-/// As Ollama answers for a model that it has not.
+/// Ollama's answer for a model that it does not have.
 fn unknown(_: &str, _: &HeaderMap, body: &Value) -> Result<(), (u16, Value)> {
     let refused = (404, json!({ "error": { "message": "model \"coder\" not found, try pulling it first" } }));
     if body["messages"].is_array() { Err(refused) } else { Ok(()) }
 }
 
-/// As Ollama answers for one that knows no tools.
+/// Ollama's answer for a model without tool support.
 fn toolless(_: &str, _: &HeaderMap, body: &Value) -> Result<(), (u16, Value)> {
     let refused = (400, json!({ "error": { "message": "coder does not support tools" } }));
     if body.get("tools").is_some() { Err(refused) } else { Ok(()) }

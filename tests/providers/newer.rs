@@ -1,4 +1,4 @@
-//! What only Gemini's and OpenAI's Responses servers do: keys, habits and ends of their own.
+//! What is specific to the servers of Gemini and of OpenAI's Responses API: authentication, quirks, and finish reasons.
 
 use axum::http::HeaderMap;
 use caisson::config::process::ModelKind;
@@ -34,7 +34,7 @@ async fn a_wrong_key_needs_a_person_and_is_never_shown() {
     }
 }
 
-/// Its key is in no address: a proxy's log would keep that.
+/// The key is never in the URL, which a proxy would log.
 #[tokio::test]
 async fn geminis_key_goes_in_a_header_alone() {
     fn no_key(path: &str, _: &HeaderMap, body: &Value) -> Result<(), (u16, Value)> {

@@ -1,4 +1,4 @@
-//! The OpenAI-compatible wire.
+//! The OpenAI-compatible wire format.
 
 use std::time::{Duration, Instant};
 
@@ -28,7 +28,7 @@ async fn patiently(vendor: &Vendor) -> Result<caisson::llm::ModelResponse, Retry
     retry::respond(model.as_ref(), &conversation(), &Silent, &QUICK, &CancellationToken::new()).await
 }
 
-/// The error that a server's one answer becomes.
+/// The error that results from a server's only answer.
 async fn error_of(reply: Reply) -> ModelError {
     let vendor = Vendor::start(anything, vec![reply]).await;
     once(&vendor, KEY).await.unwrap_err()
@@ -137,7 +137,7 @@ async fn a_conversation_that_is_too_long_is_known_whoever_says_it() {
     let python = json!({ "error": { "message": "Requested tokens (9000) exceed context window of 2048", "type": "internal_server_error" } });
     let vllm =
         json!({ "object": "error", "message": "This model's maximum context length is 4096 tokens.", "code": 400 });
-    // As a llama.cpp server sent it.
+    // As sent by a llama.cpp server.
     let llama = json!({ "error": { "code": 400, "type": "exceed_context_size_error", "n_prompt_tokens": 18024, "n_ctx": 8192,
         "message": "request (18024 tokens) exceeds the available context size (8192 tokens), try increasing it" } });
     for (status, body) in [(400, llama), (400, openai), (500, python), (400, vllm)] {

@@ -1,4 +1,4 @@
-//! Pictures over every wire, as each vendor documents them.
+//! Pictures in every wire format, as each vendor documents them.
 
 use caisson::config::process::ModelKind;
 use caisson::llm::{ModelRequest, ShownPicture, Silent, Turn};
@@ -20,7 +20,7 @@ fn picture(label: &str, data: Option<&str>) -> ShownPicture {
     }
 }
 
-/// One behind the first words, one that a tool showed, one that is not kept any more.
+/// A picture after the first message, one from a tool's result, and one whose bytes are no longer stored.
 fn pictured() -> ModelRequest {
     let mut request = conversation();
     let results = request.turns.iter().position(|turn| matches!(turn, Turn::Results(_))).expect("results");
@@ -30,7 +30,7 @@ fn pictured() -> ModelRequest {
     request
 }
 
-/// What the vendor was sent for this request.
+/// The body of this request as the vendor received it.
 async fn sent(kind: ModelKind, request: &ModelRequest) -> Value {
     let vendor = Vendor::start(strict_check(kind), vec![Reply::status(500, json!({}))]).await;
     client(kind, &vendor.url, KEY).respond(request, &Silent).await.unwrap_err();
@@ -38,7 +38,7 @@ async fn sent(kind: ModelKind, request: &ModelRequest) -> Value {
     vendor.seen().remove(0)
 }
 
-/// A picture as this wire holds it.
+/// A picture in this wire format.
 fn held(kind: ModelKind) -> Value {
     let address = format!("data:image/png;base64,{PNG}");
     match kind {

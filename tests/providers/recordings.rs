@@ -1,5 +1,5 @@
-//! Whole conversations in the style *tools* as each wire carries them: several calls at once, a refused call, a checkpoint, and a long
-//! context. What is sent is what the vendors document (`strict`), and each request begins with the bytes of the one before it.
+//! Whole conversations in the style *tools* in each wire format: several calls at once, a refused call, a checkpoint, and a long context.
+//! Requests have the documented shape (`strict`), and each begins with the bytes of the one before it, so that a cache can be used.
 
 use caisson::config::process::ModelKind as Wire;
 use caisson::engine::style::{Reader, Style};
@@ -17,7 +17,7 @@ fn commit(digit: char) -> Commit {
     Commit::parse(&digit.to_string().repeat(40)).unwrap()
 }
 
-/// What stands in a log before the first answer. `body` is the issue's text.
+/// A log up to the first answer. `body` is the issue's text.
 pub fn began(title: &str, body: &str) -> Vec<Event> {
     let alice = Account { id: 1, login: "alice".into() };
     let request = Request {
@@ -29,6 +29,7 @@ pub fn began(title: &str, body: &str) -> Vec<Event> {
         words: String::new(),
         asker: alice.clone(),
         issue_author: alice,
+        edited: false,
         source: Source::Comment(11),
         number: 11,
         branch: "agent/3".into(),
@@ -108,7 +109,7 @@ fn approved(n: u32) -> Event {
     Event::DecisionUsed { decision: Box::new(decision), n }
 }
 
-/// Four calls in one answer, one of them refused; a plain answer and its nudge; an approval; one more call.
+/// Four calls in one answer, one of them refused; a plain answer with its nudge; an approval; one more call.
 fn several_at_once() -> Vec<Event> {
     let mut log = began("Sums are wrong", "`add(1, 2)` gives -1.");
     let calls = [
@@ -134,7 +135,7 @@ fn several_at_once() -> Vec<Event> {
     log
 }
 
-/// Thirty answers with three calls each, whose results fill the window.
+/// Thirty answers with three calls each, whose results fill the context window.
 fn long() -> Vec<Event> {
     let mut log = began("Sums are wrong", &"long ".repeat(2_000));
     for turn in 1..=30 {
@@ -148,7 +149,7 @@ fn long() -> Vec<Event> {
     log
 }
 
-/// Sends each request of the log's conversation, the coming one too.
+/// Sends each request of the log's conversation, including the next one.
 async fn sent(wire: Wire, log: &[Event]) -> Vendor {
     let text = json!([{ "type": "text", "text": "ok" }]);
     let reply = match wire {
@@ -173,8 +174,8 @@ async fn sent(wire: Wire, log: &[Event]) -> Vendor {
     vendor
 }
 
-/// Everything up to the end of the messages, without the bracket that closes them. The mark for Anthropic's cache wanders with the
-/// newest block and is no part of what is cached.
+/// The body up to the end of the messages, without the closing bracket. Anthropic's cache marker moves to the newest block and is not part
+/// of the cached text, so it is removed.
 fn messages(raw: &str) -> String {
     let raw = raw.replace("\"cache_control\":{\"type\":\"ephemeral\"},", "");
     let ends = ["],\"model\":", "],\"generationConfig\":", "],\"instructions\":", "],\"max_output_tokens\":"];
@@ -197,7 +198,7 @@ async fn each_request_begins_with_the_bytes_of_the_one_before() {
                     assert_eq!(body.get(fixed), seen[0].get(fixed), "{wire:?}");
                 }
             }
-            // Asked again after a restart, the same bytes go out.
+            // After a restart the same bytes are sent.
             assert_eq!(sent(wire, &log).await.raw(), raw);
         }
     }
@@ -209,7 +210,7 @@ async fn the_long_context_is_long() {
     assert!(raw.last().is_some_and(|last| last.len() > 200_000), "{:?}", raw.last().map(String::len));
 }
 
-/// The last request, with what other snapshots hold left out.
+/// The last request, without the parts that other snapshots cover.
 async fn last(wire: Wire) -> Value {
     let mut body = sent(wire, &several_at_once()).await.seen().pop().expect("a request");
     let names = |tool: &Value| tool.pointer("/function/name").or_else(|| tool.get("name")).cloned();

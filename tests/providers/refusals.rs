@@ -1,5 +1,5 @@
-//! Servers that are not what the configuration says: another model, a smaller window, a template that refuses a role. Each is named by
-//! `caisson model list`, `caisson model check` and the doctor, with what to do; a refused system text is sent in another way.
+//! Servers that differ from the configuration: another model, a smaller window, a template that refuses a role. `caisson model list`,
+//! `caisson model check` and `caisson doctor` name each with its remedy; a refused system message is sent in another form.
 
 use axum::http::HeaderMap;
 use caisson::config::process::ModelKind;
@@ -19,7 +19,7 @@ pub fn said(model: &str, text: &str) -> Value {
 }
 
 fn raised(message: &str) -> (u16, Value) {
-    // As llama.cpp's server answers what a template raises.
+    // As llama.cpp's server reports an exception of a template.
     let message = format!("Jinja Exception: {message}");
     (500, json!({ "error": { "code": 500, "message": message, "type": "server_error" } }))
 }
@@ -28,12 +28,12 @@ fn roles(body: &Value) -> Vec<&str> {
     body["messages"].as_array().into_iter().flatten().filter_map(|message| message["role"].as_str()).collect()
 }
 
-/// Gemma's template.
+/// Gemma's template has no system role.
 fn no_system(_: &str, _: &HeaderMap, body: &Value) -> Result<(), (u16, Value)> {
     if roles(body).contains(&"system") { Err(raised("System role not supported")) } else { Ok(()) }
 }
 
-/// Mistral's first one.
+/// Mistral's first template has no tools.
 fn no_tools(_: &str, _: &HeaderMap, body: &Value) -> Result<(), (u16, Value)> {
     let refused = raised(
         "After the optional system message, conversation roles must alternate user/assistant/user/assistant/...",
@@ -106,13 +106,13 @@ async fn a_model_with_a_temperature_of_its_own_is_not_given_another() {
     }
 }
 
-/// What `caisson` says, both streams together, and whether it found no fault.
+/// The output of `caisson`, both streams together, and whether it exited successfully.
 pub async fn caisson(dir: &Path, words: &[&str]) -> (String, bool) {
     let mut command = tokio::process::Command::new(env!("CARGO_BIN_EXE_caisson"));
     command.arg("--config").arg(dir.join("caisson.toml")).args(words).current_dir(dir).env_remove("CAISSON_MODEL_URL");
     let out = command.output().await.expect("run");
     let text = [out.stdout, out.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
-    // Tables and sentences are broken to the width of the terminal.
+    // Tables and sentences are wrapped to the terminal's width.
     (text.split_whitespace().collect::<Vec<_>>().join(" "), out.status.success())
 }
 
@@ -126,7 +126,7 @@ pub fn configured(url: &str, more: &str) -> tempfile::TempDir {
     dir
 }
 
-/// What a look at one model gets: its word, its list, its window, and a word after a tool's result.
+/// The answers to a check of one model: a first answer, the model list, its window, and an answer after a tool's result.
 pub fn told(name: &str, window: u64) -> Vec<Reply> {
     let props = json!({ "default_generation_settings": { "n_ctx": window } });
     let list = json!({ "data": [{ "id": name }, { "id": "another" }] });
@@ -148,7 +148,7 @@ async fn another_model_and_a_smaller_window_are_named_by_list_check_and_doctor()
     assert!(list.contains("its window is 16384 tokens, and context_tokens says 32768"), "{list}");
     assert!(list.contains("big scripted r.toml planner auto 200000 (assumed) none a recording"), "{list}");
     told("tiny", 32_768).into_iter().for_each(|reply| vendor.answer(reply));
-    // The try, and what is measured.
+    // The tool trial, and the measurements.
     ["I would read calc.py.", "1", "1", "1"].into_iter().for_each(|text| vendor.answer(Reply::ok(said("tiny", text))));
     let (check, fine) = caisson(dir.path(), &["model", "check", "small"]).await;
     assert!(!fine && check.contains("another model answers: coder was asked for, tiny answered"), "{check}");
@@ -177,7 +177,7 @@ async fn a_template_without_a_system_text_is_told_and_no_fault() {
     assert!(fine && list.contains("its chat template takes no system text") && !list.contains("FAULT"), "{list}");
 }
 
-/// A price that nobody named is unknown; a free model says so itself.
+/// Without a configured price the cost is unknown; a model is free only if its entry says so.
 #[tokio::test]
 async fn an_unknown_price_is_told_and_that_no_limit_in_dollars_holds() {
     let (unknown, free) = ("style = \"files\"\n", "style = \"files\"\nprice_input = 0\nprice_output = 0\n");
@@ -197,7 +197,8 @@ async fn an_unknown_price_is_told_and_that_no_limit_in_dollars_holds() {
     }
 }
 
-/// A key may be repeated where no error stands, at the place where what is quoted is cut; and a word that is somebody's key is a word.
+/// A key is redacted in every form in which an answer may repeat it: within an error message, and where a quoted text is cut; a key that is
+/// an ordinary word is not redacted everywhere.
 #[tokio::test]
 async fn a_key_that_a_server_repeats_is_in_no_error_and_an_answer_stays_as_it_was_said() {
     for kind in WIRES {

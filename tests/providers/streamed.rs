@@ -1,16 +1,15 @@
-//! An answer as each vendor would stream it, from the answer as it sends it whole: with the deltas, counts and ends that its reference
-//! documents.
+//! The stream that each vendor would send for a whole answer, with the deltas, counts and end markers that its reference documents.
 
 use caisson::config::process::ModelKind;
 use serde_json::{Value, json};
 
-/// Pieces of a text, by characters, as a model gives it.
+/// A text split by characters into deltas.
 fn pieces(text: &str) -> Vec<String> {
     let chars: Vec<char> = text.chars().collect();
     chars.chunks(5).map(|piece| piece.iter().collect()).collect()
 }
 
-/// The events of a stream, each with its empty line.
+/// The events of a stream, each with its final blank line.
 pub fn events(kind: ModelKind, answer: &Value) -> Vec<String> {
     match kind {
         ModelKind::Openai => openai(answer),
@@ -25,7 +24,7 @@ fn unnamed(data: &Value) -> String {
     format!("data: {data}\n\n")
 }
 
-/// Both other vendors name an event as its data does.
+/// An event with the name that its data has as `type`, as Anthropic and the Responses API send it.
 fn named(data: &Value) -> String {
     format!("event: {}\ndata: {data}\n\n", data["type"].as_str().unwrap())
 }
@@ -104,7 +103,7 @@ fn anthropic(answer: &Value) -> Vec<String> {
     list
 }
 
-/// <https://ai.google.dev/api/generate-content>: each chunk is a whole `GenerateContentResponse`, and a call comes in one piece.
+/// <https://ai.google.dev/api/generate-content>: each chunk is a whole `GenerateContentResponse`, and a call is never split.
 fn gemini(answer: &Value) -> Vec<String> {
     let candidate = &answer["candidates"][0];
     let chunk = |parts: Value, more: Value| {

@@ -1,5 +1,4 @@
-//! Answers that come as streams: what they become is what the same answer is when it comes whole, over every boundary, and what does
-//! not come to its end is no answer.
+//! Streamed answers: each equals the same answer sent whole, wherever the stream is split, and an incomplete stream is an error.
 
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -14,7 +13,7 @@ use crate::streamed;
 use crate::vendor::{Check, End, Reply, Vendor, anything};
 use crate::{KEY, QUICK, WIRES, client, conversation, strict_check};
 
-/// An answer with text that is more than ASCII and two calls, as the vendor sends it whole.
+/// An answer with non-ASCII text and two calls, as the vendor sends it whole.
 fn answer(kind: ModelKind) -> Value {
     let arguments = json!({ "command": "echo 'süß 🦀'" });
     match kind {
@@ -64,7 +63,7 @@ async fn asked(kind: ModelKind, check: Check, reply: Reply) -> Result<ModelRespo
     response
 }
 
-/// What the answer is when it comes whole.
+/// The parsed answer of a whole response.
 async fn whole(kind: ModelKind) -> ModelResponse {
     asked(kind, strict_check(kind), Reply::ok(answer(kind))).await.expect("an answer")
 }
@@ -103,7 +102,7 @@ async fn a_stream_that_is_cut_at_any_event_is_lost() {
                 let pieces = events[..cut].iter().map(|event| event.clone().into_bytes()).collect();
                 match asked(kind, anything, Reply::Stream(pieces, end)).await {
                     Err(error @ ModelError::Lost(_)) => assert!(error.may_cost()),
-                    // OpenAI's `finish_reason` says that nothing is missing but the counts.
+                    // After OpenAI's `finish_reason` only the token counts are missing.
                     Ok(response) if kind == ModelKind::Openai && cut + 2 >= events.len() => {
                         assert_eq!((&response.text, &response.calls), (&wanted.text, &wanted.calls));
                     }
@@ -111,7 +110,7 @@ async fn a_stream_that_is_cut_at_any_event_is_lost() {
                 }
             }
         }
-        // In the middle of an event, and of a character.
+        // Cut within an event, and within a character.
         let text = events.concat().into_bytes();
         let crab = text.windows(4).position(|bytes| bytes == "🦀".as_bytes()).unwrap_or(text.len() / 2);
         let cut = Reply::Stream(vec![text[..crab + 2].to_vec()], End::Closed);
@@ -125,7 +124,7 @@ async fn a_whole_answer_does_not_wait_for_the_connection_and_silence_ends_a_half
         let text = streamed::events(kind, &answer(kind)).concat().into_bytes();
         let began = Instant::now();
         let open = Reply::Stream(vec![text.clone()], End::Open);
-        // A server that ends neither its connection nor its stream; Gemini's has no other end than the connection's.
+        // The server ends neither the stream nor the connection. Gemini's streams have no other end than the connection's.
         let response = asked(kind, anything, open).await;
         assert_eq!(response.unwrap(), whole(kind).await, "{kind:?}");
         assert!(began.elapsed() < Duration::from_secs(2));
@@ -135,7 +134,7 @@ async fn a_whole_answer_does_not_wait_for_the_connection_and_silence_ends_a_half
     }
 }
 
-/// What is told of an answer, as one line each.
+/// The deltas that a listener receives, as one line each.
 #[derive(Default)]
 struct Seen(Mutex<Vec<String>>);
 
@@ -148,7 +147,7 @@ impl Deltas for Seen {
             Delta::Arguments { place, piece } => format!("arguments {place} {piece}"),
             Delta::Reasoning { .. } => "reasoning".to_owned(),
         };
-        // Words in a row are one line.
+        // Consecutive deltas of text are one line.
         let words = line.strip_prefix("text ");
         match (words, seen.last_mut().filter(|last| last.starts_with("text "))) {
             (Some(more), Some(last)) => last.push_str(more),
@@ -183,7 +182,7 @@ async fn pieces_are_told_as_they_come() {
     }
 }
 
-/// An error in the stream, as the vendor writes it.
+/// An error event in the vendor's format.
 fn overloaded(kind: ModelKind) -> String {
     match kind {
         ModelKind::Openai => {
@@ -216,7 +215,7 @@ async fn an_error_before_the_first_word_is_turned_away_and_one_after_it_is_lost(
             Reply::events(&format!("{}{}{}", events[..half].concat(), overloaded(kind), events[half..].concat()));
         let error = asked(kind, anything, middle).await.unwrap_err();
         assert!(matches!(&error, ModelError::Lost(why) if why.contains("busy")), "{kind:?}: {error}");
-        // Asked again where nothing was charged; what was told before is void.
+        // Retried, because nothing was charged; deltas received before are discarded.
         let replies = vec![Reply::events(&overloaded(kind)), Reply::events(&events.concat())];
         let vendor = Vendor::start(strict_check(kind), replies).await;
         let (model, seen) = (client(kind, &vendor.url, KEY), Seen::default());
@@ -239,7 +238,7 @@ async fn refusals_in_a_stream_keep_their_meaning() {
     let key = error(json!({ "type": "authentication_error", "message": format!("wrong key {KEY}") }));
     let refused = asked(ModelKind::Openai, anything, Reply::events(&key)).await.unwrap_err();
     assert!(matches!(&refused, ModelError::Unauthorized(why) if !why.contains(KEY)), "{refused}");
-    // An error that says nothing of its sort, after the first word.
+    // An error event without a type, after the first delta.
     let said = "data: {\"choices\":[{\"delta\":{\"content\":\"well\"}}]}\n\n";
     let vague = Reply::events(&format!("{said}{}", error(json!({ "message": "upstream failed" }))));
     assert!(matches!(asked(ModelKind::Openai, anything, vague).await, Err(ModelError::Lost(_))));
@@ -258,7 +257,7 @@ async fn an_answer_of_ten_million_bytes_is_not_read_to_its_end() {
         pieces.extend(std::iter::repeat_n(events[spot].clone().into_bytes(), 10_000_000 / events[spot].len()));
         let long = asked(kind, anything, Reply::Stream(pieces, End::Open)).await;
         assert!(matches!(long, Err(ModelError::TooLong { .. })), "{kind:?}: {long:?}");
-        // One event without an end, and comments without one.
+        // An event that never ends, and endless comments.
         let endless = Reply::Stream(vec![b"data: \"".to_vec(), vec![b'x'; 10_000_000]], End::Open);
         assert!(matches!(asked(kind, anything, endless).await, Err(ModelError::TooLong { .. })), "{kind:?}");
         let comments = vec![b": ping\n\n".repeat(1000); 1250];
@@ -276,7 +275,7 @@ async fn events_under_another_name_are_read_too() {
     }
 }
 
-/// What a wire learns of a server: each is refused once.
+/// What a client learns about a server: each unsupported field is refused only once.
 #[tokio::test]
 async fn servers_without_streams_or_without_counts_are_remembered() {
     fn uncounted(_: &str, _: &axum::http::HeaderMap, body: &Value) -> Result<(), (u16, Value)> {
@@ -317,7 +316,7 @@ async fn an_entry_may_want_no_streams() {
     }
 }
 
-/// A finish reason that does not fit what came before it takes nothing away, and a cancelled call ends at once.
+/// A finish reason that contradicts the content does not discard it, and a cancelled call ends at once.
 #[tokio::test]
 async fn odd_ends_are_borne() {
     let mut odd = answer(ModelKind::Openai);

@@ -43,13 +43,13 @@ pub fn openai(path: &str, headers: &HeaderMap, body: &Value) -> Result<(), (u16,
     openai_body(body).map_err(|what| error(400, &what, "invalid_value"))
 }
 
-/// Left out, or from 0 to what this vendor takes.
+/// Absent, or between 0 and the vendor's maximum.
 fn temperature(body: &Value, most: f64) -> Checked {
     let given = body.get("temperature");
     want(given.is_none_or(|it| it.as_f64().is_some_and(|it| (0.0..=most).contains(&it))), "temperature")
 }
 
-/// Both of OpenAI's wires: a choice among tools that are there, and a key of at most 64 signs.
+/// Both of OpenAI's wire formats: a tool choice names an existing tool, and a cache key has at most 64 characters.
 pub fn openai_choice(body: &Value) -> Checked {
     let (choice, key) = (body.get("tool_choice"), body.get("prompt_cache_key"));
     let tools = body["tools"].as_array().is_some_and(|tools| !tools.is_empty());
@@ -154,7 +154,7 @@ fn openai_part(part: &Value) -> Checked {
     }
 }
 
-/// An address that holds a picture itself, of a form that OpenAI takes.
+/// A data URL of a picture in a format that OpenAI accepts.
 pub fn holds_a_picture(address: &Value) -> bool {
     let Some((media, data)) = address.as_str().and_then(|it| it.strip_prefix("data:")?.split_once(";base64,")) else {
         return false;

@@ -102,7 +102,7 @@ fn contents(list: &[Value]) -> Checked {
     want(waiting.is_empty(), "a function call without a response")
 }
 
-/// What a Gemini 3 model checks as well: each step of the current turn begins with a call that carries its signature.
+/// Gemini 3 models also check that each step of the current turn begins with a call that carries its signature.
 pub fn signed(path: &str, headers: &HeaderMap, body: &Value) -> Result<(), (u16, Value)> {
     check(path, headers, body)?;
     for content in body["contents"].as_array().into_iter().flatten() {

@@ -75,7 +75,7 @@ fn one(item: &Value, waiting: &mut Vec<Value>) -> Checked {
         "message" => {
             want(waiting.is_empty(), "No tool output found for function call")?;
             want(matches!(item["role"].as_str(), Some("user" | "assistant")), "role")?;
-            // As it was sent, or in the short form.
+            // In the form of an output item, or in the short form.
             let sent = item["content"].as_array().is_some_and(|parts| {
                 item["role"] == "assistant"
                     && parts.iter().all(|part| part["type"] == "output_text" && part["text"].is_string())
@@ -102,7 +102,7 @@ fn one(item: &Value, waiting: &mut Vec<Value>) -> Checked {
         }
         "reasoning" => {
             want(waiting.is_empty(), "reasoning comes before what it led to")?;
-            // Nothing is stored: what cannot be read back from the item itself is not found.
+            // Nothing is stored on the server, so an item must contain everything needed to read it back.
             want(item["encrypted_content"].is_string() && item["summary"].is_array(), "Item with id 'rs' not found.")
         }
         other => Err(format!("Invalid value: '{other}'")),

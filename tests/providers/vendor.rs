@@ -16,11 +16,11 @@ use serde_json::Value;
 pub enum Reply {
     Json(u16, Vec<(&'static str, &'static str)>, Value),
     Text(u16, &'static str, String),
-    /// A stream, in these pieces; then the connection ends as said.
+    /// A stream in these pieces; then the connection ends as given.
     Stream(Vec<Vec<u8>>, End),
-    /// Half of an answer, then the connection breaks.
+    /// Half of an answer, then the connection is closed.
     Cut,
-    /// Nothing, ever.
+    /// No answer.
     Hang,
 }
 
@@ -29,7 +29,7 @@ pub enum Reply {
 pub enum End {
     Closed,
     Broken,
-    /// It stays open, and nothing comes.
+    /// It stays open without further data.
     Open,
 }
 
@@ -48,7 +48,7 @@ impl Reply {
     }
 }
 
-/// Says what is wrong with a request (its path with the query, its headers and body): a status and the vendor's error body.
+/// Says what is wrong with a request (path with query, headers, body): a status and the vendor's error body.
 pub type Check = fn(&str, &HeaderMap, &Value) -> Result<(), (u16, Value)>;
 
 struct Shared {
@@ -59,7 +59,7 @@ struct Shared {
     refused: Mutex<Vec<Value>>,
 }
 
-/// Ends with the test's runtime.
+/// Stops with the test's runtime.
 pub struct Vendor {
     pub url: String,
     shared: Arc<Shared>,
@@ -76,7 +76,7 @@ impl Vendor {
         Vendor { url, shared }
     }
 
-    /// One more answer, for the next request.
+    /// Adds an answer for the next request.
     pub fn answer(&self, reply: Reply) {
         self.shared.replies.lock().unwrap().push_back(reply);
     }
@@ -86,12 +86,12 @@ impl Vendor {
         self.shared.seen.lock().unwrap().clone()
     }
 
-    /// The same, byte for byte.
+    /// The same bodies, byte for byte.
     pub fn raw(&self) -> Vec<String> {
         self.shared.raw.lock().unwrap().clone()
     }
 
-    /// What the check refused; a strict test ends with none.
+    /// Errors of the check; empty after a successful test.
     pub fn refused(&self) -> Vec<Value> {
         self.shared.refused.lock().unwrap().clone()
     }
@@ -127,7 +127,7 @@ async fn answer(State(shared): State<Arc<Shared>>, uri: Uri, headers: HeaderMap,
 
 fn stream(pieces: Vec<Vec<u8>>, end: End) -> Response {
     let pieces = futures_util::stream::iter(pieces.into_iter().map(|piece| Ok(Bytes::from(piece))));
-    // Each piece goes out by itself.
+    // Each piece is sent separately.
     let pieces = pieces.then(|piece| async {
         tokio::task::yield_now().await;
         piece
@@ -152,7 +152,7 @@ fn json(status: u16, headers: &[(&'static str, &'static str)], body: &Value) -> 
     builder.body(Body::from(body.to_string())).unwrap()
 }
 
-/// Takes anything: for servers whose answers are what is tested.
+/// Accepts anything, for tests of the answers alone.
 pub fn anything(_: &str, _: &HeaderMap, _: &Value) -> Result<(), (u16, Value)> {
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! A local server that answers like GitHub's REST API where the bot asks it (docs.github.com/rest/repos/repos#get-a-repository, version
+//! A local server with the part of GitHub's REST API that the bot uses (docs.github.com/rest/repos/repos#get-a-repository, version
 //! 2022-11-28): strict about headers, with a renamed, a private and an archived repository, and the answers at a rate limit.
 
 use axum::Router;
@@ -9,7 +9,7 @@ use axum::routing::get;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 
-/// What it was asked, and what it answers.
+/// Records requests, and holds what is answered.
 pub struct GitHub {
     pub url: String,
     state: Arc<Mutex<Shown>>,
@@ -20,14 +20,17 @@ struct Shown {
     token: String,
     limited: bool,
     asked: Vec<String>,
+    /// What each open pull request was made of.
+    pulls: Vec<Value>,
 }
 
 impl GitHub {
-    /// Knows `lab/shop` (private, once `old/shop`), `lab/attic` (archived), and `evil/shop`, which leads to another server.
+    /// Knows `lab/shop` (private, formerly `old/shop`), `lab/attic` (archived), and `evil/shop`, which redirects to another server.
     pub async fn start(token: &str) -> Self {
         let state = Arc::new(Mutex::new(Shown { token: token.to_owned(), ..Shown::default() }));
         let app = Router::new()
             .route("/repos/{owner}/{name}", get(repository))
+            .route("/repos/{owner}/{name}/pulls", get(open_ones).post(open_pull))
             .route("/repositories/{id}", get(by_id))
             .with_state(state.clone());
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -36,12 +39,17 @@ impl GitHub {
         Self { url, state }
     }
 
-    /// Whether requests are refused as too many.
+    /// Whether requests are refused because of the rate limit.
     pub fn limit(&self, limited: bool) {
         self.state.lock().unwrap().limited = limited;
     }
 
-    /// Paths that were asked for.
+    /// The request bodies of the pull requests, in their order.
+    pub fn pulls(&self) -> Vec<Value> {
+        self.state.lock().unwrap().pulls.clone()
+    }
+
+    /// Requested paths.
     pub fn asked(&self) -> Vec<String> {
         self.state.lock().unwrap().asked.clone()
     }
@@ -54,7 +62,7 @@ fn refuse(status: u16, message: &str) -> Response {
     (StatusCode::from_u16(status).unwrap(), axum::Json(body)).into_response()
 }
 
-/// The right to see what is private; or the answer.
+/// Whether the request may see what is private; otherwise the error answer.
 fn greeted(state: &Mutex<Shown>, headers: &HeaderMap, path: String) -> Result<bool, Box<Response>> {
     let mut shown = state.lock().unwrap();
     shown.asked.push(path);
@@ -98,7 +106,7 @@ async fn repository(State(state): Shared, Path((owner, name)): Path<(String, Str
         }
         ("lab", "shop") if may => axum::Json(shape(7, "shop", true)).into_response(),
         ("lab", "attic") => axum::Json(shape(8, "attic", false)).into_response(),
-        // The name is nobody's any more, and somebody answers from elsewhere.
+        // The repository's old name, now redirected to another server.
         ("evil", "shop") => {
             let location = [("location", "http://localhost:9/repositories/7")];
             (StatusCode::MOVED_PERMANENTLY, location, axum::Json(json!({ "message": "Moved Permanently" })))
@@ -106,6 +114,58 @@ async fn repository(State(state): Shared, Path((owner, name)): Path<(String, Str
         }
         _ => refuse(404, "Not Found"),
     }
+}
+
+/// Opens one (docs.github.com/rest/pulls/pulls#create-a-pull-request): with a token alone, from a branch named `owner:branch`, once.
+async fn open_pull(
+    State(state): Shared,
+    Path((owner, name)): Path<(String, String)>,
+    headers: HeaderMap,
+    axum::Json(wanted): axum::Json<Value>,
+) -> Response {
+    match greeted(&state, &headers, format!("POST /repos/{owner}/{name}/pulls")) {
+        Ok(true) if (owner.as_str(), name.as_str()) == ("lab", "shop") => {}
+        Ok(_) => return refuse(404, "Not Found"),
+        Err(refusal) => return *refusal,
+    }
+    let invalid = |message: String| {
+        let errors = [json!({ "resource": "PullRequest", "code": "custom", "message": message })];
+        let body = json!({ "message": "Validation Failed", "errors": errors, "status": "422" });
+        (StatusCode::UNPROCESSABLE_ENTITY, axum::Json(body)).into_response()
+    };
+    let mut shown = state.lock().unwrap();
+    let text = |key: &str| wanted[key].as_str().unwrap_or_default().to_owned();
+    if text("title").is_empty() || !text("head").contains(':') || text("base") != "main" {
+        return invalid(format!("head, base or title is invalid: {wanted}"));
+    }
+    if shown.pulls.iter().any(|pull| pull["head"] == wanted["head"]) {
+        return invalid(format!("A pull request already exists for {}.", text("head")));
+    }
+    shown.pulls.push(wanted);
+    (StatusCode::CREATED, axum::Json(pull_shape(shown.pulls.len()))).into_response()
+}
+
+async fn open_ones(
+    State(state): Shared,
+    Path((owner, name)): Path<(String, String)>,
+    axum::extract::Query(query): axum::extract::Query<std::collections::HashMap<String, String>>,
+    headers: HeaderMap,
+) -> Response {
+    if let Err(refusal) = greeted(&state, &headers, format!("/repos/{owner}/{name}/pulls")) {
+        return *refusal;
+    }
+    let shown = state.lock().unwrap();
+    let of = |pull: &Value| query.get("head").is_some_and(|head| pull["head"] == head.as_str());
+    let found: Vec<Value> = (1..).zip(&shown.pulls).filter(|(_, it)| of(it)).map(|(at, _)| pull_shape(at)).collect();
+    axum::Json(found).into_response()
+}
+
+/// As GitHub shows a pull request, less most of its addresses.
+fn pull_shape(number: usize) -> Value {
+    json!({
+        "url": format!("https://api.github.com/repos/lab/shop/pulls/{number}"), "id": 1000 + number, "node_id": "PR_kwDOA",
+        "html_url": "https://evil.example/pull", "number": number, "state": "open", "locked": false, "draft": false
+    })
 }
 
 async fn by_id(State(state): Shared, Path(id): Path<u64>, headers: HeaderMap) -> Response {
@@ -116,7 +176,7 @@ async fn by_id(State(state): Shared, Path(id): Path<u64>, headers: HeaderMap) ->
     }
 }
 
-/// As GitHub shows a repository, less the long list of addresses.
+/// A repository as GitHub answers it, without the long list of URLs.
 fn shape(id: u64, name: &str, private: bool) -> Value {
     let api = format!("https://api.github.com/repos/lab/{name}");
     json!({

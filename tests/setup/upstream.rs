@@ -1,5 +1,5 @@
-//! `caisson repo add owner/name`, `sync`, `status` and `set-branch`: a private repository on a server that asks for a token, with GitHub's API
-//! beside it, copied to a forge and kept in step.
+//! `caisson repo add owner/name`, `sync`, `status` and `set-branch`: a private repository on a server that requires a token, with GitHub's
+//! API, copied to a forge and kept in step.
 
 use super::github::GitHub;
 use super::{Home, said};
@@ -15,7 +15,7 @@ struct Upstream {
     server: Devforge,
     api: GitHub,
     token: String,
-    /// A clone from which commits are pushed to it.
+    /// A clone from which commits are pushed to the server.
     clone: PathBuf,
 }
 
@@ -34,7 +34,7 @@ impl Upstream {
         upstream
     }
 
-    /// One more commit on a branch, made from `main` where it is new; pushed.
+    /// One more commit on a branch, pushed; a new branch starts from `main`.
     fn commit(&self, branch: &str, what: &str) -> String {
         if git(&self.clone, &["branch", "--list", branch]).trim().is_empty() && what != "first" {
             git(&self.clone, &["branch", branch, "main"]);
@@ -90,7 +90,7 @@ async fn trip(url: &str, admin_token: &str) {
     follows(&home, &upstream, &bot).await;
     rewritten(&home, &upstream, &bot).await;
     branches(&home, &upstream, &bot).await;
-    // Without the API git does it alone.
+    // Without the API, git alone is used.
     upstream.api.limit(true);
     let text = home.good(&["repo", "add", "lab/shop"]);
     assert!(text.contains("takes no more requests for 17 minutes") && text.contains("git is tried"), "{text}");
@@ -102,7 +102,7 @@ async fn trip(url: &str, admin_token: &str) {
     assert!(text.contains("the upstream cannot be read") && text.contains("[[upstream.hosts]]"), "{text}");
 }
 
-/// What is private, missing or empty is told with what to do.
+/// A private, missing or empty repository is refused with the remedy.
 fn refusals(home: &Home, upstream: &Upstream) {
     let text = home.bad(&["repo", "add", "lab/shop"]);
     assert!(text.contains("is private and no token is configured") && text.contains("token_file"), "{text}");
@@ -119,7 +119,7 @@ async fn stands(bot: &Gitea, branch: &str) -> Option<String> {
     bot.branch(&RepoRef::new("caisson-projects", "shop"), branch).await.unwrap()
 }
 
-/// What is new is shown by `status`, brought by `sync`, and not brought twice.
+/// New commits are shown by `status`, brought by `sync`, and not brought twice.
 async fn follows(home: &Home, upstream: &Upstream, bot: &Gitea) {
     let first = stands(bot, "main").await.unwrap();
     assert!(home.good(&["repo", "status"]).contains("main is in step"));
@@ -138,7 +138,7 @@ async fn follows(home: &Home, upstream: &Upstream, bot: &Gitea) {
     home.good(&["repo", "check"]);
 }
 
-/// A rewritten upstream is left, and taken only by its commit; the branch is protected as before then.
+/// A rewritten upstream is left alone until the operator names its commit; afterwards the branch is protected as before.
 async fn rewritten(home: &Home, upstream: &Upstream, bot: &Gitea) {
     let before = stands(bot, "main").await.unwrap();
     git(&upstream.clone, &["checkout", "-q", "main"]);
@@ -155,7 +155,7 @@ async fn rewritten(home: &Home, upstream: &Upstream, bot: &Gitea) {
     home.good(&["repo", "check"]);
 }
 
-/// Other branches are kept in step and protected, too; the default one is the operator's choice.
+/// Other branches are kept in step and protected too; the default branch is the operator's choice.
 async fn branches(home: &Home, upstream: &Upstream, bot: &Gitea) {
     let dev = upstream.commit("dev", "for dev");
     let repo = RepoRef::new("caisson-projects", "shop");
@@ -173,7 +173,7 @@ async fn branches(home: &Home, upstream: &Upstream, bot: &Gitea) {
     assert!(text.contains("the upstream's default branch is main"), "{text}");
     assert_eq!((stands(bot, "main").await.unwrap(), stands(bot, "dev").await.unwrap()), (main, dev));
     home.good(&["repo", "check"]);
-    // Each of them is looked after, and what a run that was cut off left open is closed by the next.
+    // The protection of each branch is checked, and what an interrupted run left open is closed by the next.
     bot.ensure_protection(&repo, "main", &["caisson"]).await.unwrap();
     assert!(home.bad(&["repo", "check"]).contains("main is not kept for caisson-sync"));
     home.good(&["repo", "check", "--fix"]);
@@ -182,13 +182,13 @@ async fn branches(home: &Home, upstream: &Upstream, bot: &Gitea) {
     home.good(&["repo", "sync"]);
     home.good(&["repo", "check"]);
     other_sources(home, bot).await;
-    // A repeated `add` keeps what was chosen.
+    // A repeated `add` keeps the earlier choices.
     home.good(&["repo", "add", "lab/shop"]);
     assert_eq!(home.entry().await.0, entry);
     assert!(said(&home.caisson(&["repo", "status"])).contains("dev is in step"));
 }
 
-/// Another source under a known key is refused, and a branch that there is not before anything is made.
+/// Another source for a known key is refused, and so is a branch that does not exist, before anything is changed.
 async fn other_sources(home: &Home, bot: &Gitea) {
     let before = (stands(bot, "main").await, stands(bot, "dev").await);
     let other = home.dir.path().join("other");

@@ -30,11 +30,13 @@ enum Story {
     Kept,
     /// A question before the work, with its answer.
     Ask,
+    /// `/rebase` at a checkpoint, killed only after it.
+    Rebase,
     /// Its issue is closed.
     Closed,
 }
 
-const STORIES: [(Story, &[&str]); 8] = [
+const STORIES: [(Story, &[&str]); 9] = [
     (
         Story::Fix,
         &[
@@ -62,6 +64,7 @@ const STORIES: [(Story, &[&str]); 8] = [
     (Story::Suspended, &["shelve"]),
     (Story::Kept, &["keep"]),
     (Story::Ask, &["ask"]),
+    (Story::Rebase, &["prepare", "seal", "push", "review"]),
     (Story::Closed, &["close_pull"]),
 ];
 
@@ -77,6 +80,16 @@ fn every_kind_of_effect_is_killed_in_a_story() {
     let killed: BTreeSet<String> =
         STORIES.iter().flat_map(|(_, kinds)| kinds.iter().map(|kind| (*kind).to_owned())).collect();
     assert_eq!(killed, kinds(), "give each kind a place in STORIES");
+}
+
+impl Story {
+    /// Of the actions, one that writes its number; of a newer base, what brings the work onto it and shows it.
+    fn is_killed_at(self, kind: &str, key: &str) -> bool {
+        match self {
+            Story::Rebase => key.ends_with(":2") || kind == "prepare" && key.len() > "prepare:1".len(),
+            _ => kind != "act" || key == "act:5",
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -112,6 +125,7 @@ impl Ran {
         let actions = match story {
             Story::Advance => (1..=10).collect(),
             Story::Kept => BTreeSet::from([1]),
+            Story::Rebase => BTreeSet::from([5]),
             Story::Fix | Story::Early | Story::Hosts | Story::Suspended | Story::Ask | Story::Closed => {
                 BTreeSet::from([5, 6])
             }
@@ -168,7 +182,7 @@ call = [
             let ask = "[[turn]]\ncall = [{ name = \"ask\", arguments = { question = \"Which one?\" } }]\n[[turn]]";
             World::new(&fix(ran).replacen("[[turn]]", ask, 1)).await
         }
-        Story::Fix | Story::Early | Story::Closed => World::new(&fix(ran)).await,
+        Story::Fix | Story::Early | Story::Rebase | Story::Closed => World::new(&fix(ran)).await,
     }
 }
 
@@ -224,6 +238,11 @@ impl Person {
                 world.alice().comment(REPO, issue, "The one in semver.py.").expect("said");
             }
             Story::Ask => return state == "awaiting-review",
+            Story::Rebase if waits && n == 1 && self.first("rebase") => {
+                world.push(&[("NEWS.md", "news\n")]);
+                world.alice().comment(REPO, issue, "/rebase").expect("said");
+            }
+            Story::Rebase => return waits && n == 2 && task.pushed == task.head,
             Story::Closed if state == "awaiting-review" && self.first("close") => {
                 world.alice().close(REPO, issue).expect("closed");
             }
@@ -336,8 +355,7 @@ async fn killed_once(story: Story, moment: Moment, kinds: BTreeSet<&'static str>
         if kind == "push" && hold.load(Ordering::SeqCst) {
             return true;
         }
-        // Of the actions, one that writes its number.
-        let here = moment.is(at) && (kind != "act" || row.key == "act:5");
+        let here = moment.is(at) && story.is_killed_at(kind, &row.key);
         here && to_kill.lock().expect("whole").remove(kind) && say.send(row.key.clone()).is_ok()
     });
     let issue = through(story, &mut world, met).await;
@@ -406,6 +424,13 @@ async fn uncommitted_work_is_taken_into_a_commit_through_kills() {
 async fn a_question_is_put_once_through_kills() {
     for moment in [Moment::Start, Moment::Middle, Moment::End, Moment::Acknowledged] {
         killed(Story::Ask, moment).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn work_is_brought_onto_a_newer_base_through_kills() {
+    for moment in [Moment::Start, Moment::Middle, Moment::End, Moment::Acknowledged] {
+        killed(Story::Rebase, moment).await;
     }
 }
 

@@ -59,6 +59,7 @@ mod postgres;
 mod questions;
 mod real;
 mod real_forge;
+mod rebase;
 mod retry;
 mod reviews;
 mod rules;

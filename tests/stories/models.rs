@@ -1,7 +1,7 @@
 //! Several models with different roles, and one that does not support tools.
 
 use crate::world::{REPO, World, single};
-use domain::{Event, Fall, VerdictKind};
+use domain::{Event, FallbackReason, VerdictKind};
 
 const WORKS: &str = r#"
 name = "the worker"
@@ -23,7 +23,7 @@ call = [{ name = "done", arguments = { summary = "Compare parsed numbers instead
 "#;
 
 /// The models that answered, in order.
-async fn speakers(world: &World) -> Vec<String> {
+async fn answering_models(world: &World) -> Vec<String> {
     let named = |event: &Event| match event {
         Event::TurnCompleted { model, .. } => Some(model.clone()),
         _ => None,
@@ -45,10 +45,10 @@ async fn a_plan_is_the_planners_and_its_fix_the_workers() {
     let issue = world.alice().open_issue(REPO, "How would you compare?", "/plan").expect("issue");
     world.until_said(issue, "Compare parsed numbers").await;
     world.until_state("awaiting-review").await;
-    assert_eq!(speakers(&world).await, ["scripted: the planner"]);
+    assert_eq!(answering_models(&world).await, ["scripted: the planner"]);
     world.alice().comment(REPO, issue, "/fix").expect("said");
     world.until("a pull request", |task| task.pull.is_some()).await;
-    assert_eq!(speakers(&world).await[..2], ["scripted: the planner", "scripted: the worker"]);
+    assert_eq!(answering_models(&world).await[..2], ["scripted: the planner", "scripted: the worker"]);
 }
 
 /// In each role, the repository's content is only shown to the models that it lists.
@@ -75,7 +75,7 @@ async fn a_repository_that_lists_models_is_shown_to_no_other() {
     world.until("a pull request", |task| task.pull.is_some()).await;
     world.alice().comment(REPO, issue, "/model far").expect("said");
     world.until_said(issue, "people name none").await;
-    let asked = speakers(&world).await;
+    let asked = answering_models(&world).await;
     assert!(!asked.is_empty() && asked.iter().all(|name| name == "scripted: the near one"), "{asked:?}");
 }
 
@@ -132,7 +132,7 @@ async fn another_model_answers_while_the_first_is_away_and_the_next_checkpoint_g
     world.kill();
     world.start().await;
     let task = world.until("a checkpoint", |task| !task.checkpoints.is_empty()).await;
-    assert_eq!(speakers(&world).await, ["scripted: the spare", "scripted: the spare"]);
+    assert_eq!(answering_models(&world).await, ["scripted: the spare", "scripted: the spare"]);
     let switches = |log: &[Event]| {
         let to = |event: &Event| match event {
             Event::ModelCallUncharged { fallback: Some(it), .. } => Some((it.from.clone(), it.to.clone(), it.why)),
@@ -140,7 +140,7 @@ async fn another_model_answers_while_the_first_is_away_and_the_next_checkpoint_g
         };
         log.iter().filter_map(to).collect::<Vec<_>>()
     };
-    assert_eq!(switches(&world.log().await), [("big".to_owned(), "spare".to_owned(), Fall::Away)]);
+    assert_eq!(switches(&world.log().await), [("big".to_owned(), "spare".to_owned(), FallbackReason::Away)]);
     assert_eq!(
         (task.answering, task.model_worst, task.model_starts),
         (None, 0, 0),
@@ -152,7 +152,7 @@ async fn another_model_answers_while_the_first_is_away_and_the_next_checkpoint_g
     world.model.set_away(false);
     world.alice().comment(REPO, pull, "/revise once more, please").expect("said");
     let task = world.until("an answer of the first", |task| task.turn >= 3).await;
-    assert_eq!(speakers(&world).await[2..], ["scripted: the first"]);
+    assert_eq!(answering_models(&world).await[2..], ["scripted: the first"]);
     assert!(task.spent.micro_usd > 0, "and this one has a price");
 }
 

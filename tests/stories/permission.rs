@@ -1,7 +1,7 @@
 //! Rules about single actions: one action waits for a person, one is refused, and a repository's own rules come only from its base.
 
 use crate::world::{REPO, World, single};
-use domain::{Event, State};
+use domain::{Event, OutcomeStatus, State};
 
 const OPERATORS: &str = r#"
 [[policy]]
@@ -85,4 +85,53 @@ async fn an_action_waits_for_permission_runs_once_with_it_and_not_without() {
     for words in ["action 2 was permitted by alice", "action 4 was refused by alice"] {
         assert!(review.contains(words), "{words}: {review}");
     }
+}
+
+const STRANGERS: &str = r#"
+[[policy]]
+name = "a stranger's words"
+then = "deny"
+because = "a stranger may be behind it"
+path = "notes/**"
+after = ["stranger"]
+hits = ["notes/a.txt"]
+"#;
+
+const NOTES: &str = r#"
+name = "writes two notes"
+[[turn]]
+text = "Two notes."
+call = [
+  { name = "write_file", arguments = { path = "notes/a.txt", content = "first\n" } },
+  { name = "write_file", arguments = { path = "b.txt", content = "second\n" } },
+]
+[[turn]]
+text = "That is all."
+call = [{ name = "done", arguments = { summary = "Two notes." } }]
+"#;
+
+/// How the two actions of [`NOTES`] ended, in an issue of `author` that alice gives `/fix`.
+async fn ends(author: &str) -> Vec<OutcomeStatus> {
+    let world = World::of_models(NOTES, &format!("{}{STRANGERS}", single("tools"))).await;
+    world.push(&[(".caisson.toml", "test = \"true\"\n")]);
+    let author = if author == "bob" { world.bob() } else { world.alice() };
+    let issue = author.open_issue(REPO, "Two notes", "Please write them.").expect("issue");
+    world.alice().comment(REPO, issue, "/fix").expect("said");
+    world.until("a review", |task| task.checkpoint().is_some()).await;
+    let ends = world.log().await.into_iter().filter_map(|event| match event {
+        Event::ActionFinished { outcome, .. } => Some(outcome.status),
+        _ => None,
+    });
+    ends.collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rule_about_strangers_words_knows_whose_issue_it_is() {
+    let strangers = ends("bob").await;
+    assert!(
+        matches!(&strangers[..], [OutcomeStatus::Denied { reason }, OutcomeStatus::Ok] if reason.contains("a stranger's words")),
+        "{strangers:?}"
+    );
+    let own = ends("alice").await;
+    assert!(matches!(&own[..], [OutcomeStatus::Ok, OutcomeStatus::Ok]), "{own:?}");
 }

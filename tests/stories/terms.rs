@@ -38,7 +38,7 @@ fn tables(dir: &std::path::Path) -> String {
     )
 }
 
-async fn speakers(world: &World) -> Vec<String> {
+async fn answering_models(world: &World) -> Vec<String> {
     let named = |event: &Event| match event {
         Event::TurnCompleted { model, .. } => Some(model.clone()),
         _ => None,
@@ -57,7 +57,7 @@ async fn options_of_a_command_hold_for_its_task() {
     assert_eq!((request.words.as_str(), request.base_branch.as_str()), ("compare numbers", "main"));
     assert_eq!((task.image.as_deref(), task.model.as_deref()), (Some("built:rust"), Some("local")));
     assert_eq!((task.granted.actions, task.granted.micro_usd), (30, 7_000_000), "five are usual, two were granted");
-    assert_eq!(speakers(&world).await, ["scripted: the named one"]);
+    assert_eq!(answering_models(&world).await, ["scripted: the named one"]);
     world.until_said(issue, "`alice` granted this task $2.00 more").await;
     // If the operator no longer lets people name the model, it is not replaced by another.
     world.reconfigure(|text| text.replace("by_name = true", "")).await;
@@ -145,7 +145,7 @@ async fn another_model_goes_on_from_the_next_turn_and_its_cost_is_told() {
     world.until_said(pull, "`alice` named the model `local`").await;
     world.approve().await;
     world.until_state("final-review").await;
-    assert_eq!(speakers(&world).await.last().map(String::as_str), Some("scripted: the named one"));
+    assert_eq!(answering_models(&world).await.last().map(String::as_str), Some("scripted: the named one"));
     world.until_said(pull, "alice named the model local").await;
     world.bob().comment(REPO, pull, "/cost").expect("said");
     let said = world.until_said(pull, "has used so far").await;

@@ -1,6 +1,6 @@
 #!/bin/bash
 # `make bench`: measures what docs/spec.md promises and writes the table into it. Words choose parts: ARGS='intake fold items engine container touched
-# router subnets asleep large waits kill stories', or 'visits': of the router only those that one tries again and again, or 'year': a year of 200 tasks a day, which takes minutes.
+# router subnets asleep large upstream parked waits crowd kill stories', or 'visits': of the router only those that one tries again and again, or 'year': a year of 200 tasks a day, which takes minutes.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 programs=$(tests/support/programs.sh)
@@ -16,7 +16,7 @@ esac
 out=$(mktemp)
 trap 'rm -f "$out"' EXIT
 status=0
-# Fat optimisation across crates takes minutes and moves no ratio.
+# Fat LTO takes minutes and changes no ratio.
 CARGO_PROFILE_BENCH_LTO=off cargo bench --locked --bench promises -- "$@" | tee "$out" || status=$?
 if [ $# -eq 0 ]; then
     {

@@ -1,7 +1,7 @@
 #!/bin/bash
-# `make check`: form, lints, documentation without a warning, scripts, licences and sources of what we depend on, known vulnerabilities, dependencies that nothing uses.
+# `make check`: formatting, lints, documentation without a warning, scripts, licences and sources of dependencies, known vulnerabilities, unused dependencies.
 # Runs all, then says what failed. A tool that is not installed is a failure; CAISSON_SKIP=deny,machete,shellcheck (set by .ci/run
-# when it could not be had) passes over it aloud.
+# when it could not be had) skips it with a message.
 #
 # CAISSON_ADVISORIES names a copy of the advisory database (the folder that `cargo deny fetch db` fills, its `db-path`); its
 # date is printed. Without one advisories are not checked: no network is asked here.
@@ -27,7 +27,7 @@ advisories() {
         failed+=("advisories: $CAISSON_ADVISORIES holds no clone of the advisory database, so nothing says of which day it is")
         return
     fi
-    # No other copy is read than the one that is named.
+    # Only the named copy is read.
     mkdir -p target
     { cat deny.toml; printf '\n[advisories]\ndb-path = "%s"\n' "$(realpath "$CAISSON_ADVISORIES")"; } >target/advisories.toml
     run cargo deny --offline --locked --all-features check --config "$PWD/target/advisories.toml" advisories
@@ -41,7 +41,7 @@ run make --no-print-directory docs
 mapfile -t scripts < <(git ls-files '*.sh' .ci/run)
 # Single quotes are meant (2016), arguments may be left out (2119), traps call functions (2317).
 skipped shellcheck || run shellcheck -x -P SCRIPTDIR -e SC2016,SC2119,SC2317 "${scripts[@]}"
-# Everything is fetched by now but what other platforms would need; the audit itself asks no network.
+# Only dependencies of other platforms may be missing by now; the audit itself uses no network.
 if skipped deny; then
     echo "advisories: not checked (cargo deny is not installed)"
 else

@@ -1,4 +1,4 @@
-//! The container engine, as tests of whole programs need it: what `docker` says, and what is missing for them to run.
+//! The container engine for tests of whole programs: output of `docker`, and what is missing to run them.
 
 use std::path::Path;
 use std::process::{Command, Stdio};

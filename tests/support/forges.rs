@@ -1,5 +1,5 @@
-//! One forge, built in or real, set up in the same way through the API: accounts, an organisation, repositories with a commit.
-//! Needs tokio's multi-threaded flavour. `Hand` is a person who clicks: the calls that the bot itself never makes.
+//! One forge, built in or real, set up in the same way through the API: accounts, an organisation, repositories with a commit. Needs
+//! tokio's multi-threaded flavour. `Hand` makes the calls that only people make.
 
 use super::gitea::{self, RealGitea};
 use caisson::forge::gitea::admin::{Admin, BOT_SCOPES};
@@ -79,7 +79,7 @@ impl Lab {
         Gitea::new(&self.url, self.token(login), AGENT).expect("a client")
     }
 
-    /// A new account.
+    /// Creates an account.
     pub async fn newcomer(&self, login: &str) -> Account {
         let admin = Admin::new(&self.url, self.token("root"), AGENT).expect("a client");
         let password = Secret::random().expect("random bytes");
@@ -186,7 +186,7 @@ impl Place {
 }
 
 fn try_git(dir: &Path, args: &[&str]) -> Result<String, String> {
-    // The built-in forge runs in this process: a blocked worker could hold the very task that has to answer git.
+    // The built-in forge runs in this process: a blocked worker thread could keep it from answering git.
     tokio::task::block_in_place(|| run_git(dir, args))
 }
 
@@ -211,7 +211,7 @@ pub fn git(dir: &Path, args: &[&str]) -> String {
     try_git(dir, args).unwrap_or_else(|e| panic!("git {args:?}: {e}"))
 }
 
-/// A person: the calls that only people make.
+/// A person: API calls that the bot itself never makes.
 pub struct Hand {
     http: reqwest::Client,
     base: Url,
@@ -219,7 +219,7 @@ pub struct Hand {
 }
 
 impl Hand {
-    /// One API call; the status and the JSON that came back.
+    /// Makes an API call; returns the status and the JSON answer.
     pub async fn call(&self, method: &str, path: &str, body: Value) -> (u16, Value) {
         let url = self.base.join(&format!("api/v1{path}")).expect("an address");
         let method = method.parse().expect("a method");
@@ -258,7 +258,7 @@ impl Hand {
         self.must("PATCH", &format!("/repos/{repo}/issues/{number}"), json!({ "state": state })).await;
     }
 
-    /// A review of any kind; `commit` empty is the head.
+    /// A review of any kind; an empty `commit` means the head.
     pub async fn review(&self, repo: &RepoRef, pull: u64, event: &str, commit: &str, body: &str) -> (u16, Value) {
         let path = format!("/repos/{repo}/pulls/{pull}/reviews");
         self.call("POST", &path, json!({ "event": event, "body": body, "commit_id": commit, "comments": [] })).await

@@ -15,8 +15,8 @@ const BRANCH: &str = "agent/7-fix";
 /// A forge with the agent's branch, a developer's clone beside it, and a bot that answers from fields.
 pub struct Home {
     pub dir: tempfile::TempDir,
-    offer: Offer,
-    standing: Standing,
+    pub offer: Offer,
+    pub standing: Standing,
     pub delivered: Mutex<Vec<Commit>>,
 }
 
@@ -75,6 +75,7 @@ impl Home {
             newest: tip.clone(),
             approved: Some(Approved { commit: tip, by: "alice".to_owned() }),
             verdict: Some(verdict(VerdictKind::Passed)),
+            upstream: None,
         };
         Self { dir, offer, standing: Standing::Stands, delivered: Mutex::default() }
     }

@@ -127,6 +127,8 @@ impl World {
             egress: vec![Rule::parse("docs.example.org").expect("a rule")],
             setup: None,
             anew: None,
+            merge: None,
+            afresh: false,
         }
     }
 

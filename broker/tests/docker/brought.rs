@@ -48,16 +48,16 @@ fn inside(image: &str, command: &str) -> String {
 
 /// Images and programs of a test; removed when dropped, also after a failure.
 #[derive(Default)]
-struct Leavings(Vec<String>, Vec<Child>);
+struct TestObjects(Vec<String>, Vec<Child>);
 
-impl Leavings {
+impl TestObjects {
     fn image(&mut self, tag: String) -> String {
         self.0.push(tag.clone());
         tag
     }
 }
 
-impl Drop for Leavings {
+impl Drop for TestObjects {
     fn drop(&mut self) {
         for tag in self.0.iter().rev() {
             let _ = Command::new("docker").args(["rmi", tag]).output();
@@ -83,7 +83,7 @@ async fn what_this_machine_has_builds_in_a_sandbox_what_it_builds_here() {
         Ok(found) => found,
         Err(why) => return skipped("toolchains", &why),
     };
-    let mut made = Leavings::default();
+    let mut made = TestObjects::default();
     let tag = made.image(format!("caisson-test-brought:{}", std::process::id()));
     let (engine, origin) = (engine().await, Origin::Host(found.clone()));
     let built = engine.bring(go, &origin, (&tag, DEFAULT_BASE), false, &mut |_| {}).await.unwrap();
@@ -96,7 +96,7 @@ async fn what_this_machine_has_builds_in_a_sandbox_what_it_builds_here() {
 }
 
 /// A registry from Debian's package, with its data in a directory of its own.
-fn registry(made: &mut Leavings, dir: &std::path::Path) -> Option<String> {
+fn registry(made: &mut TestObjects, dir: &std::path::Path) -> Option<String> {
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let file = dir.join("registry.yml");
     let text = format!(
@@ -120,7 +120,7 @@ async fn an_official_image_is_pulled_furnished_and_tried_before_it_has_its_name(
     if absent(DEFAULT_BASE) || absent(IMAGE) {
         return;
     }
-    let (dir, mut made) = (tempfile::tempdir().unwrap(), Leavings::default());
+    let (dir, mut made) = (tempfile::tempdir().unwrap(), TestObjects::default());
     let Some(registry) = registry(&mut made, dir.path()) else {
         return skipped("registry", "there is no docker-registry (Debian's package of that name)");
     };

@@ -200,9 +200,9 @@ impl Drop for Foreign {
 }
 
 /// The real router's image without the program that loads the table.
-struct Toothless(String);
+struct ImageWithoutNft(String);
 
-impl Toothless {
+impl ImageWithoutNft {
     fn build() -> Self {
         let tag = format!("caisson-test-toothless-{}:local", std::process::id());
         // It has no shell that could remove anything.
@@ -218,7 +218,7 @@ impl Toothless {
     }
 }
 
-impl Drop for Toothless {
+impl Drop for ImageWithoutNft {
     fn drop(&mut self) {
         let _ = Command::new("docker").args(["rmi", "-f", &self.0]).output();
     }
@@ -229,7 +229,7 @@ async fn where_the_table_cannot_be_loaded_no_container_with_a_subnet_is_started(
     if absent(IMAGE) || absent(&router_image()) {
         return;
     }
-    let toothless = Toothless::build();
+    let toothless = ImageWithoutNft::build();
     let image = toothless.0.clone();
     run(
         {

@@ -45,9 +45,9 @@ async fn a_base_that_is_not_there_is_refused_by_name() {
 
 /// What the test created; removed when dropped, also after a failure.
 #[derive(Default)]
-struct Leavings(Vec<(&'static str, String)>);
+struct TestObjects(Vec<(&'static str, String)>);
 
-impl Leavings {
+impl TestObjects {
     fn container(&mut self, image: &str, words: &[&str]) -> String {
         let id = docker(&[&["create", image], words].concat());
         self.0.push(("container", id.clone()));
@@ -60,7 +60,7 @@ impl Leavings {
     }
 }
 
-impl Drop for Leavings {
+impl Drop for TestObjects {
     fn drop(&mut self) {
         for (kind, name) in self.0.iter().rev() {
             let _ = Command::new("docker").args([kind, "rm", name]).output();
@@ -89,7 +89,7 @@ async fn a_profile_is_built_listed_replaced_and_pruned() {
         return;
     };
     // A base in which every package counts as installed, so that nothing is fetched.
-    let mut made = Leavings::default();
+    let mut made = TestObjects::default();
     let base = made.image(format!("caisson-test-base:{}", std::process::id()));
     let bare = made.container(DEFAULT_BASE, &["sh", "-c", PRETEND]);
     docker(&["start", "-a", &bare]);

@@ -84,6 +84,10 @@ impl Task {
         self.advance = Advance::after(self.advance.take(), decision);
         self.checkpoints.iter_mut().filter(|c| c.n == n).for_each(|c| c.used = true);
         let approved = matches!(decision.verb, crate::Verb::Approve { .. });
+        let rebase = matches!(decision.verb, crate::Verb::Rebase { .. });
+        if rebase {
+            self.want_rebase();
+        }
         self.state = match (&self.state, approved) {
             (State::FinalReview { commit, verdict, .. }, true) => {
                 self.advance = None;
@@ -99,7 +103,7 @@ impl Task {
                 self.plan_noted = false;
                 (self.starved, self.losses) = (0, 0);
                 self.remarks.clear();
-                State::Running
+                if rebase { State::Preparing } else { State::Running }
             }
         };
     }
@@ -111,7 +115,7 @@ fn taken_before(event: &Event) {
     match event {
         // The first two are only shown to people or to the model, and change nothing.
         Event::Looked { .. } | Event::RouterReplaced | Event::Requested { .. } | Event::SlotGranted
-        | Event::SlotAwaited | Event::Prepared { .. } | Event::SecondLookStarted { .. }
+        | Event::SlotAwaited | Event::Prepared { .. } | Event::Rebased(_) | Event::SecondLookStarted { .. }
         | Event::SecondLooked { .. } | Event::SummaryStarted { .. } | Event::Summarised { .. } | Event::ModelCallStarted { .. } | Event::ModelCallUncharged { .. } | Event::PicturesRefused { .. }
         | Event::TurnCompleted { .. } | Event::CallAnswered { .. } | Event::ActionStarted { .. }
         | Event::ActionFinished { .. } | Event::PlanUpdated { .. } | Event::Recalled { .. }

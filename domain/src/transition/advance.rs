@@ -56,7 +56,7 @@ pub(super) fn end_by_words(draft: &mut Draft, decision: &Decision) {
         _ => false,
     };
     if decision.right >= Access::Write {
-        end(draft, Ending::Said { login: decision.poster.login.clone() }, !quiet);
+        end(draft, Ending::Overtaken { login: decision.poster.login.clone() }, !quiet);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Decisions of people: checks who may take them and which checkpoint they are about, and uses each once.
 
-use super::{DOUBT_MS, Draft, advance, ask, budget, go_on, host, steer, unrun};
+use super::{DOUBT_MS, Draft, advance, ask, budget, go_on, host, rebase, steer, unrun};
 use crate::{
     Access, Checkpoint, Commit, Decision, Effect, End, Event, NO_RIGHT, NOT_AMONG, Notice, Source, State, Verb,
 };
@@ -42,6 +42,7 @@ pub(super) fn decided(draft: &mut Draft, decision: &Decision) {
         | Verb::Budget { .. }
         | Verb::Pause
         | Verb::Retry
+        | Verb::Rebase { .. }
         | Verb::Ask { .. }
         | Verb::Test { .. }
         | Verb::Sync
@@ -63,6 +64,7 @@ fn verb_name(verb: &Verb) -> &'static str {
         Verb::Stop => "stop",
         Verb::Pause => "pause",
         Verb::Retry => "retry",
+        Verb::Rebase { .. } => "rebase",
         Verb::Resume => "resume",
         Verb::Status => "status",
         Verb::Cost => "cost",
@@ -116,6 +118,7 @@ fn allowed(draft: &mut Draft, decision: &Decision) {
         Verb::Test { .. } | Verb::Sync => {}
         Verb::Pause => steer::pause(draft, decision),
         Verb::Retry => draft.end(End::Cancelled { by: login.clone() }, Notice::Retried { login }),
+        Verb::Rebase { .. } => rebase::asked(draft, decision),
         Verb::Resume => go_on::resume(draft, decision),
         Verb::Model { id, among } => steer::model(draft, decision, id, among),
         Verb::Budget { more, ceiling, who } => budget::grant(draft, decision, more, ceiling, *who),

@@ -61,7 +61,7 @@ pub(super) fn again(draft: &mut Draft) {
 
 fn stage(draft: &mut Draft, n: u32, why: Why) {
     let nothing_to_show =
-        |task: &crate::Task, commit: &Commit| task.pushed.is_none() && task.base.as_ref() == Some(commit);
+        |task: &crate::Task, commit: &Commit| task.on_the_forge() == Some(commit) && task.base.as_ref() == Some(commit);
     match draft.task.captured.clone() {
         _ if draft.task.kind.reads_only() => draft.want(Effect::Review { n, commit: None, last: false }),
         None if draft.task.refusal.is_empty() => draft.want(Effect::Capture { n, why }),

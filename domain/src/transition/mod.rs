@@ -8,6 +8,7 @@ mod decide;
 mod go_on;
 mod host;
 mod publish;
+mod rebase;
 mod steer;
 mod summary;
 mod suspend;

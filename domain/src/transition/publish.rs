@@ -82,7 +82,7 @@ pub(super) fn unchanged(draft: &mut Draft, n: u32, commit: &Commit, left_out: &[
     if why == Why::Done && nothing && !draft.task.done_returned && draft.task.used < draft.task.every() {
         draft.emit(Event::DoneReturned { n });
         draft.open();
-    } else if draft.task.pull.is_some() {
+    } else if draft.task.pull.is_some() && !draft.task.replaces {
         stands(draft, n, commit, why);
     } else {
         draft.want(Effect::Review { n, commit: None, last: false });
@@ -92,7 +92,7 @@ pub(super) fn unchanged(draft: &mut Draft, n: u32, commit: &Commit, left_out: &[
 /// Continues after the commit was pushed: with the review, or with the verification.
 pub(super) fn stands(draft: &mut Draft, n: u32, commit: &Commit, why: Why) {
     match why {
-        Why::Checkpoint => draft.want(Effect::Review { n, commit: Some(commit.clone()), last: false }),
+        Why::Checkpoint | Why::Rebased => draft.want(Effect::Review { n, commit: Some(commit.clone()), last: false }),
         Why::Done => {
             draft.emit(Event::VerifyStarted { n, commit: commit.clone() });
             draft.want(Effect::Verify { n, commit: commit.clone() });

@@ -5,6 +5,7 @@ use crate::{Call, Event};
 
 const NOT_DONE: &str = "not taken: what came before it in the same answer did not happen";
 const OTHERWISE: &str = "not run: the person asked for something else; ask for it again if it is still wanted";
+const MOVED: &str = "not run: the work was moved onto a newer base; ask for it again if it is still wanted";
 const NOT_TAKEN: &str = "not run: the tree was not taken as it is; ask for it again if it is still wanted";
 
 pub(super) fn answer(draft: &mut Draft, index: u32, text: &str, malformed: bool) {
@@ -30,6 +31,11 @@ pub(super) fn believe_no_end(draft: &mut Draft) {
 /// Drops the remaining calls because a person asked for changes.
 pub(super) fn asked_otherwise(draft: &mut Draft) {
     leave(draft, OTHERWISE);
+}
+
+/// Drops the remaining calls because the work stands on another base now.
+pub(super) fn moved(draft: &mut Draft) {
+    leave(draft, MOVED);
 }
 
 /// Drops the remaining calls because the tree has to be corrected first.

@@ -1,7 +1,7 @@
 //! The turn loop: model answers, actions, counting, budgets.
 
 use super::unrun::{answer, believe_no_end, leave};
-use super::{Draft, ask};
+use super::{Draft, ask, rebase};
 use crate::{
     ACTIONS_PER_CHECKPOINT, Action, Call, Effect, Event, Input, Loss, MALFORMED_LIMIT, Outcome, OutcomeStatus,
     PauseReason, READ_ONLY_ACTIONS, RECALL_LIMIT, Resource, State, Task, TaskKind, Why,
@@ -17,14 +17,17 @@ const MUST_ANSWER: &str = "not run: no actions are left; call done with the answ
 #[expect(clippy::wildcard_enum_match_arm)]
 pub(super) fn worked(draft: &mut Draft, input: &Input) {
     match input {
-        Input::Prepared { base, boot, image, every, note, budget, rules, pictures, difference }
+        Input::Prepared { base, boot, image, every, note, budget, rules, pictures, difference, conflicts }
             if draft.task.state == State::Preparing =>
         {
             let (base, boot, image, note) = (base.clone(), boot.clone(), image.clone(), note.clone());
             let (rules, pictures, every, budget) = (rules.clone(), pictures.clone(), *every, *budget);
-            let difference = difference.clone();
+            let (difference, onto) = (difference.clone(), base.clone());
             draft.emit(Event::Prepared { base, boot, image, every, note, budget, rules, pictures, difference });
-            proceed(draft);
+            match draft.task.rebase_wanted().cloned() {
+                Some(wanted) => rebase::prepared(draft, wanted, &onto, conflicts),
+                None => proceed(draft),
+            }
         }
         Input::Looked { turn, look } if draft.task.state == State::Running && *turn == draft.task.turn + 1 => {
             draft.emit(Event::Looked { turn: *turn, look: look.clone() });
@@ -158,7 +161,7 @@ pub(super) fn sandbox_gone(draft: &mut Draft, effect: &str, loss: Loss) {
         _ if effect.starts_with("keep:") => lose(draft, loss),
         State::Publishing { n, why } if effect.starts_with("seal") => {
             lose(draft, loss);
-            if draft.task.kept.is_some() {
+            if draft.task.kept.is_some() || draft.task.to_merge().is_some() {
                 if !worn_out(draft, loss) {
                     draft.want(Effect::Capture { n, why });
                 }

@@ -41,7 +41,8 @@ fn it_is_used_one_checkpoint_at_a_time_each_after_a_fresh_look() {
 
 #[test]
 fn what_is_risky_or_final_waits_for_a_person() {
-    let risks = [Risk::Final, Risk::NoCommit, Risk::Steering, Risk::Blocked, Risk::Upload, Risk::Unseen];
+    let risks =
+        [Risk::Final, Risk::NoCommit, Risk::Steering, Risk::Conflicts, Risk::Blocked, Risk::Upload, Risk::Unseen];
     for risk in risks {
         let mut walk = approved(3);
         walk.feed(Input::Opened { fresh: None });
@@ -60,6 +61,11 @@ fn what_is_risky_or_final_waits_for_a_person() {
                 walk.answer(vec![bash(); 5]).acts(5).feed(Input::TreeCaptured { n: 2, tree });
                 walk.feed(Input::Pushed { n: 2, commit: commit(ONE) }).feed(posted(None))
             }
+            Risk::Conflicts => {
+                let tree = CapturedTree { marked: vec!["a.py".into()], ..captured_tree(commit(ONE)) };
+                walk.answer(vec![bash(); 5]).acts(5).feed(Input::TreeCaptured { n: 2, tree });
+                walk.feed(Input::Pushed { n: 2, commit: commit(ONE) }).feed(posted(None))
+            }
             Risk::Blocked | Risk::Egress | Risk::Upload | Risk::Unseen => {
                 walk.answer(vec![bash(); 5]).acts(5).captured(2).feed(posted(Some(risk)))
             }
@@ -68,7 +74,7 @@ fn what_is_risky_or_final_waits_for_a_person() {
         assert!(!walk.wants("advance"), "{risk:?}");
         read(&mut walk, 3, Some(in_advance(101, 3)));
         assert!(walk.last.events.is_empty(), "{risk:?}: of another checkpoint");
-        if matches!(risk, Risk::Final | Risk::NoCommit | Risk::Steering) {
+        if matches!(risk, Risk::Final | Risk::NoCommit | Risk::Steering | Risk::Conflicts) {
             read(&mut walk, 2, Some(in_advance(101, 3)));
             assert!(walk.last.events.is_empty(), "{risk:?}: a look that nobody asked for");
         }
@@ -91,7 +97,7 @@ fn any_other_word_of_a_writer_ends_it() {
     for verb in said {
         let mut walk = approved(3);
         walk.decide(Decision { verb: verb(), poster: person(8), ..approval(102) });
-        assert_eq!(ended(&walk), Some(&Ending::Said { login: "p8".into() }), "{:?}", verb());
+        assert_eq!(ended(&walk), Some(&Ending::Overtaken { login: "p8".into() }), "{:?}", verb());
         let told = |e: &Effect| matches!(e, Effect::Comment { notice: Notice::AdvanceEnded { left: 3, .. }, .. });
         assert!(walk.last.effects.iter().any(told), "{:?}: it is said", verb());
         walk.on_to_checkpoint(2);

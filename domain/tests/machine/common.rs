@@ -23,6 +23,7 @@ pub fn request(kind: TaskKind) -> Request {
         words: String::new(),
         asker: person(7),
         issue_author: person(7),
+        edited: false,
         source: Source::Issue(1),
         number: 0,
         branch: "agent/1-t".into(),
@@ -65,6 +66,7 @@ pub fn prepared() -> Input {
         rules: Rules::default(),
         pictures: Vec::new(),
         difference: None,
+        conflicts: Vec::new(),
     }
 }
 
@@ -107,6 +109,7 @@ pub fn in_advance(number: i64, next: u8) -> Decision {
 pub fn captured_tree(commit: Commit) -> CapturedTree {
     CapturedTree {
         outside: Vec::new(),
+        marked: Vec::new(),
         commit,
         files: Vec::new(),
         diff: String::new(),

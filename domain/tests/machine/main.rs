@@ -10,6 +10,7 @@ mod orders;
 mod pauses;
 mod plan;
 mod properties;
+mod rebase;
 mod steer;
 mod summaries;
 mod table;

@@ -28,6 +28,7 @@ fn verb() -> impl Strategy<Value = Verb> {
             among: if listed { vec!["m".into()] } else { Vec::new() },
         }),
         1 => Just(Verb::Status),
+        1 => any::<bool>().prop_map(|moved| Verb::Rebase { tip: Some(commit(if moved { ONE } else { BASE })) }),
         1 => Just(Verb::Sync),
         1 => Just(Verb::Test { command: "c".into(), setup: None, branch: None, bug: true }),
         1 => Just(Verb::Say { items: Vec::new() }),
@@ -321,10 +322,15 @@ fn segment() -> impl Strategy<Value = Segment> {
 }
 
 fn say(walk: &mut Walk, segment: &Segment, moment: u8, number: i64) {
+    let mut prepared = prepared();
     if let Some((_, verb)) = segment.word.as_ref().filter(|(at, _)| *at == moment) {
         walk.decide(Decision { verb: verb.clone(), ..approval(number) });
         if walk.task.state.name() == "paused" {
             walk.decide(Decision { verb: Verb::Resume, ..approval(number + 1) });
+        }
+        if let (Input::Prepared { conflicts, .. }, "preparing") = (&mut prepared, walk.task.state.name()) {
+            conflicts.push("a.py".to_owned());
+            walk.feed(prepared);
         }
     }
 }

@@ -249,7 +249,7 @@ fn a_model_that_is_away_costs_nothing_and_pauses_nothing() {
 
 #[test]
 fn another_model_answers_until_the_next_checkpoint_and_its_refused_call_cost_nothing() {
-    let fallback = Some(Fallback { from: "big".into(), to: "spare".into(), why: Fall::Away });
+    let fallback = Some(Fallback { from: "big".into(), to: "spare".into(), why: FallbackReason::Away });
     let mut walk = Walk::running(TaskKind::Fix);
     walk.feed(Input::ModelCallRefused { turn: 1, fallback: fallback.clone() });
     assert_eq!(walk.task.answering, None, "nothing was asked");
@@ -312,7 +312,7 @@ fn five_unusable_turns_pause_and_a_resume_goes_on() {
 }
 
 #[test]
-fn an_empty_purse_pauses_with_the_work_kept() {
+fn an_empty_budget_pauses_with_the_work_kept() {
     let mut walk = Walk::running(TaskKind::Fix);
     walk.task.granted = Budget { micro_usd: 3, ..Budget::default() };
     walk.answer(vec![bash()]);

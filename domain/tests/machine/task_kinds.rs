@@ -96,7 +96,8 @@ fn a_review_is_over_with_its_answer_and_there_is_nothing_to_approve() {
         unreachable!()
     };
     let difference = Some(Box::new(difference));
-    walk.feed(Input::Prepared { base, boot, image, every, note, budget, rules, pictures, difference });
+    let conflicts = Vec::new();
+    walk.feed(Input::Prepared { base, boot, image, every, note, budget, rules, pictures, difference, conflicts });
     assert_eq!((&walk.task.head, &walk.task.compared_with), (&Some(head), &Some(commit(BASE))));
     walk.answer(vec![bash(), done()]);
     assert!(!walk.wants("act") && walk.wants("review") && !walk.wants("seal"));

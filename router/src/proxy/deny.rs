@@ -13,7 +13,7 @@ use super::pump::send;
 
 /// Protocol in which a denial is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Voice {
+pub enum DenialProtocol {
     /// The client speaks HTTP: answer with this status.
     Http(u16),
     /// The client speaks TLS: a fatal alert with this number (RFC 8446 §6.2).
@@ -38,11 +38,11 @@ pub fn break_off(stream: &TcpStream) {
 }
 
 /// Sends the reason, if the protocol can carry it, and ends the connection.
-pub async fn refuse(stream: &TcpStream, voice: Voice, reason: &str) {
-    let bytes = match voice {
-        Voice::Http(status) => http(status, reason),
-        Voice::Tls(alert) => vec![21, 3, 3, 0, 2, 2, alert],
-        Voice::None => return break_off(stream),
+pub async fn refuse(stream: &TcpStream, answer_as: DenialProtocol, reason: &str) {
+    let bytes = match answer_as {
+        DenialProtocol::Http(status) => http(status, reason),
+        DenialProtocol::Tls(alert) => vec![21, 3, 3, 0, 2, 2, alert],
+        DenialProtocol::None => return break_off(stream),
     };
     // Data that the client still sends is read for a moment, because unread bytes would turn the close into a reset, and the client would
     // not see the reason.

@@ -27,7 +27,7 @@ use tokio::time::timeout;
 use crate::access::{AccessControl, Denied, Ticket, blank};
 use crate::dns::resolve::Resolver;
 use crate::ring::Event;
-use deny::{ACCESS_DENIED, Voice, break_off, refuse};
+use deny::{ACCESS_DENIED, DenialProtocol, break_off, refuse};
 use session::{End, Session};
 
 /// How long a client that will be refused may take to send something.
@@ -100,17 +100,17 @@ async fn turn_away(
     let (rule, reason) = (denied.rule.clone(), denied.reason.to_owned());
     let ip = denied.name.is_none().then_some(address);
     access.log(Event { rule, reason, ip, ..blank(subnet, host, port, Verdict::Denied) });
-    let voice = match port {
-        80 => Voice::Http(403),
-        443 => Voice::Tls(ACCESS_DENIED),
-        _ => Voice::None,
+    let answer_as = match port {
+        80 => DenialProtocol::Http(403),
+        443 => DenialProtocol::Tls(ACCESS_DENIED),
+        _ => DenialProtocol::None,
     };
     // An answer before the client sent anything would be read as the answer to something else.
-    if voice == Voice::None || timeout(HEAR, client.peek(&mut [0])).await.is_err() {
+    if answer_as == DenialProtocol::None || timeout(HEAR, client.peek(&mut [0])).await.is_err() {
         return break_off(&client);
     }
     let shown = if host.is_empty() { address.to_string() } else { host.to_owned() };
-    refuse(&client, voice, &format!("{shown}:{port}: {}", denied.reason)).await;
+    refuse(&client, answer_as, &format!("{shown}:{port}: {}", denied.reason)).await;
 }
 
 /// Handles one admitted connection up to its log entry.

@@ -11,7 +11,7 @@ use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::deny::{ACCESS_DENIED, INTERNAL_ERROR, Voice, break_off, refuse};
+use super::deny::{ACCESS_DENIED, DenialProtocol, INTERNAL_ERROR, break_off, refuse};
 use super::head::Refusal;
 use super::hello::{HelloError, HelloReader};
 use super::pump::{Direction, Meter, pump, receive, send};
@@ -29,11 +29,11 @@ const TRIES: usize = 3;
 pub enum End {
     Done,
     Denied {
-        voice: Voice,
+        answer_as: DenialProtocol,
         reason: String,
     },
     Failed {
-        voice: Voice,
+        answer_as: DenialProtocol,
         reason: String,
     },
     /// The permission ended while it was open.
@@ -56,8 +56,8 @@ pub struct Session<'a> {
 
 type Step<T> = Result<T, End>;
 
-pub fn denied<T>(voice: Voice, reason: impl Into<String>) -> Step<T> {
-    Err(End::Denied { voice, reason: reason.into() })
+pub fn denied<T>(answer_as: DenialProtocol, reason: impl Into<String>) -> Step<T> {
+    Err(End::Denied { answer_as, reason: reason.into() })
 }
 
 pub fn broken(error: io::Error) -> End {
@@ -92,12 +92,12 @@ impl<'a> Session<'a> {
     pub async fn finish(self, end: End) {
         match end {
             End::Done => {}
-            End::Denied { voice, reason } | End::Failed { voice, reason } => {
+            End::Denied { answer_as, reason } | End::Failed { answer_as, reason } => {
                 if let Some(upstream) = &self.upstream {
                     break_off(upstream);
                 }
                 let shown = format!("{}:{}: {reason}", self.ticket.name, self.ticket.port);
-                refuse(&self.client, voice, &shown).await;
+                refuse(&self.client, answer_as, &shown).await;
             }
             End::Cut(_) | End::Broken(_) => {
                 break_off(&self.client);
@@ -116,28 +116,28 @@ impl<'a> Session<'a> {
                 Ok(Some(hello)) => break hello,
                 Ok(None) => {}
                 // A client that does not speak TLS can't read an alert.
-                Err(error @ HelloError::NotTls) => return denied(Voice::None, error.to_string()),
-                Err(error) => return denied(Voice::Tls(ACCESS_DENIED), error.to_string()),
+                Err(error @ HelloError::NotTls) => return denied(DenialProtocol::None, error.to_string()),
+                Err(error) => return denied(DenialProtocol::Tls(ACCESS_DENIED), error.to_string()),
             }
-            bytes = self.hear(deadline, Voice::None, "no TLS hello in time").await?;
+            bytes = self.hear(deadline, DenialProtocol::None, "no TLS hello in time").await?;
         };
         self.sni.clone_from(&hello.sni);
         match hello.sni {
-            None => return denied(Voice::Tls(ACCESS_DENIED), "no server name in the TLS hello"),
+            None => return denied(DenialProtocol::Tls(ACCESS_DENIED), "no server name in the TLS hello"),
             Some(sni) if sni != *self.ticket.name => {
-                return denied(Voice::Tls(ACCESS_DENIED), format!("TLS asks for another name, {sni}"));
+                return denied(DenialProtocol::Tls(ACCESS_DENIED), format!("TLS asks for another name, {sni}"));
             }
             Some(_) if hello.ech && self.ticket.refuse_ech => {
-                return denied(Voice::Tls(ACCESS_DENIED), "the TLS hello may hide another name (ECH)");
+                return denied(DenialProtocol::Tls(ACCESS_DENIED), "the TLS hello may hide another name (ECH)");
             }
             Some(_) => {}
         }
-        self.connect(Voice::Tls(INTERNAL_ERROR)).await?;
+        self.connect(DenialProtocol::Tls(INTERNAL_ERROR)).await?;
         self.carry(reader.wire()).await
     }
 
     /// Waits for more of the client's first bytes.
-    pub async fn hear(&mut self, deadline: Instant, late: Voice, why: &str) -> Step<Vec<u8>> {
+    pub async fn hear(&mut self, deadline: Instant, late: DenialProtocol, why: &str) -> Step<Vec<u8>> {
         match timeout_at(deadline, receive(&self.client, 16 << 10, &self.meter)).await {
             Err(_) => denied(late, why),
             Ok(Err(error)) => Err(broken(error)),
@@ -151,7 +151,7 @@ impl<'a> Session<'a> {
         // Readiness alone may be spurious, so a byte is peeked at.
         let (mut byte, mut other) = ([0], [0]);
         if timeout(SERVER_FIRST, self.client.peek(&mut byte)).await.is_err() {
-            self.connect(Voice::None).await?;
+            self.connect(DenialProtocol::None).await?;
             let Some(upstream) = &self.upstream else { return Err(End::Broken("not connected".to_owned())) };
             tokio::select! {
                 said = self.client.peek(&mut byte) => drop(said.map_err(broken)?),
@@ -161,20 +161,20 @@ impl<'a> Session<'a> {
         let deadline = Instant::now() + HEAD_TIME;
         let mut first = Vec::new();
         loop {
-            first.extend(self.hear(deadline, Voice::None, "no first words in time").await?);
-            match speaks(&first) {
-                Speech::Tls => return self.tls(first).await,
-                Speech::Http => return self.web(first).await,
-                Speech::Other => break,
-                Speech::Unclear => {}
+            first.extend(self.hear(deadline, DenialProtocol::None, "no first words in time").await?);
+            match detect(&first) {
+                ClientProtocol::Tls => return self.tls(first).await,
+                ClientProtocol::Http => return self.web(first).await,
+                ClientProtocol::Other => break,
+                ClientProtocol::Unclear => {}
             }
         }
-        self.connect(Voice::None).await?;
+        self.connect(DenialProtocol::None).await?;
         self.carry(&first).await
     }
 
     /// Resolves the name, checks every address, and connects to one of them.
-    pub async fn connect(&mut self, voice: Voice) -> Step<()> {
+    pub async fn connect(&mut self, answer_as: DenialProtocol) -> Step<()> {
         if self.upstream.is_some() {
             return Ok(());
         }
@@ -183,10 +183,11 @@ impl<'a> Session<'a> {
             Ok(addresses) => addresses,
             Err(error @ ResolveError::Private(address)) => {
                 self.ip = Some(address);
-                let voice = if let Voice::Http(_) = voice { Voice::Http(403) } else { voice };
-                return denied(voice, error.to_string());
+                let answer_as =
+                    if let DenialProtocol::Http(_) = answer_as { DenialProtocol::Http(403) } else { answer_as };
+                return denied(answer_as, error.to_string());
             }
-            Err(error) => return Err(End::Failed { voice, reason: error.to_string() }),
+            Err(error) => return Err(End::Failed { answer_as, reason: error.to_string() }),
         };
         let mut reason = String::new();
         for address in addresses.iter().take(TRIES) {
@@ -200,7 +201,7 @@ impl<'a> Session<'a> {
                 Err(_) => reason = format!("could not connect to {address} in time"),
             }
         }
-        Err(End::Failed { voice, reason })
+        Err(End::Failed { answer_as, reason })
     }
 
     /// Sends the bytes read so far, then copies in both directions.
@@ -220,12 +221,12 @@ impl<'a> Session<'a> {
 
     pub fn refusal<T>(&mut self, refusal: Refusal) -> Step<T> {
         self.sni = refusal.host;
-        denied(Voice::Http(refusal.status), refusal.reason)
+        denied(DenialProtocol::Http(refusal.status), refusal.reason)
     }
 }
 
 #[derive(Debug, PartialEq)]
-enum Speech {
+enum ClientProtocol {
     Tls,
     Http,
     Other,
@@ -233,17 +234,17 @@ enum Speech {
     Unclear,
 }
 
-fn speaks(first: &[u8]) -> Speech {
+fn detect(first: &[u8]) -> ClientProtocol {
     const METHODS: [&str; 10] =
         ["GET ", "HEAD ", "POST ", "PUT ", "PATCH ", "DELETE ", "OPTIONS ", "CONNECT ", "TRACE ", "PRI "];
     if first.first() == Some(&22) {
-        Speech::Tls
+        ClientProtocol::Tls
     } else if METHODS.iter().any(|method| first.starts_with(method.as_bytes())) {
-        Speech::Http
+        ClientProtocol::Http
     } else if METHODS.iter().any(|method| method.as_bytes().starts_with(first)) {
-        Speech::Unclear
+        ClientProtocol::Unclear
     } else {
-        Speech::Other
+        ClientProtocol::Other
     }
 }
 
@@ -253,10 +254,10 @@ mod tests {
 
     #[test]
     fn first_words_tell_the_protocol() {
-        assert_eq!(speaks(b"\x16\x03"), Speech::Tls);
-        assert_eq!(speaks(b"GET / HT"), Speech::Http);
-        assert_eq!(speaks(b"P"), Speech::Unclear);
-        assert_eq!(speaks(b"SSH-2.0-x"), Speech::Other);
-        assert_eq!(speaks(b"GETX"), Speech::Other);
+        assert_eq!(detect(b"\x16\x03"), ClientProtocol::Tls);
+        assert_eq!(detect(b"GET / HT"), ClientProtocol::Http);
+        assert_eq!(detect(b"P"), ClientProtocol::Unclear);
+        assert_eq!(detect(b"SSH-2.0-x"), ClientProtocol::Other);
+        assert_eq!(detect(b"GETX"), ClientProtocol::Other);
     }
 }

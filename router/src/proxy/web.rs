@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout};
 
-use super::deny::Voice;
+use super::deny::DenialProtocol;
 use super::head::{Body, Chunks, MAX_HEAD, Request, find_end, judge};
 use super::pump::{Direction, pump, receive, send};
 use super::session::{End, HEAD_TIME, Session, broken};
@@ -30,21 +30,21 @@ impl Session<'_> {
                 Ok(Some(end)) => break end,
                 Ok(None) => {}
                 Err(_) if bytes.first() == Some(&22) => {
-                    return super::session::denied(Voice::None, "TLS on the port of plain HTTP");
+                    return super::session::denied(DenialProtocol::None, "TLS on the port of plain HTTP");
                 }
                 Err(refusal) => return self.refusal(refusal),
             }
             if bytes.first() == Some(&22) {
-                return super::session::denied(Voice::None, "TLS on the port of plain HTTP");
+                return super::session::denied(DenialProtocol::None, "TLS on the port of plain HTTP");
             }
-            bytes.extend(self.hear(deadline, Voice::Http(408), "no request in time").await?);
+            bytes.extend(self.hear(deadline, DenialProtocol::Http(408), "no request in time").await?);
         };
         let request = match judge(&bytes[..end], &self.ticket.name, self.ticket.port) {
             Ok(request) => request,
             Err(refusal) => return self.refusal(refusal),
         };
         let rest = bytes.split_off(end);
-        self.connect(Voice::Http(502)).await?;
+        self.connect(DenialProtocol::Http(502)).await?;
         let Some(upstream) = &self.upstream else { return Err(End::Broken("not connected".to_owned())) };
         self.meter.add(Direction::Up, request.head.len()).map_err(broken)?;
         send(upstream, &request.head).await.map_err(broken)?;
@@ -132,7 +132,7 @@ impl Session<'_> {
             let left = deadline.saturating_duration_since(Instant::now());
             let Ok(bytes) = timeout(left, receive(upstream, 4 << 10, &self.meter)).await else {
                 return Err(End::Failed {
-                    voice: Voice::Http(502),
+                    answer_as: DenialProtocol::Http(502),
                     reason: "no answer to the upgrade in time".to_owned(),
                 });
             };

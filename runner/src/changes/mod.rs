@@ -1,14 +1,14 @@
 //! Which files of the workspace an action touched, observed through the kernel and independent of the command.
 //!
-//! Owns the observation: a tree kept in memory (`tree.rs`), and inotify events that tell which parts to read again (`ear.rs`). Changes by
+//! Owns the observation: a tree kept in memory (`tree.rs`), and inotify events that tell which parts to read again (`watcher.rs`). Changes by
 //! the host between two actions belong to no action; those of background processes to the action that ends next. It runs as the agent's
 //! user and can be deceived: by a write through another link outside the workspace, through a mapping whose file was closed before, and by
 //! exhausting the kernel's tables. The result is as untrusted as the sandbox. Why so: `docs/decisions/0033`. Tests: `tests.rs`, and
 //! `tests/changes.rs` drives the built binary.
 
-mod ear;
 mod ignored;
 mod tree;
+mod watcher;
 
 #[cfg(test)]
 mod tests;
@@ -19,13 +19,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use protocol::touched::{MOST_BYTES, MOST_CHANGES, MOST_READ, Touched};
 
-use self::ear::{Ear, Heard};
 use self::ignored::Ignored;
 use self::tree::{Difference, MOST, Tree};
+use self::watcher::{Observed, Watcher};
 
 pub struct Changes {
     root: PathBuf,
-    ear: Option<Arc<Ear>>,
+    watcher: Option<Arc<Watcher>>,
     tree: Arc<Mutex<Tree>>,
     /// Whether the changes so far were made by the host.
     of_the_host: AtomicBool,
@@ -34,16 +34,16 @@ pub struct Changes {
 impl Changes {
     /// Observes a workspace; nothing is read yet. Must be called inside a runtime.
     pub fn of(root: &Path) -> Self {
-        let ear = Ear::new().map(Arc::new);
-        let tree = Tree::new(root, ear.clone(), MOST);
+        let watcher = Watcher::new().map(Arc::new);
+        let tree = Tree::new(root, watcher.clone(), MOST);
         let of_the_host = AtomicBool::new(true);
-        Self { root: root.to_owned(), ear, tree: Arc::new(Mutex::new(tree)), of_the_host }
+        Self { root: root.to_owned(), watcher, tree: Arc::new(Mutex::new(tree)), of_the_host }
     }
 
     /// Reads events for ever, so that the kernel's queue does not overflow.
     pub async fn listen(&self) -> std::convert::Infallible {
-        if let Some(ear) = &self.ear {
-            ear.listen().await;
+        if let Some(watcher) = &self.watcher {
+            watcher.listen().await;
         }
         // Without inotify there is nothing to read.
         std::future::pending().await
@@ -59,11 +59,11 @@ impl Changes {
         if !self.of_the_host.swap(false, Ordering::SeqCst) {
             return;
         }
-        let (ear, tree) = (self.ear.clone(), Arc::clone(&self.tree));
+        let (watcher, tree) = (self.watcher.clone(), Arc::clone(&self.tree));
         let look = move || {
             let mut tree = tree.lock().unwrap_or_else(PoisonError::into_inner);
-            let heard = ear.map(|ear| ear.take()).unwrap_or_default();
-            drop(tree.refresh(&heard));
+            let observed = watcher.map(|watcher| watcher.take()).unwrap_or_default();
+            drop(tree.refresh(&observed));
         };
         // A failed reading leaves the tree as it was, and the next result names too many files.
         let _ = tokio::task::spawn_blocking(look).await;
@@ -71,27 +71,27 @@ impl Changes {
 
     /// The files that the action touched.
     pub async fn end(&self) -> Touched {
-        let heard = self.ear.as_ref().map(|ear| ear.take());
-        if let (Some(heard), Ok(mut tree)) = (&heard, self.tree.try_lock())
-            && heard.is_little()
-            && tree.hears_everything()
+        let observed = self.watcher.as_ref().map(|watcher| watcher.take());
+        if let (Some(observed), Ok(mut tree)) = (&observed, self.tree.try_lock())
+            && observed.is_little()
+            && tree.observes_everything()
         {
             // There is nothing to read, so no thread is needed.
-            return report(&self.root, &mut tree, heard, true);
+            return report(&self.root, &mut tree, observed, true);
         }
         let (tree, root) = (Arc::clone(&self.tree), self.root.clone());
         let look = move || {
             let mut tree = tree.lock().unwrap_or_else(PoisonError::into_inner);
-            let hears = heard.is_some();
-            report(&root, &mut tree, &heard.unwrap_or_default(), hears)
+            let observes = observed.is_some();
+            report(&root, &mut tree, &observed.unwrap_or_default(), observes)
         };
         let failed = |_| Touched { unseen: Some("the look at the workspace failed".to_owned()), ..Touched::default() };
         tokio::task::spawn_blocking(look).await.unwrap_or_else(failed)
     }
 }
 
-fn report(root: &Path, tree: &mut Tree, heard: &Heard, hears: bool) -> Touched {
-    let difference = tree.refresh(heard);
+fn report(root: &Path, tree: &mut Tree, observed: &Observed, observes: bool) -> Touched {
+    let difference = tree.refresh(observed);
     let mut report = Touched::default();
     if tree.is_spent() {
         report.unseen = Some(format!("the workspace has more than {MOST} entries: what changes is not looked at"));
@@ -99,12 +99,12 @@ fn report(root: &Path, tree: &mut Tree, heard: &Heard, hears: bool) -> Touched {
     }
     let (mut ignored, mut room) = (Ignored::new(root, tree), MOST_BYTES);
     changes(&mut report, &difference, &mut ignored, &mut room);
-    let files = heard.read.iter().filter_map(|(watch, name)| tree.file(*watch, name));
+    let files = observed.read.iter().filter_map(|(watch, name)| tree.file(*watch, name));
     // The runner itself reads `.gitignore` files.
     let mut read: Vec<PathBuf> =
         files.filter(|path| !difference.files.contains_key(path) && !path.ends_with(".gitignore")).collect();
     read.sort_unstable();
-    report.read_unnamed = heard.further;
+    report.read_unnamed = observed.further;
     for path in read {
         let name = path.to_string_lossy().into_owned();
         if report.read.len() == MOST_READ || name.len() > room || ignored.holds(&path) {
@@ -114,7 +114,7 @@ fn report(root: &Path, tree: &mut Tree, heard: &Heard, hears: bool) -> Touched {
         room -= name.len();
         report.read.push(name);
     }
-    report.unseen = unheard(tree, heard, hears).map(str::to_owned);
+    report.unseen = unobserved(tree, observed, observes).map(str::to_owned);
     report
 }
 
@@ -140,12 +140,12 @@ fn changes(report: &mut Touched, difference: &Difference, ignored: &mut Ignored<
 }
 
 /// Why some reads may be missing; changes are found all the same.
-fn unheard(tree: &Tree, heard: &Heard, hears: bool) -> Option<&'static str> {
-    if !hears {
+fn unobserved(tree: &Tree, observed: &Observed, observes: bool) -> Option<&'static str> {
+    if !observes {
         Some("the kernel grants no watcher: what was read is not known")
-    } else if heard.lost {
+    } else if observed.lost {
         Some("too much happened at once: what was read is known in part")
-    } else if tree.hears_everything() {
+    } else if tree.observes_everything() {
         None
     } else {
         Some("the kernel grants no more watches: what was read is known in part")

@@ -30,11 +30,11 @@ fn all(touched: &Touched) -> (Vec<&str>, Vec<&str>, Vec<&str>) {
 
 /// Runs a test with inotify, and without it, where everything is read each time.
 async fn with_each(test: AsyncTest) {
-    for hears in [true, false] {
+    for observes in [true, false] {
         let dir = tempfile::tempdir().expect("a directory");
         let mut changes = Changes::of(dir.path());
-        if !hears {
-            changes.ear = None;
+        if !observes {
+            changes.watcher = None;
             changes.tree = Arc::new(Mutex::new(Tree::new(dir.path(), None, MOST)));
         }
         test(dir.path().to_owned(), changes).await;
@@ -136,7 +136,7 @@ async fn what_was_only_read_is_told_as_read() {
     })
     .await;
     assert_eq!((touched.read, touched.changed, touched.unseen), (vec!["b/c.txt".into()], vec!["a.txt".into()], None));
-    let deaf = Changes { ear: None, tree: Arc::new(Mutex::new(Tree::new(root, None, MOST))), ..Changes::of(root) };
+    let deaf = Changes { watcher: None, tree: Arc::new(Mutex::new(Tree::new(root, None, MOST))), ..Changes::of(root) };
     let touched = seen(&deaf, || drop(fs::read(root.join("a.txt")))).await;
     assert!(touched.unseen.is_some_and(|said| said.contains("what was read is not known")));
 }
@@ -160,7 +160,7 @@ async fn whose(root: PathBuf, changes: Changes) {
 async fn more_than_is_remembered_is_said() {
     let dir = tempfile::tempdir().expect("a directory");
     let mut changes = Changes::of(dir.path());
-    changes.tree = Arc::new(Mutex::new(Tree::new(dir.path(), changes.ear.clone(), 10)));
+    changes.tree = Arc::new(Mutex::new(Tree::new(dir.path(), changes.watcher.clone(), 10)));
     let few = seen(&changes, || write(dir.path(), "a", "x")).await;
     assert_eq!(few.created, ["a"]);
     let many = seen(&changes, || (0..20).for_each(|n| write(dir.path(), &format!("d/{n}"), "x"))).await;

@@ -15,7 +15,7 @@ use nix::fcntl::{AtFlags, OFlag};
 use nix::sys::inotify::WatchDescriptor;
 use nix::sys::stat::{FileStat, Mode, SFlag, fstatat};
 
-use super::ear::{Ear, Heard};
+use super::watcher::{Observed, Watcher};
 
 /// The most entries that are remembered.
 pub const MOST: usize = 200_000;
@@ -78,7 +78,7 @@ impl Difference {
 
 pub struct Tree {
     root: PathBuf,
-    ear: Option<Arc<Ear>>,
+    watcher: Option<Arc<Watcher>>,
     most: usize,
     /// By path in the workspace; the root's is empty.
     folders: HashMap<PathBuf, Folder>,
@@ -91,10 +91,10 @@ pub struct Tree {
 }
 
 impl Tree {
-    pub fn new(root: &Path, ear: Option<Arc<Ear>>, most: usize) -> Self {
+    pub fn new(root: &Path, watcher: Option<Arc<Watcher>>, most: usize) -> Self {
         Self {
             root: root.to_owned(),
-            ear,
+            watcher,
             most,
             folders: HashMap::new(),
             watched: HashMap::new(),
@@ -109,12 +109,12 @@ impl Tree {
     }
 
     /// Whether each directory is watched.
-    pub fn hears_everything(&self) -> bool {
+    pub fn observes_everything(&self) -> bool {
         self.deaf == 0 && !self.folders.is_empty()
     }
 
     /// Brings the tree up to date and gives what changed.
-    pub fn refresh(&mut self, heard: &Heard) -> Difference {
+    pub fn refresh(&mut self, observed: &Observed) -> Difference {
         let mut difference = Difference::default();
         if self.spent {
             return difference;
@@ -122,15 +122,15 @@ impl Tree {
         if self.folders.is_empty() {
             self.take_in(PathBuf::new(), &mut difference);
         } else {
-            let dirty: Vec<PathBuf> = if heard.lost || !self.hears_everything() {
+            let dirty: Vec<PathBuf> = if observed.lost || !self.observes_everything() {
                 self.folders.keys().cloned().collect()
             } else {
-                heard.changed.iter().filter_map(|watch| self.watched.get(watch).cloned()).collect()
+                observed.changed.iter().filter_map(|watch| self.watched.get(watch).cloned()).collect()
             };
             dirty.iter().for_each(|folder| self.look(folder, &mut difference));
         }
         if self.spent {
-            self.watched.keys().for_each(|watch| self.ear.iter().for_each(|ear| ear.leave(*watch)));
+            self.watched.keys().for_each(|watch| self.watcher.iter().for_each(|watcher| watcher.leave(*watch)));
             (self.folders, self.watched) = (HashMap::new(), HashMap::new());
         }
         difference.files.retain(|_, (was, is)| was != is);
@@ -179,7 +179,7 @@ impl Tree {
         let mut waiting = vec![path];
         while let Some(folder) = waiting.pop() {
             // Watched before it is read, so that no change in between is missed.
-            let watch = self.ear.as_ref().and_then(|ear| ear.watch(&self.root.join(&folder)));
+            let watch = self.watcher.as_ref().and_then(|watcher| watcher.watch(&self.root.join(&folder)));
             let entries = self.read(&folder);
             match watch {
                 Some(watch) => drop(self.watched.insert(watch, folder.clone())),
@@ -209,7 +209,7 @@ impl Tree {
                 // A moved directory already has its watch under the new name.
                 Some(watch) if self.watched.get(&watch) == Some(&path) => {
                     self.watched.remove(&watch);
-                    self.ear.iter().for_each(|ear| ear.leave(watch));
+                    self.watcher.iter().for_each(|watcher| watcher.leave(watch));
                 }
                 Some(_) => {}
                 None => self.deaf -= 1,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail, ensure};
 
-use super::lying;
+use super::metadata_at;
 
 /// Attributes that convert more than line ends; a macro's definition contains one of these words too.
 const TURNS: [&str; 2] = ["ident", "working-tree-encoding"];
@@ -45,7 +45,7 @@ impl<'a> Attributes<'a> {
 
     fn read(&self, directory: &Path) -> anyhow::Result<bool> {
         let path = self.workspace.join(directory).join(".gitattributes");
-        let Some(found) = lying(&path)? else { return Ok(false) };
+        let Some(found) = metadata_at(&path)? else { return Ok(false) };
         ensure!(found.is_file() && found.len() <= MOST, "{}: no file, or a large one", path.display());
         let text = std::fs::read(&path).with_context(|| path.display().to_string())?;
         if let Some(word) = TURNS.into_iter().find(|word| text.windows(word.len()).any(|part| part == word.as_bytes()))

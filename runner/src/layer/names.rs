@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail, ensure};
 
-use super::lies::{is_content, lies};
-use super::{Later, Places, ignored, lying};
+use super::entry::{entry_at, is_content};
+use super::{Later, Places, ignored, metadata_at};
 
 /// With more names git compares everything instead.
 const MOST: usize = 20_000;
@@ -37,7 +37,7 @@ pub fn of(places: &Places<'_>, later: &Later) -> anyhow::Result<Names> {
     // A file that only the tree's commit had counts as new.
     for path in &later.gone {
         walk.known.remove(path);
-        if lies(places.workspace, path)?.as_ref().is_some_and(is_content) {
+        if entry_at(places.workspace, path)?.as_ref().is_some_and(is_content) {
             walk.new.push((path.clone(), false));
         }
     }
@@ -67,7 +67,7 @@ impl Walk<'_> {
             self.add_hidden(&at, &names.iter().map(|(name, _)| name).collect())?;
             for (name, kind) in names {
                 let path = at.join(name);
-                let was_directory = lying(&self.places.tree.join(&path))?.map(|before| before.is_dir());
+                let was_directory = metadata_at(&self.places.tree.join(&path))?.map(|before| before.is_dir());
                 match was_directory {
                     Some(true) if kind.is_dir() => {
                         waiting.push(path);
@@ -111,7 +111,7 @@ impl Walk<'_> {
             empty = false;
             let name = entry?.file_name();
             if !kept.contains(&name) && name != ".git" {
-                if lying(&self.places.workspace.join(at).join(&name))?.is_some() {
+                if metadata_at(&self.places.workspace.join(at).join(&name))?.is_some() {
                     return Ok(());
                 }
                 break;

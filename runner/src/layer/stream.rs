@@ -11,7 +11,7 @@ use std::path::Path;
 use anyhow::{Context, bail, ensure};
 
 use super::attributes::Attributes;
-use super::lies::{is_content, lies};
+use super::entry::{entry_at, is_content};
 use super::names::Names;
 
 /// The branch that the stream makes.
@@ -29,7 +29,7 @@ pub fn write(workspace: &Path, base: &str, names: &Names, out: &mut dyn Write) -
     let mut there = Vec::new();
     // Deletions first, so that a directory may replace a file.
     for path in &names.known {
-        match lies(workspace, path)?.filter(|found| !found.is_dir()) {
+        match entry_at(workspace, path)?.filter(|found| !found.is_dir()) {
             Some(found) if is_content(&found) => there.push((path, found)),
             Some(_) => bail!("{}: neither a file nor a link", path.display()),
             None => {
@@ -41,7 +41,7 @@ pub fn write(workspace: &Path, base: &str, names: &Names, out: &mut dyn Write) -
     }
     for path in &names.new {
         // Git ignores new entries of any other kind.
-        there.extend(lies(workspace, path)?.filter(is_content).map(|found| (path, found)));
+        there.extend(entry_at(workspace, path)?.filter(is_content).map(|found| (path, found)));
     }
     let mut attributes = Attributes::new(workspace);
     for (path, found) in there {

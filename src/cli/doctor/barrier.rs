@@ -1,6 +1,6 @@
 //! Whether the barrier was proven for this machine in its present state. Does not try it, as `caisson barrier` does.
 
-use super::sheet::Sheet;
+use super::report::Report;
 use crate::barrier::Proof;
 use crate::bot::barrier_key;
 use crate::cli::barrier::listed;
@@ -9,10 +9,10 @@ use crate::sandbox::broker::Broker;
 
 const PART: &str = "barrier";
 
-pub(super) async fn look(sheet: &mut Sheet, config: &Process, broker: &dyn Broker) {
+pub(super) async fn look(report: &mut Report, config: &Process, broker: &dyn Broker) {
     let key = match barrier_key(config, broker).await {
         Ok(key) => key,
-        Err(trouble) => return sheet.note(PART, format!("it can't be told whether it was proven: {trouble}")),
+        Err(trouble) => return report.note(PART, format!("it can't be told whether it was proven: {trouble}")),
     };
     match Proof::last(&config.state_dir) {
         Some(proof) if proof.shows(&key) => {
@@ -21,13 +21,13 @@ pub(super) async fn look(sheet: &mut Sheet, config: &Process, broker: &dyn Broke
                 true => String::new(),
                 false => format!(", this machine at {}", listed(&proof.tried)),
             };
-            sheet.good(PART, format!("held when it was tried, {}{tried}", when.unwrap_or_default()));
+            report.good(PART, format!("held when it was tried, {}{tried}", when.unwrap_or_default()));
         }
         Some(proof) if !proof.mismatches.is_empty() && proof.is_of(&key) => {
             for what in proof.mismatches {
-                sheet.fault(PART, what, "mend it and see that `caisson barrier` holds; a running `caisson serve` tries again within minutes");
+                report.fault(PART, what, "mend it and see that `caisson barrier` holds; a running `caisson serve` tries again within minutes");
             }
         }
-        _ => sheet.note(PART, "not proven for this machine as it is; `caisson serve` does so before its first task"),
+        _ => report.note(PART, "not proven for this machine as it is; `caisson serve` does so before its first task"),
     }
 }

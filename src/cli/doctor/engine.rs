@@ -1,6 +1,6 @@
 //! Broker, container engine, images, router.
 
-use super::sheet::Sheet;
+use super::report::Report;
 use crate::barrier::Outdated;
 use crate::bot::router_spec;
 use crate::cli::{broker_child, image};
@@ -12,26 +12,26 @@ use std::collections::BTreeSet;
 
 const BUILD: &str = "`make images` builds it here; or pull it, and name it in the configuration";
 
-pub(super) async fn look(sheet: &mut Sheet, config: &Process, running: bool) {
+pub(super) async fn look(report: &mut Report, config: &Process, running: bool) {
     let broker = SocketBroker::new(&config.broker.socket);
     match broker.hello().await {
         Ok(info) => {
-            sheet.good("broker", format!("answers on {}", config.broker.socket.display()));
-            parts(sheet, config, &broker, &info).await;
-            router(sheet, config, &broker, running).await;
-            super::barrier::look(sheet, config, &broker).await;
+            report.good("broker", format!("answers on {}", config.broker.socket.display()));
+            parts(report, config, &broker, &info).await;
+            router(report, config, &broker, running).await;
+            super::barrier::look(report, config, &broker).await;
         }
         Err(error) if running => {
             let attempt =
                 "read broker.log in the state directory; `caisson serve` starts a broker when it is started anew";
-            sheet.fault("broker", error.to_string(), attempt);
+            report.fault("broker", error.to_string(), attempt);
         }
-        Err(_) => match broker_child::Lent::start(config).await {
-            Ok(lent) => {
-                sheet.note("broker", "none runs; looked with one that is gone again (`caisson serve` starts its own)");
-                parts(sheet, config, lent.broker.as_ref(), &lent.info).await;
+        Err(_) => match broker_child::TemporaryBroker::start(config).await {
+            Ok(temporary) => {
+                report.note("broker", "none runs; looked with one that is gone again (`caisson serve` starts its own)");
+                parts(report, config, temporary.broker.as_ref(), &temporary.info).await;
             }
-            Err(error) => sheet.fault(
+            Err(error) => report.fault(
                 "broker",
                 format!("{error:#}"),
                 "where it says nothing else to do: install Docker Engine and start it; `docker version` must answer",
@@ -40,25 +40,25 @@ pub(super) async fn look(sheet: &mut Sheet, config: &Process, running: bool) {
     }
 }
 
-async fn parts(sheet: &mut Sheet, config: &Process, broker: &SocketBroker, info: &EngineInfo) {
-    sheet.good("engine", format!("{}, kernel {}, cgroup v{}", info.engine, info.kernel, info.cgroup));
-    sheet.good("engine", format!("seccomp profile {}, runner {}", short(&info.seccomp), short(&info.runner)));
+async fn parts(report: &mut Report, config: &Process, broker: &SocketBroker, info: &EngineInfo) {
+    report.good("engine", format!("{}, kernel {}, cgroup v{}", info.engine, info.kernel, info.cgroup));
+    report.good("engine", format!("seccomp profile {}, runner {}", short(&info.seccomp), short(&info.runner)));
     if let Some(Outdated { what, attempt }) = Outdated::of(info) {
-        sheet.fault("runner", what, attempt);
+        report.fault("runner", what, attempt);
     }
-    asked(sheet, config, info);
+    asked(report, config, info);
     if info.installation != config.installation {
         let text = format!("the broker serves installation {}, not {}", info.installation, config.installation);
-        sheet.fault("broker", text, "give each installation its own broker.socket");
+        report.fault("broker", text, "give each installation its own broker.socket");
     }
     // The broker warns if no such module is enabled.
     if std::fs::read_to_string("/sys/module/apparmor/parameters/enabled").is_ok_and(|text| text.trim() == "Y") {
-        sheet.good("engine", "AppArmor is on");
+        report.good("engine", "AppArmor is on");
     }
     for warning in &info.warnings {
-        sheet.note("engine", warning);
+        report.note("engine", warning);
     }
-    toolchains(sheet, config, broker).await;
+    toolchains(report, config, broker).await;
     let listed = config.listed_images();
     let mut wanted: BTreeSet<&str> = listed.iter().map(String::as_str).collect();
     if config.sandbox.network == Network::Router {
@@ -66,28 +66,28 @@ async fn parts(sheet: &mut Sheet, config: &Process, broker: &SocketBroker, info:
     }
     for reference in wanted {
         match broker.image(reference).await {
-            Ok(Some(image)) => sheet.good("images", format!("{reference}, {} MB", image.size / 1_000_000)),
-            Ok(None) => sheet.fault("images", format!("{reference} is not there"), BUILD),
-            Err(error) => sheet.fault("images", format!("{reference}: {error}"), BUILD),
+            Ok(Some(image)) => report.good("images", format!("{reference}, {} MB", image.size / 1_000_000)),
+            Ok(None) => report.fault("images", format!("{reference} is not there"), BUILD),
+            Err(error) => report.fault("images", format!("{reference}: {error}"), BUILD),
         }
     }
 }
 
 /// Settings that differ from the engine's defaults; the broker itself refuses what the engine lacks.
-fn asked(sheet: &mut Sheet, config: &Process, info: &EngineInfo) {
+fn asked(report: &mut Report, config: &Process, info: &EngineInfo) {
     let (runtime, gpus) = (info.runtime.as_deref().unwrap_or_default(), info.gpus.as_str());
     if !runtime.is_empty() {
-        sheet.good("engine", format!("runtime {runtime}"));
+        report.good("engine", format!("runtime {runtime}"));
     }
     if gpus != "none" {
-        sheet.note("engine", format!("tasks' sandboxes get GPUs ({gpus}): SECURITY.md says what that opens"));
+        report.note("engine", format!("tasks' sandboxes get GPUs ({gpus}): SECURITY.md says what that opens"));
     }
     let plain = info.plain_workspaces;
     let (bounded, text) = bounds(&config.sandbox);
     if bounded {
-        sheet.good("workspaces", text)
+        report.good("workspaces", text)
     } else {
-        sheet.note("workspaces", text)
+        report.note("workspaces", text)
     }
     let wanted = (config.broker.runtime.as_str(), config.broker.gpus.as_str(), config.broker.plain_workspaces);
     if (runtime, gpus, plain) != wanted {
@@ -95,7 +95,7 @@ fn asked(sheet: &mut Sheet, config: &Process, info: &EngineInfo) {
             "the broker runs with runtime {runtime:?}, GPUs {gpus:?} and plain_workspaces = {plain}, not as [broker] in \
              caisson.toml says"
         );
-        sheet.fault("broker", text, "start the broker anew, or write there what it was started with");
+        report.fault("broker", text, "start the broker anew, or write there what it was started with");
     }
 }
 
@@ -126,27 +126,27 @@ fn bounds(sandbox: &Sandbox) -> (bool, String) {
 }
 
 /// A toolchain without an image is not a fault until a repository needs it; its task then says the same.
-async fn toolchains(sheet: &mut Sheet, config: &Process, broker: &dyn Broker) {
+async fn toolchains(report: &mut Report, config: &Process, broker: &dyn Broker) {
     let mut missing = Vec::new();
     for (name, reference) in config.sandbox.offered() {
         match broker.image(reference).await {
-            Ok(Some(image)) => sheet.good("toolchains", format!("{name}: {reference}, {} MB", image.size / 1_000_000)),
+            Ok(Some(image)) => report.good("toolchains", format!("{name}: {reference}, {} MB", image.size / 1_000_000)),
             Ok(None) => missing.push((name, reference)),
-            Err(error) => sheet.note("toolchains", format!("{name}: {error}")),
+            Err(error) => report.note("toolchains", format!("{name}: {error}")),
         }
     }
     if let Some(text) = image::unbuilt(&missing) {
-        sheet.note("toolchains", text);
+        report.note("toolchains", text);
     }
 }
 
-async fn router(sheet: &mut Sheet, config: &Process, broker: &SocketBroker, running: bool) {
+async fn router(report: &mut Report, config: &Process, broker: &SocketBroker, running: bool) {
     match config.sandbox.network {
-        Network::None => sheet.note("router", "sandboxes have no network at all (sandbox.network = \"none\")"),
+        Network::None => report.note("router", "sandboxes have no network at all (sandbox.network = \"none\")"),
         // The router belongs to a running bot, and must not be started by a check.
-        Network::Router if !running => sheet.note("router", "made when `caisson serve` starts"),
+        Network::Router if !running => report.note("router", "made when `caisson serve` starts"),
         Network::Router => match broker.router_ensure(&router_spec(config)).await {
-            Ok(_) => sheet.good(
+            Ok(_) => report.good(
                 "router",
                 format!(
                     "runs, {} subnets; {} names allowed",
@@ -154,7 +154,7 @@ async fn router(sheet: &mut Sheet, config: &Process, broker: &SocketBroker, runn
                     config.egress.allowed_words().len()
                 ),
             ),
-            Err(error) => sheet.fault(
+            Err(error) => report.fault(
                 "router",
                 error.to_string(),
                 "docker logs of the router's container say more; then start `caisson serve` anew",

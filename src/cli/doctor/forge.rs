@@ -1,6 +1,6 @@
 //! The forge, the two accounts, and each repository as set by `caisson repo add`. Reads only.
 
-use super::sheet::Sheet;
+use super::report::Report;
 use crate::cli::printer::Complaint;
 use crate::cli::repo::{self, Accounts};
 use crate::config::Process;
@@ -11,10 +11,10 @@ use crate::forge::{ForgeError, ForgeReads, RepoRef, named};
 const OLDEST: (u32, u32) = (1, 23);
 
 /// Whether the forge answers and accepts both tokens.
-pub(super) async fn accounts(sheet: &mut Sheet, config: &Process) -> Option<Accounts> {
+pub(super) async fn accounts(report: &mut Report, config: &Process) -> Option<Accounts> {
     let setup = "caisson setup --forge-url http://localhost:3000 --admin-token-file admin.token";
     let Some(url) = config.forge.url.as_ref() else {
-        sheet.fault("forge", "none is configured", setup);
+        report.fault("forge", "none is configured", setup);
         return None;
     };
     let accounts = match Accounts::open(config).await {
@@ -28,49 +28,54 @@ pub(super) async fn accounts(sheet: &mut Sheet, config: &Process) -> Option<Acco
                     "`caisson setup --adopt` with another --config makes new tokens for the same accounts".to_owned()
                 }
             };
-            sheet.fault("forge", format!("{url}: {error:#}"), attempt);
+            report.fault("forge", format!("{url}: {error:#}"), attempt);
             return None;
         }
     };
     match accounts.forge.version().await {
-        Ok(version) => judge_version(sheet, url.as_str(), &version),
-        Err(error) => sheet.fault("forge", format!("{url}: {error}"), "check forge.url, and that the forge runs"),
+        Ok(version) => judge_version(report, url.as_str(), &version),
+        Err(error) => report.fault("forge", format!("{url}: {error}"), "check forge.url, and that the forge runs"),
     }
-    sheet.good("forge", format!("{} works, {} keeps the default branches", accounts.bot.login, accounts.sync.login));
+    report.good("forge", format!("{} works, {} keeps the default branches", accounts.bot.login, accounts.sync.login));
     Some(accounts)
 }
 
-fn judge_version(sheet: &mut Sheet, url: &str, version: &str) {
+fn judge_version(report: &mut Report, url: &str, version: &str) {
     let mut parts = version.split('.').map(|part| part.parse::<u32>().unwrap_or(0));
     let found = (parts.next().unwrap_or(0), parts.next().unwrap_or(0));
     let text = format!("{url} is version {version}");
     if found < OLDEST {
-        sheet.note("forge", format!("{text}: older than {}.{}, where nothing was tried", OLDEST.0, OLDEST.1));
+        report.note("forge", format!("{text}: older than {}.{}, where nothing was tried", OLDEST.0, OLDEST.1));
     } else {
-        sheet.good("forge", text);
+        report.good("forge", text);
     }
 }
 
 /// One repository as set by `caisson repo add`: rights, protection, hook, Actions, other listeners. Returns our hook.
-pub(super) async fn repository(sheet: &mut Sheet, config: &Process, accounts: &Accounts, entry: &Entry) -> Option<i64> {
+pub(super) async fn repository(
+    report: &mut Report,
+    config: &Process,
+    accounts: &Accounts,
+    entry: &Entry,
+) -> Option<i64> {
     let part = format!("repository {}", entry.key);
     let add = format!("repeat `caisson repo add` for {}: it repairs what it set", entry.key);
     match repo::faults(config, accounts, entry).await {
         Ok(faults) if faults.is_empty() => {
             let text =
                 format!("{}/{} as it was added: branches kept, one hook, nobody else listens", entry.owner, entry.name);
-            sheet.good(&part, text);
+            report.good(&part, text);
         }
-        Ok(faults) => faults.into_iter().for_each(|fault| sheet.fault(&part, fault, &add)),
-        Err(error) => sheet.fault(&part, format!("{error:#}"), "try again when the forge answers"),
+        Ok(faults) => faults.into_iter().for_each(|fault| report.fault(&part, fault, &add)),
+        Err(error) => report.fault(&part, format!("{error:#}"), "try again when the forge answers"),
     }
     for name in &entry.accepted_foreign {
-        sheet.note(&part, format!("{} was accepted when it was added", named(name)));
+        report.note(&part, format!("{} was accepted when it was added", named(name)));
     }
     let at = RepoRef::new(&entry.owner, &entry.name);
     match repo::teams(accounts, &at).await {
-        Ok(teams) => teams.troubles.into_iter().for_each(|(found, attempt)| sheet.fault(&part, found, attempt)),
-        Err(error) => sheet.fault(&part, format!("{error:#}"), "try again when the forge answers"),
+        Ok(teams) => teams.troubles.into_iter().for_each(|(found, attempt)| report.fault(&part, found, attempt)),
+        Err(error) => report.fault(&part, format!("{error:#}"), "try again when the forge answers"),
     }
     let url = config.hook_url(&entry.key);
     let hooks = accounts.forge.hooks(&at).await.unwrap_or_default();

@@ -1,7 +1,7 @@
 //! Triggers a hook's test delivery and waits for it: with a running bot by its counters, otherwise with a listener of our own that checks
 //! the signature as the bot would. Tests: below.
 
-use super::sheet::Sheet;
+use super::report::Report;
 use crate::cli::entries::Entries;
 use crate::cli::repo::Accounts;
 use crate::config::Process;
@@ -40,7 +40,7 @@ enum Arrival {
 }
 
 pub(super) async fn fire(
-    sheet: &mut Sheet,
+    report: &mut Report,
     config: &Process,
     accounts: &Accounts,
     (entry, hook): (&Entry, i64),
@@ -58,22 +58,24 @@ pub(super) async fn fire(
     let url = config.hook_url(&entry.key);
     match arrival {
         Ok(Arrival::Taken) => {
-            sheet.good(&part, format!("the hook's test arrived, signed, after {} ms", began.elapsed().as_millis()));
+            report.good(&part, format!("the hook's test arrived, signed, after {} ms", began.elapsed().as_millis()));
         }
         Ok(Arrival::Unsigned) => {
             let attempt = format!("`caisson repo add` gives {} a new secret", entry.key);
-            sheet.fault(&part, "the hook's test arrived with a wrong signature", attempt);
+            report.fault(&part, "the hook's test arrived with a wrong signature", attempt);
         }
         Ok(Arrival::Never) => {
             let attempt = format!(
                 "the forge must reach {url}: set forge.bot_url, and allow its host in the forge's [webhook] ALLOWED_HOST_LIST; \
                  the forge's own log of the hook says why it failed"
             );
-            sheet.fault(&part, format!("the hook's test did not arrive within {} s", WAIT.as_secs()), attempt);
+            report.fault(&part, format!("the hook's test did not arrive within {} s", WAIT.as_secs()), attempt);
         }
-        Err(error) => {
-            sheet.fault(&part, format!("the hook's test could not be fired: {error}"), "look at the repository's hooks")
-        }
+        Err(error) => report.fault(
+            &part,
+            format!("the hook's test could not be fired: {error}"),
+            "look at the repository's hooks",
+        ),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Checks on this machine alone: the configuration, the state directory, modes of secrets, free space. Tests: below.
 
-use super::sheet::Sheet;
+use super::report::Report;
 use crate::cli::entries::{self, Entries};
 use crate::cli::store::location;
 use crate::config::Process;
@@ -12,10 +12,10 @@ use std::path::Path;
 const FLOOR: u64 = 2 << 30;
 
 /// Reads the configuration; reports each problem as a fault.
-pub(super) fn configuration(sheet: &mut Sheet, file: &Path) -> Option<Process> {
+pub(super) fn configuration(report: &mut Report, file: &Path) -> Option<Process> {
     match Process::load(file) {
         Ok(config) => {
-            sheet.good("configuration", format!("{}, installation {}", file.display(), config.installation));
+            report.good("configuration", format!("{}, installation {}", file.display(), config.installation));
             Some(config)
         }
         Err(error) => {
@@ -24,7 +24,7 @@ pub(super) fn configuration(sheet: &mut Sheet, file: &Path) -> Option<Process> {
                     true => "mend the line; `caisson config --defaults` prints every key with its meaning",
                     false => "caisson setup --help",
                 };
-                sheet.fault("configuration", line, attempt);
+                report.fault("configuration", line, attempt);
             }
             None
         }
@@ -32,43 +32,43 @@ pub(super) fn configuration(sheet: &mut Sheet, file: &Path) -> Option<Process> {
 }
 
 /// Checks the state directory, secrets and free space.
-pub(super) fn state(sheet: &mut Sheet, config: &Process) {
+pub(super) fn state(report: &mut Report, config: &Process) {
     let directory = &config.state_dir;
     if !directory.exists() {
-        sheet.note("state", format!("{} is not there yet; the first `caisson serve` makes it", directory.display()));
+        report.note("state", format!("{} is not there yet; the first `caisson serve` makes it", directory.display()));
     } else {
-        closed(sheet, "state", directory, "700");
+        closed(report, "state", directory, "700");
     }
     let forge = &config.forge;
     let keys = config.models.all().iter().map(|model| &model.key_file);
     let named =
         [&forge.token_file, &forge.sync_token_file, &config.store.password_file].into_iter().chain(keys).flatten();
     for path in named.chain(config.in_file().flat_map(|entry| &entry.secret_files)) {
-        closed(sheet, "secrets", path, "600");
+        closed(report, "secrets", path, "600");
     }
-    space(sheet, directory);
+    space(report, directory);
 }
 
 /// Reads the store and its entries of repositories; creates nothing.
-pub(super) async fn store(sheet: &mut Sheet, config: &Process) -> Entries {
+pub(super) async fn store(report: &mut Report, config: &Process) -> Entries {
     let attempt = "look at [store] of the configuration; a server of PostgreSQL must run and let this user in";
     let location = match location(config) {
         Ok(location) => location,
         Err(error) => {
-            sheet.fault("store", format!("{error:#}"), attempt);
+            report.fault("store", format!("{error:#}"), attempt);
             return Entries::default();
         }
     };
     match Store::look(location.clone()).await {
-        Ok(Some(_)) => sheet.good("store", location.to_string()),
-        Ok(None) => sheet.note("store", format!("{location} is empty; the first `caisson serve` makes what it needs")),
-        Err(error @ StoreError::Shape { .. }) => sheet.note("store", error.to_string()),
-        Err(error) => sheet.fault("store", error.to_string(), attempt),
+        Ok(Some(_)) => report.good("store", location.to_string()),
+        Ok(None) => report.note("store", format!("{location} is empty; the first `caisson serve` makes what it needs")),
+        Err(error @ StoreError::Shape { .. }) => report.note("store", error.to_string()),
+        Err(error) => report.fault("store", error.to_string(), attempt),
     }
     // Problems with the store itself were reported above.
     let entries = entries::look(config).await.unwrap_or_default();
     for (key, why) in &entries.refused {
-        sheet.fault(&format!("repository {key}"), format!("the store's entry is refused: {why}"), "caisson repo list");
+        report.fault(&format!("repository {key}"), format!("the store's entry is refused: {why}"), "caisson repo list");
     }
     for own in config.in_file() {
         // An unreadable file is reported separately.
@@ -80,21 +80,21 @@ pub(super) async fn store(sheet: &mut Sheet, config: &Process) -> Entries {
                 differs.join(", "),
                 own.key
             );
-            sheet.note(&format!("repository {}", own.key), found);
+            report.note(&format!("repository {}", own.key), found);
         }
     }
     entries
 }
 
 /// Checks that only its owner, this process's user, has access to a file or directory.
-fn closed(sheet: &mut Sheet, part: &str, path: &Path, wanted: &str) {
+fn closed(report: &mut Report, part: &str, path: &Path, wanted: &str) {
     let shown = path.display();
     let found = match std::fs::metadata(path) {
         Ok(found) => found,
         Err(error) => {
             let attempt =
                 "run doctor as the bot's user; a lost secret is made again by `caisson setup` or `caisson repo add`";
-            return sheet.fault(part, format!("{shown}: {error}"), attempt);
+            return report.fault(part, format!("{shown}: {error}"), attempt);
         }
     };
     let mode = found.permissions().mode() & 0o777;
@@ -102,43 +102,43 @@ fn closed(sheet: &mut Sheet, part: &str, path: &Path, wanted: &str) {
     // Mounted into a container, whose runtime sets the mode.
     let mounted = path.starts_with("/run/secrets");
     if mounted {
-        sheet.good(part, format!("{shown}, mounted"));
+        report.good(part, format!("{shown}, mounted"));
     } else if mode & 0o077 != 0 {
-        sheet.fault(part, format!("{shown} has mode {mode:o}: others may read it"), format!("chmod {wanted} {shown}"));
+        report.fault(part, format!("{shown} has mode {mode:o}: others may read it"), format!("chmod {wanted} {shown}"));
     } else if found.uid() != me {
         let attempt = format!("chown {me} {shown}, or run doctor as the bot's user");
-        sheet.fault(part, format!("{shown} belongs to user {}", found.uid()), attempt);
+        report.fault(part, format!("{shown} belongs to user {}", found.uid()), attempt);
     } else {
-        sheet.good(part, format!("{shown}, mode {mode:o}"));
+        report.good(part, format!("{shown}, mode {mode:o}"));
     }
 }
 
-fn space(sheet: &mut Sheet, directory: &Path) {
+fn space(report: &mut Report, directory: &Path) {
     let there = directory.ancestors().find(|it| it.exists()).unwrap_or(directory);
     match nix::sys::statvfs::statvfs(there) {
         Ok(disk) => {
             let free = disk.blocks_available() * disk.fragment_size();
             let text = format!("{:.1} GiB free at {}", free as f64 / f64::from(1u32 << 30), there.display());
             if free < FLOOR {
-                sheet.fault("disk", text, "make room: below 2 GiB a task may fill the disk while it works");
+                report.fault("disk", text, "make room: below 2 GiB a task may fill the disk while it works");
             } else {
-                sheet.good("disk", text);
+                report.good("disk", text);
             }
         }
-        Err(error) => sheet.fault("disk", format!("{}: {error}", there.display()), "check that the disk is there"),
+        Err(error) => report.fault("disk", format!("{}: {error}", there.display()), "check that the disk is there"),
     }
 }
 
 /// Whether the bot is running; if not, whether its ports are free.
-pub(super) fn process(sheet: &mut Sheet, config: &Process, running: bool) {
+pub(super) fn process(report: &mut Report, config: &Process, running: bool) {
     if running {
-        return sheet.good("bot", format!("`caisson serve` answers on {}", config.listen.ops));
+        return report.good("bot", format!("`caisson serve` answers on {}", config.listen.ops));
     }
-    sheet.note("bot", "`caisson serve` does not run");
+    report.note("bot", "`caisson serve` does not run");
     for at in [config.listen.webhooks, config.listen.ops] {
         if let Err(error) = std::net::TcpListener::bind(at) {
             let attempt = format!("`ss -ltnp` shows who has port {}; end it, or change [listen]", at.port());
-            sheet.fault("bot", format!("{at} cannot be listened on: {error}"), attempt);
+            report.fault("bot", format!("{at} cannot be listened on: {error}"), attempt);
         }
     }
 }
@@ -153,15 +153,15 @@ mod tests {
         let path = dir.path().join("token");
         std::fs::write(&path, "x").unwrap();
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).unwrap();
-        let mut sheet = Sheet::default();
-        closed(&mut sheet, "secrets", &path, "600");
-        assert!(sheet.findings[0].attempt.starts_with("chmod 600 "));
+        let mut report = Report::default();
+        closed(&mut report, "secrets", &path, "600");
+        assert!(report.findings[0].attempt.starts_with("chmod 600 "));
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
-        let mut sheet = Sheet::default();
-        closed(&mut sheet, "secrets", &path, "600");
-        assert_eq!(sheet.faults(), 0);
-        closed(&mut sheet, "secrets", &dir.path().join("lost"), "600");
-        assert_eq!(sheet.faults(), 1);
+        let mut report = Report::default();
+        closed(&mut report, "secrets", &path, "600");
+        assert_eq!(report.faults(), 0);
+        closed(&mut report, "secrets", &dir.path().join("lost"), "600");
+        assert_eq!(report.faults(), 1);
     }
 
     #[test]
@@ -169,8 +169,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("caisson.toml");
         std::fs::write(&path, "\n[forge]\nurll = \"x\"\n").unwrap();
-        let mut sheet = Sheet::default();
-        assert!(configuration(&mut sheet, &path).is_none());
-        assert!(sheet.findings[0].found.contains(":3"), "{:?}", sheet.findings);
+        let mut report = Report::default();
+        assert!(configuration(&mut report, &path).is_none());
+        assert!(report.findings[0].found.contains(":3"), "{:?}", report.findings);
     }
 }

@@ -1,7 +1,7 @@
 //! `caisson doctor`: looks at every part and says, for each fault, what to do.
 //!
 //! Owns the order and the table. Changes nothing, but triggers a test delivery of each hook; without a running `caisson serve` it starts a
-//! broker and a listener, and ends both. Tests: `sheet.rs`, `local.rs`, `hook.rs`.
+//! broker and a listener, and ends both. Tests: `report.rs`, `local.rs`, `hook.rs`.
 
 mod barrier;
 mod engine;
@@ -9,13 +9,13 @@ mod forge;
 mod hook;
 mod local;
 mod model;
-mod sheet;
+mod report;
 
 use super::printer::{Complaint, Printer};
 use crate::config::Process;
 use anyhow::Result;
 use clap::Args;
-use sheet::{Level, Sheet};
+use report::{Level, Report};
 use std::path::Path;
 
 /// Check every part: configuration, disk, forge, repositories, hooks, container engine, images, router, model.
@@ -36,23 +36,23 @@ impl Doctor {
     /// # Errors
     /// A [`Complaint`] with the number of faults, after the table.
     pub async fn run(self, file: &Path) -> Result<()> {
-        let mut sheet = Sheet::default();
-        if let Some(config) = local::configuration(&mut sheet, file) {
-            self.parts(&mut sheet, &config).await;
+        let mut report = Report::default();
+        if let Some(config) = local::configuration(&mut report, file) {
+            self.parts(&mut report, &config).await;
         }
         let printer = Printer::terminal();
         if self.json {
-            for line in sheet.json() {
+            for line in report.json() {
                 printer.json(&line);
             }
         } else {
-            printer.table(&["", "part", "found"], &sheet.rows());
-            for finding in sheet.findings.iter().filter(|f| f.level == Level::Fault) {
+            printer.table(&["", "part", "found"], &report.rows());
+            for finding in report.findings.iter().filter(|f| f.level == Level::Fault) {
                 printer.bad(&format!("{}: {}", finding.part, finding.found));
                 printer.hint(&finding.attempt);
             }
         }
-        match sheet.faults() {
+        match report.faults() {
             0 => {
                 if !self.json {
                     printer.good("everything that was looked at is in order");
@@ -64,22 +64,22 @@ impl Doctor {
         }
     }
 
-    async fn parts(&self, sheet: &mut Sheet, config: &Process) {
-        local::state(sheet, config);
-        let entries = local::store(sheet, config).await;
+    async fn parts(&self, report: &mut Report, config: &Process) {
+        local::state(report, config);
+        let entries = local::store(report, config).await;
         let running = hook::serve_answers(config).await;
-        local::process(sheet, config, running);
-        if let Some(accounts) = forge::accounts(sheet, config).await {
+        local::process(report, config, running);
+        if let Some(accounts) = forge::accounts(report, config).await {
             for entry in config.repositories().iter() {
-                if let Some(hook) = forge::repository(sheet, config, &accounts, entry).await {
-                    hook::fire(sheet, config, &accounts, (entry, hook), &entries, running).await;
+                if let Some(hook) = forge::repository(report, config, &accounts, entry).await {
+                    hook::fire(report, config, &accounts, (entry, hook), &entries, running).await;
                 }
             }
         }
         if config.repositories().is_empty() && entries.refused.is_empty() {
-            sheet.fault("repositories", "none is configured", "caisson repo add <git-url>");
+            report.fault("repositories", "none is configured", "caisson repo add <git-url>");
         }
-        engine::look(sheet, config, running).await;
-        model::look(sheet, config, self.model).await;
+        engine::look(report, config, running).await;
+        model::look(report, config, self.model).await;
     }
 }

@@ -1,48 +1,48 @@
 //! The models: whether each is configured correctly, and on request whether it answers, and with which name.
 
-use super::sheet::Sheet;
+use super::report::Report;
 use crate::cli::model::look::{self, Finding};
 use crate::config::Process;
 use crate::config::process::Model as Entry;
 
 /// Looks at the models that may be asked.
-pub(super) async fn look(sheet: &mut Sheet, config: &Process, ask: bool) {
+pub(super) async fn look(report: &mut Report, config: &Process, ask: bool) {
     let models = &config.models;
     for entry in models.used() {
         let part = if models.all().len() > 1 { format!("model {}", entry.id) } else { "model".to_owned() };
-        one(sheet, &part, entry, ask).await;
+        one(report, &part, entry, ask).await;
         if let Some(kept_back) = look::kept_back(models, entry) {
-            sheet.note(&part, kept_back);
+            report.note(&part, kept_back);
         }
     }
     if let Some(unlimited) = look::unlimited(config) {
-        sheet.note("budget", unlimited);
+        report.note("budget", unlimited);
     }
 }
 
-async fn one(sheet: &mut Sheet, part: &str, entry: &Entry, ask: bool) {
+async fn one(report: &mut Report, part: &str, entry: &Entry, ask: bool) {
     let model = match look::opened(entry) {
         Ok(model) => model,
-        Err(fault) => return put(sheet, part, "", fault),
+        Err(fault) => return put(report, part, "", fault),
     };
     if !ask && !model.scripted() {
-        sheet.good(part, format!("{} is set up (--model asks it something)", model.label()));
+        report.good(part, format!("{} is set up (--model asks it something)", model.label()));
         if let Some(unknown) = look::price(entry) {
-            put(sheet, part, &model.label(), unknown);
+            put(report, part, &model.label(), unknown);
         }
         return;
     }
     for finding in look::look(entry, model.as_ref()).await {
-        put(sheet, part, &model.label(), finding);
+        put(report, part, &model.label(), finding);
     }
 }
 
-fn put(sheet: &mut Sheet, part: &str, label: &str, finding: Finding) {
+fn put(report: &mut Report, part: &str, label: &str, finding: Finding) {
     match finding {
-        Finding::Recording => sheet.note(part, format!("{label}: a recording, no model is behind it")),
-        Finding::Answers { took } => sheet.good(part, format!("{label} answered in {} ms", took.as_millis())),
-        Finding::Note(note) => sheet.note(part, format!("{label}: {note}")),
-        Finding::Fault { found, attempt } if label.is_empty() => sheet.fault(part, found, attempt),
-        Finding::Fault { found, attempt } => sheet.fault(part, format!("{label}: {found}"), attempt),
+        Finding::Recording => report.note(part, format!("{label}: a recording, no model is behind it")),
+        Finding::Answers { took } => report.good(part, format!("{label} answered in {} ms", took.as_millis())),
+        Finding::Note(note) => report.note(part, format!("{label}: {note}")),
+        Finding::Fault { found, attempt } if label.is_empty() => report.fault(part, found, attempt),
+        Finding::Fault { found, attempt } => report.fault(part, format!("{label}: {found}"), attempt),
     }
 }

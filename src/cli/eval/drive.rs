@@ -30,7 +30,7 @@ pub struct Policy {
 }
 
 /// How a try ended.
-pub struct Driven {
+pub struct TryResult {
     /// Name of the task's state, or `limit` or `reviews`.
     pub end: String,
     pub reason: String,
@@ -70,7 +70,7 @@ pub struct Place<'a> {
 }
 
 impl Place<'_> {
-    pub async fn drive(&mut self, title: &str, body: &str, policy: Policy) -> Result<Driven> {
+    pub async fn drive(&mut self, title: &str, body: &str, policy: Policy) -> Result<TryResult> {
         let state = self.bot.state();
         let store = Store::look(&state).await?.context("the bot has no store")?;
         let (issue, _) = self.person.open_issue(title, &format!("{body}\n\n/fix\n")).await?;
@@ -83,7 +83,7 @@ impl Place<'_> {
         let task = Task::fold(id, log.iter().map(|(_, event)| event));
         let commit = task.pushed.filter(|commit| Some(commit) != task.base.as_ref());
         let (end, reason) = ended;
-        Ok(Driven { end, reason, commit, log, own: clock.own, waiting: clock.waiting })
+        Ok(TryResult { end, reason, commit, log, own: clock.own, waiting: clock.waiting })
     }
 
     async fn begun(&mut self, store: &Store, issue: u64) -> Result<TaskId> {

@@ -5,7 +5,7 @@
 //! verdict), `tests/eval.rs` (the runs).
 
 use super::tasks::{TaskDir, files};
-use crate::cli::broker_child::Lent;
+use crate::cli::broker_child::TemporaryBroker;
 use crate::cli::printer::{Complaint, Printer};
 use crate::config::Process;
 use crate::config::project::Granted;
@@ -24,7 +24,7 @@ const REASON: usize = 300;
 
 pub struct Judge {
     config: Process,
-    lent: Lent,
+    temporary: TemporaryBroker,
     sandboxes: Sandboxes,
     repos: Repos,
     dir: PathBuf,
@@ -60,12 +60,12 @@ impl Judged {
 impl Judge {
     /// `config` is the operator's, with another installation name.
     pub async fn start(config: Process, dir: &Path) -> Result<Judge> {
-        let lent = Lent::start(&config).await?;
+        let temporary = TemporaryBroker::start(&config).await?;
         let repos = Repos::new(dir.join("begin"));
         let mut settings = Settings::new(dir.join("judge"), &config.sandbox.image);
         settings.profile = config.sandbox.hardening.word().to_owned();
-        let sandboxes = Sandboxes::new(lent.broker.clone(), None, repos.clone(), settings, 1)?;
-        Ok(Judge { config, lent, sandboxes, repos, dir: dir.join("begin"), runs: AtomicU32::new(0) })
+        let sandboxes = Sandboxes::new(temporary.broker.clone(), None, repos.clone(), settings, 1)?;
+        Ok(Judge { config, temporary, sandboxes, repos, dir: dir.join("begin"), runs: AtomicU32::new(0) })
     }
 
     /// Path of a task's repository, for `caisson repo add`.
@@ -189,7 +189,7 @@ impl Judge {
 
 impl Drop for Judge {
     fn drop(&mut self) {
-        if let Err(error) = self.lent.tear_down(&self.config) {
+        if let Err(error) = self.temporary.tear_down(&self.config) {
             Printer::terminal().warn(&format!("{error:#}\n`make clean-docker` tries again"));
         }
     }

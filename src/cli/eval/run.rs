@@ -2,7 +2,7 @@
 //!
 //! Owns the order and what counts as not run. A failure of one task does not stop the others.
 
-use super::drive::{Driven, LIMIT, Policy};
+use super::drive::{LIMIT, Policy, TryResult};
 use super::frozen::{self, Frozen};
 use super::ground::Ground;
 use super::judge::{From, Judge, Judged, Planted};
@@ -223,7 +223,7 @@ impl Run<'_> {
     }
 }
 
-fn measured(driven: &Driven) -> Measured {
+fn measured(driven: &TryResult) -> Measured {
     let mut found = measure(&driven.log);
     found.own_seconds = driven.own.as_secs_f64();
     found.waiting_seconds = driven.waiting.as_secs_f64();

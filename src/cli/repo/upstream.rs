@@ -135,7 +135,7 @@ pub(super) async fn sync_one(
         format!("{sync} may still force {branch}: `caisson repo check {} --fix` takes that back", entry.key)
     })?;
     if done.is_ok() {
-        printer.warn("tasks that began from the old history keep their base; `/retry` begins them anew");
+        printer.warn("tasks that began from the old history keep their base; `/rebase` brings their work onto the new one, `/retry` begins them anew");
     }
     done
 }

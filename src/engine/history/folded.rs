@@ -65,7 +65,7 @@ impl Replay<'_> {
         self.checked = None;
         let since = std::mem::take(&mut self.notes);
         self.notes = self.asked[..self.heard].to_vec();
-        self.gallery.anew();
+        self.shown_pictures.anew();
         if !summary.is_empty() {
             let most = OPEN.min(self.summary_chars / 2);
             let failing = self.runs.open().and_then(|ran| failing::list(self.fence, &ran, None, most));

@@ -28,7 +28,7 @@ pub struct Vision {
 
 /// The pictures shown so far.
 #[derive(Debug, Default)]
-pub(super) struct Gallery<'a> {
+pub(super) struct ShownPictures<'a> {
     /// Pictures of the issue, with which every conversation of this task begins.
     of_issue: &'a [Picture],
     /// Whether they are shown with the next text.
@@ -39,8 +39,8 @@ pub(super) struct Gallery<'a> {
     bytes: u64,
 }
 
-impl<'a> Gallery<'a> {
-    pub(super) fn hung_on_the_issue(&mut self, pictures: &'a [Picture]) {
+impl<'a> ShownPictures<'a> {
+    pub(super) fn add_of_issue(&mut self, pictures: &'a [Picture]) {
         self.of_issue = pictures;
         self.awaited = !pictures.is_empty();
     }
@@ -82,12 +82,12 @@ impl Replay<'_> {
         let taken = if old {
             Err("it was shown here before; read it again to see it")
         } else {
-            self.gallery.take(picture, self.vision, 0)
+            self.shown_pictures.take(picture, self.vision, 0)
         };
         match taken {
             Ok(tokens) => {
-                let number = self.gallery.count;
-                self.gallery.read.push(shown(self.fence, picture, number, tokens));
+                let number = self.shown_pictures.count;
+                self.shown_pictures.read.push(shown(self.fence, picture, number, tokens));
                 format!("\nNote: the picture follows as picture {number}.")
             }
             Err(why) => format!("\nNote: the picture is not shown: {why}."),
@@ -96,7 +96,7 @@ impl Replay<'_> {
 
     /// Shows the pictures of the results that were just sent.
     pub(super) fn show_read(&mut self) {
-        let read = std::mem::take(&mut self.gallery.read);
+        let read = std::mem::take(&mut self.shown_pictures.read);
         if !read.is_empty() {
             self.turns.push(Turn::Pictures(read));
         }
@@ -104,15 +104,15 @@ impl Replay<'_> {
 
     /// Shows the issue's pictures with the text, and names those that are not shown.
     pub(super) fn show_of_issue(&mut self) {
-        if !std::mem::take(&mut self.gallery.awaited) {
+        if !std::mem::take(&mut self.shown_pictures.awaited) {
             return;
         }
         let (mut seen, mut unseen, mut spent) = (Vec::new(), Vec::new(), 0);
-        for picture in self.gallery.of_issue {
-            match self.gallery.take(picture, self.vision, spent) {
+        for picture in self.shown_pictures.of_issue {
+            match self.shown_pictures.take(picture, self.vision, spent) {
                 Ok(tokens) => {
                     spent += tokens;
-                    seen.push(shown(self.fence, picture, self.gallery.count, tokens));
+                    seen.push(shown(self.fence, picture, self.shown_pictures.count, tokens));
                 }
                 Err(why) => unseen.push(format!("{} ({why})", described(picture))),
             }
@@ -121,7 +121,7 @@ impl Replay<'_> {
             let names = self.fence.wrap("pictures of the issue that are not shown", Trust::None, &unseen.join("\n"));
             self.notes.push(prompt::render("unseen", context! { names }));
         }
-        self.gallery.read.extend(seen);
+        self.shown_pictures.read.extend(seen);
     }
 }
 

@@ -96,7 +96,7 @@ fn plain(words: &str) -> String {
 fn tried(log: &[Event]) -> usize {
     let asks = |event: &&Event| match event {
         Event::DecisionUsed { decision, .. } => !matches!(decision.verb, Verb::Changes { .. }),
-        Event::WidenedToFix { .. } => false,
+        Event::WidenedToFix { .. } | Event::Rebased(_) => false,
         _ => true,
     };
     log.iter().rev().take_while(asks).filter(|event| matches!(event, Event::TurnCompleted { .. })).count()
@@ -121,7 +121,22 @@ fn remarks(log: &[Event]) -> Vec<String> {
             };
             format!("{place}{}", seen(&item.text).0)
         })
+        .chain(in_conflict(log))
         .collect()
+}
+
+/// What could not be merged onto a newer base, while no commit holds the work there.
+fn in_conflict(log: &[Event]) -> Option<String> {
+    let since = log.iter().rev().take_while(|event| !matches!(event, Event::TreeCaptured { .. }));
+    let conflicts = since.into_iter().find_map(|event| match event {
+        Event::Rebased(rebased) if !rebased.conflicts.is_empty() => Some(&rebased.conflicts),
+        _ => None,
+    })?;
+    let named: Vec<String> = conflicts.iter().map(|path| text::one_line(path)).collect();
+    Some(format!(
+        "These files were changed here and on the base branch, and could not be merged: {}. Write each whole, so that it keeps both changes and has no line with <<<<<<<, ======= or >>>>>>>.",
+        named.join(", ")
+    ))
 }
 
 /// What is wrong with the current files.

@@ -28,6 +28,7 @@ pub fn asking(body: &str) -> Event {
             words: String::new(),
             asker: alice.clone(),
             issue_author: alice,
+            edited: false,
             source: Source::Comment(11),
             number: 11,
             branch: "agent/3".into(),

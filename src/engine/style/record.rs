@@ -33,9 +33,10 @@ pub fn look(log: &[Event], turn: u32) -> Option<&Look> {
     })
 }
 
-/// The result of the checks on the task's base; none without a known command, or before the first look.
+/// The result of the checks on the task's present base; none without a known command, or before the first look.
 pub fn base(log: &[Event]) -> Option<&BaseRun> {
-    log.iter().find_map(|event| match event {
+    let since = log.iter().rposition(|event| matches!(event, Event::Rebased(_))).map_or(0, |at| at + 1);
+    log[since..].iter().find_map(|event| match event {
         Event::Looked { look, .. } => look.base.as_ref(),
         _ => None,
     })
@@ -60,6 +61,7 @@ pub(super) fn asks_for_more(event: &Event) -> bool {
         | Event::DoneSaid { .. }
         | Event::FeedbackGiven { .. }
         | Event::QuestionAnswered { .. }
+        | Event::Rebased(_)
         | Event::SandboxLost { .. } => true,
         _ => false,
     }

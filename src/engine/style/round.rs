@@ -37,7 +37,7 @@ pub enum Step {
 
 /// Whether the coming answer is tried in a copy: the workspace equals the last commit, and an action is left to write the chosen candidate.
 pub fn tries(task: &Task, log: &[Event]) -> bool {
-    !task.uncommitted && task.used + 1 < task.every() && record::base(log).is_some()
+    !task.uncommitted && task.to_merge().is_none() && task.used + 1 < task.every() && record::base(log).is_some()
 }
 
 /// Index in the log at which the present round begins. The loss of the sandbox does not begin one, because candidates have sandboxes of
@@ -298,7 +298,7 @@ fn is_there(since: &[Event]) -> bool {
     let captured = since.iter().position(|event| matches!(event, Event::TreeCaptured { .. })).unwrap_or(since.len());
     let lost = |(at, event): (usize, &Event)| match event {
         Event::SandboxLost { .. } => at < captured,
-        Event::TreeRefused { .. } => true,
+        Event::TreeRefused { .. } | Event::Rebased(_) => true,
         other => changes_something(other),
     };
     !since.iter().enumerate().any(lost)
@@ -315,7 +315,10 @@ fn says_more(log: &[Event], at: usize) -> bool {
         Event::DecisionUsed { decision, .. } => matches!(decision.verb, Verb::Changes { .. }),
         // Other pauses do not affect the round.
         Event::Resumed => was_stuck(&log[..at]),
-        Event::FeedbackGiven { .. } | Event::WidenedToFix { .. } | Event::VerdictReturned { .. } => true,
+        Event::FeedbackGiven { .. }
+        | Event::WidenedToFix { .. }
+        | Event::VerdictReturned { .. }
+        | Event::Rebased(_) => true,
         _ => false,
     }
 }

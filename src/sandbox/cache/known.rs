@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use domain::Commit;
 use serde::{Deserialize, Serialize};
 
-use crate::sandbox::record::{Lent, write_whole};
+use crate::sandbox::record::{MirrorGeneration, write_whole};
 use crate::sandbox::{Result, SandboxError};
 
 /// A mirror that no task used for this long is removed.
@@ -18,7 +18,7 @@ const UNUSED_MS: i64 = 30 * 24 * 3600 * 1000;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Mirror {
     #[serde(flatten)]
-    pub lent: Lent,
+    pub generation: MirrorGeneration,
     pub bytes: u64,
     pub packs: u32,
     /// The user that it belongs to in the engine; 0 = of an earlier release, which had one user for all.
@@ -57,7 +57,7 @@ impl Known {
             HashMap::new()
         });
         let others = all.extract_if(|key, mirror| user_of(key) != Some(mirror.user));
-        let retired = others.map(|(_, mirror)| mirror.lent.name).collect();
+        let retired = others.map(|(_, mirror)| mirror.generation.name).collect();
         Self { path, all: Mutex::new(all), retired: Mutex::new(retired), locks: Mutex::default() }
     }
 
@@ -70,20 +70,20 @@ impl Known {
     }
 
     /// The present mirror, for a container that makes nothing new.
-    pub fn current(&self, key: &str) -> Option<Lent> {
-        self.get(key).map(|mirror| mirror.lent)
+    pub fn current(&self, key: &str) -> Option<MirrorGeneration> {
+        self.get(key).map(|mirror| mirror.generation)
     }
 
     /// Replaces the entry of a repository; another generation that it had is retired.
     pub fn put(&self, key: &str, mirror: Option<Mirror>) -> Result<()> {
         let mut all = whole(&self.all);
-        let name = mirror.as_ref().map(|it| it.lent.name.clone());
+        let name = mirror.as_ref().map(|it| it.generation.name.clone());
         let old = match mirror {
             Some(mirror) => all.insert(key.to_owned(), mirror),
             None => all.remove(key),
         };
-        if let Some(old) = old.filter(|old| Some(&old.lent.name) != name.as_ref()) {
-            whole(&self.retired).push(old.lent.name);
+        if let Some(old) = old.filter(|old| Some(&old.generation.name) != name.as_ref()) {
+            whole(&self.retired).push(old.generation.name);
         }
         self.write(&all)
     }
@@ -107,20 +107,20 @@ impl Known {
     /// Records the tree of a generation, or that it has none.
     pub fn set_tree(&self, key: &str, generation: &str, tree: Option<&Commit>) -> Result<()> {
         let mut all = whole(&self.all);
-        if let Some(mirror) = all.get_mut(key).filter(|it| it.lent.name == generation) {
-            (mirror.lent.tree, mirror.looked) = (tree.cloned(), true);
+        if let Some(mirror) = all.get_mut(key).filter(|it| it.generation.name == generation) {
+            (mirror.generation.tree, mirror.looked) = (tree.cloned(), true);
         }
         self.write(&all)
     }
 
     /// Whether it was decided if this generation gets a tree.
     pub fn looked(&self, key: &str, generation: &str) -> bool {
-        self.get(key).is_some_and(|it| it.looked && it.lent.name == generation)
+        self.get(key).is_some_and(|it| it.looked && it.generation.name == generation)
     }
 
     /// Names of all present generations.
     pub fn names(&self) -> Vec<String> {
-        whole(&self.all).values().map(|mirror| mirror.lent.name.clone()).collect()
+        whole(&self.all).values().map(|mirror| mirror.generation.name.clone()).collect()
     }
 }
 
@@ -131,8 +131,8 @@ mod tests {
 
     fn mirror(name: &str, used_at: i64) -> Mirror {
         let held = PackBase { head: Commit::parse(&"a".repeat(40)).unwrap(), shallow: Vec::new() };
-        let lent = Lent { name: name.to_owned(), base: held, tree: None };
-        Mirror { lent, bytes: 1, packs: 1, user: 10_003, looked: false, used_at }
+        let generation = MirrorGeneration { name: name.to_owned(), base: held, tree: None };
+        Mirror { generation, bytes: 1, packs: 1, user: 10_003, looked: false, used_at }
     }
 
     #[test]

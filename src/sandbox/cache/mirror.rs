@@ -14,7 +14,7 @@ use sha2::{Digest, Sha256};
 use super::known::{Known, Mirror, whole};
 use crate::git::{PackBase, PackFile};
 use crate::sandbox::core::Core;
-use crate::sandbox::record::{Lent, now_ms};
+use crate::sandbox::record::{MirrorGeneration, now_ms};
 use crate::sandbox::session::{Passing, Session, Work, require_git};
 use crate::sandbox::{Result, SandboxError};
 
@@ -49,7 +49,7 @@ impl Mirrors {
     }
 
     /// The present mirror, for a container that makes nothing new.
-    pub(in crate::sandbox) fn current(&self, key: &str) -> Option<Lent> {
+    pub(in crate::sandbox) fn current(&self, key: &str) -> Option<MirrorGeneration> {
         self.known.current(key)
     }
 
@@ -62,7 +62,12 @@ impl Mirrors {
     /// for one or making it failed, so that everything is sent.
     ///
     /// `on_disk`: for a workspace that may be a layer over a tree, which is made if the repository has many files.
-    pub(in crate::sandbox) async fn mirror(&self, key: &str, trunk: Option<&Commit>, on_disk: bool) -> Option<Lent> {
+    pub(in crate::sandbox) async fn mirror(
+        &self,
+        key: &str,
+        trunk: Option<&Commit>,
+        on_disk: bool,
+    ) -> Option<MirrorGeneration> {
         let made = self.brought_up(key, trunk?, on_disk).await;
         self.remove_retired().await;
         made.unwrap_or_else(|error| {
@@ -78,7 +83,7 @@ impl Mirrors {
     pub async fn mirror_for_probe(&self, key: &str, trunk: &Commit) -> Result<Option<String>> {
         let made = self.brought_up(key, trunk, false).await;
         self.remove_retired().await;
-        Ok(made?.map(|lent| lent.name))
+        Ok(made?.map(|generation| generation.name))
     }
 
     /// Removes a repository's mirror as soon as no container uses it.
@@ -89,7 +94,7 @@ impl Mirrors {
         Ok(())
     }
 
-    async fn brought_up(&self, key: &str, trunk: &Commit, on_disk: bool) -> Result<Option<Lent>> {
+    async fn brought_up(&self, key: &str, trunk: &Commit, on_disk: bool) -> Result<Option<MirrorGeneration>> {
         let lock = self.known.lock_of(key);
         let _one = lock.lock().await;
         let known = self.known.get(key);
@@ -97,25 +102,25 @@ impl Mirrors {
         if let (Err(why), Some(known)) = (&made, known)
             && may_be_why(why)
         {
-            self.blame_mirror(key, &known.lent, why)?;
+            self.blame_mirror(key, &known.generation, why)?;
         }
         match made {
-            Ok(Some(lent)) if on_disk => self.with_tree(key, lent).await.map(Some),
+            Ok(Some(generation)) if on_disk => self.with_tree(key, generation).await.map(Some),
             made => made,
         }
     }
 
-    async fn made(&self, key: &str, known: Option<Mirror>, trunk: &Commit) -> Result<Option<Lent>> {
+    async fn made(&self, key: &str, known: Option<Mirror>, trunk: &Commit) -> Result<Option<MirrorGeneration>> {
         if let Some(known) = known
-            && self.core.repos.is_ancestor(key, &known.lent.base.head, trunk).await?
+            && self.core.repos.is_ancestor(key, &known.generation.base.head, trunk).await?
         {
             let (depth, most) = (self.core.settings.history_depth, self.core.settings.base_pack_bytes);
-            let held = &known.lent.base;
+            let held = &known.generation.base;
             let mut pack = self.core.repos.pack(key, std::slice::from_ref(trunk), depth, Some(held), most).await?;
             if pack.bytes <= ON_TOP {
                 let used = Mirror { used_at: now_ms(), ..known };
                 self.known.put(key, Some(used.clone()))?;
-                return Ok(Some(used.lent));
+                return Ok(Some(used.generation));
             }
             if known.packs < PACKS && known.bytes + pack.bytes <= 2 * most {
                 return self.fill(key, Some(known), trunk, &mut pack).await.map(Some);
@@ -137,9 +142,15 @@ impl Mirrors {
     }
 
     /// Adds a pack to a generation, or begins one with it. Recorded afterwards, so that after an interruption it is added again or reaped.
-    async fn fill(&self, key: &str, old: Option<Mirror>, trunk: &Commit, pack: &mut PackFile) -> Result<Lent> {
+    async fn fill(
+        &self,
+        key: &str,
+        old: Option<Mirror>,
+        trunk: &Commit,
+        pack: &mut PackFile,
+    ) -> Result<MirrorGeneration> {
         let (name, tree, bytes, packs, looked) = match old {
-            Some(old) => (old.lent.name, old.lent.tree, old.bytes, old.packs, old.looked),
+            Some(old) => (old.generation.name, old.generation.tree, old.bytes, old.packs, old.looked),
             None => (name(key)?, None, 0, 0, false),
         };
         let user = self.core.users.of(key)?;
@@ -147,11 +158,11 @@ impl Mirrors {
         let fill = Work::new(["sh", "-c", FILL]).wall(FILL_MS);
         session.must(fill.input(pack.reader().await?), "filling the repository's mirror").await?;
         let held = PackBase { head: trunk.clone(), shallow: pack.shallow.clone() };
-        let lent = Lent { name, base: held, tree };
+        let generation = MirrorGeneration { name, base: held, tree };
         let (bytes, packs) = (bytes + pack.bytes, packs + 1);
-        let made = Mirror { lent: lent.clone(), bytes, packs, user, looked, used_at: now_ms() };
+        let made = Mirror { generation: generation.clone(), bytes, packs, user, looked, used_at: now_ms() };
         self.known.put(key, Some(made))?;
-        Ok(lent)
+        Ok(generation)
     }
 
     /// A container that may write to a mirror. `what` is the beginning of its name, because the one before may still be being removed.
@@ -183,10 +194,15 @@ impl Mirrors {
     }
 
     /// Drops a mirror with which a step failed that succeeded without it; the next task makes it anew.
-    pub(in crate::sandbox) fn blame_mirror(&self, key: &str, lent: &Lent, why: &SandboxError) -> Result<()> {
-        tracing::warn!(key, mirror = lent.name, %why, "the mirror is of no use and will be made anew");
+    pub(in crate::sandbox) fn blame_mirror(
+        &self,
+        key: &str,
+        generation: &MirrorGeneration,
+        why: &SandboxError,
+    ) -> Result<()> {
+        tracing::warn!(key, mirror = generation.name, %why, "the mirror is of no use and will be made anew");
         match self.known.current(key) {
-            Some(now) if now.name == lent.name => self.known.put(key, None),
+            Some(now) if now.name == generation.name => self.known.put(key, None),
             _ => Ok(()),
         }
     }

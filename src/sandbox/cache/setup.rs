@@ -163,8 +163,8 @@ impl Setups {
         container: &ContainerSpec,
         tried: &mut Vec<Tried>,
     ) -> Result<Session> {
-        let lent = self.mirrors.current(&spec.repo_key);
-        let (session, _) = self.stock.stocked(container, &spec.repo_key, &setup.commit, 1, lent).await?;
+        let generation = self.mirrors.current(&spec.repo_key);
+        let (session, _) = self.stock.stocked(container, &spec.repo_key, &setup.commit, 1, generation).await?;
         if let Some(subnet) = container.subnet {
             self.core.subnets.open(subnet, || Ok(Some(spec.egress.clone()))).await?;
         }

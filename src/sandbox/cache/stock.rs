@@ -12,7 +12,7 @@ use super::mirror::{self, Mirrors};
 use crate::git::{PackBase, PackFile};
 use crate::sandbox::core::Core;
 use crate::sandbox::link::Link;
-use crate::sandbox::record::Lent;
+use crate::sandbox::record::MirrorGeneration;
 use crate::sandbox::session::{Session, Work, git_or, require_git};
 use crate::sandbox::{Result, SandboxError};
 
@@ -53,23 +53,23 @@ impl Stock {
         key: &str,
         commit: &Commit,
         depth: u32,
-        lent: Option<Lent>,
-    ) -> Result<(Session, Option<Lent>)> {
-        let made = self.stock(container, key, commit, depth, lent.as_ref()).await;
-        match (made, lent) {
-            (Err(why), Some(lent)) if mirror::may_be_why(&why) => {
-                if laid_over(container, &lent).is_some() {
-                    let plain = Lent { tree: None, ..lent.clone() };
+        generation: Option<MirrorGeneration>,
+    ) -> Result<(Session, Option<MirrorGeneration>)> {
+        let made = self.stock(container, key, commit, depth, generation.as_ref()).await;
+        match (made, generation) {
+            (Err(why), Some(generation)) if mirror::may_be_why(&why) => {
+                if laid_over(container, &generation).is_some() {
+                    let plain = MirrorGeneration { tree: None, ..generation.clone() };
                     if let Ok(session) = self.stock(container, key, commit, depth, Some(&plain)).await {
-                        self.mirrors.blame_tree(key, &lent, &why)?;
+                        self.mirrors.blame_tree(key, &generation, &why)?;
                         return Ok((session, Some(plain)));
                     }
                 }
                 let session = self.stock(container, key, commit, depth, None).await?;
-                self.mirrors.blame_mirror(key, &lent, &why)?;
+                self.mirrors.blame_mirror(key, &generation, &why)?;
                 Ok((session, None))
             }
-            (made, lent) => made.map(|session| (session, lent)),
+            (made, generation) => made.map(|session| (session, generation)),
         }
     }
 
@@ -77,7 +77,7 @@ impl Stock {
     /// no task could begin there either.
     pub async fn furnish_probe(&self, link: Link, key: &str, commit: &Commit) -> (Link, Result<bool>) {
         let session = Session::over(link, Arc::clone(&self.core.ids));
-        let held = self.mirrors.current(key).map(|lent| lent.base);
+        let held = self.mirrors.current(key).map(|generation| generation.base);
         let done = match require_git(&session, "").await {
             Err(SandboxError::Refused(_)) => Ok(false),
             Err(other) => Err(other),
@@ -95,15 +95,15 @@ impl Stock {
         key: &str,
         commit: &Commit,
         depth: u32,
-        lent: Option<&Lent>,
+        generation: Option<&MirrorGeneration>,
     ) -> Result<Session> {
-        let tree = lent.and_then(|lent| laid_over(container, lent));
-        let mirror = lent.map(|lent| lent.name.clone());
+        let tree = generation.and_then(|generation| laid_over(container, generation));
+        let mirror = generation.map(|generation| generation.name.clone());
         let container = ContainerSpec { mirror, layered: tree.is_some(), ..container.clone() };
         // The repository is packed while the container starts.
         let (session, pack) = tokio::join!(
             Session::make(self.core.broker.as_ref(), &container, self.core.epoch, Arc::clone(&self.core.ids)),
-            self.packed(key, commit, depth, lent.map(|lent| &lent.base))
+            self.packed(key, commit, depth, generation.map(|generation| &generation.base))
         );
         let session = session?;
         let furnished = furnish(&session, commit, pack?, tree).await;
@@ -128,7 +128,10 @@ async fn furnish(session: &Session, commit: &Commit, mut pack: PackFile, tree: O
 }
 
 /// The commit of the tree that a container's workspace is layered over; only a task's on disk is.
-pub(in crate::sandbox) fn laid_over<'a>(container: &ContainerSpec, lent: &'a Lent) -> Option<&'a Commit> {
+pub(in crate::sandbox) fn laid_over<'a>(
+    container: &ContainerSpec,
+    generation: &'a MirrorGeneration,
+) -> Option<&'a Commit> {
     let fits = container.purpose == Purpose::Task && container.limits.workspace_bytes == 0;
-    lent.tree.as_ref().filter(|_| fits)
+    generation.tree.as_ref().filter(|_| fits)
 }

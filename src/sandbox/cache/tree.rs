@@ -7,7 +7,7 @@
 
 use super::mirror::Mirrors;
 use crate::sandbox::index::LATER;
-use crate::sandbox::record::Lent;
+use crate::sandbox::record::MirrorGeneration;
 use crate::sandbox::session::Work;
 use crate::sandbox::{Result, SandboxError};
 
@@ -31,34 +31,43 @@ echo made
 
 impl Mirrors {
     /// The generation with its tree, which is made if that was not decided yet.
-    pub(in crate::sandbox) async fn with_tree(&self, key: &str, lent: Lent) -> Result<Lent> {
-        if self.known.looked(key, &lent.name) {
-            return Ok(lent);
+    pub(in crate::sandbox) async fn with_tree(
+        &self,
+        key: &str,
+        generation: MirrorGeneration,
+    ) -> Result<MirrorGeneration> {
+        if self.known.looked(key, &generation.name) {
+            return Ok(generation);
         }
-        let tree = match self.make_tree(&lent, self.core.users.of(key)?).await {
-            Ok(made) => made.then(|| lent.base.head.clone()),
+        let tree = match self.make_tree(&generation, self.core.users.of(key)?).await {
+            Ok(made) => made.then(|| generation.base.head.clone()),
             Err(error) => {
                 tracing::warn!(key, %error, "the files were not checked out in advance; each sandbox does it for itself");
                 if let SandboxError::Unavailable(_) = error {
-                    return Ok(lent);
+                    return Ok(generation);
                 }
                 None
             }
         };
-        self.known.set_tree(key, &lent.name, tree.as_ref())?;
-        Ok(Lent { tree, ..lent })
+        self.known.set_tree(key, &generation.name, tree.as_ref())?;
+        Ok(MirrorGeneration { tree, ..generation })
     }
 
-    async fn make_tree(&self, lent: &Lent, user: u32) -> Result<bool> {
-        let (session, _passing) = self.mirror_session("tree", &lent.name, user).await?;
-        let words = ["sh", "-c", &format!("{LATER}{MAKE}"), "make", lent.base.head.as_str(), FILES];
+    async fn make_tree(&self, generation: &MirrorGeneration, user: u32) -> Result<bool> {
+        let (session, _passing) = self.mirror_session("tree", &generation.name, user).await?;
+        let words = ["sh", "-c", &format!("{LATER}{MAKE}"), "make", generation.base.head.as_str(), FILES];
         let made = session.read(Work::new(words).wall(MAKE_MS), 1 << 10, "checking out the repository's files").await?;
         Ok(!made.is_empty())
     }
 
     /// Drops the tree of a mirror, because a sandbox failed with it and succeeded without it.
-    pub(in crate::sandbox) fn blame_tree(&self, key: &str, lent: &Lent, why: &SandboxError) -> Result<()> {
-        tracing::warn!(key, mirror = lent.name, %why, "workspaces cannot lie over the mirror's tree; each checks out its own");
-        self.known.set_tree(key, &lent.name, None)
+    pub(in crate::sandbox) fn blame_tree(
+        &self,
+        key: &str,
+        generation: &MirrorGeneration,
+        why: &SandboxError,
+    ) -> Result<()> {
+        tracing::warn!(key, mirror = generation.name, %why, "workspaces cannot lie over the mirror's tree; each checks out its own");
+        self.known.set_tree(key, &generation.name, None)
     }
 }

@@ -17,7 +17,7 @@ use super::inspection::{self, DIR, Step, Stop};
 use crate::git::{PackFile, Tree};
 use crate::sandbox::cache::mirror::{self, Mirrors};
 use crate::sandbox::core::Core;
-use crate::sandbox::record::Lent;
+use crate::sandbox::record::MirrorGeneration;
 use crate::sandbox::session::{Passing, Session, Work, git_or};
 use crate::sandbox::{CaptureSpec, Captured, Result, SandboxError, Segment};
 
@@ -37,7 +37,7 @@ pub struct Quarantine {
     passing: Passing,
     base_bytes: u64,
     /// The mirror it reads from.
-    lent: Option<Lent>,
+    generation: Option<MirrorGeneration>,
 }
 
 impl Quarantine {
@@ -114,18 +114,18 @@ impl Quarantines {
     /// # Errors
     /// `Unavailable` when engine or disk are unreachable, `Refused` for an image without git or sh.
     pub async fn quarantine(&self, segment: &Segment) -> Result<Quarantine> {
-        let lent = self.mirrors.current(&segment.repo_key);
-        match (self.quarantine_on(segment, lent.as_ref()).await, lent) {
-            (Err(why), Some(lent)) if mirror::may_be_why(&why) => {
+        let generation = self.mirrors.current(&segment.repo_key);
+        match (self.quarantine_on(segment, generation.as_ref()).await, generation) {
+            (Err(why), Some(generation)) if mirror::may_be_why(&why) => {
                 let made = self.quarantine_on(segment, None).await?;
-                self.mirrors.blame_mirror(&segment.repo_key, &lent, &why)?;
+                self.mirrors.blame_mirror(&segment.repo_key, &generation, &why)?;
                 Ok(made)
             }
             (made, _) => made,
         }
     }
 
-    async fn quarantine_on(&self, segment: &Segment, lent: Option<&Lent>) -> Result<Quarantine> {
+    async fn quarantine_on(&self, segment: &Segment, generation: Option<&MirrorGeneration>) -> Result<Quarantine> {
         let mut known = vec![segment.parent.clone()];
         if segment.base != segment.parent {
             known.push(segment.base.clone());
@@ -133,7 +133,13 @@ impl Quarantines {
         let mut base = self
             .core
             .repos
-            .pack(&segment.repo_key, &known, 1, lent.map(|lent| &lent.base), self.core.settings.base_pack_bytes)
+            .pack(
+                &segment.repo_key,
+                &known,
+                1,
+                generation.map(|generation| &generation.base),
+                self.core.settings.base_pack_bytes,
+            )
             .await?;
         let room_for = 4 * (base.bytes + self.core.settings.tree_pack_bytes) + (64 << 20);
         // A unique name, because an unused one may still be being removed.
@@ -152,7 +158,7 @@ impl Quarantines {
             },
             env: Vec::new(),
             profile: "sealed".to_owned(),
-            mirror: lent.map(|lent| lent.name.clone()),
+            mirror: generation.map(|generation| generation.name.clone()),
             layered: false,
         };
         let passing = self.core.passing(&container.name);
@@ -160,7 +166,7 @@ impl Quarantines {
             Session::make(self.core.broker.as_ref(), &container, self.core.epoch, Arc::clone(&self.core.ids)).await?;
         let taken = take_base(&session, &known, &mut base).await;
         git_or(&session, &container.image, taken).await?;
-        Ok(Quarantine { session, passing, base_bytes: base.bytes, lent: lent.cloned() })
+        Ok(Quarantine { session, passing, base_bytes: base.bytes, generation: generation.cloned() })
     }
 
     /// Judges an untrusted pack that claims to contain `tree`, and makes the checkpoint's commit of it. If git cannot read something with a
@@ -175,14 +181,14 @@ impl Quarantines {
         tree: &Tree,
         pack: &mut tokio::fs::File,
     ) -> Result<Captured> {
-        let lent = quarantine.lent.clone();
+        let generation = quarantine.generation.clone();
         let done = self.judged_in(quarantine, spec, tree, pack).await;
-        let (Err(stop), Some(lent)) = (&done, lent) else { return as_result(done) };
+        let (Err(stop), Some(generation)) = (&done, generation) else { return as_result(done) };
         let Some(why) = may_be_the_mirror(stop) else { return as_result(done) };
         let whole = self.quarantine_on(&spec.segment, None).await?;
         let again = self.judged_in(whole, spec, tree, pack).await;
         if again.is_ok() {
-            self.mirrors.blame_mirror(&spec.segment.repo_key, &lent, &why)?;
+            self.mirrors.blame_mirror(&spec.segment.repo_key, &generation, &why)?;
         }
         as_result(again)
     }

@@ -152,7 +152,7 @@ impl Trees {
     async fn take(&self, session: &Session, record: &Record, spec: &CaptureSpec) -> Result<Taken> {
         let mut ways: Vec<ObjectSource> = record.tree().cloned().map(ObjectSource::Layer).into_iter().collect();
         ways.push(ObjectSource::Borrow(self.indexes.kept(record)));
-        ways.extend(record.mirror.as_ref().map(|lent| ObjectSource::Copy(Some(lent.base.clone()))));
+        ways.extend(record.mirror.as_ref().map(|generation| ObjectSource::Copy(Some(generation.base.clone()))));
         for way in ways {
             match self.take_with(session, spec, &way).await {
                 Err(SandboxError::Refused(why) | SandboxError::Limit(why)) => {

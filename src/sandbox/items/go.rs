@@ -93,12 +93,12 @@ fn step(line: &str) -> Option<&str> {
 /// Output of each test, by name.
 fn words<'a>(lines: &[&'a str]) -> HashMap<&'a str, Vec<&'a str>> {
     let mut out: HashMap<&str, Vec<&str>> = HashMap::new();
-    let mut speaker = None;
+    let mut current = None;
     let mut depth = None;
     for line in lines {
         let named = step(line).or_else(|| failed(line));
         if let Some(name) = named {
-            (speaker, depth) = (Some(name), None);
+            (current, depth) = (Some(name), None);
             continue;
         }
         let begins = line.contains(".go:") && SAID.is_match(line);
@@ -108,12 +108,12 @@ fn words<'a>(lines: &[&'a str]) -> HashMap<&'a str, Vec<&'a str>> {
         } else if !follows {
             depth = None;
             if line.trim_start().starts_with("--- ") {
-                speaker = None;
+                current = None;
             }
             continue;
         }
-        if let Some(speaker) = speaker {
-            out.entry(speaker).or_default().push(line);
+        if let Some(current) = current {
+            out.entry(current).or_default().push(line);
         }
     }
     out

@@ -71,18 +71,18 @@ impl Carried {
     }
 
     /// Puts the work into the new sandbox as uncommitted changes, but only onto the commit it was based on, because over a later one it
-    /// would undo work.
-    pub async fn bring_back(&self, session: &Session, task: i64, tip: &Commit) -> Result<()> {
+    /// would undo work. Whether there was any.
+    pub async fn bring_back(&self, session: &Session, task: i64, tip: &Commit) -> Result<bool> {
         let path = self.path(task);
         let text = match std::fs::read(&path) {
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(false),
             read => read.map_err(|e| SandboxError::Unavailable(format!("{}: {e}", path.display())))?,
         };
         let end = text.iter().position(|byte| *byte == b'\n').unwrap_or(text.len());
         let head = String::from_utf8_lossy(&text[..end]);
         let Some((tree, _)) = head.split_once(' ').filter(|(_, made_for)| *made_for == tip.as_str()) else {
             tracing::warn!(task, %tip, "work of an older sandbox is not for this commit, and is left out");
-            return Ok(());
+            return Ok(false);
         };
         let tree = Tree::parse(tree)?;
         let mut pack = &text[end + 1..];
@@ -92,7 +92,8 @@ impl Carried {
         }
         let take = ["--work-tree=.", "read-tree", "-u", "--reset", tree.as_str()];
         session.must(Work::git(".git", take).wall(UNPACK_MS), "bringing over what was not committed").await?;
-        session.must(Work::git(".git", ["read-tree", "HEAD"]), "bringing over what was not committed").await
+        session.must(Work::git(".git", ["read-tree", "HEAD"]), "bringing over what was not committed").await?;
+        Ok(true)
     }
 
     /// Deletes the stored work, which is in a sandbox or no longer needed.

@@ -5,6 +5,7 @@
 
 pub(super) mod act;
 pub(super) mod carry;
+mod merge;
 mod prepare;
 mod rest;
 

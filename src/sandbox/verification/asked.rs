@@ -64,7 +64,7 @@ impl Runs {
         let Some(command) = &spec.command else { return Err(SandboxError::Refused("no command is named".to_owned())) };
         let apart = self.apart_with(spec, &spec.commit, asked.side, asked.kept).await?;
         if !from_base.is_empty() {
-            self.put_back(&apart.session, spec, from_base, apart.lent.as_ref()).await?;
+            self.put_back(&apart.session, spec, from_base, apart.generation.as_ref()).await?;
         }
         let run = async |id, command: &str| {
             let op = Op::Bash { command: command.to_owned() };

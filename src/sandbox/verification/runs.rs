@@ -17,14 +17,14 @@ use crate::sandbox::cache::setup::Setups;
 use crate::sandbox::cache::stock::Stock;
 use crate::sandbox::core::Core;
 use crate::sandbox::detect::{Detected, WANTED, steers_tests, test_command};
-use crate::sandbox::record::Lent;
+use crate::sandbox::record::MirrorGeneration;
 use crate::sandbox::session::{self, Passing, Session, Work};
 use crate::sandbox::{Result, SandboxError, VerifySpec};
 
 /// A sandbox without a network, with a commit and the base's setup result; removed when this is dropped.
 pub(in crate::sandbox) struct Apart {
     pub session: Session,
-    pub lent: Option<Lent>,
+    pub generation: Option<MirrorGeneration>,
     _passing: Passing,
 }
 
@@ -84,7 +84,7 @@ impl Runs {
         let done = async {
             let apart = self.apart(spec, commit, side).await?;
             if !from_base.is_empty() {
-                self.put_back(&apart.session, spec, from_base, apart.lent.as_ref()).await?;
+                self.put_back(&apart.session, spec, from_base, apart.generation.as_ref()).await?;
             }
             apart.run(1, Op::Bash { command: command.to_owned() }, spec.wall_ms, MAX_TEXT).await
         };
@@ -120,11 +120,11 @@ impl Runs {
         };
         // Removed when this is dropped.
         let passing = self.core.passing(&container.name);
-        let lent = self.mirrors.current(&spec.repo_key);
-        let (session, lent) = self.stock.stocked(&container, &spec.repo_key, commit, 1, lent).await?;
+        let generation = self.mirrors.current(&spec.repo_key);
+        let (session, generation) = self.stock.stocked(&container, &spec.repo_key, commit, 1, generation).await?;
         // The base's setup result, even for a later commit, because without a network it cannot make its own.
         self.setups.bring_setup(&session, setup).await?;
-        Ok(Apart { session, lent, _passing: passing })
+        Ok(Apart { session, generation, _passing: passing })
     }
 
     /// Restores files to their state in the base: existing ones are checked out, others removed.
@@ -133,10 +133,10 @@ impl Runs {
         session: &Session,
         spec: &VerifySpec,
         files: &[Change],
-        lent: Option<&Lent>,
+        generation: Option<&MirrorGeneration>,
     ) -> Result<()> {
         let base = std::slice::from_ref(&spec.base);
-        let (held, most) = (lent.map(|lent| &lent.base), self.core.settings.base_pack_bytes);
+        let (held, most) = (generation.map(|generation| &generation.base), self.core.settings.base_pack_bytes);
         let mut pack = self.core.repos.pack(&spec.repo_key, base, 1, held, most).await?;
         if pack.bytes > 0 {
             let unpack = Work::git(".git", ["index-pack", "--stdin", "--fix-thin"]).wall(600_000);

@@ -28,6 +28,7 @@ async fn running(store: &Store, key: &str) -> TaskId {
         rules: domain::Rules::default(),
         pictures: Vec::new(),
         difference: None,
+        conflicts: Vec::new(),
     };
     say(store, id, DAY + 1, &format!("place:{key}"), Input::SlotFree).await;
     say(store, id, DAY + 2, &format!("prepared:{key}"), prepared).await;

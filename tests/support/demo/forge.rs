@@ -1,5 +1,5 @@
-//! The forge of the demo: a real Gitea where there is one (`CAISSON_GITEA_BIN`, a `gitea` on the PATH, an image of the container
-//! engine), otherwise the built-in one. A person with a password of their own is on it.
+//! The demo's forge: a real Gitea if there is one (`CAISSON_GITEA_BIN`, a `gitea` on the PATH, an image of the container engine), otherwise
+//! the built-in one. Creates a person's account with a password.
 
 use super::gitea;
 use anyhow::{Context, Result, bail};
@@ -13,10 +13,10 @@ use std::time::{Duration, Instant};
 use url::Url;
 
 pub const AGENT: &str = "caisson-demo";
-/// Images that hold a Gitea, the newest word first.
+/// Images that contain a Gitea, preferred first.
 const IMAGES: [&str; 3] = ["gitea/gitea:1.25", "gitea/gitea:latest", "docker.gitea.com/gitea:latest"];
 
-/// Kept for its end only.
+/// Kept only to be stopped when dropped.
 enum Running {
     BuiltIn { _forge: Box<Devforge> },
     Process { _gitea: gitea::RealGitea },
@@ -26,7 +26,7 @@ enum Running {
 pub struct Place {
     pub url: Url,
     pub admin: Secret,
-    /// What it is, for a person.
+    /// Its description, for the output.
     pub what: String,
     _running: Running,
 }
@@ -52,7 +52,7 @@ impl Place {
         Ok(Place { url, admin, what: format!("{what}, version {version}"), _running: running })
     }
 
-    /// Makes a person's account; gives their password and a token with which the demo acts for them.
+    /// Creates a person's account; returns the password and a token for the demo's calls in their name.
     pub async fn person(&self, login: &str) -> Result<(Secret, Secret)> {
         let admin = Admin::new(&self.url, self.admin.clone(), AGENT)?;
         let password = Secret::random().map_err(anyhow::Error::msg)?;
@@ -63,7 +63,7 @@ impl Place {
     }
 }
 
-/// A Gitea makes its database before it listens.
+/// Waits, because a Gitea creates its database before it listens.
 async fn version(url: &Url, admin: &Secret) -> Result<String> {
     let forge = Gitea::new(url, admin.clone(), AGENT)?;
     let end = Instant::now() + Duration::from_secs(60);
@@ -83,7 +83,7 @@ fn has_image(image: &str) -> bool {
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|s| s.success())
 }
 
-/// Gitea in a container on the host's network, listening on loopback: hooks reach the bot there, and nobody else reaches it.
+/// Gitea in a container on the host's network, listening on loopback: webhooks reach the bot there, and nobody else reaches Gitea.
 struct Container {
     name: String,
     url: String,
@@ -117,7 +117,7 @@ impl Container {
         Ok(gitea)
     }
 
-    /// Makes a site admin as soon as the database is there.
+    /// Creates a site administrator as soon as the database exists.
     fn admin(&self) -> Result<String> {
         let words = "admin user create --username root --email root@localhost.localdomain --admin --random-password \
                      --must-change-password=false --access-token --access-token-name demo --access-token-scopes all";

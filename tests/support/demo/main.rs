@@ -1,7 +1,7 @@
-//! The trip of `make demo`: an issue with `/fix` becomes a reviewed branch in a clone whose tests then pass.
+//! `make demo`: an issue with `/fix` becomes a reviewed branch in a clone whose tests then pass.
 //!
-//! `compose/demo.sh` prepares the machine and starts this. Everything that is started here is a value that ends it: on success, on
-//! an error and on Ctrl-C. Ends with code 0 only when the tests of the clone, which failed before, pass.
+//! `compose/demo.sh` prepares the machine and starts this. Everything started here is owned by a value that stops it when dropped: on
+//! success, on an error and on Ctrl-C. Exits with 0 only if the tests of the clone, which failed before, pass.
 
 mod bot;
 mod forge;
@@ -29,7 +29,7 @@ const BOT: &str = "caisson";
 const OWNER: &str = "caisson-projects";
 /// A repository whose tests fail, and the issue about it.
 struct Sample {
-    /// Below this folder.
+    /// A folder beside this file.
     folder: &'static str,
     sources: [&'static str; 2],
     repository: &'static str,
@@ -43,7 +43,7 @@ const BILL: Sample = Sample {
     title: "Splitting a bill loses a cent",
     body: "`split(1000, 3)` gives 333 three times: a cent is gone. `€12.3` is read wrongly as well. The tests say so.\n\n/fix\n",
 };
-/// One that a very small model solves too.
+/// A sample that a very small model solves too.
 const SMALL: Sample = Sample {
     folder: "small",
     sources: ["average.py", "test_average.py"],
@@ -51,9 +51,9 @@ const SMALL: Sample = Sample {
     title: "The average of an empty list divides by zero",
     body: "`average([])` raises `ZeroDivisionError`. It should return 0, as the docstring says.\n\n/fix\n",
 };
-/// With DEMO_AUTO=1 nothing waits for a person, so something is wrong after this.
+/// With DEMO_AUTO=1 nothing waits for a person, so this is an error limit.
 const LONGEST: Duration = Duration::from_secs(20 * 60);
-/// The bot is told by `caisson fetch`; if it missed that, it looks again by itself.
+/// `caisson fetch` notifies the bot; if that is lost, the bot polls.
 const DELIVERY: Duration = Duration::from_secs(120);
 const LOOK: Duration = Duration::from_millis(250);
 
@@ -64,7 +64,7 @@ async fn main() -> ExitCode {
         outcome = trip(&stage) => outcome,
         stopped = interrupted() => stopped.and_then(|()| Err(anyhow!("stopped; what was started is being ended"))),
     };
-    // After the trip Ctrl-C is no failure: everything that was promised has been seen.
+    // After the demo's end Ctrl-C is not a failure.
     let outcome = match outcome {
         Ok(there) => there.end(&stage).await,
         Err(error) => Err(error),
@@ -78,7 +78,7 @@ async fn main() -> ExitCode {
     }
 }
 
-/// Until Ctrl-C, or until somebody ends the process.
+/// Waits for Ctrl-C or SIGTERM.
 async fn interrupted() -> Result<()> {
     let mut terminate = signal(SignalKind::terminate())?;
     tokio::select! {
@@ -88,7 +88,7 @@ async fn interrupted() -> Result<()> {
     Ok(())
 }
 
-/// What stands at the end of a trip, in the order in which it ends.
+/// Everything that runs during the demo, in the order in which it is stopped.
 struct There {
     bot: Bot,
     place: Place,
@@ -173,7 +173,7 @@ fn tests_pass(clone: &Path) -> Result<String> {
     run(command.current_dir(clone).env("PYTHONDONTWRITEBYTECODE", "1").args(["-m", "unittest"]))
 }
 
-/// `caisson setup` and `caisson repo add`.
+/// Runs `caisson setup` and `caisson repo add`.
 fn prepare(stage: &Stage, dir: &Path, place: &Place, (origin, name): (&Path, &str)) -> Result<Bot> {
     let home = dir.join("bot");
     std::fs::create_dir(&home)?;
@@ -181,7 +181,7 @@ fn prepare(stage: &Stage, dir: &Path, place: &Place, (origin, name): (&Path, &st
     place.admin.write(&admin)?;
     let recording = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support/demo/recording.toml");
     let real = variable("CAISSON_MODEL_KIND").or_else(|| variable("CAISSON_MODEL_BASE_URL"));
-    let bot = bot::open(&home, real.is_none().then_some(recording.as_path()))?;
+    let bot = bot::open(&home, real.is_none().then_some(recording.as_path()), Vec::new())?;
     match real {
         Some(_) => {
             let name = variable("CAISSON_MODEL_NAME").unwrap_or_default();
@@ -199,7 +199,7 @@ fn prepare(stage: &Stage, dir: &Path, place: &Place, (origin, name): (&Path, &st
     Ok(bot)
 }
 
-/// Shows each state and each review as it comes, and lets each be approved; ends with the approved branch.
+/// Prints each state and review and has each approved; returns the approved branch.
 async fn follow(stage: &Stage, bot: &mut Bot, person: &Person, repo: &RepoRef, auto: bool) -> Result<String> {
     let (mut state, mut shown, mut answered) = (String::new(), 0, 0);
     let began = Instant::now();

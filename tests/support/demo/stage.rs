@@ -1,4 +1,4 @@
-//! What the demo says, as it happens: seconds since the beginning, what was done, and where to look at it.
+//! The demo's output: seconds since the start, what was done, and where to look at it.
 
 use std::io::Write;
 use std::time::Instant;
@@ -18,7 +18,7 @@ impl Stage {
         let _ = std::io::stdout().flush();
     }
 
-    /// Something for a person to read, below the step before it.
+    /// Prints a text below the current step.
     pub fn say(&self, text: &str) {
         for line in text.lines() {
             println!("           {line}");

@@ -1,6 +1,6 @@
 //! Caisson as a user runs it: `caisson setup`, `repo add`, a broker and `serve`; everything is removed at the end.
 
-use super::process::{Beside, run};
+use super::process::{BackgroundProgram, run};
 use crate::cli::printer::Printer;
 use anyhow::{Result, bail};
 use std::net::TcpListener;
@@ -37,8 +37,8 @@ pub struct Plan {
 pub struct Bot {
     plan: Plan,
     ops: String,
-    serve: Option<Beside>,
-    broker: Option<Beside>,
+    serve: Option<BackgroundProgram>,
+    broker: Option<BackgroundProgram>,
     ended: bool,
 }
 
@@ -104,7 +104,7 @@ impl Bot {
         // An earlier broker uses the same socket, so it must end first.
         (self.serve, self.broker) = (None, None);
         let log = self.plan.dir.join("broker.log");
-        self.broker = Some(Beside::start("caisson broker", &mut self.broker_command(&[]), &log, few)?);
+        self.broker = Some(BackgroundProgram::start("caisson broker", &mut self.broker_command(&[]), &log, few)?);
         let end = Instant::now() + few;
         while !self.plan.dir.join("state/broker.sock").exists() {
             self.alive()?;
@@ -132,8 +132,13 @@ impl Bot {
     /// Starts only `caisson serve`, without waiting for it.
     pub fn start(&mut self) -> Result<()> {
         let log = self.plan.dir.join("serve.log");
-        self.serve = Some(Beside::start("caisson serve", &mut self.command(&["serve"]), &log, DRAIN)?);
+        self.serve = Some(BackgroundProgram::start("caisson serve", &mut self.command(&["serve"]), &log, DRAIN)?);
         Ok(())
+    }
+
+    /// Process id of `caisson serve`; none where it was not started.
+    pub fn process(&self) -> Option<u32> {
+        self.serve.as_ref().map(BackgroundProgram::id)
     }
 
     /// Kills `caisson serve` without a shutdown.
@@ -150,12 +155,12 @@ impl Bot {
 
     /// An error if one of the two has ended.
     pub fn alive(&mut self) -> Result<()> {
-        [&mut self.broker, &mut self.serve].into_iter().flatten().try_for_each(Beside::alive)
+        [&mut self.broker, &mut self.serve].into_iter().flatten().try_for_each(BackgroundProgram::alive)
     }
 
     /// The last 25 lines of the log of `caisson serve`; empty if it was not started.
     pub fn tail(&self) -> String {
-        self.serve.as_ref().map(Beside::tail).unwrap_or_default()
+        self.serve.as_ref().map(BackgroundProgram::tail).unwrap_or_default()
     }
 
     /// Ends both, and removes everything of this installation from the container engine.

@@ -3,7 +3,7 @@
 
 use super::bot::beside;
 use super::person::AGENT;
-use super::process::Beside;
+use super::process::BackgroundProgram;
 use super::variable;
 use crate::cli::printer::Complaint;
 use crate::forge::gitea::admin::Admin;
@@ -29,7 +29,7 @@ pub struct OwnForge {
     /// The person's token.
     pub token: Secret,
     /// None for a named forge.
-    program: Option<Beside>,
+    program: Option<BackgroundProgram>,
 }
 
 /// A disposable forge that somebody started.
@@ -70,7 +70,7 @@ impl OwnForge {
         let log = dir.join("forge.log");
         let mut command = Command::new(&program);
         command.arg("--dir").arg(dir).args(["--human", HUMAN]);
-        let mut running = Beside::start("caisson-devforge", &mut command, &log, Duration::from_secs(5))?;
+        let mut running = BackgroundProgram::start("caisson-devforge", &mut command, &log, Duration::from_secs(5))?;
         let end = Instant::now() + START;
         let url = loop {
             running.alive()?;
@@ -91,7 +91,7 @@ impl OwnForge {
 
     /// An error if it has ended.
     pub fn alive(&mut self) -> Result<()> {
-        self.program.as_mut().map_or(Ok(()), Beside::alive)
+        self.program.as_mut().map_or(Ok(()), BackgroundProgram::alive)
     }
 }
 

@@ -36,20 +36,25 @@ pub fn git(dir: &Path, words: &[&str]) -> Result<String> {
 }
 
 /// A program in the background, with its output in a file.
-pub struct Beside {
+pub struct BackgroundProgram {
     name: &'static str,
     child: Child,
     log: PathBuf,
     patience: Duration,
 }
 
-impl Beside {
+impl BackgroundProgram {
     /// Starts it in a process group of its own, so that Ctrl-C reaches only us and we end programs in order.
-    pub fn start(name: &'static str, command: &mut Command, log: &Path, patience: Duration) -> Result<Beside> {
+    pub fn start(
+        name: &'static str,
+        command: &mut Command,
+        log: &Path,
+        patience: Duration,
+    ) -> Result<BackgroundProgram> {
         let file = File::create(log)?;
         command.stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file).process_group(0);
         let child = command.spawn().with_context(|| format!("{name} cannot be started"))?;
-        Ok(Beside { name, child, log: log.to_owned(), patience })
+        Ok(BackgroundProgram { name, child, log: log.to_owned(), patience })
     }
 
     /// An error with the end of its log if it has ended.
@@ -58,6 +63,11 @@ impl Beside {
             None => Ok(()),
             Some(status) => bail!("{} ended with {status}:\n{}", self.name, self.tail()),
         }
+    }
+
+    /// Its process id.
+    pub fn id(&self) -> u32 {
+        self.child.id()
     }
 
     /// Kills it at once.
@@ -74,7 +84,7 @@ impl Beside {
     }
 }
 
-impl Drop for Beside {
+impl Drop for BackgroundProgram {
     fn drop(&mut self) {
         let pid = Pid::from_raw(self.child.id() as i32);
         let _ = kill(pid, Signal::SIGTERM);

@@ -4,7 +4,7 @@
 //! router gets the operator's policy. Must not touch a running bot's state.
 
 use crate::bot::{LogInbox, way_out};
-use crate::cli::broker_child::Lent;
+use crate::cli::broker_child::TemporaryBroker;
 use crate::cli::printer::{Complaint, Printer};
 use crate::cli::serve;
 use crate::config::Process;
@@ -22,7 +22,7 @@ pub(super) struct Ground {
     /// The operator's configuration with another installation name.
     pub config: Process,
     pub repos: Repos,
-    lent: Lent,
+    temporary: TemporaryBroker,
     log: Option<LogInbox>,
     _state: TempDir,
 }
@@ -32,10 +32,10 @@ impl Ground {
         let state = tempfile::Builder::new().prefix("caisson-try-").tempdir().context("no temporary directory")?;
         let config = own(config, &state);
         printer.step("starting a broker of its own");
-        let lent = Lent::start(&config).await?;
-        let broker: Arc<dyn Broker> = lent.broker.clone();
+        let temporary = TemporaryBroker::start(&config).await?;
+        let broker: Arc<dyn Broker> = temporary.broker.clone();
         // From here on every failure removes what was started.
-        let mut guard = Guard { lent: Some(lent), config: &config };
+        let mut guard = Guard { temporary: Some(temporary), config: &config };
         let (control, log) = match config.sandbox.network {
             Network::None => (None, None),
             Network::Router => {
@@ -51,9 +51,9 @@ impl Ground {
             }
         };
         let sandboxes = Sandboxes::new(broker, control, repos.clone(), serve::settings(&config), 1)?;
-        let lent = guard.lent.take().context("the broker is gone")?;
+        let temporary = guard.temporary.take().context("the broker is gone")?;
         drop(guard);
-        Ok(Ground { sandboxes, repos, lent, log, _state: state, config })
+        Ok(Ground { sandboxes, repos, temporary, log, _state: state, config })
     }
 
     /// Names and ports that the router refused since the last call.
@@ -75,26 +75,26 @@ impl Ground {
 
 impl Drop for Ground {
     fn drop(&mut self) {
-        tear_down(&mut self.lent, &self.config);
+        tear_down(&mut self.temporary, &self.config);
     }
 }
 
 /// Until setup is complete: on failure, removes what the broker made.
 struct Guard<'a> {
-    lent: Option<Lent>,
+    temporary: Option<TemporaryBroker>,
     config: &'a Process,
 }
 
 impl Drop for Guard<'_> {
     fn drop(&mut self) {
-        if let Some(lent) = &mut self.lent {
-            tear_down(lent, self.config);
+        if let Some(temporary) = &mut self.temporary {
+            tear_down(temporary, self.config);
         }
     }
 }
 
-fn tear_down(lent: &mut Lent, config: &Process) {
-    if let Err(error) = lent.tear_down(config) {
+fn tear_down(temporary: &mut TemporaryBroker, config: &Process) {
+    if let Err(error) = temporary.tear_down(config) {
         Printer::terminal().warn(&format!("{error:#}\n`make clean-docker` tries again"));
     }
 }

@@ -224,6 +224,8 @@ impl<'a> Look<'a> {
             egress: read.rules.clone(),
             setup: Some(SetupSpec { commands: setup.commands.clone(), commit: self.target.commit.clone() }),
             anew: None,
+            merge: None,
+            afresh: false,
         };
         let tried = self.ground.sandboxes.trials.try_setup(&spec).await;
         let refused = self.ground.refused().await;

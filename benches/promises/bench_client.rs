@@ -1,6 +1,6 @@
-//! A client as the agent's tools are: it asks the machine's resolver for the name, connects, asks for a page, reads it to its end.
+//! A client like the agent's tools: it asks the resolver for the name, connects, requests a page and reads it to the end.
 //!
-//! A process of its own, so that it has a namespace's network and `resolv.conf`; one visit for each line it is sent, timed by itself.
+//! A separate process, so that it has a namespace's network and `resolv.conf`; makes and times one visit for each line it receives.
 
 use crate::lab::net::Net;
 use rustls::pki_types::pem::PemObject;
@@ -12,20 +12,20 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The word that makes this program a visitor instead of a bench.
+/// The argument that makes this program a client instead of a bench.
 pub const WORD: &str = "visit";
-/// What the lab's web servers serve, and whom.
+/// The host of the test bed's web servers.
 pub const HOST: &str = "good.test";
 pub const PAGE: &[u8] = b"hello";
 
-/// From the parent's side.
-pub struct Visitor {
+/// The parent's side.
+pub struct BenchClient {
     child: Child,
     orders: ChildStdin,
     times: BufReader<ChildStdout>,
 }
 
-/// A command in a place of the lab that resolves names by this server.
+/// A command in a namespace of the test bed that resolves names with this server.
 pub fn resolving(net: &Net, place: &str, server: &str, dir: &Path) -> Command {
     let file = dir.join(format!("resolv-{place}.conf"));
     std::fs::write(&file, format!("nameserver {server}\noptions timeout:1 attempts:2\n")).expect("resolv.conf");
@@ -35,31 +35,31 @@ pub fn resolving(net: &Net, place: &str, server: &str, dir: &Path) -> Command {
     command
 }
 
-impl Visitor {
-    /// `certificate`: for HTTPS, the one to trust.
-    pub fn new(mut command: Command, certificate: Option<&Path>) -> Visitor {
+impl BenchClient {
+    /// `certificate`: the one to trust, for HTTPS.
+    pub fn new(mut command: Command, certificate: Option<&Path>) -> BenchClient {
         command.arg(std::env::current_exe().expect("this program")).arg(WORD).args(certificate);
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("a visitor");
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("a client");
         let (orders, times) = (child.stdin.take().expect("stdin"), child.stdout.take().expect("stdout"));
-        Visitor { child, orders, times: BufReader::new(times) }
+        BenchClient { child, orders, times: BufReader::new(times) }
     }
 
     pub fn visit(&mut self) -> Duration {
         self.orders.write_all(b"\n").expect("it reads");
         let mut line = String::new();
         self.times.read_line(&mut line).expect("it answers");
-        Duration::from_nanos(line.trim().parse().expect("the visitor's time"))
+        Duration::from_nanos(line.trim().parse().expect("the client's time"))
     }
 }
 
-impl Drop for Visitor {
+impl Drop for BenchClient {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// The process itself: until its stdin ends.
+/// The child's side: runs until its stdin ends.
 pub fn run(certificate: Option<String>) {
     let trust = certificate.map(|path| trusting(Path::new(&path)));
     for line in std::io::stdin().lines() {
@@ -86,7 +86,7 @@ fn get(mut stream: impl Read + Write) -> Vec<u8> {
     body
 }
 
-/// Each visit is a whole handshake: tools that are started anew have no session to take up.
+/// Each visit makes a full handshake, since newly started tools have no session to resume.
 fn trusting(certificate: &Path) -> Arc<rustls::ClientConfig> {
     let mut roots = rustls::RootCertStore::empty();
     roots.add(CertificateDer::from_pem_file(certificate).expect("a certificate")).expect("trusted");

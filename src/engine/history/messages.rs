@@ -3,7 +3,8 @@
 //! Owns: the prompt of each event, and its values. Must not: decide the order of turns. Tests: `history_tests.rs`.
 
 use domain::{
-    Commit, Decision, Difference, FileChange, Loss, Picture, Request, Rules, TaskKind, Verb, Verdict, VerdictKind,
+    Commit, Decision, Difference, FileChange, Loss, Picture, Rebased, Request, Rules, TaskKind, Verb, Verdict,
+    VerdictKind,
 };
 use minijinja::context;
 
@@ -33,19 +34,44 @@ impl<'a> Replay<'a> {
         }
         let commit = self.head.map_or("the base", Commit::short);
         self.say("lost", context! { commit, replaced => loss == Loss::Outdated });
+        self.say_rebased();
+    }
+
+    /// The work was merged onto a newer base.
+    pub(super) fn rebased(&mut self, rebased: &'a Rebased) {
+        self.head = Some(&rebased.onto);
+        self.rebased = Some(rebased);
+        if let Some(summary) = &mut self.folding {
+            return summary.happened(format!("the work was merged onto the newer base {}", rebased.onto.short()));
+        }
+        self.say_rebased();
+    }
+
+    /// Says on which newer base the work stands, and what conflicts, until a commit holds it.
+    pub(super) fn say_rebased(&mut self) {
+        let Some(rebased) = self.rebased else { return };
+        let base_branch = self.request.map(|request| self.fence.inline(&request.base_branch)).unwrap_or_default();
+        let names: Vec<String> = rebased.conflicts.iter().map(|path| text::one_line(path)).collect();
+        let files = self.paths(&names.join("\n"));
+        self.say("rebased", context! { commit => rebased.onto.short(), base_branch, files });
     }
 
     pub(super) fn prepared(
         &mut self,
         base: &'a Commit,
-        rules: &Rules,
+        rules: &'a Rules,
         pictures: &'a [Picture],
         difference: Option<&Difference>,
     ) {
         self.head = Some(self.head.unwrap_or(base));
-        self.gallery.hung_on_the_issue(pictures);
-        if !rules.is_empty() {
-            self.given(rules);
+        let before = self.of_base.replace(rules);
+        if before.is_none() {
+            self.shown_pictures.add_of_issue(pictures);
+            self.rules = !rules.is_empty();
+        }
+        // What the conversation began with stays as it is: only rules of a newer base that are others are told behind it.
+        if !rules.is_empty() && before != Some(rules) {
+            self.given(rules, before.is_some());
         }
         if let Some(difference) = difference {
             self.under_review(difference);
@@ -80,7 +106,7 @@ impl<'a> Replay<'a> {
     }
 
     /// Shows the repository's own rules, as far as there is room.
-    fn given(&mut self, rules: &Rules) {
+    fn given(&mut self, rules: &Rules, newer: bool) {
         let mut left = self.rules_chars;
         let (mut blocks, mut rest) = (Vec::new(), Vec::new());
         for file in &rules.files {
@@ -96,8 +122,7 @@ impl<'a> Replay<'a> {
         }
         let base_branch = self.request.map(|request| self.fence.inline(&request.base_branch)).unwrap_or_default();
         let nested = self.paths(&rules.nested.join("\n"));
-        let values = context! { base_branch, blocks, rest => rest.join(", "), nested };
-        self.rules = true;
+        let values = context! { base_branch, blocks, rest => rest.join(", "), nested, newer };
         self.ask(prompt::render("rules", values));
     }
 
@@ -123,7 +148,7 @@ impl<'a> Replay<'a> {
         let author = self.fence.inline(&request.issue_author.login);
         let (command, hidden) = seen(&request.words);
         let (issue, more) = seen(&format!("Title: {}\n\n{}", request.title, request.body));
-        let trust = if request.issue_author == request.asker { Trust::Write } else { Trust::None };
+        let trust = if request.of_stranger() { Trust::None } else { Trust::Write };
         let words = match command.is_empty() {
             true => String::new(),
             false => self.fence.wrap(&format!("the task, by {asker}"), Trust::Write, &command),
@@ -188,8 +213,11 @@ impl<'a> Replay<'a> {
     pub(super) fn decided(&mut self, decision: &Decision, n: u32) {
         self.used = 0;
         if let Some(summary) = &mut self.folding {
-            let asked = matches!(decision.verb, Verb::Changes { .. });
-            let what = if asked { "changes were asked for" } else { "it was approved" };
+            let what = match decision.verb {
+                Verb::Changes { .. } => "changes were asked for",
+                Verb::Rebase { .. } => "a newer base was asked for",
+                _ => "it was approved",
+            };
             summary.happened(format!("checkpoint {n}: {what}, by {}", decision.poster.login));
         }
         let mut items = std::mem::take(&mut self.remarks);
@@ -201,6 +229,8 @@ impl<'a> Replay<'a> {
                 items.extend(more.iter().cloned());
                 self.say("revise", values);
             }
+            // The event of the merge tells the model about it.
+            Verb::Rebase { .. } => {}
             // The event that widens a plan's task tells the model about the approval.
             _ if self.kind.reads_only() => {}
             _ => self.say("approved", values),

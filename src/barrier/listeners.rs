@@ -18,7 +18,7 @@ use crate::sandbox::broker::{Broker, Stream};
 /// The engine starts a container for the listener.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-pub(super) struct Ears {
+pub(super) struct Listeners {
     own: Listener,
     machine: Option<Machine>,
 }
@@ -30,23 +30,23 @@ struct Machine {
     stream: BufReader<Box<dyn Stream>>,
 }
 
-impl Ears {
+impl Listeners {
     /// Opens the listeners: the machine's needs a router's image; without one sandboxes have no network that could lead there.
-    pub async fn open(broker: &dyn Broker, router_image: Option<&str>) -> Result<Ears, Untested> {
+    pub async fn open(broker: &dyn Broker, router_image: Option<&str>) -> Result<Listeners, Untested> {
         let machine = match router_image {
             Some(image) => Some(Machine::open(broker, image).await?),
             None => None,
         };
-        Ok(Ears { own: Listener::start().await?, machine })
+        Ok(Listeners { own: Listener::start().await?, machine })
     }
 
     /// Each address with the port of a listener there, without duplicates.
-    pub fn doors(&self) -> Vec<(IpAddr, u16)> {
+    pub fn endpoints(&self) -> Vec<(IpAddr, u16)> {
         let machine = self.machine.iter().flat_map(|it| it.network.addresses.iter().map(|ip| (*ip, it.port)));
-        let mut doors: Vec<_> = addresses().into_iter().map(|ip| (ip, self.own.port)).chain(machine).collect();
-        doors.sort();
-        doors.dedup();
-        doors
+        let mut endpoints: Vec<_> = addresses().into_iter().map(|ip| (ip, self.own.port)).chain(machine).collect();
+        endpoints.sort();
+        endpoints.dedup();
+        endpoints
     }
 
     /// The machine's own addresses, from its network namespace.

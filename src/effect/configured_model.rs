@@ -12,75 +12,75 @@ use std::sync::Arc;
 use tokio::sync::OnceCell;
 
 /// The models of each repository.
-pub struct Speakers {
-    everywhere: Circle,
+pub struct ConfiguredModels {
+    everywhere: ModelSet,
     /// Models of the repositories that list their own, by key.
-    own: HashMap<String, Circle>,
+    own: HashMap<String, ModelSet>,
 }
 
 /// The models of a repository, by role.
-struct Circle {
+struct ModelSet {
     /// Answers in tasks that may change files.
-    worker: Speaker,
+    worker: ConfiguredModel,
     /// Answers in tasks that only read.
-    planner: Speaker,
+    planner: ConfiguredModel,
     /// None if no entry has that role.
-    summarizer: Option<Speaker>,
+    summarizer: Option<ConfiguredModel>,
     /// None if no entry has that role.
-    reviewer: Option<Speaker>,
+    reviewer: Option<ConfiguredModel>,
     /// The models that people may name.
-    named: Vec<Speaker>,
+    named: Vec<ConfiguredModel>,
 }
 
-impl Circle {
+impl ModelSet {
     fn new(entries: &Entries, models: &Models, secret: &Secret) -> Self {
-        let speaker = |role| Speaker::of(entries, models, role, secret);
-        let where_named = |role| entries.names(role).then(|| speaker(role));
+        let configured = |role| ConfiguredModel::of(entries, models, role, secret);
+        let where_named = |role| entries.names(role).then(|| configured(role));
         Self {
-            worker: speaker(Role::Worker),
-            planner: speaker(Role::Planner),
+            worker: configured(Role::Worker),
+            planner: configured(Role::Planner),
             summarizer: where_named(Role::Summarizer),
             reviewer: where_named(Role::Reviewer),
-            named: Speaker::nameable(entries, models, secret),
+            named: ConfiguredModel::nameable(entries, models, secret),
         }
     }
 }
 
-impl Speakers {
+impl ConfiguredModels {
     /// The models of the configuration. `secret` is the key of their conversations' fences.
     pub fn new(config: &Process, models: &Models, secret: &Secret) -> Self {
-        let own = config.own_models().map(|(key, entries)| (key.to_owned(), Circle::new(&entries, models, secret)));
-        Self { everywhere: Circle::new(&config.models, models, secret), own: own.collect() }
+        let own = config.own_models().map(|(key, entries)| (key.to_owned(), ModelSet::new(&entries, models, secret)));
+        Self { everywhere: ModelSet::new(&config.models, models, secret), own: own.collect() }
     }
 
-    fn circle(&self, task: &Task) -> &Circle {
+    fn set_of(&self, task: &Task) -> &ModelSet {
         let own = task.request.as_ref().and_then(|request| self.own.get(&request.repository));
         own.unwrap_or(&self.everywhere)
     }
 
     /// The model that summarizes older turns, if one is configured.
-    pub(super) fn summarizer(&self, task: &Task) -> Option<&Speaker> {
-        self.circle(task).summarizer.as_ref()
+    pub(super) fn summarizer(&self, task: &Task) -> Option<&ConfiguredModel> {
+        self.set_of(task).summarizer.as_ref()
     }
 
     /// The model that takes a second look, if one is configured.
-    pub(super) fn reviewer(&self, task: &Task) -> Option<&Speaker> {
-        self.circle(task).reviewer.as_ref()
+    pub(super) fn reviewer(&self, task: &Task) -> Option<&ConfiguredModel> {
+        self.set_of(task).reviewer.as_ref()
     }
 
     /// The planner.
-    pub(super) fn planner(&self, task: &Task) -> &Speaker {
-        &self.circle(task).planner
+    pub(super) fn planner(&self, task: &Task) -> &ConfiguredModel {
+        &self.set_of(task).planner
     }
 
     /// The model of this task now: the one that a person named, otherwise that of the role. A plan that is carried out belongs to the
     /// worker.
-    pub(super) fn of(&self, task: &Task) -> &Speaker {
+    pub(super) fn of(&self, task: &Task) -> &ConfiguredModel {
         self.by_id(task, task.model.as_deref()).unwrap_or_else(|| self.of_role(task))
     }
 
     /// The model at the task's beginning, which decides the style of the whole conversation.
-    pub(super) fn first(&self, task: &Task) -> &Speaker {
+    pub(super) fn first(&self, task: &Task) -> &ConfiguredModel {
         let named = task.request.as_ref().and_then(|request| request.terms.model.as_deref());
         self.by_id(task, named).unwrap_or_else(|| self.of_role(task))
     }
@@ -98,17 +98,17 @@ impl Speakers {
         }
     }
 
-    fn of_role(&self, task: &Task) -> &Speaker {
-        if task.kind.reads_only() { self.planner(task) } else { &self.circle(task).worker }
+    fn of_role(&self, task: &Task) -> &ConfiguredModel {
+        if task.kind.reads_only() { self.planner(task) } else { &self.set_of(task).worker }
     }
 
-    fn by_id(&self, task: &Task, id: Option<&str>) -> Option<&Speaker> {
-        self.circle(task).named.iter().find(|speaker| id == Some(speaker.entry.id.as_str()))
+    fn by_id(&self, task: &Task, id: Option<&str>) -> Option<&ConfiguredModel> {
+        self.set_of(task).named.iter().find(|configured| id == Some(configured.entry.id.as_str()))
     }
 }
 
 /// A model with what its conversations need.
-pub struct Speaker {
+pub struct ConfiguredModel {
     /// Its entry in the configuration.
     pub entry: Entry,
     /// The connection to the model.
@@ -118,10 +118,10 @@ pub struct Speaker {
     /// How it is talked to; set when first needed.
     pub style: OnceCell<Style>,
     /// Models that are asked, in this order, if it does not answer; these have no fallbacks of their own.
-    pub fallback: Vec<Speaker>,
+    pub fallback: Vec<ConfiguredModel>,
 }
 
-impl Speaker {
+impl ConfiguredModel {
     fn of(entries: &Entries, models: &Models, role: Role, secret: &Secret) -> Self {
         let entry = entries.of(role);
         let own = models.by_id(&entry.id).filter(|_| entries.is_within());
@@ -145,7 +145,7 @@ impl Speaker {
     }
 
     /// The model itself and its fallbacks, in the order in which they are asked.
-    pub fn each(&self) -> Vec<&Speaker> {
+    pub fn each(&self) -> Vec<&ConfiguredModel> {
         std::iter::once(self).chain(&self.fallback).collect()
     }
 }

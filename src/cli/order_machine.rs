@@ -15,14 +15,14 @@ use std::sync::Arc;
 /// Milliseconds, enough for one order.
 const LASTS_MS: i64 = 10_000;
 
-/// A machine that accepts inputs until [`Moment::over`]. The caller must hold the state directory's lock.
-pub struct Moment {
+/// A machine that accepts inputs until [`OrderMachine::over`]. The caller must hold the state directory's lock.
+pub struct OrderMachine {
     /// Effects of its inputs stay in the outbox for the next `serve`.
     pub machine: Arc<Machine>,
     shared: bool,
 }
 
-impl Moment {
+impl OrderMachine {
     /// Prepares for an order to this task.
     ///
     /// # Errors

@@ -1,8 +1,8 @@
 //! State that a shell of the agent leaves to its next one: the directory and the exported variables.
 //!
-//! Owns the sheet on which it is reported (memory of fixed size that the shell inherits), how it is filled (bash writes its variables
+//! Owns the state file in which it is reported (memory of fixed size that the shell inherits), how it is filled (bash writes its variables
 //! itself; a plain `sh` starts `caisson-runner left`, which costs a process) and what is accepted from it. Any process of the sandbox can
-//! write on the sheet, which only affects where and with what variables the agent's next shell begins. Must not touch the runner's own
+//! write to the state file, which only affects where and with what variables the agent's next shell begins. Must not touch the runner's own
 //! variables or operations of the host. Tests: `tests/shell.rs`.
 
 mod declared;
@@ -23,14 +23,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::children::high;
 
-/// Size of a sheet in bytes, which writers cannot change.
-const SHEET: u64 = 256 << 10;
+/// Size of a state file in bytes, which writers cannot change.
+const SIZE: u64 = 256 << 10;
 /// The most bytes of names and values together that differ from the runner's own.
 const MOST: usize = 64 << 10;
 /// Variables that shells maintain themselves, or that would change how the next shell reads what precedes its command.
 const NOT_CARRIED: [&str; 6] = ["PWD", "SHLVL", "_", "SHELLOPTS", "BASHOPTS", "POSIXLY_CORRECT"];
 
-/// State as it is written on a sheet.
+/// State as it is written on a state_file.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Written {
     /// None if the directory was deleted.
@@ -42,7 +42,7 @@ struct Written {
 
 /// State that the next shell begins with.
 #[derive(Debug, Default, Clone)]
-pub struct Left {
+pub struct ShellState {
     /// None for the workspace.
     pub cwd: Option<PathBuf>,
     /// Variables on top of the runner's own, and those of the runner's that were unset.
@@ -50,15 +50,15 @@ pub struct Left {
     pub unset: BTreeSet<String>,
 }
 
-/// A sheet for one shell.
-pub struct Sheet(File);
+/// A state file for one shell.
+pub struct StateFile(File);
 
-impl Sheet {
+impl StateFile {
     /// # Errors
     /// Where the kernel has no memory with a descriptor.
     pub fn new() -> io::Result<Self> {
         let file = memory("left")?;
-        file.set_len(SHEET)?;
+        file.set_len(SIZE)?;
         fcntl(&file, FcntlArg::F_ADD_SEALS(SealFlag::F_SEAL_GROW | SealFlag::F_SEAL_SHRINK | SealFlag::F_SEAL_SEAL))?;
         Ok(Self(file))
     }
@@ -69,10 +69,10 @@ impl Sheet {
     }
 
     /// The reported state; none if nothing readable was written.
-    pub fn read(mut self, root: &Path) -> Option<(Left, Option<String>)> {
+    pub fn read(mut self, root: &Path) -> Option<(ShellState, Option<String>)> {
         let mut text = Vec::new();
         self.0.seek(SeekFrom::Start(0)).ok()?;
-        self.0.take(SHEET).read_to_end(&mut text).ok()?;
+        self.0.take(SIZE).read_to_end(&mut text).ok()?;
         let end = text.iter().position(|&byte| byte == 0).unwrap_or(text.len());
         let told = match text.first()? {
             b'{' => serde_json::from_slice(&text[..end]).ok()?,
@@ -101,7 +101,7 @@ fn end(file: &File) -> io::Result<(OwnedFd, i32)> {
     Ok((end, number))
 }
 
-/// The command with which bash writes its state on the sheet with this number; the directory comes first because it need not be exported.
+/// The command with which bash writes its state to the state file with this number; the directory comes first because it need not be exported.
 pub fn bashs_words(number: i32) -> String {
     format!("{{ builtin declare -p PWD; builtin declare -px; builtin printf '\\0'; }} 1<>/proc/self/fd/{number}")
 }
@@ -112,13 +112,15 @@ fn by_bash(text: &[u8]) -> Option<Written> {
         return None;
     }
     let cwd = Some(PathBuf::from(env.remove(0).1));
-    Some(Written { cwd, env, cut: text.len() as u64 >= SHEET })
+    Some(Written { cwd, env, cut: text.len() as u64 >= SIZE })
 }
 
 /// The accepted difference from the runner's own variables, and a sentence about what was left out.
-fn taken(told: Written, root: &Path, own: BTreeMap<String, String>) -> (Left, Option<String>) {
-    let mut left =
-        Left { cwd: told.cwd.filter(|cwd| cwd.is_absolute() && is_clean(cwd) && cwd != root), ..Left::default() };
+fn taken(told: Written, root: &Path, own: BTreeMap<String, String>) -> (ShellState, Option<String>) {
+    let mut state = ShellState {
+        cwd: told.cwd.filter(|cwd| cwd.is_absolute() && is_clean(cwd) && cwd != root),
+        ..ShellState::default()
+    };
     let mut names: BTreeSet<&str> = BTreeSet::new();
     let (mut room, mut without) = (MOST, told.cut);
     for (name, value) in told.env.iter().filter(|(name, _)| is_carried(name)) {
@@ -129,15 +131,15 @@ fn taken(told: Written, root: &Path, own: BTreeMap<String, String>) -> (Left, Op
         match room.checked_sub(name.len() + value.len()) {
             Some(less) => {
                 room = less;
-                left.set.insert(name.clone(), value.clone());
+                state.set.insert(name.clone(), value.clone());
             }
             None => without = true,
         }
     }
     if !told.cut {
-        left.unset = own.into_keys().filter(|name| is_carried(name) && !names.contains(name.as_str())).collect();
+        state.unset = own.into_keys().filter(|name| is_carried(name) && !names.contains(name.as_str())).collect();
     }
-    (left, without.then(|| format!("variables beyond {} KiB together are not carried over", MOST >> 10)))
+    (state, without.then(|| format!("variables beyond {} KiB together are not carried over", MOST >> 10)))
 }
 
 fn is_clean(path: &Path) -> bool {
@@ -153,7 +155,7 @@ fn is_carried(name: &str) -> bool {
         && !NOT_CARRIED.contains(&name)
 }
 
-/// The child process: writes its own directory and variables, inherited from the shell, to the sheet with this number.
+/// The child process: writes its own directory and variables, inherited from the shell, to the state file with this number.
 pub fn main(mut args: impl Iterator<Item = OsString>) -> anyhow::Result<ExitCode> {
     let number: u32 =
         args.next().and_then(|word| word.into_string().ok()?.parse().ok()).context("left needs a descriptor")?;
@@ -165,11 +167,11 @@ pub fn main(mut args: impl Iterator<Item = OsString>) -> anyhow::Result<ExitCode
     env.sort_by_key(|(name, value)| name.len() + value.len());
     let mut told = Written { cwd: std::env::current_dir().ok(), env, cut: false };
     let mut text = serde_json::to_vec(&told)?;
-    while text.len() as u64 > SHEET && told.env.pop().is_some() {
+    while text.len() as u64 > SIZE && told.env.pop().is_some() {
         told.cut = true;
         text = serde_json::to_vec(&told)?;
     }
-    text.resize(usize::try_from(SHEET)?, 0);
+    text.resize(usize::try_from(SIZE)?, 0);
     OpenOptions::new().write(true).open(format!("/proc/self/fd/{number}"))?.write_all(&text)?;
     Ok(ExitCode::SUCCESS)
 }
@@ -191,7 +193,7 @@ mod tests {
 
     #[test]
     fn only_what_differs_and_has_a_sane_name_is_carried() {
-        let (left, note) = taken(
+        let (state, note) = taken(
             told(&[
                 ("PATH", "/bin"),
                 ("A", "1"),
@@ -204,35 +206,35 @@ mod tests {
             Path::new("/ws"),
             own(),
         );
-        assert_eq!(left.set.into_iter().collect::<Vec<_>>(), [("A".to_owned(), "1".to_owned())]);
-        assert_eq!(left.unset.into_iter().collect::<Vec<_>>(), ["HOME"], "the runner's other names are its own");
-        assert_eq!((left.cwd, note), (Some("/ws/sub".into()), None));
+        assert_eq!(state.set.into_iter().collect::<Vec<_>>(), [("A".to_owned(), "1".to_owned())]);
+        assert_eq!(state.unset.into_iter().collect::<Vec<_>>(), ["HOME"], "the runner's other names are its own");
+        assert_eq!((state.cwd, note), (Some("/ws/sub".into()), None));
         for cwd in ["/ws", "relative", "/a\0b"] {
-            let (left, _) = taken(Written { cwd: Some(cwd.into()), ..told(&[]) }, Path::new("/ws"), own());
-            assert_eq!(left.cwd, None, "{cwd}");
+            let (state, _) = taken(Written { cwd: Some(cwd.into()), ..told(&[]) }, Path::new("/ws"), own());
+            assert_eq!(state.cwd, None, "{cwd}");
         }
     }
 
     #[test]
     fn what_is_carried_is_bounded() {
         let long = "x".repeat(MOST - 1);
-        let (left, note) =
+        let (state, note) =
             taken(told(&[("A", &long), ("B", "1"), ("PATH", "/bin"), ("HOME", "/home")]), Path::new("/"), own());
-        assert_eq!(left.set.keys().collect::<Vec<_>>(), ["A"]);
+        assert_eq!(state.set.keys().collect::<Vec<_>>(), ["A"]);
         assert!(note.is_some_and(|note| note.contains("64 KiB")));
-        let (left, note) = taken(Written { cut: true, ..told(&[]) }, Path::new("/"), own());
-        assert!(left.unset.is_empty() && note.is_some(), "what is not told of may still be set");
+        let (state, note) = taken(Written { cut: true, ..told(&[]) }, Path::new("/"), own());
+        assert!(state.unset.is_empty() && note.is_some(), "what is not told of may still be set");
     }
 
     #[test]
     fn nonsense_on_a_sheet_is_nothing() {
         for text in [&b""[..], b"\0\0", b"{", b"[1]", &[0xff; 300 << 10]] {
-            let sheet = Sheet::new().expect("a sheet");
-            // More than a sheet holds is refused.
-            let _ = (&sheet.0).write(text);
-            assert!(sheet.read(Path::new("/")).is_none());
+            let state_file = StateFile::new().expect("a state file");
+            // More than a state file holds is refused.
+            let _ = (&state_file.0).write(text);
+            assert!(state_file.read(Path::new("/")).is_none());
         }
-        let sheet = Sheet::new().expect("a sheet");
-        assert!((&sheet.0).write_all(&[1; 257 << 10]).is_err(), "it never grows");
+        let state_file = StateFile::new().expect("a state file");
+        assert!((&state_file.0).write_all(&[1; 257 << 10]).is_err(), "it never grows");
     }
 }

@@ -30,11 +30,11 @@ pub(super) struct Finding {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Sheet {
+pub(super) struct Report {
     pub findings: Vec<Finding>,
 }
 
-impl Sheet {
+impl Report {
     pub fn good(&mut self, part: &str, found: impl Into<String>) {
         self.add(part, Level::Good, found.into(), String::new());
     }
@@ -72,13 +72,13 @@ mod tests {
 
     #[test]
     fn only_faults_count_and_each_says_what_to_do() {
-        let mut sheet = Sheet::default();
-        sheet.good("disk", "12 GiB free");
-        sheet.note("model", "a recording");
-        sheet.fault("forge", "does not answer", "start it");
-        assert_eq!(sheet.faults(), 1);
-        assert_eq!(sheet.rows()[2], ["FAULT", "forge", "does not answer"]);
-        let lines: Vec<Value> = sheet.json().collect();
+        let mut report = Report::default();
+        report.good("disk", "12 GiB free");
+        report.note("model", "a recording");
+        report.fault("forge", "does not answer", "start it");
+        assert_eq!(report.faults(), 1);
+        assert_eq!(report.rows()[2], ["FAULT", "forge", "does not answer"]);
+        let lines: Vec<Value> = report.json().collect();
         assert_eq!(lines[2]["attempt"], "start it");
         assert_eq!(lines[1]["level"], "note");
     }

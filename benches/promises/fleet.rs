@@ -43,20 +43,20 @@ impl Dial for RouterLink {
 }
 
 /// A sandbox whose runner has answered.
-pub struct Lodger {
+pub struct BenchSandbox {
     pub name: String,
     pub link: Link,
 }
 
-pub struct Inn {
+pub struct Fleet {
     pub link: Arc<RouterLink>,
     pub egress: Arc<Egress>,
     pub installation: String,
 }
 
-impl Inn {
+impl Fleet {
     /// Creates a sandbox; returns once its runner has answered and its subnet may reach [`NAME`].
-    pub async fn ready(&self, subnet: u32) -> Lodger {
+    pub async fn ready(&self, subnet: u32) -> BenchSandbox {
         let name = format!("subnet-{subnet}");
         let broker = &self.link.broker;
         broker.create(&spec(name.clone(), Some(subnet))).await.expect("created");
@@ -64,17 +64,17 @@ impl Inn {
         let stream = Box::new(broker.attach(&name).await.expect("attached"));
         let (link, _) = Link::attach(stream, 1).await.expect("a runner");
         self.egress.open(subnet, &[Rule::parse(NAME).expect("a rule")]).await.expect("opened");
-        Lodger { name, link }
+        BenchSandbox { name, link }
     }
 
-    pub async fn leave(&self, subnet: u32, lodger: Lodger) {
+    pub async fn leave(&self, subnet: u32, member: BenchSandbox) {
         self.egress.close(subnet).await.expect("closed");
-        self.link.broker.remove(&lodger.name).await.expect("removed");
+        self.link.broker.remove(&member.name).await.expect("removed");
     }
 
     /// Name of the engine's container.
-    pub fn container(&self, lodger: &Lodger) -> String {
-        format!("caisson-{}-box-{}", self.installation, lodger.name)
+    pub fn container(&self, member: &BenchSandbox) -> String {
+        format!("caisson-{}-box-{}", self.installation, member.name)
     }
 }
 

@@ -17,7 +17,11 @@ const MADE_AT_START: &str = "bridge";
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The state with the most precise reason for the end.
-pub async fn fate(engine: &dyn Engine, found: &ContainerInspectResponse, state: ContainerState) -> ContainerState {
+pub async fn exit_state(
+    engine: &dyn Engine,
+    found: &ContainerInspectResponse,
+    state: ContainerState,
+) -> ContainerState {
     let ContainerState::Exited { code, end } = state else { return state };
     let id = found.id.as_deref().unwrap_or_default();
     if ordered(engine, id).await {

@@ -3,13 +3,13 @@
 use std::fs::Metadata;
 use std::path::Path;
 
-use super::lying;
+use super::metadata_at;
 
 /// Metadata of the entry itself; none for a path that leads through a symbolic link.
 ///
 /// # Errors
 /// When it cannot be looked at.
-pub fn lies(workspace: &Path, path: &Path) -> anyhow::Result<Option<Metadata>> {
+pub fn entry_at(workspace: &Path, path: &Path) -> anyhow::Result<Option<Metadata>> {
     let mut at = workspace.to_owned();
     let mut found = None;
     for part in path {
@@ -17,7 +17,7 @@ pub fn lies(workspace: &Path, path: &Path) -> anyhow::Result<Option<Metadata>> {
             return Ok(None);
         }
         at.push(part);
-        found = lying(&at)?;
+        found = metadata_at(&at)?;
         if found.is_none() {
             return Ok(None);
         }

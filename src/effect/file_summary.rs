@@ -2,7 +2,7 @@
 //! it takes; each part's summary is in the log, so that an interrupted one does not pay for it again.
 
 use super::act::{Actions, outcome};
-use super::summarizer::{Came, Question};
+use super::summarizer::{Question, SummaryOutcome};
 use crate::engine::reading::{self, Next, Reading};
 use crate::redact::redacted;
 use crate::thread::Feed;
@@ -15,11 +15,11 @@ const MOST: usize = 1_500;
 const NO_ROOM: &str = "the next part does not fit into the model, or into what the task may still spend";
 
 /// Result of one step of a reading.
-enum Stepped {
+enum StepResult {
     /// The task, with one more summary in its log.
-    On(Box<Task>),
+    Continue(Box<Task>),
     /// The reading is over; with the reason if the end of the file was not reached.
-    Over(Option<String>),
+    End(Option<String>),
     /// The file has no lines to show; with the outcome of reading it.
     Unread(Outcome),
 }
@@ -37,9 +37,9 @@ impl Actions {
         let (why, log) = loop {
             let log: Vec<Event> = self.store.log(task.id).await?.into_iter().map(|(_, event)| event).collect();
             match self.step(&now, number, (path, from), &log, (tries, feed)).await? {
-                Stepped::On(task) => now = *task,
-                Stepped::Over(why) => break (why, log),
-                Stepped::Unread(outcome) => return Ok(Input::ActionEnded { number, outcome }),
+                StepResult::Continue(task) => now = *task,
+                StepResult::End(why) => break (why, log),
+                StepResult::Unread(outcome) => return Ok(Input::ActionEnded { number, outcome }),
             }
         };
         let model = self.summarizer.of(task)?.model.as_ref();
@@ -69,31 +69,31 @@ impl Actions {
         (path, from): (&str, u64),
         log: &[Event],
         (tries, feed): (i64, &dyn Feed),
-    ) -> Result<Stepped, Trouble> {
+    ) -> Result<StepResult, Trouble> {
         let reading = Reading::of(log, number);
         if reading.is_over() {
-            return Ok(Stepped::Over(Some("a call to the model gave nothing, or too many were made".to_owned())));
+            return Ok(StepResult::End(Some("a call to the model gave nothing, or too many were made".to_owned())));
         }
-        let speaker = self.summarizer.of(task)?;
-        let (config, model) = (&speaker.engine, speaker.model.as_ref());
+        let configured = self.summarizer.of(task)?;
+        let (config, model) = (&configured.engine, configured.model.as_ref());
         let (of, ready) = match reading.next(number, from, reading::at_once(model)) {
-            Next::End => return Ok(Stepped::Over(rest(&reading, number, model))),
+            Next::End => return Ok(StepResult::End(rest(&reading, number, model))),
             Next::Join { of, parts } => (of, reading::joined(task, of, &parts, config, model)),
             Next::Read { from } => {
                 let cap = u64::try_from(reading::at_once(model)).unwrap_or(u64::MAX);
                 let part = self.sandboxes.looks.lines(task.id.0, path, from, cap).await?;
                 let Some((lines, to, total)) = reading::shown(&part.text).filter(|_| part.status == Status::Ok) else {
-                    return Ok(Stepped::Unread(outcome(part)));
+                    return Ok(StepResult::Unread(outcome(part)));
                 };
                 let of = SummaryOf::Lines { number, level: 0, from, to, total };
                 (of, reading::lines(task, of, &redacted(lines).0, config, model))
             }
         };
-        let Some(ready) = ready else { return Ok(Stepped::Over(Some(NO_ROOM.to_owned()))) };
-        let question = Question { of, trust: Trust::None, ready, speaker, most: MOST };
+        let Some(ready) = ready else { return Ok(StepResult::End(Some(NO_ROOM.to_owned()))) };
+        let question = Question { of, trust: Trust::None, ready, configured, most: MOST };
         Ok(match self.summarizer.ask(task, question, (tries, feed), |summary| summary).await? {
-            Came::Said(now) => Stepped::On(now),
-            Came::Nothing(why) => Stepped::Over(Some(why)),
+            SummaryOutcome::Stored(now) => StepResult::Continue(now),
+            SummaryOutcome::None(why) => StepResult::End(Some(why)),
         })
     }
 }

@@ -6,12 +6,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Commits known to be in the local repositories, by task.
 #[derive(Default)]
-pub struct Here {
+pub struct KnownCommits {
     known: Mutex<HashMap<TaskId, HashSet<Commit>>>,
     bringing: tokio::sync::Mutex<()>,
 }
 
-impl Here {
+impl KnownCommits {
     fn lock(&self) -> MutexGuard<'_, HashMap<TaskId, HashSet<Commit>>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -19,9 +19,9 @@ const EXCL_UNLINK: u32 = 0x0400_0000;
 const READ: usize = 4096;
 const LITTLE: usize = 16;
 
-/// Events since the last [`Ear::take`].
+/// Events since the last [`Watcher::take`].
 #[derive(Default)]
-pub struct Heard {
+pub struct Observed {
     /// Directories whose entries, or the files they name, changed.
     pub changed: HashSet<WatchDescriptor>,
     /// Files that were opened for reading and closed.
@@ -32,7 +32,7 @@ pub struct Heard {
     pub lost: bool,
 }
 
-impl Heard {
+impl Observed {
     /// Whether no directory has to be read again, and few names have to be resolved.
     pub fn is_little(&self) -> bool {
         self.changed.is_empty() && self.read.len() <= LITTLE && !self.lost
@@ -56,19 +56,19 @@ impl Heard {
     }
 }
 
-pub struct Ear {
+pub struct Watcher {
     inotify: Inotify,
     /// The same descriptor, used only for waiting.
     waits: Receiver,
-    heard: Mutex<Heard>,
+    observed: Mutex<Observed>,
 }
 
-impl Ear {
+impl Watcher {
     /// None where the kernel grants no inotify instance. Must be called inside a runtime.
     pub fn new() -> Option<Self> {
         let inotify = Inotify::init(InitFlags::IN_NONBLOCK | InitFlags::IN_CLOEXEC).ok()?;
         let waits = Receiver::from_owned_fd_unchecked(inotify.as_fd().try_clone_to_owned().ok()?).ok()?;
-        Some(Self { inotify, waits, heard: Mutex::default() })
+        Some(Self { inotify, waits, observed: Mutex::default() })
     }
 
     /// Watches a directory; watched again it has the same number. None where it is gone, no directory, or the limit is reached.
@@ -102,16 +102,16 @@ impl Ear {
     }
 
     /// All events so far.
-    pub fn take(&self) -> Heard {
+    pub fn take(&self) -> Observed {
         self.drain();
-        std::mem::take(&mut self.heard.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut self.observed.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn drain(&self) {
-        let mut heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut observed = self.observed.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             match self.inotify.read_events() {
-                Ok(events) if !events.is_empty() => events.into_iter().for_each(|event| heard.take(event)),
+                Ok(events) if !events.is_empty() => events.into_iter().for_each(|event| observed.take(event)),
                 Err(Errno::EINTR) => {}
                 Ok(_) | Err(_) => return,
             }

@@ -1,10 +1,10 @@
-//! The router's own laboratory, with servers whose speed is worth comparing with, and a place beside the router.
+//! The router's test bed, with servers fast enough to compare, and a client place that does not use the router.
 
+use crate::bench_client::{BenchClient, PAGE, resolving};
 use crate::lab::internet::{Internet, Serve, bulk, echo};
 use crate::lab::net::{self, Net};
 use crate::lab::router::Router;
 use crate::lab::sandbox::Sandbox;
-use crate::visitor::{PAGE, Visitor, resolving};
 use protocol::router::{Caps, Policy};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -19,18 +19,18 @@ pub const BULK: u16 = crate::lab::internet::BULK;
 
 static TLS: OnceLock<Arc<rustls::ServerConfig>> = OnceLock::new();
 
-/// What the subnets are granted.
+/// The rules of the subnets.
 pub const RULES: [&str; 3] = ["good.test", "good.test:7000", "good.test:9000"];
 
-pub struct Town {
+pub struct TestBed {
     pub router: Router,
-    /// The place that reaches the servers without the router.
+    /// The namespace that reaches the servers without the router.
     pub beside: &'static str,
     pub net: Net,
     pub dir: tempfile::TempDir,
 }
 
-/// Why there can be none here.
+/// Why the test bed cannot be set up here.
 pub fn missing() -> Option<&'static str> {
     if !crate::lab::program().is_file() {
         return Some("CAISSON_ROUTER does not name the static router (make bench sets it)");
@@ -42,13 +42,13 @@ pub fn missing() -> Option<&'static str> {
     (!openssl.is_ok_and(|out| out.status.success())).then_some("no openssl, which makes the lab's certificate")
 }
 
-impl Town {
+impl TestBed {
     /// Both subnets may reach good.test: pages, streams, echoes.
-    pub fn new() -> Town {
+    pub fn new() -> TestBed {
         let dir = tempfile::tempdir().expect("a directory");
         let net = Net::new();
         let beside = net.beside();
-        // One identity for the whole process is enough.
+        // One certificate for the whole process is enough.
         let _ = TLS.set(Arc::new(identity(dir.path())));
         let servers: [(u16, Serve); 4] = [(80, http), (443, https), (ECHO, echo), (BULK, bulk)];
         Internet::serving(&net, &servers);
@@ -57,18 +57,18 @@ impl Town {
         for subnet in 0..2 {
             router.grant(subnet, &RULES);
         }
-        Town { router, beside, net, dir }
+        TestBed { router, beside, net, dir }
     }
 
     pub fn sandbox(&self, subnet: u32) -> Sandbox<'_> {
         Sandbox { net: &self.net, subnet }
     }
 
-    /// One visitor behind the router, one beside it.
-    pub fn visitors(&self, tls: bool) -> (Visitor, Visitor) {
+    /// One client behind the router, one without it.
+    pub fn clients(&self, tls: bool) -> (BenchClient, BenchClient) {
         let certificate = tls.then(|| certificate(self.dir.path()));
         let at = |place: &str, server: &str| {
-            Visitor::new(resolving(&self.net, place, server, self.dir.path()), certificate.as_deref())
+            BenchClient::new(resolving(&self.net, place, server, self.dir.path()), certificate.as_deref())
         };
         (at("s0", &self.net.gateway(0).to_string()), at(self.beside, net::DNS))
     }
@@ -101,11 +101,11 @@ fn https(_: &Internet, stream: TcpStream, _: (Ipv4Addr, u16), _: usize) {
     let mut stream = rustls::StreamOwned::new(session, stream);
     page(&mut stream);
     stream.conn.send_close_notify();
-    // A client that went away has nothing to hear.
+    // The client may have disconnected.
     let _ = stream.flush();
 }
 
-/// One request, one page, the end.
+/// Serves one request with one page.
 fn page(mut stream: impl Read + Write) {
     let (mut seen, mut buffer) = (Vec::new(), [0; 4096]);
     while !seen.ends_with(b"\r\n\r\n") {

@@ -30,7 +30,7 @@ pub struct Limits {
 }
 
 /// Counters of each address; an address without connections and recent bad signatures is forgotten.
-pub struct Visitors {
+pub struct ClientLimits {
     limits: Limits,
     seen: Mutex<HashMap<IpAddr, Seen>>,
 }
@@ -41,7 +41,7 @@ struct Seen {
     since: Instant,
 }
 
-impl Visitors {
+impl ClientLimits {
     /// Empty counters with these limits.
     pub fn new(limits: Limits) -> Arc<Self> {
         Arc::new(Self { limits, seen: Mutex::default() })
@@ -52,24 +52,24 @@ impl Visitors {
     }
 
     /// A place for one more connection, released when it is dropped; none at the limit.
-    fn enter(self: &Arc<Self>, from: IpAddr) -> Option<Seat> {
+    fn enter(self: &Arc<Self>, from: IpAddr) -> Option<Connection> {
         let mut seen = self.lock();
-        seen.retain(|_, visitor| visitor.open > 0 || (visitor.bad > 0 && visitor.since.elapsed() < MINUTE));
-        let visitor = seen.entry(from).or_insert_with(|| Seen { open: 0, bad: 0, since: Instant::now() });
-        if visitor.open >= self.limits.connections {
+        seen.retain(|_, client| client.open > 0 || (client.bad > 0 && client.since.elapsed() < MINUTE));
+        let client = seen.entry(from).or_insert_with(|| Seen { open: 0, bad: 0, since: Instant::now() });
+        if client.open >= self.limits.connections {
             return None;
         }
-        visitor.open += 1;
-        Some(Seat { visitors: Arc::clone(self), from })
+        client.open += 1;
+        Some(Connection { clients: Arc::clone(self), from })
     }
 
     /// Counts a bad signature.
     pub fn bad_signature(&self, from: IpAddr) {
-        if let Some(visitor) = self.lock().get_mut(&from) {
-            if visitor.since.elapsed() >= MINUTE {
-                (visitor.bad, visitor.since) = (0, Instant::now());
+        if let Some(client) = self.lock().get_mut(&from) {
+            if client.since.elapsed() >= MINUTE {
+                (client.bad, client.since) = (0, Instant::now());
             }
-            visitor.bad += 1;
+            client.bad += 1;
         }
     }
 
@@ -79,36 +79,36 @@ impl Visitors {
     }
 }
 
-struct Seat {
-    visitors: Arc<Visitors>,
+struct Connection {
+    clients: Arc<ClientLimits>,
     from: IpAddr,
 }
 
-impl Drop for Seat {
+impl Drop for Connection {
     fn drop(&mut self) {
-        if let Some(visitor) = self.visitors.lock().get_mut(&self.from) {
-            visitor.open = visitor.open.saturating_sub(1);
+        if let Some(client) = self.clients.lock().get_mut(&self.from) {
+            client.open = client.open.saturating_sub(1);
         }
     }
 }
 
 /// The listener of the hooks with its limits.
-pub struct Door {
+pub struct LimitedListener {
     /// The listening port.
     pub listener: TcpListener,
     /// Counters of each address.
-    pub visitors: Arc<Visitors>,
+    pub clients: Arc<ClientLimits>,
 }
 
-impl Listener for Door {
-    type Io = Visit;
+impl Listener for LimitedListener {
+    type Io = CountedStream;
     type Addr = SocketAddr;
 
-    async fn accept(&mut self) -> (Visit, SocketAddr) {
+    async fn accept(&mut self) -> (CountedStream, SocketAddr) {
         loop {
             let (stream, from) = Listener::accept(&mut self.listener).await;
-            match self.visitors.enter(from.ip()) {
-                Some(seat) => return (Visit { stream, _seat: seat }, from),
+            match self.clients.enter(from.ip()) {
+                Some(connection) => return (CountedStream { stream, _connection: connection }, from),
                 None => metrics::counter!("caisson_hooks_total", "result" => "crowded").increment(1),
             }
         }
@@ -123,20 +123,20 @@ impl Listener for Door {
 #[derive(Debug, Clone, Copy)]
 pub struct Peer(pub IpAddr);
 
-impl Connected<IncomingStream<'_, Door>> for Peer {
-    fn connect_info(stream: IncomingStream<'_, Door>) -> Self {
+impl Connected<IncomingStream<'_, LimitedListener>> for Peer {
+    fn connect_info(stream: IncomingStream<'_, LimitedListener>) -> Self {
         Peer(stream.remote_addr().ip())
     }
 }
 
 /// Refuses addresses with too many bad signatures before a body is read.
 pub(super) async fn guard(
-    State(visitors): State<Arc<Visitors>>,
+    State(clients): State<Arc<ClientLimits>>,
     ConnectInfo(Peer(from)): ConnectInfo<Peer>,
     request: Request,
     next: Next,
 ) -> Response {
-    if visitors.is_guessing(from) {
+    if clients.is_guessing(from) {
         metrics::counter!("caisson_hooks_total", "result" => "guessing").increment(1);
         let text = "too many bad signatures came from this address; wait a minute";
         return (StatusCode::TOO_MANY_REQUESTS, [(header::RETRY_AFTER, "60")], text).into_response();
@@ -145,18 +145,18 @@ pub(super) async fn guard(
 }
 
 /// One connection, which holds its place.
-pub struct Visit {
+pub struct CountedStream {
     stream: TcpStream,
-    _seat: Seat,
+    _connection: Connection,
 }
 
-impl AsyncRead for Visit {
+impl AsyncRead for CountedStream {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.stream).poll_read(cx, into)
     }
 }
 
-impl AsyncWrite for Visit {
+impl AsyncWrite for CountedStream {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         Pin::new(&mut self.stream).poll_write(cx, bytes)
     }
@@ -190,25 +190,25 @@ mod tests {
 
     #[test]
     fn seats_are_counted_and_given_back() {
-        let visitors = Visitors::new(Limits { connections: 2, bad_signatures: 1 });
-        let (one, two) = (visitors.enter(ME), visitors.enter(ME));
-        assert!(one.is_some() && two.is_some() && visitors.enter(ME).is_none());
-        assert!(visitors.enter("198.51.100.7".parse().unwrap()).is_some(), "another address has seats of its own");
+        let clients = ClientLimits::new(Limits { connections: 2, bad_signatures: 1 });
+        let (one, two) = (clients.enter(ME), clients.enter(ME));
+        assert!(one.is_some() && two.is_some() && clients.enter(ME).is_none());
+        assert!(clients.enter("198.51.100.7".parse().unwrap()).is_some(), "another address has seats of its own");
         drop(one);
-        assert!(visitors.enter(ME).is_some());
+        assert!(clients.enter(ME).is_some());
     }
 
     #[test]
     fn who_left_and_did_nothing_bad_is_forgotten_and_a_guesser_is_not() {
-        let visitors = Visitors::new(Limits { connections: 2, bad_signatures: 1 });
-        drop(visitors.enter(ME));
-        drop(visitors.enter("198.51.100.7".parse().unwrap()));
-        assert_eq!(visitors.lock().len(), 1);
-        let seat = visitors.enter(ME);
-        visitors.bad_signature(ME);
-        drop(seat);
-        drop(visitors.enter("198.51.100.7".parse().unwrap()));
-        assert!(visitors.is_guessing(ME), "leaving does not wash it off");
+        let clients = ClientLimits::new(Limits { connections: 2, bad_signatures: 1 });
+        drop(clients.enter(ME));
+        drop(clients.enter("198.51.100.7".parse().unwrap()));
+        assert_eq!(clients.lock().len(), 1);
+        let connection = clients.enter(ME);
+        clients.bad_signature(ME);
+        drop(connection);
+        drop(clients.enter("198.51.100.7".parse().unwrap()));
+        assert!(clients.is_guessing(ME), "leaving does not wash it off");
     }
 
     #[tokio::test]
@@ -216,13 +216,14 @@ mod tests {
         use tokio::io::AsyncReadExt;
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let mut door = Door { listener, visitors: Visitors::new(Limits { connections: 1, bad_signatures: 1 }) };
+        let mut listener =
+            LimitedListener { listener, clients: ClientLimits::new(Limits { connections: 1, bad_signatures: 1 }) };
         let _first = TcpStream::connect(address).await.unwrap();
-        let (visit, _) = Listener::accept(&mut door).await;
-        let waiting = tokio::spawn(async move { Listener::accept(&mut door).await });
+        let (stream, _) = Listener::accept(&mut listener).await;
+        let waiting = tokio::spawn(async move { Listener::accept(&mut listener).await });
         let mut second = TcpStream::connect(address).await.unwrap();
         assert!(matches!(second.read(&mut [0; 8]).await, Ok(0) | Err(_)), "nothing is said to it");
-        drop(visit);
+        drop(stream);
         let _third = TcpStream::connect(address).await.unwrap();
         waiting.await.unwrap();
     }

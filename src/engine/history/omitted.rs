@@ -3,7 +3,7 @@
 use domain::Event;
 
 /// Lists every event by name, so that a new one does not compile until somebody decided whether the model is told of it.
-pub(super) fn unsaid(event: &Event) {
+pub(super) fn omitted(event: &Event) {
     match event {
         // Between people and the host.
         Event::ModelChosen { .. } | Event::ReplyStarted { .. } | Event::Replied { .. } => {}
@@ -17,7 +17,6 @@ pub(super) fn unsaid(event: &Event) {
         | Event::ModelCallUncharged { .. }
         | Event::PicturesRefused { .. }
         | Event::PublishStarted { .. }
-        | Event::TreeUnchanged { .. }
         | Event::Pushed { .. }
         | Event::PullOpened { .. }
         | Event::VerifyStarted { .. }
@@ -44,6 +43,8 @@ pub(super) fn unsaid(event: &Event) {
         // Handled by the caller.
         Event::Requested { .. }
         | Event::Prepared { .. }
+        | Event::Rebased(_)
+        | Event::TreeUnchanged { .. }
         | Event::TurnCompleted { .. }
         | Event::Recalled { .. }
         | Event::Asked { .. }

@@ -2,7 +2,7 @@
 //!
 //! Owns: when that is due, what the model is shown, and that its summary leaves enough room in the request. Pure. Must not: make the call,
 //! or trust the summary (`history` puts it into a fence). Without an answer the host's own lines are used
-//! (docs/decisions/0034-a-model-may-tell-older-turns.md). Tests: `telling_tests.rs`.
+//! (docs/decisions/0034-a-model-may-tell-older-turns.md). Tests: `summarize_tests.rs`.
 
 use domain::{Action, CallRequest, Event, ModelSummary, Outcome, SummaryOf, Task, Verb, VerdictKind};
 use minijinja::context;
@@ -227,5 +227,5 @@ impl<'a> Material<'a> {
 }
 
 #[cfg(test)]
-#[path = "telling_tests.rs"]
+#[path = "summarize_tests.rs"]
 mod tests;

@@ -1,0 +1,154 @@
+//! `caisson fetch --open-pr`: an approved commit becomes a pull request on the upstream, by a person and with her own token. Her clone is only
+//! read.
+//!
+//! Owns what is checked before anything is pushed, and the pull request's words. Must not use a credential of the bot. Tests:
+//! `tests/trees/propose.rs`.
+
+use std::path::PathBuf;
+
+use domain::Commit;
+
+use super::{Offer, Refusal};
+use crate::config::process::UpstreamHost;
+use crate::git::{Auth, Branch, GitError, Home, PushSpec, Pushed, RemoteUrl};
+use crate::text::plain_line;
+use crate::upstream::{GitHub, NewPull, OpenPull, name_in, name_of};
+
+/// The most characters of a title.
+const TITLE: usize = 120;
+
+/// What a pull request is opened with.
+#[derive(Debug, Clone)]
+pub struct Propose {
+    /// A file with her token, which may write contents and pull requests.
+    pub token_file: PathBuf,
+    /// `owner/name` of her fork, where she may not push to the upstream itself.
+    pub fork: Option<String>,
+}
+
+/// Where a repository on the forge comes from.
+#[derive(Debug, Clone)]
+pub struct Source {
+    /// Its address.
+    pub address: RemoteUrl,
+    /// Its server, where that has a GitHub API.
+    pub github: Option<UpstreamHost>,
+    /// The branch that the task began from.
+    pub branch: String,
+}
+
+/// A pull request that can be opened.
+pub(super) struct Proposal {
+    github: GitHub,
+    auth: Auth,
+    /// The upstream.
+    from: RemoteUrl,
+    /// What is pushed to: the upstream, or her fork.
+    to: RemoteUrl,
+    repository: String,
+    head: String,
+    base: Branch,
+}
+
+impl Proposal {
+    /// Checks everything that can be known without asking the upstream.
+    pub(super) fn check(offer: &Offer, wanted: &Propose) -> Result<Self, Refusal> {
+        let none = "only what was added from an upstream can be proposed there (caisson repo list)";
+        let source = offer.upstream.as_ref().ok_or_else(|| Refusal::new("its repository has no upstream", none))?;
+        let by_hand = "bring it with --as-branch, push it yourself, and open the pull request there";
+        let host = source.github.as_ref().zip(name_in(source.address.as_str()));
+        let (host, repository) =
+            host.ok_or_else(|| Refusal::new(format!("{} is on no GitHub server", source.address.as_str()), by_hand))?;
+        let own = UpstreamHost { token_file: Some(wanted.token_file.clone()), ..host.clone() };
+        if let Some((_, why)) = own.problem() {
+            let said = format!("your token does not go to {} as it is configured", source.address.as_str());
+            return Err(Refusal::new(said, "mend [[upstream.hosts]] in caisson.toml").because([why.to_owned()]));
+        }
+        let token = own.token().map_err(|why| Refusal::new("the token cannot be read", "").because([why]))?;
+        let token = token.ok_or_else(|| Refusal::new("no token is named", "repeat with --token-file FILE"))?;
+        let github = GitHub::open(&own).map_err(|why| Refusal::new(why, by_hand))?;
+        let pushed = wanted.fork.as_deref().unwrap_or(&repository);
+        let owner = name_of(pushed).map(|(owner, _)| owner);
+        let owner = owner.ok_or_else(|| Refusal::new(format!("{pushed:?} is no owner/name"), "--fork you/project"))?;
+        Ok(Self {
+            to: github.address(pushed)?,
+            auth: Auth::basic(&own.user, token.expose()),
+            head: format!("{owner}:{}", offer.branch),
+            base: Branch::parse(&source.branch)?,
+            from: source.address.clone(),
+            repository,
+            github,
+        })
+    }
+
+    /// Checks that what the work began from is on the upstream: nothing else of the forge may go there with it.
+    pub(super) async fn begins_there(&self, home: &Home, base: &Commit) -> Result<(), Refusal> {
+        if home.is_on(base, &self.from, Some(&self.auth), &self.base).await.map_err(|error| self.away(&error))? {
+            return Ok(());
+        }
+        let said =
+            format!("the task began from {}, which is not on {} of {}", base.short(), self.base, self.from.as_str());
+        Err(Refusal::new(said, "say `/rebase` in the pull request once the branch here has what the upstream has"))
+    }
+
+    fn away(&self, error: &GitError) -> Refusal {
+        let attempt = "look whether the upstream answers, and what your token may: read and write contents and pull requests; \
+                       where you may not push there, name your fork (--fork you/project)";
+        Refusal::new(error.to_string(), attempt)
+    }
+
+    /// Pushes the tree of the commit as one commit behind the base, and opens the pull request. So nothing is published that only an earlier
+    /// checkpoint held. What was pushed by an earlier try, and a pull request that is open, are found again. `stands`: the approval was read
+    /// again and holds.
+    pub(super) async fn make(
+        &self,
+        home: &Home,
+        offer: &Offer,
+        (commit, stands): (&Commit, bool),
+    ) -> Result<OpenPull, Refusal> {
+        let message = format!("{}\n", title(offer));
+        let pushed = home.squashed(commit, &offer.base, &message).await?;
+        let spec =
+            PushSpec { url: &self.to, auth: Some(&self.auth), branch: &offer.branch, new: &pushed, expected_old: None };
+        match home.push(spec).await.map_err(|error| self.away(&error))? {
+            Pushed::Done => {}
+            Pushed::Moved { found } => {
+                let at = found.map(|found| found.short().to_owned()).unwrap_or_default();
+                let said =
+                    format!("{} has a branch {} at {at}, which is another commit", self.to.as_str(), offer.branch);
+                return Err(Refusal::new(said, "look at it there; delete it, and repeat"));
+            }
+        }
+        let new = NewPull {
+            repository: &self.repository,
+            head: &self.head,
+            base: self.base.as_str(),
+            title: &title(offer),
+            body: &body(offer, stands),
+        };
+        self.github.open_pull(&new).await.map_err(|error| {
+            let said = format!("the branch {} is on {}, without a pull request", offer.branch, self.to.as_str());
+            Refusal::new(said, "repeat it; the branch is found again").because([error.to_string()])
+        })
+    }
+}
+
+/// The issue's title, without anything that GitHub would read as more than words.
+fn title(offer: &Offer) -> String {
+    let title = plain_line(&offer.title, TITLE);
+    if title.is_empty() { offer.branch.to_string() } else { title }
+}
+
+/// The text of the pull request, which has only words of ours and a name that cannot be anything else.
+fn body(offer: &Offer, stands: bool) -> String {
+    let by = match &offer.approved {
+        Some(approved) if stands => format!("approved by people, at last by {}", plain_line(&approved.by, TITLE)),
+        _ => "**not approved by anybody yet**".to_owned(),
+    };
+    let checks = match offer.verdict.as_ref().map(|verdict| verdict.kind) {
+        Some(domain::VerdictKind::Passed) => "the project's tests passed in a clean sandbox",
+        Some(domain::VerdictKind::Failed) => "**the project's tests failed in a clean sandbox**",
+        Some(domain::VerdictKind::None) | None => "no tests were run",
+    };
+    format!("Made by a coding agent (Caisson), {by}; {checks}.\n")
+}

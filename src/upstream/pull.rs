@@ -1,0 +1,92 @@
+//! A pull request on GitHub, opened for a person with a token of hers (docs.github.com/rest/pulls/pulls#create-a-pull-request: 201; 422 with
+//! `errors` where one is open already, or where the branch is not there).
+
+use super::github::{GitHub, GitHubError, message};
+use serde::Deserialize;
+use serde_json::json;
+use url::form_urlencoded::byte_serialize;
+
+/// A pull request to open.
+#[derive(Debug, Clone)]
+pub struct NewPull<'a> {
+    /// `owner/name` of the repository that it is for.
+    pub repository: &'a str,
+    /// `owner:branch` that holds the commit.
+    pub head: &'a str,
+    /// The branch that it aims at.
+    pub base: &'a str,
+    /// Its title.
+    pub title: &'a str,
+    /// Its text, Markdown.
+    pub body: &'a str,
+}
+
+/// A pull request that is open.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpenPull {
+    /// Its number in the repository.
+    pub number: u64,
+    /// Its page.
+    pub url: String,
+    /// Whether it was open before.
+    pub known: bool,
+}
+
+#[derive(Deserialize)]
+struct Shown {
+    number: u64,
+}
+
+impl GitHub {
+    /// Opens a pull request, or finds the one that is open for this branch.
+    ///
+    /// # Errors
+    /// [`GitHubError`], in words for a person.
+    pub async fn open_pull(&self, new: &NewPull<'_>) -> Result<OpenPull, GitHubError> {
+        let NewPull { repository, head, base, title, body } = new;
+        let path = format!("/repos/{repository}/pulls");
+        let wanted = json!({ "title": title, "head": head, "base": base, "body": body, "maintainer_can_modify": true });
+        let (status, wait, text) = self.ask(&path, Some(&wanted)).await?;
+        if status == 201 {
+            return self.shown(repository, &text, false);
+        }
+        if status == 422
+            && let Some(found) = self.open_one(repository, head, base).await?
+        {
+            return Ok(found);
+        }
+        match status {
+            422 => Err(GitHubError::Refused { host: self.host(), status, message: reasons(&text) }),
+            _ => Err(self.refusal(repository, status, wait, &text)),
+        }
+    }
+
+    /// The open pull request of this head and base, if there is one.
+    async fn open_one(&self, repository: &str, head: &str, base: &str) -> Result<Option<OpenPull>, GitHubError> {
+        let plain = |text: &str| byte_serialize(text.as_bytes()).collect::<String>();
+        let path = format!("/repos/{repository}/pulls?state=open&head={}&base={}", plain(head), plain(base));
+        let (status, wait, text) = self.ask(&path, None).await?;
+        if status != 200 {
+            return Err(self.refusal(repository, status, wait, &text));
+        }
+        let all: Vec<Shown> = serde_json::from_str(&text).map_err(|error| self.unreadable(&error))?;
+        Ok(all.first().map(|one| OpenPull { number: one.number, url: self.page(repository, one.number), known: true }))
+    }
+
+    fn shown(&self, repository: &str, text: &str, known: bool) -> Result<OpenPull, GitHubError> {
+        let Shown { number } = serde_json::from_str(text).map_err(|error| self.unreadable(&error))?;
+        Ok(OpenPull { number, url: self.page(repository, number), known })
+    }
+
+    fn unreadable(&self, error: &serde_json::Error) -> GitHubError {
+        GitHubError::Away { host: self.host(), why: format!("its answer cannot be read: {error}") }
+    }
+}
+
+/// GitHub's words, with those of each single reason.
+fn reasons(body: &str) -> String {
+    let read: serde_json::Value = serde_json::from_str(body).unwrap_or_default();
+    let single = read["errors"].as_array().into_iter().flatten().filter_map(|error| error["message"].as_str());
+    let all: Vec<String> = std::iter::once(message(body)).chain(single.map(crate::text::one_line)).collect();
+    all.join("; ")
+}

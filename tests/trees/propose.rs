@@ -1,0 +1,184 @@
+//! `caisson fetch --open-pr`: an approved commit becomes a pull request on the upstream, with a person's own token; her clone is only read.
+
+use caisson::fetch::{Approved, FetchRequest, Propose, Refusal, Source, Standing, fetch};
+use caisson::git::RemoteUrl;
+use caisson::secret::Secret;
+use devforge::{Devforge, Options};
+
+use crate::fetch::{Home, fixed};
+use crate::github::GitHub;
+use crate::world::{commit, git, head};
+
+struct Upstream {
+    server: Devforge,
+    api: GitHub,
+    token: String,
+}
+
+impl Upstream {
+    async fn start() -> Self {
+        let server = Devforge::start(Options::quiet()).await.unwrap();
+        server.add_person("lab", "secret").unwrap();
+        server.add_repository("lab/shop", true).await.unwrap();
+        let token = server.add_token("lab").unwrap();
+        let api = GitHub::start(&token).await;
+        Self { server, api, token }
+    }
+
+    /// An approved branch whose repository comes from here, and the request to propose it.
+    fn home(&self) -> (Home, FetchRequest) {
+        let mut home = Home::new(&fixed());
+        let address = format!("{}/lab/shop.git", self.server.url());
+        let table = format!("sync_s = 0\n[[hosts]]\nurl = \"{}\"\napi = \"{}\"\n", self.server.url(), self.api.url);
+        let config: caisson::config::process::Upstream = toml::from_str(&table).unwrap();
+        home.offer.title = "Fix the sum @everybody #1 <b>".to_owned();
+        home.offer.upstream = Some(Source {
+            address: RemoteUrl::parse(&address).unwrap(),
+            github: config.github_of(&address),
+            branch: "main".to_owned(),
+        });
+        // What the work began from is on the upstream, as after a comparison.
+        self.push(&home, "HEAD:refs/heads/main");
+        let token_file = home.dir.path().join("token");
+        Secret::new(&self.token).write(&token_file).unwrap();
+        let request = FetchRequest { propose: Some(Propose { token_file, fork: None }), ..home.request() };
+        (home, request)
+    }
+
+    fn as_admin(&self, dir: &std::path::Path, words: &[&str]) -> String {
+        let header = format!("http.extraHeader=Authorization: token {}", self.server.admin_token());
+        git(dir, &[&["-c", &header], words].concat())
+    }
+
+    fn push(&self, home: &Home, what: &str) {
+        let url = format!("{}/lab/shop.git", self.server.url());
+        self.as_admin(&home.clone_dir(), &["push", "-q", "--force", &url, what]);
+    }
+
+    fn branch(&self) -> String {
+        let url = format!("{}/lab/shop.git", self.server.url());
+        let dir = tempfile::tempdir().unwrap();
+        self.as_admin(dir.path(), &["ls-remote", &url, "refs/heads/agent/7-fix"])
+    }
+
+    /// The commits of the branch that the base has not, and the paths that any of them changes.
+    fn published(&self, base: &str) -> (usize, String) {
+        let dir = tempfile::tempdir().unwrap();
+        let url = format!("{}/lab/shop.git", self.server.url());
+        self.as_admin(dir.path(), &["clone", "-q", "--branch", "agent/7-fix", &url, "."]);
+        let range = format!("{base}..HEAD");
+        let count = git(dir.path(), &["rev-list", "--count", &range]).parse().unwrap();
+        (count, git(dir.path(), &["log", "--format=", "--name-only", &range]))
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_approved_commit_becomes_one_pull_request_and_the_clone_stays_as_it_is() {
+    let upstream = Upstream::start().await;
+    let (mut home, request) = upstream.home();
+    let forge = home.dir.path().join("forge");
+    commit(&forge, &[("secret.txt", "of a checkpoint that was not approved\n")], "two");
+    git(&forge, &["rm", "-q", "secret.txt"]);
+    git(&forge, &["commit", "-q", "-m", "three"]);
+    let tip = head(&forge);
+    (home.offer.newest, home.offer.approved) = (tip.clone(), Some(Approved { commit: tip, by: "alice".to_owned() }));
+    let before = home.look();
+    let brought = fetch(&request, &home).await.unwrap_or_else(|e| panic!("{e:?}"));
+    assert_eq!(home.look(), before, "the clone was touched");
+    let pull = brought.pull.expect("a pull request");
+    assert_eq!((pull.number, pull.known), (1, false));
+    assert_eq!(pull.url, format!("{}/lab/shop/pull/1", upstream.server.url()), "no address that the API names");
+    let (commits, paths) = upstream.published(home.offer.base.as_str());
+    assert!(commits == 1 && paths.contains("sum.py") && !paths.contains("secret.txt"), "{commits}: {paths}");
+    assert_eq!(home.delivered.lock().unwrap().len(), 1);
+    let made = &upstream.api.pulls()[0];
+    assert_eq!(made["head"], "lab:agent/7-fix");
+    let title = made["title"].as_str().unwrap();
+    assert!(title.starts_with("Fix the sum") && !title.contains(['@', '#', '<']), "{title}");
+    assert!(made["body"].as_str().unwrap().contains("at last by alice"), "{made}");
+    // Once more finds both.
+    let again = fetch(&request, &home).await.unwrap_or_else(|e| panic!("{e:?}"));
+    assert!(again.pull.is_some_and(|pull| pull.number == 1 && pull.known));
+    assert_eq!(upstream.api.pulls().len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_commit_that_the_upstream_lacks_below_the_work_does_not_go_there_with_it() {
+    let upstream = Upstream::start().await;
+    let (mut home, request) = upstream.home();
+    let forge = home.dir.path().join("forge");
+    git(&forge, &["checkout", "-q", home.offer.base.as_str()]);
+    commit(&forge, &[("internal.txt", "of the forge alone\n")], "internal");
+    home.offer.base = head(&forge);
+    commit(&forge, &fixed(), "work");
+    let tip = head(&forge);
+    (home.offer.newest, home.offer.approved) = (tip.clone(), Some(Approved { commit: tip, by: "alice".to_owned() }));
+    let refusal = home.refused(&request).await;
+    assert!(refusal.what.contains("which is not on main of"), "{refusal:?}");
+    assert!(upstream.branch().is_empty() && upstream.api.pulls().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_approval_that_was_withdrawn_is_not_told_as_one() {
+    let upstream = Upstream::start().await;
+    let (mut home, request) = upstream.home();
+    home.standing = Standing::Withdrawn("the approval was dismissed".to_owned());
+    let loud = FetchRequest { unreviewed: true, ..request };
+    fetch(&loud, &home).await.unwrap_or_else(|e| panic!("{e:?}"));
+    let body = upstream.api.pulls()[0]["body"].as_str().unwrap().to_owned();
+    assert!(body.contains("not approved by anybody") && !body.contains("alice"), "{body}");
+    assert!(home.delivered.lock().unwrap().is_empty(), "the task is not over by that");
+}
+
+async fn refused(home: &Home, request: &FetchRequest) -> Refusal {
+    home.refused(request).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_cannot_be_proposed_is_refused_with_what_to_do() {
+    let upstream = Upstream::start().await;
+    let (mut home, request) = upstream.home();
+    home.offer.approved = None;
+    assert!(refused(&home, &request).await.what.contains("is not approved"));
+    let (mut home, request) = upstream.home();
+    let file = request.propose.as_ref().unwrap().token_file.clone();
+    std::fs::remove_file(&file).unwrap();
+    assert!(refused(&home, &request).await.what.contains("the token cannot be read"));
+    Secret::new("an0therTok3n").write(&file).unwrap();
+    let words = format!("{:?}", refused(&home, &request).await);
+    assert!(!words.contains("an0therTok3n"), "{words}");
+    let fork = FetchRequest {
+        propose: Some(Propose { token_file: file.clone(), fork: Some("../x".to_owned()) }),
+        ..request.clone()
+    };
+    assert!(refused(&home, &fork).await.what.contains("is no owner/name"));
+    let open = "sync_s = 0\n[[hosts]]\nurl = \"http://git.example\"\napi = \"http://git.example/api/v3\"\n";
+    let open: caisson::config::process::Upstream = toml::from_str(open).unwrap();
+    let address = "http://git.example/lab/shop.git";
+    home.offer.upstream = Some(Source {
+        address: RemoteUrl::parse(address).unwrap(),
+        github: open.github_of(address),
+        branch: "main".to_owned(),
+    });
+    let words = format!("{:?}", refused(&home, &request).await);
+    assert!(words.contains("does not go to http://git.example") && words.contains("over https alone"), "{words}");
+    if let Some(source) = &mut home.offer.upstream {
+        source.github = None;
+    }
+    assert!(refused(&home, &request).await.what.contains("is on no GitHub server"));
+    home.offer.upstream = None;
+    assert!(refused(&home, &request).await.what.contains("has no upstream"));
+    assert!(upstream.api.pulls().is_empty() && upstream.branch().is_empty(), "nothing was pushed");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_branch_of_that_name_with_another_commit_is_never_moved() {
+    let upstream = Upstream::start().await;
+    let (home, request) = upstream.home();
+    upstream.push(&home, "HEAD:refs/heads/agent/7-fix");
+    let before = upstream.branch();
+    let refusal = home.refused(&request).await;
+    assert!(refusal.what.contains("which is another commit"), "{refusal:?}");
+    assert_eq!(upstream.branch(), before);
+    assert!(upstream.api.pulls().is_empty());
+}
