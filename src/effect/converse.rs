@@ -48,7 +48,7 @@ struct BeforeRequest {
 /// Result of asking one model.
 enum Asked {
     /// The effect's result.
-    Ended(Input),
+    Ended(Box<Input>),
     /// The model did not answer and cost nothing, so another may be asked.
     FallBack(FallbackReason, Trouble),
 }
@@ -115,7 +115,7 @@ impl Conversations {
         for at in (0..models.len()).map(|step| (begin + step) % models.len()) {
             let configured = models[at];
             let (why, trouble) = match self.ask(&task, log.take(), configured, &asking).await? {
-                Asked::Ended(input) => return Ok(input),
+                Asked::Ended(input) => return Ok(*input),
                 Asked::FallBack(why, trouble) => (why, trouble),
             };
             let next = &models[(at + 1) % models.len()].entry.id;
@@ -206,23 +206,23 @@ impl Conversations {
         let mut current = task.clone();
         if style == Style::Files && task.state == State::Running {
             if let Some(answer) = settled(task, &log) {
-                return Ok(Asked::Ended(answer.into_input()));
+                return Ok(Asked::Ended(Box::new(answer.into_input())));
             }
             match round::next(task, &log) {
                 Step::Ask => {}
-                Step::Say(answer) => return Ok(Asked::Ended(answer.into_input())),
+                Step::Say(answer) => return Ok(Asked::Ended(Box::new(answer.into_input()))),
                 Step::Stop(sentence) => return Ok(pause(PauseReason::Stuck { sentence })),
             }
             match self.looked(task, turn, log, row, feed).await? {
                 Some(looked) => (current, log) = looked,
                 // Paused meanwhile: the resume asks again.
-                None => return Ok(Asked::Ended(Input::Settled)),
+                None => return Ok(Asked::Ended(Box::new(Input::Settled))),
             }
         }
         let charge_kept = asking.holds();
         if charge_kept && task.state != State::Running {
             self.release(task, configured, asking).await?;
-            return Ok(Asked::Ended(Input::Settled));
+            return Ok(Asked::Ended(Box::new(Input::Settled)));
         }
         if charge_kept {
             // The kept charge is that of this very call.
@@ -261,7 +261,7 @@ impl Conversations {
         if let Some(input) = engine::compaction_due(task, log, asking.style, &configured.engine, sizes) {
             match self.compacted(task, input, configured, asking).await? {
                 Some(shortened) => shorter = Some(shortened),
-                None => return Ok(Err(Asked::Ended(Input::Settled))),
+                None => return Ok(Err(Asked::Ended(Box::new(Input::Settled)))),
             }
         }
         let of = (asking.style, configured);
@@ -273,7 +273,7 @@ impl Conversations {
         // A summary that was paid for leaves less to spend.
         let current = Task::fold(task.id, &shorter);
         if current.state != State::Running {
-            return Ok(Err(Asked::Ended(Input::Settled)));
+            return Ok(Err(Asked::Ended(Box::new(Input::Settled))));
         }
         Ok(prepare(&current, &shorter).map_err(|refusal| pause(refusal.reason())))
     }
@@ -295,7 +295,7 @@ impl Conversations {
         match asking.feed.feed(task.id, &key, starting).await? {
             Some(now) if now.state == State::Running => Ok(None),
             // Paused meanwhile: the resume asks again.
-            _ => Ok(Some(Asked::Ended(Input::Settled))),
+            _ => Ok(Some(Asked::Ended(Box::new(Input::Settled)))),
         }
     }
 
@@ -313,7 +313,7 @@ impl Conversations {
         let answer = engine::converse(model, ready, &tally, &patience, &CancellationToken::new()).await;
         tracing::debug!(task = %task.id, turn = asking.turn, arrived = tally.summary(), "a model call ended");
         let error = match answer {
-            Ok(answer) => return Ok(Asked::Ended(answer.into_input())),
+            Ok(answer) => return Ok(Asked::Ended(Box::new(answer.into_input()))),
             Err(error) => error,
         };
         if let TurnError::Pictures(sentence) = error {
@@ -374,7 +374,7 @@ fn chosen_since_charged(log: &[Event]) -> bool {
 }
 
 fn pause(reason: PauseReason) -> Asked {
-    Asked::Ended(Input::PauseAsked { reason })
+    Asked::Ended(Box::new(Input::PauseAsked { reason }))
 }
 
 fn trouble(error: TurnError) -> Trouble {

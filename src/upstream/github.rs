@@ -15,7 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const VERSION: &str = "2022-11-28";
 
 /// Status, seconds until more requests are taken (none where there is no such limit now), and body.
-type Said = (u16, Option<u64>, String);
+type GitHubReply = (u16, Option<u64>, String);
 
 /// A GitHub server.
 pub struct GitHub {
@@ -140,13 +140,13 @@ impl GitHub {
 
     /// A request (one that makes something, where it has a body) within [`PATIENCE`]. Where a repository was renamed, it is looked up where the
     /// answer says, once, and on the same server alone; what makes something is sent nowhere else.
-    pub(super) async fn ask(&self, path: &str, body: Option<&serde_json::Value>) -> Result<Said, GitHubError> {
+    pub(super) async fn ask(&self, path: &str, body: Option<&serde_json::Value>) -> Result<GitHubReply, GitHubError> {
         let away = |why: String| GitHubError::Away { host: self.host(), why };
         let asked = tokio::time::timeout(PATIENCE, self.send(path, body)).await;
         asked.map_err(|_| away("it took too long".to_owned()))?.map_err(away)
     }
 
-    async fn send(&self, path: &str, body: Option<&serde_json::Value>) -> Result<Said, String> {
+    async fn send(&self, path: &str, body: Option<&serde_json::Value>) -> Result<GitHubReply, String> {
         let mut answer = match body {
             Some(body) => self.client._post(path, Some(body)).await,
             None => self.client._get(path).await,
