@@ -2,6 +2,7 @@
 
 mod support;
 
+#[allow(dead_code, reason = "other suites use the rest")]
 #[path = "setup/github.rs"]
 mod github;
 #[path = "setup/upstream.rs"]
