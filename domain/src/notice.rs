@@ -281,6 +281,15 @@ pub enum Notice {
         /// What could not be done and why, for a person to read.
         sentence: String,
     },
+    /// What is said about further commands of a text, beside what its strongest one is answered with.
+    Beside {
+        /// Number of the text in the forge's order.
+        number: i64,
+        /// Number of the issue or pull request where it was posted.
+        thread: u64,
+        /// What is said, as it is posted.
+        text: String,
+    },
     /// The repository was renamed or given away; the task follows it. Both as `owner/name`.
     Moved {
         /// Name before.
@@ -309,6 +318,13 @@ pub enum To {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         thread: Option<u64>,
     },
+    /// Further commands of the comment or review with this number.
+    Beside {
+        /// The number in the forge's order over comments and reviews; 0 for the issue's own text.
+        number: i64,
+        /// Number of the issue or pull request where it was posted, and where the answer goes.
+        thread: u64,
+    },
     /// Something noticed outside when the log had so many events.
     Seen {
         /// Number of events in the task's log when it was seen.
@@ -326,6 +342,7 @@ impl To {
         match self {
             To::Step { seq, at } => format!("comment:step:{seq}:{at}"),
             To::Asked { number, .. } => format!("comment:asked:{number}"),
+            To::Beside { number, .. } => format!("comment:beside:{number}"),
             To::Seen { seq } => format!("comment:seen:{seq}"),
             To::Hosts { serial } => format!("comment:hosts:{serial}"),
         }
@@ -383,6 +400,7 @@ mod tests {
             To::Step { seq: 1, at: 2 },
             To::Step { seq: 12, at: 0 },
             To::Asked { number: 1, thread: Some(3) },
+            To::Beside { number: 1, thread: 3 },
             To::Seen { seq: 1 },
             To::Hosts { serial: 1 },
         ];

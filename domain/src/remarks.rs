@@ -229,7 +229,7 @@ fn items_of(verb: &Verb) -> Option<(&[Item], bool)> {
 /// Whether a call was made for a model that is asked for files alone; none for calls that every way of working makes.
 fn asked_for_files(request: &CallRequest) -> Option<bool> {
     match &request.call {
-        Call::Action { action } if matches!(action, Action::WriteFiles { .. } | Action::Try { .. }) => Some(true),
+        Call::Action { action: Action::WriteFiles { .. } | Action::Try { .. } } => Some(true),
         Call::Action { action } if action.command().is_some() => None,
         Call::Action { .. } | Call::UpdatePlan { .. } | Call::Recall { .. } | Call::AnswerRemark { .. } => Some(false),
         Call::Ask { .. } | Call::Done { .. } | Call::Malformed { .. } => None,

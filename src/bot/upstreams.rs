@@ -70,7 +70,8 @@ impl InStep {
 
     async fn one(&self, entry: Arc<Repository>) -> (String, Result<Option<Synced>, String>) {
         let work = async {
-            let at = self.whereabouts.at(&entry).map_err(|error| error.to_string())?;
+            // Another repository may have taken the name since the last round.
+            let at = self.whereabouts.look(&entry).await.map_err(|error| error.to_string())?;
             self.upstreams.sync(&entry, at).await.map_err(|error| error.to_string())
         };
         let done = caught("keeping in step", Box::pin(work)).await;

@@ -6,10 +6,9 @@
 //! one account. A first try after a review that was seen complete in this process posts at once, because nothing can be left over. Tests:
 //! `tests/stories/kills.rs`.
 
-use super::IssueLocks;
 use crate::checkpoint::mark;
 use crate::config::Secret;
-use crate::forge::{Comment, Forge, ForgeError, NewReview, RepoRef, Review, ReviewState};
+use crate::forge::{Comment, Forge, ForgeError, IssueLocks, NewReview, RepoRef, Review, ReviewState};
 use crate::store::{EffectRow, Store};
 use crate::trouble::Trouble;
 use domain::{Again, TaskId};

@@ -41,7 +41,9 @@ impl Talk {
             other => message::notice(other, &about),
         };
         let asked = match &row.effect {
-            Effect::Comment { to: To::Asked { thread: Some(thread), .. }, .. } => Some(*thread),
+            Effect::Comment { to: To::Asked { thread: Some(thread), .. } | To::Beside { thread, .. }, .. } => {
+                Some(*thread)
+            }
             // Stored by a version that did not store where it was asked.
             Effect::Comment { to: To::Asked { number, thread: None }, .. } => {
                 self.forge.comment(&self.repositories.of(task)?.at, *number).await?.map(|question| question.issue)

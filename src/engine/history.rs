@@ -14,8 +14,8 @@ mod omitted;
 mod pictures;
 
 use domain::{
-    Call, CallRequest, Commit, Event, Item, ModelSummary, Outcome, Question, Rebased, Recall, Remarks, Request, Rules,
-    Task, TaskKind,
+    CallRequest, Commit, Event, Item, ModelSummary, Outcome, Question, Rebased, Recall, Remarks, Request, Rules, Task,
+    TaskKind,
 };
 use minijinja::context;
 use std::collections::{BTreeMap, BTreeSet};
@@ -33,8 +33,7 @@ use super::repeats::Repeats;
 use super::style::text as blocks;
 use super::summary::Summary;
 use super::{EngineConfig, outcome, prompt, recall, tools};
-use crate::llm::{ModelRequest, ToolCall, ToolResult, Turn};
-use crate::text;
+use crate::llm::{ModelRequest, ToolResult, Turn};
 
 const NO_RESULT: &str = "interrupted: nothing is known of this call; it may have run. Look before you repeat it";
 const NOTED_DONE: &str = "noted: the host takes the work from here";

@@ -3,19 +3,23 @@
 //! anything: no rights, no order, no retries beyond what one call promises here. Tests: `tests/contract.rs` runs one suite with the
 //! built-in forge and a real Gitea.
 
+mod certain;
 mod digest;
 mod error;
 pub mod event;
 mod foreign;
 pub mod gitea;
+mod issue_locks;
 mod signature;
 mod types;
 mod whereabouts;
 
+pub use certain::Refusals;
 pub use digest::{own_remarks, review_hash, text_hash};
 pub use error::ForgeError;
 pub use foreign::{is_accepted, listener, named};
 pub use gitea::Gitea;
+pub use issue_locks::IssueLocks;
 pub use signature::{SignatureError, verify};
 pub use types::*;
 pub use whereabouts::Whereabouts;

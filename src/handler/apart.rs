@@ -20,13 +20,13 @@ impl Reader {
         let right = self.threads.right(entry, &text.author, &mut HashMap::new()).await?;
         if right < Access::Write {
             let refused = message::refused(login, text.verb.command().unwrap_or_default());
-            return self.refuse_once(entry, number, key, &text.author, &refused).await;
+            return self.threads.refuse_once(entry, number, key, text.author.id, &refused).await;
         }
         if self.barred(entry, number, key, text, (&text.verb, right)).await? {
             return Ok(());
         }
         let said = (login.as_str(), text.body.as_str(), &text.verb);
-        self.threads.answer_beside(entry, number, key, said, right, None).await?;
+        self.threads.answer_beside(entry, number, key, said, right).await?;
         self.threads.carry_out(entry, number, key, (login, &text.verb)).await
     }
 }

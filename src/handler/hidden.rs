@@ -8,14 +8,6 @@ use std::time::{Duration, Instant};
 const FIRST_WAIT: Duration = Duration::from_secs(30);
 const LONGEST_WAIT: Duration = Duration::from_secs(600);
 
-/// Failures within this time count as one, because hooks can cause many readings within a second.
-const APART: Duration = Duration::from_secs(20);
-
-/// The least time between two failures that both count, for a bot that polls every `poll_s` seconds.
-pub(super) fn apart(poll_s: u64) -> Duration {
-    APART.min(Duration::from_secs(poll_s) * 2 / 3)
-}
-
 /// Threads that could not be read, by repository and number.
 #[derive(Default)]
 pub(super) struct Unread(Mutex<HashMap<(String, u64), Failing>>);

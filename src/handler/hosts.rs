@@ -38,7 +38,7 @@ impl Reader {
         let right = self.threads.right(entry, &text.author, &mut HashMap::new()).await?;
         if right < Access::Write {
             let verb = if matches!(first, Verb::Allow { .. }) { "allow" } else { "deny" };
-            self.refuse_once(entry, number, key, &text.author, &message::refused(login, verb)).await?;
+            self.threads.refuse_once(entry, number, key, text.author.id, &message::refused(login, verb)).await?;
             return Ok(true);
         }
         for verb in &verbs {
@@ -46,13 +46,29 @@ impl Reader {
                 return Ok(true);
             }
         }
-        self.threads.answer_beside(entry, number, key, (login, &text.body, first), right, None).await?;
+        // Before what else is answered, which the forge may not take. The text's own key is noted once that stands.
+        self.take_back(entry, number, text, &verbs, key).await?;
+        self.threads.answer_beside(entry, number, key, (login, &text.body, first), right).await?;
+        self.store.note_input_of(&entry.key, key, now()).await?;
+        Ok(true)
+    }
+
+    /// Takes back what the text denies, once, and answers.
+    async fn take_back(
+        &self,
+        entry: &Repository,
+        number: u64,
+        text: &Text,
+        verbs: &[Verb],
+        key: &str,
+    ) -> Result<(), Trouble> {
+        let login = &text.author.login;
         let hosts: Vec<String> = verbs.iter().filter_map(denied).cloned().collect();
-        let wish = TakeBack { input_key: key.to_owned(), repository: entry.key.clone(), hosts, now: now() };
+        let wish = TakeBack { input_key: format!("{key}~taken"), repository: entry.key.clone(), hosts, now: now() };
         let Some(taken) = self.store.take_back(wish).await? else {
             // An earlier attempt that was cut off, or another host, took them back: the sandboxes that stand here still have to follow.
             self.egress.reach_repository(&entry.key, None).await?;
-            return Ok(true);
+            return Ok(());
         };
         tracing::info!(repository = entry.key, number, source = %text.source, login, ?taken, "hosts, without a task");
         let any = taken.iter().any(|grants| !grants.is_empty());
@@ -65,7 +81,7 @@ impl Reader {
             }
         });
         self.answer_once_obeyed(entry, number, answers.collect::<Vec<_>>().join("\n\n"), any);
-        Ok(true)
+        Ok(())
     }
 
     /// Brings the repository's running sandboxes to what is allowed now, then answers. Runs in the background, because the router may be

@@ -43,6 +43,16 @@ struct Underway {
     waiting: HashMap<Thread, Vec<String>>,
 }
 
+/// What a round found in a repository.
+struct Changed {
+    /// Numbers of issues and pull requests that changed.
+    numbers: BTreeSet<u64>,
+    /// Where they were listed.
+    at: RepoRef,
+    /// Whether that address was looked up in this round.
+    looked_up: bool,
+}
+
 /// Takes up stored deliveries and reads what they are about.
 pub struct Intake {
     reader: Arc<Reader>,
@@ -52,6 +62,8 @@ pub struct Intake {
     /// Notified when a round is to begin at once.
     round: Notify,
     waiting: Waiting,
+    /// Where the last round listed each repository, by its key.
+    listed_at: Mutex<HashMap<String, RepoRef>>,
     stopping: CancellationToken,
 }
 
@@ -60,7 +72,7 @@ impl Intake {
     pub fn new(reader: Arc<Reader>, bell: Arc<Notify>, stopping: CancellationToken) -> Self {
         let waiting = Waiting::new(reader.config.forge.waiting_s, reader.machine.clock().time());
         let (underway, woken, round) = (Mutex::default(), Semaphore::new(WOKEN), Notify::new());
-        Self { reader, underway, woken, bell, round, waiting, stopping }
+        Self { reader, underway, woken, bell, round, waiting, listed_at: Mutex::default(), stopping }
     }
 
     /// Looks for new deliveries, which another process may have stored.
@@ -230,8 +242,8 @@ impl Intake {
         for ((entry, term), found) in repositories.into_iter().zip(terms).zip(found) {
             match found {
                 Ok(found) => {
-                    numbers.extend(found.into_iter().map(|number| (entry.key.clone(), number)));
-                    seen.push((&entry.key, term));
+                    numbers.extend(found.numbers.iter().map(|number| (entry.key.clone(), *number)));
+                    seen.push((&entry.key, term, found));
                 }
                 Err(trouble) => tracing::warn!(?trouble, key = entry.key, "a repository could not be read"),
             }
@@ -244,31 +256,59 @@ impl Intake {
         stream::iter(named).for_each_concurrent(READINGS, read).await;
         self.waiting.read(due);
         // Failures are remembered separately; a repository whose lease was lost meanwhile is read by its new holder.
-        for (key, _) in seen.into_iter().filter(|(key, term)| term.is_some() && leases.term(key) == *term) {
+        for (key, _, found) in seen.into_iter().filter(|(key, term, _)| term.is_some() && leases.term(key) == *term) {
             self.reader.store.set_watermark(key, clock).await?;
+            if found.looked_up {
+                self.reader.store.set_watermark(&looked_up(key), clock).await?;
+            }
+            self.listed_at().insert(key.clone(), found.at);
         }
         self.reader.machine.forget_idle();
         Ok(())
     }
 
-    /// Numbers of a repository that changed since the last round. `clock` is the forge's. Where no task is `busy`, nothing is pushed: its
-    /// address is looked up more rarely, and before anything counts that is read there.
-    async fn look_around(&self, entry: &Repository, clock: i64, busy: bool) -> Result<BTreeSet<u64>, Trouble> {
+    /// What changed in a repository since the last round. `clock` is the forge's. Where no task is `busy`, nothing is pushed: its address is
+    /// looked up more rarely, and before anything counts that is read there.
+    async fn look_around(&self, entry: &Repository, clock: i64, busy: bool) -> Result<Changed, Trouble> {
         let within = Duration::from_secs(self.reader.config.forge.poll_s) * LOOKED_UP_EVERY;
         let (store, recent) = (&self.reader.store, self.reader.threads.recent_place(entry, within));
-        let at = match recent.filter(|_| !busy) {
-            Some(at) => at,
-            None => self.reader.find(entry).await?,
+        // Readings look it up as well, which says nothing of the time between two rounds.
+        let mark = store.watermark(&looked_up(&entry.key)).await?;
+        let fresh = mark.is_some_and(|mark| (mark..mark + within.as_millis() as i64).contains(&clock));
+        let (at, looked_up) = match recent.filter(|_| !busy && fresh) {
+            Some(at) => (at, false),
+            None => (self.reader.find(entry).await?, true),
         };
         let first = first(&entry.key);
         if store.watermark(&first).await?.is_some_and(|at| at > clock) {
             store.set_watermark(&first, clock).await?;
         }
-        let since = since(store.watermark(&entry.key).await?, clock);
-        match self.changed_at(&at, since).await {
-            Err(ForgeError::Moved(_)) => Ok(self.changed_at(&self.reader.find(entry).await?, since).await?),
-            found => Ok(found?),
-        }
+        let numbers = match self.changed_at(&at, self.since(entry, &at, clock).await?).await {
+            Err(error @ (ForgeError::Moved(_) | ForgeError::NotFound(_))) => {
+                let now = self.reader.find(entry).await?;
+                if now == at {
+                    return Err(error.into());
+                }
+                let numbers = self.changed_at(&now, self.since(entry, &now, clock).await?).await?;
+                return Ok(Changed { numbers, at: now, looked_up: true });
+            }
+            found => found?,
+        };
+        Ok(Changed { numbers, at, looked_up })
+    }
+
+    /// The time from which a round reads a repository at this address. If the last round read it at another one, that may have been another
+    /// repository's since its address was looked up, so it is read from there on.
+    async fn since(&self, entry: &Repository, at: &RepoRef, clock: i64) -> Result<i64, Trouble> {
+        let store = &self.reader.store;
+        let mark = store.watermark(&entry.key).await?;
+        let same = self.listed_at().get(&entry.key) == Some(at);
+        let certain = if same { None } else { store.watermark(&looked_up(&entry.key)).await? };
+        Ok(since(certain.filter(|certain| mark.is_some_and(|mark| *certain < mark)).or(mark), clock))
+    }
+
+    fn listed_at(&self) -> MutexGuard<'_, HashMap<String, RepoRef>> {
+        self.listed_at.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     async fn changed_at(&self, at: &RepoRef, since: i64) -> Result<BTreeSet<u64>, ForgeError> {
@@ -277,6 +317,11 @@ impl Intake {
         let numbers = issues.iter().map(|issue| issue.number).chain(comments.iter().map(|comment| comment.issue));
         Ok(numbers.collect())
     }
+}
+
+/// Name of the watermark of the last round that looked up the address which it read at.
+fn looked_up(key: &str) -> String {
+    format!("looked-up:{key}")
 }
 
 /// The time from which a round reads, by the forge's clock. If the watermark lies ahead, that clock was set back by an unknown amount, so a

@@ -1,10 +1,10 @@
 //! Reads one issue and its pull request, and feeds what is new to its task, in the forge's own order.
 
-use super::hidden::{Unread, apart};
+use super::hidden::Unread;
 use crate::config::Process;
 use crate::config::process::Repository;
-use crate::effect::{Egress, IssueLocks, Refusals};
-use crate::forge::{Forge, RepoRef};
+use crate::effect::Egress;
+use crate::forge::{Forge, IssueLocks, Refusals, RepoRef};
 use crate::store::Store;
 use crate::task::Machine;
 use crate::thread::Threads;
@@ -41,7 +41,7 @@ impl Reader {
         me: i64,
     ) -> Self {
         let store = machine.store().clone();
-        let apart = apart(config.forge.poll_s);
+        let poll_s = config.forge.poll_s;
         Self {
             config,
             store,
@@ -52,8 +52,8 @@ impl Reader {
             threads,
             locks: IssueLocks::default(),
             unread: Unread::default(),
-            refusals: Refusals::apart(apart),
-            gone: Refusals::apart(apart),
+            refusals: Refusals::of_rounds(poll_s),
+            gone: Refusals::of_rounds(poll_s),
         }
     }
 

@@ -22,7 +22,7 @@ impl Reader {
         }
         let right = self.threads.right(entry, &text.author, &mut HashMap::new()).await?;
         if right < Access::Write {
-            self.refuse_once(entry, number, key, &text.author, &message::refused(login, "retry")).await?;
+            self.threads.refuse_once(entry, number, key, text.author.id, &message::refused(login, "retry")).await?;
             return Ok(false);
         }
         if self.barred(entry, number, key, text, (&text.verb, right)).await? {

@@ -2,7 +2,6 @@
 //! Effect: a task begins, once for each text; everybody else gets one polite refusal. Hosts in a text that starts nothing: `hosts.rs`.
 
 use super::reader::Reader;
-use crate::clock::now;
 use crate::config::process::Repository;
 use crate::forge::{Account, Change, Issue, RepoRef, Review, ReviewState, text_hash};
 use crate::message::{self, NotReviewed};
@@ -50,7 +49,7 @@ impl Reader {
             let key = decision_key(&text.source);
             let said =
                 matches!(text.verb, Verb::Say { .. }) || text.created_at < since || !self.threads.counts(&text.author);
-            if said || self.store.knows_input(&key).await? {
+            if said || self.threads.is_taken_up(entry, number, &key, text.author.id).await? {
                 continue;
             }
             // Later texts wait too, so that the oldest comes first.
@@ -100,7 +99,7 @@ impl Reader {
             return self.threads.answer_once(entry, number, key, answer).await;
         }
         let refused = message::refused(&text.author.login, text.verb.command().unwrap_or_default());
-        self.refuse_once(entry, number, key, &text.author, &refused).await
+        self.threads.refuse_once(entry, number, key, text.author.id, &refused).await
     }
 
     /// Why a task of this kind does not begin on this issue or pull request, as it is answered; none where it may.
@@ -246,7 +245,7 @@ impl Reader {
         let right = self.threads.right(entry, &text.author, &mut HashMap::new()).await?;
         if right < Access::Write {
             let refused = message::refused(&text.author.login, kind.name());
-            self.refuse_once(entry, issue.number, key, &text.author, &refused).await?;
+            self.threads.refuse_once(entry, issue.number, key, text.author.id, &refused).await?;
             return Ok(false);
         }
         if self.barred(entry, issue.number, key, &text, (&text.verb, right)).await? {
@@ -263,32 +262,13 @@ impl Reader {
             return Ok(false);
         }
         let said = (text.author.login.as_str(), text.body.as_str(), &text.verb);
-        self.threads.answer_beside(entry, issue.number, key, said, right, None).await?;
+        self.threads.answer_beside(entry, issue.number, key, said, right).await?;
         let request = Request { budget: agreed.budget, ..self.request(entry, issue, &text, kind, terms).await? };
         // Hosts and grants of the same text go with the creation, because nothing reads the text again for them.
         let asking = text.evidence(issue.number, right);
         let mut more = self.threads.hosts(entry, &text.body, &asking).await?;
         more.extend(agreed.more.map(|verb| Input::Decided { decision: Box::new(Decision { verb, ..asking.clone() }) }));
         Ok(self.machine.create(key, request, more).await?.is_some())
-    }
-
-    /// Refuses somebody without the right, once per person on an issue or pull request.
-    pub(super) async fn refuse_once(
-        &self,
-        entry: &Repository,
-        number: u64,
-        key: &str,
-        who: &Account,
-        answer: &str,
-    ) -> Result<(), Trouble> {
-        if self.store.knows_input(key).await? {
-            return Ok(());
-        }
-        let once = format!("refused:{}:{number}:{}", entry.key, who.id);
-        self.threads.answer_once(entry, number, &once, answer).await?;
-        // Noted last: what is cut before is done again.
-        self.store.note_input_of(&entry.key, key, now()).await?;
-        Ok(())
     }
 
     /// Whether the operator restricts this to others; the author is then told so.
@@ -303,7 +283,7 @@ impl Reader {
         let Some(whom) = self.threads.barred(verb, &text.author.login, right) else { return Ok(false) };
         let answer = message::not_among(&text.author.login, verb.command().unwrap_or_default(), &whom);
         tracing::info!(repository = entry.key, number, source = %text.source, login = text.author.login, "not among those who may");
-        self.refuse_once(entry, number, key, &text.author, &answer).await?;
+        self.threads.refuse_once(entry, number, key, text.author.id, &answer).await?;
         Ok(true)
     }
 

@@ -213,7 +213,7 @@ impl Reader {
                 Trigger::Writer => self.note_seen(entry, &text.source).await?,
                 Trigger::Assigned | Trigger::Label { .. } => {
                     let answer = message::trigger_refused(login, trigger, kind, bar.as_deref());
-                    self.refuse_once(entry, issue.number, key, who, &answer).await?;
+                    self.threads.refuse_once(entry, issue.number, key, who.id, &answer).await?;
                 }
             }
             return Ok(false);

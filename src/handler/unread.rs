@@ -1,7 +1,7 @@
 //! What happens when a thread cannot be read: it is read again later, people are told where that is possible, and a task is ended or paused
 //! by rule. Other threads are not affected.
 //!
-//! The rule: a refusal by the forge counts once it is certain (`effect::Refusals`). An issue or pull request that is gone while others of
+//! The rule: a refusal by the forge counts once it is certain (`forge::Refusals`). An issue or pull request that is gone while others of
 //! its kind exist then ends its task; everything else (no right to it, too long, all issues switched off, the whole repository) pauses it
 //! until a person resumes it.
 //! Tests: `tests/stories/unread.rs`.

@@ -60,6 +60,7 @@ pub fn notice(notice: &Notice, about: &About<'_>) -> String {
         Notice::Expired => life::expired(about),
         Notice::Trouble { sentence } => life::trouble(sentence),
         Notice::LeftUndone { sentence } => life::left_undone(sentence),
+        Notice::Beside { text, .. } => text.clone(),
         Notice::Moved { from, to } => life::moved(from, to),
     }
 }

@@ -330,7 +330,8 @@ impl Store {
         self.writer.ask(|answer| queue::Write::Post { task, key, forge_id, answer }).await
     }
 
-    /// Stores a time of the forge's clock in Unix milliseconds: for a repository's key, how far it was read; for `first:<key>`, when it was
+    /// Stores a time of the forge's clock in Unix milliseconds: for a repository's key, how far it was read; for `looked-up:<key>`, how
+    /// far at an address that was looked up; for `first:<key>`, when it was
     /// first read.
     pub async fn set_watermark(&self, repository: &str, at: i64) -> Result<(), StoreError> {
         let repository = repository.to_owned();

@@ -5,7 +5,7 @@ use super::Threads;
 use crate::checkpoint::mark;
 use crate::clock::now;
 use crate::config::process::Repository;
-use crate::forge::{ForgeError, RepoRef};
+use crate::forge::ForgeError;
 use crate::trouble::Trouble;
 use std::time::Duration;
 
@@ -14,52 +14,143 @@ impl Threads {
     /// for it on the forge before it posts.
     ///
     /// # Errors
-    /// When the forge cannot take it now; the reading is then done again. An answer that it refuses for good is given up.
+    /// When the forge cannot take it now; the reading is then done again. An answer that it refuses for certain is given up.
     pub async fn answer_once(&self, entry: &Repository, number: u64, key: &str, text: &str) -> Result<(), Trouble> {
-        if self.store.knows_input(key).await? {
+        // An issue and its pull request may be read at the same time, for the same text.
+        let _turn = self.turns.enter(&entry.key, number).await;
+        if self.is_answered(entry, number, key).await? {
             return Ok(());
         }
-        let begun = format!("answering:{key}");
-        let again = !self.store.note_input_of(&entry.key, &begun, now()).await?;
-        let (at, sign) = (self.place(entry)?, format!("{}:{key}", entry.key));
-        if !(again && self.stands(&at, number, &sign).await?) {
-            let body = format!("{text}\n\n{}", mark::mark(self.mark_key.bytes(), &sign));
-            match self.forge.post_comment(&at, number, &body).await {
-                Ok(_) => {}
-                Err(error) if self.is_final(&error).await => {
-                    tracing::warn!(repository = entry.key, number, key, %error, "not answered: the forge refuses it");
-                }
-                Err(error) => return Err(error.into()),
+        self.store.note_input_of(&entry.key, &begun(key), now()).await?;
+        let body = format!("{text}\n\n{}", mark::mark(self.mark_key.bytes(), &sign(entry, key)));
+        match self.forge.post_comment(&self.place(entry)?, number, &body).await {
+            Ok(_) => {}
+            Err(error) if self.is_final(key, &error).await => {
+                tracing::warn!(repository = entry.key, number, key, %error, "not answered: the forge refuses it");
             }
+            Err(error) => return Err(not_now(error)),
         }
+        self.refused.forget(&key.to_owned());
         self.store.note_input_of(&entry.key, key, now()).await?;
         Ok(())
     }
 
+    /// Refuses what the text with this key asks for, which the account `who` wrote, with one answer for each person on an issue or pull request.
+    ///
+    /// # Errors
+    /// As [`Threads::answer_once`].
+    pub async fn refuse_once(
+        &self,
+        entry: &Repository,
+        number: u64,
+        key: &str,
+        who: i64,
+        text: &str,
+    ) -> Result<(), Trouble> {
+        if self.store.knows_input(key).await? {
+            return Ok(());
+        }
+        self.store.note_input_of(&entry.key, &refusing(key), now()).await?;
+        self.answer_once(entry, number, &refusal(entry, number, who), text).await?;
+        // Noted last: what is cut before is done again.
+        self.store.note_input_of(&entry.key, key, now()).await?;
+        Ok(())
+    }
+
+    /// Whether a text of `who` was taken up. If its answer or refusal stands and only that was not noted, it is noted now: people have read
+    /// it, so the text is not judged anew by what changed since.
+    pub async fn is_taken_up(&self, entry: &Repository, number: u64, key: &str, who: i64) -> Result<bool, Trouble> {
+        let _turn = self.turns.enter(&entry.key, number).await;
+        if self.is_answered(entry, number, key).await? {
+            return Ok(true);
+        }
+        if !self.store.knows_input(&refusing(key)).await?
+            || !self.is_answered(entry, number, &refusal(entry, number, who)).await?
+        {
+            return Ok(false);
+        }
+        self.store.note_input_of(&entry.key, key, now()).await?;
+        Ok(true)
+    }
+
+    /// Whether this answer stands, or was given up. One that was begun is looked for on the forge, and noted if it is there. The caller
+    /// holds the turn.
+    async fn is_answered(&self, entry: &Repository, number: u64, key: &str) -> Result<bool, Trouble> {
+        if self.store.knows_input(key).await? {
+            return Ok(true);
+        }
+        if !self.store.knows_input(&begun(key)).await? || !self.stands(entry, number, key).await? {
+            return Ok(false);
+        }
+        self.store.note_input_of(&entry.key, key, now()).await?;
+        Ok(true)
+    }
+
     /// Whether an earlier try posted this answer; of two the younger is deleted.
-    async fn stands(&self, at: &RepoRef, number: u64, sign: &str) -> Result<bool, Trouble> {
+    async fn stands(&self, entry: &Repository, number: u64, key: &str) -> Result<bool, Trouble> {
         // What was cut may still arrive.
         tokio::time::sleep(Duration::from_millis(self.config.forge.settle_ms)).await;
-        let wanted = mark::find(self.mark_key.bytes(), &mark::mark(self.mark_key.bytes(), sign));
-        let mut ours = self.forge.comments(at, number).await?;
-        ours.retain(|it| it.author.id == self.me.id && mark::find(self.mark_key.bytes(), &it.body) == wanted);
+        let (at, sign) = (self.place(entry)?, sign(entry, key));
+        let mut ours = self.forge.comments(&at, number).await?;
+        ours.retain(|it| {
+            it.author.id == self.me.id && mark::find(self.mark_key.bytes(), &it.body).as_deref() == Some(sign.as_str())
+        });
         ours.sort_by_key(|comment| comment.id);
         for younger in ours.iter().skip(1) {
-            self.forge.delete_comment(at, younger.id).await?;
+            self.forge.delete_comment(&at, younger.id).await?;
         }
         Ok(!ours.is_empty())
     }
 
-    /// Whether trying again would change nothing: a locked thread, a blocked user, a text that is refused. A forge that is starting says "not
-    /// found" and "forbidden" as well.
-    async fn is_final(&self, error: &ForgeError) -> bool {
+    /// Whether trying again would change nothing: a text that is refused; a locked thread, a blocked user, a lost right, each once it is
+    /// certain, because a forge that is starting says so as well.
+    async fn is_final(&self, key: &str, error: &ForgeError) -> bool {
         match error {
-            ForgeError::Invalid(_) | ForgeError::TooLarge(_) | ForgeError::Conflict(_) => true,
-            ForgeError::NotFound(_) | ForgeError::Forbidden(_) => self.forge_answers().await,
+            ForgeError::Invalid(_) | ForgeError::TooLarge(_) => true,
+            ForgeError::NotFound(_) | ForgeError::Forbidden(_) | ForgeError::Conflict(_) => {
+                let answers = self.forge_answers().await;
+                if !answers {
+                    self.refused.forget(&key.to_owned());
+                }
+                answers && self.refused.heard(&key.to_owned())
+            }
             ForgeError::Unavailable { .. }
             | ForgeError::Ambiguous(_)
             | ForgeError::Protocol(_)
-            | ForgeError::Moved(_) => false,
+            | ForgeError::Moved(_) => {
+                self.refused.forget(&key.to_owned());
+                false
+            }
         }
+    }
+}
+
+/// Key that says that an answer was begun.
+fn begun(key: &str) -> String {
+    format!("answering:{key}")
+}
+
+/// Key that says that the text with this key is being refused.
+fn refusing(key: &str) -> String {
+    format!("refusing:{key}")
+}
+
+/// Key of the one refusal of an account on an issue or pull request.
+fn refusal(entry: &Repository, number: u64, who: i64) -> String {
+    format!("refused:{}:{number}:{}", entry.key, who)
+}
+
+/// What the mark of an answer says.
+fn sign(entry: &Repository, key: &str) -> String {
+    format!("{}:{key}", entry.key)
+}
+
+/// An answer that the forge does not take: the thread itself may be read, so this is no verdict about it.
+fn not_now(error: ForgeError) -> Trouble {
+    match error {
+        ForgeError::NotFound(_) | ForgeError::Forbidden(_) | ForgeError::Conflict(_) => {
+            Trouble::later(format!("an answer is not taken: {error}"))
+        }
+        other => other.into(),
     }
 }

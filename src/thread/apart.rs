@@ -41,7 +41,8 @@ impl Threads {
         let Some(upstreams) = &self.upstreams else {
             return Ok(Err("the bot has no account for that (forge.sync_token_file)"));
         };
-        let (at, entry) = (self.place(entry)?, Arc::new(entry.clone()));
+        // Another repository may have taken the name since the last round.
+        let (at, entry) = (self.whereabouts.look(entry).await?, Arc::new(entry.clone()));
         Ok(match tokio::time::timeout(PATIENCE, upstreams.sync(&entry, at)).await {
             Ok(Ok(done)) => Ok(done),
             Ok(Err(error)) => {

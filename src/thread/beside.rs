@@ -115,18 +115,34 @@ fn beside(login: &str, text: &str, done: &Verb) -> Vec<Beside> {
     found
 }
 
+/// Key of the answer to the further commands of the text with this key.
+pub(super) fn beside_key(key: &str) -> String {
+    format!("{key}?")
+}
+
 impl Threads {
-    /// Answers the further commands of a text in one comment. `key` is the text's; then its author, the text, and the command that is
-    /// carried out. `task` is none where no task is at work.
+    /// Answers the further commands of a text where no task is at work, in one comment. `key` is the text's; then its author, the text, and
+    /// the command that is carried out.
     pub async fn answer_beside(
         &self,
         entry: &Repository,
         number: u64,
         key: &str,
+        said: (&str, &str, &Verb),
+        right: Access,
+    ) -> Result<(), Trouble> {
+        let Some(answer) = self.beside(entry, said, right, None).await? else { return Ok(()) };
+        self.answer_once(entry, number, &beside_key(key), &answer).await
+    }
+
+    /// What is answered to the further commands of a text; none where there is nothing to say. `task` is none where no task is at work.
+    pub(super) async fn beside(
+        &self,
+        entry: &Repository,
         (login, text, done): (&str, &str, &Verb),
         right: Access,
         task: Option<&Task>,
-    ) -> Result<(), Trouble> {
+    ) -> Result<Option<String>, Trouble> {
         let mut parts = Vec::new();
         let (mut against, mut others) = (Vec::new(), Vec::new());
         for one in beside(login, text, done) {
@@ -159,10 +175,7 @@ impl Threads {
             let carried_out = carried_out(login, text, done);
             parts.insert(0, message::left_undone(login, &carried_out, &against, &others));
         }
-        if parts.is_empty() {
-            return Ok(());
-        }
-        self.answer_once(entry, number, &format!("{key}?"), &parts.join("\n\n")).await
+        Ok((!parts.is_empty()).then(|| parts.join("\n\n")))
     }
 }
 

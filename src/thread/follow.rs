@@ -1,12 +1,13 @@
 //! Reads a task's thread: feeds every new text, in the forge's own order, and what happened to its issue, pull request and reviews.
 
+use super::beside::beside_key;
 use super::decisions::decision_key;
 use super::read::{Thread, counts_in_part, whole};
 use super::{Feed, Threads, withdrawn};
 use crate::clock::now;
 use crate::config::process::Repository;
 use crate::trouble::Trouble;
-use domain::{Access, Decision, Input, RemarkWithdrawn, Source, Task, TaskId, Verb};
+use domain::{Access, Decision, Input, Notice, RemarkWithdrawn, Source, Task, TaskId, Verb};
 
 impl Threads {
     /// Feeds everything new that was said to a task, and what happened to its issue, pull request and reviews.
@@ -25,6 +26,7 @@ impl Threads {
         // Before the decisions, so that an approval of an edited review finds it voided.
         notice_voided(id, &thread, feed).await?;
         notice_withdrawn(&task, &thread, feed).await?;
+        let mut failed = None;
         for decision in self.decisions(entry, &task, &thread, None).await? {
             if feed.look(id).await?.state.ended() {
                 break;
@@ -32,33 +34,53 @@ impl Threads {
             if !thread.hidden.is_empty() && !counts_in_part(&decision.verb) {
                 continue;
             }
-            let key = decision_key(&decision.source);
-            let text = thread.text(&decision.source);
-            if may_now(&decision) {
-                let number = thread.number(&decision.source, &task);
-                let said = (decision.poster.login.as_str(), text, &decision.verb);
-                self.answer_beside(entry, number, &key, said, decision.right, Some(&task)).await?;
-            }
-            // Before the decision itself, because its key marks the whole text as taken up.
-            self.feed_hosts(entry, id, &key, (text, &decision), feed).await?;
-            if decision.verb.is_apart() && may_now(&decision) {
-                let said = (decision.poster.login.as_str(), &decision.verb);
-                self.carry_out(entry, thread.number(&decision.source, &task), &key, said).await?;
-                continue;
-            }
-            // The text's own key is left for the new attempt, which begins once this task has ended.
-            let ends = matches!(decision.verb, Verb::Retry) && may_now(&decision);
-            // The task is not ended if the new attempt may not begin.
-            let poster = (decision.poster.login.as_str(), decision.right);
-            if ends && let Err(answer) = self.attempt(entry, &feed.look(id).await?, poster) {
-                self.answer_once(entry, thread.number(&decision.source, &task), &key, &answer).await?;
-                continue;
-            }
-            let key = if ends { format!("{key}~") } else { key };
-            feed.feed(id, &key, Input::Decided { decision: Box::new(decision) }).await?;
+            // What the forge does not take as an answer must hold up no decision: it is given by the next reading.
+            let done = self.take(entry, (id, &task), &thread, decision, feed).await;
+            failed = failed.or(done.err());
         }
         notice_ends(id, &thread, feed).await?;
-        Ok(thread)
+        failed.map_or(Ok(thread), Err)
+    }
+
+    /// Takes up one text of a task's thread.
+    async fn take(
+        &self,
+        entry: &Repository,
+        (id, task): (TaskId, &Task),
+        thread: &Thread,
+        decision: Decision,
+        feed: &dyn Feed,
+    ) -> Result<(), Trouble> {
+        let key = decision_key(&decision.source);
+        let text = thread.text(&decision.source);
+        let number = thread.number(&decision.source, task);
+        let said = (decision.poster.login.as_str(), text, &decision.verb);
+        if may_now(&decision)
+            && let Some(text) = self.beside(entry, said, decision.right, Some(task)).await?
+        {
+            // By the task's queue, so that nothing waits for the forge to take it.
+            let notice = Notice::Beside { number: decision.number, thread: number, text };
+            feed.feed(id, &beside_key(&key), Input::Noticed { notice }).await?;
+        }
+        // Before the decision itself, because its key marks the whole text as taken up.
+        self.feed_hosts(entry, id, &key, (text, &decision), feed).await?;
+        // The text's own key is left for the new attempt, which begins once this task has ended.
+        let ends = matches!(decision.verb, Verb::Retry) && may_now(&decision);
+        let apart = decision.verb.is_apart() && may_now(&decision);
+        let who = &decision.poster;
+        if (ends || apart) && self.is_taken_up(entry, number, &key, who.id).await? {
+            return Ok(());
+        }
+        if apart {
+            return self.carry_out(entry, number, &key, (&who.login, &decision.verb)).await;
+        }
+        // The task is not ended if the new attempt may not begin.
+        if ends && let Err(answer) = self.attempt(entry, &feed.look(id).await?, (&who.login, decision.right)) {
+            return self.answer_once(entry, number, &key, &answer).await;
+        }
+        let key = if ends { format!("{key}~") } else { key };
+        feed.feed(id, &key, Input::Decided { decision: Box::new(decision) }).await?;
+        Ok(())
     }
 
     /// Reads these comments and reviews of a task again, and feeds their decisions with the current right and head. `n` is the checkpoint

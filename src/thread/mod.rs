@@ -27,7 +27,7 @@ pub use read::{Hidden, Part, Thread};
 use crate::clock::Clock;
 use crate::config::Process;
 use crate::config::process::Repository;
-use crate::forge::{Account, Forge, ForgeError, RepoRef, Whereabouts};
+use crate::forge::{Account, Forge, ForgeError, IssueLocks, Refusals, RepoRef, Whereabouts};
 use crate::secret::Secret;
 use crate::store::Store;
 use crate::trouble::Trouble;
@@ -55,6 +55,10 @@ pub struct Threads {
     upstreams: Option<Arc<Upstreams>>,
     /// Key of the marks by which answers are found again.
     mark_key: Secret,
+    /// One answer at a time on each issue or pull request.
+    turns: IssueLocks,
+    /// Answers that the forge refused, by their keys.
+    refused: Refusals<String>,
 }
 
 impl Threads {
@@ -73,7 +77,9 @@ impl Threads {
         silent.insert(me.login.to_lowercase());
         silent.extend(sync.map(|account| account.login.to_lowercase()));
         let forge = whereabouts.forge().clone();
-        Self { config, store, forge, whereabouts, clock, me, silent, tests: Arc::default(), upstreams: None, mark_key }
+        let (turns, refused) = (IssueLocks::default(), Refusals::of_rounds(config.forge.poll_s));
+        let (tests, upstreams) = (Arc::default(), None);
+        Self { config, store, forge, whereabouts, clock, me, silent, tests, upstreams, mark_key, turns, refused }
     }
 
     /// Has `/sync` carried out by these.

@@ -130,3 +130,21 @@ async fn killed_meanwhile_nothing_is_brought_or_answered_twice() {
     let after = world.said(issue).await.iter().filter(|text| text.contains("`/sync` of")).count();
     assert_eq!((after, main_of(&world).await), (answers + 1, second));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_pushed_to_a_repository_that_took_the_name() {
+    let mut world = copied(1).await;
+    // Rounds of reading look the address up as well, so there are none.
+    world.reconfigure(|text| text.replace("poll_s = 1\n", "poll_s = 3600\n")).await;
+    let second = commit(&world, &main_of(&world).await);
+    until_main(&world, &second).await;
+    world.forge.rename(REPO, "store").expect("renamed");
+    world.forge.add_repository(REPO, false).await.expect("another one");
+    let third = commit(&world, &second);
+    let end = Instant::now() + Duration::from_secs(60);
+    while world.look().branch(&RepoRef::new("lab", "store"), "main").await.expect("answered").as_ref() != Some(&third) {
+        assert!(Instant::now() < end, "it never came");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert_eq!(std::fs::read_dir(world.forge.repository_dir(REPO).join("refs/heads")).expect("read").count(), 0);
+}

@@ -5,6 +5,7 @@ use crate::world::{FIX, REPO, World, next_second};
 use domain::Event;
 use std::time::{Duration, Instant};
 
+const HELP: &str = "A command stands at the beginning of a line";
 const PATIENCE: Duration = Duration::from_secs(60);
 const HOUR_MS: i64 = 3_600_000;
 
@@ -125,4 +126,32 @@ async fn a_repository_in_which_nothing_happens_costs_two_requests_a_round() {
     world.forge.age(REPO, 5).expect("aged");
     world.read_now().await.expect("read");
     world.until_said(pull, "Task 1 is waiting for an answer to checkpoint 1").await;
+}
+
+/// Nobody tells the bot of the new name: a later round looks it up.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_said_while_another_repository_had_the_name_is_heard_once_the_address_is_looked_up() {
+    let world = World::only_hooked(FIX).await;
+    let issue = world.alice().open_issue(REPO, "A question", "What is this?").expect("issue");
+    world.heard(issue).await;
+    // A reading that is under way would look the address up.
+    let end = Instant::now() + PATIENCE;
+    while world.forge.hooks_underway() > 0 || !world.store().open_deliveries(1, &[]).await.expect("read").is_empty() {
+        assert!(Instant::now() < end, "its deliveries are still open");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    world.forge.rename(REPO, "store").expect("renamed");
+    world.forge.add_repository(REPO, false).await.expect("another one");
+    world.forge.lose_hooks(1);
+    world.alice().comment("lab/store", issue, "/help").expect("said");
+    // Two rounds list the other repository's changes. No delivery of so old a text is waited for any more.
+    for _ in 0..2 {
+        world.forge.clock_moves_on(600);
+        world.read_now().await.expect("read");
+    }
+    assert!(!world.said_in("lab/store", issue).await.iter().any(|text| text.contains(HELP)));
+    // Ten times as long as one round waits for the next.
+    world.forge.clock_moves_on(10 * 3600);
+    world.read_now().await.expect("read");
+    world.until_said_in("lab/store", issue, HELP).await;
 }

@@ -142,15 +142,21 @@ pub fn transition(task: &Task, envelope: &Envelope) -> (Task, Step) {
     (draft.task, draft.step)
 }
 
+fn noticed(draft: &mut Draft, notice: &Notice) {
+    let to = if let Notice::Beside { number, thread, .. } = notice {
+        To::Beside { number: *number, thread: *thread }
+    } else {
+        To::Seen { seq: draft.task.seq }
+    };
+    draft.want(Effect::Comment { to, notice: notice.clone() });
+}
+
 fn take(draft: &mut Draft, input: &Input) {
     match input {
         Input::Requested { request } => requested(draft, request),
         Input::SlotFree => slot_free(draft),
         Input::Settled => {}
-        Input::Noticed { notice } => {
-            let to = To::Seen { seq: draft.task.seq };
-            draft.want(Effect::Comment { to, notice: notice.clone() });
-        }
+        Input::Noticed { notice } => noticed(draft, notice),
         Input::ReplyStarting { .. } | Input::Replied { .. } => steer::asked(draft, input),
         Input::Decided { decision } => decide::decided(draft, decision),
         Input::Ordered { order } => go_on::ordered(draft, *order),

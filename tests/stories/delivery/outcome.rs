@@ -23,9 +23,10 @@ struct TaskEnd {
     checkpoints: usize,
     /// Decisions that were used, in order, by what people did.
     used: Vec<String>,
-    refused: BTreeSet<String>,
-    /// Remarks that were kept for the agent.
-    kept: BTreeSet<String>,
+    /// How often which was refused.
+    refused: BTreeMap<String, usize>,
+    /// How often the remarks of which were kept for the agent.
+    kept: BTreeMap<String, usize>,
     /// The tree of its branch on the forge.
     tree: Option<String>,
     pull_open: Option<bool>,
@@ -80,12 +81,12 @@ async fn task(town: &Town, forge: &Gitea, repo: &str, at: &RepoRef, id: TaskId) 
         Source::Change(_) => Some("a sign".to_owned()),
     };
     let name = |source: &Source| named(source).unwrap_or_else(|| format!("{source} of nobody"));
-    let (mut used, mut refused, mut kept) = (Vec::new(), BTreeSet::new(), BTreeSet::new());
+    let (mut used, mut refused, mut kept) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
     for (_, event) in &log {
         match event {
             Event::DecisionUsed { decision, n } => used.push(format!("{} for {n}", name(&decision.source))),
-            Event::DecisionRefused { source, .. } => drop(refused.insert(name(source))),
-            Event::FeedbackGiven { from, .. } => drop(kept.insert(name(from))),
+            Event::DecisionRefused { source, .. } => *refused.entry(name(source)).or_insert(0) += 1,
+            Event::FeedbackGiven { from, .. } => *kept.entry(name(from)).or_insert(0) += 1,
             _ => {}
         }
     }

@@ -199,7 +199,11 @@ async fn people(lab: &Lab, place: &Place) -> People {
 #[tokio::test(flavor = "multi_thread")]
 async fn each_text_on_a_real_gitea_is_answered_once_whatever_becomes_of_its_delivery() {
     let Some(lab) = forges::real().await else { return };
-    let (mut dice, seed) = Dice::cast();
+    // The same of every run, unless it is a long one.
+    let (mut dice, seed) = match number("CAISSON_DELIVERIES").or(number("CAISSON_SEED")) {
+        Some(_) => Dice::cast(),
+        None => (Dice::of(1), 1),
+    };
     let count = number("CAISSON_DELIVERIES").unwrap_or(150) as usize;
     let (place, dir) = (lab.place("shop").await, tempfile::tempdir().expect("a directory"));
     let config = configured(&lab, &place, dir.path(), "by = []").await;

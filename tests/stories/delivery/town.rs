@@ -280,6 +280,9 @@ impl Town {
             if whole && !self.weather.die.load(Ordering::SeqCst) && self.left().await.is_none() {
                 return Ok(());
             }
+            if Instant::now() > end {
+                return Err(format!("still left after {PATIENCE:?}: {:?}", self.left().await));
+            }
         }
     }
 

@@ -50,6 +50,11 @@ impl Trouble {
                 trouble.posts.push((at, fault(dice)));
             }
         }
+        // Locked for a moment: three times in a row it would count.
+        if often > 0 && dice.roll(3) == 0 {
+            let at = dice.roll(POSTS as u64) as usize;
+            trouble.posts.insert(0, (at, Fault::Refused(423)));
+        }
         let often = [20, 50, 100][dice.roll(3) as usize];
         for at in 0..DELIVERIES {
             if dice.roll(100) < often {

@@ -7,6 +7,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 const TRIES: u32 = 3;
+/// Refusals within this time count as one where deliveries can cause many tries within a second.
+const APART: Duration = Duration::from_secs(20);
 
 /// Counts consecutive refusals per thing, by a forge that otherwise answered. In memory only.
 pub struct Refusals<K> {
@@ -25,6 +27,11 @@ impl<K> Refusals<K> {
     /// Counts only refusals that are at least `apart` after the last counted one.
     pub fn apart(apart: Duration) -> Self {
         Self { apart, heard: Mutex::default() }
+    }
+
+    /// As [`Refusals::apart`], for what a bot that polls every `poll_s` seconds tries in each round and for each delivery.
+    pub fn of_rounds(poll_s: u64) -> Self {
+        Self::apart(APART.min(Duration::from_secs(poll_s) * 2 / 3))
     }
 }
 
