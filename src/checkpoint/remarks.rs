@@ -60,6 +60,9 @@ pub(super) fn section(out: &mut String, view: &CheckpointView) {
         let _ = writeln!(out, "- {}: {}{}", head(remark), words(remark), since(remark));
     }
     more(out, open.len(), MAX_OPEN);
+    if !open.is_empty() {
+        let _ = writeln!(out, "- Whoever made one takes it back by resolving its conversation or deleting it.");
+    }
     for remark in changed.iter().take(MAX_CHANGED) {
         let _ = writeln!(out, "- {}: {}{}", head(remark), state(remark), says(remark));
     }
@@ -79,26 +82,25 @@ fn short(remark: &Remark) -> String {
 /// First lines of a final review whose remarks are not all settled by a change; it may be approved all the same.
 pub(super) fn warning(out: &mut String, view: &CheckpointView) {
     let RemarksView { open, in_words, .. } = &view.remarks;
+    if !open.is_empty() {
+        let mut names: Vec<String> = open.iter().take(MAX_OPEN).map(Remark::name).collect();
+        if open.len() > MAX_OPEN {
+            names.push(format!("{} more", open.len() - MAX_OPEN));
+        }
+        let are = if open.len() == 1 { "is" } else { "are" };
+        let _ = writeln!(
+            out,
+            "⚠️ **{} {are} open**: {}. They stand below; the work can be approved all the same.\n",
+            count(open.len() as u64, "remark"),
+            names.join(", ")
+        );
+    }
     if !in_words.is_empty() {
         let named: Vec<&str> = in_words.iter().take(MAX_NAMES).map(String::as_str).collect();
         let rest = if in_words.len() > MAX_NAMES { ", …" } else { "" };
         let number = count(in_words.len() as u64, "remark");
         let _ = writeln!(out, "⚠️ **{number} answered without a change**: {}{rest}.\n", named.join(", "));
     }
-    if open.is_empty() {
-        return;
-    }
-    let mut names: Vec<String> = open.iter().take(MAX_OPEN).map(Remark::name).collect();
-    if open.len() > MAX_OPEN {
-        names.push(format!("{} more", open.len() - MAX_OPEN));
-    }
-    let are = if open.len() == 1 { "is" } else { "are" };
-    let _ = writeln!(
-        out,
-        "⚠️ **{} {are} open**: {}. They stand below; the work can be approved all the same.\n",
-        count(open.len() as u64, "remark"),
-        names.join(", ")
-    );
 }
 
 /// Notes on the lines where remarks stand that the agent dealt with, as far as `shown` says that the review's difference has the line. They

@@ -124,7 +124,7 @@ fn open_remarks_come_first_then_what_became_of_the_others() {
     let last = render_final(&view(&log, 3));
     insta::assert_snapshot!(
         "remarks_final",
-        last.lines().take(3).chain(section(&last).lines()).collect::<Vec<_>>().join("\n")
+        last.lines().take(5).chain(section(&last).lines()).collect::<Vec<_>>().join("\n")
     );
     assert_eq!(section(&render_checkpoint(&CheckpointView::default())), "", "nothing was ever remarked");
 }

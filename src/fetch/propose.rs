@@ -17,6 +17,8 @@ use crate::upstream::{GitHub, NewPull, OpenPull, name_in, name_of};
 /// The most characters of a title.
 const TITLE: usize = 120;
 
+const BY_HAND: &str = "bring it with --as-branch, rebase and push it yourself, and open the pull request there";
+
 /// What a pull request is opened with.
 #[derive(Debug, Clone)]
 pub struct Propose {
@@ -55,18 +57,23 @@ impl Proposal {
     pub(super) fn check(offer: &Offer, wanted: &Propose) -> Result<Self, Refusal> {
         let none = "only what was added from an upstream can be proposed there (caisson repo list)";
         let source = offer.upstream.as_ref().ok_or_else(|| Refusal::new("its repository has no upstream", none))?;
-        let by_hand = "bring it with --as-branch, push it yourself, and open the pull request there";
         let host = source.github.as_ref().zip(name_in(source.address.as_str()));
-        let (host, repository) =
-            host.ok_or_else(|| Refusal::new(format!("{} is on no GitHub server", source.address.as_str()), by_hand))?;
+        let (host, repository) = host.ok_or_else(|| {
+            Refusal::new(
+                format!("{} was not added as `owner/name` or over https from a GitHub server", source.address.as_str()),
+                BY_HAND,
+            )
+        })?;
         let own = UpstreamHost { token_file: Some(wanted.token_file.clone()), ..host.clone() };
         if let Some((_, why)) = own.problem() {
             let said = format!("your token does not go to {} as it is configured", source.address.as_str());
             return Err(Refusal::new(said, "mend [[upstream.hosts]] in caisson.toml").because([why.to_owned()]));
         }
-        let token = own.token().map_err(|why| Refusal::new("the token cannot be read", "").because([why]))?;
+        let token = own.token().map_err(|why| {
+            Refusal::new("the token cannot be read", "chmod 600 FILE, if others may read it").because([why])
+        })?;
         let token = token.ok_or_else(|| Refusal::new("no token is named", "repeat with --token-file FILE"))?;
-        let github = GitHub::open(&own).map_err(|why| Refusal::new(why, by_hand))?;
+        let github = GitHub::open(&own).map_err(|why| Refusal::new(why, BY_HAND))?;
         let pushed = wanted.fork.as_deref().unwrap_or(&repository);
         let owner = name_of(pushed).map(|(owner, _)| owner);
         let owner = owner.ok_or_else(|| Refusal::new(format!("{pushed:?} is no owner/name"), "--fork you/project"))?;
@@ -88,7 +95,7 @@ impl Proposal {
         }
         let said =
             format!("the task began from {}, which is not on {} of {}", base.short(), self.base, self.from.as_str());
-        Err(Refusal::new(said, "say `/rebase` in the pull request once the branch here has what the upstream has"))
+        Err(Refusal::new(said, BY_HAND))
     }
 
     fn away(&self, error: &GitError) -> Refusal {
@@ -143,7 +150,7 @@ fn title(offer: &Offer) -> String {
 fn body(offer: &Offer, stands: bool) -> String {
     let by = match &offer.approved {
         Some(approved) if stands => format!("approved by people, at last by {}", plain_line(&approved.by, TITLE)),
-        _ => "**not approved by anybody yet**".to_owned(),
+        _ => "**without an approval that stands**".to_owned(),
     };
     let checks = match offer.verdict.as_ref().map(|verdict| verdict.kind) {
         Some(domain::VerdictKind::Passed) => "the project's tests passed in a clean sandbox",

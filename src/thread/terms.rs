@@ -36,7 +36,7 @@ pub(crate) fn agree(
     let branch = &entry.default_branch;
     if let Some(other) = terms.branch.as_ref().filter(|other| *other != branch) {
         let why = format!(
-            "tasks of this repository begin from `{branch}`: that one is pinned, protected and kept in step, and no other is. Write the command without it, or `--branch {branch}`"
+            "tasks of this repository begin from `{branch}` alone; `caisson repo set-branch` changes which one. Write the command without it, or `--branch {branch}`"
         );
         return refused("branch", other, &why);
     }

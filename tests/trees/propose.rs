@@ -114,7 +114,7 @@ async fn a_commit_that_the_upstream_lacks_below_the_work_does_not_go_there_with_
     let tip = head(&forge);
     (home.offer.newest, home.offer.approved) = (tip.clone(), Some(Approved { commit: tip, by: "alice".to_owned() }));
     let refusal = home.refused(&request).await;
-    assert!(refusal.what.contains("which is not on main of"), "{refusal:?}");
+    assert!(refusal.what.contains("which is not on main of") && refusal.attempt.contains("--as-branch"), "{refusal:?}");
     assert!(upstream.branch().is_empty() && upstream.api.pulls().is_empty());
 }
 
@@ -126,7 +126,7 @@ async fn an_approval_that_was_withdrawn_is_not_told_as_one() {
     let loud = FetchRequest { unreviewed: true, ..request };
     fetch(&loud, &home).await.unwrap_or_else(|e| panic!("{e:?}"));
     let body = upstream.api.pulls()[0]["body"].as_str().unwrap().to_owned();
-    assert!(body.contains("not approved by anybody") && !body.contains("alice"), "{body}");
+    assert!(body.contains("without an approval that stands") && !body.contains("alice"), "{body}");
     assert!(home.delivered.lock().unwrap().is_empty(), "the task is not over by that");
 }
 
@@ -165,7 +165,7 @@ async fn what_cannot_be_proposed_is_refused_with_what_to_do() {
     if let Some(source) = &mut home.offer.upstream {
         source.github = None;
     }
-    assert!(refused(&home, &request).await.what.contains("is on no GitHub server"));
+    assert!(refused(&home, &request).await.what.contains("was not added as `owner/name`"));
     home.offer.upstream = None;
     assert!(refused(&home, &request).await.what.contains("has no upstream"));
     assert!(upstream.api.pulls().is_empty() && upstream.branch().is_empty(), "nothing was pushed");
