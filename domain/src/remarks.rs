@@ -93,6 +93,8 @@ pub struct Remarks {
     reads_only: bool,
     /// The newest checkpoint that was posted.
     posted: u32,
+    /// Whether the work was brought onto a newer base, and no answer came since.
+    moved: bool,
     /// Whether the newest calls were made in a way of working in which the model is asked for files alone.
     in_files: bool,
 }
@@ -147,14 +149,21 @@ impl Remarks {
             Event::Requested { request } => self.reads_only = request.kind.reads_only(),
             Event::WidenedToFix { .. } => self.reads_only = false,
             Event::CheckpointPosted { n, .. } => self.posted = *n,
+            Event::Rebased(_) => self.moved = true,
+            // The whole work on the newer base, as it was: no change for any remark.
+            Event::TreeCaptured { .. } if std::mem::take(&mut self.moved) => {}
             Event::TurnCompleted { calls, .. } => {
+                self.moved = false;
                 if let Some(in_files) = calls.iter().find_map(asked_for_files) {
                     self.in_files = in_files;
                 }
             }
             Event::FeedbackGiven { items, from, asks } => self.take(items, from, *asks, false),
             Event::DecisionUsed { decision, .. } => {
-                self.list.iter_mut().for_each(|remark| remark.delivered = true);
+                // A newer base tells the agent no remarks.
+                if !matches!(decision.verb, Verb::Rebase { .. }) {
+                    self.list.iter_mut().for_each(|remark| remark.delivered = true);
+                }
                 if let Verb::Changes { items } = &decision.verb {
                     self.take(items, &decision.source, true, true);
                 }

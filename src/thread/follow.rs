@@ -34,9 +34,13 @@ impl Threads {
             if !thread.hidden.is_empty() && !counts_in_part(&decision.verb) {
                 continue;
             }
-            // What the forge does not take as an answer must hold up no decision: it is given by the next reading.
-            let done = self.take(entry, (id, &task), &thread, decision, feed).await;
-            failed = failed.or(done.err());
+            // These are answered while they are read: what the forge does not take as an answer must hold up no decision, and is given by the
+            // next reading. After any other failure later texts wait, because the oldest decides.
+            let answered = decision.verb.is_apart() || matches!(decision.verb, Verb::Retry);
+            match self.take(entry, (id, &task), &thread, decision, feed).await {
+                Err(trouble) if answered => failed = failed.or(Some(trouble)),
+                done => done?,
+            }
         }
         notice_ends(id, &thread, feed).await?;
         failed.map_or(Ok(thread), Err)

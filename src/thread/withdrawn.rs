@@ -115,6 +115,10 @@ fn of_review(reviews: &[Review], id: i64) -> Option<Withdrawal> {
 /// comments on one line of a file.
 fn of_comment(inline: &[ReviewComment], id: i64) -> Option<Withdrawal> {
     let Some(own) = inline.iter().find(|comment| comment.id == id) else { return Some(Withdrawal::Deleted) };
+    // Removed lines have no number here, so comments on them cannot be told apart.
+    if own.line.is_none() {
+        return own.resolved.then_some(Withdrawal::Resolved);
+    }
     let same = |other: &&ReviewComment| other.path == own.path && other.line == own.line && other.id <= own.id;
     inline.iter().filter(same).any(|comment| comment.resolved).then_some(Withdrawal::Resolved)
 }

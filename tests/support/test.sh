@@ -13,9 +13,7 @@ cd "$(dirname "$0")/../.."
 say() { printf '\n== %s\n' "$*"; }
 
 scratch=$(mktemp -d)
-stories=
 leave() {
-    [ -z "$stories" ] || kill -- "-$stories" 2>/dev/null || true
     [ -z "$DOCKERD_PID" ] || { say "stopping the dockerd started here"; docker_stop; }
     rm -rf "$scratch"
 }
@@ -47,34 +45,10 @@ fi
 export RUST_TEST_THREADS=${RUST_TEST_THREADS:-$((2 * $(nproc)))}
 say "tests"
 verdict=0
-run() { cargo test --locked --workspace --no-fail-fast "$@" 2>&1; }
-if [ $# -gt 0 ]; then
-    run "$@" | tee "$scratch/told" || verdict=$?
-else
-    # The stories beside everything else: both mostly wait, and one after the other they leave half of two cores unused. Told after the rest.
-    cargo test --locked --workspace --no-run 2>&1 | sed '/^ *Executable /d' || verdict=$?
-    # Everything but the stories, by name.
-    names='import json, sys
-for name in sorted({t["name"] for p in json.load(sys.stdin)["packages"] for t in p["targets"] if t["kind"] == ["test"]} - {"stories"}):
-    print(f"--test={name}")'
-    [ "$verdict" -ne 0 ] || cargo metadata --locked --format-version 1 --no-deps | python3 -c "$names" >"$scratch/names" || verdict=$?
-    if [ "$verdict" = 0 ]; then
-        mapfile -t others <"$scratch/names"
-        # In a process group of its own, which ends with us.
-        set -m
-        run --test stories >"$scratch/stories" &
-        stories=$!
-        set +m
-        run --lib --bins "${others[@]}" | tee "$scratch/told" || verdict=$?
-        run --doc | tee -a "$scratch/told" || verdict=$?
-        wait "$stories" || verdict=$?
-        stories=
-        tee -a "$scratch/told" <"$scratch/stories"
-    fi
-fi
+cargo test --locked --workspace --no-fail-fast "$@" 2>&1 | tee "$scratch/told" || verdict=$?
 if [ "$verdict" -ne 0 ]; then
     say "failed"
-    grep -sE '^test .* \.\.\. FAILED$' "$scratch/told" || echo "no test by name: the reason stands above"
+    grep -E '^test .* \.\.\. FAILED$' "$scratch/told" || echo "no test by name: the reason stands above"
 fi
 say "skipped"
 tests/support/skips.sh "$CAISSON_SKIPS"

@@ -237,3 +237,15 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn work_that_is_brought_onto_a_newer_base_settles_no_remark() {
+    let mut log = asked_for().log;
+    log.push(Event::RemarkAnswered(RemarkAnswer { remark: 1, text: "renamed".into(), addressed: true }));
+    let (onto, head) = (commit(&"3".repeat(40)), commit(&"1".repeat(40)));
+    log.push(Event::Rebased(Box::new(Rebased { from: commit(&"0".repeat(40)), onto, head, conflicts: Vec::new() })));
+    log.push(Event::TreeCaptured { n: 2, tree: tree(&"4".repeat(40), &["a.py", "b.py"]) });
+    assert_eq!(states(&Remarks::of(&log)), ["r1 open", "r2 open"], "all of the work, as it was");
+    log.push(Event::TreeCaptured { n: 3, tree: tree(&"5".repeat(40), &["a.py"]) });
+    assert!(states(&Remarks::of(&log))[0].starts_with("r1 5555555555"), "a change after it counts");
+}
