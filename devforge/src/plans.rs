@@ -16,7 +16,7 @@ pub enum Fault {
 pub struct Route {
     /// How often it is sent; 0 = lost.
     pub copies: u8,
-    /// How many later deliveries are sent before it; it waits for [`Devforge::release_hooks`] if there are fewer.
+    /// How many later deliveries are sent before it; it waits for [`crate::Devforge::release_hooks`] if there are fewer.
     pub behind: u8,
 }
 
