@@ -279,6 +279,29 @@ pub struct Decision {
     pub verb: Verb,
 }
 
+impl Decision {
+    /// What the text `number` says, without further evidence: posted at 0, no commit, head, base or hash, not edited.
+    pub fn new(source: Source, number: i64, (poster, right): (Account, Access), verb: Verb) -> Self {
+        Decision {
+            source,
+            number,
+            thread: None,
+            at: 0,
+            poster,
+            right,
+            commit: None,
+            head: None,
+            base: None,
+            text_hash: String::new(),
+            edited: false,
+            in_advance: false,
+            barred: None,
+            others: None,
+            verb,
+        }
+    }
+}
+
 /// Approvals besides one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Others {

@@ -129,6 +129,12 @@ impl Remarks {
         self.list.iter().find(|remark| remark.number == number && remark.delivered)
     }
 
+    /// Whether its author took this item back.
+    pub fn is_withdrawn(&self, item: &Item) -> bool {
+        let gone = |remark: &Remark| matches!(remark.state, RemarkState::Withdrawn { .. });
+        self.list.iter().any(|remark| gone(remark) && remark.item == *item)
+    }
+
     /// The numbers of these items, right after the event that holds them was applied; none for items without one. `asks` says whether it
     /// asks for changes.
     pub fn numbers(&self, items: &[Item], asks: bool) -> Vec<Option<u32>> {

@@ -30,7 +30,7 @@ pub struct Request {
     pub asker: Account,
     /// Account that opened the issue.
     pub issue_author: Account,
-    /// Whether the issue was edited before the task began; who did that is not known.
+    /// Whether the asker's own issue was edited before the task began; who did that is not known.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub edited: bool,
     /// The text that holds the command, or what stands for it.
@@ -269,6 +269,7 @@ impl Task {
         self.numbered.apply(event);
         match event {
             Event::Requested { request } => self.begin(request),
+            Event::RemarkWithdrawn(_) => self.remarks.retain(|item| !self.numbered.is_withdrawn(item)),
             Event::SlotAwaited => self.next = Some(Box::new(std::mem::replace(&mut self.state, State::Queued))),
             Event::SlotGranted => self.state = self.next.take().map_or(State::Preparing, |next| *next),
             Event::Prepared { base, boot: _, image, every, note, budget, rules: _, pictures: _, difference } => {

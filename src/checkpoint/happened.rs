@@ -1,6 +1,6 @@
 //! Events of a task's sandbox, egress and conversation as sentences, for reviews and `caisson task show`. Pure.
 
-use crate::text::{count, one_line};
+use crate::text::{code, count};
 use domain::{Event, Fallback, Loss, Rebased, SummaryOf, Task};
 
 /// Files that are named; further ones are counted.
@@ -83,8 +83,7 @@ fn left(marked: &[String]) -> String {
 
 /// The first of some names, and how many more there are.
 fn named(paths: &[String]) -> String {
-    let first: Vec<String> =
-        paths.iter().take(MAX_FILES).map(|path| format!("`{}`", one_line(path).replace('`', "'"))).collect();
+    let first: Vec<String> = paths.iter().take(MAX_FILES).map(|path| code(path)).collect();
     let rest = paths.len().saturating_sub(MAX_FILES);
     let rest = if rest > 0 { format!(" and {rest} more") } else { String::new() };
     format!("{}{rest}", first.join(", "))

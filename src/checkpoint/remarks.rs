@@ -83,24 +83,24 @@ fn short(remark: &Remark) -> String {
 pub(super) fn warning(out: &mut String, view: &CheckpointView) {
     let RemarksView { open, in_words, .. } = &view.remarks;
     if !open.is_empty() {
-        let mut names: Vec<String> = open.iter().take(MAX_OPEN).map(Remark::name).collect();
-        if open.len() > MAX_OPEN {
-            names.push(format!("{} more", open.len() - MAX_OPEN));
-        }
-        let are = if open.len() == 1 { "is" } else { "are" };
-        let _ = writeln!(
-            out,
-            "⚠️ **{} {are} open**: {}. They stand below; the work can be approved all the same.\n",
-            count(open.len() as u64, "remark"),
-            names.join(", ")
-        );
+        let names: Vec<String> = open.iter().map(Remark::name).collect();
+        let (are, stand) = if open.len() == 1 { ("is", "It stands") } else { ("are", "They stand") };
+        let number = count(open.len() as u64, "remark");
+        let few = few(&names, MAX_OPEN);
+        let _ =
+            writeln!(out, "⚠️ **{number} {are} open**: {few}. {stand} below; the work can be approved all the same.\n");
     }
     if !in_words.is_empty() {
-        let named: Vec<&str> = in_words.iter().take(MAX_NAMES).map(String::as_str).collect();
-        let rest = if in_words.len() > MAX_NAMES { ", …" } else { "" };
         let number = count(in_words.len() as u64, "remark");
-        let _ = writeln!(out, "⚠️ **{number} answered without a change**: {}{rest}.\n", named.join(", "));
+        let _ = writeln!(out, "⚠️ **{number} answered without a change**: {}.\n", few(in_words, MAX_NAMES));
     }
+}
+
+/// The first of these names, and how many there are more.
+fn few(names: &[String], most: usize) -> String {
+    let rest = names.len().saturating_sub(most);
+    let rest = if rest > 0 { format!(", {rest} more") } else { String::new() };
+    format!("{}{rest}", names[..names.len().min(most)].join(", "))
 }
 
 /// Notes on the lines where remarks stand that the agent dealt with, as far as `shown` says that the review's difference has the line. They

@@ -18,23 +18,12 @@ fn item(path: Option<&str>, text: &str, author: &str) -> Item {
 }
 
 fn used(items: Vec<Item>, n: u32) -> Event {
-    let decision = Decision {
-        source: Source::Review(1),
-        number: 1,
-        thread: None,
-        at: 0,
-        poster: Account { id: 7, login: "bob".into() },
-        right: Access::Write,
-        commit: None,
-        head: None,
-        base: None,
-        text_hash: String::new(),
-        edited: false,
-        in_advance: false,
-        others: None,
-        barred: None,
-        verb: Verb::Changes { items },
-    };
+    let decision = Decision::new(
+        Source::Review(1),
+        1,
+        (Account { id: 7, login: "bob".into() }, Access::Write),
+        Verb::Changes { items },
+    );
     Event::DecisionUsed { decision: Box::new(decision), n }
 }
 

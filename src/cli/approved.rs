@@ -246,21 +246,14 @@ mod tests {
 
     fn used(text_hash: String) -> Decision {
         Decision {
-            source: Source::Review(1),
-            number: 20,
-            thread: None,
             at: 5_000,
-            poster: domain::Account { id: 7, login: "alice".into() },
-            right: domain::Access::Write,
-            commit: None,
-            head: None,
-            base: None,
             text_hash,
-            edited: false,
-            in_advance: false,
-            others: None,
-            barred: None,
-            verb: Verb::approve(),
+            ..Decision::new(
+                Source::Review(1),
+                20,
+                (domain::Account { id: 7, login: "alice".into() }, domain::Access::Write),
+                Verb::approve(),
+            )
         }
     }
 

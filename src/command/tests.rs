@@ -337,23 +337,7 @@ fn the_machine_lets_those_give_a_command_whom_the_table_names() {
         };
         let text = format!("/{} {argument}", spec.name);
         let verb = if spec.name == "approve" { Verb::approve() } else { one(&text) };
-        let decision = Decision {
-            source: Source::Comment(2),
-            number: 2,
-            thread: None,
-            at: 1,
-            poster: person.clone(),
-            right: Access::Read,
-            commit: None,
-            head: None,
-            base: None,
-            text_hash: String::new(),
-            edited: false,
-            in_advance: false,
-            others: None,
-            barred: None,
-            verb,
-        };
+        let decision = Decision { at: 1, ..Decision::new(Source::Comment(2), 2, (person.clone(), Access::Read), verb) };
         let input = Input::Decided { decision: Box::new(decision) };
         let (_, step) = transition(&task, &Envelope { key: "k".into(), now: 1, input });
         let is_refused =

@@ -400,23 +400,12 @@ mod tests {
     #[test]
     fn a_charge_is_not_another_models() {
         let charged = Event::ModelCallStarted { turn: 1, worst_micro_usd: 5 };
-        let decision = Decision {
-            source: Source::Comment(1),
-            number: 1,
-            thread: None,
-            at: 0,
-            poster: Account { id: 1, login: "alice".into() },
-            right: Access::Write,
-            commit: None,
-            head: None,
-            base: None,
-            text_hash: String::new(),
-            edited: false,
-            in_advance: false,
-            others: None,
-            barred: None,
-            verb: Verb::Model { id: "local".into(), among: Vec::new() },
-        };
+        let decision = Decision::new(
+            Source::Comment(1),
+            1,
+            (Account { id: 1, login: "alice".into() }, Access::Write),
+            Verb::Model { id: "local".into(), among: Vec::new() },
+        );
         let chosen = Event::ModelChosen { id: "local".into(), decision: Box::new(decision) };
         assert!(!chosen_since_charged(&[chosen.clone(), charged.clone()]) && !chosen_since_charged(&[]));
         assert!(chosen_since_charged(&[charged, chosen]));

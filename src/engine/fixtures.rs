@@ -65,23 +65,7 @@ pub(super) fn acted(number: u32, turn: u32, index: u32, status: OutcomeStatus, t
 }
 
 pub(super) fn decided(verb: Verb, n: u32) -> Event {
-    let decision = Decision {
-        source: Source::Review(5),
-        number: 20,
-        thread: None,
-        at: 0,
-        poster: account(1, "alice"),
-        right: Access::Write,
-        commit: None,
-        head: None,
-        base: None,
-        text_hash: String::new(),
-        edited: false,
-        in_advance: false,
-        others: None,
-        barred: None,
-        verb,
-    };
+    let decision = Decision::new(Source::Review(5), 20, (account(1, "alice"), Access::Write), verb);
     Event::DecisionUsed { decision: Box::new(decision), n }
 }
 

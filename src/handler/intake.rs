@@ -267,8 +267,8 @@ impl Intake {
         Ok(())
     }
 
-    /// What changed in a repository since the last round. `clock` is the forge's. Where no task is `busy`, nothing is pushed: its address is
-    /// looked up more rarely, and before anything counts that is read there.
+    /// What changed in a repository since the last round. `clock` is the forge's. Where no task is `busy`, its address is looked up more
+    /// rarely, and before anything counts that is read there.
     async fn look_around(&self, entry: &Repository, clock: i64, busy: bool) -> Result<Changed, Trouble> {
         let within = Duration::from_secs(self.reader.config.forge.poll_s) * LOOKED_UP_EVERY;
         let (store, recent) = (&self.reader.store, self.reader.threads.recent_place(entry, within));

@@ -328,7 +328,10 @@ impl Reader {
             words: text.verb.begins().map(|(_, words, _)| words.to_owned()).unwrap_or_default(),
             asker: words::account(&text.author),
             issue_author: words::account(&issue.author),
-            edited: self.threads.issue_edited(entry, issue).await?,
+            // A stranger's issue is one anyway, and a command in the issue itself was not followed if that was edited.
+            edited: text.author.id == issue.author.id
+                && !matches!(text.source, Source::Issue(_))
+                && self.threads.issue_edited(entry, issue).await?,
             source: text.source.clone(),
             number: text.number,
             branch: self.branch(entry, issue.number, &issue.title).await?,
@@ -370,21 +373,11 @@ impl Text {
     /// The decision that this text is, for what else stands in it; `thread` is the number of its issue or pull request.
     pub(super) fn evidence(&self, thread: u64, right: Access) -> Decision {
         Decision {
-            source: self.source.clone(),
-            number: self.number,
             thread: Some(thread),
             at: self.created_at,
-            poster: words::account(&self.author),
-            right,
-            commit: None,
-            head: None,
-            base: None,
             text_hash: text_hash(&self.body),
             edited: self.edited,
-            in_advance: false,
-            others: None,
-            barred: None,
-            verb: self.verb.clone(),
+            ..Decision::new(self.source.clone(), self.number, (words::account(&self.author), right), self.verb.clone())
         }
     }
 }

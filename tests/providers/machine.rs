@@ -225,21 +225,9 @@ impl Drive<'_> {
     fn decide(&mut self, verb: Verb, head: Option<Commit>) {
         self.number += 1;
         let decision = Decision {
-            source: Source::Comment(self.number),
-            number: self.number,
-            thread: None,
-            at: 0,
-            poster: account(),
-            right: Access::Write,
-            commit: None,
             head,
             base: Some("main".into()),
-            text_hash: String::new(),
-            edited: false,
-            in_advance: false,
-            others: None,
-            barred: None,
-            verb,
+            ..Decision::new(Source::Comment(self.number), self.number, (account(), Access::Write), verb)
         };
         self.inputs.push_back(Input::Decided { decision: Box::new(decision) });
     }

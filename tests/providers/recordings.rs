@@ -89,23 +89,12 @@ fn acted(number: u32, turn: u32, index: u32, code: i32, text: &str) -> [Event; 2
 }
 
 fn approved(n: u32) -> Event {
-    let decision = Decision {
-        source: Source::Review(5),
-        number: 20,
-        thread: None,
-        at: 0,
-        poster: Account { id: 1, login: "alice".into() },
-        right: Access::Write,
-        commit: None,
-        head: None,
-        base: None,
-        text_hash: String::new(),
-        edited: false,
-        in_advance: false,
-        others: None,
-        barred: None,
-        verb: Verb::approve(),
-    };
+    let decision = Decision::new(
+        Source::Review(5),
+        20,
+        (Account { id: 1, login: "alice".into() }, Access::Write),
+        Verb::approve(),
+    );
     Event::DecisionUsed { decision: Box::new(decision), n }
 }
 

@@ -248,7 +248,10 @@ pub(super) fn proceed(draft: &mut Draft) {
             return draft.pause(PauseReason::Stuck { sentence });
         }
         // Words about remarks are taken up wherever they stand in an answer: the review of its last action shows them.
-        if let Some((index, said)) = draft.task.waiting.iter().find_map(about_remark) {
+        let known = |waiting: &(u32, CallRequest)| {
+            about_remark(waiting).filter(|(_, said)| draft.task.numbered.known(said.remark).is_some())
+        };
+        if let Some((index, said)) = draft.task.waiting.iter().find_map(known) {
             remark::answered(draft, index, &said);
             continue;
         }

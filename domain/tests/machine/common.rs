@@ -76,21 +76,11 @@ pub fn ok() -> Outcome {
 
 pub fn approval(number: i64) -> Decision {
     Decision {
-        source: Source::Review(number),
-        number,
-        thread: None,
         at: 1_000_000,
-        poster: person(7),
-        right: Access::Write,
         commit: Some(commit(ONE)),
         head: Some(commit(ONE)),
         base: Some("main".into()),
-        text_hash: String::new(),
-        edited: false,
-        in_advance: false,
-        others: None,
-        barred: None,
-        verb: Verb::approve(),
+        ..Decision::new(Source::Review(number), number, (person(7), Access::Write), Verb::approve())
     }
 }
 

@@ -249,3 +249,19 @@ fn work_that_is_brought_onto_a_newer_base_settles_no_remark() {
     log.push(Event::TreeCaptured { n: 3, tree: tree(&"5".repeat(40), &["a.py"]) });
     assert!(states(&Remarks::of(&log))[0].starts_with("r1 5555555555"), "a change after it counts");
 }
+
+#[test]
+fn a_remark_that_was_taken_back_before_the_agent_was_told_does_not_reach_it() {
+    let mut walk = asked_for();
+    walk.decide(said(150, Verb::Say { items: vec![inline("c.py", "delete it"), whole("and hurry")] }));
+    walk.feed(Input::RemarksWithdrawn { remarks: vec![RemarkWithdrawn { remark: 3, why: Withdrawal::Deleted }] });
+    assert_eq!(walk.task.remarks, [whole("and hurry")]);
+}
+
+#[test]
+fn wrong_numbers_keep_no_action_from_running() {
+    let mut walk = asked_for();
+    let wrong = (0..MALFORMED_LIMIT).map(|_| answers(9, true));
+    walk.answer([bash()].into_iter().chain(wrong).collect());
+    assert!(walk.task.running.is_some() && walk.task.state == State::Running, "{:?}", walk.task.state);
+}

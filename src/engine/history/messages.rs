@@ -232,7 +232,12 @@ impl<'a> Replay<'a> {
         // A newer base is no answer to remarks: they come with the next decision.
         let items = match decision.verb {
             Verb::Rebase { .. } => Vec::new(),
-            _ => std::mem::take(&mut self.remarks),
+            _ => {
+                let mut kept = std::mem::take(&mut self.remarks);
+                // What was taken back before the agent was told of it is not told.
+                kept.retain(|(_, item)| !self.numbered.is_withdrawn(item));
+                kept
+            }
         };
         let values = context! {
             n, login => self.fence.inline(&decision.poster.login), every => self.every(), read_only => self.kind.reads_only(),

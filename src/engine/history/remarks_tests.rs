@@ -96,3 +96,17 @@ fn open_remarks_stay_word_for_word_through_shortening_and_restarts() {
         }
     }
 }
+
+#[test]
+fn what_was_taken_back_before_it_was_told_is_not_told() {
+    let mut log = log();
+    log.push(Event::FeedbackGiven {
+        items: vec![remark(Some("a.py"), "drop all")],
+        from: Source::Comment(9),
+        asks: false,
+    });
+    log.push(Event::RemarkWithdrawn(RemarkWithdrawn { remark: 3, why: Withdrawal::Deleted }));
+    log.push(decided(Verb::approve(), 2));
+    let text = told(&rebuilt(&log, Form::Tools));
+    assert!(!text.contains("drop all") && !text.contains("r3"), "{text}");
+}

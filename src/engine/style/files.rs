@@ -5,7 +5,7 @@
 //! blocks or part of the issue's words; an answer can only write files that a person reviews, and the host chooses what is run. Tests:
 //! `files_tests.rs`.
 
-use domain::{Event, Look, ShownFile, Task, TaskKind, Verb};
+use domain::{Event, Look, Remarks, ShownFile, Task, TaskKind, Verb};
 use minijinja::context;
 
 use super::record::{self, base, changes_something, issue_text, outcomes, passed, widened};
@@ -109,7 +109,7 @@ fn tried(log: &[Event]) -> usize {
     log.iter().rev().take_while(asks).filter(|event| matches!(event, Event::TurnCompleted { .. })).count()
 }
 
-/// What people asked for in reviews, the newest last.
+/// What people asked for in reviews and did not take back, the newest last.
 fn remarks(log: &[Event]) -> Vec<String> {
     let items = log.iter().flat_map(|event| match event {
         Event::DecisionUsed { decision, .. } => match &decision.verb {
@@ -119,7 +119,9 @@ fn remarks(log: &[Event]) -> Vec<String> {
         Event::FeedbackGiven { items, .. } => items.as_slice(),
         _ => &[],
     });
+    let numbered = Remarks::of(log);
     items
+        .filter(|item| !numbered.is_withdrawn(item))
         .map(|item| {
             let place = match (&item.path, item.line) {
                 (Some(path), Some(line)) => format!("{}, line {line}: ", text::one_line(path)),

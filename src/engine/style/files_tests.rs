@@ -135,23 +135,12 @@ pub fn changes() -> Event {
         author: "a".into(),
         comment: None,
     }];
-    let decision = Decision {
-        source: Source::Review(5),
-        number: 20,
-        thread: None,
-        at: 0,
-        poster: Account { id: 1, login: "alice".into() },
-        right: domain::Access::Write,
-        commit: None,
-        head: None,
-        base: None,
-        text_hash: String::new(),
-        edited: false,
-        in_advance: false,
-        others: None,
-        barred: None,
-        verb: Verb::Changes { items },
-    };
+    let decision = Decision::new(
+        Source::Review(5),
+        20,
+        (Account { id: 1, login: "alice".into() }, domain::Access::Write),
+        Verb::Changes { items },
+    );
     Event::DecisionUsed { decision: Box::new(decision), n: 1 }
 }
 

@@ -92,23 +92,12 @@ pub async fn a_repositorys_hosts_are_kept_until_they_are_taken_back(fresh: Fresh
     let store = fresh.open().await;
     let mut task = created(&store, "opened:3").await;
     let mut say = async |number: i64, verb: Verb| {
-        let decision = Decision {
-            source: Source::Comment(number),
+        let decision = Decision::new(
+            Source::Comment(number),
             number,
-            thread: None,
-            at: 0,
-            poster: Account { id: 7, login: "alice".into() },
-            right: Access::Write,
-            commit: None,
-            head: None,
-            base: None,
-            text_hash: String::new(),
-            edited: false,
-            in_advance: false,
-            others: None,
-            barred: None,
+            (Account { id: 7, login: "alice".into() }, Access::Write),
             verb,
-        };
+        );
         let input = Input::Decided { decision: Box::new(decision) };
         assert_eq!(feed(&store, &task, &format!("comment:{number}"), input).await, Appended::Done);
         task = store.task(task.id).await.expect("folded");
