@@ -3,7 +3,7 @@
 
 use super::reader::Reader;
 use crate::config::process::Repository;
-use crate::forge::{Account, Change, Issue, RepoRef, Review, ReviewState, text_hash};
+use crate::forge::{Account, Change, Comment, Issue, RepoRef, Review, ReviewState, text_hash};
 use crate::message::{self, NotReviewed};
 use crate::secret;
 use crate::thread::decision_key;
@@ -39,10 +39,12 @@ impl Reader {
     /// Reads an issue or pull request without a live task: an open issue may start one; hosts may be taken back in every thread.
     pub(super) async fn look_without_task(&self, entry: &Repository, number: u64) -> Result<(), Trouble> {
         let at = self.threads.place(entry)?;
+        // Before the issue, so that what was written after it was closed does not meet it as open.
+        let comments = self.forge.comments(&at, number).await?;
         let issue = self.forge.issue(&at, number).await?;
         let may_start = issue.open && !issue.is_pull;
         let since = self.first_read(&entry.key).await? - SLACK_MS;
-        let mut texts = self.texts(&at, &issue).await?;
+        let mut texts = self.texts(&at, &issue, comments).await?;
         self.add_triggers(entry, &at, &issue, &mut texts).await?;
         self.threads.was_at(entry, &at, self.machine.as_ref()).await?;
         for mut text in texts {
@@ -179,7 +181,7 @@ impl Reader {
         Ok(at)
     }
 
-    async fn texts(&self, at: &RepoRef, issue: &Issue) -> Result<Vec<Text>, Trouble> {
+    async fn texts(&self, at: &RepoRef, issue: &Issue, comments: Vec<Comment>) -> Result<Vec<Text>, Trouble> {
         let opened = Text {
             source: Source::Issue(issue.id),
             number: 0,
@@ -193,7 +195,7 @@ impl Reader {
             change: None,
         };
         let mut texts = vec![opened];
-        for comment in self.forge.comments(at, issue.number).await? {
+        for comment in comments {
             texts.push(Text {
                 source: Source::Comment(comment.id),
                 number: comment.id,
