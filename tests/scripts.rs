@@ -61,6 +61,7 @@ const DOCKER: &str = r#"[ "$1" = version ] && [ -e "$stage/up" ]"#;
 const DOCKERD: &str =
     r#"touch "$stage/up" "$stage/started"; trap 'rm "$stage/up"; exit' TERM; while :; do sleep 0.1; done"#;
 const CARGO: &str = r#"[ "$1" = test ] || exit 0
+case "$*" in *--no-run*) exit 0 ;; esac
 [ -e "$stage/up" ] && touch "$stage/tested"
 printf 'no engine\tone::a\nno engine\ttwo::b\nno gitea\tone::c\nno engine\tone::a\n' >>"$CAISSON_SKIPS"
 exit 7"#;

@@ -114,6 +114,11 @@ impl Person {
         self.review(repo, pull, ReviewState::Comment, commit, body, &[])
     }
 
+    /// As [`Person::review_comment`], with `notes` as in [`Person::request_changes`].
+    pub fn remark(&self, repo: &str, pull: u64, commit: &str, body: &str, notes: &[(&str, i64, &str)]) -> Result<i64> {
+        self.review(repo, pull, ReviewState::Comment, commit, body, notes)
+    }
+
     pub(crate) fn review(
         &self,
         repo: &str,

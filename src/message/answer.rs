@@ -203,6 +203,15 @@ pub fn left_undone(login: &str, carried_out: &str, against: &[String], others: &
     out
 }
 
+/// Commands in a review's inline comments that were not carried out.
+pub fn left_inline(login: &str, names: &[String]) -> String {
+    let listed = names.iter().map(|name| code(&format!("/{name}"))).collect::<Vec<_>>().join(", ");
+    format!(
+        "{}: in the inline comments of a review, not carried out: {listed}. There `/revise what to change` and `/ask question` are about that line, and `/pause` and `/stop` about the task; of several the careful one counts. Write anything else in the review's own text or in a comment.",
+        code(login)
+    )
+}
+
 /// A command that begins a task, in the same text as a stronger one that has no task to act on.
 pub fn begins_nothing(login: &str, name: &str) -> String {
     format!(

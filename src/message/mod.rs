@@ -27,7 +27,7 @@ mod waits;
 pub use about::About;
 pub use answer::{
     NotReviewed, advance_ended, already_live, at_work, at_work_elsewhere, begins_nothing, doubtful, edited, help,
-    in_advance, left_undone, malformed, name_the_commit, no_task, not_among, not_paused, not_reviewed,
+    in_advance, left_inline, left_undone, malformed, name_the_commit, no_task, not_among, not_paused, not_reviewed,
     nothing_to_approve, refused, stale, starts_elsewhere, status, unknown_command,
 };
 pub use cost::{cost, sums};

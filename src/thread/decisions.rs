@@ -1,5 +1,6 @@
 //! The decisions in a thread that have not been taken up yet, each with its evidence.
 
+use super::inline::{left, with_command};
 use super::read::Thread;
 use super::{Threads, words};
 use crate::config::process::Repository;
@@ -7,6 +8,13 @@ use crate::forge::{Comment, Review, own_remarks, review_hash, text_hash};
 use crate::trouble::Trouble;
 use domain::{Access, Commit, Decision, Others, Source, State, Task, TaskKind, Terms, Verb};
 use std::collections::HashMap;
+
+/// A decision as it stands in the thread.
+pub(super) struct Given {
+    pub decision: Decision,
+    /// Names of the commands in the inline comments of its review that are not carried out.
+    pub left: Vec<String>,
+}
 
 impl Threads {
     /// The decisions of all texts said to this task that were not taken up yet, lowest forge number first.
@@ -17,10 +25,10 @@ impl Threads {
         task: &Task,
         thread: &Thread,
         only: Option<&[Source]>,
-    ) -> Result<Vec<Decision>, Trouble> {
+    ) -> Result<Vec<Given>, Trouble> {
         let mut found = self.read_decisions(entry, task, thread, only).await?;
         let needed = self.config.approvals_of(&entry.key).saturating_sub(1);
-        if needed > 0 && found.iter().any(|decision| matches!(decision.verb, Verb::Approve { .. })) {
+        if needed > 0 && found.iter().any(|it| matches!(it.decision.verb, Verb::Approve { .. })) {
             self.beside_others(entry, (task, thread), needed, &mut found).await?;
         }
         Ok(found)
@@ -33,7 +41,7 @@ impl Threads {
         task: &Task,
         thread: &Thread,
         only: Option<&[Source]>,
-    ) -> Result<Vec<Decision>, Trouble> {
+    ) -> Result<Vec<Given>, Trouble> {
         let began = task.request.as_ref().map_or(0, |r| r.number);
         let mut rights = HashMap::new();
         let mut found = Vec::new();
@@ -48,7 +56,8 @@ impl Threads {
                 before = before.min(comment.id);
                 continue;
             }
-            found.push(self.of_comment(entry, task, comment, &mut rights).await?);
+            let decision = self.of_comment(entry, task, comment, &mut rights).await?;
+            found.push(Given { decision, left: Vec::new() });
         }
         for review in thread.reviews.iter().filter(|r| self.counts(&r.author)) {
             let source = Source::Review(review.id);
@@ -57,11 +66,11 @@ impl Threads {
             }
             found.extend(self.of_review(entry, task.pull, review, &mut rights).await?);
         }
-        found.retain(|decision| decision.number < before);
-        found.sort_by_key(|decision| decision.number);
+        found.retain(|it| it.decision.number < before);
+        found.sort_by_key(|it| it.decision.number);
         let pull = thread.pull.as_ref();
         let (head, base) = (pull.and_then(|p| Commit::parse(&p.head_sha).ok()), pull.map(|p| p.base_ref.clone()));
-        for decision in &mut found {
+        for decision in found.iter_mut().map(|it| &mut it.decision) {
             // Converts the forge's time to our clock.
             decision.at += self.clock.ahead();
             (decision.head, decision.base) = (head.clone(), base.clone());
@@ -82,17 +91,20 @@ impl Threads {
         entry: &Repository,
         (task, thread): (&Task, &Thread),
         needed: u8,
-        found: &mut [Decision],
+        found: &mut [Given],
     ) -> Result<(), Trouble> {
         let held: Vec<Source> =
-            task.unjudged.iter().filter(|source| found.iter().all(|it| it.source != **source)).cloned().collect();
+            task.unjudged.iter().filter(|it| found.iter().all(|new| new.decision.source != **it)).cloned().collect();
         let mut earlier = match held.is_empty() {
             true => Vec::new(),
-            false => self.read_decisions(entry, task, thread, Some(&held)).await?,
+            false => {
+                self.read_decisions(entry, task, thread, Some(&held)).await?.into_iter().map(|it| it.decision).collect()
+            }
         };
-        earlier.extend(found.iter().cloned());
+        earlier.extend(found.iter().map(|it| it.decision.clone()));
         earlier.retain(|decision| matches!(decision.verb, Verb::Approve { .. }));
-        for decision in found.iter_mut().filter(|it| matches!(it.verb, Verb::Approve { .. })) {
+        for decision in found.iter_mut().map(|it| &mut it.decision).filter(|it| matches!(it.verb, Verb::Approve { .. }))
+        {
             let before = earlier.iter().filter(|other| other.number < decision.number);
             decision.others = Some(Box::new(Others { needed, approvals: before.cloned().collect() }));
         }
@@ -159,14 +171,15 @@ impl Threads {
         }
     }
 
-    /// As [`Threads::of_comment`], for a review; none if it neither decides nor says anything.
+    /// As [`Threads::of_comment`], for a review, with the commands of its inline comments that are left; none if it neither decides nor says
+    /// anything.
     async fn of_review(
         &self,
         entry: &Repository,
         pull: Option<u64>,
         review: &Review,
         rights: &mut HashMap<i64, Access>,
-    ) -> Result<Option<Decision>, Trouble> {
+    ) -> Result<Option<Given>, Trouble> {
         let inline = match pull {
             Some(pull) if review.comments > 0 => {
                 self.forge.review_comments(&self.place(entry)?, pull, review.id).await?
@@ -174,12 +187,14 @@ impl Threads {
             _ => Vec::new(),
         };
         let Some(verb) = words::review(review, &inline) else { return Ok(None) };
+        let own = own_remarks(review, &inline);
+        let left = left(&own, &verb);
         let remarks = match &verb {
-            // Only these hand remarks to the agent; the remarks of an approval are not passed on.
-            Verb::Changes { .. } | Verb::Say { .. } => own_remarks(review, &inline),
-            _ => Vec::new(),
+            // Only these hand remarks to the agent; of others those matter that give a command.
+            Verb::Changes { .. } | Verb::Say { .. } => own,
+            _ => with_command(&own),
         };
-        Ok(Some(Decision {
+        let decision = Decision {
             source: Source::Review(review.id),
             number: review.number,
             thread: pull,
@@ -195,7 +210,8 @@ impl Threads {
             others: None,
             barred: None,
             verb,
-        }))
+        };
+        Ok(Some(Given { decision, left }))
     }
 
     async fn is_open(&self, source: &Source, only: Option<&[Source]>) -> Result<bool, Trouble> {

@@ -1,11 +1,12 @@
 //! Reads a task's thread: feeds every new text, in the forge's own order, and what happened to its issue, pull request and reviews.
 
 use super::beside::beside_key;
-use super::decisions::decision_key;
+use super::decisions::{Given, decision_key};
 use super::read::{Thread, counts_in_part, whole};
 use super::{Feed, Threads, withdrawn};
 use crate::clock::now;
 use crate::config::process::Repository;
+use crate::message;
 use crate::trouble::Trouble;
 use domain::{Access, Decision, Input, Notice, RemarkWithdrawn, Source, Task, TaskId, Verb};
 
@@ -27,7 +28,8 @@ impl Threads {
         notice_voided(id, &thread, feed).await?;
         notice_withdrawn(&task, &thread, feed).await?;
         let mut failed = None;
-        for decision in self.decisions(entry, &task, &thread, None).await? {
+        for given in self.decisions(entry, &task, &thread, None).await? {
+            let decision = &given.decision;
             if feed.look(id).await?.state.ended() {
                 break;
             }
@@ -37,7 +39,7 @@ impl Threads {
             // These are answered while they are read: what the forge does not take as an answer must hold up no decision, and is given by the
             // next reading. After any other failure later texts wait, because the oldest decides.
             let answered = decision.verb.is_apart() || matches!(decision.verb, Verb::Retry);
-            match self.take(entry, (id, &task), &thread, decision, feed).await {
+            match self.take(entry, (id, &task), &thread, given, feed).await {
                 Err(trouble) if answered => failed = failed.or(Some(trouble)),
                 done => done?,
             }
@@ -52,19 +54,22 @@ impl Threads {
         entry: &Repository,
         (id, task): (TaskId, &Task),
         thread: &Thread,
-        decision: Decision,
+        Given { decision, left }: Given,
         feed: &dyn Feed,
     ) -> Result<(), Trouble> {
         let key = decision_key(&decision.source);
         let text = thread.text(&decision.source);
         let number = thread.number(&decision.source, task);
         let said = (decision.poster.login.as_str(), text, &decision.verb);
-        if may_now(&decision)
-            && let Some(text) = self.beside(entry, said, decision.right, Some(task)).await?
-        {
-            // By the task's queue, so that nothing waits for the forge to take it.
-            let notice = Notice::Beside { number: decision.number, thread: number, text };
-            feed.feed(id, &beside_key(&key), Input::Noticed { notice }).await?;
+        if may_now(&decision) {
+            let beside = self.beside(entry, said, decision.right, Some(task)).await?;
+            let inline = (!left.is_empty()).then(|| message::left_inline(&decision.poster.login, &left));
+            let text = [beside, inline].into_iter().flatten().collect::<Vec<_>>().join("\n\n");
+            if !text.is_empty() {
+                // By the task's queue, so that nothing waits for the forge to take it.
+                let notice = Notice::Beside { number: decision.number, thread: number, text };
+                feed.feed(id, &beside_key(&key), Input::Noticed { notice }).await?;
+            }
         }
         // Before the decision itself, because its key marks the whole text as taken up.
         self.feed_hosts(entry, id, &key, (text, &decision), feed).await?;
@@ -95,7 +100,7 @@ impl Threads {
         let at = self.place(&entry)?;
         let thread = whole(self.thread(&at, task).await?)?;
         self.was_at(&entry, &at, feed).await?;
-        for decision in self.decisions(&entry, task, &thread, Some(sources)).await? {
+        for Given { decision, .. } in self.decisions(&entry, task, &thread, Some(sources)).await? {
             let key = format!("recheck:{}:{n}:{}", task.id, decision.source);
             feed.feed(task.id, &key, Input::Decided { decision: Box::new(decision) }).await?;
         }
@@ -108,7 +113,7 @@ impl Threads {
         let Some(entry) = self.config.repository(key) else { return Ok(None) };
         let thread = whole(self.follow(&entry, task.id, feed).await?)?;
         let only = std::slice::from_ref(source);
-        Ok(self.decisions(&entry, task, &thread, Some(only)).await?.pop())
+        Ok(self.decisions(&entry, task, &thread, Some(only)).await?.pop().map(|it| it.decision))
     }
 }
 

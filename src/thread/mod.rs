@@ -12,6 +12,7 @@ mod evidence;
 mod feed;
 mod follow;
 mod hosts;
+mod inline;
 mod moved;
 mod read;
 pub(crate) mod terms;

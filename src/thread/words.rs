@@ -1,5 +1,6 @@
 //! From a comment or a review to the verb that it asks for: of several commands the strongest.
 
+use super::inline;
 use crate::command::{self, Command, Parsed, Strength};
 use crate::forge::{Comment, Review, ReviewComment, ReviewState, own_remarks};
 use crate::secret;
@@ -85,21 +86,16 @@ fn named(text: &str) -> impl Iterator<Item = Verb> {
 /// replies of readers, and later ones of the reviewer that are not checked for edits, are in the same list.
 pub(crate) fn review(review: &Review, inline: &[ReviewComment]) -> Option<Verb> {
     let login = &review.author.login;
+    let own = own_remarks(review, inline);
     let mut items: Vec<Item> = Vec::new();
     if !review.body.trim().is_empty() {
         items.push(Item::on_the_whole(&secret::without(&review.body), login));
     }
-    items.extend(own_remarks(review, inline).into_iter().map(|c| Item {
-        path: Some(c.path.clone()),
-        line: c.line,
-        text: secret::without(&c.body),
-        author: login.clone(),
-        comment: Some(c.id),
-    }));
-    let said = asked(&review.body, login);
+    items.extend(own.iter().filter_map(|note| inline::remark(note, secret::without(&note.body), login)));
+    let said = inline::stronger(asked(&review.body, login), inline::strongest(&own));
     let (by_state, strength) = match review.state {
         ReviewState::Approved => (Verb::approve(), Strength::Approval),
-        ReviewState::RequestChanges => (Verb::Changes { items }, Strength::Changes),
+        ReviewState::RequestChanges => (Verb::Changes { items: items.clone() }, Strength::Changes),
         ReviewState::Comment => {
             return Some(said.map_or_else(|| Verb::Say { items: items.clone() }, |it| with(it, &items)));
         }
@@ -108,12 +104,12 @@ pub(crate) fn review(review: &Review, inline: &[ReviewComment]) -> Option<Verb> 
     Some(match said {
         // The text of an approving review may name what it approves.
         Some(Command { verb: verb @ Verb::Approve { .. }, .. }) if strength == Strength::Approval => verb,
-        Some(command) if command.strength > strength => command.verb,
+        Some(command) if command.strength > strength => with(command, &items),
         _ => by_state,
     })
 }
 
-/// The command of a review's text; one that asks for changes asks for those of the inline remarks, too.
+/// The command of a review; one that asks for changes asks for those of the inline remarks, too.
 fn with(command: Command, items: &[Item]) -> Verb {
     match command.verb {
         Verb::Changes { items: mut asked } => {
@@ -174,6 +170,69 @@ mod tests {
             let reads = config.who.bar(spec.name, "bob", Access::Read).is_none();
             assert_eq!(reads, spec.who == command::Who::Reader, "{}", spec.name);
         }
+    }
+
+    /// An inline comment of the reviewer's on line 3 of a.py.
+    fn line(text: &str) -> ReviewComment {
+        ReviewComment { body: text.into(), ..inline(7) }
+    }
+
+    #[test]
+    fn a_command_in_an_inline_comment_is_about_its_line() {
+        let given = |state, body: &str, notes: &[&str]| {
+            review(&given(state, body), &notes.iter().map(|text| line(text)).collect::<Vec<_>>()).expect("submitted")
+        };
+        let texts = |verb: Verb| match verb {
+            Verb::Changes { items } | Verb::Say { items } => {
+                items.into_iter().map(|it| format!("{}:{}", it.path.unwrap_or_default(), it.text)).collect::<Vec<_>>()
+            }
+            other => panic!("{other:?}"),
+        };
+        let comment = ReviewState::Comment;
+        assert_eq!(
+            texts(given(comment, "", &["/revise use a set", "rename", "/ask why?"])),
+            ["a.py:use a set", "a.py:rename"]
+        );
+        assert_eq!(
+            texts(given(ReviewState::Approved, "", &["/revise use a set"])),
+            ["a.py:use a set"],
+            "changes before approval"
+        );
+        assert_eq!(
+            texts(given(ReviewState::RequestChanges, "No.", &["/revise use a set"])),
+            [":No.", "a.py:use a set"]
+        );
+        assert_eq!(
+            texts(given(comment, "Hm.", &["/usr is wrong"])),
+            [":Hm.", "a.py:/usr is wrong"],
+            "a path is no command"
+        );
+        assert_eq!(
+            given(comment, "", &["/ask why?", "/ask what?"]),
+            Verb::Ask { question: "a.py, line 3: why?\na.py, line 3: what?".into() }
+        );
+        assert_eq!(given(ReviewState::Approved, "", &["/stop"]), Verb::Stop);
+        assert_eq!(given(ReviewState::Approved, "", &["/ask why?"]), Verb::approve());
+        assert_eq!(given(comment, "/pause", &["/ask why?"]), Verb::Pause);
+        assert_eq!(texts(given(comment, "", &["/approve"])), [""; 0], "a line's approval approves nothing");
+        let foreign = ReviewComment { body: "/stop".into(), ..inline(8) };
+        assert_eq!(review(&super::tests::given(ReviewState::Approved, ""), &[foreign]), Some(Verb::approve()));
+    }
+
+    #[test]
+    fn what_is_left_of_inline_comments_is_named() {
+        let left = |notes: &[&str], done: &Verb| {
+            let notes: Vec<ReviewComment> = notes.iter().map(|text| line(text)).collect();
+            inline::left(&notes.iter().collect::<Vec<_>>(), done)
+        };
+        assert_eq!(
+            left(&["/approve", "/allow a.test", "/approve", "/revise", "/usr/lib"], &Verb::Stop),
+            ["approve", "allow", "revise"]
+        );
+        assert_eq!(left(&["/stop", "/pause"], &Verb::Stop), ["pause"]);
+        assert_eq!(left(&["/ask why?"], &Verb::Ask { question: "what?".into() }), ["ask"]);
+        assert_eq!(left(&["/ask why?"], &Verb::Ask { question: "a.py, line 3: why?".into() }), [""; 0]);
+        assert_eq!(left(&["/revise a set", "plain"], &Verb::Changes { items: Vec::new() }), [""; 0]);
     }
 
     #[test]

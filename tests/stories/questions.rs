@@ -3,7 +3,7 @@
 use crate::world::{FIX, REPO, World};
 use caisson::store::CostBy;
 use caisson::task::Boundary;
-use domain::Event;
+use domain::{Event, Verb};
 use std::time::Duration;
 
 /// A question is a conversation of its own, so its answer is the first of the recording.
@@ -17,9 +17,9 @@ usage = { input = 500, output = 40 }
 "#;
 
 /// The worker does the work; the named model is asked from then on.
-fn tables(dir: &std::path::Path) -> String {
+fn tables(dir: &std::path::Path, answer: &str) -> String {
     let answers = dir.join("answers.toml");
-    std::fs::write(&answers, ANSWERS).expect("written");
+    std::fs::write(&answers, answer).expect("written");
     format!(
         "[[model]]\nid = \"small\"\nkind = \"scripted\"\nscript = \"script.toml\"\nroles = [\"worker\"]\nstyle = \"tools\"\n\
          [[model]]\nid = \"local\"\nkind = \"scripted\"\nstyle = \"tools\"\nscript = \"{}\"\nby_name = true\n",
@@ -38,7 +38,7 @@ async fn at_review(world: &World) -> u64 {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_question_is_answered_from_log_and_tree_and_changes_nothing() {
     let dir = tempfile::tempdir().expect("a directory");
-    let world = World::of_models(FIX, &tables(dir.path())).await;
+    let world = World::of_models(FIX, &tables(dir.path(), ANSWERS)).await;
     let pull = at_review(&world).await;
     let before = world.task().await;
     world.bob().comment(REPO, pull, "/ask why?").expect("said");
@@ -64,7 +64,7 @@ async fn a_question_is_answered_from_log_and_tree_and_changes_nothing() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_remark_that_asks_the_bot_by_name_is_answered_and_a_kill_asks_no_third_time() {
     let dir = tempfile::tempdir().expect("a directory");
-    let mut world = World::of_models(FIX, &tables(dir.path())).await;
+    let mut world = World::of_models(FIX, &tables(dir.path(), ANSWERS)).await;
     let pull = at_review(&world).await;
     world.cuts.set(|row, at| row.effect.key().contains("asked:") && matches!(at, Boundary::Done));
     world.alice().comment(REPO, pull, "@Caisson: what does semver.py do now?").expect("said");
@@ -102,4 +102,54 @@ async fn an_answer_that_is_paid_for_is_waited_for_when_the_bot_ends() {
     world.start().await;
     world.until_said(pull, "from the task's log and files").await;
     assert_eq!(world.model.asked().len(), before + 1, "and was not asked for twice");
+}
+
+/// As `ANSWERS`, for questions that stand in inline comments.
+const AT_LINES: &str = r#"
+name = "who answers"
+[[turn]]
+expects = ["alice asks:", "semver.py, line 2: why a function?", "tests/test_semver.py, line 1: is this used?"]
+text = "It is what others import."
+usage = { input = 500, output = 40 }
+"#;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn commands_in_inline_comments_are_about_their_lines() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let world = World::of_models(FIX, &tables(dir.path(), AT_LINES)).await;
+    let pull = at_review(&world).await;
+    let commit = world.task().await.checkpoint().and_then(|c| c.commit.clone()).expect("a commit");
+    let asks = [
+        ("semver.py", 2, "/ask why a function?"),
+        ("tests/test_semver.py", 1, "/ask is this used?"),
+        ("semver.py", 3, "/approve"),
+    ];
+    world.alice().remark(REPO, pull, commit.as_str(), "", &asks).expect("said");
+    let said = world.until_said(pull, "from the task's log and files").await;
+    assert!(said.contains("It is what others import."), "{said}");
+    let said = world.until_said(pull, "in the inline comments of a review, not carried out").await;
+    assert!(said.contains("not carried out: `/approve`. There"), "{said}");
+    let task = world.task().await;
+    assert_eq!((task.state.name(), task.used), ("awaiting-review", 5), "a line's approval approves nothing");
+    let changes = [
+        ("semver.py", 6, "/revise use a tuple"),
+        ("semver.py", 2, "/usr/lib has one of this name"),
+        ("semver.py", 3, "/ask and this?"),
+    ];
+    world.bob().remark(REPO, pull, commit.as_str(), "", &[("semver.py", 1, "/stop")]).expect("said");
+    world.until_said(pull, "`bob`").await;
+    world.alice().remark(REPO, pull, commit.as_str(), "", &changes).expect("said");
+    world.until_said(pull, "not carried out: `/ask`. There").await;
+    let asked = world.log().await.into_iter().find_map(|event| match event {
+        Event::DecisionUsed { decision, .. } => match decision.verb {
+            Verb::Changes { items } => Some(items),
+            _ => None,
+        },
+        _ => None,
+    });
+    let items = asked.expect("changes were asked for");
+    let told: Vec<_> = items.iter().map(|it| (it.path.as_deref(), it.line, it.text.as_str())).collect();
+    let expected =
+        [(Some("semver.py"), Some(6), "use a tuple"), (Some("semver.py"), Some(2), "/usr/lib has one of this name")];
+    assert_eq!(told, expected);
 }

@@ -13,7 +13,9 @@ cd "$(dirname "$0")/../.."
 say() { printf '\n== %s\n' "$*"; }
 
 scratch=$(mktemp -d)
+images=
 leave() {
+    [ -z "$images" ] || { kill "$images" 2>/dev/null || true; wait "$images" 2>/dev/null || true; }
     [ -z "$DOCKERD_PID" ] || { say "stopping the dockerd started here"; docker_stop; }
     rm -rf "$scratch"
 }
@@ -28,17 +30,29 @@ export CAISSON_RUNNER=$programs/caisson-runner CAISSON_ROUTER=$programs/caisson-
 say "container engine"
 if docker_start "$scratch/dockerd.log" >"$scratch/why" 2>&1; then
     echo "${DOCKERD_PID:+started dockerd (process $DOCKERD_PID); }an engine answers"
+    # They wait for the network and for dpkg, so they are made beside the build of the tests.
+    CAISSON_PROGRAMS=$programs timeout "${CAISSON_IMAGES_TIMEOUT:-900}" compose/images/build.sh sandbox router >"$scratch/images" 2>&1 &
+    images=$!
+else
+    why=$(tr '\n' ' ' <"$scratch/why")
+    echo "none answers: $why"
+    printf 'no container engine answers: %s\tmake images\n' "$why" >>"$CAISSON_SKIPS"
+fi
+
+say "build"
+cargo test --locked --workspace --no-run "$@"
+if [ -n "$images" ]; then
+    made=yes
+    wait "$images" || made=
+    images=
     say "images"
-    if ! CAISSON_PROGRAMS=$programs timeout "${CAISSON_IMAGES_TIMEOUT:-900}" compose/images/build.sh sandbox router; then
+    cat "$scratch/images"
+    if [ -z "$made" ]; then
         case ",${CAISSON_REQUIRE:-}," in
             *,docker,*) echo "CAISSON_REQUIRE lists docker, and the images could not be made" >&2; exit 1 ;;
         esac
         printf 'the images could not be made\tmake images\n' >>"$CAISSON_SKIPS"
     fi
-else
-    why=$(tr '\n' ' ' <"$scratch/why")
-    echo "none answers: $why"
-    printf 'no container engine answers: %s\tmake images\n' "$why" >>"$CAISSON_SKIPS"
 fi
 
 # Most stories wait for a lease or a retry; with one thread per core half of the processor time was unused.
