@@ -160,7 +160,12 @@ pub enum Verb {
         branch: Option<String>,
         /// Whether it is run on the base as well, to see that it fails there.
         bug: bool,
+        /// Whether it is run again at each push to the pull request where it is said.
+        #[serde(default)]
+        each_push: bool,
     },
+    /// `/test-pr --off`: nothing is run at a push to this pull request any more.
+    TestOff,
     /// `/sync`: wants the repository brought in step with its upstream, beside whatever a task does; no task takes it up.
     Sync,
     /// `/fix`: starts a task that may write, or lets a read-only task go on as one.
@@ -328,6 +333,7 @@ impl Verb {
             Verb::Help => "help",
             Verb::Test { bug: false, .. } => "test-pr",
             Verb::Test { bug: true, .. } => "test-pr-bug",
+            Verb::TestOff => "test-pr",
             Verb::Sync => "sync",
             Verb::Fix { .. } => "fix",
             Verb::Plan { .. } => "plan",
@@ -353,6 +359,7 @@ impl Verb {
             | Verb::Resume
             | Verb::Ask { .. }
             | Verb::Test { .. }
+            | Verb::TestOff
             | Verb::Sync
             | Verb::Fix { .. }
             | Verb::Plan { .. }
@@ -367,7 +374,7 @@ impl Verb {
 
     /// Whether it is carried out beside whatever a task does, and without one too.
     pub fn is_apart(&self) -> bool {
-        matches!(self, Verb::Test { .. } | Verb::Sync)
+        matches!(self, Verb::Test { .. } | Verb::TestOff | Verb::Sync)
     }
 
     /// Asks for a task of this kind.
@@ -398,6 +405,7 @@ impl Verb {
             | Verb::Cost
             | Verb::Ask { .. }
             | Verb::Test { .. }
+            | Verb::TestOff
             | Verb::Sync
             | Verb::Help
             | Verb::Say { .. }

@@ -18,6 +18,9 @@ pub struct TestRun {
     pub commit: Commit,
     /// Name of the branch that it is compared with, or is to go to.
     pub base_branch: String,
+    /// Whether it is run again at each push to the pull request where it was asked for.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub each_push: bool,
 }
 
 /// How a command ended on one commit.

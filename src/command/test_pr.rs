@@ -6,9 +6,9 @@ use domain::Verb;
 
 pub(super) const SPEC: Spec = Spec {
     name: "test-pr",
-    syntax: "/test-pr \"command\" [branch] [--setup \"command\"]",
+    syntax: "/test-pr \"command\" [branch] [--setup \"command\"] [--each-push]",
     who: Who::Writer,
-    effect: "runs the command on the branch's newest commit in a clean sandbox without a network (`--setup` has none either), answers with what it printed, and sets the commit status `caisson/test`",
+    effect: "runs the command on the branch's newest commit in a clean sandbox without a network (`--setup` has none either), answers with what it printed, and sets the commit status `caisson/test`; with `--each-push` again at each push to the pull request, until it is closed or somebody writes `/test-pr --off`",
     strength: Strength::Work,
     options: &[],
     read: |argument| read(argument, false),
@@ -22,13 +22,20 @@ const QUOTES: [(char, char); 2] = [('"', '"'), ('“', '”')];
 /// Reads the arguments of both commands: the quoted command, then a branch and a setup in any order.
 pub(super) fn read(argument: &Argument<'_>, bug: bool) -> Result<Verb, String> {
     let line = argument.line();
+    if option(line, "off").is_some_and(str::is_empty) {
+        return Ok(Verb::TestOff);
+    }
     if line.is_empty() {
         return Err("say in quotes what to run".to_owned());
     }
     let (command, mut rest) = quoted(line, "the command")?;
-    let (mut setup, mut branch) = (None, None);
+    let (mut setup, mut branch, mut each_push) = (None, None, false);
     while !rest.is_empty() {
-        if let Some(value) = option(rest) {
+        if let Some(after) = option(rest, "each-push") {
+            (each_push, rest) = (true, after);
+            continue;
+        }
+        if let Some(value) = option(rest, "setup") {
             if setup.is_some() {
                 return Err("--setup stands there twice".to_owned());
             }
@@ -42,13 +49,17 @@ pub(super) fn read(argument: &Argument<'_>, bug: bool) -> Result<Verb, String> {
             return Err("behind the command stands more than one word: it is one branch, and quotes inside the command are written \\\"".to_owned());
         }
     }
-    Ok(Verb::Test { command, setup, branch, bug })
+    if each_push && branch.is_some() {
+        return Err("--each-push is about the pull request where it is written: leave the branch out".to_owned());
+    }
+    Ok(Verb::Test { command, setup, branch, bug, each_push })
 }
 
-/// The text after `--setup`, also when a phone made one long dash of the two.
-fn option(rest: &str) -> Option<&str> {
-    let value = ["--setup", "—setup", "–setup"].iter().find_map(|word| rest.strip_prefix(word))?;
-    value.starts_with(|c: char| c.is_whitespace() || c == '=').then(|| value[1..].trim_start())
+/// The text after this option, also when a phone made one long dash of the two.
+fn option<'a>(rest: &'a str, name: &str) -> Option<&'a str> {
+    let after = ["--", "—", "–"].iter().find_map(|dash| rest.strip_prefix(dash)?.strip_prefix(name))?;
+    let ends = after.is_empty() || after.starts_with(|c: char| c.is_whitespace() || c == '=');
+    ends.then(|| after.trim_start_matches('=').trim_start())
 }
 
 fn name(word: &str) -> Result<String, String> {
@@ -57,7 +68,7 @@ fn name(word: &str) -> Result<String, String> {
         return Err("it runs branches of this repository only, not a fork's".to_owned());
     }
     if word.starts_with(['-', '—', '–']) {
-        return Err("its only option is --setup".to_owned());
+        return Err("its options are --setup and --each-push".to_owned());
     }
     let none = || "what stands behind the command is no branch's name".to_owned();
     // As in git-check-ref-format; `..` could also lead out of a path of the API's URL.

@@ -375,6 +375,7 @@ fn a_test_run_is_a_command_in_quotes_a_branch_and_a_setup_in_any_order() {
         setup: setup.map(Into::into),
         branch: branch.map(Into::into),
         bug,
+        each_push: false,
     };
     for (text, expected) in [
         (r#"/test-pr "make test" mend"#, test("make test", Some("mend"), None, false)),
@@ -388,6 +389,15 @@ fn a_test_run_is_a_command_in_quotes_a_branch_and_a_setup_in_any_order() {
     ] {
         assert_eq!(one(text), expected, "{text}");
     }
+    for (text, setup) in [
+        (r#"/test-pr "t" --each-push"#, None),
+        (r#"/test-pr "t" —each-push --setup "x""#, Some("x")),
+        (r#"/test-pr "t" --setup "x" --each-push"#, Some("x")),
+    ] {
+        let Verb::Test { each_push: true, branch: None, setup: found, .. } = one(text) else { panic!("{text}") };
+        assert_eq!(found.as_deref(), setup, "{text}");
+    }
+    assert_eq!(one("/test-pr --off"), Verb::TestOff);
 }
 
 #[test]
@@ -401,7 +411,10 @@ fn a_test_run_that_is_written_otherwise_is_answered_with_how() {
         ("/test-pr \"a\"b", "a space has to stand"),
         ("/test-pr \"a\" mend other", "one branch"),
         ("/test-pr \"a\" bob:mend", "not a fork's"),
-        ("/test-pr \"a\" --image x", "only option is --setup"),
+        ("/test-pr \"a\" --image x", "options are --setup and --each-push"),
+        ("/test-pr \"a\" --each-pushes", "options are"),
+        ("/test-pr \"a\" mend --each-push", "leave the branch out"),
+        ("/test-pr --off now", "the command stands in quotes"),
         ("/test-pr \"a\" m^end", "no branch's name"),
         ("/test-pr \"a\" .", "no branch's name"),
         ("/test-pr \"a\" a/../b", "no branch's name"),

@@ -6,6 +6,7 @@ use super::reader::Reader;
 use super::start::Text;
 use crate::config::process::Repository;
 use crate::message;
+use crate::thread::words::account;
 use crate::trouble::Trouble;
 use domain::Access;
 use std::collections::HashMap;
@@ -27,6 +28,6 @@ impl Reader {
         }
         let said = (login.as_str(), text.body.as_str(), &text.verb);
         self.threads.answer_beside(entry, number, key, said, right).await?;
-        self.threads.carry_out(entry, number, key, (login, &text.verb)).await
+        self.threads.carry_out(entry, number, key, (&account(&text.author), &text.verb)).await
     }
 }

@@ -74,6 +74,9 @@ impl Reader {
             self.find(&entry).await?;
             done = self.read_once(&entry, number).await;
         }
+        if done.is_ok() {
+            done = self.test_push(&entry, number).await;
+        }
         self.note(key, number, &done).await?;
         done
     }
@@ -95,6 +98,14 @@ impl Reader {
             }
         }
         match self.look_without_task(entry, number).await {
+            Err(trouble) => self.refused(entry, number, None, trouble).await,
+            Ok(()) => Ok(()),
+        }
+    }
+
+    /// Has a push tested where somebody asked for that, after what is said there.
+    async fn test_push(&self, entry: &Repository, number: u64) -> Result<(), Trouble> {
+        match self.threads.test_push(entry, number).await {
             Err(trouble) => self.refused(entry, number, None, trouble).await,
             Ok(()) => Ok(()),
         }

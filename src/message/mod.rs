@@ -43,6 +43,6 @@ pub use pull::{DRAFT, branch_moved, commit, kept, pull_body, pull_title, status_
 pub use reply::{replied, unanswered};
 pub use sync::{plain_lines, synced};
 pub use terms::{budget_of_a_start, nameable, term_refused};
-pub use test_run::{NotTested, not_tested, test_status, tested};
+pub use test_run::{NotTested, PushNotTested, not_tested, push_not_tested, test_off, test_status, tested};
 pub use trigger::{trigger_edited, trigger_refused};
 pub use waits::words as waits;

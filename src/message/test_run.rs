@@ -1,7 +1,7 @@
 //! The results of runs asked for with `/test-pr` or `/test-pr-bug`, and why one is refused.
 
 use crate::text::{code, count, duration, fence, one_line, plain_cell, prose};
-use domain::{TestExit, TestResult, TestRun, TestVerdict};
+use domain::{Commit, TestExit, TestResult, TestRun, TestVerdict};
 use std::fmt::Write as _;
 
 /// The most characters of the reason why nothing was run.
@@ -66,6 +66,11 @@ pub fn tested(id: i64, login: &str, run: &TestRun, result: &TestResult) -> Strin
             }
         }
     }
+    if run.each_push {
+        out.push_str(
+            "\nIt runs again at each push to this pull request, until it is closed. `/test-pr --off` ends that.\n",
+        );
+    }
     let _ = write!(
         out,
         "\n<sub>Run in a clean sandbox that had no network and is removed. On the bot's machine `caisson task test-log {id}` shows more of the output, up to 128 KiB of each command.</sub>"
@@ -129,12 +134,58 @@ pub enum NotTested<'a> {
     Unnamed,
     /// The pull request's head is in another repository, or was deleted.
     Fork,
+    /// It is to run at each push, and the thread is not a pull request's.
+    NoPull,
     /// `/test-pr-bug` compares a branch with its base, and this is the base itself.
     IsBase(&'a str),
     /// The hour's limit is used up; with that limit and the minutes until the next run may be made.
     Full(u32, i64),
     /// The operator switched test runs off.
     Off,
+}
+
+/// `/test-pr --off`, whether or not something was run at each push.
+pub fn test_off(login: &str) -> String {
+    format!(
+        "{}: nothing is run at pushes here from now on. `/test-pr \"command\" --each-push` on a pull request begins it.",
+        code(login)
+    )
+}
+
+/// Why a push is not tested: `of` asked for it once.
+pub fn push_not_tested(of: &str, commit: &Commit, why: PushNotTested) -> String {
+    let of = code(of);
+    let why = match why {
+        PushNotTested::NoRight => format!(
+            "{of}, who asked for a run at each push, may not have that run any more. Somebody who may has to ask anew. Nothing is run here until then"
+        ),
+        PushNotTested::Off => {
+            "the operator of this bot has switched test runs off (`tests.per_hour = 0`). Nothing is run here any more"
+                .to_owned()
+        }
+        PushNotTested::Gone => {
+            format!("the branch of this pull request is not in this repository any more. What {of} asked for has ended")
+        }
+        PushNotTested::Full(most, minutes) => format!(
+            "the {} that this repository may have within an hour are used up. The next push is tested again; for this one write `/test-pr` in {}",
+            count(u64::from(most), "run"),
+            count(minutes.unsigned_abs().max(1), "minute")
+        ),
+    };
+    format!("{} is not tested: {why}.", code(commit.short()))
+}
+
+/// Why a push to a watched pull request is not tested.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PushNotTested {
+    /// Whoever asked may not ask any more.
+    NoRight,
+    /// The operator switched test runs off.
+    Off,
+    /// The branch lies in another repository now, or is gone.
+    Gone,
+    /// As [`NotTested::Full`].
+    Full(u32, i64),
 }
 
 /// A refused run, with what to write instead.
@@ -149,6 +200,9 @@ pub fn not_tested(login: &str, why: NotTested<'_>) -> String {
         NotTested::Fork => "the head of this pull request lies in a fork, or is gone, and I run branches of this repository only. Somebody who may write \
                             can push it to a branch here, and name that one"
             .to_owned(),
+        NotTested::NoPull => {
+            "`--each-push` is for a pull request. Write it there; here, name the branch that is to be run once".to_owned()
+        }
         NotTested::IsBase(branch) => {
             format!("{} is what a branch is compared with. Name the branch that holds the new test", code(branch))
         }
@@ -165,7 +219,7 @@ pub fn not_tested(login: &str, why: NotTested<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use domain::{Commit, OnBase, Weaker};
+    use domain::{OnBase, Weaker};
 
     fn run(bug: bool) -> TestRun {
         TestRun {
@@ -175,6 +229,7 @@ mod tests {
             branch: "mend".into(),
             commit: commit('a'),
             base_branch: "main".into(),
+            each_push: bug,
         }
     }
 
@@ -207,9 +262,18 @@ mod tests {
 
     #[test]
     fn why_nothing_is_run() {
-        use NotTested::{Fork, Full, IsBase, NoBranch, Off, Unnamed};
-        let all = [NoBranch("no`where"), Unnamed, Fork, IsBase("main"), Full(12, 7), Off];
+        use NotTested::{Fork, Full, IsBase, NoBranch, NoPull, Off, Unnamed};
+        let all = [NoBranch("no`where"), Unnamed, Fork, NoPull, IsBase("main"), Full(12, 7), Off];
         insta::assert_snapshot!("not_tested", all.map(|why| not_tested("alice", why)).join("\n---\n"));
+    }
+
+    #[test]
+    fn why_a_push_is_not_tested() {
+        use PushNotTested::{Full, Gone, NoRight, Off};
+        let mut texts =
+            [NoRight, Off, Gone, Full(12, 0)].map(|why| push_not_tested("al`ice", &commit('a'), why)).to_vec();
+        texts.push(test_off("alice"));
+        insta::assert_snapshot!("push_not_tested", texts.join("\n---\n"));
     }
 
     #[test]

@@ -35,6 +35,7 @@ pub const TABLES: [&str; 26] = [
     "test_runs",
     "turns",
     "unread",
+    "watched_pulls",
     "watermarks",
 ];
 

@@ -33,6 +33,7 @@ mod test_runs;
 pub(crate) mod tests;
 mod unread;
 mod wakes;
+mod watched_pulls;
 mod writer;
 
 pub use addresses::Address;
@@ -53,6 +54,7 @@ pub use retention::{Before, Deleted};
 use test_runs::TestRunStep;
 pub use test_runs::{HOUR_MS, NewTestRun, TakenUp, TestRunRow, sandbox_number};
 pub use wakes::{Wakes, Word};
+pub use watched_pulls::WatchedPull;
 
 use sqlx::AnyPool;
 use std::sync::atomic::{AtomicI64, Ordering};

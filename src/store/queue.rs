@@ -135,6 +135,13 @@ pub(super) enum Write {
         by: i64,
         answer: Reply<TakenUp>,
     },
+    Unwatch {
+        repository: String,
+        pull: u64,
+        /// As above.
+        by: i64,
+        answer: Reply<bool>,
+    },
     TestRun {
         id: i64,
         step: TestRunStep,

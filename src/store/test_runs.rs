@@ -1,8 +1,8 @@
 //! Commands that people have run on a branch: taken up once, run until there is a result, answered once. Tests: `contract/test_runs.rs`.
 
 use super::body::storable;
-use super::{Store, StoreError, inputs, leases, queue};
-use domain::{TaskId, TestResult, TestRun};
+use super::{Store, StoreError, inputs, leases, queue, watched_pulls};
+use domain::{Account, TaskId, TestResult, TestRun};
 use sqlx::any::AnyRow;
 use sqlx::{AnyConnection, Row};
 
@@ -18,9 +18,9 @@ pub struct NewTestRun {
     pub repository: String,
     /// Number of the issue or pull request where it is asked for.
     pub thread: u64,
-    /// Login of whoever asks.
-    pub login: String,
-    /// What is run.
+    /// Whoever asks.
+    pub poster: Account,
+    /// What is run; where `each_push` is set, the thread is a pull request that is watched from now on.
     pub run: TestRun,
     /// When it is taken up, in Unix milliseconds.
     pub now: i64,
@@ -184,8 +184,11 @@ pub(super) async fn take_up(c: &mut AnyConnection, new: &NewTestRun, epoch: i64)
     let id: i64 = sqlx::query_scalar(sql).fetch_one(&mut *c).await?;
     let sql = "INSERT INTO test_runs (id, repository, thread, login, at, asked, tries, answered) \
                VALUES ($1, $2, $3, $4, $5, $6, 0, FALSE)";
-    let query = sqlx::query(sql).bind(id).bind(&new.repository).bind(new.thread as i64).bind(&new.login);
-    query.bind(new.now).bind(storable(&serde_json::to_string(&new.run)?)).execute(c).await?;
+    let query = sqlx::query(sql).bind(id).bind(&new.repository).bind(new.thread as i64).bind(&new.poster.login);
+    query.bind(new.now).bind(storable(&serde_json::to_string(&new.run)?)).execute(&mut *c).await?;
+    if new.run.each_push {
+        watched_pulls::watch(c, new).await?;
+    }
     Ok(TakenUp::Begun(id))
 }
 

@@ -6,7 +6,7 @@
 use super::queue::{Arrival, Message, Reply, Write, Writer};
 use super::{
     Location, StoreError, addresses, append, body, deliveries, grants, inputs, leases, location, outbox, packs,
-    pictures, repositories, retention, test_runs, unread, wakes,
+    pictures, repositories, retention, test_runs, unread, wakes, watched_pulls,
 };
 use domain::TaskId;
 use futures_util::FutureExt;
@@ -256,6 +256,9 @@ async fn one(connection: &mut AnyConnection, write: Write) -> (OnCommit, bool) {
             within!(answer, pictures::keep(connection, (task, epoch), &digest, body).await)
         }
         Write::NewTestRun { new, by, answer } => within!(answer, test_runs::take_up(connection, &new, by).await),
+        Write::Unwatch { repository, pull, by, answer } => {
+            within!(answer, watched_pulls::unwatch(connection, &repository, pull, by).await)
+        }
         Write::TestRun { id, step, by, answer } => within!(answer, test_runs::go_on(connection, id, &step, by).await),
         Write::Entry { entry, answer } => within!(answer, repositories::put(connection, &entry).await),
         Write::Marks { fingerprint, anew, answer } => {

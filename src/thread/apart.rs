@@ -6,7 +6,7 @@ use crate::config::process::Repository;
 use crate::message::synced;
 use crate::trouble::Trouble;
 use crate::upstream::Synced;
-use domain::Verb;
+use domain::{Account, Verb};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,17 +16,18 @@ const PATIENCE: Duration = Duration::from_secs(3);
 const UNDER_WAY: &str = "it is under way, and takes longer; `/sync` in a while says what came of it";
 
 impl Threads {
-    /// Carries out what `login` asks for on this issue or pull request; `key` is the text's.
+    /// Carries out what `poster` asks for on this issue or pull request; `key` is the text's.
     pub async fn carry_out(
         &self,
         entry: &Repository,
         number: u64,
         key: &str,
-        (login, verb): (&str, &Verb),
+        (poster, verb): (&Account, &Verb),
     ) -> Result<(), Trouble> {
         match verb {
-            Verb::Sync => self.sync(entry, number, key, login).await,
-            verb => self.test(entry, number, key, (login, verb)).await,
+            Verb::Sync => self.sync(entry, number, key, &poster.login).await,
+            Verb::TestOff => self.test_off(entry, number, key, &poster.login).await,
+            verb => self.test(entry, number, key, (poster, verb)).await,
         }
     }
 

@@ -102,6 +102,7 @@ fn beside(login: &str, text: &str, done: &Verb) -> Vec<Beside> {
             | Verb::Rebase { .. }
             | Verb::Ask { .. }
             | Verb::Test { .. }
+            | Verb::TestOff
             | Verb::Sync
             | Verb::Model { .. } => Beside::Left { name: command.name.clone(), against: opposed(&command.verb, done) },
         };

@@ -81,7 +81,7 @@ impl Threads {
             return Ok(());
         }
         if apart {
-            return self.carry_out(entry, number, &key, (&who.login, &decision.verb)).await;
+            return self.carry_out(entry, number, &key, (who, &decision.verb)).await;
         }
         // The task is not ended if the new attempt may not begin.
         if ends && let Err(answer) = self.attempt(entry, &feed.look(id).await?, (&who.login, decision.right)) {

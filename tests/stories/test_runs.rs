@@ -279,3 +279,93 @@ async fn nothing_runs_before_the_barrier_is_proven_and_a_broken_one_is_said() {
     until_status(&world, &commit, "caisson/test", StatusState::Error).await;
     assert!(!ran.exists());
 }
+
+/// A pull request of the branch `mend`, at whose pushes the command is run from now on; its number.
+async fn watched(world: &World, command: &str) -> u64 {
+    branch(world, "mend", &[("semver.py", MENDED)]);
+    let new = NewPull { title: "Mend".into(), body: "It.".into(), head: "mend".into(), base: "main".into() };
+    let pull = world.look().open_pull(&at(), &new).await.expect("a pull request").number;
+    say(world, pull, &format!("/test-pr \"{command}\" --each-push"));
+    let said = world.until_said(pull, "again at each push").await;
+    assert!(said.contains("**passes**"), "{said}");
+    until_answered(world).await;
+    pull
+}
+
+/// Pushes another commit with this file to the branch `mend`; returns it.
+fn push(world: &World, path: &str, text: &str) -> String {
+    let work = world.dir.path().join("project");
+    git(&work, &["checkout", "-q", "mend"]);
+    std::fs::write(work.join(path), text).expect("written");
+    git(&work, &["add", "."]);
+    git(&work, &["commit", "-q", "-m", "More"]);
+    let header = format!("http.extraHeader=Authorization: token {}", world.forge.admin_token());
+    git(&work, &["-c", &header, "push", "-q", &format!("{}/{REPO}.git", world.forge.url()), "mend"]);
+    let commit = git(&work, &["rev-parse", "HEAD"]);
+    git(&work, &["checkout", "-q", "main"]);
+    commit
+}
+
+async fn until_unwatched(world: &World, pull: u64) {
+    let end = Instant::now() + Duration::from_secs(60);
+    while world.store().watched_pull("shop", pull).await.expect("read").is_some() {
+        assert!(Instant::now() < end, "it is watched for ever");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_watched_pull_request_is_tested_at_each_push_until_that_is_taken_back() {
+    let mut world = World::new(FIX).await;
+    let pull = watched(&world, COMMAND).await;
+    let red = push(&world, "semver.py", "def newer(a, b):\n    return a > b\n");
+    let said = world.until_said(pull, "**fails on the branch**").await;
+    assert!(said.contains(&red[..10]) && said.contains("again at each push"), "{said}");
+    until_status(&world, &red, "caisson/test", StatusState::Failure).await;
+    until_answered(&world).await;
+    // What was pushed while nobody was there is tested once, too.
+    world.kill();
+    let green = push(&world, "semver.py", MENDED);
+    world.start().await;
+    until_status(&world, &green, "caisson/test", StatusState::Success).await;
+    until_answered(&world).await;
+    assert_eq!(world.said(pull).await.iter().filter(|text| text.contains(&green[..10])).count(), 1);
+    say(&world, pull, "/test-pr --off");
+    world.until_said(pull, "nothing is run at pushes here from now on").await;
+    let quiet = push(&world, "notes.txt", "more\n");
+    say(&world, pull, "/test-pr \"test -e semver.py\" main");
+    world.until_said(pull, "test -e semver.py").await;
+    until_answered(&world).await;
+    assert_eq!(status(&world, &quiet, "caisson/test").await, None, "nobody asked for it");
+    assert!(world.said(pull).await.iter().all(|text| !text.contains(&quiet[..10])));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pushes_are_tested_only_while_whoever_asked_may_ask_and_the_pull_request_is_open() {
+    let world = World::with(FIX, "tests.per_hour = 3").await;
+    let issue = issue(&world);
+    say(&world, issue, "/test-pr \"true\" --each-push");
+    world.until_said(issue, "`--each-push` is for a pull request").await;
+    let pull = watched(&world, "true").await;
+    world.forge.add_collaborator(REPO, "alice", devforge::Access::Read).expect("taken back");
+    let first = push(&world, "notes.txt", "one\n");
+    let said = world.until_said(pull, "may not have that run any more").await;
+    assert!(said.starts_with(&format!("`{}` is not tested", &first[..10])), "{said}");
+    until_unwatched(&world, pull).await;
+    assert_eq!(status(&world, &first, "caisson/test").await, None);
+    world.forge.add_collaborator(REPO, "alice", devforge::Access::Write).expect("given");
+    say(&world, pull, "/test-pr \"true\" --each-push");
+    until_status(&world, &first, "caisson/test", StatusState::Success).await;
+    push(&world, "notes.txt", "two\n");
+    let end = Instant::now() + Duration::from_secs(60);
+    while world.said(pull).await.iter().filter(|text| text.contains("**passes**")).count() < 3 {
+        assert!(Instant::now() < end, "{:#?}", world.said(pull).await);
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let third = push(&world, "notes.txt", "three\n");
+    let said = world.until_said(pull, "within an hour are used up").await;
+    assert!(said.starts_with(&format!("`{}` is not tested", &third[..10])), "{said}");
+    assert!(world.store().watched_pull("shop", pull).await.expect("read").is_some(), "the next push is");
+    world.alice().close(REPO, pull).expect("closed");
+    until_unwatched(&world, pull).await;
+}

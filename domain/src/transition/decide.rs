@@ -45,6 +45,7 @@ pub(super) fn decided(draft: &mut Draft, decision: &Decision) {
         | Verb::Rebase { .. }
         | Verb::Ask { .. }
         | Verb::Test { .. }
+        | Verb::TestOff
         | Verb::Sync
         | Verb::Model { .. } => {}
     }
@@ -72,6 +73,7 @@ fn verb_name(verb: &Verb) -> &'static str {
         Verb::Help => "help",
         Verb::Test { bug: false, .. } => "test-pr",
         Verb::Test { bug: true, .. } => "test-pr-bug",
+        Verb::TestOff => "test-pr",
         Verb::Sync => "sync",
         Verb::Fix { .. } => "fix",
         Verb::Plan { .. } => "plan",
@@ -115,7 +117,7 @@ fn allowed(draft: &mut Draft, decision: &Decision) {
             draft.answer(decision, Notice::Reply { login, number, question: question.clone() });
         }
         // Carried out beside the task, which is only told of one that may not.
-        Verb::Test { .. } | Verb::Sync => {}
+        Verb::Test { .. } | Verb::TestOff | Verb::Sync => {}
         Verb::Pause => steer::pause(draft, decision),
         Verb::Retry => draft.end(End::Cancelled { by: login.clone() }, Notice::Retried { login }),
         Verb::Rebase { .. } => rebase::asked(draft, decision),

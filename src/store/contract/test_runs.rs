@@ -8,7 +8,7 @@ fn new(key: &str, repository: &str, now: i64) -> NewTestRun {
         input_key: key.into(),
         repository: repository.into(),
         thread: 3,
-        login: "alice".into(),
+        poster: Account { id: 7, login: "alice".into() },
         run: TestRun {
             command: "make test".into(),
             setup: None,
@@ -16,6 +16,7 @@ fn new(key: &str, repository: &str, now: i64) -> NewTestRun {
             branch: "mend".into(),
             commit: Commit::parse(&"a".repeat(40)).expect("a commit"),
             base_branch: "main".into(),
+            each_push: false,
         },
         now,
         most: 2,
@@ -58,4 +59,27 @@ pub async fn an_hour_has_room_for_so_many_of_one_repository(fresh: Fresh) {
     assert_eq!(other, TakenUp::Begun(3));
     let later = store.take_up_test_run(new("comment:4#0", "shop", 1_000 + HOUR_MS)).await.expect("asked");
     assert_eq!(later, TakenUp::Begun(4));
+}
+
+pub async fn a_pull_request_is_watched_with_its_newest_run_until_that_is_taken_back(fresh: Fresh) {
+    let store = fresh.open().await;
+    let at = |key: &str, digit: &str, each_push: bool| {
+        let mut new = NewTestRun { most: 9, ..new(key, "shop", 10) };
+        new.run.commit = Commit::parse(&digit.repeat(40)).expect("a commit");
+        new.run.each_push = each_push;
+        new
+    };
+    store.take_up_test_run(at("comment:1#0", "a", false)).await.expect("asked");
+    assert_eq!(store.watched_pull("shop", 3).await.expect("read"), None, "a single run watches nothing");
+    store.take_up_test_run(at("comment:2#0", "a", true)).await.expect("asked");
+    let other = NewTestRun { poster: Account { id: 8, login: "bob".into() }, ..at("push:3:b", "b", true) };
+    store.take_up_test_run(other.clone()).await.expect("asked");
+    let known = NewTestRun { poster: Account { id: 9, login: "eve".into() }, ..other.clone() };
+    assert_eq!(store.take_up_test_run(known).await.expect("asked"), TakenUp::Known);
+    let found = store.watched_pull("shop", 3).await.expect("read").expect("watched");
+    assert_eq!(found, WatchedPull { poster: other.poster, run: other.run });
+    assert_eq!(store.watched_pull("till", 3).await.expect("read"), None);
+    assert!(store.unwatch_pull("shop", 3).await.expect("taken back"));
+    assert!(!store.unwatch_pull("shop", 3).await.expect("taken back twice"));
+    assert_eq!(store.watched_pull("shop", 3).await.expect("read"), None);
 }

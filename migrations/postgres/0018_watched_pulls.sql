@@ -1,0 +1,11 @@
+-- Pull requests at whose pushes a command is run again (`/test-pr --each-push`); at most one command each.
+CREATE TABLE watched_pulls (
+    repository TEXT NOT NULL,
+    pull       BIGINT NOT NULL,
+    -- Who asked for it: the forge's id, and the login.
+    poster     BIGINT NOT NULL,
+    login      TEXT NOT NULL,
+    -- What was run last: JSON.
+    asked      TEXT NOT NULL,
+    PRIMARY KEY (repository, pull)
+);
