@@ -9,7 +9,7 @@ use sqlx::any::AnyRow;
 use sqlx::{AnyConnection, Connection, Executor, Row};
 
 /// Every table but `hosts` and `leases`, which are about running processes; a test compares them with the migrations.
-pub const TABLES: [&str; 26] = [
+pub const TABLES: [&str; 27] = [
     "actions",
     "addresses",
     "blobs",
