@@ -75,7 +75,9 @@ if [ -z "$mirror" ] && grep -q '^ID=debian' /etc/os-release 2>/dev/null; then
 fi
 
 work=$(mktemp -d)
+maker=
 cleanup() {
+    [ -z "$maker" ] || { kill "$maker" 2>/dev/null || true; wait "$maker" 2>/dev/null || true; }
     # What debootstrap mounts when it is cut must not be deleted through.
     for it in proc sys; do umount "$work/rootfs/$it" 2>/dev/null || true; done
     rm -rf --one-file-system "$work"
@@ -91,7 +93,10 @@ while kill -0 "$maker" 2>/dev/null; do
     sleep 5
     echo "  $(tail -n 1 "$work/log" | cut -c 1-100)" >&2
 done
-wait "$maker" || { tail -n 20 "$work/log" >&2; die "debootstrap failed"; }
+made=0
+wait "$maker" || made=$?
+maker=
+[ "$made" = 0 ] || { tail -n 20 "$work/log" >&2; die "debootstrap failed"; }
 if install -d -m 700 "$CACHE" && (umask 077 && pack "$work/rootfs" >"$work/base.tar") && mv "$work/base.tar" "$kept"; then
     import <"$kept"
 else

@@ -11,7 +11,7 @@ use crate::store::{StoreError, TestRunRow};
 use crate::supervise::caught;
 use crate::task::Machine;
 use crate::trouble::Trouble;
-use domain::TestResult;
+use domain::{TestResult, TestRun};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use std::collections::{HashMap, HashSet};
@@ -146,7 +146,11 @@ impl TestLine {
     }
 
     async fn answer(&self, row: &TestRunRow, result: &TestResult) -> Result<(), Trouble> {
-        let at = match self.runs.answer(row, result, row.tries > 0).await {
+        // It may have been taken back, or be another command's turn, since this run was asked for.
+        let watched = self.machine.store().watched_pull(&row.repository, row.thread).await?;
+        let each_push = watched.iter().any(|it| it.run.bug == row.run.bug && it.run.command == row.run.command);
+        let run = TestRun { each_push: row.run.each_push && each_push, ..row.run.clone() };
+        let at = match self.runs.answer(&TestRunRow { run, ..row.clone() }, result, row.tries > 0).await {
             Err(trouble @ Trouble::Moved { .. }) => {
                 self.runs.find_again(row).await?;
                 return Err(trouble);

@@ -105,7 +105,7 @@ impl Reader {
 
     /// Has a push tested where somebody asked for that, after what is said there.
     async fn test_push(&self, entry: &Repository, number: u64) -> Result<(), Trouble> {
-        match self.threads.test_push(entry, number).await {
+        match self.threads.test_push(entry, number, self.machine.as_ref()).await {
             Err(trouble) => self.refused(entry, number, None, trouble).await,
             Ok(()) => Ok(()),
         }

@@ -127,9 +127,13 @@ impl Reader {
             return Ok(None);
         }
         let pull = self.threads.pull_here(&self.threads.place(entry)?, number).await?;
-        let head = pull.and_then(|pull| Some((Commit::parse(&pull.head_sha).ok()?, pull.base_ref)));
+        // One that was closed since it was read is read again, and answered so.
+        let open = pull.filter(|pull| pull.open);
+        let head = open.and_then(|pull| Some((Commit::parse(&pull.head_sha).ok()?, pull.base_ref)));
         let Some((head, target)) = head else {
-            return Err(Trouble::later("the forge does not say where the pull request's branch stands"));
+            return Err(Trouble::later(
+                "the forge does not say where the pull request's branch stands, or it was closed",
+            ));
         };
         Ok(Some(PullHead { head, target }))
     }

@@ -67,8 +67,9 @@ pub fn tested(id: i64, login: &str, run: &TestRun, result: &TestResult) -> Strin
         }
     }
     if run.each_push {
-        out.push_str(
-            "\nIt runs again at each push to this pull request, until it is closed. `/test-pr --off` ends that.\n",
+        let _ = write!(
+            out,
+            "\nIt runs again at each push to this pull request until that is closed, in place of any other `/{name}` here. `/test-pr --off` ends it.\n"
         );
     }
     let _ = write!(
@@ -136,6 +137,8 @@ pub enum NotTested<'a> {
     Fork,
     /// It is to run at each push, and the thread is not a pull request's.
     NoPull,
+    /// It is to run at each push, and the pull request is closed.
+    Closed,
     /// `/test-pr-bug` compares a branch with its base, and this is the base itself.
     IsBase(&'a str),
     /// The hour's limit is used up; with that limit and the minutes until the next run may be made.
@@ -167,7 +170,7 @@ pub fn push_not_tested(of: &str, commit: &Commit, why: PushNotTested) -> String 
             format!("the branch of this pull request is not in this repository any more. What {of} asked for has ended")
         }
         PushNotTested::Full(most, minutes) => format!(
-            "the {} that this repository may have within an hour are used up. The next push is tested again; for this one write `/test-pr` in {}",
+            "the {} that this repository may have within an hour are used up. In {} there is room again: the newest commit is tested as soon as something is said or pushed here after that",
             count(u64::from(most), "run"),
             count(minutes.unsigned_abs().max(1), "minute")
         ),
@@ -202,6 +205,9 @@ pub fn not_tested(login: &str, why: NotTested<'_>) -> String {
             .to_owned(),
         NotTested::NoPull => {
             "`--each-push` is for a pull request. Write it there; here, name the branch that is to be run once".to_owned()
+        }
+        NotTested::Closed => {
+            "this pull request is closed, so nobody pushes to it. Reopen it first, or leave `--each-push` out".to_owned()
         }
         NotTested::IsBase(branch) => {
             format!("{} is what a branch is compared with. Name the branch that holds the new test", code(branch))
@@ -262,8 +268,8 @@ mod tests {
 
     #[test]
     fn why_nothing_is_run() {
-        use NotTested::{Fork, Full, IsBase, NoBranch, NoPull, Off, Unnamed};
-        let all = [NoBranch("no`where"), Unnamed, Fork, NoPull, IsBase("main"), Full(12, 7), Off];
+        use NotTested::{Closed, Fork, Full, IsBase, NoBranch, NoPull, Off, Unnamed};
+        let all = [NoBranch("no`where"), Unnamed, Fork, NoPull, Closed, IsBase("main"), Full(12, 7), Off];
         insta::assert_snapshot!("not_tested", all.map(|why| not_tested("alice", why)).join("\n---\n"));
     }
 

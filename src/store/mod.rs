@@ -52,7 +52,7 @@ pub use read::{ActionRow, TaskRow};
 pub use repositories::StoredEntry;
 pub use retention::{Before, Deleted};
 use test_runs::TestRunStep;
-pub use test_runs::{HOUR_MS, NewTestRun, TakenUp, TestRunRow, sandbox_number};
+pub use test_runs::{Cause, HOUR_MS, NewTestRun, TakenUp, TestRunRow, sandbox_number};
 pub use wakes::{Wakes, Word};
 pub use watched_pulls::WatchedPull;
 

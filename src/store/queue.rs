@@ -2,7 +2,7 @@
 
 use super::{
     Address, Append, Appended, Before, Claim, Claimed, Deleted, Delivery, NewTask, NewTestRun, StoreError, StoredEntry,
-    TakeBack, TakenUp, TestRunStep, deliveries,
+    TakeBack, TakenUp, TestRunStep, deliveries, watched_pulls::EndOfWatch,
 };
 use domain::TaskId;
 use std::sync::Arc;
@@ -136,11 +136,10 @@ pub(super) enum Write {
         answer: Reply<TakenUp>,
     },
     Unwatch {
-        repository: String,
-        pull: u64,
+        end: EndOfWatch,
         /// As above.
         by: i64,
-        answer: Reply<bool>,
+        answer: Reply<()>,
     },
     TestRun {
         id: i64,

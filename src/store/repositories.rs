@@ -74,14 +74,16 @@ pub(super) async fn put(c: &mut AnyConnection, entry: &StoredEntry) -> Result<()
     if before.unwrap_or(0) + 1 != entry.generation {
         return Err(StoreError::Changed { repository: entry.key.clone() });
     }
-    // Another repository may get this key, whose people granted nothing.
+    // Another repository may get this key, whose people granted nothing and asked for nothing.
     if entry.document.is_empty() {
         let sql = "SELECT COUNT(*) FROM tasks WHERE repository = $1 AND live";
         let live: i64 = sqlx::query_scalar(sql).bind(&entry.key).fetch_one(&mut *c).await?;
         if live > 0 {
             return Err(StoreError::Live { repository: entry.key.clone() });
         }
-        sqlx::query("DELETE FROM grants WHERE repository = $1").bind(&entry.key).execute(&mut *c).await?;
+        for sql in ["DELETE FROM grants WHERE repository = $1", "DELETE FROM watched_pulls WHERE repository = $1"] {
+            sqlx::query(sql).bind(&entry.key).execute(&mut *c).await?;
+        }
     }
     let sql = "INSERT INTO repositories (key, document, sealed, generation, written_at, written_by) VALUES ($1, $2, $3, $4, $5, $6) \
                ON CONFLICT (key) DO UPDATE SET document = excluded.document, sealed = excluded.sealed, \

@@ -1,7 +1,7 @@
 //! Commands that people have run on a branch: taken up once, run until there is a result, answered once. Tests: `contract/test_runs.rs`.
 
 use super::body::storable;
-use super::{Store, StoreError, inputs, leases, queue, watched_pulls};
+use super::{Store, StoreError, WatchedPull, inputs, leases, queue, watched_pulls};
 use domain::{Account, TaskId, TestResult, TestRun};
 use sqlx::any::AnyRow;
 use sqlx::{AnyConnection, Row};
@@ -12,8 +12,8 @@ pub const HOUR_MS: i64 = 3_600_000;
 /// A run that somebody asks for.
 #[derive(Debug, Clone)]
 pub struct NewTestRun {
-    /// The text's key: it is taken up once.
-    pub input_key: String,
+    /// Why it is run.
+    pub cause: Cause,
     /// The repository's key in the configuration.
     pub repository: String,
     /// Number of the issue or pull request where it is asked for.
@@ -28,12 +28,21 @@ pub struct NewTestRun {
     pub most: u32,
 }
 
+/// Why something is run.
+#[derive(Debug, Clone)]
+pub enum Cause {
+    /// A text with this key, which is taken up once.
+    Text(String),
+    /// A push to a pull request that was watched so when it was read; once, because the row moves on with it.
+    Push(WatchedPull),
+}
+
 /// What became of a wish to have something run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TakenUp {
     /// It stands in line under this number.
     Begun(i64),
-    /// The text was taken up before.
+    /// The text was taken up before, or the pull request is not watched so any more.
     Known,
     /// The hour is full until then, in Unix milliseconds; the text is not taken up.
     Full(i64),
@@ -167,7 +176,9 @@ impl Store {
 
 pub(super) async fn take_up(c: &mut AnyConnection, new: &NewTestRun, epoch: i64) -> Result<TakenUp, StoreError> {
     leases::fence(c, &new.repository, epoch).await?;
-    if super::read::known(&mut *c, &new.input_key).await? {
+    if let Cause::Text(key) = &new.cause
+        && super::read::known(&mut *c, key).await?
+    {
         return Ok(TakenUp::Known);
     }
     let since = new.now - HOUR_MS;
@@ -177,7 +188,19 @@ pub(super) async fn take_up(c: &mut AnyConnection, new: &NewTestRun, epoch: i64)
     if newest.len() >= new.most as usize {
         return Ok(TakenUp::Full(newest.last().map_or(new.now, |at| at + HOUR_MS)));
     }
-    inputs::input(c, &new.input_key, None, new.now).await?;
+    match &new.cause {
+        Cause::Text(key) => {
+            inputs::input(c, key, None, new.now).await?;
+            if new.run.each_push {
+                watched_pulls::watch(c, new).await?;
+            }
+        }
+        Cause::Push(seen) => {
+            if !watched_pulls::moves_on(c, new, seen).await? {
+                return Ok(TakenUp::Known);
+            }
+        }
+    }
     // A number is never given again: it marks what was posted. `floors` keeps it where the newest rows went.
     let sql = "SELECT MAX(id) + 1 FROM (SELECT COALESCE(MAX(id), 0) AS id FROM test_runs \
                UNION ALL SELECT id FROM floors WHERE kind = 'test_run') AS taken";
@@ -185,10 +208,7 @@ pub(super) async fn take_up(c: &mut AnyConnection, new: &NewTestRun, epoch: i64)
     let sql = "INSERT INTO test_runs (id, repository, thread, login, at, asked, tries, answered) \
                VALUES ($1, $2, $3, $4, $5, $6, 0, FALSE)";
     let query = sqlx::query(sql).bind(id).bind(&new.repository).bind(new.thread as i64).bind(&new.poster.login);
-    query.bind(new.now).bind(storable(&serde_json::to_string(&new.run)?)).execute(&mut *c).await?;
-    if new.run.each_push {
-        watched_pulls::watch(c, new).await?;
-    }
+    query.bind(new.now).bind(storable(&serde_json::to_string(&new.run)?)).execute(c).await?;
     Ok(TakenUp::Begun(id))
 }
 

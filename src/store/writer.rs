@@ -256,9 +256,7 @@ async fn one(connection: &mut AnyConnection, write: Write) -> (OnCommit, bool) {
             within!(answer, pictures::keep(connection, (task, epoch), &digest, body).await)
         }
         Write::NewTestRun { new, by, answer } => within!(answer, test_runs::take_up(connection, &new, by).await),
-        Write::Unwatch { repository, pull, by, answer } => {
-            within!(answer, watched_pulls::unwatch(connection, &repository, pull, by).await)
-        }
+        Write::Unwatch { end, by, answer } => within!(answer, watched_pulls::end(connection, &end, by).await),
         Write::TestRun { id, step, by, answer } => within!(answer, test_runs::go_on(connection, id, &step, by).await),
         Write::Entry { entry, answer } => within!(answer, repositories::put(connection, &entry).await),
         Write::Marks { fingerprint, anew, answer } => {

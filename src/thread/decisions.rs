@@ -190,9 +190,9 @@ impl Threads {
         let own = own_remarks(review, &inline);
         let left = left(&own, &verb);
         let remarks = match &verb {
-            // Only these hand remarks to the agent; of others those matter that give a command.
-            Verb::Changes { .. } | Verb::Say { .. } => own,
-            _ => with_command(&own),
+            // Holding back does not depend on a remark that gives no command; any other verb may have been another one before an edit.
+            Verb::Stop | Verb::Pause => with_command(&own),
+            _ => own,
         };
         let decision = Decision {
             source: Source::Review(review.id),

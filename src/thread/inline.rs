@@ -2,12 +2,12 @@
 //! asks about it, `/pause` and `/stop` are what they are everywhere; any other is left, and its author is told where to write it.
 
 use super::words::parsed;
-use crate::command::Command;
+use crate::command::{Command, without_names};
 use crate::forge::ReviewComment;
 use domain::{Item, Verb};
 
-/// Longest question about all lines of one review, in characters.
-const MOST_QUESTION: usize = 2_000;
+/// Several questions of one review are asked together up to so many characters.
+const MOST_QUESTION: usize = 4_000;
 
 /// Whether it is followed in an inline comment.
 fn is_followed(verb: &Verb) -> bool {
@@ -27,6 +27,19 @@ fn asked(note: &ReviewComment, question: &str) -> String {
     format!("{place}: {question}")
 }
 
+/// The questions as one: the first, and as many more as there is room for, each whole.
+fn together(questions: impl Iterator<Item = String>) -> String {
+    let mut all = String::new();
+    for question in questions {
+        if !all.is_empty() && all.chars().count() + question.chars().count() >= MOST_QUESTION {
+            continue;
+        }
+        all.push_str(if all.is_empty() { "" } else { "\n" });
+        all.push_str(&question);
+    }
+    all
+}
+
 /// The strongest command of these inline comments, if any is followed. Questions of equal strength are asked together; a change has no items
 /// here, because the comments are the review's.
 pub(super) fn strongest(own: &[&ReviewComment]) -> Option<Command> {
@@ -40,21 +53,29 @@ pub(super) fn strongest(own: &[&ReviewComment]) -> Option<Command> {
                 Verb::Ask { question } => Some(asked(note, question)),
                 _ => None,
             });
-            Verb::Ask { question: all.collect::<Vec<_>>().join("\n").chars().take(MOST_QUESTION).collect() }
+            Verb::Ask { question: together(all) }
         }
         other => other.clone(),
     };
     Some(Command { verb, ..first.clone() })
 }
 
-/// The remark that an inline comment is; none where it gives a command that asks for no change.
+/// The remark that an inline comment is: its whole text, without the name of a `/revise`. None where it holds nothing but a question or a
+/// wish to hold back, or a command without a word.
 pub(super) fn remark(note: &ReviewComment, text: String, login: &str) -> Option<Item> {
-    let text = match of(note).map(|command| command.verb) {
-        Some(Verb::Changes { items }) => items.into_iter().next().map_or(text, |item| item.text),
-        Some(_) => return None,
-        None => text,
+    let given = parsed(&note.body, &note.author.login).commands;
+    let known = |command: &Command| !matches!(command.verb, Verb::Unknown { why: None, .. });
+    let text = match given.as_slice() {
+        _ if given.iter().any(|command| matches!(command.verb, Verb::Changes { .. })) => without_names(&text),
+        [only] if is_followed(&only.verb) && text.trim_start().starts_with('/') => return None,
+        _ => text,
     };
-    let author = login.to_owned();
+    let text = text.trim();
+    let bare = given.iter().any(known) && text.starts_with('/') && !text.contains(char::is_whitespace);
+    if text.is_empty() || bare {
+        return None;
+    }
+    let (text, author) = (text.to_owned(), login.to_owned());
     Some(Item { path: Some(note.path.clone()), line: note.line, text, author, comment: Some(note.id) })
 }
 

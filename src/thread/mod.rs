@@ -14,6 +14,7 @@ mod follow;
 mod hosts;
 mod inline;
 mod moved;
+mod pushes;
 mod read;
 pub(crate) mod terms;
 mod test_runs;

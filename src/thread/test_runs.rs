@@ -1,16 +1,15 @@
 //! `/test-pr` and `/test-pr-bug`: the command, branch and commit are fixed when the text is taken up, and the run is queued; or the author
-//! is told why not. With `--each-push` a new head of the pull request is queued in the same way.
+//! is told why not. What is run at each push: `pushes.rs`.
 //! The caller checks that the author has write access to the code. Tests: `tests/stories/test_runs.rs`.
 
 use super::Threads;
 use crate::clock::now;
 use crate::config::process::Repository;
 use crate::forge::{ForgeError, PullRequest, RepoRef};
-use crate::message::{NotTested, PushNotTested, not_tested, push_not_tested, test_off};
-use crate::store::{NewTestRun, TakenUp, WatchedPull};
+use crate::message::{NotTested, not_tested};
+use crate::store::{Cause, NewTestRun, TakenUp};
 use crate::trouble::Trouble;
-use domain::{Access, Account, Commit, TestRun, Verb};
-use std::collections::HashMap;
+use domain::{Account, Commit, TestRun, Verb};
 
 /// Milliseconds per minute.
 const MINUTE_MS: i64 = 60_000;
@@ -32,8 +31,10 @@ impl Threads {
         }
         let at = self.place(entry)?;
         let pull = self.pull_here(&at, number).await?;
-        if *each_push && pull.is_none() {
-            return no(NotTested::NoPull).await;
+        match &pull {
+            None if *each_push => return no(NotTested::NoPull).await,
+            Some(pull) if *each_push && !pull.open => return no(NotTested::Closed).await,
+            None | Some(_) => {}
         }
         let (branch, base_branch) = match meant(branch.as_deref(), pull.as_ref(), &at, &entry.default_branch) {
             Ok(meant) => meant,
@@ -59,23 +60,23 @@ impl Threads {
             base_branch: base_branch.to_owned(),
             each_push: *each_push,
         };
-        match self.queue(entry, number, key, poster, run).await? {
+        match self.queue(entry, number, Cause::Text(key.to_owned()), poster, run).await? {
             Some(minutes) => no(NotTested::Full(most, minutes)).await,
             None => Ok(()),
         }
     }
 
-    /// Puts a run in line, together with its key; the minutes until there is room again where the hour is full.
-    async fn queue(
+    /// Puts a run in line, together with its cause; the minutes until there is room again where the hour is full.
+    pub(super) async fn queue(
         &self,
         entry: &Repository,
         number: u64,
-        key: &str,
+        cause: Cause,
         poster: &Account,
         run: TestRun,
     ) -> Result<Option<i64>, Trouble> {
-        let (input_key, repository, most) = (key.to_owned(), entry.key.clone(), self.config.tests.per_hour);
-        let new = NewTestRun { input_key, repository, thread: number, poster: poster.clone(), run, now: now(), most };
+        let (repository, most) = (entry.key.clone(), self.config.tests.per_hour);
+        let new = NewTestRun { cause, repository, thread: number, poster: poster.clone(), run, now: now(), most };
         match self.store.take_up_test_run(new).await? {
             TakenUp::Known => {}
             TakenUp::Begun(id) => {
@@ -85,72 +86,6 @@ impl Threads {
             TakenUp::Full(until) => return Ok(Some((until - now()).max(0) / MINUTE_MS + 1)),
         }
         Ok(None)
-    }
-
-    /// `/test-pr --off` of `login`.
-    pub(super) async fn test_off(
-        &self,
-        entry: &Repository,
-        number: u64,
-        key: &str,
-        login: &str,
-    ) -> Result<(), Trouble> {
-        self.store.unwatch_pull(&entry.key, number).await?;
-        self.answer_once(entry, number, key, &test_off(login)).await
-    }
-
-    /// Runs again what somebody asked for at each push, where this is a pull request that was pushed to since, and they may still ask.
-    pub async fn test_push(&self, entry: &Repository, number: u64) -> Result<(), Trouble> {
-        let Some(watched) = self.store.watched_pull(&entry.key, number).await? else { return Ok(()) };
-        let at = self.place(entry)?;
-        let pull = self.forge.pull(&at, number).await?;
-        if !pull.open {
-            tracing::info!(repository = entry.key, number, "closed, so nothing is run at its pushes any more");
-            self.store.unwatch_pull(&entry.key, number).await?;
-            return Ok(());
-        }
-        let Ok(commit) = Commit::parse(&pull.head_sha) else { return Ok(()) };
-        if commit == watched.run.commit {
-            return Ok(());
-        }
-        let key = format!("push:{}:{number}:{commit}", entry.key);
-        let WatchedPull { poster, run } = watched;
-        let no = async |why| {
-            let said = push_not_tested(&poster.login, &commit, why);
-            self.answer_once(entry, number, &key, &said).await
-        };
-        if let Some(why) = self.bars_push(entry, &poster, &run, &pull, &at).await? {
-            no(why).await?;
-            self.store.unwatch_pull(&entry.key, number).await?;
-            return Ok(());
-        }
-        let run = TestRun { branch: pull.head_ref, base_branch: pull.base_ref, commit: commit.clone(), ..run };
-        match self.queue(entry, number, &key, &poster, run).await? {
-            Some(minutes) => no(PushNotTested::Full(self.config.tests.per_hour, minutes)).await,
-            None => Ok(()),
-        }
-    }
-
-    /// Why nothing is run at pushes to this pull request any more; none where it is.
-    async fn bars_push(
-        &self,
-        entry: &Repository,
-        poster: &Account,
-        run: &TestRun,
-        pull: &PullRequest,
-        at: &RepoRef,
-    ) -> Result<Option<PushNotTested>, Trouble> {
-        if self.config.tests.per_hour == 0 {
-            return Ok(Some(PushNotTested::Off));
-        }
-        if meant(None, Some(pull), at, &entry.default_branch).is_err() {
-            return Ok(Some(PushNotTested::Gone));
-        }
-        let account = crate::forge::Account { id: poster.id, login: poster.login.clone() };
-        let right = self.right(entry, &account, &mut HashMap::new()).await?;
-        let command = if run.bug { "test-pr-bug" } else { "test-pr" };
-        let barred = right < Access::Write || self.config.who.bar(command, &poster.login, right).is_some();
-        Ok(barred.then_some(PushNotTested::NoRight))
     }
 
     /// The pull request of this number; none if it is an issue.
@@ -166,7 +101,7 @@ impl Threads {
 }
 
 /// The branch to test and its base: the pull request's unless another branch is named.
-fn meant<'a>(
+pub(super) fn meant<'a>(
     named: Option<&'a str>,
     pull: Option<&'a PullRequest>,
     at: &RepoRef,

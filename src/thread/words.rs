@@ -215,6 +215,17 @@ mod tests {
         assert_eq!(given(ReviewState::Approved, "", &["/ask why?"]), Verb::approve());
         assert_eq!(given(comment, "/pause", &["/ask why?"]), Verb::Pause);
         assert_eq!(texts(given(comment, "", &["/approve"])), [""; 0], "a line's approval approves nothing");
+        for (note, told) in [
+            ("/revise rename it\n/revise and add a test", "rename it\n and add a test"),
+            ("This allocates.\n\n/revise use a buffer", "This allocates.\n\n use a buffer"),
+            ("/status must return 503 here", "/status must return 503 here"),
+        ] {
+            assert_eq!(texts(given(ReviewState::RequestChanges, "", &[note])), [format!("a.py:{told}")], "{note}");
+        }
+        let long = "y".repeat(1_990);
+        let asked = given(comment, "", &[&format!("/ask {long}"), &format!("/ask z{long}"), &format!("/ask zz{long}")]);
+        let Verb::Ask { question } = asked else { panic!("{asked:?}") };
+        assert_eq!(question.matches(&long).count(), 1, "each whole, or not at all");
         let foreign = ReviewComment { body: "/stop".into(), ..inline(8) };
         assert_eq!(review(&super::tests::given(ReviewState::Approved, ""), &[foreign]), Some(Verb::approve()));
     }

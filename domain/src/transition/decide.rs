@@ -141,6 +141,8 @@ fn allowed(draft: &mut Draft, decision: &Decision) {
                 draft.answer(decision, Notice::AlreadyLive);
             }
         }
+        // A review whose inline comments give nothing but commands that are not carried out.
+        Verb::Say { items } if items.is_empty() => {}
         Verb::Say { .. } | Verb::Changes { .. } if ask::answers(draft, decision) => ask::answered(draft, decision),
         Verb::Approve { .. } if ask::permits(draft, decision) => ask::permitted(draft, decision),
         Verb::Say { items } => keep(draft, decision, items, false),

@@ -94,6 +94,7 @@ on_both! {
     test_runs::a_run_is_taken_up_once_and_goes_on_until_it_is_answered,
     test_runs::an_hour_has_room_for_so_many_of_one_repository,
     test_runs::a_pull_request_is_watched_with_its_newest_run_until_that_is_taken_back,
+    test_runs::a_repository_that_is_taken_out_is_watched_no_more,
     pictures::pictures_of_a_task_have_a_bound,
     charges::a_question_beside_a_call_is_charged_by_itself,
     line::who_was_given_a_slot_is_remembered_until_it_is_old,

@@ -5,7 +5,7 @@ use domain::*;
 
 fn new(key: &str, repository: &str, now: i64) -> NewTestRun {
     NewTestRun {
-        input_key: key.into(),
+        cause: Cause::Text(key.into()),
         repository: repository.into(),
         thread: 3,
         poster: Account { id: 7, login: "alice".into() },
@@ -61,25 +61,63 @@ pub async fn an_hour_has_room_for_so_many_of_one_repository(fresh: Fresh) {
     assert_eq!(later, TakenUp::Begun(4));
 }
 
+/// A run at each push, on the commit of this digit.
+fn watching(cause: Cause, digit: &str, bug: bool) -> NewTestRun {
+    let mut new = NewTestRun { most: 9, cause, ..new("", "shop", 10) };
+    new.run.commit = Commit::parse(&digit.repeat(40)).expect("a commit");
+    (new.run.each_push, new.run.bug) = (true, bug);
+    new
+}
+
+fn text(key: &str) -> Cause {
+    Cause::Text(key.into())
+}
+
+async fn watched(store: &Store) -> Vec<WatchedPull> {
+    store.watched_pull("shop", 3).await.expect("read")
+}
+
 pub async fn a_pull_request_is_watched_with_its_newest_run_until_that_is_taken_back(fresh: Fresh) {
     let store = fresh.open().await;
-    let at = |key: &str, digit: &str, each_push: bool| {
-        let mut new = NewTestRun { most: 9, ..new(key, "shop", 10) };
-        new.run.commit = Commit::parse(&digit.repeat(40)).expect("a commit");
-        new.run.each_push = each_push;
-        new
+    store.take_up_test_run(new("comment:1#0", "shop", 10)).await.expect("asked");
+    assert!(watched(&store).await.is_empty(), "a single run watches nothing");
+    store.take_up_test_run(watching(text("comment:2#0"), "a", false)).await.expect("asked");
+    store.take_up_test_run(watching(text("comment:3#0"), "a", true)).await.expect("asked");
+    let seen = watched(&store).await;
+    assert_eq!(seen.iter().map(|it| it.run.bug).collect::<Vec<_>>(), [false, true], "one of each");
+    let push = watching(Cause::Push(seen[0].clone()), "b", false);
+    let begun = store.take_up_test_run(push.clone()).await.expect("asked");
+    assert!(matches!(begun, TakenUp::Begun(_)), "{begun:?}");
+    assert_eq!(store.take_up_test_run(push.clone()).await.expect("asked"), TakenUp::Known, "a push is tested once");
+    let moved = watched(&store).await;
+    assert_eq!((&moved[0].run, &moved[0].poster), (&push.run, &push.poster));
+    store.unwatch_seen("shop", 3, &seen[0]).await.expect("taken back");
+    assert_eq!(watched(&store).await.len(), 2, "it is not watched so any more");
+    store.unwatch_seen("shop", 3, &seen[1]).await.expect("taken back");
+    assert_eq!(watched(&store).await, [moved[0].clone()]);
+    store.unwatch_pull("shop", 3, "comment:4#0~off", 11).await.expect("taken back");
+    assert!(watched(&store).await.is_empty());
+    let late = watching(Cause::Push(moved[0].clone()), "c", false);
+    assert_eq!(store.take_up_test_run(late).await.expect("asked"), TakenUp::Known, "it was taken back meanwhile");
+    assert!(watched(&store).await.is_empty());
+    store.take_up_test_run(watching(text("comment:5#0"), "c", false)).await.expect("asked");
+    store.unwatch_pull("shop", 3, "comment:4#0~off", 12).await.expect("again");
+    assert_eq!(watched(&store).await.len(), 1, "what was asked for later stays");
+}
+
+pub async fn a_repository_that_is_taken_out_is_watched_no_more(fresh: Fresh) {
+    let store = fresh.open().await;
+    store.take_up_test_run(watching(text("comment:2#0"), "a", false)).await.expect("asked");
+    let entry = |document: &str, generation| StoredEntry {
+        key: "shop".into(),
+        document: document.into(),
+        sealed: Vec::new(),
+        generation,
+        written_at: 1,
+        written_by: "a test".into(),
     };
-    store.take_up_test_run(at("comment:1#0", "a", false)).await.expect("asked");
-    assert_eq!(store.watched_pull("shop", 3).await.expect("read"), None, "a single run watches nothing");
-    store.take_up_test_run(at("comment:2#0", "a", true)).await.expect("asked");
-    let other = NewTestRun { poster: Account { id: 8, login: "bob".into() }, ..at("push:3:b", "b", true) };
-    store.take_up_test_run(other.clone()).await.expect("asked");
-    let known = NewTestRun { poster: Account { id: 9, login: "eve".into() }, ..other.clone() };
-    assert_eq!(store.take_up_test_run(known).await.expect("asked"), TakenUp::Known);
-    let found = store.watched_pull("shop", 3).await.expect("read").expect("watched");
-    assert_eq!(found, WatchedPull { poster: other.poster, run: other.run });
-    assert_eq!(store.watched_pull("till", 3).await.expect("read"), None);
-    assert!(store.unwatch_pull("shop", 3).await.expect("taken back"));
-    assert!(!store.unwatch_pull("shop", 3).await.expect("taken back twice"));
-    assert_eq!(store.watched_pull("shop", 3).await.expect("read"), None);
+    store.put_entry(entry("[x]", 1)).await.expect("put");
+    assert_eq!(watched(&store).await.len(), 1);
+    store.put_entry(entry("", 2)).await.expect("taken out");
+    assert!(watched(&store).await.is_empty());
 }

@@ -1,0 +1,97 @@
+//! `/test-pr --each-push`: a new head of a watched pull request is queued as a test run of whoever asked, while they may ask; and
+//! `/test-pr --off`. Tests: `tests/stories/test_runs.rs`.
+
+use super::test_runs::meant;
+use super::{Feed, Threads};
+use crate::clock::now;
+use crate::config::process::Repository;
+use crate::forge::{self, PullRequest, RepoRef};
+use crate::message::{PushNotTested, push_not_tested, test_off};
+use crate::store::{Cause, WatchedPull};
+use crate::trouble::Trouble;
+use domain::{Access, Commit, TestRun};
+use std::collections::HashMap;
+
+impl Threads {
+    /// `/test-pr --off` of `login`; `key` is the text's.
+    pub(super) async fn test_off(
+        &self,
+        entry: &Repository,
+        number: u64,
+        key: &str,
+        login: &str,
+    ) -> Result<(), Trouble> {
+        self.store.unwatch_pull(&entry.key, number, &format!("{key}~off"), now()).await?;
+        self.answer_once(entry, number, key, &test_off(login)).await
+    }
+
+    /// Runs again what somebody asked for at each push, where this is a pull request that was pushed to since, and they may still ask.
+    ///
+    /// # Errors
+    /// Those of the forge and of the store; it is then tried again with the next reading.
+    pub async fn test_push(&self, entry: &Repository, number: u64, feed: &dyn Feed) -> Result<(), Trouble> {
+        let watched = self.store.watched_pull(&entry.key, number).await?;
+        if watched.is_empty() {
+            return Ok(());
+        }
+        let at = self.place(entry)?;
+        let pull = self.forge.pull(&at, number).await?;
+        self.was_at(entry, &at, feed).await?;
+        for one in &watched {
+            self.test_head(entry, (&pull, &at), one).await?;
+        }
+        Ok(())
+    }
+
+    async fn test_head(
+        &self,
+        entry: &Repository,
+        (pull, at): (&PullRequest, &RepoRef),
+        seen: &WatchedPull,
+    ) -> Result<(), Trouble> {
+        let (key, number) = (&entry.key, pull.number);
+        if !pull.open {
+            tracing::info!(repository = key, number, "closed, so nothing is run at its pushes any more");
+            return Ok(self.store.unwatch_seen(key, number, seen).await?);
+        }
+        let Ok(commit) = Commit::parse(&pull.head_sha) else { return Ok(()) };
+        if commit == seen.run.commit {
+            return Ok(());
+        }
+        let said = |why| push_not_tested(&seen.poster.login, &commit, why);
+        let name = |what| format!("push:{key}:{number}:{}:{commit}~{what}", seen.run.bug);
+        if let Some(why) = self.bars_push(entry, seen, (pull, at)).await? {
+            self.answer_once(entry, number, &name("ended"), &said(why)).await?;
+            return Ok(self.store.unwatch_seen(key, number, seen).await?);
+        }
+        let (branch, base_branch) = (pull.head_ref.clone(), pull.base_ref.clone());
+        let run = TestRun { branch, base_branch, commit: commit.clone(), ..seen.run.clone() };
+        match self.queue(entry, number, Cause::Push(seen.clone()), &seen.poster, run).await? {
+            Some(minutes) => {
+                let why = PushNotTested::Full(self.config.tests.per_hour, minutes);
+                self.answer_once(entry, number, &name("full"), &said(why)).await
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Why nothing is run at pushes to this pull request any more; none where it is.
+    async fn bars_push(
+        &self,
+        entry: &Repository,
+        seen: &WatchedPull,
+        (pull, at): (&PullRequest, &RepoRef),
+    ) -> Result<Option<PushNotTested>, Trouble> {
+        if self.config.tests.per_hour == 0 {
+            return Ok(Some(PushNotTested::Off));
+        }
+        if meant(None, Some(pull), at, &entry.default_branch).is_err() {
+            return Ok(Some(PushNotTested::Gone));
+        }
+        let account = forge::Account { id: seen.poster.id, login: seen.poster.login.clone() };
+        let right = self.right(entry, &account, &mut HashMap::new()).await?;
+        let command = if seen.run.bug { "test-pr-bug" } else { "test-pr" };
+        let barred = right < Access::Write || self.config.who.bar(command, &account.login, right).is_some();
+        Ok(barred.then_some(PushNotTested::NoRight))
+    }
+}
