@@ -66,6 +66,12 @@ pub fn tested(id: i64, login: &str, run: &TestRun, result: &TestResult) -> Strin
             }
         }
     }
+    ending(&mut out, id, name, run);
+    out
+}
+
+/// Whether it runs again, and where more of its output is.
+fn ending(out: &mut String, id: i64, name: &str, run: &TestRun) {
     if run.each_push {
         let _ = write!(
             out,
@@ -76,7 +82,6 @@ pub fn tested(id: i64, login: &str, run: &TestRun, result: &TestResult) -> Strin
         out,
         "\n<sub>Run in a clean sandbox that had no network and is removed. On the bot's machine `caisson task test-log {id}` shows more of the output, up to 128 KiB of each command.</sub>"
     );
-    out
 }
 
 /// The description of the commit status; pending without a result.

@@ -54,6 +54,7 @@ pub use retention::{Before, Deleted};
 use test_runs::TestRunStep;
 pub use test_runs::{Cause, HOUR_MS, NewTestRun, TakenUp, TestRunRow, sandbox_number};
 pub use wakes::{Wakes, Word};
+use watched_pulls::EndOfWatch;
 pub use watched_pulls::WatchedPull;
 
 use sqlx::AnyPool;

@@ -1,8 +1,8 @@
 //! Messages to the store's writer, and the handle for sending them.
 
 use super::{
-    Address, Append, Appended, Before, Claim, Claimed, Deleted, Delivery, NewTask, NewTestRun, StoreError, StoredEntry,
-    TakeBack, TakenUp, TestRunStep, deliveries, watched_pulls::EndOfWatch,
+    Address, Append, Appended, Before, Claim, Claimed, Deleted, Delivery, EndOfWatch, NewTask, NewTestRun, StoreError,
+    StoredEntry, TakeBack, TakenUp, TestRunStep, deliveries,
 };
 use domain::TaskId;
 use std::sync::Arc;

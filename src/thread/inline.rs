@@ -1,9 +1,9 @@
 //! Commands in the inline comments of a review: there they are about their file and line. `/revise` asks for a change at that line, `/ask`
 //! asks about it, `/pause` and `/stop` are what they are everywhere; any other is left, and its author is told where to write it.
 
-use super::words::parsed;
-use crate::command::{Command, without_names};
+use crate::command::{self, Command, Parsed, without_names};
 use crate::forge::ReviewComment;
+use crate::secret;
 use domain::{Item, Verb};
 
 /// Several questions of one review are asked together up to so many characters.
@@ -14,9 +14,13 @@ fn is_followed(verb: &Verb) -> bool {
     matches!(verb, Verb::Changes { .. } | Verb::Ask { .. } | Verb::Pause | Verb::Stop)
 }
 
+fn parsed(note: &ReviewComment) -> Parsed {
+    command::parse(&secret::without(&note.body), &note.author.login)
+}
+
 /// The strongest command that an inline comment gives, of those that the bot knows.
 fn of(note: &ReviewComment) -> Option<Command> {
-    let mut all = parsed(&note.body, &note.author.login);
+    let mut all = parsed(note);
     all.commands.retain(|command| !matches!(command.verb, Verb::Unknown { .. }));
     all.strongest().cloned()
 }
@@ -63,7 +67,7 @@ pub(super) fn strongest(own: &[&ReviewComment]) -> Option<Command> {
 /// The remark that an inline comment is: its whole text, without the name of a `/revise`. None where it holds nothing but a question or a
 /// wish to hold back, or a command without a word.
 pub(super) fn remark(note: &ReviewComment, text: String, login: &str) -> Option<Item> {
-    let given = parsed(&note.body, &note.author.login).commands;
+    let given = parsed(note).commands;
     let known = |command: &Command| !matches!(command.verb, Verb::Unknown { why: None, .. });
     let text = match given.as_slice() {
         _ if given.iter().any(|command| matches!(command.verb, Verb::Changes { .. })) => without_names(&text),
@@ -89,7 +93,7 @@ pub(super) fn with_command<'a>(own: &[&'a ReviewComment]) -> Vec<&'a ReviewComme
 pub(super) fn left(own: &[&ReviewComment], done: &Verb) -> Vec<String> {
     let mut names = Vec::new();
     for note in own {
-        for command in parsed(&note.body, &note.author.login).commands {
+        for command in parsed(note).commands {
             let carried_out = match (&command.verb, done) {
                 (Verb::Changes { .. }, Verb::Changes { .. }) => true,
                 (Verb::Ask { question }, Verb::Ask { question: all }) => all.contains(&asked(note, question)),

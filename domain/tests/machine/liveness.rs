@@ -209,7 +209,7 @@ impl Shell {
                 let decision = Decision { source: Source::Comment(self.number), ..approval(self.number) };
                 self.feed(Input::Decided { decision: Box::new(decision) });
             }
-            State::Asking { .. } => self.say(Verb::Say { items: Vec::new() }),
+            State::Asking { .. } => self.say(Verb::Say { items: vec![Item::on_the_whole("this one", "p7")] }),
             State::Paused { reason: PauseReason::Budget { .. }, .. } => self.say(more_actions()),
             State::Paused { .. } => self.say(Verb::Resume),
             State::Approved { commit, .. } => self.feed(Input::Fetched { commit }),
