@@ -20,10 +20,12 @@ use caisson::supervise::Works;
 use devforge::{Access, Devforge, Options, Person};
 use domain::{Event, Task, TaskId};
 use metrics_exporter_prometheus::PrometheusBuilder;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
+/// How often a waiting test looks; each look takes processor time from the bot that it waits for.
+const LOOK: Duration = Duration::from_millis(40);
 const PATIENCE: Duration = Duration::from_secs(120);
 
 pub struct World {
@@ -43,6 +45,8 @@ pub struct World {
     pub model: Switch,
     bot: Option<(tokio::runtime::Runtime, Bot)>,
     looking: Option<Store>,
+    /// What a test reads the forge with: one client, since making one takes longer than what is read with it.
+    reads: OnceLock<Gitea>,
 }
 
 /// Drops every future of the bot where it stands, and waits until its sockets are closed.
@@ -168,6 +172,7 @@ impl World {
             model: Switch::default(),
             bot: None,
             looking: None,
+            reads: OnceLock::new(),
         }
     }
 
@@ -309,7 +314,7 @@ impl World {
                 let tail: Vec<String> = log.iter().rev().take(6).map(|e| format!("{e:?}")).collect();
                 panic!("waited for {what}; the task is {:?}\n{}", task.state, tail.join("\n"));
             }
-            tokio::time::sleep(Duration::from_millis(15)).await;
+            tokio::time::sleep(LOOK).await;
         }
     }
 
@@ -319,8 +324,11 @@ impl World {
 
     /// The bot's own client of the forge, for a test's look.
     pub fn look(&self) -> Gitea {
-        let token = Secret::new(self.forge.add_token("alice").expect("a token"));
-        Gitea::new(&self.forge.url().parse().expect("an address"), token, "test").expect("a client")
+        let made = || {
+            let token = Secret::new(self.forge.add_token("alice").expect("a token"));
+            Gitea::new(&self.forge.url().parse().expect("an address"), token, "test").expect("a client")
+        };
+        self.reads.get_or_init(made).clone()
     }
 
     /// Texts that the bot has posted on an issue or pull request, reviews included, oldest first.
@@ -364,7 +372,7 @@ impl World {
                 return found.clone();
             }
             assert!(Instant::now() < end, "waited for {words:?}; said so far: {said:#?}");
-            tokio::time::sleep(Duration::from_millis(20)).await;
+            tokio::time::sleep(LOOK).await;
         }
     }
 
