@@ -15,6 +15,7 @@ mod configured_model;
 mod conflicts;
 mod converse;
 mod egress;
+mod facts;
 mod file_summary;
 mod find;
 mod guard;
