@@ -56,8 +56,8 @@ fn file(change: &FileChange, facts: Option<&FileFacts>) -> FileLine {
 fn joined(first: &FileLine, second: FileLine) -> FileLine {
     let state = match (first.state, second.state) {
         (FileState::Added, FileState::Changed | FileState::Added) => FileState::Added,
-        (_, FileState::Deleted) => FileState::Deleted,
-        (_, FileState::Changed | FileState::Added) => FileState::Changed,
+        (FileState::Added | FileState::Changed | FileState::Deleted, FileState::Deleted) => FileState::Deleted,
+        (FileState::Changed | FileState::Deleted, FileState::Changed | FileState::Added) => FileState::Changed,
     };
     let modes = match (&first.modes, second.modes) {
         (Some((before, _)), Some((_, after))) => Some((before.clone(), after)),

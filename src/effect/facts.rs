@@ -133,7 +133,7 @@ mod tests {
         let before = [
             (plain, "tests/test_a.py", tests),
             (plain, "tests/test_b.py", tests),
-            (plain, "tests/test_c.py", &large),
+            (plain, "tests/test_c.py", large.as_str()),
             (plain, "src/lib.rs", "fn a() {}\n#[test]\nfn b() { assert!(a); }\n"),
             (plain, "src/plain.rs", "fn a() { assert!(b); }\n"),
             (plain, "src/a.py", "assert a\n"),

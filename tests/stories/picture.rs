@@ -49,7 +49,10 @@ async fn furnished(lab: &Lab) -> Place {
     let place = lab.place("shop").await;
     lab.branch(&place, "main", &[("semver.py", "def newer(a, b):\n    return a > b\n"), ("test_semver.py", TEST)]);
     for label in LABELS {
-        lab.bot.ensure_label(&place.repo, label.name, &format!("#{}", label.colour), label.description).await.expect("a label");
+        lab.bot
+            .ensure_label(&place.repo, label.name, &format!("#{}", label.colour), label.description)
+            .await
+            .expect("a label");
     }
     let root = lab.hand("root");
     let settings = json!({ "private": false, "has_actions": false });
@@ -92,7 +95,8 @@ async fn an_ordinary_checkpoint_on_a_real_gitea_leads_to_each_file() {
     let body = "`newer('1.10.0', '1.9.0')` says no.\n\n/fix\n";
     lab.hand("alice").open_issue(&place.repo, "Versions compare as text", body).await;
     let task = at_a_checkpoint(&store).await;
-    let (pull, commit) = (task.pull.expect("a pull request"), task.captured.expect("a commit"));
+    let commit = task.checkpoint().and_then(|at| at.commit.clone()).expect("a commit");
+    let pull = task.pull.expect("a pull request");
     let reviews = lab.bot.reviews(&place.repo, pull).await.expect("reviews");
     let review = reviews.iter().find(|review| review.author.login == "caisson").expect("a review");
     let commits = format!("{}{}/commit/", lab.url, place.repo);

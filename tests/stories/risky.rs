@@ -31,13 +31,14 @@ async fn a_checkpoint_that_weakens_tests_shows_them_first() {
     world.push(&[("total.rs", TOTAL)]);
     world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
     let task = world.until_state("awaiting-review").await;
-    let (pull, commit) = (task.pull.expect("a pull request"), task.captured.expect("a commit"));
+    let commit = task.checkpoint().and_then(|at| at.commit.clone()).expect("a commit");
+    let pull = task.pull.expect("a pull request");
     let review = world.until_said(pull, "### Checkpoint 1 ").await;
     let commits = format!("{}/{REPO}/commit/", world.forge.url());
     let at = |path: &str| format!("[`{path}`]({})", file_of_commit(&commits, commit.as_str(), path));
     let wanted = [
-        format!("1. ⚠️ {} −1 · assertions 1 → 0", at("total.rs")),
-        format!("2. ⚠️ {} +1 −1 · assertions 1 → 0", at("tests/test_semver.py")),
+        format!("1. ⚠️ {} +1 −1 · assertions 1 → 0", at("tests/test_semver.py")),
+        format!("2. ⚠️ {} −1 · assertions 1 → 0", at("total.rs")),
         format!("3. {} +1 · dependencies", at("requirements.txt")),
         format!("4. {} +1 · can be executed now", at("hello")),
         format!("5. {} +1 · new", at("notes.txt")),
@@ -46,10 +47,10 @@ async fn a_checkpoint_that_weakens_tests_shows_them_first() {
     assert!(review.contains(&format!("\n\n{}\n\n", wanted.join("\n"))), "{review}");
     assert!(review.contains("⚠️ 2 files test less than before · ⚠️ 3 files that steer tests changed"), "{review}");
     assert!(
-        review.contains("checks pass without the code being right: `total.rs`, `tests/test_semver.py`"),
+        review.contains("checks pass without the code being right: `tests/test_semver.py`, `total.rs`"),
         "{review}"
     );
-    // The page that a name leads to is there, and needs the right to read.
+    // The page that a name leads to is there.
     let page = reqwest::Client::new().get(format!("{commits}{commit}"));
     let page = page.basic_auth("alice", Some("secret")).send().await.expect("an answer");
     assert_eq!(page.status(), 200);
@@ -66,6 +67,4 @@ async fn a_checkpoint_that_weakens_tests_shows_them_first() {
     let weaker: Vec<&FileFacts> = tree.facts.iter().filter(weaker).collect();
     assert_eq!(weaker.len(), 2, "{:?}", tree.facts);
     assert!(matches!(weaker[1].tests, Some(TestCounts::Counted { before, .. }) if before.assertions == 1));
-    world.approve().await;
-    world.until_state("final-review").await;
 }
