@@ -175,7 +175,7 @@ fn next_step(steps: &[PlanStep]) -> String {
 }
 
 /// The actions of a segment of the log, each with its request.
-fn lines<'a>(log: &'a [Event], window: &'a [Event], blocked: &[BlockedLine]) -> Vec<(ActionLine, &'a Action)> {
+pub fn lines<'a>(log: &'a [Event], window: &'a [Event], blocked: &[BlockedLine]) -> Vec<(ActionLine, &'a Action)> {
     let mut asked: BTreeMap<(u32, u32), &Action> = BTreeMap::new();
     for event in log {
         if let Event::TurnCompleted { turn, calls, .. } = event {

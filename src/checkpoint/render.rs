@@ -162,7 +162,8 @@ fn actions(out: &mut String, view: &CheckpointView) {
     }
 }
 
-fn result(action: &ActionLine) -> String {
+/// How an action ended, in a few words for a cell of a table.
+pub fn result(action: &ActionLine) -> String {
     let cell = |text: &str| plain_cell(crate::text::cut(text, 100).0);
     match &action.result {
         ActionResult::Done => "done".to_owned(),

@@ -19,6 +19,7 @@ mod server;
 mod skipped;
 mod world;
 
+mod action_log;
 mod actions;
 mod advance;
 mod answers;
