@@ -45,8 +45,8 @@ pub(super) fn section(out: &mut String, view: &CheckpointView) {
     let link = view.compare_url.as_deref().map(|url| format!(" · [diff]({url})")).unwrap_or_default();
     let weaker = match view.files.iter().filter(|file| is_weaker(file)).count() {
         0 => String::new(),
-        1 => " · ⚠️ 1 file tests less than before".to_owned(),
-        many => format!(" · ⚠️ {} files test less than before", grouped(many as u64)),
+        1 => " · ⚠️ 1 file may test less than before".to_owned(),
+        many => format!(" · ⚠️ {} files may test less than before", grouped(many as u64)),
     };
     let steering = match view.steering.len() {
         0 => "no file that steers tests changed".to_owned(),
