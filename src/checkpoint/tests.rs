@@ -91,7 +91,8 @@ fn an_ordinary_checkpoint() {
 #[test]
 fn a_checkpoint_without_a_commit() {
     let reasons = vec!["`link` points outside of the repository".to_owned(), "submodule at `vendor/x`".to_owned()];
-    let view = CheckpointView { commit: None, refused: reasons, files: Vec::new(), ..example() };
+    let steering = Vec::new();
+    let view = CheckpointView { commit: None, refused: reasons, files: Vec::new(), steering, ..example() };
     let text = render_checkpoint(&view);
     assert!(!text.contains("<details>"));
     insta::assert_snapshot!("checkpoint_refused", text);
@@ -102,6 +103,7 @@ fn a_checkpoint_that_changed_nothing() {
     let view = CheckpointView {
         n: 1,
         files: Vec::new(),
+        steering: Vec::new(),
         diff: Vec::new(),
         evidence: Vec::new(),
         summary: String::new(),
@@ -338,7 +340,8 @@ pub(super) fn hostile(text: &str) -> CheckpointView {
         looked: vec![(text.clone(), text.clone())],
         waiting: vec![(text.clone(), text.clone())],
         next: text.clone(),
-        files: vec![FileLine { added: 1, ..file(&text) }; 20],
+        // More than are listed at once, where looking at so many is no work.
+        files: vec![FileLine { added: 1, ..file(&text) }; if text.len() < 10_000 { 20 } else { 1 }],
         steering: vec![text.clone()],
         diff: vec![DiffPart { path: text.clone(), cut: true, ..part("x", &text) }],
         left_out: vec![text.clone()],

@@ -20,8 +20,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 const PATIENCE: Duration = Duration::from_secs(120);
-/// What one screen holds, in pixels; a README shows it narrower.
+/// What one screen holds, in pixels; and the whole page, which is longer.
 const SCREEN: &str = "1280,900";
+const PAGE: &str = "1280,1800";
+/// Pixels of the page above the review: a person scrolls there.
+const ABOVE: u32 = 757;
 /// The most bytes of the picture, so that nobody waits for it.
 const LARGEST: u64 = 150 << 10;
 
@@ -40,7 +43,7 @@ text = "`newer()` compared version strings as text, so `1.10.0` sorted before `1
 call = [
   { name = "edit_file", arguments = { path = "semver.py", old = "    return a > b\n", new = "    return parse(a) > parse(b)\n\n\ndef parse(text):\n    return [int(part) for part in text.split('.')]\n" } },
   { name = "edit_file", arguments = { path = "test_semver.py", old = "        self.assertTrue(newer('1.10.0', '1.9.0'))\n", new = "        self.assertTrue(newer('1.10.0', '1.9.0'))\n\n    def test_equal(self):\n        self.assertFalse(newer('1.10.0', '1.10.0'))\n" } },
-  { name = "bash", arguments = { command = "python3 -m unittest -q" } },
+  { name = "bash", arguments = { command = "python3 -B -m unittest -q" } },
 ]
 "#;
 
@@ -116,8 +119,20 @@ async fn an_ordinary_checkpoint_on_a_real_gitea_leads_to_each_file() {
     end(runtime);
 }
 
-/// Has a browser show the review on one screen, and takes a picture of that.
+/// Has a browser show the page, and takes a picture of the screen that begins with the review. A browser without a window does not scroll, so
+/// the whole page is taken first.
 fn take(review: &Review, file: &Path, dir: &Path) {
+    let (whole, page) = (dir.join("whole.png"), dir.join("screen.html"));
+    let address = review.html_url.split('#').next().unwrap_or_default();
+    browse(dir, PAGE, &whole, address);
+    let style = format!("body{{margin:0;overflow:hidden}}img{{display:block;margin-top:-{ABOVE}px}}");
+    std::fs::write(&page, format!("<!doctype html><style>{style}</style><img src=whole.png>")).expect("written");
+    browse(dir, SCREEN, file, &format!("file://{}", page.display()));
+    let bytes = std::fs::metadata(file).expect("a picture").len();
+    assert!(bytes <= LARGEST, "{bytes} bytes are too many for a picture of text");
+}
+
+fn browse(dir: &Path, window: &str, into: &Path, address: &str) {
     let browser = std::env::var_os("CAISSON_CHROMIUM").map_or_else(|| PathBuf::from("chromium"), PathBuf::from);
     let mut command = Command::new(browser);
     command.args([
@@ -130,8 +145,8 @@ fn take(review: &Review, file: &Path, dir: &Path) {
     ]);
     command.args(["--disable-background-networking", "--disable-component-update", "--disable-sync"]);
     command.arg(format!("--user-data-dir={}", dir.join("browser").display()));
-    command.arg(format!("--window-size={SCREEN}")).arg("--virtual-time-budget=8000");
-    command.arg(format!("--screenshot={}", file.display())).arg(&review.html_url);
+    command.arg(format!("--window-size={window}")).arg("--virtual-time-budget=8000");
+    command.arg(format!("--screenshot={}", into.display())).arg(address);
     let mut taking =
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("a browser");
     let limit = Instant::now() + PATIENCE;
@@ -142,6 +157,4 @@ fn take(review: &Review, file: &Path, dir: &Path) {
         }
         std::thread::sleep(Duration::from_millis(50));
     }
-    let bytes = std::fs::metadata(file).expect("a picture").len();
-    assert!(bytes <= LARGEST, "{bytes} bytes are too many for a picture of text");
 }
