@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 
 /// The most bytes of the file.
-pub const MOST_LOG: usize = 256 << 10;
+const MOST_LOG: usize = 256 << 10;
 /// The most bytes of it in a comment, where the forge takes no files.
 const MOST_COMMENT: usize = 48 << 10;
 /// The most characters of what an action was told, and of what it gave: two thirds from the beginning, the rest from the end.
@@ -23,7 +23,7 @@ pub fn action_log_name(task: i64) -> String {
     format!("task-{task}-actions.md")
 }
 
-/// The whole file, of at most [`MOST_LOG`] bytes; actions in the middle that do not fit are counted.
+/// The whole file, of at most 256 KiB; actions in the middle that do not fit are counted.
 pub fn action_log(task: i64, log: &[Event]) -> String {
     written(task, log, MOST_LOG)
 }
