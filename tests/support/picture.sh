@@ -13,5 +13,5 @@ command -v "${CAISSON_GITEA_BIN:-gitea}" >/dev/null || die "there is no gitea on
 
 programs=$(tests/support/programs.sh)
 export CAISSON_RUNNER=$programs/caisson-runner CAISSON_PICTURE=${CAISSON_PICTURE:-$PWD/docs/review.png}
-cargo test --locked -p caisson --test stories -- --nocapture picture::
+cargo test --locked --workspace --test stories -- --nocapture picture::
 ls -l "$CAISSON_PICTURE"
