@@ -6,6 +6,7 @@
 use super::order::{is_weaker, risks};
 use super::view::{CheckpointView, FileLine, FileState};
 use crate::sandbox::kept::is_test;
+use crate::sandbox::risks::rows;
 use crate::text::{code, count, grouped};
 use domain::TestCounts;
 use std::fmt::Write as _;
@@ -146,11 +147,13 @@ pub(super) fn warning(view: &CheckpointView, last: bool) -> String {
     )
 }
 
-/// Whether it is a test that lines were only added to, and that tests no less than before by its counts.
+/// Whether it is a test that lines were only added to, and that tests no less than before by its counts. A file in which nothing was counted
+/// (a helper, data) and one of the table (a runner's configuration) are none, wherever they stand.
 fn is_counted_test(file: &FileLine) -> bool {
     let counted = match file.tests {
-        Some(TestCounts::Counted { .. }) => true,
+        Some(TestCounts::Counted { after, .. }) => after.cases > 0 || after.assertions > 0,
         Some(TestCounts::Uncounted) | None => false,
     };
-    counted && is_test(&file.path) && file.removed == 0 && !is_weaker(file) && risks(file).len() == 1
+    let by_table = !rows(file.path.as_bytes()).is_empty();
+    counted && !by_table && is_test(&file.path) && file.removed == 0 && !is_weaker(file) && risks(file).len() == 1
 }

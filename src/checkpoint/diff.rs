@@ -115,9 +115,9 @@ pub(super) fn too_large(view: &CheckpointView) -> Option<String> {
     ))
 }
 
-/// Whether any review shows it completely: small enough, nothing binary, no line that is cut.
+/// Whether any review shows it completely: small enough, not too many files, nothing binary, no line that is cut.
 pub(super) fn is_whole(diff: &[DiffPart]) -> bool {
-    diff.iter().all(showable) && diff.iter().map(cost).sum::<usize>() <= WHOLE
+    diff.len() <= MAX_PARTS && diff.iter().all(showable) && diff.iter().map(cost).sum::<usize>() <= WHOLE
 }
 
 /// Whether its text is complete and can be shown unchanged.

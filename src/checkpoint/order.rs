@@ -4,6 +4,7 @@
 //! `src/sandbox/asserts/mod.rs` what was counted. Tests: below and `src/checkpoint/risky_tests.rs`.
 
 use super::view::{CheckpointView, FileLine, FileState};
+use crate::sandbox::asserts::may_stand_within;
 use crate::sandbox::detect::steers_tests;
 use crate::sandbox::kept::is_test;
 use crate::sandbox::risks::{FileRisk, configures_tests, of_modes, rows};
@@ -68,6 +69,8 @@ pub(super) fn risks(file: &FileLine) -> Vec<(FileRisk, String)> {
 /// What was counted in a file's tests; nothing about data among the tests that is still there, and about a source file whose own tests stay.
 fn of_tests(file: &FileLine) -> Option<(FileRisk, String)> {
     let (deleted, by_path) = (file.state == FileState::Deleted, is_test(&file.path));
+    // Of a language whose tests stand in files of their own, also where the path does not tell.
+    let by_content = |count: TestCount| count.cases > 0 && count.assertions > 0 && !may_stand_within(&file.path);
     let nothing = TestCount::default();
     match file.tests {
         Some(TestCounts::Uncounted) => {
@@ -81,7 +84,9 @@ fn of_tests(file: &FileLine) -> Option<(FileRisk, String)> {
         Some(TestCounts::Counted { .. }) | None if deleted && by_path => {
             Some((FileRisk::WeakerTests, "deleted from the tests".to_owned()))
         }
-        Some(TestCounts::Counted { before, after }) if by_path && (before, after) != (nothing, nothing) => {
+        Some(TestCounts::Counted { before, after })
+            if (by_path && (before, after) != (nothing, nothing)) || by_content(after) =>
+        {
             Some((FileRisk::Steers, no_less(file.state, before.assertions, after.assertions)))
         }
         Some(TestCounts::Counted { .. }) | None => None,

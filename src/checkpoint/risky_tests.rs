@@ -66,6 +66,16 @@ fn what_was_weakened_is_read_first() {
     assert!(render_checkpoint(&changed).contains(alarm));
     changed.files[0] = FileLine { added: 3, ..file("tests/test_semver.py") };
     assert!(render_checkpoint(&changed).contains(alarm), "nothing was counted");
+    for (path, after) in [
+        ("tests/conftest.py", (0, 0, 0)),
+        ("tests/conftest.py", (0, 2, 0)),
+        ("tests/__init__.py", (0, 0, 0)),
+        ("test/jest.config.js", (0, 0, 0)),
+    ] {
+        let file = FileLine { added: 3, tests: Some(counted((0, 0, 0), after)), ..file(path) };
+        let view = CheckpointView { files: vec![file], steering: vec![path.into()], ..example() };
+        assert!(render_checkpoint(&view).contains(alarm), "{path} decides what runs");
+    }
 }
 
 /// Many changed files, or few with much text.

@@ -61,6 +61,8 @@ fn joined(first: &FileLine, second: FileLine) -> FileLine {
     };
     let modes = match (&first.modes, second.modes) {
         (Some((before, _)), Some((_, after))) => Some((before.clone(), after)),
+        // What it could do before it was deleted it can't any more.
+        (_, None) if second.state == FileState::Deleted => None,
         (one, other) => other.or_else(|| one.clone()),
     };
     FileLine {

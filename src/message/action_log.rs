@@ -1,13 +1,15 @@
 //! What the agent did, as a Markdown file that hangs on the pull request of approved work.
 //!
-//! Owns layout and limits. The texts are those of the task's log, from which secrets were removed before they were stored; what agent and
-//! sandbox wrote stands in blocks. Tests: below.
+//! Owns layout and limits. What agent and sandbox wrote stands in blocks, each text redacted for itself: a private key that begins in one
+//! action and ends in another would otherwise take the blocks between them away. Tests: below.
 
 use super::permission::in_words;
 use crate::checkpoint::gather::lines;
 use crate::checkpoint::render::result;
+use crate::checkpoint::view::{ActionLine, ActionResult};
+use crate::redact::without;
 use crate::text::{MAX_INLINE, code, count, cut, fence, grouped, visible};
-use domain::Event;
+use domain::{Action, Event};
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
@@ -68,22 +70,44 @@ fn entries(log: &[Event]) -> Vec<String> {
             gave.insert(*number, &outcome.text);
         }
     }
-    let entry = |(line, action): &(crate::checkpoint::view::ActionLine, &domain::Action)| {
+    let entry = |(line, action): (ActionLine, &Action)| {
+        let line = clean(line);
         let head = format!("{} {}", line.kind, line.what);
-        let mut out = format!("\n## {}. {}\n\n{}\n", line.n, code(head.trim()), result(line));
-        let words = in_words(action);
+        let mut out = format!("\n## {}. {}\n\n{}\n", line.n, code(head.trim()), result(&line));
+        let words = without(in_words(action));
         // Of many actions the heading says everything.
         let whole = head.chars().count() <= MAX_INLINE && !head.trim().contains('\n');
         if !whole || ![head.trim(), line.what.trim()].contains(&words.trim()) {
             let _ = write!(out, "\n{}", fence(&shortened(&words), "text"));
         }
-        let text = gave.get(&line.n).copied().unwrap_or_default();
+        let text = without(gave.get(&line.n).copied().unwrap_or_default().to_owned());
         if !text.trim().is_empty() {
-            let _ = write!(out, "\nIt gave:\n\n{}", fence(&shortened(text), "text"));
+            let _ = write!(out, "\nIt gave:\n\n{}", fence(&shortened(&text), "text"));
         }
         out
     };
-    lines(log, log, &[]).iter().map(entry).collect()
+    lines(log, log, &[]).into_iter().map(entry).collect()
+}
+
+/// A line whose foreign words are redacted, before anything is cut of them.
+fn clean(line: ActionLine) -> ActionLine {
+    let result = match line.result {
+        ActionResult::Exited { code, note, failed, ms } => {
+            ActionResult::Exited { code, note: note.map(without), failed, ms }
+        }
+        ActionResult::Denied(reason) => ActionResult::Denied(without(reason)),
+        ActionResult::Failed(reason) => ActionResult::Failed(without(reason)),
+        same @ (ActionResult::Done
+        | ActionResult::Started
+        | ActionResult::Lines(_)
+        | ActionResult::Changed { .. }
+        | ActionResult::Signaled { .. }
+        | ActionResult::TimedOut { .. }
+        | ActionResult::Exhausted(_)
+        | ActionResult::Blocked
+        | ActionResult::Interrupted) => same,
+    };
+    ActionLine { what: without(line.what), result, ..line }
 }
 
 /// Beginning and end of a text that is too long.
@@ -103,7 +127,7 @@ fn shortened(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use domain::{Action, Call, CallRequest, Outcome, OutcomeStatus, Usage};
+    use domain::{Call, CallRequest, Outcome, OutcomeStatus, Usage};
 
     fn log(actions: Vec<(Action, OutcomeStatus, String)>) -> Vec<Event> {
         let request = |action: &Action| CallRequest {
@@ -146,6 +170,23 @@ mod tests {
         ]);
         insta::assert_snapshot!("action_log", action_log(7, &told));
         assert!(action_log(7, &[]).contains("0 actions out of"));
+    }
+
+    #[test]
+    fn a_key_that_begins_in_one_action_and_ends_in_another_takes_no_block_away() {
+        let (begin, end) = (format!("-----BEGIN {} KEY-----", "PRIVATE"), format!("-----END {} KEY-----", "PRIVATE"));
+        let told = log(vec![
+            (bash("cat a"), OutcomeStatus::Ok, format!("{begin}\nAAAA")),
+            (bash("rm -rf b"), OutcomeStatus::Ok, "between".into()),
+            (bash("cat c"), OutcomeStatus::Ok, format!("{end}\n# Approved")),
+            (bash(&format!("echo '{begin}'\nls")), OutcomeStatus::Ok, "last".into()),
+        ]);
+        let text = action_log(7, &told);
+        for words in ["## 2. `bash rm -rf b`", "between", "## 3. `bash cat c`", "# Approved", "## 4. ", "last"] {
+            assert!(text.contains(words), "{words} is missing:\n{text}");
+        }
+        assert!(!text.contains("BEGIN") && !text.contains("AAAA"), "{text}");
+        assert_eq!(text.lines().filter(|line| line.starts_with("```")).count() % 2, 0, "{text}");
     }
 
     #[test]

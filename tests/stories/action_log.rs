@@ -2,7 +2,9 @@
 
 use crate::world::{FIX, REPO, World};
 use caisson::forge::{Attachment, ForgeReads, RepoRef};
+use devforge::Fault;
 use domain::Task;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 async fn finished(world: &World) {
@@ -60,5 +62,33 @@ async fn where_the_forge_takes_no_files_a_comment_has_it() {
     let said = world.said(pull).await;
     assert_eq!(said.iter().filter(|text| text.contains("takes no file of it")).count(), 1);
     world.forge.refuse(&[]);
+    assert_eq!(attached(&world, pull).await, []);
+}
+
+fn is_upload(method: &str, path: &str) -> bool {
+    method == "POST" && path.ends_with("/assets")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_attachment_whose_answer_is_lost_hangs_there_once() {
+    let world = World::new(FIX).await;
+    finished(&world).await;
+    let lost = AtomicBool::new(false);
+    world.forge.set_faults(move |method, path| {
+        (is_upload(method, path) && !lost.swap(true, Ordering::SeqCst)).then_some(Fault::Unanswered)
+    });
+    let pull = approved(&world).await.pull.expect("a pull request");
+    settled(&world).await;
+    assert_eq!(attached(&world, pull).await.len(), 1);
+    assert!(!world.said(pull).await.iter().any(|text| text.contains("takes no file of it")));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_forge_that_fails_at_every_attachment_holds_nothing_up() {
+    let world = World::new(FIX).await;
+    finished(&world).await;
+    world.forge.set_faults(|method, path| is_upload(method, path).then_some(Fault::Refused(503)));
+    let pull = approved(&world).await.pull.expect("a pull request");
+    settled(&world).await;
     assert_eq!(attached(&world, pull).await, []);
 }

@@ -14,7 +14,7 @@ pub(super) struct Language {
     style: Style,
     cases: Regex,
     assertions: Regex,
-    /// Assertions that hold whatever the code does.
+    /// What the other pattern takes for an assertion and is none: one that holds whatever the code does, and a function's declaration.
     hollow: Regex,
     skips: Regex,
     /// Marks in comments that keep a whole file from running.
@@ -23,6 +23,8 @@ pub(super) struct Language {
 
 impl Language {
     pub(super) fn count(&self, text: &str) -> TestCount {
+        // A line may end with a carriage return, which no pattern has to know.
+        let text = &text.replace("\r\n", "\n");
         let code = code_alone(text, &self.style);
         let of = |pattern: &Regex, text: &str| u32::try_from(pattern.find_iter(text).count()).unwrap_or(u32::MAX);
         let directives = self.directives.as_ref().map_or(0, |pattern| of(pattern, text));
@@ -56,8 +58,8 @@ const PYTHON: Written = Written {
     patterns: [
         r"(?m)^[ \t]*(?:async[ \t]+)?def[ \t]+test\w*[ \t]*\(",
         r"\bassert\b|\bassert\w+\s*\(|\bpytest\.(?:raises|warns|deprecated_call|fail)\s*\(|\bself\.fail\s*\(",
-        r#"(?m)\bassert\s+(?:True|1|"")[ \t]*(?:$|[,;])|\bassertTrue\s*\(\s*True\s*[,)]"#,
-        r"\bpytest\.mark\.(?:skip|skipif|xfail)\b|@\s*(?:unittest\.)?(?:skip|skipIf|skipUnless|expectedFailure)\b|\bpytest\.(?:skip|xfail|importorskip)\s*\(|\.skipTest\s*\(|\braise\s+(?:unittest\.)?SkipTest\b|\b__test__\s*=\s*False\b|\bcollect_ignore",
+        r#"(?m)\bassert\s+(?:True|1|""|'')[ \t]*(?:$|[,;])|\bdef[ \t]+assert\w+\s*\(|\bassertTrue\s*\(\s*True\s*[,)]"#,
+        r"(?:\bpytest\.|@\s*)mark\.(?:skip|skipif|xfail)\b|@\s*(?:unittest\.)?(?:skip|skipIf|skipUnless|expectedFailure)\b|\bpytest\.(?:skip|xfail|importorskip)\s*\(|\.skipTest\s*\(|\braise\s+(?:unittest\.)?SkipTest\b|\b__test__\s*=\s*False\b|\bcollect_ignore",
     ],
     directives: None,
 };
@@ -80,8 +82,8 @@ const SCRIPT: Written = Written {
     patterns: [
         r"(?m)(?:^|[^.\w$])(?:it|test|specify)(?:\.\w+)*\s*(?:<[^<>\n]*>)?\s*\(",
         r"\bexpect(?:\.(?:soft|poll|assertions|hasAssertions))?\s*(?:<[^<>\n]*>)?\s*\(|\bassert(?:\.\w+)*\s*\(|\.should\b|\bshould\.\w+|(?m:^|[^.\w$])t\.(?:is|not|ok|notOk|equal|notEqual|same|deepEqual|notDeepEqual|strictEqual|deepStrictEqual|like|true|false|truthy|falsy|throws|throwsAsync|notThrows|rejects|regex|match|pass|fail|snapshot)\s*\(",
-        r"\bexpect\s*\(\s*true\s*\)\s*\.\s*(?:toBe|toEqual|toStrictEqual)\s*\(\s*true\s*\)|\bexpect\s*\(\s*true\s*\)\s*\.\s*toBeTruthy\b|\bassert(?:\.ok)?\s*\(\s*true\s*[,)]",
-        r#"\b(?:it|test|describe|context|suite|specify)(?:\.\w+)*\.(?:skip|skipIf|todo|failing|fails|fixme|only)\b|\b(?:xit|xtest|xdescribe|xcontext|xspecify|fit|fdescribe)\s*\(|\b(?:this|t)\.skip\s*\(|\bskip\s*:\s*(?:true\b|["'`])|\bonly\s*:\s*true\b"#,
+        r"\bexpect\s*\(\s*true\s*\)\s*\.\s*(?:toBe|toEqual|toStrictEqual)\s*\(\s*true\s*\)|\bexpect\s*\(\s*true\s*\)\s*\.\s*toBeTruthy\b|\bassert(?:\.ok)?\s*\(\s*true\s*[,)]|\bfunction\s+(?:assert|expect)\s*\(",
+        r#"\b(?:it|test|describe|context|suite|specify)(?:\.\w+)*\.(?:skip|skipIf|todo|failing|fails|fixme|only)\b|\b(?:xit|xtest|xdescribe|xcontext|xspecify|fit|fdescribe)(?:\.each)?\s*[(`]|\b(?:this|t)\.skip\s*\(|\bskip\s*:\s*(?:true\b|["'`])|\bonly\s*:\s*true\b"#,
     ],
     directives: None,
 };
@@ -103,9 +105,9 @@ const JAVA: Written = Written {
     style: Style { long: &["\"\"\""], ..C },
     patterns: [
         r"@(?:\w+\.)*(?:Test|ParameterizedTest|RepeatedTest|TestFactory|TestTemplate|Property)\b|\[\s*(?:Fact|Theory|Test|TestCase|TestMethod|DataTestMethod)\b",
-        r"\b(?:Assert|Assertions)\.\w+\s*\(|\bassert\b|\bassert\w+\s*\(|\bverify\w*\s*\(|\bfail\s*\(|\bshould\w*\s*\(|\bexpect\w*\s*\(|\bexpected\s*=",
-        r"\bassert(?:True)?\s*\(\s*true\s*[,)]|\bAssert(?:ions)?\.(?:assertTrue|True|IsTrue)\s*\(\s*true\s*[,)]",
-        r"@(?:\w+\.)*(?:Disabled|Ignore|EnabledIf)\w*|\bassume\w+\s*\(|\bAssum(?:e|ptions)\.\w+|\bSkip\s*=|\[\s*Ignore\b|\bSkipException\b",
+        r"\b(?:Assert|Assertions)\.\w+\s*\(|\bassert\b|\bassert\w+\s*\(|\bverify\w*\s*\(|\bfail\s*\(|\bshould\w*\s*\(|\bexpect\w*\s*\(|@Test\s*\([^)]*\bexpected\s*=",
+        r"\bassert(?:True)?\s*\(\s*true\s*[,)]|\bAssert(?:ions)?\.(?:assertTrue|True|IsTrue)\s*\(\s*true\s*[,)]|\b(?:void|fun|def|boolean|bool|int|String|Task|Unit)\s+(?:assert\w+|verify\w*|fail|should\w*|expect\w*)\s*\(",
+        r"@(?:\w+\.)*(?:Disabled|Ignore|EnabledIf)\w*|\bassume\w+\s*\(|\bAssum(?:e|ptions)\.\w+|@Test\s*\([^)]*\benabled\s*=\s*false\b|\bSkip\s*=|\[\s*Ignore\b|\bSkipException\b",
     ],
     directives: None,
 };
@@ -116,7 +118,7 @@ const CPP: Written = Written {
     patterns: [
         r"\b(?:TEST|TEST_F|TEST_P|TYPED_TEST|TEST_CASE|SCENARIO|BOOST_AUTO_TEST_CASE)\s*\(|\bfunc\s+test\w*\s*\(",
         r"\b(?:EXPECT|ASSERT|CHECK|REQUIRE|BOOST_CHECK|BOOST_REQUIRE|TEST_ASSERT|XCTAssert)\w*\s*\(|\bassert\w*\s*\(|\bXCTFail\s*\(",
-        r"\b(?:assert|ASSERT_TRUE|EXPECT_TRUE|CHECK|REQUIRE|XCTAssertTrue)\s*\(\s*(?:true|1)\s*\)",
+        r"\b(?:assert|ASSERT_TRUE|EXPECT_TRUE|CHECK|REQUIRE|XCTAssertTrue)\s*\(\s*(?:true|1)\s*\)|\b(?:void|bool|int|func)\s+assert\w*\s*\(",
         r"(?m)\bGTEST_SKIP\b|\bDISABLED_\w+|\bXCTSkip\w*|^\s*#\s*if\s+0\b",
     ],
     directives: None,

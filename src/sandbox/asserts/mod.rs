@@ -22,6 +22,11 @@ pub fn count(path: &str, text: &str) -> TestCount {
     }
 }
 
+/// Whether there are rules for the language of a file of this path, so that tests are found in it whatever it is called.
+pub fn is_known(path: &str) -> bool {
+    languages::of(path).is_some()
+}
+
 /// Whether a file of this path may hold tests beside what they test, so that its path does not tell.
 pub fn may_stand_within(path: &str) -> bool {
     path.to_ascii_lowercase().ends_with(".rs")
@@ -73,6 +78,8 @@ mod tests {
             ("A.java", "Assert.assertEquals(1, f());"),
             ("A.java", "verify(mock).close();"),
             ("A.kt", "assert(a == b)"),
+            ("A.java", "@Test(expected = IOException.class)"),
+            ("A.java", "return assertOk(a);"),
             ("A.cs", "Assert.Equal(1, f());"),
             ("a.cpp", "EXPECT_EQ(1, f());"),
             ("a.c", "assert(f() == 1);"),
@@ -92,6 +99,9 @@ mod tests {
             ("a.py", "print('assert a')"),
             ("a.py", "assert True"),
             ("a.py", "assert 1, 'no'"),
+            ("a.py", "assert True\r\n"),
+            ("a.py", "assert 'x'\n"),
+            ("a.py", "def assert_valid(a):"),
             ("a.py", "self.assertTrue(True)"),
             ("a.rs", "/* /* assert!(a) */ assert!(b) */"),
             ("a.rs", "let c = '\"'; // assert!(a)"),
@@ -106,6 +116,10 @@ mod tests {
             ("a.go", "s := `t.Fatal(x)`"),
             ("A.java", "import static org.junit.Assert.assertEquals;"),
             ("A.java", "assertTrue(true);"),
+            ("A.java", "int expected = 5;"),
+            ("A.java", "void shouldAdd() {"),
+            ("A.kt", "fun assertValid(a: Int) {"),
+            ("a.js", "function assert(a) {"),
             ("A.java", "String s = \"\"\"\nassertEquals(1, 2)\n\"\"\";"),
             ("a.c", "assert(1);"),
             ("a_spec.rb", "# expect it"),
@@ -129,6 +143,10 @@ mod tests {
         let java =
             "@Test @Disabled(\"x\")\nvoid a() { assertThat(a).isTrue(); }\n@ParameterizedTest\nvoid b() { fail(); }\n";
         assert_eq!(counts("A.java", java), (2, 2, 1));
+        assert_eq!(counts("a.py", "@mark.skip\ndef test_a():\n    assert a\n"), (1, 1, 1));
+        assert_eq!(counts("A.java", "@Test(enabled = false)\nvoid a() { fail(); }\n"), (1, 1, 1));
+        let each = "xit.each([1])('a', f); xdescribe.each`x`('b', g);";
+        assert_eq!(counts("a.test.js", each).2, 2);
         assert_eq!(counts("a.py", "def _test_a():\n    assert a\n"), (0, 1, 0), "not collected any more");
     }
 

@@ -20,6 +20,7 @@ const fn marked(words: &'static str, risk: FileRisk, patterns: &'static [&'stati
 }
 
 const TOOLS: &str = "changes what a tool runs or where it fetches from, for every command in this directory";
+const BOT: &str = "steers the bot itself";
 const RUNS: &str = "runs when the project is built or tested";
 const CONFIGURES: &str = "configures tests";
 const DEPENDENCIES: &str = "dependencies";
@@ -123,12 +124,8 @@ pub(super) const TABLE: &[Row] = &[
             "**/.junie/**",
         ],
     ),
-    acts("steers the bot itself", &[".caisson.toml", ".caisson/**"]),
-    Row {
-        at_fetch: AtFetch::Nothing,
-        steers: true,
-        ..acts("steers the bot itself, where it stands at the root", &["**/.caisson.toml"])
-    },
+    acts(BOT, &[".caisson.toml", ".caisson/**"]),
+    Row { at_fetch: AtFetch::Nothing, steers: true, ..acts(BOT, &["**/.caisson.toml"]) },
     acts(
         TOOLS,
         &[
