@@ -61,6 +61,7 @@ impl World {
         let one = |file: &Attachment| {
             json!({
                 "id": 1, "uuid": file.uuid, "name": file.name, "size": file.bytes.len(), "download_count": 0,
+                "created_at": crate::json::time(issue.updated),
                 "browser_download_url": format!("{}/attachments/{}", self.base, file.uuid),
             })
         };

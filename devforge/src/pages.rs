@@ -105,6 +105,31 @@ pub(crate) async fn compare(
     }
 }
 
+/// The page of a commit: what it changes against its parent.
+pub(crate) async fn commit(
+    State(app): App,
+    Path((o, r, id)): Path<(String, String, String)>,
+    headers: HeaderMap,
+) -> Response {
+    let (login, found) = {
+        let world = app.world();
+        let login = caller(&world, &headers).ok().and_then(|c| c.login);
+        let found = world.repo(&o, &r, login.as_deref(), Access::Read);
+        (login, found)
+    };
+    if let Err(e) = found {
+        return refused(e, login.is_some());
+    }
+    let changes = match id.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        true => crate::git::diff(&crate::git::path(&app.root, &o, &r), &format!("{id}^"), &id).await.ok(),
+        false => None,
+    };
+    match changes {
+        Some(text) => page(&id, &format!("{}{}", above(&o, &r), diff_html(&text))),
+        None => refused(crate::world::Refusal { status: 404, message: format!("there is no commit {id}") }, true),
+    }
+}
+
 type NumberPath = Path<(String, String, String, u64)>;
 
 pub(crate) async fn thread(State(app): App, Path((o, r, kind, n)): NumberPath, headers: HeaderMap) -> Response {

@@ -30,6 +30,7 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
         .route("/", get(pages::home))
         .route("/{owner}/{repo}", get(pages::repo))
         .route("/{owner}/{repo}/compare/{*range}", get(pages::compare))
+        .route("/{owner}/{repo}/commit/{id}", get(pages::commit))
         .route("/{owner}/{repo}/{kind}/{number}", get(pages::thread).post(pages::say))
         .layer(DefaultBodyLimit::max(MAX_BODY))
         .with_state(shared)

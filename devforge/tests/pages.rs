@@ -52,6 +52,13 @@ async fn who_is_signed_in_is_not_asked_again_and_no_other_page_speaks_for_them()
     assert!(!signed("/dev/shop/issues/1").await.text().await.unwrap().contains("name=password"));
     assert!(signed("/dev/shop/compare/main...agent/1-x").await.text().await.unwrap().contains("<ins>+two"));
     assert_eq!(signed("/dev/shop/compare/main...gone").await.status(), 404);
+    let head = git(dir.path(), &["rev-parse", "HEAD"]);
+    let head = format!("/dev/shop/commit/{}", head.trim());
+    assert_eq!(get(&head).send().await.unwrap().status(), 401);
+    assert!(signed(&head).await.text().await.unwrap().contains("<ins>+two"));
+    for none in ["/dev/shop/commit/--all", "/dev/shop/commit/0000000000"] {
+        assert_eq!(signed(none).await.status(), 404, "{none}");
+    }
 
     let said = [("act", "comment"), ("text", "hello")];
     for (from, status) in [("cross-site", 403), ("none", 403), ("same-origin", 200)] {

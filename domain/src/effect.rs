@@ -112,7 +112,7 @@ pub enum Effect {
     Teardown,
     /// Closes the pull request of a task that ended without a delivery; the branch stays.
     ClosePull,
-    /// Takes the pull request of approved work out of draft.
+    /// Takes the pull request of approved work out of draft, and attaches what the agent did.
     ReadyPull,
     /// Brings the check list in the pull request's text to the task's plan.
     ShowPlan {
@@ -268,11 +268,9 @@ impl Effect {
                 Needs { queue: Queue::Egress, sandbox: Sandbox::IfThere, commits: true, ends_with_task: false, ..work }
             }
             Effect::Comment { .. } => Needs { again: Again::ReadBack, set_aside: true, ..talk },
-            Effect::Label { .. }
-            | Effect::CommitStatus { .. }
-            | Effect::ClosePull
-            | Effect::ReadyPull
-            | Effect::ShowPlan { .. } => talk,
+            // A file that an earlier try attached is looked for.
+            Effect::ReadyPull => Needs { again: Again::ReadBack, ..talk },
+            Effect::Label { .. } | Effect::CommitStatus { .. } | Effect::ClosePull | Effect::ShowPlan { .. } => talk,
         }
     }
 

@@ -79,7 +79,7 @@ pub use terms::{Earlier, Terms};
 pub use test_run::{OnBase, TestExit, TestResult, TestRun, TestVerdict, Weaker};
 pub use touched::Touched;
 pub use transition::{Step, transition};
-pub use tree::{CapturedTree, FileChange};
+pub use tree::{CapturedTree, FileChange, FileFacts, TestCount, TestCounts};
 pub use trigger::Trigger;
 pub use verdict::{BaseTests, Verdict, VerdictKind};
 

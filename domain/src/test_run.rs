@@ -41,9 +41,9 @@ pub struct TestExit {
 pub struct Weaker {
     /// Relative to the repository's root. Foreign.
     pub path: String,
-    /// Lines with an assertion on the base.
+    /// Assertions on the base; in logs of earlier versions lines with one.
     pub before: u32,
-    /// Lines with an assertion on the branch; 0 too where the file is gone.
+    /// Assertions on the branch; 0 too where the file is gone.
     pub after: u32,
 }
 

@@ -19,6 +19,61 @@ pub struct FileChange {
     pub bytes: Option<u64>,
 }
 
+/// What the bot counted in a file of tests. It reads the text and runs nothing, so it is no proof that any of it is executed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TestCount {
+    /// Tests: functions, methods or blocks that a test runner collects by their form.
+    pub cases: u32,
+    /// Assertions, without those that hold whatever the code does (`assert True`).
+    pub assertions: u32,
+    /// Marks that keep tests from running: skipped, ignored, or all others left out (`it.only`).
+    pub skipped: u32,
+}
+
+/// How the tests of one file stand before and after a change. A file that was renamed is two: one deleted, one added.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "is", rename_all = "snake_case")]
+pub enum TestCounts {
+    /// Both sides were counted; a side without the file counts nothing.
+    Counted {
+        /// In the parent's version.
+        before: TestCount,
+        /// In the commit's version.
+        after: TestCount,
+    },
+    /// A side is too large to be counted, or there are too many files of tests.
+    Uncounted,
+}
+
+impl TestCounts {
+    /// Whether less is tested than before, or that is not known.
+    pub fn weaker(&self) -> bool {
+        match self {
+            Self::Counted { before, after } => {
+                after.assertions < before.assertions || after.cases < before.cases || after.skipped > before.skipped
+            }
+            Self::Uncounted => true,
+        }
+    }
+}
+
+/// What the bot found out about a changed file beyond git's count of its lines.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileFacts {
+    /// As in [`FileChange::path`].
+    pub path: String,
+    /// The file's mode before and after, as six octal digits of git's, `000000` on a side without the file; none where it did not change, and
+    /// for plain files that were added or deleted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub modes: Option<(String, String)>,
+    /// Its tests; none where it holds none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tests: Option<TestCounts>,
+    /// Whether its first lines say that a program wrote it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub generated: bool,
+}
+
 /// The commit that the bot made of one checkpoint's tree.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CapturedTree {
@@ -42,4 +97,29 @@ pub struct CapturedTree {
     /// Files that could not be merged onto a newer base by themselves and still hold marks of a conflict. Foreign.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub marked: Vec<String>,
+    /// What else is known about changed files; those about which nothing is are left out. Empty in older logs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub facts: Vec<FileFacts>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tree_of_an_older_log_has_no_facts_and_a_new_one_is_read_again() {
+        let older = format!(r#"{{"commit":"{}","files":[],"diff":"","steering":[]}}"#, "a".repeat(40));
+        let mut tree: CapturedTree = serde_json::from_str(&older).expect("read");
+        assert_eq!(tree.facts, []);
+        let (before, after) = (TestCount { cases: 1, assertions: 2, skipped: 0 }, TestCount::default());
+        let facts = |tests| FileFacts { path: "a".into(), modes: None, tests, generated: false };
+        let counted = TestCounts::Counted { before, after };
+        tree.facts = vec![facts(Some(counted)), facts(Some(TestCounts::Uncounted)), facts(None)];
+        let stored = serde_json::to_string(&tree).expect("written");
+        assert_eq!(serde_json::from_str::<CapturedTree>(&stored).expect("read"), tree);
+        assert!(counted.weaker() && TestCounts::Uncounted.weaker());
+        assert!(!TestCounts::Counted { before: after, after: before }.weaker());
+        let skipped = TestCount { skipped: 1, ..before };
+        assert!(TestCounts::Counted { before, after: skipped }.weaker());
+    }
 }

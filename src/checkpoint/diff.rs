@@ -10,8 +10,10 @@ use std::fmt::Write as _;
 
 /// Bytes reserved for the frame around the diff.
 const FRAME: usize = 512;
-/// Bytes of a diff that every review has room for.
+/// Bytes of a diff that every review has room for. A checkpoint's review does not begin to show a larger one.
 const WHOLE: usize = 20 * 1024;
+/// Files from which it does not either.
+const MAX_PARTS: usize = 100;
 /// Beginning of each file's part; lines of a file begin with a sign.
 const BEGINS: &str = "diff --git ";
 
@@ -91,9 +93,31 @@ pub(super) fn section(view: &CheckpointView, room: usize) -> String {
     out
 }
 
-/// Whether any review shows it completely: small enough, nothing binary, no line that is cut.
+/// What stands in place of a diff that is too large to be read in a review; none for any other.
+pub(super) fn too_large(view: &CheckpointView) -> Option<String> {
+    if !view.refused.is_empty() {
+        return None;
+    }
+    let size: usize = view.diff.iter().filter(|part| !part.binary).map(cost).sum();
+    if size <= WHOLE && view.diff.len() <= MAX_PARTS {
+        return None;
+    }
+    let where_to = if view.files.iter().any(|file| file.url.is_some()) {
+        "Each name above leads to that file's difference at exactly this commit"
+    } else {
+        "Read it under *Files changed*"
+    };
+    let all: usize = view.diff.iter().map(|part| part.text.len()).sum();
+    let (files, all) = (count(view.diff.len() as u64, "file"), bytes(all as u64));
+    let more = if view.diff.iter().any(|part| part.cut) { "more than " } else { "" };
+    Some(format!(
+        "**Diff** — {files}, {more}{all}: too large to be shown here. {where_to}. Read them all before you approve.\n\n"
+    ))
+}
+
+/// Whether any review shows it completely: small enough, not too many files, nothing binary, no line that is cut.
 pub(super) fn is_whole(diff: &[DiffPart]) -> bool {
-    diff.iter().all(showable) && diff.iter().map(cost).sum::<usize>() <= WHOLE
+    diff.len() <= MAX_PARTS && diff.iter().all(showable) && diff.iter().map(cost).sum::<usize>() <= WHOLE
 }
 
 /// Whether its text is complete and can be shown unchanged.

@@ -2,8 +2,8 @@
 
 use super::touched;
 use super::view::{
-    ActionLine, ActionResult, BaseMoved, BlockedLine, CheckpointView, EvidenceLine, FileLine, HostChange, HostLine,
-    Overlap, Spent, UploadLine, VerdictKind, VerdictView,
+    ActionLine, ActionResult, BaseMoved, BlockedLine, CheckpointView, EvidenceLine, HostChange, HostLine, Overlap,
+    Spent, UploadLine, VerdictKind, VerdictView,
 };
 use crate::sandbox::failures::failure;
 use crate::sandbox::mistakes;
@@ -15,6 +15,8 @@ use std::collections::BTreeMap;
 pub struct Around {
     /// Address for people of the comparison between base branch and task branch; none where it cannot be made.
     pub compare_url: Option<String>,
+    /// Address for people of the repository's commits, which ends with `/commit/`; none where it cannot be made.
+    pub commits_url: Option<String>,
     /// What the router refused since the last checkpoint.
     pub blocked: Vec<BlockedLine>,
     /// Hosts to which much was sent since then.
@@ -87,7 +89,7 @@ pub fn gather(task: &Task, log: &[Event], n: u32, around: Around) -> CheckpointV
     });
     view.happened = super::happened::gather(task, log, window);
     view.hosts = window.iter().flat_map(hosts).collect();
-    trees(&mut view, window);
+    super::trees::gather(&mut view, window, around.commits_url.as_deref());
     let blocked = (!view.blocked.is_empty()).then_some(Risk::Blocked);
     let upload = (!view.uploads.is_empty()).then_some(Risk::Upload);
     let unseen = view.unseen.then_some(Risk::Unseen);
@@ -173,7 +175,7 @@ fn next_step(steps: &[PlanStep]) -> String {
 }
 
 /// The actions of a segment of the log, each with its request.
-fn lines<'a>(log: &'a [Event], window: &'a [Event], blocked: &[BlockedLine]) -> Vec<(ActionLine, &'a Action)> {
+pub fn lines<'a>(log: &'a [Event], window: &'a [Event], blocked: &[BlockedLine]) -> Vec<(ActionLine, &'a Action)> {
     let mut asked: BTreeMap<(u32, u32), &Action> = BTreeMap::new();
     for event in log {
         if let Event::TurnCompleted { turn, calls, .. } = event {
@@ -322,39 +324,6 @@ fn hosts(event: &Event) -> Vec<HostLine> {
     }
 }
 
-fn trees(view: &mut CheckpointView, window: &[Event]) {
-    for event in window {
-        let tree = match event {
-            Event::TreeCaptured { tree, .. } => tree,
-            Event::TreeUnchanged { left_out, .. } => {
-                leave_out(view, left_out);
-                continue;
-            }
-            _ => continue,
-        };
-        leave_out(view, &tree.left_out);
-        for file in &tree.files {
-            match view.files.iter_mut().find(|known| known.path == file.path) {
-                Some(known) => {
-                    known.added += file.added;
-                    known.removed += file.removed;
-                }
-                None => {
-                    let path = file.path.clone();
-                    view.files.push(FileLine { path, added: file.added, removed: file.removed });
-                }
-            }
-        }
-        for path in &tree.steering {
-            if !view.steering.contains(path) {
-                view.steering.push(path.clone());
-            }
-        }
-        view.diff.extend(super::diff::parts(tree));
-    }
-    view.unseen |= !super::diff::is_whole(&view.diff);
-}
-
 /// The newest tree of ours says what the whole branch changes against the base.
 fn breach(task: &Task, log: &[Event]) -> Option<(&'static str, Vec<String>)> {
     let newest = log.iter().rev().find_map(|event| match event {
@@ -363,14 +332,6 @@ fn breach(task: &Task, log: &[Event]) -> Option<(&'static str, Vec<String>)> {
     });
     let files = newest.filter(|files| !files.is_empty() && !task.kind.traits().breach.is_empty())?;
     Some((task.kind.traits().breach, files.clone()))
-}
-
-fn leave_out(view: &mut CheckpointView, paths: &[String]) {
-    for path in paths {
-        if !view.left_out.contains(path) {
-            view.left_out.push(path.clone());
-        }
-    }
 }
 
 fn verdict(verdict: &Verdict) -> VerdictView {

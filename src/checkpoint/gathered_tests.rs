@@ -78,6 +78,7 @@ fn a_view_holds_what_happened_since_the_last_checkpoint() {
     let tree = CapturedTree {
         outside: Vec::new(),
         marked: Vec::new(),
+        facts: Vec::new(),
         commit,
         files: vec![file],
         diff: "d\n".into(),

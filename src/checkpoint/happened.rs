@@ -145,6 +145,7 @@ mod tests {
             left_out: Vec::new(),
             outside: Vec::new(),
             marked: marked.iter().map(|path| (*path).to_owned()).collect(),
+            facts: Vec::new(),
         };
         Event::TreeCaptured { n: 1, tree }
     }

@@ -1,12 +1,13 @@
 //! The content of reviews, and how the bot finds its own posts.
 //!
 //! Owns the reviews' wording and layout (`render`), their data (`view`), and collecting it from a task's log (`gather`, `happened`; for a
-//! following attempt `tried`) and the router's (`reached`), the inline notes (`notes`), what became of people's remarks (`remarks`), the review of a person's pull request (`finding`, `pull_review`), the state labels and status texts (`label`), and
+//! following attempt `tried`) and the router's (`reached`), the inline notes (`notes`), what became of people's remarks (`remarks`), the changed files in the order in which to read them (`trees`, `order`, `changed`), the review of a person's pull request (`finding`, `pull_review`), the state labels and status texts (`label`), and
 //! the keyed mark (`mark`). Must not query the forge or the store. Tests: `src/checkpoint/tests.rs`.
 
 mod against;
 mod base_moved;
 mod candidates;
+mod changed;
 mod claims;
 mod diff;
 mod finding;
@@ -16,6 +17,7 @@ mod hosts;
 pub mod label;
 pub mod mark;
 mod notes;
+mod order;
 pub mod overlap;
 mod places;
 mod pull_review;
@@ -25,8 +27,11 @@ mod remarks;
 mod remarks_tests;
 pub mod render;
 #[cfg(test)]
+mod risky_tests;
+#[cfg(test)]
 mod tests;
 mod touched;
+mod trees;
 mod tried;
 pub mod view;
 

@@ -42,6 +42,7 @@ fn captured(n: u32, digit: &str, path: &str) -> Event {
             left_out,
             outside,
             marked,
+            facts: Vec::new(),
         },
     }
 }

@@ -3,6 +3,7 @@
 //! Untrusted text passes through `text`, and everything cut is named. The effect that posts adds the mark.
 //! Tests: `src/checkpoint/tests.rs` (snapshots, and a hostile view through a Markdown parser).
 
+use super::changed::plus_minus;
 use super::touched;
 use super::view::{ActionLine, ActionResult, CheckpointView, EvidenceLine, VerdictKind, VerdictView};
 use crate::command::answer_line;
@@ -31,7 +32,7 @@ pub fn render_checkpoint(view: &CheckpointView) -> String {
     says(&mut out, view);
     looked(&mut out, view);
     actions(&mut out, view);
-    changed(&mut out, view);
+    super::changed::section(&mut out, view);
     super::overlap::changed_elsewhere(&mut out, view);
     super::base_moved::moved_on(&mut out, view);
     super::remarks::section(&mut out, view);
@@ -49,7 +50,7 @@ pub fn render_checkpoint(view: &CheckpointView) -> String {
     out.push('\n');
     refusal(&mut out, view);
     let foot = foot(view, None);
-    finish(out, view, foot)
+    finish(out, view, foot, false)
 }
 
 /// The review of finished work: the agent's statements beside the log, and the bot's own verdict.
@@ -66,7 +67,7 @@ pub fn render_final(view: &CheckpointView) -> String {
     columns(&mut out, view);
     looked(&mut out, view);
     actions(&mut out, view);
-    changed(&mut out, view);
+    super::changed::section(&mut out, view);
     super::overlap::changed_elsewhere(&mut out, view);
     super::base_moved::moved_on(&mut out, view);
     super::remarks::section(&mut out, view);
@@ -82,7 +83,7 @@ pub fn render_final(view: &CheckpointView) -> String {
     }
     let bind = view.commit.as_deref().map(|commit| short(commit).to_owned());
     let foot = foot(view, bind.as_deref());
-    finish(out, view, foot)
+    finish(out, view, foot, true)
 }
 
 /// The first ten digits of a commit.
@@ -161,7 +162,8 @@ fn actions(out: &mut String, view: &CheckpointView) {
     }
 }
 
-fn result(action: &ActionLine) -> String {
+/// How an action ended, in a few words for a cell of a table.
+pub fn result(action: &ActionLine) -> String {
     let cell = |text: &str| plain_cell(crate::text::cut(text, 100).0);
     match &action.result {
         ActionResult::Done => "done".to_owned(),
@@ -185,51 +187,6 @@ fn result(action: &ActionLine) -> String {
         ActionResult::Interrupted => "⚠️ interrupted; it may have run".to_owned(),
         ActionResult::Failed(reason) => format!("❌ {}", cell(reason)),
     }
-}
-
-fn plus_minus(added: u64, removed: u64) -> String {
-    match (added, removed) {
-        (0, 0) => "±0".to_owned(),
-        (added, 0) => format!("+{}", grouped(added)),
-        (0, removed) => format!("−{}", grouped(removed)),
-        (added, removed) => format!("+{} −{}", grouped(added), grouped(removed)),
-    }
-}
-
-fn changed(out: &mut String, view: &CheckpointView) {
-    let since = if view.n > 1 { format!("checkpoint {}", view.n - 1) } else { code(&view.base_branch) };
-    if !view.refused.is_empty() {
-        let _ = writeln!(out, "**Changed since {since}** — not shown: the tree was refused, nothing was pushed");
-        return;
-    }
-    if view.files.is_empty() {
-        let _ = writeln!(out, "**Changed since {since}** — nothing");
-        left_out(out, view);
-        return;
-    }
-    let (added, removed) = view.files.iter().fold((0, 0), |(a, r), file| (a + file.added, r + file.removed));
-    let files = count(view.files.len() as u64, "file");
-    let link = view.compare_url.as_deref().map(|url| format!(" · [diff]({url})")).unwrap_or_default();
-    let steering = match view.steering.len() {
-        0 => "no file that steers tests changed".to_owned(),
-        1 => "⚠️ 1 file that steers tests changed".to_owned(),
-        many => format!("⚠️ {} files that steer tests changed", grouped(many as u64)),
-    };
-    let _ = writeln!(out, "**Changed since {since}** — {files}, {}{link} · {steering}", plus_minus(added, removed));
-    left_out(out, view);
-}
-
-/// Files left out of the commit, and how to request them.
-fn left_out(out: &mut String, view: &CheckpointView) {
-    let Some(first) = view.left_out.first() else { return };
-    let names = view.left_out.iter().take(MAX_NAMED).map(|path| code(path)).collect::<Vec<_>>().join(", ");
-    let rest = view.left_out.len().saturating_sub(MAX_NAMED);
-    let rest = if rest > 0 { format!(" and {rest} more") } else { String::new() };
-    let ask = code(&format!("!{first}"));
-    let _ = writeln!(
-        out,
-        "**Left out** — {names}{rest}: by-products of known tools, new here. A line such as {ask} in `.gitignore` takes them in."
-    );
 }
 
 fn evidence(out: &mut String, view: &CheckpointView) {
@@ -375,7 +332,7 @@ fn more(out: &mut String, all: usize, lead: &str, noun: &str) {
     }
 }
 
-fn warnings(view: &CheckpointView) -> String {
+fn warnings(view: &CheckpointView, last: bool) -> String {
     let mut out = String::new();
     if let Some(note) = &view.note {
         let _ = writeln!(out, "> [!NOTE]\n> {}\n", prose(note, MAX_SUMMARY));
@@ -387,15 +344,7 @@ fn warnings(view: &CheckpointView) -> String {
         });
         let _ = writeln!(out, "> [!NOTE]\n> While this was done:\n{}", lines.collect::<String>());
     }
-    if !view.steering.is_empty() {
-        let names = view.steering.iter().take(MAX_NAMED).map(|path| code(path)).collect::<Vec<_>>().join(", ");
-        let rest = view.steering.len().saturating_sub(MAX_NAMED);
-        let rest = if rest > 0 { format!(" and {rest} more") } else { String::new() };
-        let _ = writeln!(
-            out,
-            "> [!WARNING]\n> Changed, and able to make checks pass without the code being right: {names}{rest}. Read these first.\n"
-        );
-    }
+    out.push_str(&super::changed::warning(view, last));
     out.push_str(&super::hosts::blocked(view));
     out.push_str(&super::hosts::uploads(view));
     out
@@ -462,12 +411,19 @@ fn foot(view: &CheckpointView, bind: Option<&str>) -> String {
     out
 }
 
-/// Adds the diff in the remaining room, then the warnings and the footer.
-fn finish(mut out: String, view: &CheckpointView, foot: String) -> String {
-    let warnings = warnings(view);
-    let room = MAX_BODY.saturating_sub(out.len() + warnings.len() + foot.len()).min(MAX_DIFF);
-    out.push_str(&super::diff::section(view, room));
-    // The diff has priority over candidates.
+/// Adds the further files and the diff in the remaining room, then the warnings and the footer. Of a large diff a final review (`last`) shows
+/// the beginning.
+fn finish(mut out: String, view: &CheckpointView, foot: String, last: bool) -> String {
+    let warnings = warnings(view, last);
+    let room = MAX_BODY.saturating_sub(out.len() + warnings.len() + foot.len());
+    let for_diff = room.saturating_sub(super::changed::least_rest(view)).min(MAX_DIFF);
+    let diff = match super::diff::too_large(view) {
+        Some(sentence) if !last => sentence,
+        Some(_) | None => super::diff::section(view, for_diff),
+    };
+    // The diff has priority over the list, and both over candidates.
+    out.push_str(&super::changed::rest(view, room.saturating_sub(diff.len())));
+    out.push_str(&diff);
     let left = MAX_BODY.saturating_sub(out.len() + warnings.len() + foot.len());
     out.push_str(&super::candidates::section(view, left, result));
     out.push_str(&warnings);

@@ -9,13 +9,29 @@ fn line(n: u32, kind: &str, what: &str, result: ActionResult) -> ActionLine {
     ActionLine { n, kind: kind.to_owned(), what: what.to_owned(), wrote, result, mistake: None, touched: None }
 }
 
-fn part(path: &str, text: &str) -> DiffPart {
+pub(super) fn part(path: &str, text: &str) -> DiffPart {
     let about = crate::text::bytes(text.len() as u64);
     DiffPart { path: path.to_owned(), about, text: text.to_owned(), ..DiffPart::default() }
 }
 
+pub(super) fn file(path: &str) -> FileLine {
+    FileLine { path: path.to_owned(), ..FileLine::default() }
+}
+
+/// Tests, assertions and skipped ones on both sides.
+pub(super) fn counted(before: (u32, u32, u32), after: (u32, u32, u32)) -> domain::TestCounts {
+    let count = |(cases, assertions, skipped)| domain::TestCount { cases, assertions, skipped };
+    domain::TestCounts::Counted { before: count(before), after: count(after) }
+}
+
+/// A commit on the forge's page, at this file.
+pub(super) fn page(path: &str) -> String {
+    let commits = "http://forge.example/lab/semver/commit/";
+    crate::forge::gitea::pages::file_of_commit(commits, "f26af04e7f0123456789012345678901234567ab", path)
+}
+
 /// The reference example of a checkpoint's review.
-fn example() -> CheckpointView {
+pub(super) fn example() -> CheckpointView {
     let note = Some("2 passed in 0.01s".to_owned());
     let test = "python3 -m pytest -q".to_owned();
     CheckpointView {
@@ -31,9 +47,15 @@ fn example() -> CheckpointView {
         summary: "`newer()` compared version strings as text, so `1.10.0` sorted before `1.9.0`. It now compares the parsed numbers; one test was added.".into(),
         next: "handle pre-release suffixes (`1.0.0-rc1`), which `parse` refuses today".into(),
         files: vec![
-            FileLine { path: "semver.py".into(), added: 1, removed: 1 },
-            FileLine { path: "tests/test_semver.py".into(), added: 3, removed: 0 },
+            FileLine {
+                added: 3,
+                tests: Some(counted((1, 1, 0), (2, 2, 0))),
+                url: Some(page("tests/test_semver.py")),
+                ..file("tests/test_semver.py")
+            },
+            FileLine { added: 1, removed: 1, url: Some(page("semver.py")), ..file("semver.py") },
         ],
+        steering: vec!["tests/test_semver.py".into()],
         diff: vec![part("semver.py", "diff --git a/semver.py b/semver.py\n--- a/semver.py\n+++ b/semver.py\n@@ -4,3 +4,3 @@\n def newer(a, b):\n-    return a > b\n+    return parse(a) > parse(b)\n \n")],
         evidence: vec![EvidenceLine { command: test, exit_code: 0, note, failed: false }],
         blocked: vec![BlockedLine { host: "semver.org".into(), port: 443, count: 1, ..Default::default() }],
@@ -58,12 +80,7 @@ fn verified(kind: VerdictKind, code: i32) -> CheckpointView {
         base_exit: Some(1),
         ..VerdictView::default()
     };
-    CheckpointView {
-        verdict: Some(verdict),
-        blocked: Vec::new(),
-        steering: vec!["tests/test_semver.py".into()],
-        ..example()
-    }
+    CheckpointView { verdict: Some(verdict), blocked: Vec::new(), ..example() }
 }
 
 #[test]
@@ -74,7 +91,8 @@ fn an_ordinary_checkpoint() {
 #[test]
 fn a_checkpoint_without_a_commit() {
     let reasons = vec!["`link` points outside of the repository".to_owned(), "submodule at `vendor/x`".to_owned()];
-    let view = CheckpointView { commit: None, refused: reasons, files: Vec::new(), ..example() };
+    let steering = Vec::new();
+    let view = CheckpointView { commit: None, refused: reasons, files: Vec::new(), steering, ..example() };
     let text = render_checkpoint(&view);
     assert!(!text.contains("<details>"));
     insta::assert_snapshot!("checkpoint_refused", text);
@@ -85,6 +103,7 @@ fn a_checkpoint_that_changed_nothing() {
     let view = CheckpointView {
         n: 1,
         files: Vec::new(),
+        steering: Vec::new(),
         diff: Vec::new(),
         evidence: Vec::new(),
         summary: String::new(),
@@ -180,11 +199,12 @@ fn tree(files: &[(&str, &str, u64)], diff: String, diff_cut: u64) -> Vec<DiffPar
         left_out: vec![],
         outside: vec![],
         marked: vec![],
+        facts: vec![],
     })
 }
 
 fn not_whole(diff: Vec<DiffPart>) -> String {
-    let text = render_checkpoint(&CheckpointView { diff, ..example() });
+    let text = render_final(&CheckpointView { diff, ..example() });
     assert!(text.len() <= render::MAX_BODY);
     let line = text.lines().find_map(|line| line.strip_prefix("**Not shown here, or not whole**: "));
     line.unwrap_or_default().to_owned()
@@ -286,7 +306,6 @@ fn a_good_end_beside_a_summary_of_a_failure_is_doubted() {
 #[test]
 fn notes_are_few_and_tell_something() {
     let mut view = example();
-    view.steering = vec!["tests/test_semver.py".into()];
     view.diff.push(part("tests/test_semver.py", "diff --git a/tests/test_semver.py b/tests/test_semver.py\n--- a/tests/test_semver.py\n+++ b/tests/test_semver.py\n@@ -9,0 +10,3 @@\n+def test_ten():\n+    assert newer('1.10.0', '1.9.0') # \u{202e}no\n+\n"));
     let notes = render_notes(&view);
     let told: Vec<_> = notes.iter().map(|(path, line, text)| format!("{path}:{line} {text}")).collect();
@@ -303,7 +322,7 @@ fn a_hunk_cannot_pretend_to_be_a_file() {
 }
 
 /// A view whose untrusted texts must not become structure.
-fn hostile(text: &str) -> CheckpointView {
+pub(super) fn hostile(text: &str) -> CheckpointView {
     let text = text.to_owned();
     let n = 1;
     let results = [
@@ -321,7 +340,8 @@ fn hostile(text: &str) -> CheckpointView {
         looked: vec![(text.clone(), text.clone())],
         waiting: vec![(text.clone(), text.clone())],
         next: text.clone(),
-        files: vec![FileLine { path: text.clone(), added: 1, removed: 0 }],
+        // More than are listed at once, where looking at so many is no work.
+        files: vec![FileLine { added: 1, ..file(&text) }; if text.len() < 10_000 { 20 } else { 1 }],
         steering: vec![text.clone()],
         diff: vec![DiffPart { path: text.clone(), cut: true, ..part("x", &text) }],
         left_out: vec![text.clone()],

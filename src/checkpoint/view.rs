@@ -2,7 +2,7 @@
 //!
 //! Strings marked *untrusted* are shown only as code, which `render` ensures.
 
-use domain::{Remark, Risk};
+use domain::{Remark, Risk, TestCounts};
 
 /// One action of a review.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -95,6 +95,32 @@ pub struct FileLine {
     pub added: u64,
     /// Lines removed since the last checkpoint.
     pub removed: u64,
+    /// Whether it is there now, or was deleted.
+    pub state: FileState,
+    /// Whether git takes it for binary.
+    pub binary: bool,
+    /// Its present size in bytes; none when it was deleted, and in older logs.
+    pub bytes: Option<u64>,
+    /// Its mode before and now, as [`domain::FileFacts::modes`].
+    pub modes: Option<(String, String)>,
+    /// Its tests on both sides; none where it holds none, and in older logs.
+    pub tests: Option<TestCounts>,
+    /// Whether its first lines say that a program wrote it.
+    pub generated: bool,
+    /// Address for people of its part of the commit's difference; none where it cannot be made.
+    pub url: Option<String>,
+}
+
+/// What became of a file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FileState {
+    /// It was there before and is now.
+    #[default]
+    Changed,
+    /// It is new.
+    Added,
+    /// It is gone.
+    Deleted,
 }
 
 /// One file's part of the diff.
@@ -327,13 +353,13 @@ pub struct CheckpointView {
     pub summary: String,
     /// Untrusted: the agent's next step.
     pub next: String,
-    /// Files changed since the last checkpoint, with counts of lines.
+    /// Files changed since the last checkpoint, in the order in which a person should read them.
     pub files: Vec<FileLine>,
     /// Untrusted paths among `files` that define or steer tests.
     pub steering: Vec<String>,
     /// What the branch does that a task of this kind may not, as the end of "the branch", and the files with which it does; foreign paths.
     pub breach: Option<(&'static str, Vec<String>)>,
-    /// Diff since the last checkpoint, by file.
+    /// Diff since the last checkpoint, by file, in the order of `files`.
     pub diff: Vec<DiffPart>,
     /// Other live tasks that change files of this one.
     pub overlaps: Vec<Overlap>,

@@ -5,6 +5,7 @@
 //! what happens next; that is `domain::transition`'s. Tests: `tests/stories/`.
 
 mod act;
+mod action_log;
 mod adopt;
 mod base;
 mod brief;
@@ -15,6 +16,7 @@ mod configured_model;
 mod conflicts;
 mod converse;
 mod egress;
+mod facts;
 mod file_summary;
 mod find;
 mod guard;
@@ -101,7 +103,10 @@ impl EffectRunner {
             Effect::Suspend { suspension, .. } => lifecycle.suspend(task, *suspension).await,
             Effect::Teardown => lifecycle.teardown(task).await,
             Effect::ClosePull => publisher.close_pull(task).await,
-            Effect::ReadyPull => publisher.ready_pull(task).await,
+            Effect::ReadyPull => {
+                publisher.ready_pull(task).await?;
+                talk.attach_log(task, row).await
+            }
             Effect::ShowPlan { .. } => publisher.show_plan(task).await,
             Effect::Egress { serial, repo, notice } => self.egress.set(task, *repo, *serial, notice).await,
             Effect::Comment { notice, .. } => talk.comment(task, row, notice, feed).await,

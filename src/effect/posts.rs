@@ -58,6 +58,16 @@ impl Posts {
         Self { forge, store, me, key, locks: IssueLocks::default(), tidy: Mutex::default() }
     }
 
+    /// Whether an earlier try posted this comment; without an earlier try none did, and nothing is read.
+    pub(super) async fn has_comment(&self, post: &Post<'_>) -> Result<bool, Trouble> {
+        if !post.ambiguous {
+            return Ok(false);
+        }
+        let key = post.key();
+        let all = self.forge.comments(post.repository.1, post.number).await?;
+        Ok(all.iter().any(|comment| comment.author.id == self.me && self.is_marked(&comment.body, &key)))
+    }
+
     /// Posts a comment so that exactly one exists.
     pub(super) async fn comment(&self, post: &Post<'_>, text: &str) -> Result<Comment, Trouble> {
         let (repository, at) = post.repository;

@@ -1,5 +1,6 @@
 //! From the sandbox's tree to a branch and a pull request on the forge.
 
+use super::facts::{facts, weaker};
 use super::lifecycle::Lifecycle;
 use super::listeners::Listeners;
 use super::repository::{Repositories, branch, request};
@@ -50,11 +51,17 @@ impl Publisher {
             captured => captured,
         };
         Ok(match captured? {
-            Captured::Commit { commit, files, diff, diff_cut, steering, left_out } => {
+            Captured::Commit { commit, files, diff, diff_cut, mut steering, left_out } => {
                 self.repositories.lend(task, &commit).await?;
+                let key = &spec.segment.repo_key;
+                let facts = facts(&self.repositories.repos, key, &parent, &commit).await?;
+                // Tests may also stand in a source file, whose path does not tell.
+                let unknown = |path: &&str| !steering.iter().any(|known| known == path);
+                let within: Vec<String> = weaker(&facts).filter(unknown).map(str::to_owned).collect();
+                steering.extend(within);
                 let (diff, outside) = (redacted_diff(&diff), self.repositories.outside(task, &commit).await?);
                 let marked = self.repositories.marked(task, &commit).await?;
-                let tree = CapturedTree { commit, files, diff, diff_cut, steering, left_out, outside, marked };
+                let tree = CapturedTree { commit, files, diff, diff_cut, steering, left_out, outside, marked, facts };
                 Input::TreeCaptured { n, tree }
             }
             Captured::Unchanged { left_out } => Input::TreeUnchanged { n, commit: parent, left_out },

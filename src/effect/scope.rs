@@ -7,8 +7,8 @@
 use super::repository::{Repositories, base, request};
 use crate::git::GitError;
 use crate::policy::plain;
-use crate::sandbox::detect::configures_tests;
 use crate::sandbox::kept::is_test;
+use crate::sandbox::risks::configures_tests;
 use crate::text;
 use crate::trouble::Trouble;
 use domain::{Action, BaseTests, Commit, Scope, Task, Verdict, VerdictKind};

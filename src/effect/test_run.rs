@@ -197,7 +197,9 @@ impl TestRuns {
             let before = repos.show(key, fork, &path, LARGEST).await.ok().flatten();
             let after = repos.show(key, commit, &path, LARGEST).await.ok();
             let (Some(before), Some(after)) = (before, after) else { continue };
-            let asserts = |text: Option<Vec<u8>>| asserts::count(&String::from_utf8_lossy(&text.unwrap_or_default()));
+            let asserts = |text: Option<Vec<u8>>| {
+                asserts::count(&path, &String::from_utf8_lossy(&text.unwrap_or_default())).assertions
+            };
             let (before, after) = (asserts(Some(before)), asserts(after));
             if after < before {
                 found.push(Weaker { path, before, after });

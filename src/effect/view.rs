@@ -26,6 +26,7 @@ impl Talk {
         let repository = task.request.as_ref().map(|request| request.repository.as_str()).unwrap_or_default();
         let around = Around {
             compare_url: self.compare_url(task),
+            commits_url: self.pages(task).map(|pages| format!("{pages}/commit/")),
             blocked: reached.blocked,
             uploads: reached.uploads,
             overlaps: overlap::gather(&self.store.shared_files(task.id).await?),
@@ -94,9 +95,13 @@ impl Talk {
 
     fn compare_url(&self, task: &Task) -> Option<String> {
         let request = task.request.as_ref()?;
+        Some(format!("{}/compare/{}...{}", self.pages(task)?, request.base_branch, request.branch))
+    }
+
+    /// The address of the repository's pages for people.
+    fn pages(&self, task: &Task) -> Option<String> {
         let repository = self.repositories.of(task).ok()?;
         let base = self.config.people_url()?;
-        let base = base.as_str().trim_end_matches('/');
-        Some(format!("{base}/{}/compare/{}...{}", repository.at, request.base_branch, request.branch))
+        Some(format!("{}/{}", base.as_str().trim_end_matches('/'), repository.at))
     }
 }

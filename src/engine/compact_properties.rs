@@ -121,6 +121,7 @@ fn changed(word: u32) -> CapturedTree {
         left_out: Vec::new(),
         outside: Vec::new(),
         marked: Vec::new(),
+        facts: Vec::new(),
     }
 }
 

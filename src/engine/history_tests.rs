@@ -51,6 +51,7 @@ fn tree(of: char) -> CapturedTree {
         left_out,
         outside: Vec::new(),
         marked: Vec::new(),
+        facts: Vec::new(),
     }
 }
 

@@ -1,14 +1,14 @@
 //! Judges changed paths before they are written to a developer's machine.
 //!
-//! Owns three lists as pure functions over changed paths: what no clone should take, what takes effect by itself (editors, shells, hooks,
-//! agents, git) and needs consent for each path, and what runs when the project is built. Tests: below.
+//! Owns what becomes of changed paths: what no clone should take, what takes effect by itself (editors, shells, hooks, agents, git) and needs
+//! consent for each path, and what runs when the project is built. Which files those are says `src/sandbox/risks/table.rs`, for reviews too.
+//! Pure. Tests: below.
 
 use std::collections::{HashMap, HashSet};
 
-use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
-
-use crate::git::listing::{Change, Entry, LINK};
+use crate::git::listing::{Change, Entry};
 use crate::sandbox::policy::{HIDDEN_REPOSITORY, Limits, escapes, fold, hidden, twins, wrong_name};
+use crate::sandbox::risks::{AtFetch, becomes_executable, rows, special};
 
 pub use crate::sandbox::policy::shown;
 
@@ -32,184 +32,6 @@ pub struct Findings {
     pub notes: Vec<String>,
 }
 
-/// Effects of files, and the patterns of their paths.
-const ACTS: &[(&str, &[&str])] = &[
-    ("steers what git does with files", &["**/.gitattributes", "**/.gitmodules", "**/.lfsconfig", ".gitconfig"]),
-    (
-        "is run by a shell or a directory manager on entering",
-        &[
-            "**/.envrc",
-            "**/.direnvrc",
-            "**/.autoenv",
-            "**/.tool-versions",
-            "**/mise.toml",
-            "**/.mise.toml",
-            "**/.mise/**",
-            "**/.inputrc",
-        ],
-    ),
-    (
-        "is run or obeyed by an editor on opening",
-        &[
-            "**/.vscode/**",
-            "**/*.code-workspace",
-            "**/.idea/**",
-            "**/.devcontainer/**",
-            "**/.devcontainer.json",
-            "**/.vimrc",
-            "**/.exrc",
-            "**/.nvimrc",
-            "**/.nvim.lua",
-            "**/.lvimrc",
-            "**/.dir-locals.el",
-            "**/.dir-locals-2.el",
-            "**/.fleet/**",
-            "**/.zed/**",
-            "**/.sublime-project",
-            "**/*.sublime-project",
-            "**/.helix/**",
-        ],
-    ),
-    (
-        "is run by a forge or another machine",
-        &[
-            ".github/workflows/**",
-            ".github/actions/**",
-            ".gitea/**",
-            ".forgejo/**",
-            ".gitlab-ci.yml",
-            ".gitlab/**",
-            ".woodpecker.yml",
-            ".woodpecker/**",
-            ".drone.yml",
-            ".circleci/**",
-            ".travis.yml",
-            ".buildkite/**",
-            "Jenkinsfile",
-            "azure-pipelines.yml",
-            "bitbucket-pipelines.yml",
-            ".builds/**",
-            ".ci/**",
-        ],
-    ),
-    (
-        "becomes or configures a git hook",
-        &[
-            "**/.husky/**",
-            "**/.githooks/**",
-            ".pre-commit-config.yaml",
-            "lefthook.yml",
-            "lefthook.yaml",
-            ".lefthook/**",
-            ".overcommit.yml",
-        ],
-    ),
-    (
-        "instructs coding agents",
-        &[
-            "**/AGENTS.md",
-            "**/CLAUDE.md",
-            "**/CLAUDE.local.md",
-            "**/GEMINI.md",
-            "**/.cursorrules",
-            "**/.cursor/**",
-            "**/.windsurfrules",
-            "**/.windsurf/**",
-            "**/.clinerules",
-            "**/.clinerules/**",
-            "**/.aider*",
-            "**/.claude/**",
-            "**/.codex/**",
-            "**/.gemini/**",
-            "**/.continue/**",
-            "**/.mcp.json",
-            "**/.github/copilot-instructions.md",
-            "**/.github/instructions/**",
-            "**/.github/prompts/**",
-            "**/.goosehints",
-            "**/.roo/**",
-            "**/.junie/**",
-        ],
-    ),
-    ("steers the bot itself", &[".caisson.toml", ".caisson/**"]),
-    (
-        "changes what a tool runs or where it fetches from, for every command in this directory",
-        &[
-            "**/.cargo/config",
-            "**/.cargo/config.toml",
-            "**/rust-toolchain",
-            "**/rust-toolchain.toml",
-            "**/.npmrc",
-            "**/.yarnrc",
-            "**/.yarnrc.yml",
-            "**/.yarn/**",
-            "**/.pnpmfile.cjs",
-            "**/pip.conf",
-            "**/.pypirc",
-            "**/sitecustomize.py",
-            "**/usercustomize.py",
-            "**/*.pth",
-            "**/.gdbinit",
-            "**/.lldbinit",
-            "**/.netrc",
-            "**/.bazelrc",
-            "**/.mvn/**",
-            "**/gradle-wrapper.jar",
-            "**/gradle-wrapper.properties",
-            "**/.bundle/config",
-            "**/.irbrc",
-            "**/.pryrc",
-            "**/.ruby-version",
-            "**/.python-version",
-            "**/.node-version",
-            "**/.nvmrc",
-            "**/.terraformrc",
-            "**/.curlrc",
-            "**/.wgetrc",
-        ],
-    ),
-];
-
-/// Files that run when the project is built or tested.
-const BUILDS: &[&str] = &[
-    "**/Makefile",
-    "**/GNUmakefile",
-    "**/*.mk",
-    "**/justfile",
-    "**/build.rs",
-    "**/Cargo.toml",
-    "**/Cargo.lock",
-    "**/package.json",
-    "**/package-lock.json",
-    "**/yarn.lock",
-    "**/pnpm-lock.yaml",
-    "**/setup.py",
-    "**/setup.cfg",
-    "**/pyproject.toml",
-    "**/conftest.py",
-    "**/tox.ini",
-    "**/noxfile.py",
-    "**/CMakeLists.txt",
-    "**/*.cmake",
-    "**/meson.build",
-    "**/configure",
-    "**/Dockerfile",
-    "**/*.dockerfile",
-    "**/docker-compose*.y*ml",
-    "**/compose*.y*ml",
-    "**/go.mod",
-    "**/go.sum",
-    "**/Rakefile",
-    "**/Gemfile",
-    "**/*.gradle",
-    "**/*.gradle.kts",
-    "**/pom.xml",
-    "**/webpack.config.*",
-    "**/vite.config.*",
-    "**/jest.config.*",
-    "**/*.sh",
-];
-
 /// Judges a change: `changes` against the present tree, `entries` and `links` of the new tree.
 pub fn judge(changes: &[Change], entries: &[Entry], links: &HashMap<Vec<u8>, Vec<u8>>) -> Findings {
     let mut found = Findings::default();
@@ -221,16 +43,14 @@ pub fn judge(changes: &[Change], entries: &[Entry], links: &HashMap<Vec<u8>, Vec
     for (path, target) in links {
         found.never.extend(escapes(path, target, links, &changed));
     }
-    let (acts, builds) = (Acts::new(), globs(BUILDS));
     let hidden: HashSet<&[u8]> = hidden(changes, entries).into_iter().map(|c| c.path.as_slice()).collect();
     for change in changes {
         let path = String::from_utf8_lossy(&change.path).into_owned();
         let hidden = hidden.contains(change.path.as_slice()).then(|| HIDDEN_REPOSITORY.to_owned());
-        let why =
-            hidden.or_else(|| kind(change).map(str::to_owned)).or_else(|| acts.why(&change.path, change.deleted()));
+        let why = hidden.or_else(|| special(&change.new_mode).map(str::to_owned)).or_else(|| acts(change));
         if let Some(why) = why {
             found.ask.push(Finding { path, why });
-        } else if builds.is_match(fold(&change.path)) || (change.new_mode == "100755" && change.old_mode != "100755") {
+        } else if has(change, AtFetch::Note).is_some() || becomes_executable(&change.old_mode, &change.new_mode) {
             found.notes.push(format!("{} runs when the project is built or tested", shown(&change.path)));
         }
     }
@@ -241,12 +61,15 @@ pub fn judge(changes: &[Change], entries: &[Entry], links: &HashMap<Vec<u8>, Vec
     found
 }
 
-fn kind(change: &Change) -> Option<&'static str> {
-    match change.new_mode.as_str() {
-        LINK => Some("is a symbolic link"),
-        "160000" => Some("is a submodule: another repository"),
-        _ => None,
-    }
+/// The words of the first row of the table that has this path and is treated so.
+fn has(change: &Change, at_fetch: AtFetch) -> Option<&'static str> {
+    rows(&change.path).into_iter().find(|row| row.at_fetch == at_fetch).map(|row| row.words)
+}
+
+/// Why a file takes effect by itself.
+fn acts(change: &Change) -> Option<String> {
+    let why = has(change, AtFetch::Ask)?;
+    Some(if change.deleted() { format!("is removed, and {why}") } else { why.to_owned() })
 }
 
 /// One finding for each new path of a pair, so that each can be accepted separately.
@@ -272,35 +95,10 @@ fn twin_findings(entries: &[Entry], added: &HashSet<&[u8]>) -> Vec<Finding> {
     paths.into_iter().map(finding).collect()
 }
 
-/// The compiled table of [`ACTS`].
-struct Acts(Vec<(&'static str, GlobSet)>);
-
-impl Acts {
-    fn new() -> Self {
-        Self(ACTS.iter().map(|(why, patterns)| (*why, globs(patterns))).collect())
-    }
-
-    fn why(&self, path: &[u8], deleted: bool) -> Option<String> {
-        let folded = fold(path);
-        let (why, _) = self.0.iter().find(|(_, set)| set.is_match(&folded))?;
-        Some(if deleted { format!("is removed, and {why}") } else { (*why).to_owned() })
-    }
-}
-
-/// The tables are our own and a test compiles them; a malformed pattern is skipped here.
-fn globs(patterns: &[&str]) -> GlobSet {
-    let mut set = GlobSetBuilder::new();
-    for pattern in patterns {
-        if let Ok(glob) = GlobBuilder::new(&pattern.to_lowercase()).literal_separator(true).build() {
-            set.add(glob);
-        }
-    }
-    set.build().unwrap_or_else(|_| GlobSet::empty())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::git::listing::LINK;
 
     fn change(path: &str, mode: &str) -> Change {
         let path = path.as_bytes().to_vec();
@@ -314,14 +112,6 @@ mod tests {
             .map(|c| Entry { mode: c.new_mode.clone(), id: String::new(), path: c.path.clone() })
             .collect();
         judge(&changes, &entries, &HashMap::new())
-    }
-
-    #[test]
-    fn every_pattern_compiles() {
-        for (_, patterns) in ACTS {
-            assert_eq!(globs(patterns).len(), patterns.len());
-        }
-        assert_eq!(globs(BUILDS).len(), BUILDS.len());
     }
 
     #[test]

@@ -166,6 +166,10 @@ pub trait ForgeWrites: Send + Sync {
     /// Removes a label; `Ok` if it is not set.
     async fn remove_label(&self, repo: &RepoRef, number: u64, name: &str) -> Result<()>;
 
+    /// Attaches a file to an issue or pull request. [`ForgeError::NotFound`] also where attachments are switched off, and
+    /// [`ForgeError::Invalid`] for a type that the forge does not take.
+    async fn attach(&self, repo: &RepoRef, number: u64, name: &str, bytes: Vec<u8>) -> Result<()>;
+
     /// Adds a status to a commit (40 hexadecimal digits); earlier ones of the context stay, and the newest counts.
     async fn post_status(&self, repo: &RepoRef, commit: &str, new: &NewStatus) -> Result<()>;
 }

@@ -5,6 +5,7 @@
 //! Tests: `src/message/tests.rs` (a snapshot of each).
 
 mod about;
+mod action_log;
 mod answer;
 mod budget;
 mod cost;
@@ -25,6 +26,7 @@ mod trigger;
 mod waits;
 
 pub use about::About;
+pub use action_log::{action_log, action_log_comment, action_log_name};
 pub use answer::{
     NotReviewed, advance_ended, already_live, at_work, at_work_elsewhere, begins_nothing, doubtful, edited, help,
     in_advance, left_inline, left_undone, malformed, name_the_commit, no_task, not_among, not_paused, not_reviewed,

@@ -12,6 +12,11 @@ const MAX_REASON: usize = 600;
 
 /// Everything that an action would do, in words; none if that is too long to ask about.
 pub fn whole(action: &Action) -> Option<String> {
+    Some(in_words(action)).filter(|words| words.chars().count() <= MOST)
+}
+
+/// Everything that an action does, in words, however long.
+pub(super) fn in_words(action: &Action) -> String {
     let mut out = String::new();
     match action {
         Action::Bash { command } => out.push_str(command),
@@ -53,7 +58,7 @@ pub fn whole(action: &Action) -> Option<String> {
             let _ = write!(out, "{} {}", action.kind(), action.object());
         }
     }
-    (out.chars().count() <= MOST).then_some(out)
+    out
 }
 
 /// Breaks lines that a fence would cut.

@@ -45,7 +45,7 @@ pub fn tested(id: i64, login: &str, run: &TestRun, result: &TestResult) -> Strin
         let _ = write!(out, "\nBefore it, in the same sandbox: {}\n", code(setup));
     }
     if !weaker.is_empty() {
-        out.push_str("\nTests that assert less than on the base, by lines with an assertion:\n");
+        out.push_str("\nTests that assert less than on the base, by their number of assertions:\n");
         for one in weaker {
             let _ = writeln!(out, "- {}: {} before, {} now", code(&one.path), one.before, one.after);
         }

@@ -1,7 +1,9 @@
 //! The toolchain and test command of a project, and the files that affect tests.
 //!
 //! Owns three pure functions over file names (and a few files' text): toolchain and test command of a project that names none, and whether
-//! a path defines or steers tests. Must not read a repository itself. Tests: below.
+//! a path defines or steers tests (by its folders here, by its name in `risks/`). Must not read a repository itself. Tests: below.
+
+use super::risks::configures_tests;
 
 /// A test command, and the file it was detected by.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -105,59 +107,6 @@ fn is_test_target(line: &str) -> bool {
         .is_some_and(|rest| rest.trim_start().starts_with(':') && !rest.trim_start().starts_with(":="))
 }
 
-/// Names of files that configure, build or start tests, in lower case.
-const STEERING_NAMES: [&str; 37] = [
-    "cargo.toml",
-    "cargo.lock",
-    "build.rs",
-    "rust-toolchain",
-    "rust-toolchain.toml",
-    "pyproject.toml",
-    "setup.py",
-    "setup.cfg",
-    "pytest.ini",
-    "conftest.py",
-    "tox.ini",
-    "noxfile.py",
-    "sitecustomize.py",
-    "package.json",
-    "package-lock.json",
-    "yarn.lock",
-    "pnpm-lock.yaml",
-    "go.mod",
-    "go.sum",
-    "makefile",
-    "gnumakefile",
-    "justfile",
-    "cmakelists.txt",
-    "meson.build",
-    "build.gradle",
-    "build.gradle.kts",
-    "pom.xml",
-    ".npmrc",
-    ".mocharc.json",
-    ".coveragerc",
-    ".caisson.toml",
-    "dockerfile",
-    "requirements.txt",
-    "gemfile",
-    "rakefile",
-    "composer.json",
-    "phpunit.xml",
-];
-
-/// Prefixes of such files' names.
-const STEERING_STARTS: [&str; 8] = [
-    "jest.config.",
-    "vitest.config.",
-    "vite.config.",
-    "babel.config.",
-    "playwright.config.",
-    "karma.conf.",
-    "tsconfig",
-    ".mocharc",
-];
-
 /// Whether a changed path defines or steers tests: a test, its configuration, or what builds and runs it.
 pub fn steers_tests(path: &str) -> bool {
     let lower = path.to_lowercase();
@@ -174,13 +123,6 @@ pub fn steers_tests(path: &str) -> bool {
     let dotted = [".test.", ".spec.", ".snap"].iter().any(|mark| name.contains(mark));
     let python = name.starts_with("test") && name.ends_with(".py");
     marked || dotted || python || configures_tests(path)
-}
-
-/// Whether a path, by its name alone, is a file that builds, runs or configures tests.
-pub fn configures_tests(path: &str) -> bool {
-    let lower = path.to_lowercase();
-    let name = lower.rsplit('/').next().unwrap_or_default();
-    STEERING_NAMES.contains(&name) || STEERING_STARTS.iter().any(|start| name.starts_with(start))
 }
 
 #[cfg(test)]

@@ -34,9 +34,12 @@ pub async fn files_of_an_issue_are_listed_and_handed_out_to_whoever_may_read_it(
     let bytes = b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR\0\0\0\x01\0\0\0\x01\x08\x06\0\0\0\r\n--other\r\n".repeat(40);
     lab.hand("alice").attach(repo, number, "a shot.png", &bytes).await;
     lab.hand("alice").attach(repo, number, "second.png", &bytes[..80]).await;
+    lab.bot.attach(repo, number, "task-1-actions.md", b"# What\n".to_vec()).await.unwrap();
+    let missing = lab.bot.attach(repo, 999, "a.md", b"x".to_vec()).await.unwrap_err();
+    assert!(matches!(missing, ForgeError::NotFound(_)), "{missing:?}");
     let found = lab.bot.attachments(repo, number).await.unwrap();
     let seen: Vec<_> = found.iter().map(|file| (file.name.as_str(), file.size)).collect();
-    assert_eq!(seen, [("a shot.png", bytes.len() as u64), ("second.png", 80)]);
+    assert_eq!(seen, [("a shot.png", bytes.len() as u64), ("second.png", 80), ("task-1-actions.md", 7)]);
     assert_eq!(lab.bot.attachment(&found[0], 1 << 20).await.unwrap(), bytes);
     let large = lab.bot.attachment(&found[0], 100).await.unwrap_err();
     assert!(matches!(large, ForgeError::TooLarge(_)), "{large:?}");

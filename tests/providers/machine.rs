@@ -245,6 +245,7 @@ fn tree(n: u32) -> CapturedTree {
     CapturedTree {
         outside: Vec::new(),
         marked: Vec::new(),
+        facts: Vec::new(),
         commit: commit(n),
         files: vec![],
         diff: String::new(),

@@ -314,6 +314,9 @@ async fn judge(what: &str, world: &World, issue: u64, ran: &Ran) {
     if let Some(pull) = task.pull {
         said.extend(world.said(pull).await);
         let next = world.look().issue(&RepoRef::new("lab", "shop"), pull + 1).await;
+        let files = world.look().attachments(&RepoRef::new("lab", "shop"), pull).await.expect("attachments");
+        let approved = matches!(task.state, State::Approved { .. });
+        assert_eq!(files.len(), usize::from(approved), "{what}: the log of actions hangs there once: {files:?}");
         assert!(next.is_err(), "{what}: a second pull request");
     }
     let store = world.by_hand().await;

@@ -100,6 +100,7 @@ pub fn captured_tree(commit: Commit) -> CapturedTree {
     CapturedTree {
         outside: Vec::new(),
         marked: Vec::new(),
+        facts: Vec::new(),
         commit,
         files: Vec::new(),
         diff: String::new(),

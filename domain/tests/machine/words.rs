@@ -135,7 +135,7 @@ fn every_effect_says_what_it_needs() {
             Converges,
         ),
         (Effect::ClosePull, "close_pull", Talk, false, Nothing, false, false, Converges),
-        (Effect::ReadyPull, "ready_pull", Talk, false, Nothing, false, false, Converges),
+        (Effect::ReadyPull, "ready_pull", Talk, false, Nothing, false, false, ReadBack),
         (Effect::ShowPlan { n }, "show_plan", Talk, false, Nothing, false, false, Converges),
     ];
     let mut keys = std::collections::BTreeSet::new();

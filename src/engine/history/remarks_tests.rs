@@ -46,7 +46,17 @@ fn log() -> Vec<Event> {
     let file = FileChange { path: "semver.py".into(), added: 1, removed: 0, kind: "modified".into(), bytes: None };
     let (steering, left_out, outside, marked) = Default::default();
     let (files, diff, diff_cut) = (vec![file], String::new(), 0);
-    let tree = CapturedTree { commit: commit('b'), files, diff, diff_cut, steering, left_out, outside, marked };
+    let tree = CapturedTree {
+        commit: commit('b'),
+        files,
+        diff,
+        diff_cut,
+        steering,
+        left_out,
+        outside,
+        marked,
+        facts: Vec::new(),
+    };
     log.push(Event::TreeCaptured { n: 2, tree });
     log
 }

@@ -249,6 +249,7 @@ fn files_in_conflict_have_a_section_of_their_own_as_quoted_names_until_a_commit_
         left_out: Vec::new(),
         outside: Vec::new(),
         marked: Vec::new(),
+        facts: Vec::new(),
     };
     log.insert(4, Event::TreeCaptured { n: 2, tree });
     assert!(!question(&log).contains("could not be merged"));

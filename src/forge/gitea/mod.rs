@@ -5,6 +5,7 @@
 pub mod admin;
 mod convert;
 pub mod keep;
+pub mod pages;
 pub mod parse;
 mod raw;
 mod reader;

@@ -34,8 +34,8 @@ async fn capture(store: &Store, id: TaskId, paths: &[&str]) {
     let commit = Commit::parse(&"c".repeat(40)).expect("an id");
     let files = paths.iter().map(file).collect();
     let (diff, steering, left_out) = (String::new(), Vec::new(), Vec::new());
-    let tree =
-        CapturedTree { commit, files, diff, diff_cut: 0, steering, left_out, outside: Vec::new(), marked: Vec::new() };
+    let (outside, marked, facts) = Default::default();
+    let tree = CapturedTree { commit, files, diff, diff_cut: 0, steering, left_out, outside, marked, facts };
     let events = vec![Event::TreeCaptured { n: 1, tree }];
     let expected_seq = task.seq;
     events.iter().for_each(|event| task.apply(event));

@@ -1,0 +1,185 @@
+//! What a checkpoint's review has to know about changed files beyond the lines that git counts: their modes, their tests on both sides, and
+//! whether a program wrote them.
+//!
+//! Read from the bot's own repository, after the quarantine accepted the tree. A test that can't be counted is said to be so and never
+//! passes for unchanged. Renames are not looked for: both paths are told. Tests: below and `tests/stories/risky.rs`.
+
+use crate::git::listing::Change;
+use crate::git::{GitError, Repos};
+use crate::sandbox::{asserts, kept, risks};
+use domain::{Commit, FileFacts, TestCount, TestCounts};
+
+/// Largest file whose tests are counted, in bytes.
+const LARGEST: u64 = 1 << 20;
+/// The most changed files whose tests are counted, and the most new ones. Further changed ones are told as uncounted, whatever their path
+/// is; a new file weakens nothing.
+const MOST_COUNTED: usize = 500;
+/// Largest file whose first lines are read, in bytes, and the most such files.
+const LARGEST_HEAD: u64 = 256 << 10;
+const MOST_HEADS: usize = 300;
+
+/// What is known about each file that differs between two commits; those about which nothing is are left out.
+///
+/// # Errors
+/// When a commit is missing.
+pub(super) async fn facts(repos: &Repos, key: &str, from: &Commit, to: &Commit) -> Result<Vec<FileFacts>, GitError> {
+    let mut look = Look { repos, key, from, to, counted: 0, added: 0, heads: 0 };
+    let mut found = Vec::new();
+    let changes = repos.changes(key, from, to).await?;
+    let named = |change: &Change| String::from_utf8_lossy(&change.path).into_owned();
+    let mut files: Vec<(String, &Change)> =
+        changes.iter().filter(|change| !change.of_directory()).map(|change| (named(change), change)).collect();
+    // What is a test by its path is counted first, so that other sources never use up the limit.
+    files.sort_by_key(|(path, _)| !kept::is_test(path));
+    for (path, change) in files {
+        let modes = risks::of_modes(&change.old_mode, &change.new_mode)
+            .map(|_| (change.old_mode.clone(), change.new_mode.clone()));
+        let tests = look.tests(change, &path).await?;
+        let generated = look.generated(change, &path).await?;
+        if modes.is_some() || tests.is_some() || generated {
+            found.push(FileFacts { path, modes, tests, generated });
+        }
+    }
+    Ok(found)
+}
+
+/// Files with tests of which less is left than before.
+pub(super) fn weaker(facts: &[FileFacts]) -> impl Iterator<Item = &str> {
+    facts.iter().filter(|file| file.tests.is_some_and(|tests| tests.weaker())).map(|file| file.path.as_str())
+}
+
+/// Two commits that are compared, and how much was read of them.
+struct Look<'a> {
+    repos: &'a Repos,
+    key: &'a str,
+    from: &'a Commit,
+    to: &'a Commit,
+    counted: usize,
+    added: usize,
+    heads: usize,
+}
+
+impl Look<'_> {
+    /// The tests of a changed file; none if it is no test, and holds none beside what it tests.
+    async fn tests(&mut self, change: &Change, path: &str) -> Result<Option<TestCounts>, GitError> {
+        let by_path = kept::is_test(path);
+        if !by_path && !asserts::is_known(path) {
+            return Ok(None);
+        }
+        // A new file weakens nothing, however large it is, and uses up nothing of what changed ones may.
+        let existed = change.status != 'A';
+        let spent = if existed { &mut self.counted } else { &mut self.added };
+        *spent += 1;
+        if *spent > MOST_COUNTED {
+            return Ok(existed.then_some(TestCounts::Uncounted));
+        }
+        let (before, after) = (self.count(self.from, path).await?, self.count(self.to, path).await?);
+        Ok(match (before, after) {
+            (Some(before), Some(after)) => {
+                let holds = by_path || before.cases > 0 || after.cases > 0;
+                holds.then_some(TestCounts::Counted { before, after })
+            }
+            _ => existed.then_some(TestCounts::Uncounted),
+        })
+    }
+
+    /// The tests of one version of a file, none of them where there is no such file; none if it is too large.
+    async fn count(&self, commit: &Commit, path: &str) -> Result<Option<TestCount>, GitError> {
+        match self.repos.show(self.key, commit, path, LARGEST).await {
+            Ok(text) => {
+                let text = text.unwrap_or_default();
+                Ok(Some(asserts::count(path, &String::from_utf8_lossy(&text))))
+            }
+            Err(GitError::TooLarge { .. }) => Ok(None),
+            Err(other) => Err(other),
+        }
+    }
+
+    /// Whether the new version's first lines say that a program wrote it.
+    async fn generated(&mut self, change: &Change, path: &str) -> Result<bool, GitError> {
+        if change.deleted() || self.heads >= MOST_HEADS {
+            return Ok(false);
+        }
+        self.heads += 1;
+        match self.repos.show(self.key, self.to, path, LARGEST_HEAD).await {
+            Ok(text) => Ok(text.is_some_and(|text| risks::says_generated(&String::from_utf8_lossy(&text)))),
+            Err(GitError::TooLarge { .. }) => Ok(false),
+            Err(other) => Err(other),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::git::Branch;
+
+    async fn two(repos: &Repos, before: &[(&str, &str, &str)], after: &[(&str, &str, &str)]) -> (Commit, Commit) {
+        let file =
+            |(mode, name, text): &(&str, &str, &str)| format!("M {mode} inline {name}\ndata {}\n{text}\n", text.len());
+        let commit = |branch: &str, from: &str, files: &[(&str, &str, &str)]| {
+            let files: String = files.iter().map(file).collect();
+            let head = format!("commit refs/remotes/origin/{branch}\ncommitter a <a@b> 1 +0000\ndata 1\nx\n{from}");
+            format!("{head}deleteall\n{files}\n")
+        };
+        let text = commit("main", "", before) + &commit("head", "from refs/remotes/origin/main\n", after);
+        repos.fast_import("shop", text).await.expect("imported");
+        let tip = async |name: &str| repos.resolve("shop", &Branch::parse(name).expect("one")).await.expect("there");
+        (tip("main").await, tip("head").await)
+    }
+
+    fn counts((cases, assertions, skipped): (u32, u32, u32)) -> TestCount {
+        TestCount { cases, assertions, skipped }
+    }
+
+    #[tokio::test]
+    async fn tests_are_counted_on_both_sides_and_a_rename_keeps_both() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let repos = Repos::new(dir.path());
+        let tests = "def test_a():\n    assert a\n    assert b\n";
+        let plain = "100644";
+        let large = format!("{}\nassert a\n", "#".repeat(usize::try_from(LARGEST).expect("small")));
+        let before = [
+            (plain, "tests/test_a.py", tests),
+            (plain, "tests/test_b.py", tests),
+            (plain, "tests/test_c.py", large.as_str()),
+            (plain, "src/lib.rs", "fn a() {}\n#[test]\nfn b() { assert!(a); }\n"),
+            (plain, "src/plain.rs", "fn a() { assert!(b); }\n"),
+            (plain, "src/a.py", "assert a\n"),
+            (plain, "src/large.rs", large.as_str()),
+            (plain, "Shop.Tests/CartTests.cs", "[Fact]\nvoid A() { Assert.Equal(1, f()); }\n"),
+            (plain, "run", "x\n"),
+        ];
+        let after = [
+            (plain, "tests/test_a.py", "@pytest.mark.skip\ndef test_a():\n    assert a\n"),
+            (plain, "tests/test_moved.py", tests),
+            (plain, "src/lib.rs", "fn a() {}\n#[test]\n#[ignore]\nfn b() { assert!(a); }\n"),
+            (plain, "src/plain.rs", "fn a() { }\n"),
+            (plain, "src/a.py", "\n"),
+            (plain, "src/large.rs", "\n"),
+            (plain, "Shop.Tests/CartTests.cs", "[Fact]\nvoid A() { }\n"),
+            (plain, "gen.go", "// Code generated by x. DO NOT EDIT.\npackage a\n"),
+            ("100755", "run", "x\n"),
+        ];
+        let (from, to) = two(&repos, &before, &after).await;
+        let found = facts(&repos, "shop", &from, &to).await.expect("compared");
+        let of = |path: &str| found.iter().find(|file| file.path == path).cloned();
+        let tests = |path: &str| of(path).and_then(|file| file.tests);
+        let counted = |before, after| Some(TestCounts::Counted { before: counts(before), after: counts(after) });
+        assert_eq!(tests("tests/test_a.py"), counted((1, 2, 0), (1, 1, 1)));
+        assert_eq!(tests("tests/test_b.py"), counted((1, 2, 0), (0, 0, 0)), "under its old name it is gone");
+        assert_eq!(tests("tests/test_moved.py"), counted((0, 0, 0), (1, 2, 0)));
+        assert_eq!(tests("tests/test_c.py"), Some(TestCounts::Uncounted), "never taken for unchanged");
+        assert_eq!(tests("src/lib.rs"), counted((1, 1, 0), (1, 1, 1)));
+        assert_eq!((of("src/plain.rs"), of("src/a.py")), (None, None), "no tests");
+        assert!(of("gen.go").is_some_and(|file| file.generated));
+        let modes = of("run").and_then(|file| file.modes);
+        assert_eq!(modes, Some((plain.to_owned(), "100755".to_owned())));
+        assert_eq!(tests("src/large.rs"), Some(TestCounts::Uncounted), "a source may hold tests too");
+        assert_eq!(tests("Shop.Tests/CartTests.cs"), counted((1, 1, 0), (1, 0, 0)), "its path does not tell");
+        let mut weaker: Vec<&str> = weaker(&found).collect();
+        weaker.sort_unstable();
+        let all = ["tests/test_a.py", "tests/test_b.py", "tests/test_c.py"];
+        assert_eq!(weaker, [["Shop.Tests/CartTests.cs", "src/large.rs", "src/lib.rs"], all].concat());
+    }
+}
