@@ -1,8 +1,8 @@
 //! A repository's own configuration: `.caisson.toml` on its default branch.
 //!
 //! Owns its grammar, how it narrows the operator's grants, and its wishes. It must not grant anything: whatever exceeds [`Granted`] has no
-//! effect until the operator accepted the file's hash (`caisson repo add` and `repo check` show the wishes). The file is read at the task's
-//! base commit, never from the agent's branch. Tests: below.
+//! effect until the operator accepted the file's hash (`caisson repo add` shows the wishes), which covers the hosts that the repository's own
+//! commands wish for, too. The file is read at the task's base commit, never from the agent's branch. Tests: below.
 //!
 //! ```toml
 //! test = "cargo test --offline"       # what verification runs
@@ -81,6 +81,9 @@ pub struct Project {
     pub budget: Limits,
     #[serde(skip)]
     hash: String,
+    /// Hosts that the repository's own commands wish for, by the commands' names; see [`Project::with_networks`].
+    #[serde(skip)]
+    networks: Vec<(String, Vec<String>)>,
 }
 
 /// `[checkpoint]`: can only ask a person more often than the operator does.
@@ -107,7 +110,7 @@ pub struct Limits {
 
 /// An error in a file, with its place.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{file}:{line}: {}{text}", key.as_ref().map(|k| format!("`{k}`: ")).unwrap_or_default())]
+#[error("{file}:{line}: {}", self.blamed())]
 pub struct ProjectError {
     /// Name of the file, as given to [`Project::parse`].
     pub file: String,
@@ -117,6 +120,13 @@ pub struct ProjectError {
     pub key: Option<String>,
     /// What is wrong, for a person to read.
     pub text: String,
+}
+
+impl ProjectError {
+    /// What is wrong, after the key to blame.
+    pub fn blamed(&self) -> String {
+        self.key.as_ref().map(|key| format!("`{key}`: ")).unwrap_or_default() + &self.text
+    }
 }
 
 /// The operator's grants to this repository.
@@ -209,9 +219,40 @@ impl Project {
         Ok(project)
     }
 
-    /// SHA-256 of the file in hexadecimal, which an operator accepts; empty when there is no file.
+    /// SHA-256 in hexadecimal, which an operator accepts: of the file, and of the hosts that commands wish for, if there are any; empty when
+    /// there is neither.
     pub fn hash(&self) -> &str {
         &self.hash
+    }
+
+    /// Adds the hosts that the repository's own commands wish for, by the commands' names: [`Project::hash`] covers them from then on.
+    #[must_use]
+    pub fn with_networks(mut self, networks: Vec<(String, Vec<String>)>) -> Self {
+        if !networks.is_empty() {
+            let mut hash = Sha256::new();
+            hash.update(format!("caisson wishes of commands 1\n{}\n", self.hash));
+            for (name, hosts) in &networks {
+                hash.update(format!("/{name}\n"));
+                hosts.iter().for_each(|host| hash.update(format!("{host}\n")));
+            }
+            self.hash = hex::encode(hash.finalize());
+        }
+        self.networks = networks;
+        self
+    }
+
+    /// Rules for those of these hosts for which the command `name` wishes in this state of the repository, if its hash was accepted.
+    pub fn network_of(&self, accepted: Option<&str>, name: &str, hosts: &[String]) -> Vec<Rule> {
+        if !self.is_accepted(accepted) {
+            return Vec::new();
+        }
+        let wished = self.networks.iter().find(|(of, _)| of == name).map_or(&[][..], |(_, hosts)| hosts);
+        let rules = hosts.iter().filter(|host| wished.contains(host)).filter_map(|host| Rule::parse(host).ok());
+        rules.map(|rule| rule.because(format!("asked for by the command /{name}"))).collect()
+    }
+
+    fn is_accepted(&self, accepted: Option<&str>) -> bool {
+        !self.hash.is_empty() && accepted == Some(self.hash.as_str())
     }
 
     fn check(&self) -> Result<(), (&'static str, String)> {
@@ -270,6 +311,12 @@ impl Project {
                 wishes.push(Wish { key: "egress", value: text.clone(), means });
             }
         }
+        for (name, host) in self.networks.iter().flat_map(|(name, hosts)| hosts.iter().map(move |host| (name, host))) {
+            if Rule::parse(host).is_ok_and(|rule| !granted.reaches(&rule)) {
+                let means = format!("sandboxes of tasks that /{name} begins could send data to {host}");
+                wishes.push(Wish { key: "network", value: host.clone(), means });
+            }
+        }
         wishes
     }
 
@@ -277,7 +324,7 @@ impl Project {
     ///
     /// An image outside the operator's list is never used, accepted or not, because only the operator changes the list.
     pub fn within(&self, granted: &Granted, accepted: Option<&str>) -> Effective {
-        let trusted = !self.hash.is_empty() && accepted == Some(self.hash.as_str());
+        let trusted = self.is_accepted(accepted);
         let budget = &self.budget;
         let wanted = Budget {
             micro_usd: budget.usd.map_or(0, micro),
@@ -300,7 +347,7 @@ impl Project {
 
 impl Granted {
     /// Whether the operator's own rules already cover this one. A wildcard is covered only by the same wildcard.
-    fn reaches(&self, wanted: &Rule) -> bool {
+    pub fn reaches(&self, wanted: &Rule) -> bool {
         self.egress.iter().any(|own| {
             let host = own.host == wanted.host || !wanted.is_wildcard() && own.covers(&wanted.host);
             host && (own.port == wanted.port || own.port.is_none() && matches!(wanted.port, Some(80 | 443)))
@@ -314,7 +361,7 @@ fn micro(usd: f64) -> u64 {
     ((usd * 1_000_000.0) as u64).max(1)
 }
 
-fn from_toml(file: &str, text: &str, e: &toml::de::Error) -> ProjectError {
+pub(super) fn from_toml(file: &str, text: &str, e: &toml::de::Error) -> ProjectError {
     let at = e.span().map_or(0, |span| span.start).min(text.len());
     let line = text.as_bytes()[..at].iter().filter(|b| **b == b'\n').count() + 1;
     let written = text.lines().nth(line - 1).unwrap_or_default();
@@ -324,7 +371,7 @@ fn from_toml(file: &str, text: &str, e: &toml::de::Error) -> ProjectError {
 }
 
 /// The line that sets a key, for errors that TOML itself does not report.
-fn line_of_key(text: &str, key: &str) -> usize {
+pub(super) fn line_of_key(text: &str, key: &str) -> usize {
     let sets = |line: &str| line.trim_start().strip_prefix(key).is_some_and(|rest| rest.trim_start().starts_with('='));
     text.lines().position(sets).map_or(1, |at| at + 1)
 }

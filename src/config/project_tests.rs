@@ -84,3 +84,34 @@ fn a_command_of_many_lines_forges_no_wish_and_hides_none() {
     }
     assert!(shown[0].ends_with("cargo fetch\\n   2  egress: harmless\\n       docs.example.org"), "{}", shown[0]);
 }
+
+#[test]
+fn the_hash_covers_the_hosts_that_commands_wish_for_and_nothing_else_of_them() {
+    let parse = |text: &str| Project::parse(FILE, text).unwrap();
+    let wishing = |name: &str, hosts: &[&str]| vec![(name.to_owned(), hosts.iter().map(|it| (*it).to_owned()).collect())];
+    let plain = parse("test = \"make check\"\n");
+    assert_eq!(plain.clone().with_networks(Vec::new()).hash(), plain.hash(), "what was accepted before stays accepted");
+    let one = plain.clone().with_networks(wishing("notes", &["a.example"]));
+    let alone = Project::default().with_networks(wishing("notes", &["a.example"]));
+    let hashes = [
+        plain.hash().to_owned(),
+        one.hash().to_owned(),
+        alone.hash().to_owned(),
+        plain.clone().with_networks(wishing("notes", &["b.example"])).hash().to_owned(),
+        plain.clone().with_networks(wishing("deploy", &["a.example"])).hash().to_owned(),
+        parse("test = \"make\"\n").with_networks(wishing("notes", &["a.example"])).hash().to_owned(),
+    ];
+    let different: std::collections::BTreeSet<&String> = hashes.iter().filter(|hash| hash.len() == 64).collect();
+    assert_eq!(different.len(), hashes.len(), "{hashes:#?}");
+    assert_eq!(one.wishes(&granted()).iter().map(|wish| wish.key).collect::<Vec<_>>(), ["network"]);
+    let hosts = ["a.example".to_owned(), "other.example".to_owned()];
+    let reached = |project: &Project, accepted: Option<&str>, name: &str| -> Vec<String> {
+        project.network_of(accepted, name, &hosts).into_iter().map(|rule| rule.host).collect()
+    };
+    assert_eq!(reached(&one, Some(one.hash()), "notes"), ["a.example"], "and nothing that is not wished for here");
+    assert!(reached(&one, Some(one.hash()), "deploy").is_empty());
+    for not_accepted in [None, Some(""), Some(plain.hash()), Some(alone.hash())] {
+        assert!(reached(&one, not_accepted, "notes").is_empty());
+    }
+    assert!(reached(&Project::default(), Some(""), "notes").is_empty());
+}

@@ -1,11 +1,11 @@
 //! The policy for one step of a task: the operator's tables for its repository, narrowed by the project file at the task's base, and
 //! widened where the operator accepted that exact file. Resolved once per step. Tests: `tests/stories/policy.rs`.
 
-use super::repository::{Repositories, Repository};
+use super::repository::{Repositories, Repository, request};
 use crate::config::process::Sandbox;
 use crate::config::project::{Effective, FILE, Granted, MAX_BYTES, Project};
 use crate::trouble::Trouble;
-use domain::{Commit, Task};
+use domain::{Commit, OwnCommand, Task};
 use protocol::router::Rule;
 
 /// The resolved policy.
@@ -23,7 +23,8 @@ pub(super) struct Policy<'a> {
 impl Repositories {
     /// The policy of a task with this base.
     pub(super) async fn policy(&self, task: &Task, base: &Commit) -> Result<Policy<'_>, Trouble> {
-        let mut policy = self.policy_of(self.of(task)?, base).await?;
+        let own = request(task)?.own.as_deref();
+        let mut policy = self.resolved(self.of(task)?, base, own).await?;
         if task.kind.of_a_pull() {
             // A stranger's files may lead the agent: nothing is reached but what a person allows this task, and nothing is run.
             policy.rules.clear();
@@ -34,6 +35,17 @@ impl Repositories {
 
     /// The policy of a repository with the project file of this commit.
     pub(super) async fn policy_of(&self, repository: Repository, base: &Commit) -> Result<Policy<'_>, Trouble> {
+        self.resolved(repository, base, None).await
+    }
+
+    /// As [`Repositories::policy_of`], for a task that this command of the repository's own began. Its hosts are reached only if the commands
+    /// at `base` wish for them too: the accepted hash is that of their wishes.
+    async fn resolved(
+        &self,
+        repository: Repository,
+        base: &Commit,
+        own: Option<&OwnCommand>,
+    ) -> Result<Policy<'_>, Trouble> {
         let project = match self.repos.show(&repository.key, base, FILE, MAX_BYTES).await? {
             Some(bytes) => {
                 let text = String::from_utf8_lossy(&bytes);
@@ -41,8 +53,13 @@ impl Repositories {
             }
             None => Project::default(),
         };
-        let granted = Granted::of(&self.config, &repository.key);
-        let effective = project.within(&granted, repository.accepted.as_deref());
+        let commands = self.repos.own_commands(&repository.key, base).await?;
+        let project = project.with_networks(commands.networks());
+        let (granted, accepted) = (Granted::of(&self.config, &repository.key), repository.accepted.as_deref());
+        let mut effective = project.within(&granted, accepted);
+        if let Some(own) = own {
+            effective.egress.extend(project.network_of(accepted, &own.name, &own.network));
+        }
         let denied = self.config.egress.denied();
         let mut rules = granted.egress;
         rules.extend(effective.egress.iter().cloned());

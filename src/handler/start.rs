@@ -1,6 +1,7 @@
 //! A command that begins a task (`/fix [words]`, `/plan [words]`, …) in an opened issue or a comment. Who: somebody with write access to the code.
 //! Effect: a task begins, once for each text; everybody else gets one polite refusal. Hosts in a text that starts nothing: `hosts.rs`.
 
+use super::called::Called;
 use super::reader::Reader;
 use crate::config::process::Repository;
 use crate::forge::{Account, Change, Comment, Issue, RepoRef, Review, ReviewState, text_hash};
@@ -29,6 +30,8 @@ pub(super) struct Text {
     pub trigger: Option<Trigger>,
     /// The assignment or label that it is, with no text.
     pub change: Option<Change>,
+    /// The command of the repository's own that it asks for; `verb` is then that of its kind.
+    pub own: Option<Called>,
 }
 
 /// Texts written longer than this before the repository was first read are ignored, so that an old `/fix` starts nothing.
@@ -59,6 +62,7 @@ impl Reader {
                 return Ok(());
             }
             text.edited = self.edited(entry, &issue, &text).await?;
+            self.look_up_own(entry, &mut text).await?;
             if matches!(text.verb, Verb::Retry) {
                 if self.retry(entry, number, &text, &key).await? {
                     return Ok(());
@@ -100,7 +104,7 @@ impl Reader {
         if self.threads.right(entry, &text.author, &mut HashMap::new()).await? >= Access::Write {
             return self.threads.answer_once(entry, number, key, answer).await;
         }
-        let refused = message::refused(&text.author.login, text.verb.command().unwrap_or_default());
+        let refused = message::refused(&text.author.login, text.command_name());
         self.threads.refuse_once(entry, number, key, text.author.id, &refused).await
     }
 
@@ -193,6 +197,7 @@ impl Reader {
             created_at: issue.created_at,
             trigger: None,
             change: None,
+            own: None,
         };
         let mut texts = vec![opened];
         for comment in comments {
@@ -206,6 +211,7 @@ impl Reader {
                 body: comment.body,
                 trigger: None,
                 change: None,
+                own: None,
             });
         }
         if issue.is_pull {
@@ -220,13 +226,16 @@ impl Reader {
         if let (Some(trigger), Some((kind, ..))) = (&text.trigger, text.verb.begins()) {
             return self.take_trigger(entry, issue, &text, (trigger, kind), key).await;
         }
+        if let Some(called) = &text.own {
+            return self.take_own(entry, issue, (&text, called), key).await;
+        }
         let (kind, terms) = match &text.verb {
             Verb::Fix { terms, .. } => (TaskKind::Fix, terms.clone()),
             Verb::Plan { terms, .. } => (TaskKind::Plan, terms.clone()),
             Verb::Work { kind, terms, .. } => (*kind, terms.clone()),
             Verb::Say { .. } => return Ok(false),
             Verb::Unknown { word, why } => {
-                let answer = message::unknown_command(word, why.as_deref());
+                let answer = self.threads.unknown_to(entry, &text.author, (word, why.as_deref())).await;
                 self.threads.answer_once(entry, issue.number, key, &answer).await?;
                 return Ok(false);
             }
@@ -234,7 +243,8 @@ impl Reader {
                 let help = matches!(other, Verb::Help) || words::asks_for_help(&text.body);
                 let reply = match words::beside_a_start(&text.body) {
                     Some(name) => message::begins_nothing(&text.author.login, &name),
-                    None => message::no_task(&text.author.login, help),
+                    None if help => self.threads.help_to(entry, &text.author).await,
+                    None => message::no_task(&text.author.login),
                 };
                 self.threads.answer_once(entry, issue.number, key, &reply).await?;
                 return Ok(false);
@@ -345,6 +355,7 @@ impl Reader {
             pull: self.reviewed(entry, issue.number, kind).await?,
             terms,
             earlier: None,
+            own: None,
             trigger: None,
         })
     }
@@ -368,10 +379,16 @@ fn of_review(review: Review) -> Option<Text> {
         body: review.body,
         trigger: None,
         change: None,
+        own: None,
     })
 }
 
 impl Text {
+    /// The command that it asks for, without its slash; empty where it asks for none.
+    fn command_name(&self) -> &str {
+        self.own.as_ref().map_or_else(|| self.verb.command().unwrap_or_default(), |called| &called.name)
+    }
+
     /// The decision that this text is, for what else stands in it; `thread` is the number of its issue or pull request.
     pub(super) fn evidence(&self, thread: u64, right: Access) -> Decision {
         Decision {

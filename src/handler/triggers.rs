@@ -102,6 +102,7 @@ impl Reader {
                     created_at: change.at,
                     trigger: Some(trigger),
                     change: Some(change),
+                    own: None,
                 }),
                 None => self.note_seen(entry, &source).await?,
             }

@@ -1,6 +1,6 @@
 //! From a comment or a review to the verb that it asks for: of several commands the strongest.
 
-use crate::command::{self, Command, Parsed, Strength};
+use crate::command::{self, Command, OwnNames, Parsed, Strength};
 use crate::forge::{Comment, Review, ReviewComment, ReviewState, own_remarks};
 use crate::secret;
 use domain::{Access, Account, Item, Verb};
@@ -34,9 +34,24 @@ pub(crate) fn text(text: &str, author: &str) -> Verb {
     )
 }
 
+/// The command that a text begins with, if it is none of the bot's: it may be one of the repository's own.
+pub(crate) fn own_name(text: &str) -> Option<String> {
+    parsed(text, "").own
+}
+
+/// The strongest command of a text, with those of the repository's own.
+pub(crate) fn strongest_with(text: &str, author: &str, own: &OwnNames) -> Option<Command> {
+    parsed_with(text, author, own).strongest().cloned()
+}
+
 /// The commands of a text, after secrets that the bot knows are removed.
 pub(super) fn parsed(text: &str, author: &str) -> Parsed {
     command::parse(&secret::without(text), author)
+}
+
+/// As [`parsed`], with the commands of the repository's own.
+pub(super) fn parsed_with(text: &str, author: &str, own: &OwnNames) -> Parsed {
+    command::parse_with(&secret::without(text), author, own)
 }
 
 /// The strongest command of a text, if any.

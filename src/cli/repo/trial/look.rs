@@ -59,6 +59,8 @@ pub(super) struct Look<'a> {
 /// What the repository's files say.
 struct Read {
     project: Project,
+    /// Hosts that its own commands wish for, by the commands' names.
+    networks: Vec<(String, Vec<String>)>,
     text: Option<String>,
     found: Commands,
     image: String,
@@ -110,6 +112,8 @@ impl<'a> Look<'a> {
         let text = repos.show(key, commit, project::FILE, project::MAX_BYTES).await?;
         let text = text.map(String::from_utf8).transpose().with_context(|| format!("{} is no UTF-8", project::FILE))?;
         let project = text.as_deref().map(|text| Project::parse(project::FILE, text)).transpose()?.unwrap_or_default();
+        let networks = repos.own_commands(key, commit).await?.networks();
+        let project = project.with_networks(networks.clone());
         let grants = Granted::of(&self.ground.config, key);
         let accepted = Some(self.target.accepted).filter(|hash| !hash.is_empty());
         let effective = project.within(&grants, accepted);
@@ -133,7 +137,7 @@ impl<'a> Look<'a> {
         let mut rules = grants.egress;
         rules.extend(effective.egress);
         rules.retain(|rule| overruled(&denied, rule).is_none());
-        Ok(Some(Read { project, text, found, image: chosen.image.clone(), chosen, rules }))
+        Ok(Some(Read { project, networks, text, found, image: chosen.image.clone(), chosen, rules }))
     }
 
     /// Runs the checks as a task would at present.
@@ -399,13 +403,13 @@ impl<'a> Look<'a> {
         for line in text.lines() {
             self.printer.say(&format!("    {line}"));
         }
-        self.wishes(&text)?;
+        self.wishes(&text, &read.networks)?;
         Ok(Seen { works, file: Some(text), summary })
     }
 
     /// Prints what in the proposal has no effect until the operator accepts it.
-    fn wishes(&self, text: &str) -> Result<()> {
-        let asked = Project::parse(project::FILE, text)?;
+    fn wishes(&self, text: &str, networks: &[(String, Vec<String>)]) -> Result<()> {
+        let asked = Project::parse(project::FILE, text)?.with_networks(networks.to_vec());
         let wishes = asked.wishes(&Granted::of(&self.ground.config, self.target.key));
         if wishes.is_empty() {
             return Ok(());
