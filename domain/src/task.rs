@@ -5,8 +5,8 @@ mod work;
 
 use crate::{
     Account, Action, Advance, Budget, CallRequest, Checkpoint, Commit, Earlier, End, Event, Grant, Item, Loss, Millis,
-    OwnCommand, PlanStep, PullHead, Question, Rebase, Remarks, Source, Spent, State, Suspension, TaskId, TaskKind, Terms, Trigger,
-    Verdict, VerdictKind,
+    OwnCommand, PlanStep, PullHead, Question, Rebase, Remarks, Source, Spent, State, Suspension, TaskId, TaskKind,
+    Terms, Trigger, Verdict, VerdictKind,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;

@@ -85,7 +85,9 @@ fn run(dir: &Path, printer: &Printer) -> Result<()> {
 fn files(dir: &Path) -> Result<Option<Vec<CommandFile>>> {
     let there = fs::metadata(dir).with_context(|| format!("{} cannot be read", dir.display()))?;
     if !there.is_dir() {
-        return Err(Complaint::new(format!("{} is no folder", dir.display())).attempt("name a checkout's folder").into());
+        return Err(Complaint::new(format!("{} is no folder", dir.display()))
+            .attempt("name a checkout's folder")
+            .into());
     }
     let mut folder = dir.to_owned();
     for part in Path::new(FOLDER) {
@@ -146,7 +148,8 @@ mod tests {
     fn the_example_of_the_help_makes_a_command_with_each_of_its_lines() {
         let plain = OwnCommands::read(&files(folder(&[("release-notes.md", &example())]).path()).unwrap().unwrap());
         assert_eq!(plain.usable().count(), 1, "{plain:?}");
-        let all = example().replace("# read_only", "x_read_only").replace("\n# ", "\n").replace("x_read_only", "# read_only");
+        let all =
+            example().replace("# read_only", "x_read_only").replace("\n# ", "\n").replace("x_read_only", "# read_only");
         let all = OwnCommands::read(&files(folder(&[("release-notes.md", &all)]).path()).unwrap().unwrap());
         let command = all.usable().next().unwrap_or_else(|| panic!("{all:?}"));
         assert_eq!((command.every, command.network.len(), command.who.len()), (Some(2), 1, 2));

@@ -84,7 +84,9 @@ fn own_command(name: String, kind: &Result<TaskKind, String>, argument: &Argumen
     });
     match read {
         Ok(verb) => Command { name, strength: Strength::Work, verb },
-        Err(why) => Command { verb: Verb::Unknown { word: name.clone(), why: Some(why) }, strength: Strength::Question, name },
+        Err(why) => {
+            Command { verb: Verb::Unknown { word: name.clone(), why: Some(why) }, strength: Strength::Question, name }
+        }
     }
 }
 

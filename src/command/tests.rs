@@ -200,16 +200,18 @@ fn verbs(text: &str) -> Vec<(String, Verb)> {
 fn a_repositorys_own_command_counts_as_a_texts_first_word_alone() {
     let begins = |name: &str, verb: Verb| vec![(name.to_owned(), verb)];
     let notes = |words: &str| Verb::begin(TaskKind::Explain, words.into(), Terms::default());
-    assert_eq!(verbs("  /release-notes since 1.2\nand before"), begins("release-notes", notes("since 1.2\nand before")));
+    assert_eq!(
+        verbs("  /release-notes since 1.2\nand before"),
+        begins("release-notes", notes("since 1.2\nand before"))
+    );
     assert_eq!(verbs("/Deploy"), begins("deploy", fix("")));
     let terms = Terms { model: Some("local".into()), ..Terms::default() };
-    assert_eq!(
-        verbs("/deploy --model local now"),
-        begins("deploy", Verb::Fix { words: "now".into(), terms })
-    );
+    assert_eq!(verbs("/deploy --model local now"), begins("deploy", Verb::Fix { words: "now".into(), terms }));
     assert!(verbs("Please.\n/release-notes").is_empty());
     assert_eq!(verbs("Please.\n/deploy"), begins("deploy", Verb::Unknown { word: "deploy".into(), why: None }));
-    for quoted in ["> /deploy", "`/deploy`", "```\n/deploy\n```", "- /deploy", "/deploy/x", "/release_notes", "/1-deploy"] {
+    for quoted in
+        ["> /deploy", "`/deploy`", "```\n/deploy\n```", "- /deploy", "/deploy/x", "/release_notes", "/1-deploy"]
+    {
         assert!(verbs(quoted).is_empty(), "{quoted}");
     }
     let why = Some("its file cannot be read".to_owned());

@@ -39,8 +39,7 @@ const MOST: usize = 20;
 /// Longest name of a model, in bytes.
 const MAX_MODEL: usize = 100;
 /// The kinds that begin on an issue.
-const KINDS: [TaskKind; 5] =
-    [TaskKind::Fix, TaskKind::Plan, TaskKind::Explain, TaskKind::Test, TaskKind::Refactor];
+const KINDS: [TaskKind; 5] = [TaskKind::Fix, TaskKind::Plan, TaskKind::Explain, TaskKind::Test, TaskKind::Refactor];
 
 /// A parsed file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -223,7 +222,10 @@ impl Head {
         if let Some(model) = &self.model {
             let plain = |c: char| c.is_ascii_alphanumeric() || c == '-';
             if !(1..=MAX_MODEL).contains(&model.len()) || !model.chars().all(plain) {
-                return Err(("model", "that is no name of a model; write the `id` of one that people may name".to_owned()));
+                return Err((
+                    "model",
+                    "that is no name of a model; write the `id` of one that people may name".to_owned(),
+                ));
             }
         }
         let network: Vec<String> = self.network.iter().map(|host| host.trim().to_owned()).collect();
@@ -237,7 +239,8 @@ impl Head {
             None => Budget::default(),
             Some(text) => amounts(text).ok_or((
                 "budget",
-                "write amounts as behind --budget: `2usd`, `30actions`, `20min`, `100ktokens`, or several with commas".to_owned(),
+                "write amounts as behind --budget: `2usd`, `30actions`, `20min`, `100ktokens`, or several with commas"
+                    .to_owned(),
             ))?,
         };
         Ok(OwnCommand {
@@ -261,7 +264,10 @@ impl Head {
             None if self.read_only == Some(true) => TaskKind::Explain,
             None => TaskKind::Fix,
             Some("review") => {
-                let why = format!("/review begins on pull requests, and own commands begin on issues; write one of {}", known());
+                let why = format!(
+                    "/review begins on pull requests, and own commands begin on issues; write one of {}",
+                    known()
+                );
                 return Err(("kind", why));
             }
             Some(text) => {
@@ -275,7 +281,8 @@ impl Head {
                 Err(("read_only", why))
             }
             Some(false) if kind.reads_only() => {
-                let why = format!("a task of the kind {:?} only reads; leave this out, or write kind = \"fix\"", kind.name());
+                let why =
+                    format!("a task of the kind {:?} only reads; leave this out, or write kind = \"fix\"", kind.name());
                 Err(("read_only", why))
             }
             Some(_) | None => Ok(kind),
@@ -303,7 +310,10 @@ impl Head {
         }
         for word in words {
             if word == "readers" {
-                return Err(("who", "to begin a task takes write access to the code; a file only narrows that".to_owned()));
+                return Err((
+                    "who",
+                    "to begin a task takes write access to the code; a file only narrows that".to_owned(),
+                ));
             }
             if !is_group_of_writers(word) {
                 let login = word.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c)) && !word.is_empty();

@@ -77,7 +77,10 @@ fn each_mistake_is_told_with_its_line_and_what_to_write() {
         ("kind = \"review\"", "`kind`: /review begins on pull requests"),
         ("who = []", "`who`: name 1 to 20"),
         ("who = 3", "`who`: write \"writers\""),
-        ("who = \"alice\"", "`who`: \"alice\" is none of writers, admins, nobody, @login; an account is written \"@alice\""),
+        (
+            "who = \"alice\"",
+            "`who`: \"alice\" is none of writers, admins, nobody, @login; an account is written \"@alice\"",
+        ),
         ("who = [\"admins\", \"readers\"]", "`who`: to begin a task takes write access"),
         ("model = \"a b\"", "`model`: that is no name of a model"),
         ("model = \"\"", "`model`: that is no name of a model"),
@@ -97,7 +100,10 @@ fn each_mistake_is_told_with_its_line_and_what_to_write() {
     let hosts = vec!["\"a.test\""; 21].join(", ");
     assert!(parse(&file(&format!("network = [{hosts}]\n"), "x")).unwrap_err().contains("21 hosts; at most 20"));
     let long = file("", &"x".repeat(16 << 10));
-    assert_eq!(parse(&long).unwrap_err(), ".caisson/commands/deploy.md:1: the file is longer than 16384 bytes; shorten it");
+    assert_eq!(
+        parse(&long).unwrap_err(),
+        ".caisson/commands/deploy.md:1: the file is longer than 16384 bytes; shorten it"
+    );
     let latin = OwnCommand::parse("deploy.md", "", b"+++\ndescription = \"d\"\n+++\nf\xfcr").unwrap_err();
     assert_eq!((latin.line, latin.text.as_str()), (4, "this is no UTF-8; save the file as UTF-8"));
 }
@@ -118,7 +124,10 @@ fn a_file_is_named_like_its_command_and_like_none_of_the_bots() {
 #[test]
 fn words_stand_where_the_file_says_and_are_not_read_again() {
     let command = |body: &str| parse(&file("", body)).unwrap();
-    assert_eq!(command("Of {words}, and {words}.").filled(" a {words} b ").unwrap(), "Of a {words} b, and a {words} b.");
+    assert_eq!(
+        command("Of {words}, and {words}.").filled(" a {words} b ").unwrap(),
+        "Of a {words} b, and a {words} b."
+    );
     assert_eq!(command("Of {words}.").filled("").unwrap(), "Of .");
     assert_eq!(command("Do {it}.").filled("now").unwrap(), "Do {it}.\n\nnow");
     assert_eq!(command("Do it.").filled("\n").unwrap(), "Do it.");

@@ -137,7 +137,9 @@ mod tests {
         assert_eq!(names["notes"], Ok(TaskKind::Explain));
         let why = names["broken"].clone().unwrap_err();
         assert!(why.contains("`.caisson/commands/broken.md:1`: begin with a line"), "{why}");
-        assert!(commands.get("approve").is_none() && commands.get("README").is_none() && commands.get("none").is_none());
+        assert!(
+            commands.get("approve").is_none() && commands.get("README").is_none() && commands.get("none").is_none()
+        );
         let mistakes: Vec<String> = commands.mistakes().map(|(_, error)| error.to_string()).collect();
         assert_eq!(mistakes.len(), 5, "{mistakes:#?}");
         assert_eq!(commands.networks(), [("notes".to_owned(), vec!["a.test".to_owned()])]);
@@ -152,6 +154,9 @@ mod tests {
         assert_eq!((commands.usable().count(), commands.mistakes().count()), (0, MOST_FILES + 1));
         assert!(commands.networks().is_empty());
         let (_, error) = commands.mistakes().next().unwrap();
-        assert_eq!(error.to_string(), ".caisson/commands:1: 33 commands or more; at most 32, so none of them is read: take some out");
+        assert_eq!(
+            error.to_string(),
+            ".caisson/commands:1: 33 commands or more; at most 32, so none of them is read: take some out"
+        );
     }
 }

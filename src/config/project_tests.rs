@@ -88,7 +88,8 @@ fn a_command_of_many_lines_forges_no_wish_and_hides_none() {
 #[test]
 fn the_hash_covers_the_hosts_that_commands_wish_for_and_nothing_else_of_them() {
     let parse = |text: &str| Project::parse(FILE, text).unwrap();
-    let wishing = |name: &str, hosts: &[&str]| vec![(name.to_owned(), hosts.iter().map(|it| (*it).to_owned()).collect())];
+    let wishing =
+        |name: &str, hosts: &[&str]| vec![(name.to_owned(), hosts.iter().map(|it| (*it).to_owned()).collect())];
     let plain = parse("test = \"make check\"\n");
     assert_eq!(plain.clone().with_networks(Vec::new()).hash(), plain.hash(), "what was accepted before stays accepted");
     let one = plain.clone().with_networks(wishing("notes", &["a.example"]));

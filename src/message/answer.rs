@@ -268,7 +268,9 @@ pub fn unknown_beside(word: &str, why: Option<&str>, own: &[&str]) -> String {
     }
     let names = COMMANDS.iter().map(|spec| spec.name).chain(own.iter().copied());
     match names.map(|name| (distance(name, &word), name)).min().filter(|(steps, _)| *steps <= 2) {
-        Some((0, name)) => format!("`/{name}` is a command of this repository: it counts only as the first word of a text."),
+        Some((0, name)) => {
+            format!("`/{name}` is a command of this repository: it counts only as the first word of a text.")
+        }
         Some((_, name)) => format!("{slashed} is no command. Did you mean `/{name}`? `/help` shows them all."),
         None => format!("{slashed} is no command. `/help` shows them all."),
     }

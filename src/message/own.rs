@@ -35,7 +35,10 @@ pub(super) fn own_help(commands: &OwnCommands) -> String {
             out,
             "| `/{} [options] [words]` | {} | {} ({}) |",
             command.name,
-            whom.map_or_else(|| "those who may write to the repository".to_owned(), |whom| prose_cell(&whom, MAX_SHOWN)),
+            whom.map_or_else(
+                || "those who may write to the repository".to_owned(),
+                |whom| prose_cell(&whom, MAX_SHOWN)
+            ),
             prose_cell(&command.description, MAX_SHOWN),
             kind(command.kind),
         );

@@ -20,7 +20,10 @@ pub fn own_not_among(login: &str, name: &str, whom: &str) -> String {
 /// Somebody whom the operator does not let begin such a task; `whom` are those whom that lets.
 pub fn own_barred(login: &str, name: &str, kind: TaskKind, whom: &str) -> String {
     let why = not_among(login, kind.name(), whom);
-    format!("{why}\n\n`/{name}` begins what `/{}` begins, so it is for the same people. No task was started.", kind.name())
+    format!(
+        "{why}\n\n`/{name}` begins what `/{}` begins, so it is for the same people. No task was started.",
+        kind.name()
+    )
 }
 
 /// Its file names a model that people may not name here; `named` are those that they may.

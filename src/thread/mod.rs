@@ -22,8 +22,8 @@ pub(crate) mod words;
 
 pub use decisions::decision_key;
 pub use feed::Feed;
-pub use own::AtTip;
 pub use follow::withdrawn_key;
+pub use own::AtTip;
 pub use read::{Hidden, Part, Thread};
 
 use crate::clock::Clock;

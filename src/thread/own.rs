@@ -56,7 +56,8 @@ impl Threads {
     async fn read_own(&self, reader: &OwnReader, entry: &Repository) -> Result<Option<AtTip>, Trouble> {
         let at = self.place(entry)?;
         let Some(tip) = self.forge.branch(&at, &entry.default_branch).await? else { return Ok(None) };
-        let commit = Commit::parse(&tip).map_err(|_| Trouble::later("the forge names no commit for the default branch"))?;
+        let commit =
+            Commit::parse(&tip).map_err(|_| Trouble::later("the forge names no commit for the default branch"))?;
         let last = reader.last.lock().unwrap_or_else(PoisonError::into_inner).get(&entry.key).cloned();
         if let Some(known) = last.filter(|known| known.commit == commit) {
             return Ok(Some(known));
@@ -132,9 +133,11 @@ impl Threads {
             return Ok(hosts.to_vec());
         }
         let file = reader.repos.show(&entry.key, &at_tip.commit, FILE, MAX_BYTES).await;
-        let file = file.map_err(|error| not_now(error.into()))?.unwrap_or_default();
-        // No task begins with a file that cannot be read, so nothing is reached by it.
-        let project = Project::parse(FILE, &String::from_utf8_lossy(&file)).unwrap_or_default();
+        let project = match file.map_err(|error| not_now(error.into()))? {
+            // Where the file has a mistake no task goes on, so nothing is reached.
+            Some(bytes) => Project::parse(FILE, &String::from_utf8_lossy(&bytes)).unwrap_or_default(),
+            None => Project::default(),
+        };
         let project = project.with_networks(at_tip.commands.networks());
         let mut granted = Granted::of(&self.config, &entry.key);
         let accepted = Some(entry.accepted.as_str()).filter(|hash| !hash.is_empty());

@@ -95,7 +95,8 @@ call = [{ name = "read_file", arguments = { path = "semver.py" } }, { name = "li
     assert_eq!(own.commit, Commit::parse(&of("HEAD")).expect("a commit"));
     assert_eq!((own.name.as_str(), own.blob.as_str()), ("compare", of("HEAD:.caisson/commands/compare.md").as_str()));
     let first = world.until_said(issue, "is on it").await;
-    let because = format!("as `/compare` of this repository asks (`.caisson/commands/compare.md` at `{}`)", own.commit.short());
+    let because =
+        format!("as `/compare` of this repository asks (`.caisson/commands/compare.md` at `{}`)", own.commit.short());
     assert!(first.contains(&because) && first.contains("after at most 2 actions"), "{first}");
     assert!(!first.contains("asks for hosts"), "{first}");
 }
@@ -119,7 +120,10 @@ async fn options_replace_what_the_file_says_and_are_judged_as_ever() {
     asked(&world, "/compare --budget 2usd semver.py");
     let request = begun(&world, 1).await;
     let own = request.own.as_ref().expect("an own command");
-    assert_eq!((request.terms.model.as_deref(), request.budget.micro_usd, own.budget.micro_usd), (Some("local"), 2_000_000, 0));
+    assert_eq!(
+        (request.terms.model.as_deref(), request.budget.micro_usd, own.budget.micro_usd),
+        (Some("local"), 2_000_000, 0)
+    );
     assert_eq!(world.task().await.model.as_deref(), Some("local"));
 }
 
@@ -178,7 +182,14 @@ call = [{ name = "done", arguments = { summary = "Text is compared as text (`sem
 async fn a_broken_file_is_answered_with_its_line_and_takes_no_other_command() {
     let world = World::new(FIX).await;
     let broken = command("kind = \"dance\"\n", TEXT);
-    push(&world, &[("broken.md", &broken), ("compare.md", &command("", TEXT)), ("fix.md", &command("kind = \"plan\"\n", "Own."))]);
+    push(
+        &world,
+        &[
+            ("broken.md", &broken),
+            ("compare.md", &command("", TEXT)),
+            ("fix.md", &command("kind = \"plan\"\n", "Own.")),
+        ],
+    );
     let issue = asked(&world, "/broken it");
     let told = world.until_said(issue, "`/broken` could not be followed").await;
     assert!(told.contains("`.caisson/commands/broken.md:3`") && told.contains("Nothing was changed"), "{told}");
@@ -350,10 +361,17 @@ async fn a_checkout_is_checked_before_it_is_pushed() {
     let bad = caisson(&world, &["command", "check", &dir]).await;
     let text = said(&bad);
     assert_eq!(bad.status.code(), Some(1), "{text}");
-    assert!(text.contains(".caisson/commands/broken.md:5: `checkpoint`: a checkpoint comes after 1 to 5 actions"), "{text}");
+    assert!(
+        text.contains(".caisson/commands/broken.md:5: `checkpoint`: a checkpoint comes after 1 to 5 actions"),
+        "{text}"
+    );
     assert!(text.contains("/compare  plan") && text.contains("1 mistake in .caisson/commands"), "{text}");
     let help = caisson(&world, &["command", "check", "--help"]).await;
-    assert!(help.status.success() && said(&help).contains("description = \"Writes the notes of a release\""), "{}", said(&help));
+    assert!(
+        help.status.success() && said(&help).contains("description = \"Writes the notes of a release\""),
+        "{}",
+        said(&help)
+    );
     let nowhere = caisson(&world, &["command", "check", &format!("{dir}/none")]).await;
     assert!(!nowhere.status.success() && said(&nowhere).contains("cannot be read"), "{}", said(&nowhere));
 }
