@@ -108,7 +108,8 @@ impl Threads {
 
     /// The answer to `/help`: the table, and the repository's own commands.
     pub async fn help(&self, entry: &Repository, right: Access) -> String {
-        message::help(&self.own_shown(entry, right).await)
+        let own = self.own_shown(entry, right).await;
+        message::help(&own)
     }
 
     /// As [`Threads::help`], to somebody whose right is not known yet.
