@@ -77,8 +77,8 @@ enum Command {
     /// Check the configuration; print every key there is.
     Config(config::Config),
     /// Check the commands that a repository adds to those of the bot.
-    #[command(subcommand)]
-    Command(own_command::CommandCommand),
+    #[command(name = "command", subcommand)]
+    Own(own_command::CommandCommand),
     /// Bring an approved branch home into your clone, checked.
     Fetch(fetch::FetchArgs),
     /// Solve tasks through the whole product, judged by tests that the bot never saw.
@@ -122,7 +122,7 @@ impl Cli {
             Command::Image(image) => image.run(&config).await,
             Command::Model(model) => model.run(&config).await,
             Command::Config(args) => args.run(&config),
-            Command::Command(command) => command.run(),
+            Command::Own(command) => command.run(),
             Command::Fetch(args) => {
                 let source = approved::StoreSource::open(Process::load(&config)?).await?;
                 args.run(&source).await
