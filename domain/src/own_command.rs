@@ -25,9 +25,15 @@ pub struct OwnCommand {
     /// Hosts that it wishes to reach, as rules of the router are written; a wish, and no grant. Untrusted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub network: Vec<String>,
-    /// Those of them that neither the operator's table nor an accepted hash allowed when the task began.
+    /// Those of them that nobody had allowed when the task began.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lacks: Vec<String>,
+    /// Those of them that nobody can allow: the operator denies them, or sandboxes have no network.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub closed: Vec<String>,
+    /// The model that the file names, where the command's text named none: nobody asked for it by an option.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
 }
 
 impl OwnCommand {

@@ -77,6 +77,15 @@ pub fn is_own_name(name: &str) -> bool {
     (2..=LONGEST_OWN).contains(&name.len()) && name.as_bytes()[0].is_ascii_lowercase() && name.bytes().all(plain)
 }
 
+/// Whether a text's first word is a command only because a repository may have one of this name: before there were any it was plain text.
+pub fn only_own(word: &str) -> bool {
+    !is_letters(word) && spec(word).is_none() && is_own_name(word)
+}
+
+fn is_letters(word: &str) -> bool {
+    !word.is_empty() && word.len() <= 20 && word.chars().all(|c| c.is_ascii_alphabetic())
+}
+
 fn own_command(name: String, kind: &Result<TaskKind, String>, argument: &Argument<'_>) -> Command {
     let read = kind.clone().and_then(|kind| {
         let (terms, words) = argument.terms(&OF_A_START)?;
@@ -180,7 +189,6 @@ fn command_word<'a>(text: &'a str, range: &Range<usize>, is_first: bool) -> Opti
         return None;
     }
     let word = rest.split(|c: char| c.is_whitespace()).next().unwrap_or_default();
-    let letters = !word.is_empty() && word.len() <= 20 && word.chars().all(|c| c.is_ascii_alphabetic());
     let name = word.to_ascii_lowercase();
-    (letters || spec(&name).is_some() || is_first && is_own_name(&name)).then_some(word)
+    (is_letters(word) || spec(&name).is_some() || is_first && is_own_name(&name)).then_some(word)
 }

@@ -17,7 +17,7 @@
 //! Write the notes of the release {words}.
 //! ```
 
-use super::project::{ProjectError, from_toml, line_of_key};
+use super::project::{Network, ProjectError, from_toml, line_of_key};
 use super::who::{bar_of, is_group_of_writers};
 use crate::command::{MAX_WORDS, amounts, is_own_name, spec};
 use domain::{ACTIONS_PER_CHECKPOINT, Access, Budget, TaskKind};
@@ -125,6 +125,11 @@ impl OwnCommand {
         }
         let of_key = |(key, why): Mistake| wrong(line_of_key(parts.head, key) + 1, Some(key), why);
         head.checked(name, blob, body).map_err(of_key)
+    }
+
+    /// What it wishes to reach.
+    pub fn wish(&self) -> Network {
+        Network { name: self.name.clone(), kind: self.kind, who: self.who.clone(), hosts: self.network.clone() }
     }
 
     /// The file's path in its repository.

@@ -4,7 +4,7 @@
 //! files come from: of a commit `git` reads them, of a checkout `caisson command check` does. Tests: below.
 
 use super::own_command::{self, FOLDER, OwnCommand};
-use super::project::ProjectError;
+use super::project::{Network, ProjectError};
 use crate::command::{OwnNames, is_own_name, spec};
 use std::collections::BTreeMap;
 
@@ -65,10 +65,9 @@ impl OwnCommands {
         self.0.iter().filter_map(|(name, read)| Some((name.as_str(), read.as_ref().err()?)))
     }
 
-    /// The hosts that they wish for, by their names.
-    pub fn networks(&self) -> Vec<(String, Vec<String>)> {
-        let wishing = self.usable().filter(|command| !command.network.is_empty());
-        wishing.map(|command| (command.name.clone(), command.network.clone())).collect()
+    /// What they wish to reach, in the order of their names.
+    pub fn networks(&self) -> Vec<Network> {
+        self.usable().filter(|command| !command.network.is_empty()).map(OwnCommand::wish).collect()
     }
 
     /// Their names for the parser of texts: with each the kind of task, or the mistake in its file as half a sentence.
@@ -142,7 +141,11 @@ mod tests {
         );
         let mistakes: Vec<String> = commands.mistakes().map(|(_, error)| error.to_string()).collect();
         assert_eq!(mistakes.len(), 5, "{mistakes:#?}");
-        assert_eq!(commands.networks(), [("notes".to_owned(), vec!["a.test".to_owned()])]);
+        let wish = commands.networks().pop().expect("one");
+        assert_eq!(
+            (wish.name.as_str(), wish.kind, wish.hosts),
+            ("notes", TaskKind::Explain, vec!["a.test".to_owned()])
+        );
     }
 
     #[test]

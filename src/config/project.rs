@@ -1,8 +1,8 @@
 //! A repository's own configuration: `.caisson.toml` on its default branch.
 //!
 //! Owns its grammar, how it narrows the operator's grants, and its wishes. It must not grant anything: whatever exceeds [`Granted`] has no
-//! effect until the operator accepted the file's hash (`caisson repo add` shows the wishes), which covers the hosts that the repository's own
-//! commands wish for, too. The file is read at the task's base commit, never from the agent's branch. Tests: below.
+//! effect until the operator accepted the file's hash (`caisson repo add` shows the wishes). The hosts that the repository's own commands wish
+//! for have a hash of their own, accepted with it and judged apart. The file is read at the task's base commit, never from the agent's branch. Tests: below.
 //!
 //! ```toml
 //! test = "cargo test --offline"       # what verification runs
@@ -28,7 +28,7 @@
 
 use super::Process;
 use crate::text::one_line;
-use domain::{ACTIONS_PER_CHECKPOINT, Budget};
+use domain::{ACTIONS_PER_CHECKPOINT, Budget, OwnCommand, TaskKind};
 use protocol::router::Rule;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
@@ -79,11 +79,61 @@ pub struct Project {
     pub checkpoint: Checkpoint,
     /// `[budget]`: what a task may use.
     pub budget: Limits,
+    /// SHA-256 of the file in hexadecimal; empty where there is none.
     #[serde(skip)]
     hash: String,
-    /// Hosts that the repository's own commands wish for, by the commands' names; see [`Project::with_networks`].
+    /// What the repository's own commands wish to reach; see [`Project::with_networks`].
     #[serde(skip)]
-    networks: Vec<(String, Vec<String>)>,
+    networks: Vec<Network>,
+    /// SHA-256 of `networks` in hexadecimal; empty where there are none.
+    #[serde(skip)]
+    networks_hash: String,
+}
+
+/// The hosts that a command of the repository's own wishes for, and what decides whether to allow them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Network {
+    /// The command's name.
+    pub name: String,
+    /// The kind of its tasks.
+    pub kind: TaskKind,
+    /// Whom its file lets give it; empty = all who may begin such a task. Untrusted.
+    pub who: Vec<String>,
+    /// The hosts, as rules are written. Untrusted.
+    pub hosts: Vec<String>,
+}
+
+impl Network {
+    /// That of the command by which a task of this kind began.
+    pub fn of(kind: TaskKind, own: &OwnCommand) -> Self {
+        Self { name: own.name.clone(), kind, who: own.who.clone(), hosts: own.network.clone() }
+    }
+
+    fn means(&self, host: &str) -> String {
+        let who = if self.who.is_empty() { "all who may".to_owned() } else { self.who.join(", ") };
+        let (name, kind) = (&self.name, self.kind.name());
+        format!("sandboxes of tasks that /{name} begins (as /{kind}, for {who}) could send data to {host}")
+    }
+}
+
+/// In an accepted value in place of a hash that is not accepted.
+const NONE: &str = "none";
+
+/// Whether an operator may have accepted this: what [`Project::hash`] gives.
+pub fn may_be_accepted(value: &str) -> bool {
+    let hash = |text: &str| text.len() == 64 && text.chars().all(|c| matches!(c, '0'..='9' | 'a'..='f'));
+    match value.split_once('-') {
+        Some((file, networks)) => (file == NONE || hash(file)) && hash(networks),
+        None => value.is_empty() || hash(value),
+    }
+}
+
+fn joined(file: &str, networks: &str) -> String {
+    match (file, networks) {
+        (file, "") => file.to_owned(),
+        ("", networks) => format!("{NONE}-{networks}"),
+        (file, networks) => format!("{file}-{networks}"),
+    }
 }
 
 /// `[checkpoint]`: can only ask a person more often than the operator does.
@@ -219,40 +269,57 @@ impl Project {
         Ok(project)
     }
 
-    /// SHA-256 in hexadecimal, which an operator accepts: of the file, and of the hosts that commands wish for, if there are any; empty when
-    /// there is neither.
-    pub fn hash(&self) -> &str {
-        &self.hash
+    /// What an operator accepts: the hash of the file, and where commands wish for hosts, behind a dash, that of their wishes; `none` stands
+    /// for a file that is not there. Empty where there is neither.
+    pub fn hash(&self) -> String {
+        joined(&self.hash, &self.networks_hash)
     }
 
-    /// Adds the hosts that the repository's own commands wish for, by the commands' names: [`Project::hash`] covers them from then on.
+    /// What of this accepted value still holds: each of its two hashes that is that of this state.
+    pub fn still(&self, accepted: &str) -> String {
+        let of = |holds: bool, hash: &str| if holds { hash.to_owned() } else { String::new() };
+        let file = of(self.is_accepted(Some(accepted)), &self.hash);
+        joined(&file, &of(self.are_networks_accepted(Some(accepted)), &self.networks_hash))
+    }
+
+    /// Adds what the repository's own commands wish to reach: [`Project::hash`] covers it from then on. The file's own part stays as it is, so
+    /// that no command changes what the file was granted.
     #[must_use]
-    pub fn with_networks(mut self, networks: Vec<(String, Vec<String>)>) -> Self {
+    pub fn with_networks(mut self, networks: Vec<Network>) -> Self {
         if !networks.is_empty() {
             let mut hash = Sha256::new();
-            hash.update(format!("caisson wishes of commands 1\n{}\n", self.hash));
-            for (name, hosts) in &networks {
-                hash.update(format!("/{name}\n"));
-                hosts.iter().for_each(|host| hash.update(format!("{host}\n")));
+            hash.update("caisson wishes of commands 1\n");
+            // Debug text has no line break of its own, so no value looks like several.
+            for Network { name, kind, who, hosts } in &networks {
+                hash.update(format!("{name:?} {} {who:?} {hosts:?}\n", kind.name()));
             }
-            self.hash = hex::encode(hash.finalize());
+            self.networks_hash = hex::encode(hash.finalize());
         }
         self.networks = networks;
         self
     }
 
-    /// Rules for those of these hosts for which the command `name` wishes in this state of the repository, if its hash was accepted.
-    pub fn network_of(&self, accepted: Option<&str>, name: &str, hosts: &[String]) -> Vec<Rule> {
-        if !self.is_accepted(accepted) {
+    /// Rules for those of a task's hosts for which its command wishes in this state of the repository, too, if the commands' hash was accepted:
+    /// a command of the same name, kind and people.
+    pub fn network_of(&self, accepted: Option<&str>, wanted: &Network) -> Vec<Rule> {
+        let same = |it: &&Network| it.name == wanted.name && it.kind == wanted.kind && it.who == wanted.who;
+        let Some(wished) = self.networks.iter().find(same).filter(|_| self.are_networks_accepted(accepted)) else {
             return Vec::new();
-        }
-        let wished = self.networks.iter().find(|(of, _)| of == name).map_or(&[][..], |(_, hosts)| hosts);
-        let rules = hosts.iter().filter(|host| wished.contains(host)).filter_map(|host| Rule::parse(host).ok());
-        rules.map(|rule| rule.because(format!("asked for by the command /{name}"))).collect()
+        };
+        let rules = wanted.hosts.iter().filter(|host| wished.hosts.contains(host));
+        let because = format!("asked for by the command /{}", wanted.name);
+        rules.filter_map(|host| Rule::parse(host).ok()).map(|rule| rule.because(because.clone())).collect()
     }
 
-    fn is_accepted(&self, accepted: Option<&str>) -> bool {
-        !self.hash.is_empty() && accepted == Some(self.hash.as_str())
+    /// Whether the operator accepted exactly this file.
+    pub fn is_accepted(&self, accepted: Option<&str>) -> bool {
+        let file = accepted.map(|it| it.split_once('-').map_or(it, |(file, _)| file));
+        !self.hash.is_empty() && file == Some(self.hash.as_str())
+    }
+
+    fn are_networks_accepted(&self, accepted: Option<&str>) -> bool {
+        let networks = accepted.and_then(|it| it.split_once('-')).map(|(_, networks)| networks);
+        !self.networks_hash.is_empty() && networks == Some(self.networks_hash.as_str())
     }
 
     fn check(&self) -> Result<(), (&'static str, String)> {
@@ -311,9 +378,9 @@ impl Project {
                 wishes.push(Wish { key: "egress", value: text.clone(), means });
             }
         }
-        for (name, host) in self.networks.iter().flat_map(|(name, hosts)| hosts.iter().map(move |host| (name, host))) {
+        for (network, host) in self.networks.iter().flat_map(|it| it.hosts.iter().map(move |host| (it, host))) {
             if Rule::parse(host).is_ok_and(|rule| !granted.reaches(&rule)) {
-                let means = format!("sandboxes of tasks that /{name} begins could send data to {host}");
+                let means = network.means(host);
                 wishes.push(Wish { key: "network", value: host.clone(), means });
             }
         }

@@ -3,9 +3,9 @@
 
 use super::repository::{Repositories, Repository, request};
 use crate::config::process::Sandbox;
-use crate::config::project::{Effective, FILE, Granted, MAX_BYTES, Project};
+use crate::config::project::{Effective, FILE, Granted, MAX_BYTES, Network, Project};
 use crate::trouble::Trouble;
-use domain::{Commit, OwnCommand, Task};
+use domain::{Commit, Task};
 use protocol::router::Rule;
 
 /// The resolved policy.
@@ -18,16 +18,20 @@ pub(super) struct Policy<'a> {
     pub effective: Effective,
     /// What a sandbox may reach before people allow more; without what the operator denies.
     pub rules: Vec<Rule>,
+    /// What the command of the repository's own that began the task adds to them. Never for `setup`: its result goes to every task.
+    pub of_command: Vec<Rule>,
 }
 
 impl Repositories {
     /// The policy of a task with this base.
     pub(super) async fn policy(&self, task: &Task, base: &Commit) -> Result<Policy<'_>, Trouble> {
-        let own = request(task)?.own.as_deref();
-        let mut policy = self.resolved(self.of(task)?, base, own).await?;
+        let asked = request(task)?;
+        let wanted = asked.own.as_deref().map(|own| Network::of(asked.kind, own));
+        let mut policy = self.resolved(self.of(task)?, base, wanted.as_ref()).await?;
         if task.kind.of_a_pull() {
             // A stranger's files may lead the agent: nothing is reached but what a person allows this task, and nothing is run.
             policy.rules.clear();
+            policy.of_command.clear();
             policy.effective.setup.clear();
         }
         Ok(policy)
@@ -38,13 +42,13 @@ impl Repositories {
         self.resolved(repository, base, None).await
     }
 
-    /// As [`Repositories::policy_of`], for a task that this command of the repository's own began. Its hosts are reached only if the commands
-    /// at `base` wish for them too: the accepted hash is that of their wishes.
+    /// As [`Repositories::policy_of`], for a task whose command of the repository's own wishes for this. Its hosts are reached only if the
+    /// command at `base` wishes for them too: the accepted hash is that of these wishes.
     async fn resolved(
         &self,
         repository: Repository,
         base: &Commit,
-        own: Option<&OwnCommand>,
+        wanted: Option<&Network>,
     ) -> Result<Policy<'_>, Trouble> {
         let project = match self.repos.show(&repository.key, base, FILE, MAX_BYTES).await? {
             Some(bytes) => {
@@ -56,15 +60,15 @@ impl Repositories {
         let commands = self.repos.own_commands(&repository.key, base).await?;
         let project = project.with_networks(commands.networks());
         let (granted, accepted) = (Granted::of(&self.config, &repository.key), repository.accepted.as_deref());
-        let mut effective = project.within(&granted, accepted);
-        if let Some(own) = own {
-            effective.egress.extend(project.network_of(accepted, &own.name, &own.network));
-        }
+        let effective = project.within(&granted, accepted);
+        let mut of_command = wanted.map(|wanted| project.network_of(accepted, wanted)).unwrap_or_default();
         let denied = self.config.egress.denied();
         let mut rules = granted.egress;
         rules.extend(effective.egress.iter().cloned());
-        rules.retain(|rule| crate::egress::overruled(&denied, rule).is_none());
+        for rules in [&mut rules, &mut of_command] {
+            rules.retain(|rule| crate::egress::overruled(&denied, rule).is_none());
+        }
         let sandbox = self.config.sandbox_of(&repository.key);
-        Ok(Policy { repository, base: base.clone(), sandbox, effective, rules })
+        Ok(Policy { repository, base: base.clone(), sandbox, effective, rules, of_command })
     }
 }

@@ -39,7 +39,7 @@ impl Talk {
                 self.replies.text(task, row, (*number, login, question), feed).await?
             }
             // Who asked may read the code: the task machine answers nobody else.
-            Notice::Help => self.threads.help(&*self.repositories.configured(task)?, Access::Read).await,
+            Notice::Help => self.threads.help_at_work(&*self.repositories.configured(task)?, Access::Read).await,
             other => message::notice(other, &about),
         };
         let asked = match &row.effect {

@@ -7,13 +7,15 @@ use super::reader::Reader;
 use super::start::Text;
 use crate::config::own_command::{OwnCommand as File, bar};
 use crate::config::process::Repository;
+use crate::config::project::Network;
 use crate::forge::Issue;
 use crate::message;
 use crate::secret;
+use crate::thread::Lacking;
 use crate::thread::terms::{Agreed, agree};
 use crate::thread::words;
 use crate::trouble::Trouble;
-use domain::{Access, Budget, Decision, Input, OwnCommand, Request, Terms};
+use domain::{Access, Budget, Decision, Input, OwnCommand, Request, TaskKind, Terms, Verb};
 use std::collections::HashMap;
 
 /// How a task begins.
@@ -24,16 +26,40 @@ struct Begins {
 }
 
 impl Reader {
+    /// Since when texts may ask for commands of this repository's own, by the forge's clock: what was written before they were first looked
+    /// for here begins nothing by them.
+    pub(super) async fn own_since(&self, key: &str) -> Result<i64, Trouble> {
+        let mark = own_mark(key);
+        if let Some(at) = self.store.watermark(&mark).await? {
+            return Ok(at);
+        }
+        let at = self.forge.clock().await?;
+        self.store.set_watermark(&mark, at).await?;
+        Ok(at)
+    }
+
     /// Reads a text again whose first word may be a command of the repository's own: what it asks for is then what that one's file says. To
-    /// who may not read the code such a command does not exist.
-    pub(super) async fn look_up_own(&self, entry: &Repository, text: &mut Text) -> Result<(), Trouble> {
-        let Some(name) = words::own_name(&text.body).filter(|_| text.change.is_none()) else { return Ok(()) };
+    /// who may not read the code such a command does not exist. Returns why it is not known now whether it is one.
+    pub(super) async fn look_up_own(&self, entry: &Repository, text: &mut Text) -> Result<Option<Trouble>, Trouble> {
+        match self.looked_up(entry, text).await {
+            Ok(()) => Ok(None),
+            // The whole thread is read again where the repository is now.
+            Err(moved @ Trouble::Moved { .. }) => Err(moved),
+            Err(trouble) => {
+                tracing::warn!(repository = entry.key, source = %text.source, %trouble, "a command could not be looked up");
+                Ok(Some(trouble))
+            }
+        }
+    }
+
+    async fn looked_up(&self, entry: &Repository, text: &mut Text) -> Result<(), Trouble> {
+        let Some(name) = words::own_name(&text.body) else { return Ok(()) };
         if self.threads.right(entry, &text.author, &mut HashMap::new()).await? < Access::Read {
             return Ok(());
         }
         let Some(at_tip) = self.threads.own_commands(entry).await? else { return Ok(()) };
-        let names = at_tip.commands.names();
-        let Some(command) = words::strongest_with(&text.body, &text.author.login, &names) else { return Ok(()) };
+        text.names = at_tip.commands.names();
+        let Some(command) = words::strongest_with(&text.body, &text.author.login, &text.names) else { return Ok(()) };
         if command.name == name && command.verb.begins().is_some() {
             text.own = Some(Called { name, at_tip });
         }
@@ -49,7 +75,7 @@ impl Reader {
         (text, called): (&Text, &Called),
         key: &str,
     ) -> Result<bool, Trouble> {
-        let (Some(file), Some((kind, ..))) = (called.file(), text.verb.begins()) else { return Ok(false) };
+        let (Some(file), Some((kind, _, given))) = (called.file(), text.verb.begins()) else { return Ok(false) };
         let (login, number) = (text.author.login.as_str(), issue.number);
         if text.edited {
             self.threads.answer_once(entry, number, key, &message::edited(login)).await?;
@@ -68,11 +94,16 @@ impl Reader {
                 return Ok(false);
             }
         };
-        if self.terms_barred(entry, number, key, text, (&begins.terms, &begins.agreed, right)).await? {
+        // The model that the file names is nobody's option.
+        if self.terms_barred(entry, number, key, text, (given, &begins.agreed, right)).await? {
             return Ok(false);
         }
-        self.threads.answer_beside(entry, number, key, (login, &text.body, &text.verb), right).await?;
-        let own = self.own_record(entry, called, file, begins.terms.budget).await?;
+        let said = (login, text.body.as_str(), &text.verb);
+        self.threads.answer_beside(entry, number, key, (said, &text.names), right).await?;
+        // As with a command of the bot: nothing reads the text again for them.
+        let asking = text.evidence(number, right);
+        let mut more = self.threads.hosts(entry, &text.body, &asking).await?;
+        let own = self.own_record(entry, (called, file), given, &allowed(&more)).await?;
         let request = self.request(entry, issue, text, kind, begins.terms).await?;
         let request = Request {
             words: begins.words,
@@ -81,9 +112,6 @@ impl Reader {
             own: Some(Box::new(own)),
             ..request
         };
-        // As with a command of the bot: nothing reads the text again for them.
-        let asking = text.evidence(number, right);
-        let mut more = self.threads.hosts(entry, &text.body, &asking).await?;
         more.extend(
             begins.agreed.more.map(|verb| Input::Decided { decision: Box::new(Decision { verb, ..asking.clone() }) }),
         );
@@ -117,40 +145,62 @@ impl Reader {
         Ok(Begins { terms, agreed, words: secret::without(&words) })
     }
 
-    /// What the task keeps of it.
+    /// What the task keeps of it. `given` are the text's own options, `allowed` the hosts that the text allows.
     async fn own_record(
         &self,
         entry: &Repository,
-        called: &Called,
-        file: &File,
-        asked: Option<Budget>,
+        (called, file): (&Called, &File),
+        given: &Terms,
+        allowed: &[String],
     ) -> Result<OwnCommand, Trouble> {
+        let Lacking { lacks, closed } = self.threads.lacking(entry, &called.at_tip, (&file.wish(), allowed)).await?;
         Ok(OwnCommand {
             name: file.name.clone(),
             commit: called.at_tip.commit.clone(),
             blob: file.blob.clone(),
             who: file.who.clone(),
             every: file.every,
-            budget: left_open(&file.budget, &asked.unwrap_or_default()),
-            lacks: self.threads.lacking(entry, &called.at_tip, (&file.name, &file.network)).await?,
+            budget: left_open(&file.budget, &given.budget.unwrap_or_default()),
             network: file.network.clone(),
+            lacks,
+            closed,
+            model: file.model.clone().filter(|_| given.model.is_none()),
         })
     }
 
-    /// What a new attempt keeps of it: the same, with the hosts that it does without now.
+    /// What a new attempt of this kind keeps of it: the same, with the hosts that it does without now.
     pub(super) async fn own_again(
         &self,
         entry: &Repository,
-        own: Option<Box<OwnCommand>>,
+        (kind, own): (TaskKind, Option<Box<OwnCommand>>),
     ) -> Result<Option<Box<OwnCommand>>, Trouble> {
         let Some(mut own) = own else { return Ok(None) };
         if !own.network.is_empty()
             && let Some(at_tip) = self.threads.own_commands(entry).await?
         {
-            own.lacks = self.threads.lacking(entry, &at_tip, (&own.name, &own.network)).await?;
+            let wanted = Network::of(kind, &own);
+            let Lacking { lacks, closed } = self.threads.lacking(entry, &at_tip, (&wanted, &[])).await?;
+            (own.lacks, own.closed) = (lacks, closed);
         }
         Ok(Some(own))
     }
+}
+
+/// Name of the watermark that stores since when a repository's own commands count.
+pub(super) fn own_mark(key: &str) -> String {
+    format!("own:{key}")
+}
+
+/// The hosts that these decisions allow.
+fn allowed(more: &[Input]) -> Vec<String> {
+    let host = |input: &Input| match input {
+        Input::Decided { decision } if decision.barred.is_none() => match &decision.verb {
+            Verb::Allow { host, bar: None, .. } => Some(host.clone()),
+            _ => None,
+        },
+        _ => None,
+    };
+    more.iter().filter_map(host).collect()
 }
 
 /// The kinds of a file's budget that the text's own `--budget` does not name.

@@ -61,7 +61,7 @@ impl Reader {
             base_branch: entry.default_branch.clone(),
             budget: agreed.budget,
             every: first.own.as_ref().map_or(ACTIONS_PER_CHECKPOINT, |own| own.at_most(ACTIONS_PER_CHECKPOINT)),
-            own: self.own_again(entry, first.own.clone()).await?,
+            own: self.own_again(entry, (before.kind, first.own.clone())).await?,
             has_upstream: !entry.upstream.is_empty(),
             hosts: self.hosts_of(entry, before.kind).await?,
             pull: self.reviewed(entry, first.issue, before.kind).await?,

@@ -70,13 +70,21 @@ pub(super) fn own_because(own: &OwnCommand) -> String {
 
 /// The hosts that its task does without, as a sentence with a space before it; empty where it has all of them.
 pub(super) fn own_lacks(own: &OwnCommand) -> String {
-    if own.lacks.is_empty() {
-        return String::new();
+    let listed = |hosts: &[String]| hosts.iter().map(|host| code(host)).collect::<Vec<_>>().join(", ");
+    let (name, mut out) = (code(&format!("/{}", own.name)), String::new());
+    if !own.lacks.is_empty() {
+        let _ = write!(
+            out,
+            " {name} asks for hosts that nobody has allowed, so the task goes on without them: {}. `/allow host` lets this task reach one; all its tasks reach them once the operator has accepted them (`caisson repo add … --accept`).",
+            listed(&own.lacks)
+        );
     }
-    let hosts: Vec<String> = own.lacks.iter().map(|host| code(host)).collect();
-    format!(
-        " {} asks for hosts that nobody has allowed, so the task goes on without them: {}. `/allow host` lets this task reach one; all its tasks reach them once the operator has accepted them (`caisson repo add … --accept`).",
-        code(&format!("/{}", own.name)),
-        hosts.join(", ")
-    )
+    if !own.closed.is_empty() {
+        let _ = write!(
+            out,
+            " {name} asks for hosts that no task reaches here, as the operator set it: {}.",
+            listed(&own.closed)
+        );
+    }
+    out
 }

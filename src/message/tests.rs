@@ -407,8 +407,10 @@ fn a_repositorys_own_commands_are_listed_named_and_refused() {
         who: Vec::new(),
         every: None,
         budget: Budget::default(),
-        network: vec!["a.test".into(), "b.test:8443".into()],
+        network: vec!["a.test".into(), "b.test:8443".into(), "c.test".into()],
         lacks: vec!["b.test:8443".into()],
+        closed: vec!["c.test".into()],
+        model: None,
     };
     let mut begun = task(TaskKind::Plan, State::Queued);
     begun.request.as_mut().expect("asked").own = Some(Box::new(own));

@@ -2,7 +2,7 @@
 //! questions are answered, and the author is told which of the others were not followed.
 
 use super::Threads;
-use super::words::{parsed, parsed_with};
+use super::words::parsed_with;
 use crate::command::{Command, OwnNames};
 use crate::config::process::Repository;
 use crate::line::Line;
@@ -124,35 +124,31 @@ pub(super) fn beside_key(key: &str) -> String {
 
 impl Threads {
     /// Answers the further commands of a text where no task is at work, in one comment. `key` is the text's; then its author, the text, and
-    /// the command that is carried out.
+    /// the command that is carried out; `own` are the repository's own commands as they were when the text was read.
     pub async fn answer_beside(
         &self,
         entry: &Repository,
         number: u64,
         key: &str,
-        said: (&str, &str, &Verb),
+        (said, own): ((&str, &str, &Verb), &OwnNames),
         right: Access,
     ) -> Result<(), Trouble> {
-        let Some(answer) = self.beside(entry, said, right, None).await? else { return Ok(()) };
+        let Some(answer) = self.beside(entry, (said, own), right, None).await? else { return Ok(()) };
         self.answer_once(entry, number, &beside_key(key), &answer).await
     }
 
-    /// What is answered to the further commands of a text; none where there is nothing to say. `task` is none where no task is at work.
+    /// What is answered to the further commands of a text; none where there is nothing to say. `task` is none where no task is at work; where
+    /// one is, none of the repository's own is followed, and `own` is empty.
     pub(super) async fn beside(
         &self,
         entry: &Repository,
-        (login, text, done): (&str, &str, &Verb),
+        ((login, text, done), own): ((&str, &str, &Verb), &OwnNames),
         right: Access,
         task: Option<&Task>,
     ) -> Result<Option<String>, Trouble> {
         let mut parts = Vec::new();
         let (mut against, mut others) = (Vec::new(), Vec::new());
-        // Where a task is at work none of them is followed.
-        let own = match task {
-            None if parsed(text, login).own.is_some() => self.own_names(entry, right).await,
-            None | Some(_) => OwnNames::new(),
-        };
-        for one in beside((login, text, done), &own) {
+        for one in beside((login, text, done), own) {
             let asks = match &one {
                 Beside::Status => Some(Verb::Status),
                 Beside::Cost => Some(Verb::Cost),
@@ -172,18 +168,22 @@ impl Threads {
                     let about = About { task, pull_url: None, scripted: false, line: None };
                     parts.push(message::cost(&about, &message::sums(&log)));
                 }
-                (Beside::Help, _) => parts.push(self.help(entry, right).await),
+                (Beside::Help, Some(_)) => parts.push(self.help_at_work(entry, right).await),
+                (Beside::Help, None) => parts.push(self.help(entry, right).await),
                 (Beside::Unknown { word, why: None }, Some(_)) => {
                     let why = self.own_while_at_work(entry, &word, right).await;
                     parts.push(message::unknown_command(&word, why.as_deref()));
                 }
-                (Beside::Unknown { word, why }, _) => parts.push(message::unknown_command(&word, why.as_deref())),
+                (Beside::Unknown { word, why }, _) => {
+                    let names: Vec<&str> = own.keys().map(String::as_str).collect();
+                    parts.push(message::unknown_beside(&word, why.as_deref(), &names));
+                }
                 (Beside::Left { name, against: true }, _) => against.push(name),
                 (Beside::Left { name, against: false }, _) => others.push(name),
             }
         }
         if !against.is_empty() || !others.is_empty() {
-            let carried_out = carried_out((login, text, done), &own);
+            let carried_out = carried_out((login, text, done), own);
             parts.insert(0, message::left_undone(login, &carried_out, &against, &others));
         }
         Ok((!parts.is_empty()).then(|| parts.join("\n\n")))

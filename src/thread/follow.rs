@@ -5,6 +5,7 @@ use super::decisions::decision_key;
 use super::read::{Thread, counts_in_part, whole};
 use super::{Feed, Threads, withdrawn};
 use crate::clock::now;
+use crate::command::OwnNames;
 use crate::config::process::Repository;
 use crate::trouble::Trouble;
 use domain::{Access, Decision, Input, Notice, RemarkWithdrawn, Source, Task, TaskId, Verb};
@@ -60,7 +61,7 @@ impl Threads {
         let number = thread.number(&decision.source, task);
         let said = (decision.poster.login.as_str(), text, &decision.verb);
         if may_now(&decision)
-            && let Some(text) = self.beside(entry, said, decision.right, Some(task)).await?
+            && let Some(text) = self.beside(entry, (said, &OwnNames::new()), decision.right, Some(task)).await?
         {
             // By the task's queue, so that nothing waits for the forge to take it.
             let notice = Notice::Beside { number: decision.number, thread: number, text };

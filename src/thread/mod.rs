@@ -23,7 +23,7 @@ pub(crate) mod words;
 pub use decisions::decision_key;
 pub use feed::Feed;
 pub use follow::withdrawn_key;
-pub use own::AtTip;
+pub use own::{AtTip, Lacking};
 pub use read::{Hidden, Part, Thread};
 
 use crate::clock::Clock;

@@ -5,12 +5,11 @@
 //! is judged as for the bot's own commands. Tests: `tests/stories/own_commands.rs`.
 
 use super::Threads;
-use crate::command::OwnNames;
 use crate::config::own_commands::OwnCommands;
 use crate::config::process::Repository;
-use crate::config::project::{FILE, Granted, MAX_BYTES, Project};
+use crate::config::project::{FILE, Granted, MAX_BYTES, Network, Project};
 use crate::egress::overruled;
-use crate::forge::Account;
+use crate::forge::{Account, IssueLocks};
 use crate::git::{Auth, Repos};
 use crate::message;
 use crate::trouble::Trouble;
@@ -26,12 +25,35 @@ pub(super) struct OwnReader {
     auth: Auth,
     /// What was read last, by the repository's key.
     last: Mutex<HashMap<String, AtTip>>,
+    /// One reading with its fetch at a time of each repository.
+    reading: IssueLocks,
 }
 
 impl OwnReader {
     pub fn new(repos: Repos, auth: Auth) -> Self {
-        Self { repos, auth, last: Mutex::default() }
+        Self { repos, auth, last: Mutex::default(), reading: IssueLocks::default() }
     }
+
+    fn last(&self, entry: &Repository) -> Option<AtTip> {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner).get(&entry.key).cloned()
+    }
+
+    /// Reads them at this commit, which is here.
+    async fn keep(&self, entry: &Repository, commit: Commit) -> Result<AtTip, Trouble> {
+        let commands = Arc::new(self.repos.own_commands(&entry.key, &commit).await?);
+        let found = AtTip { commit, commands };
+        self.last.lock().unwrap_or_else(PoisonError::into_inner).insert(entry.key.clone(), found.clone());
+        Ok(found)
+    }
+}
+
+/// The hosts that a task does without.
+#[derive(Debug, Default)]
+pub struct Lacking {
+    /// Those that nobody has allowed.
+    pub lacks: Vec<String>,
+    /// Those that nobody can allow: the operator denies them, or sandboxes have no network.
+    pub closed: Vec<String>,
 }
 
 /// The commands at the newest commit of a default branch.
@@ -54,22 +76,40 @@ impl Threads {
     }
 
     async fn read_own(&self, reader: &OwnReader, entry: &Repository) -> Result<Option<AtTip>, Trouble> {
-        let at = self.place(entry)?;
-        let Some(tip) = self.forge.branch(&at, &entry.default_branch).await? else { return Ok(None) };
-        let commit =
-            Commit::parse(&tip).map_err(|_| Trouble::later("the forge names no commit for the default branch"))?;
-        let last = reader.last.lock().unwrap_or_else(PoisonError::into_inner).get(&entry.key).cloned();
-        if let Some(known) = last.filter(|known| known.commit == commit) {
+        // Of several readings that meet a new commit one fetches it.
+        let _one = reader.reading.enter(&entry.key, 0).await;
+        let Some(commit) = self.tip_of_default(entry).await? else { return Ok(None) };
+        if let Some(known) = reader.last(entry).filter(|known| known.commit == commit) {
             return Ok(Some(known));
         }
         // An error: nothing was ever fetched of this repository.
         if !matches!(reader.repos.has(&entry.key, &commit).await, Ok(true)) {
-            reader.repos.fetch(&entry.key, &on_forge(&self.config, &at)?, Some(&reader.auth)).await?;
+            let url = on_forge(&self.config, &self.place(entry)?)?;
+            reader.repos.fetch(&entry.key, &url, Some(&reader.auth)).await?;
         }
-        let commands = Arc::new(reader.repos.own_commands(&entry.key, &commit).await?);
-        let found = AtTip { commit, commands };
-        reader.last.lock().unwrap_or_else(PoisonError::into_inner).insert(entry.key.clone(), found.clone());
-        Ok(Some(found))
+        Ok(Some(reader.keep(entry, commit).await?))
+    }
+
+    async fn tip_of_default(&self, entry: &Repository) -> Result<Option<Commit>, Trouble> {
+        let Some(tip) = self.forge.branch(&self.place(entry)?, &entry.default_branch).await? else { return Ok(None) };
+        let commit = Commit::parse(&tip);
+        Ok(Some(commit.map_err(|_| Trouble::later("the forge names no commit for the default branch"))?))
+    }
+
+    /// As [`Threads::own_commands`], where a task is at work, for none of whose texts a fetch may be waited for: those of the newest commit
+    /// if that is here already, otherwise those that were read last.
+    async fn own_known(&self, entry: &Repository, right: Access) -> Arc<OwnCommands> {
+        let Some(reader) = self.own.as_ref().filter(|_| right >= Access::Read) else { return Arc::default() };
+        let last = reader.last(entry);
+        let found = match self.tip_of_default(entry).await {
+            Ok(Some(commit)) if last.as_ref().is_some_and(|known| known.commit == commit) => None,
+            Ok(Some(commit)) if matches!(reader.repos.has(&entry.key, &commit).await, Ok(true)) => {
+                reader.keep(entry, commit).await.ok()
+            }
+            Ok(Some(_)) | Err(_) => None,
+            Ok(None) => return Arc::default(),
+        };
+        found.or(last).map(|at_tip| at_tip.commands).unwrap_or_default()
     }
 
     /// As [`Threads::own_commands`], for an answer that is given without them as well: none for who may not read the code, and where they
@@ -87,29 +127,28 @@ impl Threads {
         }
     }
 
-    /// Their names for the parser, as far as somebody with this right may read them.
-    pub(super) async fn own_names(&self, entry: &Repository, right: Access) -> OwnNames {
-        self.own_shown(entry, right).await.names()
-    }
-
     /// Why a word that is no command of the bot is not followed where a task is at work, as half a sentence; none where it is no command of
     /// the repository either.
     pub(super) async fn own_while_at_work(&self, entry: &Repository, word: &str, right: Access) -> Option<String> {
-        let known = self.own_shown(entry, right).await.get(word).is_some();
+        let known = self.own_known(entry, right).await.get(word).is_some();
         known.then(|| message::OWN_WHILE_AT_WORK.to_owned())
     }
 
     /// The answer to a command that does not exist, or can't be followed: with those of the repository that may be meant.
     pub async fn unknown_to(&self, entry: &Repository, account: &Account, (word, why): (&str, Option<&str>)) -> String {
         let right = self.right(entry, account, &mut HashMap::new()).await.unwrap_or(Access::None);
-        let names = self.own_names(entry, right).await;
+        let names = self.own_shown(entry, right).await.names();
         message::unknown_beside(word, why, &names.keys().map(String::as_str).collect::<Vec<_>>())
     }
 
-    /// The answer to `/help`: the table, and the repository's own commands.
-    pub async fn help(&self, entry: &Repository, right: Access) -> String {
-        let own = self.own_shown(entry, right).await;
-        message::help(&own)
+    /// The answer to `/help` where a task is at work: the table, and the repository's own commands.
+    pub async fn help_at_work(&self, entry: &Repository, right: Access) -> String {
+        message::help(&*self.own_known(entry, right).await)
+    }
+
+    /// As [`Threads::help_at_work`], where none is.
+    pub(super) async fn help(&self, entry: &Repository, right: Access) -> String {
+        message::help(&*self.own_shown(entry, right).await)
     }
 
     /// As [`Threads::help`], to somebody whose right is not known yet.
@@ -118,20 +157,21 @@ impl Threads {
         self.help(entry, right).await
     }
 
-    /// Which of the hosts that a command wishes for a task would not reach that begins at this commit: neither the operator's table nor the
-    /// accepted hash allows them.
+    /// Which of the hosts that a command wishes for a task would not reach that begins at this commit. `more` are those that its text allows.
     ///
     /// # Errors
-    /// When the commit cannot be read.
+    /// When the commit, or what people allowed, cannot be read.
     pub async fn lacking(
         &self,
         entry: &Repository,
         at_tip: &AtTip,
-        (name, hosts): (&str, &[String]),
-    ) -> Result<Vec<String>, Trouble> {
-        let Some(reader) = self.own.as_ref().filter(|_| !hosts.is_empty()) else { return Ok(Vec::new()) };
+        (wanted, more): (&Network, &[String]),
+    ) -> Result<Lacking, Trouble> {
+        let Some(reader) = self.own.as_ref().filter(|_| !wanted.hosts.is_empty()) else {
+            return Ok(Lacking::default());
+        };
         if !self.config.sandbox_of(&entry.key).networked() {
-            return Ok(hosts.to_vec());
+            return Ok(Lacking { closed: wanted.hosts.clone(), ..Lacking::default() });
         }
         let file = reader.repos.show(&entry.key, &at_tip.commit, FILE, MAX_BYTES).await;
         let project = match file.map_err(|error| not_now(error.into()))? {
@@ -141,13 +181,15 @@ impl Threads {
         };
         let project = project.with_networks(at_tip.commands.networks());
         let mut granted = Granted::of(&self.config, &entry.key);
-        let accepted = Some(entry.accepted.as_str()).filter(|hash| !hash.is_empty());
-        granted.egress.extend(project.network_of(accepted, name, hosts));
+        granted.egress.extend(project.network_of(Some(&entry.accepted), wanted));
+        let kept = self.store.grants(&entry.key).await?;
+        let said = kept.iter().map(|grant| &grant.host).chain(more);
+        granted.egress.extend(said.filter_map(|host| Rule::parse(host).ok()));
         let denied = self.config.egress.denied();
-        let reached = |host: &String| {
-            Rule::parse(host).is_ok_and(|rule| granted.reaches(&rule) && overruled(&denied, &rule).is_none())
-        };
-        Ok(hosts.iter().filter(|host| !reached(host)).cloned().collect())
+        let is_denied = |host: &String| Rule::parse(host).is_ok_and(|rule| overruled(&denied, &rule).is_some());
+        let (closed, open): (Vec<String>, Vec<String>) = wanted.hosts.iter().cloned().partition(is_denied);
+        let reached = |host: &String| Rule::parse(host).is_ok_and(|rule| granted.reaches(&rule));
+        Ok(Lacking { closed, lacks: open.into_iter().filter(|host| !reached(host)).collect() })
     }
 }
 

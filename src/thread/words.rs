@@ -28,10 +28,12 @@ pub(crate) fn comment(comment: &Comment) -> Verb {
 }
 
 pub(crate) fn text(text: &str, author: &str) -> Verb {
-    asked(text, author).map_or_else(
-        || Verb::Say { items: vec![Item::on_the_whole(&secret::without(text), author)] },
-        |command| command.verb,
-    )
+    asked(text, author).map_or_else(|| said(text, author), |command| command.verb)
+}
+
+/// A text that asks for nothing.
+pub(crate) fn said(text: &str, author: &str) -> Verb {
+    Verb::Say { items: vec![Item::on_the_whole(&secret::without(text), author)] }
 }
 
 /// The command that a text begins with, if it is none of the bot's: it may be one of the repository's own.
@@ -69,9 +71,9 @@ pub(crate) fn asks_for_help(text: &str) -> bool {
     parsed(text, "").commands.iter().any(|command| command.verb == Verb::Help)
 }
 
-/// The name of the strongest command in a text that also contains one that begins a task.
-pub(crate) fn beside_a_start(text: &str) -> Option<String> {
-    let found = parsed(text, "");
+/// The name of the strongest command in a text that also contains one that begins a task; `own` are the repository's own.
+pub(crate) fn beside_a_start(text: &str, own: &OwnNames) -> Option<String> {
+    let found = parsed_with(text, "", own);
     let starts = found.commands.iter().any(|command| command.verb.begins().is_some());
     found.strongest().filter(|_| starts).map(|command| command.name.clone())
 }

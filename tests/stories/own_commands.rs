@@ -4,7 +4,7 @@ use crate::hosts::told;
 use crate::orders::{caisson, said};
 use crate::terms::tables;
 use crate::world::{FIX, REPO, World, git, held};
-use caisson::config::project::Project;
+use caisson::config::project::{Network, Project};
 use devforge::Access;
 use domain::{Commit, Event, Request, Task, TaskId, TaskKind};
 use std::path::PathBuf;
@@ -260,8 +260,9 @@ async fn hosts_of_a_command_wait_for_the_accepted_hash_which_is_that_of_its_wish
     assert!(first.contains("goes on without them: `docs.example.org`") && first.contains("--accept"), "{first}");
     assert!(!opened_since(&world, 0).iter().any(|words| words.contains("docs.example.org")), "{:#?}", told(&world));
     stopped(&world, 1, issue).await;
-    let wish = vec![("compare".to_owned(), vec!["docs.example.org".to_owned()])];
-    let hash = Project::default().with_networks(wish).hash().to_owned();
+    let hosts = vec!["docs.example.org".to_owned()];
+    let wish = Network { name: "compare".to_owned(), kind: TaskKind::Fix, who: Vec::new(), hosts };
+    let hash = Project::default().with_networks(vec![wish]).hash();
     let accepted = format!("default_branch = \"main\"\naccepted = \"{hash}\"\n");
     world.reconfigure(|text| text.replace("default_branch = \"main\"\n", &accepted)).await;
     // Of its own tasks alone.

@@ -13,6 +13,8 @@ fn own() -> OwnCommand {
         budget: Budget { actions: 30, ..Budget::default() },
         network: vec!["docs.example.org".into()],
         lacks: vec!["docs.example.org".into()],
+        closed: Vec::new(),
+        model: None,
     }
 }
 

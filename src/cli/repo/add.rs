@@ -260,17 +260,25 @@ impl Add {
             printer.say(&format!("  {:2}  {wish}", number + 1));
         }
         let before = plan.before.entry.as_ref().map_or("", |b| b.accepted.as_str());
-        if self.accept.as_deref() == Some(asked.hash()) || before == asked.hash() {
+        let hash = asked.hash();
+        if self.accept.as_ref() == Some(&hash) || before == hash {
             printer.good("accepted, for exactly these wishes");
-            return Ok(asked.hash().to_owned());
+            return Ok(hash);
         }
         if self.accept.is_some() {
             let complaint = Complaint::new("the hash given to --accept belongs to other wishes");
-            return Err(complaint.attempt(format!("read the above, then --accept {}", asked.hash())).into());
+            return Err(complaint.attempt(format!("read the above, then --accept {hash}")).into());
         }
-        printer.warn("none of this has an effect until you accept it");
-        printer.hint(&format!("caisson repo add {} --accept {}", self.source, asked.hash()));
-        Ok(String::new())
+        let still = asked.still(before);
+        printer.warn(if still.is_empty() {
+            "none of this has an effect until you accept it"
+        } else if asked.is_accepted(Some(&still)) {
+            "what .caisson.toml asks for stays accepted; what the commands ask for has no effect until you accept it"
+        } else {
+            "what the commands ask for stays accepted; what .caisson.toml asks for has no effect until you accept it"
+        });
+        printer.hint(&format!("caisson repo add {} --accept {hash}", self.source));
+        Ok(still)
     }
 
     /// Sets who has which right. People who were added on the forge keep theirs.

@@ -7,8 +7,8 @@ use super::Target;
 use super::ground::Ground;
 use crate::cli::printer::Printer;
 use crate::config::process::Sandbox;
-use crate::config::project::Granted;
 use crate::config::project::{self, Project};
+use crate::config::project::{Granted, Network};
 use crate::config::proposal::Proposal;
 use crate::effect::{Choice, Chosen};
 use crate::egress::overruled;
@@ -59,8 +59,8 @@ pub(super) struct Look<'a> {
 /// What the repository's files say.
 struct Read {
     project: Project,
-    /// Hosts that its own commands wish for, by the commands' names.
-    networks: Vec<(String, Vec<String>)>,
+    /// What its own commands wish to reach.
+    networks: Vec<Network>,
     text: Option<String>,
     found: Commands,
     image: String,
@@ -142,7 +142,7 @@ impl<'a> Look<'a> {
 
     /// Runs the checks as a task would at present.
     async fn as_it_is(&mut self, read: &Read) -> Result<Option<Attempt>> {
-        let accepted = !read.project.hash().is_empty() && self.target.accepted == read.project.hash();
+        let accepted = read.project.is_accepted(Some(self.target.accepted));
         let own = (!read.project.setup.is_empty())
             .then(|| Setup { commands: read.project.setup.clone(), by: project::FILE.to_owned() });
         if own.is_some() && !accepted {
@@ -408,7 +408,7 @@ impl<'a> Look<'a> {
     }
 
     /// Prints what in the proposal has no effect until the operator accepts it.
-    fn wishes(&self, text: &str, networks: &[(String, Vec<String>)]) -> Result<()> {
+    fn wishes(&self, text: &str, networks: &[Network]) -> Result<()> {
         let asked = Project::parse(project::FILE, text)?.with_networks(networks.to_vec());
         let wishes = asked.wishes(&Granted::of(&self.ground.config, self.target.key));
         if wishes.is_empty() {
