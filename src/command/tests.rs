@@ -180,6 +180,12 @@ fn options_stand_directly_behind_the_command_and_nothing_of_a_doubtful_one_is_fo
     assert!(is_malformed("/model", "model") && is_malformed("/model a b", "model"));
 }
 
+#[test]
+fn what_only_an_own_command_can_be_was_plain_text_before() {
+    assert!(["api-v2", "v2", &"a".repeat(21)].iter().all(|word| only_own(word)));
+    assert!(["frob", "fix", "test-pr", "-x", "a"].iter().all(|word| !only_own(word)));
+}
+
 fn own_names() -> OwnNames {
     OwnNames::from([
         ("release-notes".to_owned(), Ok(TaskKind::Explain)),

@@ -4,9 +4,10 @@ use crate::hosts::told;
 use crate::orders::{caisson, said};
 use crate::terms::tables;
 use crate::world::{FIX, REPO, World, git, held};
-use caisson::config::project::{Network, Project};
+use caisson::config::project::{FILE, Network, Project};
+use caisson::thread::decision_key;
 use devforge::Access;
-use domain::{Commit, Event, Request, Task, TaskId, TaskKind};
+use domain::{Commit, Event, Request, Source, Task, TaskId, TaskKind};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -289,6 +290,104 @@ async fn hosts_of_a_command_wait_for_the_accepted_hash_which_is_that_of_its_wish
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_file_keeps_what_it_was_granted_whatever_commands_wish_for_and_setup_has_none_of_their_hosts() {
+    let mut world = World::networked(&held(), "").await;
+    let file = "setup = [\"true\"]\negress = [\"wanted.example\"]\n";
+    let hosts = vec!["docs.example.org".to_owned()];
+    let wish = Network { name: "compare".to_owned(), kind: TaskKind::Fix, who: Vec::new(), hosts };
+    world.push(&[(FILE, file)]);
+    push(&world, &[("compare.md", &command("network = [\"docs.example.org\"]\n", TEXT))]);
+    let plain = Project::parse(FILE, file).expect("a file");
+    let both = plain.clone().with_networks(vec![wish]).hash();
+    let mut before = "default_branch = \"main\"\n".to_owned();
+    for (id, hash, reached) in [(1, plain.hash(), false), (2, both, true)] {
+        let accepted = format!("default_branch = \"main\"\naccepted = \"{hash}\"\n");
+        world.reconfigure(|text| text.replace(&before, &accepted)).await;
+        before = accepted;
+        let since = told(&world).len();
+        let issue = asked(&world, "/compare it");
+        until(&world, id, |task| task.running.is_some()).await;
+        let opened = opened_since(&world, since);
+        let of_command = |words: &&String| words.contains("docs.example.org");
+        assert!(opened.iter().all(|words| words.contains("wanted.example")), "{opened:#?}");
+        assert_eq!(opened.iter().any(|words| of_command(&words)), reached, "{opened:#?}");
+        // The first is the one of setup, if it ran.
+        assert!(!opened.first().is_some_and(|words| of_command(&words)) || id > 1 && opened.len() == 1, "{opened:#?}");
+        stopped(&world, id, issue).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn hosts_that_people_allowed_are_not_told_as_lacking() {
+    let world = World::networked(&held(), "").await;
+    let hosts = "network = [\"docs.example.org\", \"more.example\"]\n";
+    push(&world, &[("compare.md", &command(hosts, TEXT))]);
+    let first = asked(&world, "/compare it");
+    until(&world, 1, |task| task.running.is_some()).await;
+    world.alice().comment(REPO, first, "/allow docs.example.org repo").expect("said");
+    world.until_said(first, "It can be reached now.").await;
+    stopped(&world, 1, first).await;
+    let second = asked(&world, "/compare it");
+    let told = world.until_said(second, "is on it").await;
+    assert!(told.contains("goes on without them: `more.example`."), "{told}");
+    until(&world, 2, |task| task.running.is_some()).await;
+    stopped(&world, 2, second).await;
+    let third = asked(&world, "/compare it\n/allow more.example");
+    let told = world.until_said(third, "is on it").await;
+    assert!(!told.contains("without them"), "{told}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_word_that_was_no_command_begins_nothing_once_it_is_one() {
+    let mut world = World::new(FIX).await;
+    let closed = opened(&world);
+    world.bob().close(REPO, closed).expect("closed");
+    let said = world.alice().comment(REPO, closed, "/compare it").expect("said");
+    let end = Instant::now() + PATIENCE;
+    while !world.store().knows_input(&decision_key(&Source::Comment(said))).await.expect("read") {
+        assert!(Instant::now() < end, "it is looked up for ever");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    // Written before this version of the bot first looked at the repository.
+    world.kill();
+    let old = asked(&world, "/api-v2 fails");
+    let older = asked(&world, "/compare it");
+    world.forge.age(REPO, 1_000).expect("aged");
+    let database = world.by_hand().await;
+    let sql = "UPDATE watermarks SET at = 0 WHERE repository LIKE 'first:%'";
+    sqlx::query(sql).execute(&database).await.expect("written");
+    database.close().await;
+    push(&world, &[("compare.md", &command("", TEXT)), ("api-v2.md", &command("", TEXT))]);
+    world.start().await;
+    world.alice().set_open(REPO, closed, true).expect("reopened");
+    for issue in [closed, old, older] {
+        world.bob().comment(REPO, issue, "Any news?").expect("said");
+        world.heard(issue).await;
+    }
+    assert!(world.until_said(older, "`/compare` is").await.contains("command"));
+    let all = world.said(old).await;
+    assert_eq!(all.len(), 1, "the answer to /status alone: {all:#?}");
+    assert_eq!(tasks(&world).await, [0; 0]);
+    world.alice().comment(REPO, closed, "/compare it").expect("said");
+    assert_eq!(begun(&world, 1).await.issue, closed);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_that_is_said_to_a_task_waits_for_a_fetch() {
+    let world = World::new(&held()).await;
+    let issue = asked(&world, "/fix");
+    world.until("an action that runs", |task| task.running.is_some()).await;
+    push(&world, &[("compare.md", &command("", TEXT))]);
+    let fetched = || world.forge.requests(|path| path.contains("git-upload-pack"));
+    let before = fetched();
+    world.alice().comment(REPO, issue, "/compare it").expect("said");
+    world.until_said(issue, "`/compare` is no command").await;
+    world.alice().comment(REPO, issue, "/stop\n/help\n/frob").expect("said");
+    world.until("the end", |task| task.state.ended()).await;
+    assert_eq!(fetched(), before);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_own_command_begins_one_task_wherever_the_bot_is_killed() {
     let mut world = World::with(FIX, "max_tasks = 4").await;
     push(&world, &[("compare.md", &command("", TEXT))]);
@@ -326,9 +425,9 @@ async fn where_no_task_begins_an_own_command_is_answered_and_what_stands_beside_
     world.alice().comment(REPO, closed, "/compare it").expect("said");
     world.until_said(closed, "this issue is closed").await;
     let issue = opened(&world);
-    let edited = world.alice().comment(REPO, issue, "/compare this").expect("said");
+    let said = world.alice().comment(REPO, issue, "/compare this").expect("said");
     world.until_said(issue, "is on it").await;
-    assert_eq!(begun(&world, 1).await.number, edited);
+    assert_eq!(begun(&world, 1).await.number, said);
     world.alice().comment(REPO, issue, "/stop").expect("said");
     world.until("the end", |task| task.state.ended()).await;
     let second = asked(&world, "/compare that\n/budget 1 usd\n/help");
