@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 /// (`main.rs` stands on top of all.)
 const FLOORS: &[&[&str]] = &[
     &["text", "secret", "supervise", "clock", "policy"],
-    &["command", "config", "telemetry", "redact"],
+    &["command", "telemetry", "redact"],
+    &["config"],
     &["store"],
     &["git", "egress", "forge", "line", "llm"],
     &["sandbox", "upstream"],

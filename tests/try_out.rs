@@ -181,7 +181,7 @@ fn taken_over(home: &Home, source: &Path, branch: &str) {
     assert_eq!(project.test.as_deref(), Some("python3 -m unittest discover -v -s tests"));
     let address = source.display().to_string();
     let unaccepted = said(&home.caisson(&["repo", "add", &address, "--name", "shop2"], &[]));
-    assert!(unaccepted.contains("is not accepted") && unaccepted.contains(project.hash()), "{unaccepted}");
-    let accepted = said(&home.caisson(&["repo", "add", &address, "--name", "shop2", "--accept", project.hash()], &[]));
+    assert!(unaccepted.contains("is not accepted") && unaccepted.contains(&project.hash()), "{unaccepted}");
+    let accepted = said(&home.caisson(&["repo", "add", &address, "--name", "shop2", "--accept", &project.hash()], &[]));
     assert!(accepted.contains("its checks run by themselves: they pass, 1 test"), "{accepted}");
 }

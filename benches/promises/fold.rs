@@ -29,6 +29,7 @@ pub fn request() -> Request {
         hosts: Vec::new(),
         terms: Default::default(),
         earlier: None,
+        own: None,
         trigger: None,
         pull: None,
     }

@@ -5,8 +5,8 @@ mod work;
 
 use crate::{
     Account, Action, Advance, Budget, CallRequest, Checkpoint, Commit, Earlier, End, Event, Grant, Item, Loss, Millis,
-    PlanStep, PullHead, Question, Rebase, Remarks, Source, Spent, State, Suspension, TaskId, TaskKind, Terms, Trigger,
-    Verdict, VerdictKind,
+    OwnCommand, PlanStep, PullHead, Question, Rebase, Remarks, Source, Spent, State, Suspension, TaskId, TaskKind,
+    Terms, Trigger, Verdict, VerdictKind,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -63,6 +63,9 @@ pub struct Request {
     /// What began it where nobody gave a command; `asker` is who did that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trigger: Option<Trigger>,
+    /// The command of the repository's own that began it; its text with the asker's words in it is `words`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own: Option<Box<OwnCommand>>,
 }
 
 impl Request {

@@ -32,6 +32,8 @@ fuzz_target!(|data: &[u8]| {
             assert!(words.chars().count() <= MOST);
         }
     }
+    let own = command::OwnNames::from([("deploy".to_owned(), Ok(domain::TaskKind::Fix))]);
+    assert_eq!(command::parse_with(&text, "u7", &own).commands.len(), parsed.commands.len());
     assert!(command::without_names(&text).len() <= text.len());
     let quoted: String = text.lines().map(|line| format!("> {line}\n")).collect();
     assert!(command::parse(&quoted, "u7").plain || text.contains('\r'));

@@ -380,7 +380,8 @@ fn threads(
 ) -> Arc<Threads> {
     let (config, store, me, sync) = (parts.config.clone(), parts.store.clone(), parts.me.clone(), parts.sync.as_ref());
     let mark_key = parts.mark_key.clone();
-    Arc::new(Threads::new(config, store, whereabouts, clock, me, sync, mark_key).with_upstreams(upstreams))
+    let threads = Threads::new(config, store, whereabouts, clock, me, sync, mark_key).with_upstreams(upstreams);
+    Arc::new(threads.with_own_commands(parts.repos.clone(), parts.auth.clone()))
 }
 
 fn effects(parts: &Parts, whereabouts: Arc<Whereabouts>, threads: Arc<Threads>) -> EffectRunner {

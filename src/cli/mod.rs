@@ -17,6 +17,7 @@ mod model;
 mod order;
 mod order_machine;
 mod outside;
+mod own_command;
 mod pager;
 pub mod printer;
 mod reload;
@@ -75,6 +76,9 @@ enum Command {
     Model(model::ModelCommand),
     /// Check the configuration; print every key there is.
     Config(config::Config),
+    /// Check the commands that a repository adds to those of the bot.
+    #[command(name = "command", subcommand)]
+    Own(own_command::CommandCommand),
     /// Bring an approved branch home into your clone, checked.
     Fetch(fetch::FetchArgs),
     /// Solve tasks through the whole product, judged by tests that the bot never saw.
@@ -118,6 +122,7 @@ impl Cli {
             Command::Image(image) => image.run(&config).await,
             Command::Model(model) => model.run(&config).await,
             Command::Config(args) => args.run(&config),
+            Command::Own(command) => command.run(),
             Command::Fetch(args) => {
                 let source = approved::StoreSource::open(Process::load(&config)?).await?;
                 args.run(&source).await

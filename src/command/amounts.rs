@@ -10,7 +10,7 @@ const KINDS: [&str; 10] =
 
 /// Parses amounts with their units (`2 usd` or `2usd`), separated by white space, `and` or commas. None if any part is unclear or a unit is
 /// given twice.
-pub(super) fn amounts(line: &str) -> Option<Budget> {
+pub fn amounts(line: &str) -> Option<Budget> {
     let line = line.replace(',', " ").to_ascii_lowercase();
     let mut words = line.split_whitespace().filter(|word| *word != "and");
     let mut more = Budget::default();

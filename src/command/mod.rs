@@ -37,7 +37,8 @@ mod test_pr_bug;
 #[cfg(test)]
 mod tests;
 
+pub use amounts::amounts;
 pub use options::Opt;
-pub use parse::{Command, Parsed, parse, without_names};
-pub use spec::{Spec, Strength, Who};
+pub use parse::{Command, OwnNames, Parsed, is_own_name, only_own, parse, parse_with, without_names};
+pub use spec::{MAX_WORDS, Spec, Strength, Who};
 pub use table::{COMMANDS, answer_line, spec};

@@ -1,11 +1,19 @@
 //! Finds the commands in a Markdown text: each at the beginning of a line of an ordinary paragraph; never in a quote, a list, code, a table
 //! or an HTML comment. Pure.
 
+use super::options::OF_A_START;
 use super::spec::{Argument, Strength};
 use super::table::spec;
-use domain::Verb;
+use domain::{TaskKind, Verb};
 use pulldown_cmark::{Event, Options, Parser, Tag};
+use std::collections::BTreeMap;
 use std::ops::Range;
+
+/// The commands of a repository's own by their names: the kind of task that each begins, or half a sentence that says why it cannot be used.
+pub type OwnNames = BTreeMap<String, Result<TaskKind, String>>;
+
+/// The longest name of a repository's own command, in bytes.
+const LONGEST_OWN: usize = 31;
 
 /// One command of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,6 +33,8 @@ pub struct Parsed {
     pub commands: Vec<Command>,
     /// Whether it contains no command: it is feedback or talk.
     pub plain: bool,
+    /// The command that the text begins with, if it is none of the table, and so may be one of the repository's own.
+    pub own: Option<String>,
 }
 
 impl Parsed {
@@ -37,14 +47,61 @@ impl Parsed {
 
 /// Parses a text written by `author` (a login). Never fails: whatever is not a command is plain text.
 pub fn parse(text: &str, author: &str) -> Parsed {
+    parse_with(text, author, &OwnNames::new())
+}
+
+/// As [`parse`], with the commands of a repository's own: each counts only as the first word of a text, and never where the table has its name.
+pub fn parse_with(text: &str, author: &str, own: &OwnNames) -> Parsed {
     let lines = Lines::read(text);
-    let mut commands = Vec::new();
+    let first = first_word(text);
+    let (mut commands, mut begins) = (Vec::new(), None);
     for (at, (start, word)) in lines.open.iter().enumerate() {
         let end = lines.open.get(at + 1).map_or(text.len(), |(next, _)| *next);
-        let after = &text[start + 1 + word.len()..end];
-        commands.push(command(word.to_ascii_lowercase(), &Argument { text: after, author }));
+        let (name, text) = (word.to_ascii_lowercase(), &text[start + 1 + word.len()..end]);
+        let argument = Argument { text, author };
+        if *start == first && spec(&name).is_none() && is_own_name(&name) {
+            begins = Some(name.clone());
+            if let Some(kind) = own.get(&name) {
+                commands.push(own_command(name, kind, &argument));
+                continue;
+            }
+        }
+        commands.push(command(name, &argument));
     }
-    Parsed { plain: commands.is_empty(), commands }
+    Parsed { plain: commands.is_empty(), commands, own: begins }
+}
+
+/// Whether a repository's own command may have this name: 2 to 31 lower-case letters, digits and dashes, a letter first.
+pub fn is_own_name(name: &str) -> bool {
+    let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
+    (2..=LONGEST_OWN).contains(&name.len()) && name.as_bytes()[0].is_ascii_lowercase() && name.bytes().all(plain)
+}
+
+/// Whether a text's first word is a command only because a repository may have one of this name: before there were any it was plain text.
+pub fn only_own(word: &str) -> bool {
+    !is_letters(word) && spec(word).is_none() && is_own_name(word)
+}
+
+fn is_letters(word: &str) -> bool {
+    !word.is_empty() && word.len() <= 20 && word.chars().all(|c| c.is_ascii_alphabetic())
+}
+
+fn own_command(name: String, kind: &Result<TaskKind, String>, argument: &Argument<'_>) -> Command {
+    let read = kind.clone().and_then(|kind| {
+        let (terms, words) = argument.terms(&OF_A_START)?;
+        Ok(Verb::begin(kind, words, terms))
+    });
+    match read {
+        Ok(verb) => Command { name, strength: Strength::Work, verb },
+        Err(why) => {
+            Command { verb: Verb::Unknown { word: name.clone(), why: Some(why) }, strength: Strength::Question, name }
+        }
+    }
+}
+
+/// Where a text's first word begins.
+fn first_word(text: &str) -> usize {
+    text.len() - text.trim_start().len()
 }
 
 /// The text without the names of its commands: `/fix the parser` gives `the parser`.
@@ -82,7 +139,7 @@ impl Lines {
             | Options::ENABLE_FOOTNOTES
             | Options::ENABLE_MATH
             | Options::ENABLE_YAML_STYLE_METADATA_BLOCKS;
-        let mut open = Vec::new();
+        let (mut open, first) = (Vec::new(), first_word(text));
         // Nesting depth: only what stands directly in a top-level paragraph counts.
         let mut depth = 0_usize;
         let mut paragraph = false;
@@ -97,7 +154,7 @@ impl Lines {
                     paragraph &= depth > 0;
                 }
                 Event::Text(_) => {
-                    let Some(word) = command_word(text, &range) else { continue };
+                    let Some(word) = command_word(text, &range, range.start == first) else { continue };
                     if paragraph && depth == 1 {
                         open.push((range.start, word.to_owned()));
                     }
@@ -125,13 +182,13 @@ fn starts_source_line(text: &str, at: usize) -> bool {
 }
 
 /// The word after a slash that begins a line, up to white space or the end of the line: ASCII letters, or the name of a command that
-/// contains dashes.
-fn command_word<'a>(text: &'a str, range: &Range<usize>) -> Option<&'a str> {
+/// contains dashes; where it is the text's first word, whatever may be the name of a repository's own command.
+fn command_word<'a>(text: &'a str, range: &Range<usize>, is_first: bool) -> Option<&'a str> {
     let rest = text[range.start..].strip_prefix('/')?;
     if !starts_source_line(text, range.start) {
         return None;
     }
     let word = rest.split(|c: char| c.is_whitespace()).next().unwrap_or_default();
-    let letters = !word.is_empty() && word.len() <= 20 && word.chars().all(|c| c.is_ascii_alphabetic());
-    (letters || spec(&word.to_ascii_lowercase()).is_some()).then_some(word)
+    let name = word.to_ascii_lowercase();
+    (is_letters(word) || spec(&name).is_some() || is_first && is_own_name(&name)).then_some(word)
 }

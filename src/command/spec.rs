@@ -4,7 +4,7 @@ use super::options::{Opt, split};
 use domain::{Terms, Verb};
 
 /// Longest accepted text behind a command, in characters; more would not reach the agent uncut.
-const MAX_WORDS: usize = 16_000;
+pub const MAX_WORDS: usize = 16_000;
 
 /// Who may give a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

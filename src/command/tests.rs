@@ -181,6 +181,64 @@ fn options_stand_directly_behind_the_command_and_nothing_of_a_doubtful_one_is_fo
 }
 
 #[test]
+fn what_only_an_own_command_can_be_was_plain_text_before() {
+    assert!(["api-v2", "v2", &"a".repeat(21)].iter().all(|word| only_own(word)));
+    assert!(["frob", "fix", "test-pr", "-x", "a"].iter().all(|word| !only_own(word)));
+}
+
+fn own_names() -> OwnNames {
+    OwnNames::from([
+        ("release-notes".to_owned(), Ok(TaskKind::Explain)),
+        ("deploy".to_owned(), Ok(TaskKind::Fix)),
+        ("broken".to_owned(), Err("its file cannot be read".to_owned())),
+        // Refused where the folder is read; here, that the table comes first whatever it holds.
+        ("fix".to_owned(), Ok(TaskKind::Plan)),
+        ("approve".to_owned(), Ok(TaskKind::Fix)),
+    ])
+}
+
+fn verbs(text: &str) -> Vec<(String, Verb)> {
+    let parsed = parse_with(text, "u7", &own_names());
+    parsed.commands.into_iter().map(|command| (command.name, command.verb)).collect()
+}
+
+#[test]
+fn a_repositorys_own_command_counts_as_a_texts_first_word_alone() {
+    let begins = |name: &str, verb: Verb| vec![(name.to_owned(), verb)];
+    let notes = |words: &str| Verb::begin(TaskKind::Explain, words.into(), Terms::default());
+    assert_eq!(
+        verbs("  /release-notes since 1.2\nand before"),
+        begins("release-notes", notes("since 1.2\nand before"))
+    );
+    assert_eq!(verbs("/Deploy"), begins("deploy", fix("")));
+    let terms = Terms { model: Some("local".into()), ..Terms::default() };
+    assert_eq!(verbs("/deploy --model local now"), begins("deploy", Verb::Fix { words: "now".into(), terms }));
+    assert!(verbs("Please.\n/release-notes").is_empty());
+    assert_eq!(verbs("Please.\n/deploy"), begins("deploy", Verb::Unknown { word: "deploy".into(), why: None }));
+    for quoted in
+        ["> /deploy", "`/deploy`", "```\n/deploy\n```", "- /deploy", "/deploy/x", "/release_notes", "/1-deploy"]
+    {
+        assert!(verbs(quoted).is_empty(), "{quoted}");
+    }
+    let why = Some("its file cannot be read".to_owned());
+    assert_eq!(verbs("/broken it"), begins("broken", Verb::Unknown { word: "broken".into(), why }));
+    let both = parse_with("/deploy it\n/stop", "u7", &own_names());
+    assert_eq!((both.strongest().map(|it| it.verb.clone()), both.commands.len()), (Some(Verb::Stop), 2));
+    assert_eq!((parse("/deploy", "u7").own, parse("/fix", "u7").own), (Some("deploy".to_owned()), None));
+    assert_eq!(parse("Please.\n/deploy", "u7").own, None);
+}
+
+#[test]
+fn no_own_command_takes_a_name_of_the_table() {
+    assert_eq!(verbs("/fix it"), vec![("fix".to_owned(), fix("it"))]);
+    assert_eq!(verbs("/approve"), vec![("approve".to_owned(), Verb::approve())]);
+    for name in ["a", "", "1a", "-a", "A-b", "a_b", "ä-b", &"a".repeat(32)] {
+        assert!(!is_own_name(name), "{name}");
+    }
+    assert!(["ab", "a-1", &"a".repeat(31)].iter().all(|name| is_own_name(name)));
+}
+
+#[test]
 fn a_text_of_a_megabyte_is_read_at_once_and_answered() {
     let started = std::time::Instant::now();
     for text in ["/fix ".to_owned() + &"x".repeat(1 << 20), "*/a*".repeat(1 << 18), "/status\n".repeat(1 << 17)] {
@@ -324,6 +382,7 @@ fn the_machine_lets_those_give_a_command_whom_the_table_names() {
         hosts: Vec::new(),
         terms: Default::default(),
         earlier: None,
+        own: None,
         trigger: None,
         pull: None,
     };
@@ -359,6 +418,8 @@ proptest! {
     fn any_text_is_read_without_panic(text in "\\PC{0,80}|[/a-z> `<!\\-\\n\\r\\t|*#]{0,80}") {
         let parsed = parse(&text, "u7");
         prop_assert_eq!(parsed.plain, parsed.commands.is_empty());
+        let own = parse_with(&text, "u7", &own_names());
+        prop_assert_eq!((parsed.own, parsed.commands.len()), (own.own, own.commands.len()));
     }
 
     #[test]
@@ -427,5 +488,6 @@ fn a_test_run_that_is_written_otherwise_is_answered_with_how() {
     }
     let long = format!("/test-pr \"{}\" mend", "x".repeat(1_001));
     assert!(why(&long).contains("1,000 characters"));
-    none("/test-nothing here");
+    assert_eq!(one("/test-nothing here"), Verb::Unknown { word: "test-nothing".into(), why: None });
+    none("Please:\n/test-nothing here");
 }

@@ -349,9 +349,8 @@ pub(super) fn stored(entry: &Repository) -> Vec<Problem> {
     };
     found.when(wrong(&entry.default_branch), "entry.default_branch", "is no branch's name");
     found.when(entry.branches.iter().any(wrong), "entry.branches", "holds what is no branch's name");
-    let hash = &entry.accepted;
-    let fit = hash.is_empty() || (hash.len() == 64 && hash.chars().all(|c| matches!(c, '0'..='9' | 'a'..='f')));
-    found.when(!fit, "entry.accepted", "is no SHA-256 in hexadecimal");
+    let fit = super::project::may_be_accepted(&entry.accepted);
+    found.when(!fit, "entry.accepted", "is no SHA-256 in hexadecimal, nor two with a dash between them");
     let upstream = &entry.upstream;
     let fit = upstream.is_empty() || is_remote(upstream);
     found.when(!fit, "entry.upstream", "is no address of another machine (https://…, ssh://…, user@host:path)");

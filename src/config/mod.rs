@@ -1,6 +1,8 @@
 //! Configuration of the process (`process`, from documented defaults, a file and the environment) and of a project. Must not use the
 //! network. Tests: `src/config/tests.rs`.
 
+pub mod own_command;
+pub mod own_commands;
 pub mod pick;
 pub mod process;
 pub mod project;
@@ -38,3 +40,4 @@ pub use problem::Problem;
 pub use process::Process;
 pub use rule::OperatorRule;
 pub use secret::SecretError;
+pub use who::bar_of;

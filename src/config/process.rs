@@ -383,7 +383,7 @@ pub struct Repository {
     /// Whether it is an entry of the store and not of the file.
     #[serde(skip)]
     pub from_store: bool,
-    /// SHA-256, in hexadecimal, of the `.caisson.toml` whose wishes the operator accepted; empty = none.
+    /// The hashes of the wishes that the operator accepted ([`super::project::Project::hash`]); empty = none.
     #[serde(default)]
     pub accepted: String,
     /// Webhooks, deploy keys and the like on the forge that are not the bot's, each accepted by name.

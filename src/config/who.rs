@@ -28,19 +28,7 @@ impl Who {
     }
 
     fn bar_of(&self, command: &str, login: &str, right: Access) -> Option<String> {
-        let among = self.0.get(command)?;
-        let is_one = |word: &String| match word.as_str() {
-            "readers" => right >= Access::Read,
-            "writers" => right >= Access::Write,
-            "admins" => right >= Access::Admin,
-            "nobody" => false,
-            named => named.strip_prefix('@').is_some_and(|name| name.eq_ignore_ascii_case(login)),
-        };
-        if among.iter().any(is_one) {
-            None
-        } else {
-            Some(among.iter().map(|word| shown(word)).collect::<Vec<_>>().join(", "))
-        }
+        bar_of(self.0.get(command)?, login, right)
     }
 
     /// The commands that it speaks of.
@@ -57,8 +45,8 @@ impl Who {
                     "readers" if !OF_READERS.contains(&command.as_str()) => {
                         Some("it takes write access to the code, and this table only narrows".to_owned())
                     }
-                    "readers" | "writers" | "admins" | "nobody" => None,
-                    named if named.strip_prefix('@').is_some_and(|name| !name.is_empty()) => None,
+                    "readers" => None,
+                    word if is_group_of_writers(word) => None,
                     other => Some(format!("{other:?} is none of readers, writers, admins, nobody, @login")),
                 };
                 found.extend(why.map(|why| (command.clone(), why)));
@@ -69,6 +57,27 @@ impl Who {
         }
         found
     }
+}
+
+/// Whom these words name, as the end of "it is for"; none where this account, with this right to the code, is one of them.
+pub fn bar_of(among: &[String], login: &str, right: Access) -> Option<String> {
+    let is_one = |word: &String| match word.as_str() {
+        "readers" => right >= Access::Read,
+        "writers" => right >= Access::Write,
+        "admins" => right >= Access::Admin,
+        "nobody" => false,
+        named => named.strip_prefix('@').is_some_and(|name| name.eq_ignore_ascii_case(login)),
+    };
+    if among.iter().any(is_one) {
+        None
+    } else {
+        Some(among.iter().map(|word| shown(word)).collect::<Vec<_>>().join(", "))
+    }
+}
+
+/// Whether it names people of whom each may write: `writers`, `admins`, `nobody`, or one login as `@login`.
+pub(super) fn is_group_of_writers(word: &str) -> bool {
+    matches!(word, "writers" | "admins" | "nobody") || word.strip_prefix('@').is_some_and(|name| !name.is_empty())
 }
 
 fn shown(word: &str) -> String {

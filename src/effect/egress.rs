@@ -100,6 +100,7 @@ impl Egress {
         let _one = self.reaching.lock().await;
         let task = self.store.task(task.id).await?;
         let mut rules = policy.rules.clone();
+        rules.extend(policy.of_command.iter().cloned());
         rules.extend(self.granted_hosts(&task).await?);
         unless_gone(self.sandboxes.egress.allow(task.id.0, rules).await)
     }

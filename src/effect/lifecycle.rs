@@ -105,6 +105,7 @@ impl Lifecycle {
             image: image.to_owned(),
             limits: policy.sandbox.limits(),
             network: policy.sandbox.networked(),
+            // Those of `setup`; what its command adds is opened below.
             egress: policy.rules.clone(),
             setup: Some(SetupSpec { commands: policy.effective.setup.clone(), commit: policy.base.clone() }),
             anew,

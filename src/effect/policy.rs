@@ -1,9 +1,9 @@
 //! The policy for one step of a task: the operator's tables for its repository, narrowed by the project file at the task's base, and
 //! widened where the operator accepted that exact file. Resolved once per step. Tests: `tests/stories/policy.rs`.
 
-use super::repository::{Repositories, Repository};
+use super::repository::{Repositories, Repository, request};
 use crate::config::process::Sandbox;
-use crate::config::project::{Effective, FILE, Granted, MAX_BYTES, Project};
+use crate::config::project::{Effective, FILE, Granted, MAX_BYTES, Network, Project};
 use crate::trouble::Trouble;
 use domain::{Commit, Task};
 use protocol::router::Rule;
@@ -18,15 +18,20 @@ pub(super) struct Policy<'a> {
     pub effective: Effective,
     /// What a sandbox may reach before people allow more; without what the operator denies.
     pub rules: Vec<Rule>,
+    /// What the command of the repository's own that began the task adds to them. Never for `setup`: its result goes to every task.
+    pub of_command: Vec<Rule>,
 }
 
 impl Repositories {
     /// The policy of a task with this base.
     pub(super) async fn policy(&self, task: &Task, base: &Commit) -> Result<Policy<'_>, Trouble> {
-        let mut policy = self.policy_of(self.of(task)?, base).await?;
+        let asked = request(task)?;
+        let wanted = asked.own.as_deref().map(|own| Network::of(asked.kind, own));
+        let mut policy = self.resolved(self.of(task)?, base, wanted.as_ref()).await?;
         if task.kind.of_a_pull() {
             // A stranger's files may lead the agent: nothing is reached but what a person allows this task, and nothing is run.
             policy.rules.clear();
+            policy.of_command.clear();
             policy.effective.setup.clear();
         }
         Ok(policy)
@@ -34,6 +39,17 @@ impl Repositories {
 
     /// The policy of a repository with the project file of this commit.
     pub(super) async fn policy_of(&self, repository: Repository, base: &Commit) -> Result<Policy<'_>, Trouble> {
+        self.resolved(repository, base, None).await
+    }
+
+    /// As [`Repositories::policy_of`], for a task whose command of the repository's own wishes for this. Its hosts are reached only if the
+    /// command at `base` wishes for them too: the accepted hash is that of these wishes.
+    async fn resolved(
+        &self,
+        repository: Repository,
+        base: &Commit,
+        wanted: Option<&Network>,
+    ) -> Result<Policy<'_>, Trouble> {
         let project = match self.repos.show(&repository.key, base, FILE, MAX_BYTES).await? {
             Some(bytes) => {
                 let text = String::from_utf8_lossy(&bytes);
@@ -41,13 +57,18 @@ impl Repositories {
             }
             None => Project::default(),
         };
-        let granted = Granted::of(&self.config, &repository.key);
-        let effective = project.within(&granted, repository.accepted.as_deref());
+        let commands = self.repos.own_commands(&repository.key, base).await?;
+        let project = project.with_networks(commands.networks());
+        let (granted, accepted) = (Granted::of(&self.config, &repository.key), repository.accepted.as_deref());
+        let effective = project.within(&granted, accepted);
+        let mut of_command = wanted.map(|wanted| project.network_of(accepted, wanted)).unwrap_or_default();
         let denied = self.config.egress.denied();
         let mut rules = granted.egress;
         rules.extend(effective.egress.iter().cloned());
-        rules.retain(|rule| crate::egress::overruled(&denied, rule).is_none());
+        for rules in [&mut rules, &mut of_command] {
+            rules.retain(|rule| crate::egress::overruled(&denied, rule).is_none());
+        }
         let sandbox = self.config.sandbox_of(&repository.key);
-        Ok(Policy { repository, base: base.clone(), sandbox, effective, rules })
+        Ok(Policy { repository, base: base.clone(), sandbox, effective, rules, of_command })
     }
 }

@@ -9,7 +9,7 @@ use crate::message::{self, About};
 use crate::store::EffectRow;
 use crate::thread::Feed;
 use crate::trouble::{Denial, Trouble};
-use domain::{Commit, Effect, Event, Input, Notice, Task, To};
+use domain::{Access, Commit, Effect, Event, Input, Notice, Task, To};
 use std::time::{Duration, Instant};
 
 /// A passing state is labelled if it lasts this long.
@@ -38,6 +38,8 @@ impl Talk {
             Notice::Reply { login, number, question } => {
                 self.replies.text(task, row, (*number, login, question), feed).await?
             }
+            // Who asked may read the code: the task machine answers nobody else.
+            Notice::Help => self.threads.help_at_work(&*self.repositories.configured(task)?, Access::Read).await,
             other => message::notice(other, &about),
         };
         let asked = match &row.effect {

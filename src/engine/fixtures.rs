@@ -35,6 +35,7 @@ pub(super) fn requested(kind: TaskKind, body: &str) -> Event {
         hosts: Vec::new(),
         terms: Default::default(),
         earlier: None,
+        own: None,
         trigger: None,
         pull: None,
     };

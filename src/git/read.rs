@@ -15,7 +15,7 @@ use super::listing::Change;
 use super::{GitError, Repos};
 
 /// Modes of regular files.
-const FILES: [i32; 2] = [0o100_644, 0o100_755];
+pub(super) const FILES: [i32; 2] = [0o100_644, 0o100_755];
 const DIRECTORY: i32 = 0o040_000;
 /// The most bytes of a commit's text.
 const COMMIT_CAP: usize = 64 << 10;

@@ -27,7 +27,7 @@ impl Reader {
             return Ok(());
         }
         let said = (login.as_str(), text.body.as_str(), &text.verb);
-        self.threads.answer_beside(entry, number, key, said, right).await?;
+        self.threads.answer_beside(entry, number, key, (said, &text.names), right).await?;
         self.threads.carry_out(entry, number, key, (&account(&text.author), &text.verb)).await
     }
 }

@@ -4,9 +4,11 @@
 //! Tests: `tests/stories/`.
 
 mod apart;
+mod called;
 mod hidden;
 mod hosts;
 mod intake;
+mod own;
 mod reader;
 mod retry;
 mod start;

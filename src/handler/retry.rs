@@ -9,7 +9,7 @@ use crate::config::process::Repository;
 use crate::message;
 use crate::thread::words;
 use crate::trouble::Trouble;
-use domain::{Access, Decision, Earlier, Event, Input, Request, TaskId};
+use domain::{ACTIONS_PER_CHECKPOINT, Access, Decision, Earlier, Event, Input, Request, TaskId};
 use std::collections::HashMap;
 
 impl Reader {
@@ -29,7 +29,7 @@ impl Reader {
             return Ok(false);
         }
         let Some(row) = self.store.newest_task_of(&entry.key, number).await? else {
-            self.threads.answer_once(entry, number, key, &message::no_task(login, false)).await?;
+            self.threads.answer_once(entry, number, key, &message::no_task(login)).await?;
             return Ok(false);
         };
         let before = self.machine.look(TaskId(row.id)).await?;
@@ -60,7 +60,8 @@ impl Reader {
             branch: self.branch(entry, first.issue, &first.title).await?,
             base_branch: entry.default_branch.clone(),
             budget: agreed.budget,
-            every: domain::ACTIONS_PER_CHECKPOINT,
+            every: first.own.as_ref().map_or(ACTIONS_PER_CHECKPOINT, |own| own.at_most(ACTIONS_PER_CHECKPOINT)),
+            own: self.own_again(entry, (before.kind, first.own.clone())).await?,
             has_upstream: !entry.upstream.is_empty(),
             hosts: self.hosts_of(entry, before.kind).await?,
             pull: self.reviewed(entry, first.issue, before.kind).await?,

@@ -1,7 +1,10 @@
 //! A command that begins a task (`/fix [words]`, `/plan [words]`, …) in an opened issue or a comment. Who: somebody with write access to the code.
 //! Effect: a task begins, once for each text; everybody else gets one polite refusal. Hosts in a text that starts nothing: `hosts.rs`.
 
+use super::called::Called;
 use super::reader::Reader;
+use crate::clock::now;
+use crate::command::{OwnNames, only_own};
 use crate::config::process::Repository;
 use crate::forge::{Account, Change, Comment, Issue, RepoRef, Review, ReviewState, text_hash};
 use crate::message::{self, NotReviewed};
@@ -29,6 +32,10 @@ pub(super) struct Text {
     pub trigger: Option<Trigger>,
     /// The assignment or label that it is, with no text.
     pub change: Option<Change>,
+    /// The command of the repository's own that it asks for; `verb` is then that of its kind.
+    pub own: Option<Called>,
+    /// The names of the repository's own commands, where its first word may have been one of them.
+    pub names: OwnNames,
 }
 
 /// Texts written longer than this before the repository was first read are ignored, so that an old `/fix` starts nothing.
@@ -42,11 +49,14 @@ impl Reader {
         // Before the issue, so that what was written after it was closed does not meet it as open.
         let comments = self.forge.comments(&at, number).await?;
         let issue = self.forge.issue(&at, number).await?;
-        let may_start = issue.open && !issue.is_pull;
         let since = self.first_read(&entry.key).await? - SLACK_MS;
+        let own_since = self.own_since(&entry.key).await? - SLACK_MS;
         let mut texts = self.texts(&at, &issue, comments).await?;
+        texts.iter_mut().filter(|text| text.created_at < own_since).for_each(Text::read_as_before);
         self.add_triggers(entry, &at, &issue, &mut texts).await?;
         self.threads.was_at(entry, &at, self.machine.as_ref()).await?;
+        // Why the first text that may be a command of the repository's own could not be looked up.
+        let mut held = None;
         for mut text in texts {
             let key = decision_key(&text.source);
             let said =
@@ -56,37 +66,60 @@ impl Reader {
             }
             // Later texts wait too, so that the oldest comes first.
             if self.waits(entry, &issue, &text).await? {
-                return Ok(());
+                break;
             }
             text.edited = self.edited(entry, &issue, &text).await?;
-            if matches!(text.verb, Verb::Retry) {
-                if self.retry(entry, number, &text, &key).await? {
-                    return Ok(());
+            // On a pull request none of them begins, so nothing is asked about them.
+            if text.created_at >= own_since && !issue.is_pull && text.may_be_own() {
+                if held.is_none() {
+                    held = self.look_up_own(entry, &mut text).await?;
                 }
+                if held.is_some() {
+                    continue;
+                }
+            }
+            // Of what is behind it, it holds up what would begin a task before it does.
+            if held.is_some() && text.may_begin() {
                 continue;
             }
-            if text.verb.is_apart() {
-                self.take_hosts(entry, number, &text, &format!("{key}~hosts")).await?;
-                self.apart(entry, number, &text, &key).await?;
-                continue;
-            }
-            let begins = text.verb.begins().map(|(kind, ..)| kind);
-            if let Some(answer) = begins.and_then(|kind| self.begins_elsewhere(kind, &issue, &text.author.login)) {
-                self.answer_or_refuse(entry, number, &text, (&key, &answer)).await?;
-                continue;
-            }
-            let starter = begins.is_some();
-            if !starter && issue.is_pull && self.works_elsewhere(entry, number, &text, &key).await? {
-                continue;
-            }
-            if !starter && self.take_hosts(entry, number, &text, &key).await? {
-                continue;
-            }
-            if (starter || may_start) && self.take_text(entry, &issue, text, &key).await? {
-                return Ok(());
+            if self.take_up(entry, &issue, text, &key).await? {
+                break;
             }
         }
-        Ok(())
+        held.map_or(Ok(()), Err)
+    }
+
+    /// Takes up one text; true when a task began.
+    async fn take_up(&self, entry: &Repository, issue: &Issue, text: Text, key: &str) -> Result<bool, Trouble> {
+        let number = issue.number;
+        if matches!(text.verb, Verb::Retry) {
+            return self.retry(entry, number, &text, key).await;
+        }
+        if text.verb.is_apart() {
+            self.take_hosts(entry, number, &text, &format!("{key}~hosts")).await?;
+            self.apart(entry, number, &text, key).await?;
+            return Ok(false);
+        }
+        let begins = text.verb.begins().map(|(kind, ..)| kind);
+        if let Some(answer) = begins.and_then(|kind| self.begins_elsewhere(kind, issue, &text.author.login)) {
+            self.answer_or_refuse(entry, number, &text, (key, &answer)).await?;
+            return Ok(false);
+        }
+        let starter = begins.is_some();
+        if !starter && issue.is_pull && self.works_elsewhere(entry, number, &text, key).await? {
+            return Ok(false);
+        }
+        if !starter && self.take_hosts(entry, number, &text, key).await? {
+            return Ok(false);
+        }
+        if starter || issue.open && !issue.is_pull {
+            return self.take_text(entry, issue, text, key).await;
+        }
+        // What begins nothing here begins nothing later either, whatever commands the repository has then.
+        if text.may_be_own() {
+            self.store.note_input_of(&entry.key, key, now()).await?;
+        }
+        Ok(false)
     }
 
     /// Answers somebody who may write; others are refused, once on an issue or pull request.
@@ -100,7 +133,7 @@ impl Reader {
         if self.threads.right(entry, &text.author, &mut HashMap::new()).await? >= Access::Write {
             return self.threads.answer_once(entry, number, key, answer).await;
         }
-        let refused = message::refused(&text.author.login, text.verb.command().unwrap_or_default());
+        let refused = message::refused(&text.author.login, text.command_name());
         self.threads.refuse_once(entry, number, key, text.author.id, &refused).await
     }
 
@@ -197,6 +230,8 @@ impl Reader {
             created_at: issue.created_at,
             trigger: None,
             change: None,
+            own: None,
+            names: OwnNames::new(),
         };
         let mut texts = vec![opened];
         for comment in comments {
@@ -210,6 +245,8 @@ impl Reader {
                 body: comment.body,
                 trigger: None,
                 change: None,
+                own: None,
+                names: OwnNames::new(),
             });
         }
         if issue.is_pull {
@@ -224,21 +261,25 @@ impl Reader {
         if let (Some(trigger), Some((kind, ..))) = (&text.trigger, text.verb.begins()) {
             return self.take_trigger(entry, issue, &text, (trigger, kind), key).await;
         }
+        if let Some(called) = &text.own {
+            return self.take_own(entry, issue, (&text, called), key).await;
+        }
         let (kind, terms) = match &text.verb {
             Verb::Fix { terms, .. } => (TaskKind::Fix, terms.clone()),
             Verb::Plan { terms, .. } => (TaskKind::Plan, terms.clone()),
             Verb::Work { kind, terms, .. } => (*kind, terms.clone()),
             Verb::Say { .. } => return Ok(false),
             Verb::Unknown { word, why } => {
-                let answer = message::unknown_command(word, why.as_deref());
+                let answer = self.threads.unknown_to(entry, &text.author, (word, why.as_deref())).await;
                 self.threads.answer_once(entry, issue.number, key, &answer).await?;
                 return Ok(false);
             }
             other => {
                 let help = matches!(other, Verb::Help) || words::asks_for_help(&text.body);
-                let reply = match words::beside_a_start(&text.body) {
+                let reply = match words::beside_a_start(&text.body, &text.names) {
                     Some(name) => message::begins_nothing(&text.author.login, &name),
-                    None => message::no_task(&text.author.login, help),
+                    None if help => self.threads.help_to(entry, &text.author).await,
+                    None => message::no_task(&text.author.login),
                 };
                 self.threads.answer_once(entry, issue.number, key, &reply).await?;
                 return Ok(false);
@@ -268,7 +309,7 @@ impl Reader {
             return Ok(false);
         }
         let said = (text.author.login.as_str(), text.body.as_str(), &text.verb);
-        self.threads.answer_beside(entry, issue.number, key, said, right).await?;
+        self.threads.answer_beside(entry, issue.number, key, (said, &text.names), right).await?;
         let request = Request { budget: agreed.budget, ..self.request(entry, issue, &text, kind, terms).await? };
         // Hosts and grants of the same text go with the creation, because nothing reads the text again for them.
         let asking = text.evidence(issue.number, right);
@@ -349,6 +390,7 @@ impl Reader {
             pull: self.reviewed(entry, issue.number, kind).await?,
             terms,
             earlier: None,
+            own: None,
             trigger: None,
         })
     }
@@ -372,10 +414,34 @@ fn of_review(review: Review) -> Option<Text> {
         body: review.body,
         trigger: None,
         change: None,
+        own: None,
+        names: OwnNames::new(),
     })
 }
 
 impl Text {
+    /// Whether its first word may be a command of the repository's own.
+    fn may_be_own(&self) -> bool {
+        self.change.is_none() && !matches!(self.source, Source::Review(_)) && words::own_name(&self.body).is_some()
+    }
+
+    /// Whether a task may begin by it, as far as it was read.
+    fn may_begin(&self) -> bool {
+        matches!(self.verb, Verb::Retry) || self.verb.begins().is_some()
+    }
+
+    /// Reads it as it was read before repositories had commands of their own: a first word that only one of those can be is plain text.
+    fn read_as_before(&mut self) {
+        if matches!(&self.verb, Verb::Unknown { word, why: None } if only_own(word)) {
+            self.verb = words::said(&self.body, &self.author.login);
+        }
+    }
+
+    /// The command that it asks for, without its slash; empty where it asks for none.
+    fn command_name(&self) -> &str {
+        self.own.as_ref().map_or_else(|| self.verb.command().unwrap_or_default(), |called| &called.name)
+    }
+
     /// The decision that this text is, for what else stands in it; `thread` is the number of its issue or pull request.
     pub(super) fn evidence(&self, thread: u64, right: Access) -> Decision {
         Decision {

@@ -5,6 +5,7 @@
 use super::reader::Reader;
 use super::start::Text;
 use crate::clock::now;
+use crate::command::OwnNames;
 use crate::config::process::Repository;
 use crate::forge::{Change, Changed, Issue, RepoRef};
 use crate::message;
@@ -102,6 +103,8 @@ impl Reader {
                     created_at: change.at,
                     trigger: Some(trigger),
                     change: Some(change),
+                    own: None,
+                    names: OwnNames::new(),
                 }),
                 None => self.note_seen(entry, &source).await?,
             }

@@ -1,7 +1,9 @@
 //! Answers to people's commands: what was not done, why, and what to write instead.
 
 use super::about::About;
+use super::own::own_help;
 use crate::command::{COMMANDS, Opt, answer_line, spec};
+use crate::config::own_commands::OwnCommands;
 use crate::text::{code, count, dollars, duration, grouped, prose};
 use domain::{Ending, Remark, State};
 use std::fmt::Write as _;
@@ -172,10 +174,7 @@ pub fn at_work_elsewhere(login: &str, task: i64, issue: u64) -> String {
 }
 
 /// A command on an issue without a task.
-pub fn no_task(login: &str, asked_for_help: bool) -> String {
-    if asked_for_help {
-        return help();
-    }
+pub fn no_task(login: &str) -> String {
     format!(
         "{}: no task belongs to this issue yet. `/fix` starts one, `/plan` starts with a plan; `/help` shows the rest.",
         code(login)
@@ -261,18 +260,28 @@ pub fn not_reviewed(login: &str, why: NotReviewed) -> String {
 
 /// A slash with an unknown word, or a malformed command (`why` may quote what was written).
 pub fn unknown_command(word: &str, why: Option<&str>) -> String {
+    unknown_beside(word, why, &[])
+}
+
+/// As [`unknown_command`], in a repository that has commands of its own with these names.
+pub fn unknown_beside(word: &str, why: Option<&str>, own: &[&str]) -> String {
     let word = word.to_ascii_lowercase();
-    let said = code(&format!("/{word}"));
-    let near = COMMANDS.iter().map(|s| (distance(s.name, &word), s.name)).min().filter(|(steps, _)| *steps <= 2);
-    match near {
-        // The command exists, but its arguments were not understood.
+    let slashed = code(&format!("/{word}"));
+    // The command exists, but its arguments were not understood.
+    if let Some(spec) = spec(&word) {
+        let why = why.map(|why| format!("; {}", prose(why, MAX_WHY))).unwrap_or_default();
+        return malformed(spec.name, &format!("it is written {}{why}", code(spec.syntax)));
+    }
+    if let Some(why) = why {
+        return malformed(&word, &prose(why, MAX_WHY));
+    }
+    let names = COMMANDS.iter().map(|spec| spec.name).chain(own.iter().copied());
+    match names.map(|name| (distance(name, &word), name)).min().filter(|(steps, _)| *steps <= 2) {
         Some((0, name)) => {
-            let written = format!("it is written {}", code(spec(name).map_or("", |s| s.syntax)));
-            let why = why.map(|why| format!("; {}", prose(why, MAX_WHY)));
-            malformed(name, &format!("{written}{}", why.unwrap_or_default()))
+            format!("`/{name}` is a command of this repository: it counts only as the first word of a text.")
         }
-        Some((_, name)) => format!("{said} is no command. Did you mean `/{name}`? `/help` shows them all."),
-        None => format!("{said} is no command. `/help` shows them all."),
+        Some((_, name)) => format!("{slashed} is no command. Did you mean `/{name}`? `/help` shows them all."),
+        None => format!("{slashed} is no command. `/help` shows them all."),
     }
 }
 
@@ -295,8 +304,8 @@ fn distance(a: &str, b: &str) -> usize {
     row[b.len()]
 }
 
-/// The table of commands.
-pub fn help() -> String {
+/// The table of commands, and those of the repository's own.
+pub fn help(own: &OwnCommands) -> String {
     let mut out = String::from("| command | who | what it does |\n|---|---|---|\n");
     for spec in COMMANDS {
         let _ = writeln!(out, "| `{}` | {} | {} |", spec.syntax, spec.who.words(), spec.effect);
@@ -313,7 +322,7 @@ pub fn help() -> String {
     out.push_str("\n\nOptions stand directly behind the command. A command stands at the beginning of a line, outside of quotes and code. To answer a checkpoint: ");
     out.push_str(&answer_line(None));
     out.push_str(".\n");
-    out
+    out + &own_help(own)
 }
 
 /// The state of the task.

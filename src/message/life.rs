@@ -1,6 +1,7 @@
 //! Messages about a task's progress, posted where it was asked for.
 
 use super::about::About;
+use super::own::{own_because, own_lacks};
 use crate::line::Why;
 use crate::text::{code, document, prose};
 use domain::{PauseReason, Question, Resource, Task, TaskKind, Trigger, VerdictKind};
@@ -16,7 +17,8 @@ pub fn accepted(about: &About<'_>) -> String {
     let earlier = about.task.request.as_ref().and_then(|request| request.earlier.as_ref());
     let again = earlier
         .map(|earlier| format!(" It is a new attempt after task {} and knows what that one tried.", earlier.task));
-    format!("{}{}", accepted_first(about), again.unwrap_or_default())
+    let lacks = about.task.request.as_ref().and_then(|request| request.own.as_deref()).map(own_lacks);
+    format!("{}{}{}", accepted_first(about), again.unwrap_or_default(), lacks.unwrap_or_default())
 }
 
 fn accepted_first(about: &About<'_>) -> String {
@@ -54,12 +56,12 @@ fn accepted_first(about: &About<'_>) -> String {
     }
 }
 
-/// What began a task that no command began, as the end of a sentence.
+/// What began a task that no command of the bot began, as the end of a sentence.
 fn because(task: &Task) -> String {
     let Some(request) = &task.request else { return String::new() };
     let who = code(&request.asker.login);
     match &request.trigger {
-        None => String::new(),
+        None => request.own.as_deref().map(own_because).unwrap_or_default(),
         Some(Trigger::Assigned) => format!(", because {who} assigned this issue to me"),
         Some(Trigger::Label { name }) => format!(", because {who} put the label {} on this issue", code(name)),
         Some(Trigger::Writer) => format!(", because {who}, who may write to the repository, opened this issue"),

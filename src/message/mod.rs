@@ -12,6 +12,8 @@ mod cost;
 mod host;
 mod life;
 mod notice;
+mod own;
+mod own_refusal;
 mod permission;
 mod proposal;
 mod pull;
@@ -30,7 +32,7 @@ pub use action_log::{action_log, action_log_comment, action_log_name};
 pub use answer::{
     NotReviewed, advance_ended, already_live, at_work, at_work_elsewhere, begins_nothing, doubtful, edited, help,
     in_advance, left_inline, left_undone, malformed, name_the_commit, no_task, not_among, not_paused, not_reviewed,
-    nothing_to_approve, refused, stale, starts_elsewhere, status, unknown_command,
+    nothing_to_approve, refused, stale, starts_elsewhere, status, unknown_beside, unknown_command,
 };
 pub use cost::{cost, sums};
 pub use host::{allowed_nowhere, taken_back};
@@ -39,6 +41,8 @@ pub use life::{
     trouble, voided,
 };
 pub use notice::notice;
+pub use own::OWN_WHILE_AT_WORK;
+pub use own_refusal::{own_barred, own_model_refused, own_not_among};
 pub use permission::{permission, whole};
 pub use proposal::{proposal_body, proposal_commit, proposal_title};
 pub use pull::{DRAFT, branch_moved, commit, kept, pull_body, pull_title, status_line, with_plan};

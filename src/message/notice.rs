@@ -3,6 +3,7 @@
 use super::about::About;
 use super::answer::NotReviewed;
 use super::{answer, budget, cost, host, life, rebase, reply, terms};
+use crate::config::own_commands::OwnCommands;
 use crate::text::code;
 use domain::{Asked, Notice, PauseReason, State};
 
@@ -27,7 +28,7 @@ pub fn notice(notice: &Notice, about: &About<'_>) -> String {
         // If a model is asked, its answer is posted instead.
         Notice::Reply { login, .. } => reply::unanswered(login, "no model was asked"),
         Notice::Cost => cost::cost(about, &[]),
-        Notice::Help => answer::help(),
+        Notice::Help => answer::help(&OwnCommands::default()),
         Notice::UnknownCommand { word, why } => answer::unknown_command(word, why.as_deref()),
         Notice::HostAllowed { login, host, repo } => host::allowed(login, host, *repo, about),
         Notice::HostDenied { login, host } => host::denied(login, host),

@@ -1,7 +1,8 @@
 use super::*;
+use crate::config::own_commands::{CommandFile, Content, OwnCommands};
 use domain::{
-    Account, Bar, Budget, BudgetBar, Commit, Ending, Event, Grant, Notice, PauseReason, RebaseBar, Request, Resource,
-    Source, State, Task, TaskId, TaskKind, Trigger, Verdict, VerdictKind,
+    Account, Bar, Budget, BudgetBar, Commit, Ending, Event, Grant, Notice, OwnCommand, PauseReason, RebaseBar, Request,
+    Resource, Source, State, Task, TaskId, TaskKind, Trigger, Verdict, VerdictKind,
 };
 
 const COMMIT: &str = "f26af04e7f0123456789012345678901234567ab";
@@ -28,6 +29,7 @@ fn task(kind: TaskKind, state: State) -> Task {
         hosts: Vec::new(),
         terms: Default::default(),
         earlier: None,
+        own: None,
         trigger: None,
         pull: None,
     };
@@ -331,7 +333,7 @@ fn the_pull_request_and_its_commits() {
         pull_body(1, 7, &[]),
         self::commit_text(),
         branch_moved("agent/1-x", Some(&commit()), None),
-        no_task("bob", false),
+        no_task("bob"),
         starts_elsewhere("bob", true),
         starts_elsewhere("bob", false),
         left_undone("b`ob", "`/stop`", &["approve".into(), "fix".into()], &["budget".into()]),
@@ -341,7 +343,6 @@ fn the_pull_request_and_its_commits() {
         trouble("the sandbox cannot be reached: the broker's socket is closed."),
     ];
     insta::assert_snapshot!("pull", texts.join("\n---\n"));
-    assert_eq!(no_task("bob", true), help());
 }
 
 fn commit_text() -> String {
@@ -382,4 +383,50 @@ fn what_begins_without_a_command_is_named() {
     texts.push(trigger_refused("eve", &Trigger::Assigned, TaskKind::Fix, None));
     texts.push(trigger_refused("eve", &label, TaskKind::Plan, Some("administrators of the repository")));
     insta::assert_snapshot!("triggers", texts.join("\n\n---\n\n"));
+}
+
+#[test]
+fn a_repositorys_own_commands_are_listed_named_and_refused() {
+    let file = |name: &str, text: &str| CommandFile {
+        name: format!("{name}.md"),
+        blob: String::new(),
+        content: Content::Bytes(format!("+++\ndescription = \"{text}\"\n+++\nDo it.").into_bytes()),
+    };
+    let who = "d\"\nkind = \"plan\"\nwho = [\"admins\", \"@b`ob\"]\nmodel = \"x";
+    let commands = OwnCommands::read(&[
+        file("notes", "Writes | the [notes](http://evil.test) of @alice's #1"),
+        file("look", who),
+        file("fix", "Never"),
+        file("broken", "\nkind"),
+    ]);
+    let table = help(&commands);
+    let table = table.split_once("To answer a checkpoint").expect("the rest").1;
+    let own = OwnCommand {
+        name: "notes".into(),
+        commit: commit(),
+        blob: String::new(),
+        who: Vec::new(),
+        every: None,
+        budget: Budget::default(),
+        network: vec!["a.test".into(), "b.test:8443".into(), "c.test".into()],
+        lacks: vec!["b.test:8443".into()],
+        closed: vec!["c.test".into()],
+        model: None,
+    };
+    let mut begun = task(TaskKind::Plan, State::Queued);
+    begun.request.as_mut().expect("asked").own = Some(Box::new(own));
+    let texts = [
+        table.to_owned(),
+        said(Notice::Accepted, &begun),
+        unknown_beside("note", None, &["look", "notes"]),
+        unknown_beside("notes", None, &["look", "notes"]),
+        unknown_beside("aprove", None, &["look", "notes"]),
+        unknown_command("notes", Some(OWN_WHILE_AT_WORK)),
+        own_not_among("ev`e", "look", "administrators of the repository, b`ob"),
+        own_barred("eve", "look", TaskKind::Plan, "administrators of the repository"),
+        own_model_refused("eve", "look", "x", &["local".to_owned()]),
+        own_model_refused("eve", "look", "x", &[]),
+    ];
+    insta::assert_snapshot!("own_commands", texts.join("\n---\n"));
+    assert!(!help(&OwnCommands::default()).contains("own commands"));
 }

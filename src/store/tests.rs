@@ -27,6 +27,7 @@ fn request() -> Request {
         hosts: Vec::new(),
         terms: Default::default(),
         earlier: None,
+        own: None,
         trigger: None,
         pull: None,
     }

@@ -2,8 +2,8 @@
 //! questions are answered, and the author is told which of the others were not followed.
 
 use super::Threads;
-use super::words::parsed;
-use crate::command::Command;
+use super::words::parsed_with;
+use crate::command::{Command, OwnNames};
 use crate::config::process::Repository;
 use crate::line::Line;
 use crate::message::{self, About};
@@ -59,20 +59,22 @@ fn is_done(command: &Command, done: &Verb) -> bool {
         (Verb::Budget { more, .. }, Verb::Budget { more: granted, .. }) => more == granted,
         (Verb::Model { id, .. }, Verb::Model { id: chosen, .. }) => id == chosen,
         (Verb::Rebase { .. }, Verb::Rebase { .. }) => true,
+        // Why it is not followed was filled in after parsing, too.
+        (Verb::Unknown { word, why: None }, Verb::Unknown { word: other, .. }) => word == other,
         (verb, done) => verb == done,
     }
 }
 
 /// The carried-out command as the person wrote it; of a review whose state decided, "the review itself".
-fn carried_out(login: &str, text: &str, done: &Verb) -> String {
-    let commands = parsed(text, login).commands;
+fn carried_out((login, text, done): (&str, &str, &Verb), own: &OwnNames) -> String {
+    let commands = parsed_with(text, login, own).commands;
     let found = commands.into_iter().find(|command| is_done(command, done));
     found.map_or_else(|| "the review itself".to_owned(), |command| format!("`/{}`", command.name))
 }
 
-/// The further commands of `text`, written by `login`, without `done`: in order, each once.
-fn beside(login: &str, text: &str, done: &Verb) -> Vec<Beside> {
-    let mut commands = parsed(text, login).commands;
+/// The further commands of `text`, written by `login`, without `done`: in order, each once. `own` are the repository's own.
+fn beside((login, text, done): (&str, &str, &Verb), own: &OwnNames) -> Vec<Beside> {
+    let mut commands = parsed_with(text, login, own).commands;
     if let Some(at) = commands.iter().position(|command| is_done(command, done)) {
         commands.remove(at);
     }
@@ -123,30 +125,31 @@ pub(super) fn beside_key(key: &str) -> String {
 
 impl Threads {
     /// Answers the further commands of a text where no task is at work, in one comment. `key` is the text's; then its author, the text, and
-    /// the command that is carried out.
+    /// the command that is carried out; `own` are the repository's own commands as they were when the text was read.
     pub async fn answer_beside(
         &self,
         entry: &Repository,
         number: u64,
         key: &str,
-        said: (&str, &str, &Verb),
+        (said, own): ((&str, &str, &Verb), &OwnNames),
         right: Access,
     ) -> Result<(), Trouble> {
-        let Some(answer) = self.beside(entry, said, right, None).await? else { return Ok(()) };
+        let Some(answer) = self.beside(entry, (said, own), right, None).await? else { return Ok(()) };
         self.answer_once(entry, number, &beside_key(key), &answer).await
     }
 
-    /// What is answered to the further commands of a text; none where there is nothing to say. `task` is none where no task is at work.
+    /// What is answered to the further commands of a text; none where there is nothing to say. `task` is none where no task is at work; where
+    /// one is, none of the repository's own is followed, and `own` is empty.
     pub(super) async fn beside(
         &self,
         entry: &Repository,
-        (login, text, done): (&str, &str, &Verb),
+        ((login, text, done), own): ((&str, &str, &Verb), &OwnNames),
         right: Access,
         task: Option<&Task>,
     ) -> Result<Option<String>, Trouble> {
         let mut parts = Vec::new();
         let (mut against, mut others) = (Vec::new(), Vec::new());
-        for one in beside(login, text, done) {
+        for one in beside((login, text, done), own) {
             let asks = match &one {
                 Beside::Status => Some(Verb::Status),
                 Beside::Cost => Some(Verb::Cost),
@@ -160,20 +163,28 @@ impl Threads {
                     let line = Line::standing_of(&self.store, &self.config, &entry.key, task.id).await?;
                     parts.push(message::status(&About { task, pull_url: None, scripted: false, line: line.as_ref() }));
                 }
-                (Beside::Status | Beside::Cost, None) => parts.push(message::no_task(login, false)),
+                (Beside::Status | Beside::Cost, None) => parts.push(message::no_task(login)),
                 (Beside::Cost, Some(task)) => {
                     let log: Vec<Event> = self.store.log(task.id).await?.into_iter().map(|(_, event)| event).collect();
                     let about = About { task, pull_url: None, scripted: false, line: None };
                     parts.push(message::cost(&about, &message::sums(&log)));
                 }
-                (Beside::Help, _) => parts.push(message::help()),
-                (Beside::Unknown { word, why }, _) => parts.push(message::unknown_command(&word, why.as_deref())),
+                (Beside::Help, Some(_)) => parts.push(self.help_at_work(entry, right).await),
+                (Beside::Help, None) => parts.push(self.help(entry, right).await),
+                (Beside::Unknown { word, why: None }, Some(_)) => {
+                    let why = self.own_while_at_work(entry, &word, right).await;
+                    parts.push(message::unknown_command(&word, why.as_deref()));
+                }
+                (Beside::Unknown { word, why }, _) => {
+                    let names: Vec<&str> = own.keys().map(String::as_str).collect();
+                    parts.push(message::unknown_beside(&word, why.as_deref(), &names));
+                }
                 (Beside::Left { name, against: true }, _) => against.push(name),
                 (Beside::Left { name, against: false }, _) => others.push(name),
             }
         }
         if !against.is_empty() || !others.is_empty() {
-            let carried_out = carried_out(login, text, done);
+            let carried_out = carried_out((login, text, done), own);
             parts.insert(0, message::left_undone(login, &carried_out, &against, &others));
         }
         Ok((!parts.is_empty()).then(|| parts.join("\n\n")))
@@ -194,7 +205,7 @@ mod tests {
             Beside::Left { name, against: false } => format!("-{name}"),
             Beside::Left { name, against: true } => format!("!{name}"),
         };
-        beside("u7", text, &words::text(text, "u7")).into_iter().map(one).collect()
+        beside(("u7", text, &words::text(text, "u7")), &OwnNames::new()).into_iter().map(one).collect()
     }
 
     #[test]
@@ -218,7 +229,25 @@ mod tests {
         let item = |text: &str| domain::Item::on_the_whole(text, "u7");
         let text = "/revise use a set\n/status";
         let done = Verb::Changes { items: vec![item(text)] };
-        assert_eq!(beside("u7", text, &done), [Beside::Status]);
-        assert_eq!(beside("u7", "/resume", &Verb::approve()), [Beside::Left { name: "resume".into(), against: false }]);
+        let none = OwnNames::new();
+        assert_eq!(beside(("u7", text, &done), &none), [Beside::Status]);
+        let left = [Beside::Left { name: "resume".into(), against: false }];
+        assert_eq!(beside(("u7", "/resume", &Verb::approve()), &none), left);
+    }
+
+    #[test]
+    fn what_stands_beside_an_own_command_is_told_and_it_itself_is_not() {
+        let own = OwnNames::from([("deploy".to_owned(), Ok(domain::TaskKind::Fix))]);
+        let text = "/deploy it\n/budget 1 usd\n/frob";
+        let done = words::strongest_with(text, "u7", &own).expect("a command").verb;
+        let left = Beside::Left { name: "budget".into(), against: false };
+        let unknown = Beside::Unknown { word: "frob".into(), why: None };
+        assert_eq!(beside(("u7", text, &done), &own), [left, unknown]);
+        assert_eq!(carried_out(("u7", text, &done), &own), "`/deploy`");
+        let stopped = Beside::Left { name: "deploy".into(), against: true };
+        assert_eq!(beside(("u7", "/deploy\n/stop", &Verb::Stop), &own), [stopped]);
+        let why = Some("one is at work".to_owned());
+        let answered = Verb::Unknown { word: "deploy".into(), why };
+        assert!(beside(("u7", "/deploy it", &answered), &OwnNames::new()).is_empty(), "answered once");
     }
 }

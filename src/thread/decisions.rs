@@ -80,6 +80,11 @@ impl Threads {
             {
                 *tip = self.tip_of_base(entry, task).await?;
             }
+            if decision.right >= Access::Read
+                && let Verb::Unknown { word, why: why @ None } = &mut decision.verb
+            {
+                *why = self.own_while_at_work(entry, word, decision.right).await;
+            }
             decision.barred = self.barred_here(task, decision);
         }
         Ok(found)

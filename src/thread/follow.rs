@@ -5,6 +5,7 @@ use super::decisions::{Given, decision_key};
 use super::read::{Thread, counts_in_part, whole};
 use super::{Feed, Threads, withdrawn};
 use crate::clock::now;
+use crate::command::OwnNames;
 use crate::config::process::Repository;
 use crate::message;
 use crate::trouble::Trouble;
@@ -62,7 +63,7 @@ impl Threads {
         let number = thread.number(&decision.source, task);
         let said = (decision.poster.login.as_str(), text, &decision.verb);
         if may_now(&decision) {
-            let beside = self.beside(entry, said, decision.right, Some(task)).await?;
+            let beside = self.beside(entry, (said, &OwnNames::new()), decision.right, Some(task)).await?;
             let inline = (!left.is_empty()).then(|| message::left_inline(&decision.poster.login, &left));
             let text = [beside, inline].into_iter().flatten().collect::<Vec<_>>().join("\n\n");
             if !text.is_empty() {

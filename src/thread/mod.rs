@@ -14,6 +14,7 @@ mod follow;
 mod hosts;
 mod inline;
 mod moved;
+mod own;
 mod pushes;
 mod read;
 pub(crate) mod terms;
@@ -24,12 +25,14 @@ pub(crate) mod words;
 pub use decisions::decision_key;
 pub use feed::Feed;
 pub use follow::withdrawn_key;
+pub use own::{AtTip, Lacking};
 pub use read::{Hidden, Part, Thread};
 
 use crate::clock::Clock;
 use crate::config::Process;
 use crate::config::process::Repository;
 use crate::forge::{Account, Forge, ForgeError, IssueLocks, Refusals, RepoRef, Whereabouts};
+use crate::git::{Auth, Repos};
 use crate::secret::Secret;
 use crate::store::Store;
 use crate::trouble::Trouble;
@@ -55,6 +58,8 @@ pub struct Threads {
     tests: Arc<Notify>,
     /// What keeps repositories in step with their upstreams; none without an account for that.
     upstreams: Option<Arc<Upstreams>>,
+    /// Reads the commands of repositories' own; without it there are none.
+    own: Option<own::OwnReader>,
     /// Key of the marks by which answers are found again.
     mark_key: Secret,
     /// One answer at a time on each issue or pull request.
@@ -80,13 +85,18 @@ impl Threads {
         silent.extend(sync.map(|account| account.login.to_lowercase()));
         let forge = whereabouts.forge().clone();
         let (turns, refused) = (IssueLocks::default(), Refusals::of_rounds(config.forge.poll_s));
-        let (tests, upstreams) = (Arc::default(), None);
-        Self { config, store, forge, whereabouts, clock, me, silent, tests, upstreams, mark_key, turns, refused }
+        let (tests, upstreams, own) = (Arc::default(), None, None);
+        Self { config, store, forge, whereabouts, clock, me, silent, tests, upstreams, own, mark_key, turns, refused }
     }
 
     /// Has `/sync` carried out by these.
     pub fn with_upstreams(self, upstreams: Option<Arc<Upstreams>>) -> Self {
         Self { upstreams, ..self }
+    }
+
+    /// Has commands of repositories' own read out of these, fetched with this credential.
+    pub fn with_own_commands(self, repos: Repos, auth: Auth) -> Self {
+        Self { own: Some(own::OwnReader::new(repos, auth)), ..self }
     }
 
     /// Notified when somebody's test run was queued.

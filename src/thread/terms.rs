@@ -3,6 +3,7 @@
 
 use super::Threads;
 use crate::config::Process;
+use crate::config::own_command::bar;
 use crate::config::process::Repository;
 use crate::config::project::Granted;
 use crate::message;
@@ -66,9 +67,18 @@ impl Threads {
         (login, right): (&str, Access),
     ) -> Result<Agreed, String> {
         let terms = task.request.as_ref().map(|request| request.terms.clone()).unwrap_or_default();
-        let agreed = agree(&self.config, entry, &terms, (login, right))?;
+        let mut agreed = agree(&self.config, entry, &terms, (login, right))?;
+        let mut given = terms;
+        if let Some(own) = task.request.as_ref().and_then(|request| request.own.as_ref()) {
+            if let Some(whom) = bar(&own.who, login, right) {
+                return Err(message::own_not_among(login, &own.name, &whom));
+            }
+            agreed.budget = own.narrowed(&agreed.budget);
+            // Nobody wrote an option for the model that its file names.
+            given.model = given.model.filter(|_| own.model.is_none());
+        }
         let begins = Verb::begin(task.kind, String::new(), Terms::default());
-        for verb in [&begins].into_iter().chain(&asked_beside(&terms, &agreed)) {
+        for verb in [&begins].into_iter().chain(&asked_beside(&given, &agreed)) {
             if let Some(whom) = self.barred(verb, login, right) {
                 return Err(message::not_among(login, verb.command().unwrap_or_default(), &whom));
             }

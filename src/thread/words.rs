@@ -1,7 +1,7 @@
 //! From a comment or a review to the verb that it asks for: of several commands the strongest.
 
 use super::inline;
-use crate::command::{self, Command, Parsed, Strength};
+use crate::command::{self, Command, OwnNames, Parsed, Strength};
 use crate::forge::{Comment, Review, ReviewComment, ReviewState, own_remarks};
 use crate::secret;
 use domain::{Access, Account, Item, Verb};
@@ -29,15 +29,32 @@ pub(crate) fn comment(comment: &Comment) -> Verb {
 }
 
 pub(crate) fn text(text: &str, author: &str) -> Verb {
-    asked(text, author).map_or_else(
-        || Verb::Say { items: vec![Item::on_the_whole(&secret::without(text), author)] },
-        |command| command.verb,
-    )
+    asked(text, author).map_or_else(|| said(text, author), |command| command.verb)
+}
+
+/// A text that asks for nothing.
+pub(crate) fn said(text: &str, author: &str) -> Verb {
+    Verb::Say { items: vec![Item::on_the_whole(&secret::without(text), author)] }
+}
+
+/// The command that a text begins with, if it is none of the bot's: it may be one of the repository's own.
+pub(crate) fn own_name(text: &str) -> Option<String> {
+    parsed(text, "").own
+}
+
+/// The strongest command of a text, with those of the repository's own.
+pub(crate) fn strongest_with(text: &str, author: &str, own: &OwnNames) -> Option<Command> {
+    parsed_with(text, author, own).strongest().cloned()
 }
 
 /// The commands of a text, after secrets that the bot knows are removed.
 pub(super) fn parsed(text: &str, author: &str) -> Parsed {
     command::parse(&secret::without(text), author)
+}
+
+/// As [`parsed`], with the commands of the repository's own.
+pub(super) fn parsed_with(text: &str, author: &str, own: &OwnNames) -> Parsed {
+    command::parse_with(&secret::without(text), author, own)
 }
 
 /// The strongest command of a text, if any.
@@ -55,9 +72,9 @@ pub(crate) fn asks_for_help(text: &str) -> bool {
     parsed(text, "").commands.iter().any(|command| command.verb == Verb::Help)
 }
 
-/// The name of the strongest command in a text that also contains one that begins a task.
-pub(crate) fn beside_a_start(text: &str) -> Option<String> {
-    let found = parsed(text, "");
+/// The name of the strongest command in a text that also contains one that begins a task; `own` are the repository's own.
+pub(crate) fn beside_a_start(text: &str, own: &OwnNames) -> Option<String> {
+    let found = parsed_with(text, "", own);
     let starts = found.commands.iter().any(|command| command.verb.begins().is_some());
     found.strongest().filter(|_| starts).map(|command| command.name.clone())
 }

@@ -302,6 +302,7 @@ fn request(kind: TaskKind) -> Input {
         hosts: Vec::new(),
         terms: Default::default(),
         earlier: None,
+        own: None,
         trigger: None,
         pull: None,
     };

@@ -40,6 +40,7 @@ pub fn began(title: &str, body: &str) -> Vec<Event> {
         hosts: Vec::new(),
         terms: Default::default(),
         earlier: None,
+        own: None,
         trigger: None,
         pull: None,
     };

@@ -52,6 +52,7 @@ mod models;
 mod money;
 mod orders;
 mod outages;
+mod own_commands;
 mod pages;
 mod permission;
 mod picture;

@@ -21,7 +21,7 @@ usage = { input = 300, output = 20 }
 "#;
 
 /// The worker, a model that people may name, one that they may not; and a toolchain besides the base.
-fn tables(dir: &std::path::Path) -> String {
+pub fn tables(dir: &std::path::Path) -> String {
     let named = dir.join("named.toml");
     std::fs::write(&named, NAMED).expect("written");
     let of = |id: &str, more: &str| {

@@ -34,6 +34,7 @@ pub fn request(kind: TaskKind) -> Request {
         hosts: Vec::new(),
         terms: Default::default(),
         earlier: None,
+        own: None,
         trigger: None,
         pull: None,
     }

@@ -7,6 +7,7 @@ mod host;
 mod liveness;
 mod losses;
 mod orders;
+mod own_command;
 mod pauses;
 mod plan;
 mod properties;

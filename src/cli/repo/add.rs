@@ -11,6 +11,7 @@ use crate::cli::entries::{self, Entries};
 use crate::cli::printer::{Complaint, Printer};
 use crate::cli::setup::ORGANISATION;
 use crate::config::Process;
+use crate::config::own_commands::OwnCommands;
 use crate::config::process::Repository as Entry;
 use crate::config::project::Granted;
 use crate::config::project::Pick;
@@ -25,6 +26,8 @@ use anyhow::{Context, Result};
 use clap::Args;
 use std::time::{Duration, Instant};
 
+/// What has wishes.
+const ASKS: &str = "its .caisson.toml and commands";
 /// Time limit for the forge to notice the first push.
 const NOTICE: Duration = Duration::from_secs(20);
 
@@ -48,7 +51,7 @@ pub struct Add {
     /// A person who may write to it, and so decide about checkpoints. Repeat for more.
     #[arg(long = "writer", value_name = "LOGIN")]
     writers: Vec<String>,
-    /// Accept what its .caisson.toml asks for beyond your grants: the hash that was shown.
+    /// Accept what its .caisson.toml and its own commands ask for beyond your grants: the hash that was shown.
     #[arg(long, value_name = "HASH")]
     accept: Option<String>,
     /// Accept a foreign hook, deploy key or Actions that would read a push: the name that was shown. Repeat for more.
@@ -230,36 +233,52 @@ impl Add {
         commit: &domain::Commit,
     ) -> Result<String> {
         let told = read_toolchain(git, &plan.key, commit, config.sandbox_of(&plan.key)).await?;
-        let Some(bytes) = git.show(&plan.key, commit, project::FILE, project::MAX_BYTES).await? else {
-            printer.say(&format!("no {}: the tests will be detected", project::FILE));
-            show_image(printer, config, &plan.key, &Project::default(), &told);
-            return Ok(String::new());
+        let asked = match git.show(&plan.key, commit, project::FILE, project::MAX_BYTES).await? {
+            Some(bytes) => {
+                let text = String::from_utf8(bytes).with_context(|| format!("{} is no UTF-8", project::FILE))?;
+                Project::parse(project::FILE, &text)?
+            }
+            None => {
+                printer.say(&format!("no {}: the tests will be detected", project::FILE));
+                Project::default()
+            }
         };
-        let text = String::from_utf8(bytes).with_context(|| format!("{} is no UTF-8", project::FILE))?;
-        let asked = Project::parse(project::FILE, &text)?;
+        let commands = git.own_commands(&plan.key, commit).await?;
+        show_commands(printer, &commands);
+        let asked = asked.with_networks(commands.networks());
         show_image(printer, config, &plan.key, &asked, &told);
         let wishes = asked.wishes(&Granted::of(config, &plan.key));
         if wishes.is_empty() {
-            printer.good(&format!("{} asks for nothing beyond your grants", project::FILE));
+            if !asked.hash().is_empty() {
+                printer.good(&format!("{ASKS} ask for nothing beyond your grants"));
+            }
             return Ok(String::new());
         }
         let things = count(wishes.len() as u64, "thing");
-        printer.heading(&format!("{} asks for {things} that you don't grant", project::FILE));
+        printer.heading(&format!("{ASKS} ask for {things} that you don't grant"));
         for (number, wish) in wishes.iter().enumerate() {
             printer.say(&format!("  {:2}  {wish}", number + 1));
         }
         let before = plan.before.entry.as_ref().map_or("", |b| b.accepted.as_str());
-        if self.accept.as_deref() == Some(asked.hash()) || before == asked.hash() {
-            printer.good("accepted, for exactly this text");
-            return Ok(asked.hash().to_owned());
+        let hash = asked.hash();
+        if self.accept.as_ref() == Some(&hash) || before == hash {
+            printer.good("accepted, for exactly these wishes");
+            return Ok(hash);
         }
         if self.accept.is_some() {
-            let complaint = Complaint::new("the hash given to --accept belongs to another text");
-            return Err(complaint.attempt(format!("read the above, then --accept {}", asked.hash())).into());
+            let complaint = Complaint::new("the hash given to --accept belongs to other wishes");
+            return Err(complaint.attempt(format!("read the above, then --accept {hash}")).into());
         }
-        printer.warn("none of this has an effect until you accept it");
-        printer.hint(&format!("caisson repo add {} --accept {}", self.source, asked.hash()));
-        Ok(String::new())
+        let still = asked.still(before);
+        printer.warn(if still.is_empty() {
+            "none of this has an effect until you accept it"
+        } else if asked.is_accepted(Some(&still)) {
+            "what .caisson.toml asks for stays accepted; what the commands ask for has no effect until you accept it"
+        } else {
+            "what the commands ask for stays accepted; what .caisson.toml asks for has no effect until you accept it"
+        });
+        printer.hint(&format!("caisson repo add {} --accept {hash}", self.source));
+        Ok(still)
     }
 
     /// Sets who has which right. People who were added on the forge keep theirs.
@@ -332,6 +351,17 @@ impl Add {
         let complaint = Complaint::new("the repository is not added while unknown parts would read its pushes");
         let attempt = format!("remove them on the forge, or accept each by name: --accept-foreign '{}'", left[0]);
         Err(complaint.attempt(attempt).into())
+    }
+}
+
+/// Shows the repository's own commands, and the mistakes in their files, which take nothing else.
+fn show_commands(printer: &Printer, commands: &OwnCommands) {
+    let names: Vec<String> = commands.usable().map(|command| format!("/{}", command.name)).collect();
+    if !names.is_empty() {
+        printer.good(&format!("commands of its own: {}", names.join(", ")));
+    }
+    for (_, error) in commands.mistakes() {
+        printer.warn(&one_line(&error.to_string()));
     }
 }
 

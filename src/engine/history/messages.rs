@@ -157,7 +157,10 @@ impl<'a> Replay<'a> {
         let trust = if request.of_stranger() { Trust::None } else { Trust::Write };
         let words = match command.is_empty() {
             true => String::new(),
-            false => self.fence.wrap(&format!("the task, by {asker}"), Trust::Write, &command),
+            false => {
+                let own = request.own.as_ref().map(|own| format!(", as this repository's command /{} asks", own.name));
+                self.fence.wrap(&format!("the task, by {asker}{}", own.unwrap_or_default()), Trust::Write, &command)
+            }
         };
         let tried = request
             .earlier

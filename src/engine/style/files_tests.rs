@@ -39,6 +39,7 @@ pub fn asking(body: &str) -> Event {
             hosts: Vec::new(),
             terms: Default::default(),
             earlier: None,
+            own: None,
             trigger: None,
             pull: None,
         }),

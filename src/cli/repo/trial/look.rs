@@ -7,8 +7,8 @@ use super::Target;
 use super::ground::Ground;
 use crate::cli::printer::Printer;
 use crate::config::process::Sandbox;
-use crate::config::project::Granted;
 use crate::config::project::{self, Project};
+use crate::config::project::{Granted, Network};
 use crate::config::proposal::Proposal;
 use crate::effect::{Choice, Chosen};
 use crate::egress::overruled;
@@ -59,6 +59,8 @@ pub(super) struct Look<'a> {
 /// What the repository's files say.
 struct Read {
     project: Project,
+    /// What its own commands wish to reach.
+    networks: Vec<Network>,
     text: Option<String>,
     found: Commands,
     image: String,
@@ -110,6 +112,8 @@ impl<'a> Look<'a> {
         let text = repos.show(key, commit, project::FILE, project::MAX_BYTES).await?;
         let text = text.map(String::from_utf8).transpose().with_context(|| format!("{} is no UTF-8", project::FILE))?;
         let project = text.as_deref().map(|text| Project::parse(project::FILE, text)).transpose()?.unwrap_or_default();
+        let networks = repos.own_commands(key, commit).await?.networks();
+        let project = project.with_networks(networks.clone());
         let grants = Granted::of(&self.ground.config, key);
         let accepted = Some(self.target.accepted).filter(|hash| !hash.is_empty());
         let effective = project.within(&grants, accepted);
@@ -133,12 +137,12 @@ impl<'a> Look<'a> {
         let mut rules = grants.egress;
         rules.extend(effective.egress);
         rules.retain(|rule| overruled(&denied, rule).is_none());
-        Ok(Some(Read { project, text, found, image: chosen.image.clone(), chosen, rules }))
+        Ok(Some(Read { project, networks, text, found, image: chosen.image.clone(), chosen, rules }))
     }
 
     /// Runs the checks as a task would at present.
     async fn as_it_is(&mut self, read: &Read) -> Result<Option<Attempt>> {
-        let accepted = !read.project.hash().is_empty() && self.target.accepted == read.project.hash();
+        let accepted = read.project.is_accepted(Some(self.target.accepted));
         let own = (!read.project.setup.is_empty())
             .then(|| Setup { commands: read.project.setup.clone(), by: project::FILE.to_owned() });
         if own.is_some() && !accepted {
@@ -399,13 +403,13 @@ impl<'a> Look<'a> {
         for line in text.lines() {
             self.printer.say(&format!("    {line}"));
         }
-        self.wishes(&text)?;
+        self.wishes(&text, &read.networks)?;
         Ok(Seen { works, file: Some(text), summary })
     }
 
     /// Prints what in the proposal has no effect until the operator accepts it.
-    fn wishes(&self, text: &str) -> Result<()> {
-        let asked = Project::parse(project::FILE, text)?;
+    fn wishes(&self, text: &str, networks: &[Network]) -> Result<()> {
+        let asked = Project::parse(project::FILE, text)?.with_networks(networks.to_vec());
         let wishes = asked.wishes(&Granted::of(&self.ground.config, self.target.key));
         if wishes.is_empty() {
             return Ok(());

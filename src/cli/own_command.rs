@@ -1,0 +1,175 @@
+//! `caisson command check`: whether the files of a checkout's `.caisson/commands` make commands, and what is wrong with those that do not. Needs
+//! no configuration, forge or network. Tests: below and `tests/stories/own_commands.rs`.
+
+use super::printer::{Complaint, Printer};
+use crate::config::own_command::{FOLDER, MAX_BYTES};
+use crate::config::own_commands::{CommandFile, Content, MOST_FILES, OwnCommands};
+use crate::text::count;
+use anyhow::{Context, Result};
+use clap::{Args, Subcommand};
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+/// The subcommands of `caisson command`.
+#[derive(Debug, Subcommand)]
+pub enum CommandCommand {
+    /// Check the commands of a checkout's .caisson/commands, before they are pushed.
+    #[command(after_help = EXAMPLE)]
+    Check(Check),
+}
+
+/// Arguments of `caisson command check`.
+#[derive(Debug, Args)]
+pub struct Check {
+    /// The checkout's folder.
+    #[arg(value_name = "DIR", default_value = ".")]
+    dir: PathBuf,
+}
+
+const EXAMPLE: &str = "\
+A file .caisson/commands/release-notes.md on the default branch makes the command /release-notes. On an issue,
+`/release-notes 1.2` begins a task with the file's text, in which {words} is `1.2`:
+
+  +++
+  description = \"Writes the notes of a release\"   # needed; one line for /help
+  kind = \"fix\"                # what the task may do: fix (the default), plan, explain, test, refactor
+  # read_only = true          # in place of a kind: it answers, and changes nothing
+  # who = [\"admins\", \"@alice\"] # of those who may begin such a task; the default: \"writers\", all of them
+  # model = \"local\"           # one of those that people may name
+  # checkpoint = 2            # actions between two reviews, 1 to 5
+  # budget = \"1usd,30actions\" # as behind --budget; never more than usual
+  # network = [\"docs.example.org\"] # a wish: reached once the operator accepted it (caisson repo add … --accept)
+  +++
+  Write the notes of the release {words} into CHANGELOG.md, from the commits since the release before it.
+";
+
+impl CommandCommand {
+    /// Runs the subcommand.
+    ///
+    /// # Errors
+    /// A complaint where a file has a mistake, or the folder cannot be read.
+    pub fn run(self) -> Result<()> {
+        match self {
+            CommandCommand::Check(check) => run(&check.dir, &Printer::terminal()),
+        }
+    }
+}
+
+fn run(dir: &Path, printer: &Printer) -> Result<()> {
+    let Some(files) = files(dir)? else {
+        printer.say(&format!("no {FOLDER} in {}", dir.display()));
+        printer.hint("caisson command check --help shows a file that makes a command");
+        return Ok(());
+    };
+    let commands = OwnCommands::read(&files);
+    for command in commands.usable() {
+        printer.good(&format!("/{}  {}: {}", command.name, command.kind.name(), command.description));
+    }
+    let mistakes: BTreeSet<String> = commands.mistakes().map(|(_, error)| error.to_string()).collect();
+    for mistake in &mistakes {
+        printer.bad(mistake);
+    }
+    if !mistakes.is_empty() {
+        let complaint = Complaint::new(format!("{} in {FOLDER}", count(mistakes.len() as u64, "mistake")));
+        return Err(complaint.attempt("caisson command check --help shows a file as it should be").into());
+    }
+    if commands.usable().next().is_none() {
+        printer.say(&format!("no file of {FOLDER} ends in .md, so there is no command"));
+    }
+    Ok(())
+}
+
+/// The Markdown files of the folder by name, as git would hold them; none where there is no folder.
+fn files(dir: &Path) -> Result<Option<Vec<CommandFile>>> {
+    let there = fs::metadata(dir).with_context(|| format!("{} cannot be read", dir.display()))?;
+    if !there.is_dir() {
+        return Err(Complaint::new(format!("{} is no folder", dir.display()))
+            .attempt("name a checkout's folder")
+            .into());
+    }
+    let mut folder = dir.to_owned();
+    for part in Path::new(FOLDER) {
+        folder.push(part);
+        match fs::symlink_metadata(&folder) {
+            Ok(found) if found.is_dir() => {}
+            Ok(_) => {
+                let complaint = Complaint::new(format!("{} is no folder, so no command is read", folder.display()));
+                return Err(complaint.attempt("put a folder in its place; a link to one is not followed").into());
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error).with_context(|| format!("{} cannot be read", folder.display())),
+        }
+    }
+    let mut names = BTreeSet::new();
+    for entry in fs::read_dir(&folder).with_context(|| format!("{} cannot be read", folder.display()))? {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        if name.ends_with(".md") {
+            names.insert(name);
+        }
+    }
+    let one = |(at, name): (usize, String)| -> Result<CommandFile> {
+        let content = if at < MOST_FILES { content(&folder.join(&name))? } else { Content::Unread };
+        Ok(CommandFile { name, blob: String::new(), content })
+    };
+    names.into_iter().enumerate().map(one).collect::<Result<Vec<_>>>().map(Some)
+}
+
+fn content(path: &Path) -> Result<Content> {
+    let cannot = || format!("{} cannot be read", path.display());
+    if !fs::symlink_metadata(path).with_context(cannot)?.is_file() {
+        return Ok(Content::NoFile);
+    }
+    let mut bytes = Vec::new();
+    fs::File::open(path).with_context(cannot)?.take(MAX_BYTES + 1).read_to_end(&mut bytes).with_context(cannot)?;
+    Ok(if bytes.len() as u64 > MAX_BYTES { Content::TooLong } else { Content::Bytes(bytes) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir_all(dir.path().join(FOLDER)).unwrap();
+        for (name, text) in files {
+            fs::write(dir.path().join(FOLDER).join(name), text).unwrap();
+        }
+        dir
+    }
+
+    /// The file of the help, as somebody would copy it.
+    fn example() -> String {
+        EXAMPLE.lines().filter_map(|line| line.strip_prefix("  ")).map(|line| format!("{line}\n")).collect()
+    }
+
+    #[test]
+    fn the_example_of_the_help_makes_a_command_with_each_of_its_lines() {
+        let plain = OwnCommands::read(&files(folder(&[("release-notes.md", &example())]).path()).unwrap().unwrap());
+        assert_eq!(plain.usable().count(), 1, "{plain:?}");
+        let all =
+            example().replace("# read_only", "x_read_only").replace("\n# ", "\n").replace("x_read_only", "# read_only");
+        let all = OwnCommands::read(&files(folder(&[("release-notes.md", &all)]).path()).unwrap().unwrap());
+        let command = all.usable().next().unwrap_or_else(|| panic!("{all:?}"));
+        assert_eq!((command.every, command.network.len(), command.who.len()), (Some(2), 1, 2));
+        let reads = example().replace("kind = \"fix\"", "").replace("# read_only", "read_only");
+        let reads = OwnCommands::read(&files(folder(&[("release-notes.md", &reads)]).path()).unwrap().unwrap());
+        assert!(reads.usable().all(|command| command.kind.reads_only()) && reads.usable().count() == 1, "{reads:?}");
+    }
+
+    #[test]
+    fn a_checkout_is_read_as_a_commit_would_be() {
+        assert!(files(tempfile::tempdir().unwrap().path()).unwrap().is_none());
+        let dir = folder(&[("long.md", &"x".repeat(17 << 10)), ("a.txt", ""), ("notes.md", "x")]);
+        std::os::unix::fs::symlink("notes.md", dir.path().join(FOLDER).join("link.md")).unwrap();
+        let found = files(dir.path()).unwrap().unwrap();
+        let seen: Vec<_> = found.iter().map(|file| (file.name.as_str(), &file.content)).collect();
+        let bytes = Content::Bytes(b"x".to_vec());
+        assert_eq!(seen, [("link.md", &Content::NoFile), ("long.md", &Content::TooLong), ("notes.md", &bytes)]);
+        let linked = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink(dir.path().join(".caisson"), linked.path().join(".caisson")).unwrap();
+        assert!(files(linked.path()).unwrap_err().to_string().contains("is no folder"));
+        assert!(files(&dir.path().join("none")).is_err() && files(&dir.path().join(FOLDER).join("a.txt")).is_err());
+    }
+}
