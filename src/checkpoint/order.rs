@@ -74,8 +74,12 @@ fn of_tests(file: &FileLine) -> Option<(FileRisk, String)> {
     let nothing = TestCount::default();
     match file.tests {
         Some(TestCounts::Uncounted) => {
-            let words = if deleted { "test deleted" } else { "test" };
-            Some((FileRisk::WeakerTests, format!("{words}, its assertions could not be counted")))
+            let words = match (by_path, deleted) {
+                (true, true) => "test deleted, its assertions could not be counted",
+                (true, false) => "test, its assertions could not be counted",
+                (false, _) => "may hold tests, which could not be counted",
+            };
+            Some((FileRisk::WeakerTests, words.to_owned()))
         }
         Some(TestCounts::Counted { before, after }) if file.tests.is_some_and(|tests| tests.weaker()) => {
             Some((FileRisk::WeakerTests, less(deleted, before, after)))

@@ -178,6 +178,22 @@ fn trees_of_one_checkpoint_are_one_change_and_older_logs_are_ordered_too() {
     assert_eq!(worst(&older), FileRisk::WeakerTests, "a deleted test of a log without counts");
 }
 
+#[test]
+fn what_was_made_executable_and_then_deleted_is_only_deleted() {
+    let modes = Some(("000000".to_owned(), "100755".to_owned()));
+    let made = FileFacts { path: "run".into(), modes, tests: None, generated: false };
+    let log = [captured(1, "a", &[("run", "added")], vec![made]), captured(1, "b", &[("run", "deleted")], Vec::new())];
+    let view = gather(&Task::fold(TaskId(7), &log), &log, 1, Around::default());
+    assert_eq!((view.files[0].state, risks(&view.files[0])), (FileState::Deleted, Vec::new()));
+}
+
+#[test]
+fn a_diff_of_too_many_files_was_not_seen_whole() {
+    assert!(super::diff::is_whole(&large(100, 900).diff) && !super::diff::is_whole(&large(101, 900).diff));
+    let own = risks(&file(".caisson.toml"));
+    assert_eq!(own.len(), 1, "one reason once: {own:?}");
+}
+
 const PATHS: [&str; 12] = [
     "a.rs",
     "b.py",
