@@ -26,8 +26,8 @@ impl Repositories {
     /// The policy of a task with this base.
     pub(super) async fn policy(&self, task: &Task, base: &Commit) -> Result<Policy<'_>, Trouble> {
         let asked = request(task)?;
-        let wanted = asked.own.as_deref().map(|own| Network::of(asked.kind, own));
-        let mut policy = self.resolved(self.of(task)?, base, wanted.as_ref()).await?;
+        let wish = asked.own.as_deref().map(|own| Network::of(asked.kind, own));
+        let mut policy = self.resolved(self.of(task)?, base, wish.as_ref()).await?;
         if task.kind.of_a_pull() {
             // A stranger's files may lead the agent: nothing is reached but what a person allows this task, and nothing is run.
             policy.rules.clear();
@@ -48,7 +48,7 @@ impl Repositories {
         &self,
         repository: Repository,
         base: &Commit,
-        wanted: Option<&Network>,
+        wish: Option<&Network>,
     ) -> Result<Policy<'_>, Trouble> {
         let project = match self.repos.show(&repository.key, base, FILE, MAX_BYTES).await? {
             Some(bytes) => {
@@ -61,7 +61,7 @@ impl Repositories {
         let project = project.with_networks(commands.networks());
         let (granted, accepted) = (Granted::of(&self.config, &repository.key), repository.accepted.as_deref());
         let effective = project.within(&granted, accepted);
-        let mut of_command = wanted.map(|wanted| project.network_of(accepted, wanted)).unwrap_or_default();
+        let mut of_command = wish.map(|wish| project.network_of(accepted, wish)).unwrap_or_default();
         let denied = self.config.egress.denied();
         let mut rules = granted.egress;
         rules.extend(effective.egress.iter().cloned());

@@ -433,7 +433,7 @@ impl Text {
     /// Reads it as it was read before repositories had commands of their own: a first word that only one of those can be is plain text.
     fn read_as_before(&mut self) {
         if matches!(&self.verb, Verb::Unknown { word, why: None } if only_own(word)) {
-            self.verb = words::said(&self.body, &self.author.login);
+            self.verb = words::plain(&self.body, &self.author.login);
         }
     }
 

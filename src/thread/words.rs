@@ -29,11 +29,11 @@ pub(crate) fn comment(comment: &Comment) -> Verb {
 }
 
 pub(crate) fn text(text: &str, author: &str) -> Verb {
-    asked(text, author).map_or_else(|| said(text, author), |command| command.verb)
+    asked(text, author).map_or_else(|| plain(text, author), |command| command.verb)
 }
 
 /// A text that asks for nothing.
-pub(crate) fn said(text: &str, author: &str) -> Verb {
+pub(crate) fn plain(text: &str, author: &str) -> Verb {
     Verb::Say { items: vec![Item::on_the_whole(&secret::without(text), author)] }
 }
 
