@@ -14,11 +14,10 @@ say() { printf '\n== %s\n' "$*"; }
 
 scratch=$(mktemp -d)
 images=
-memory=
 leave() {
     [ -z "$images" ] || { kill "$images" 2>/dev/null || true; wait "$images" 2>/dev/null || true; }
     [ -z "$DOCKERD_PID" ] || { say "stopping the dockerd started here"; docker_stop; }
-    rm -rf "$scratch" ${memory:+"$memory"}
+    rm -rf "$scratch"
 }
 trap leave EXIT
 trap 'exit 130' INT TERM
@@ -57,14 +56,7 @@ if [ -n "$images" ]; then
 fi
 
 # Most stories wait for a lease or a retry; with one thread per core half of the processor time was unused.
-export RUST_TEST_THREADS=${RUST_TEST_THREADS:-$((3 * $(nproc)))}
-# Stores and repositories of tests last for seconds; in memory the stories took a sixth less time than with a disk that is waited for.
-room=$(df --output=avail -k /dev/shm 2>/dev/null | tail -n 1 || true)
-# A short name, because sockets of the tests stand below it.
-if [ -z "${TMPDIR:-}" ] && [ "${room:-0}" -ge $((6 << 20)) ] && mkdir "/dev/shm/c.$$" 2>/dev/null; then
-    memory=/dev/shm/c.$$
-    export TMPDIR=$memory
-fi
+export RUST_TEST_THREADS=${RUST_TEST_THREADS:-$((2 * $(nproc)))}
 say "tests"
 verdict=0
 cargo test --locked --workspace --no-fail-fast "$@" 2>&1 | tee "$scratch/told" || verdict=$?
