@@ -11,8 +11,8 @@ use domain::{Event, Input, Task};
 
 /// Tries after which a refusal of the forge is final, and a comment takes the file's place.
 const CERTAIN: i64 = 2;
-/// Tries after which there is no file and no comment, because what waits behind this one matters more.
-const MOST: i64 = 3;
+/// Tries after which there is no file and no comment, because what waits behind this one matters more. Those of the title before it count.
+const MOST: i64 = 5;
 
 impl Talk {
     /// Attaches the file, unless it hangs there already or a comment took its place. Nothing relies on it, so no trouble with it lasts.
@@ -21,6 +21,8 @@ impl Talk {
         match self.put_log(task, row, pull).await {
             Ok(()) => Ok(Input::Settled),
             Err(trouble @ Trouble::Failed(_)) => Ok(given_up(task, &trouble)),
+            // The repository has another address: the next try finds it there.
+            Err(trouble @ Trouble::Moved { .. }) => Err(trouble),
             Err(trouble) if row.tries >= MOST => Ok(given_up(task, &trouble)),
             Err(trouble) => Err(trouble),
         }

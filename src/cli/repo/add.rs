@@ -261,7 +261,8 @@ impl Add {
         }
         let before = plan.before.entry.as_ref().map_or("", |b| b.accepted.as_str());
         let hash = asked.hash();
-        if self.accept.as_ref() == Some(&hash) || before == hash {
+        let still = asked.still(before);
+        if self.accept.as_ref() == Some(&hash) || before == hash || still == hash {
             printer.good("accepted, for exactly these wishes");
             return Ok(hash);
         }
@@ -269,7 +270,6 @@ impl Add {
             let complaint = Complaint::new("the hash given to --accept belongs to other wishes");
             return Err(complaint.attempt(format!("read the above, then --accept {hash}")).into());
         }
-        let still = asked.still(before);
         printer.warn(if still.is_empty() {
             "none of this has an effect until you accept it"
         } else if asked.is_accepted(Some(&still)) {
