@@ -151,7 +151,7 @@ impl Threads {
         message::help(&*self.own_shown(entry, right).await)
     }
 
-    /// As [`Threads::help`], to somebody whose right is not known yet.
+    /// As `help`, to somebody whose right is not known yet.
     pub async fn help_to(&self, entry: &Repository, account: &Account) -> String {
         let right = self.right(entry, account, &mut HashMap::new()).await.unwrap_or(Access::None);
         self.help(entry, right).await
