@@ -2,7 +2,7 @@
 //! showed, so that an approval is about what was seen, even after a push. A signed-in person answers by that session; a page of another
 //! site can't, because the browser sends the form's origin.
 
-use crate::api::{App, caller};
+use crate::api::{App, Shared, caller};
 use crate::markdown::{diff, escape, render};
 use crate::person::Person;
 use crate::world::{Access, Issue, Repo, Result, ReviewState, World, refuse};
@@ -80,20 +80,22 @@ pub(crate) async fn repo(State(app): App, Path((o, r)): Path<(String, String)>, 
     page(&format!("{}/{}", repo.owner, repo.name), &format!("{nav}<ul>{list}</ul>"))
 }
 
+/// The answer to somebody who may not read this repository; none for who may.
+fn unreadable(app: &Shared, (owner, name): (&str, &str), headers: &HeaderMap) -> Option<Response> {
+    let world = app.world();
+    let login = caller(&world, headers).ok().and_then(|c| c.login);
+    let found = world.repo(owner, name, login.as_deref(), Access::Read);
+    found.err().map(|refusal| refused(refusal, login.is_some()))
+}
+
 /// The page behind a review's link to the diff.
 pub(crate) async fn compare(
     State(app): App,
     Path((o, r, range)): Path<(String, String, String)>,
     headers: HeaderMap,
 ) -> Response {
-    let (login, found) = {
-        let world = app.world();
-        let login = caller(&world, &headers).ok().and_then(|c| c.login);
-        let found = world.repo(&o, &r, login.as_deref(), Access::Read);
-        (login, found)
-    };
-    if let Err(e) = found {
-        return refused(e, login.is_some());
+    if let Some(refusal) = unreadable(&app, (&o, &r), &headers) {
+        return refusal;
     }
     let changes = match range.split_once("...") {
         Some((base, head)) => crate::git::diff(&crate::git::path(&app.root, &o, &r), base, head).await.ok(),
@@ -111,14 +113,8 @@ pub(crate) async fn commit(
     Path((o, r, id)): Path<(String, String, String)>,
     headers: HeaderMap,
 ) -> Response {
-    let (login, found) = {
-        let world = app.world();
-        let login = caller(&world, &headers).ok().and_then(|c| c.login);
-        let found = world.repo(&o, &r, login.as_deref(), Access::Read);
-        (login, found)
-    };
-    if let Err(e) = found {
-        return refused(e, login.is_some());
+    if let Some(refusal) = unreadable(&app, (&o, &r), &headers) {
+        return refusal;
     }
     let changes = match id.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         true => crate::git::diff(&crate::git::path(&app.root, &o, &r), &format!("{id}^"), &id).await.ok(),

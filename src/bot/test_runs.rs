@@ -11,7 +11,7 @@ use crate::store::{StoreError, TestRunRow};
 use crate::supervise::caught;
 use crate::task::Machine;
 use crate::trouble::Trouble;
-use domain::{TestResult, TestRun};
+use domain::TestResult;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use std::collections::{HashMap, HashSet};
@@ -145,12 +145,20 @@ impl TestLine {
         }
     }
 
+    /// The run as its answer tells of it: it may have been taken back, or be another command's turn at pushes, since it was asked for.
+    async fn as_it_is_watched(&self, row: &TestRunRow) -> Result<TestRunRow, StoreError> {
+        let mut told = row.clone();
+        if told.run.each_push {
+            let watched = self.machine.store().watched_pull(&row.repository, row.thread).await?;
+            told.run.each_push =
+                watched.iter().any(|it| it.run.bug == row.run.bug && it.run.command == row.run.command);
+        }
+        Ok(told)
+    }
+
     async fn answer(&self, row: &TestRunRow, result: &TestResult) -> Result<(), Trouble> {
-        // It may have been taken back, or be another command's turn, since this run was asked for.
-        let watched = self.machine.store().watched_pull(&row.repository, row.thread).await?;
-        let each_push = watched.iter().any(|it| it.run.bug == row.run.bug && it.run.command == row.run.command);
-        let run = TestRun { each_push: row.run.each_push && each_push, ..row.run.clone() };
-        let at = match self.runs.answer(&TestRunRow { run, ..row.clone() }, result, row.tries > 0).await {
+        let told = self.as_it_is_watched(row).await?;
+        let at = match self.runs.answer(&told, result, row.tries > 0).await {
             Err(trouble @ Trouble::Moved { .. }) => {
                 self.runs.find_again(row).await?;
                 return Err(trouble);

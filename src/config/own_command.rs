@@ -134,7 +134,7 @@ impl OwnCommand {
 
     /// The file's path in its repository.
     pub fn path(&self) -> String {
-        path_of(&format!("{}.md", self.name))
+        path(&self.name)
     }
 
     /// What a task is asked for: the file's text with these words in place of `{words}`, or below it where that stands nowhere.
@@ -168,6 +168,11 @@ pub(super) fn too_long(file_name: &str) -> ProjectError {
 /// An error in the file with this name.
 pub(super) fn mistake(file_name: &str, line: usize, key: Option<&str>, text: String) -> ProjectError {
     ProjectError { file: path_of(file_name), line, key: key.map(str::to_owned), text }
+}
+
+/// Where the file of the command with this name lies in its repository.
+pub fn path(name: &str) -> String {
+    path_of(&format!("{name}.md"))
 }
 
 fn path_of(file_name: &str) -> String {

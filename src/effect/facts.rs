@@ -7,14 +7,14 @@
 use crate::git::listing::Change;
 use crate::git::{GitError, Repos};
 use crate::sandbox::{asserts, kept, risks};
-use domain::{Commit, FileFacts, TestCount, TestCounts};
+use domain::{Commit, FileFacts, TestCounts};
 
 /// Largest file whose tests are counted, in bytes.
 const LARGEST: u64 = 1 << 20;
 /// The most changed files whose tests are counted, and the most new ones. Further changed ones are told as uncounted, whatever their path
 /// is; a new file weakens nothing.
 const MOST_COUNTED: usize = 500;
-/// Largest file whose first lines are read, in bytes, and the most such files.
+/// Largest file that is read for its first lines alone, in bytes, and the most such files.
 const LARGEST_HEAD: u64 = 256 << 10;
 const MOST_HEADS: usize = 300;
 
@@ -34,8 +34,8 @@ pub(super) async fn facts(repos: &Repos, key: &str, from: &Commit, to: &Commit) 
     for (path, change) in files {
         let modes = risks::of_modes(&change.old_mode, &change.new_mode)
             .map(|_| (change.old_mode.clone(), change.new_mode.clone()));
-        let tests = look.tests(change, &path).await?;
-        let generated = look.generated(change, &path).await?;
+        let (tests, text) = look.tests(change, &path).await?;
+        let generated = look.generated(change, &path, text).await?;
         if modes.is_some() || tests.is_some() || generated {
             found.push(FileFacts { path, modes, tests, generated });
         }
@@ -60,52 +60,54 @@ struct Look<'a> {
 }
 
 impl Look<'_> {
-    /// The tests of a changed file; none if it is no test, and holds none beside what it tests.
-    async fn tests(&mut self, change: &Change, path: &str) -> Result<Option<TestCounts>, GitError> {
+    /// The tests of a changed file; none if it is no test, and holds none beside what it tests. Then its new version, if that was read for it.
+    async fn tests(&mut self, change: &Change, path: &str) -> Result<(Option<TestCounts>, Option<String>), GitError> {
         let by_path = kept::is_test(path);
         if !by_path && !asserts::is_known(path) {
-            return Ok(None);
+            return Ok((None, None));
         }
         // A new file weakens nothing, however large it is, and uses up nothing of what changed ones may.
         let existed = change.status != 'A';
         let spent = if existed { &mut self.counted } else { &mut self.added };
         *spent += 1;
         if *spent > MOST_COUNTED {
-            return Ok(existed.then_some(TestCounts::Uncounted));
+            return Ok((existed.then_some(TestCounts::Uncounted), None));
         }
-        let (before, after) = (self.count(self.from, path).await?, self.count(self.to, path).await?);
-        Ok(match (before, after) {
+        let before = self.text(self.from, path, LARGEST).await?;
+        let after = self.text(self.to, path, LARGEST).await?;
+        let tests = match (&before, &after) {
             (Some(before), Some(after)) => {
+                let (before, after) = (asserts::count(path, before), asserts::count(path, after));
                 let holds = by_path || before.cases > 0 || after.cases > 0;
                 holds.then_some(TestCounts::Counted { before, after })
             }
             _ => existed.then_some(TestCounts::Uncounted),
-        })
+        };
+        Ok((tests, after))
     }
 
-    /// The tests of one version of a file, none of them where there is no such file; none if it is too large.
-    async fn count(&self, commit: &Commit, path: &str) -> Result<Option<TestCount>, GitError> {
-        match self.repos.show(self.key, commit, path, LARGEST).await {
-            Ok(text) => {
-                let text = text.unwrap_or_default();
-                Ok(Some(asserts::count(path, &String::from_utf8_lossy(&text))))
-            }
+    /// One version of a file, empty where there is no such file; none if it is larger than `most` bytes.
+    async fn text(&self, commit: &Commit, path: &str, most: u64) -> Result<Option<String>, GitError> {
+        match self.repos.show(self.key, commit, path, most).await {
+            Ok(text) => Ok(Some(String::from_utf8_lossy(&text.unwrap_or_default()).into_owned())),
             Err(GitError::TooLarge { .. }) => Ok(None),
             Err(other) => Err(other),
         }
     }
 
-    /// Whether the new version's first lines say that a program wrote it.
-    async fn generated(&mut self, change: &Change, path: &str) -> Result<bool, GitError> {
-        if change.deleted() || self.heads >= MOST_HEADS {
+    /// Whether the first lines of the new version, `text` if that was read already, say that a program wrote it.
+    async fn generated(&mut self, change: &Change, path: &str, text: Option<String>) -> Result<bool, GitError> {
+        if change.deleted() || text.is_none() && self.heads >= MOST_HEADS {
             return Ok(false);
         }
-        self.heads += 1;
-        match self.repos.show(self.key, self.to, path, LARGEST_HEAD).await {
-            Ok(text) => Ok(text.is_some_and(|text| risks::says_generated(&String::from_utf8_lossy(&text)))),
-            Err(GitError::TooLarge { .. }) => Ok(false),
-            Err(other) => Err(other),
-        }
+        let text = match text {
+            Some(text) => Some(text),
+            None => {
+                self.heads += 1;
+                self.text(self.to, path, LARGEST_HEAD).await?
+            }
+        };
+        Ok(text.is_some_and(|text| risks::says_generated(&text)))
     }
 }
 
@@ -113,6 +115,7 @@ impl Look<'_> {
 mod tests {
     use super::*;
     use crate::git::Branch;
+    use domain::TestCount;
 
     async fn two(repos: &Repos, before: &[(&str, &str, &str)], after: &[(&str, &str, &str)]) -> (Commit, Commit) {
         let file =

@@ -57,11 +57,15 @@ impl Repositories {
             }
             None => Project::default(),
         };
-        let commands = self.repos.own_commands(&repository.key, base).await?;
-        let project = project.with_networks(commands.networks());
         let (granted, accepted) = (Granted::of(&self.config, &repository.key), repository.accepted.as_deref());
         let effective = project.within(&granted, accepted);
-        let mut of_command = wish.map(|wish| project.network_of(accepted, wish)).unwrap_or_default();
+        let mut of_command = match wish.filter(|wish| !wish.hosts.is_empty()) {
+            Some(wish) => {
+                let commands = self.repos.own_commands(&repository.key, base).await?;
+                project.with_networks(commands.networks()).network_of(accepted, wish)
+            }
+            None => Vec::new(),
+        };
         let denied = self.config.egress.denied();
         let mut rules = granted.egress;
         rules.extend(effective.egress.iter().cloned());

@@ -63,21 +63,25 @@ impl Posts {
         if !post.ambiguous {
             return Ok(false);
         }
+        Ok(!self.posted(post).await?.is_empty())
+    }
+
+    /// The comments that tries of this post left, the oldest first.
+    async fn posted(&self, post: &Post<'_>) -> Result<Vec<Comment>, Trouble> {
         let key = post.key();
-        let all = self.forge.comments(post.repository.1, post.number).await?;
-        Ok(all.iter().any(|comment| comment.author.id == self.me && self.is_marked(&comment.body, &key)))
+        let mut ours: Vec<Comment> = self.forge.comments(post.repository.1, post.number).await?;
+        ours.retain(|comment| comment.author.id == self.me && self.is_marked(&comment.body, &key));
+        ours.sort_by_key(|comment| comment.id);
+        Ok(ours)
     }
 
     /// Posts a comment so that exactly one exists.
     pub(super) async fn comment(&self, post: &Post<'_>, text: &str) -> Result<Comment, Trouble> {
         let (repository, at) = post.repository;
-        let key = post.key();
-        let body = self.marked(text, &key);
+        let body = self.marked(text, &post.key());
         let _turn = self.locks.enter(repository, post.number).await;
         if post.ambiguous {
-            let mut ours: Vec<Comment> = self.forge.comments(at, post.number).await?;
-            ours.retain(|comment| comment.author.id == self.me && self.is_marked(&comment.body, &key));
-            ours.sort_by_key(|comment| comment.id);
+            let ours = self.posted(post).await?;
             for younger in ours.iter().skip(1) {
                 self.forge.delete_comment(at, younger.id).await?;
             }

@@ -3,6 +3,7 @@
 //!
 //! Posts are found again by their mark; a run is repeated until its result is stored. Tests: `tests/stories/test_runs.rs`.
 
+use super::facts::facts;
 use super::images::Choice;
 use super::posts::{Post, Posts};
 use super::repository::Repositories;
@@ -11,16 +12,13 @@ use crate::forge::{Forge, NewStatus, StatusState};
 use crate::git::Branch;
 use crate::message;
 use crate::redact;
-use crate::sandbox::kept::is_test;
-use crate::sandbox::{Asked, AskedRun, PrepareSpec, Sandboxes, SetupSpec, VerifySpec, asserts};
+use crate::sandbox::{Asked, AskedRun, PrepareSpec, Sandboxes, SetupSpec, VerifySpec};
 use crate::store::{TestRunRow, sandbox_number};
 use crate::trouble::Trouble;
-use domain::{Commit, OnBase, TestResult, TestVerdict, Weaker};
+use domain::{Commit, FileFacts, OnBase, TestCounts, TestResult, TestVerdict, Weaker};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Largest test file whose assertions are counted, in bytes.
-const LARGEST: u64 = 1 << 20;
 /// The most files with fewer assertions that are named.
 const MOST_WEAKER: usize = 10;
 /// Name of the effect in the marks of answers.
@@ -183,28 +181,17 @@ impl TestRuns {
         }
     }
 
-    /// Test files with fewer assertions than at the merge base.
+    /// Files whose tests have fewer assertions than at the merge base, counted as for a review; what could not be counted is left out.
     async fn weaker(&self, row: &TestRunRow, fork: Option<&Commit>) -> Result<Vec<Weaker>, Trouble> {
         let Some(fork) = fork else { return Ok(Vec::new()) };
         let (repos, key, commit) = (&self.repositories.repos, &row.repository, &row.run.commit);
-        let mut found = Vec::new();
-        for change in repos.changes(key, fork, commit).await? {
-            let Ok(path) = String::from_utf8(change.path) else { continue };
-            if !is_test(&path) || change.status == 'A' {
-                continue;
+        let less = |file: FileFacts| match file.tests {
+            Some(TestCounts::Counted { before, after }) if after.assertions < before.assertions => {
+                Some(Weaker { path: file.path, before: before.assertions, after: after.assertions })
             }
-            // As in a review, files that are too large are left out.
-            let before = repos.show(key, fork, &path, LARGEST).await.ok().flatten();
-            let after = repos.show(key, commit, &path, LARGEST).await.ok();
-            let (Some(before), Some(after)) = (before, after) else { continue };
-            let asserts = |text: Option<Vec<u8>>| {
-                asserts::count(&path, &String::from_utf8_lossy(&text.unwrap_or_default())).assertions
-            };
-            let (before, after) = (asserts(Some(before)), asserts(after));
-            if after < before {
-                found.push(Weaker { path, before, after });
-            }
-        }
+            Some(TestCounts::Counted { .. } | TestCounts::Uncounted) | None => None,
+        };
+        let mut found: Vec<Weaker> = facts(repos, key, fork, commit).await?.into_iter().filter_map(less).collect();
         found.truncate(MOST_WEAKER);
         Ok(found)
     }

@@ -1,7 +1,6 @@
 //! Reads the issues and pull requests that stored deliveries are about, and polls, so that a lost hook loses nothing. A delivery is handled
 //! once what it is about has been read: one that a crash cut short is read again after the restart.
 
-use super::own::own_mark;
 use super::reader::Reader;
 use super::start::first;
 use super::waiting::Waiting;
@@ -235,9 +234,7 @@ impl Intake {
         let known = self.reader.config.repositories();
         let repositories: Vec<&Arc<Repository>> = known.iter().filter(|entry| leases.holds(&entry.key)).collect();
         self.reader.see_triggers(&repositories, clock).await?;
-        for entry in &repositories {
-            self.reader.own_since(&entry.key).await?;
-        }
+        self.reader.look_for_own(&repositories, clock).await?;
         let terms: Vec<Option<u64>> = repositories.iter().map(|entry| leases.term(&entry.key)).collect();
         let found =
             join_all(repositories.iter().map(|entry| self.look_around(entry, clock, busy_at.contains(&entry.key))))
@@ -283,10 +280,9 @@ impl Intake {
             Some(at) => (at, false),
             None => (self.reader.find(entry).await?, true),
         };
-        for mark in [first(&entry.key), own_mark(&entry.key)] {
-            if store.watermark(&mark).await?.is_some_and(|at| at > clock) {
-                store.set_watermark(&mark, clock).await?;
-            }
+        let first = first(&entry.key);
+        if store.watermark(&first).await?.is_some_and(|at| at > clock) {
+            store.set_watermark(&first, clock).await?;
         }
         let numbers = match self.changed_at(&at, self.since(entry, &at, clock).await?).await {
             Err(error @ (ForgeError::Moved(_) | ForgeError::NotFound(_))) => {

@@ -17,6 +17,10 @@ use crate::thread::words;
 use crate::trouble::Trouble;
 use domain::{Access, Budget, Decision, Input, OwnCommand, Request, TaskKind, Terms, Verb};
 use std::collections::HashMap;
+use std::sync::Arc;
+
+/// How the names of these watermarks begin.
+const MARKS: &str = "own:";
 
 /// How a task begins.
 struct Begins {
@@ -29,13 +33,19 @@ impl Reader {
     /// Since when texts may ask for commands of this repository's own, by the forge's clock: what was written before they were first looked
     /// for here begins nothing by them.
     pub(super) async fn own_since(&self, key: &str) -> Result<i64, Trouble> {
-        let mark = own_mark(key);
-        if let Some(at) = self.store.watermark(&mark).await? {
-            return Ok(at);
+        self.first_look(&own_mark(key)).await
+    }
+
+    /// Notes that these repositories are looked at, as [`Reader::own_since`] does for one. `clock` is the forge's.
+    pub(super) async fn look_for_own(&self, repositories: &[&Arc<Repository>], clock: i64) -> Result<(), Trouble> {
+        let marks: HashMap<String, i64> = self.store.watermarks(MARKS).await?.into_iter().collect();
+        for name in repositories.iter().map(|entry| own_mark(&entry.key)) {
+            // A time ahead of the clock was made before that was set back.
+            if marks.get(&name).is_none_or(|at| *at > clock) {
+                self.store.set_watermark(&name, clock).await?;
+            }
         }
-        let at = self.forge.clock().await?;
-        self.store.set_watermark(&mark, at).await?;
-        Ok(at)
+        Ok(())
     }
 
     /// Reads a text again whose first word may be a command of the repository's own: what it asks for is then what that one's file says. To
@@ -187,8 +197,8 @@ impl Reader {
 }
 
 /// Name of the watermark that stores since when a repository's own commands count.
-pub(super) fn own_mark(key: &str) -> String {
-    format!("own:{key}")
+fn own_mark(key: &str) -> String {
+    format!("{MARKS}{key}")
 }
 
 /// The hosts that these decisions allow.

@@ -209,12 +209,16 @@ impl Reader {
 
     /// When this repository was first read, by the forge's clock.
     async fn first_read(&self, key: &str) -> Result<i64, Trouble> {
-        let mark = first(key);
-        if let Some(at) = self.store.watermark(&mark).await? {
+        self.first_look(&first(key)).await
+    }
+
+    /// The time of this watermark; the present one, by the forge's clock, which is noted then, where there is none.
+    pub(super) async fn first_look(&self, mark: &str) -> Result<i64, Trouble> {
+        if let Some(at) = self.store.watermark(mark).await? {
             return Ok(at);
         }
         let at = self.forge.clock().await?;
-        self.store.set_watermark(&mark, at).await?;
+        self.store.set_watermark(mark, at).await?;
         Ok(at)
     }
 

@@ -1,6 +1,6 @@
 //! What is said about commands of a repository's own. Their names are plain words; all else in their files is foreign text.
 
-use crate::config::own_command::{FOLDER, bar};
+use crate::config::own_command::{FOLDER, bar, path};
 use crate::config::own_commands::OwnCommands;
 use crate::text::{code, plain_cell, prose_cell};
 use domain::{Access, OwnCommand, TaskKind};
@@ -13,11 +13,6 @@ pub const OWN_WHILE_AT_WORK: &str =
 
 /// The most characters shown of whom a file names, and of a description.
 pub(super) const MAX_SHOWN: usize = 300;
-
-/// The file of a command.
-pub(super) fn path(name: &str) -> String {
-    format!("{FOLDER}/{name}.md")
-}
 
 /// Their table for the help; empty where there are none.
 pub(super) fn own_help(commands: &OwnCommands) -> String {

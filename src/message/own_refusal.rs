@@ -1,8 +1,9 @@
 //! Why a command of a repository's own begins nothing. Beside its name all of its file is foreign text.
 
 use super::answer::not_among;
-use super::own::{MAX_SHOWN, path};
+use super::own::MAX_SHOWN;
 use super::terms::nameable;
+use crate::config::own_command::path;
 use crate::text::{code, prose};
 use domain::TaskKind;
 

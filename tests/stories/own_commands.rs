@@ -3,6 +3,7 @@
 use crate::hosts::told;
 use crate::orders::{caisson, said};
 use crate::terms::tables;
+use crate::triggers::{begin_once_wherever_killed, tasks};
 use crate::world::{FIX, REPO, World, git, held};
 use caisson::config::project::{FILE, Network, Project};
 use caisson::thread::decision_key;
@@ -58,10 +59,6 @@ async fn until(world: &World, id: i64, holds: impl Fn(&Task) -> bool) -> Task {
         assert!(Instant::now() < end, "waited in vain; task {id} is {:?}", task.state);
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-}
-
-async fn tasks(world: &World) -> Vec<u64> {
-    world.store().tasks(20).await.expect("read").iter().rev().map(|row| row.issue.unsigned_abs()).collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -395,28 +392,10 @@ async fn an_own_command_begins_one_task_wherever_the_bot_is_killed() {
     let mut world = World::with(FIX, "max_tasks = 4").await;
     push(&world, &[("compare.md", &command("", TEXT))]);
     let issues: Vec<u64> = (0..5).map(|_| opened(&world)).collect();
-    for (at, issue) in issues.iter().enumerate() {
-        world.alice().comment(REPO, *issue, "/compare it").expect("said");
-        // At once, and ever later: before, while and after it is taken up.
-        let end = Instant::now() + Duration::from_millis(100 * at as u64);
-        while Instant::now() < end && tasks(&world).await.len() <= at {
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
-        world.kill();
-        world.start().await;
-    }
-    for issue in &issues {
-        world.until_said(*issue, "is on it, as `/compare` of this repository asks").await;
-        world.alice().comment(REPO, *issue, "/stop").expect("said");
-    }
-    let end = Instant::now() + PATIENCE;
-    while !world.store().live().await.expect("read").is_empty() {
-        assert!(Instant::now() < end, "they do not end");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-    let mut begun = tasks(&world).await;
-    begun.sort_unstable();
-    assert_eq!(begun, issues);
+    let ask = |world: &World, issue: u64| {
+        world.alice().comment(REPO, issue, "/compare it").expect("said");
+    };
+    begin_once_wherever_killed(&mut world, &issues, ask, "is on it, as `/compare` of this repository asks").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

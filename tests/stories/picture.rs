@@ -1,13 +1,10 @@
 //! An ordinary checkpoint's review on a real Gitea: the names of its files lead to their part of the commit's page. Where `CAISSON_PICTURE`
 //! names a file, a browser takes a picture of it (`tests/support/picture.sh`). Without a Gitea it says so and passes.
 
-use crate::cuts::Cuts;
 use crate::forges::{self, Lab, Place};
-use crate::local_broker::LocalBroker;
-use crate::real_forge::configured;
-use crate::world::{FIX, TEST, World, end};
+use crate::real_forge::{begin, configured};
+use crate::world::TEST;
 use caisson::checkpoint::label::LABELS;
-use caisson::cli::store::location;
 use caisson::config::Secret;
 use caisson::forge::gitea::pages::file_of_commit;
 use caisson::forge::{ForgeReads, Review};
@@ -85,19 +82,10 @@ async fn an_ordinary_checkpoint_on_a_real_gitea_leads_to_each_file() {
     let config = Arc::new(configured(&lab, &place, dir.path(), "by = []").await);
     std::fs::write(dir.path().join("script.toml"), SCRIPT).expect("written");
     lab.bot.replace_hook(&place.repo, &config.hook_url("shop"), &Secret::new("sekret")).await.expect("a hook");
-    // Its parts beside a forge and a broker are those of every story.
-    let mut world = World::new(FIX).await;
-    world.kill();
-    let (runtime, bot) = world.begin(config.clone(), LocalBroker::new(), &Cuts::default()).await;
-    let store = Store::look(location(&config).expect("a place")).await.expect("the store").expect("there");
-    let limit = Instant::now() + PATIENCE;
-    while store.watermark("shop").await.expect("read").is_none() {
-        assert!(Instant::now() < limit, "the first round never ended");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    let begun = begin(config).await;
     let body = "`newer('1.10.0', '1.9.0')` says no.\n\n/fix\n";
     lab.hand("alice").open_issue(&place.repo, "Versions compare as text", body).await;
-    let task = at_a_checkpoint(&store).await;
+    let task = at_a_checkpoint(&begun.store).await;
     let commit = task.checkpoint().and_then(|at| at.commit.clone()).expect("a commit");
     let pull = task.pull.expect("a pull request");
     let reviews = lab.bot.reviews(&place.repo, pull).await.expect("reviews");
@@ -115,8 +103,7 @@ async fn an_ordinary_checkpoint_on_a_real_gitea_leads_to_each_file() {
     if let Some(file) = std::env::var_os("CAISSON_PICTURE") {
         take(review, Path::new(&file), dir.path());
     }
-    drop(bot);
-    end(runtime);
+    begun.end();
 }
 
 /// Has a browser show the page, and takes a picture of the screen that begins with the review. A browser without a window does not scroll, so

@@ -5,6 +5,7 @@ use crate::forges::{self, Lab, Place};
 use crate::ground::free_port;
 use crate::local_broker::LocalBroker;
 use crate::world::{FIX, World, end, single};
+use caisson::bot::Bot;
 use caisson::cli::store::location;
 use caisson::config::{Process, Secret};
 use caisson::forge::ForgeReads;
@@ -13,6 +14,7 @@ use serde_json::json;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use tokio::runtime::Runtime;
 
 const PATIENCE: Duration = Duration::from_secs(120);
 
@@ -38,6 +40,37 @@ pub async fn configured(lab: &Lab, place: &Place, dir: &Path, start: &str) -> Pr
     Process::load(&dir.join("caisson.toml")).expect("a configuration")
 }
 
+/// A bot at work, with its store to look into.
+pub struct Begun {
+    pub store: Store,
+    runtime: Runtime,
+    bot: Bot,
+    _world: World,
+}
+
+impl Begun {
+    /// As `kill -9` would.
+    pub fn end(self) {
+        drop(self.bot);
+        end(self.runtime);
+    }
+}
+
+/// A bot of this configuration, after its first round.
+pub async fn begin(config: Arc<Process>) -> Begun {
+    // Its parts beside a forge and a broker are those of every story.
+    let mut world = World::new(FIX).await;
+    world.kill();
+    let (runtime, bot) = world.begin(config.clone(), LocalBroker::new(), &Cuts::default()).await;
+    let store = Store::look(location(&config).expect("a place")).await.expect("the store").expect("there");
+    let limit = Instant::now() + PATIENCE;
+    while store.watermark("shop").await.expect("read").is_none() {
+        assert!(Instant::now() < limit, "the first round never ended");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    Begun { store, runtime, bot, _world: world }
+}
+
 async fn until_said(lab: &Lab, place: &Place, number: u64, words: &str) {
     let limit = Instant::now() + PATIENCE;
     loop {
@@ -58,16 +91,7 @@ async fn an_assignment_and_a_label_begin_tasks_on_a_real_gitea() {
     lab.bot.ensure_label(repo, "agent", "#00aabb", "").await.expect("a label");
     let config = Arc::new(configured(&lab, &place, dir.path(), "by = [\"assigned\", \"label:agent\"]").await);
     lab.bot.replace_hook(repo, &config.hook_url("shop"), &Secret::new("sekret")).await.expect("a hook");
-    // Its parts beside a forge and a broker are those of every story.
-    let mut world = World::new(FIX).await;
-    world.kill();
-    let (runtime, bot) = world.begin(config.clone(), LocalBroker::new(), &Cuts::default()).await;
-    let store = Store::look(location(&config).expect("a place")).await.expect("the store").expect("there");
-    let limit = Instant::now() + PATIENCE;
-    while store.watermark("shop").await.expect("read").is_none() {
-        assert!(Instant::now() < limit, "the first round never ended");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    let begun = begin(config).await;
     let (alice, bob) = (lab.hand("alice"), lab.hand("bob"));
     let (assigned, labelled) = (bob.open_issue(repo, "One", "b").await, bob.open_issue(repo, "Two", "b").await);
     let path = |number: u64| format!("/repos/{repo}/issues/{number}");
@@ -89,9 +113,8 @@ async fn an_assignment_and_a_label_begin_tasks_on_a_real_gitea() {
     let third = bob.open_issue(repo, "Three", "b").await;
     assert_eq!(lab.hand("carol").call("PATCH", &path(third), assigns).await.0, 201);
     until_said(&lab, &place, third, "`carol`: `/fix` is for").await;
-    let mut issues: Vec<i64> = store.tasks(9).await.expect("read").iter().map(|row| row.issue).collect();
+    let mut issues: Vec<i64> = begun.store.tasks(9).await.expect("read").iter().map(|row| row.issue).collect();
     issues.sort_unstable();
     assert_eq!(issues, [assigned as i64, labelled as i64]);
-    drop(bot);
-    end(runtime);
+    begun.end();
 }

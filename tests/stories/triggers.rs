@@ -40,7 +40,34 @@ async fn set(world: &mut World, start: &str) {
 }
 
 /// The tasks' issues, oldest first.
-async fn tasks(world: &World) -> Vec<u64> {
+/// Asks for a task on each issue and kills the bot at once, and ever later: before, while and after that is taken up. Each begins exactly one,
+/// whose first comment has these words.
+pub async fn begin_once_wherever_killed(world: &mut World, issues: &[u64], ask: impl Fn(&World, u64), words: &str) {
+    for (at, issue) in issues.iter().enumerate() {
+        ask(world, *issue);
+        let end = Instant::now() + Duration::from_millis(100 * at as u64);
+        while Instant::now() < end && tasks(world).await.len() <= at {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        world.kill();
+        world.start().await;
+    }
+    for issue in issues {
+        world.until_said(*issue, words).await;
+        world.alice().comment(REPO, *issue, "/stop").expect("said");
+    }
+    let end = Instant::now() + PATIENCE;
+    while !world.store().live().await.expect("read").is_empty() {
+        assert!(Instant::now() < end, "they do not end");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let mut begun = tasks(world).await;
+    begun.sort_unstable();
+    assert_eq!(begun, issues);
+}
+
+/// The issues of all tasks, in the order in which those began.
+pub async fn tasks(world: &World) -> Vec<u64> {
     world.store().tasks(20).await.expect("read").iter().rev().map(|row| row.issue.unsigned_abs()).collect()
 }
 
@@ -331,27 +358,9 @@ async fn an_assignment_begins_one_task_wherever_the_bot_is_killed() {
     let mut world = world(FIX, "max_tasks = 4", "by = [\"assigned\", \"label:agent\"]").await;
     // A writer's: what a killed bot was not told of a reader's issue, nothing else shows.
     let issues: Vec<u64> = (0..6).map(|_| opened(&world.alice())).collect();
-    for (at, issue) in issues.iter().enumerate() {
-        assign(&world.alice(), *issue, &["caisson"]);
-        world.alice().label(REPO, *issue, "agent").expect("labelled");
-        // At once, and ever later: before, while and after it is taken up.
-        let end = Instant::now() + Duration::from_millis(100 * at as u64);
-        while Instant::now() < end && tasks(&world).await.len() <= at {
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
-        world.kill();
-        world.start().await;
-    }
-    for issue in &issues {
-        world.until_said(*issue, "is on it, because `alice`").await;
-        world.alice().comment(REPO, *issue, "/stop").expect("said");
-    }
-    let end = Instant::now() + PATIENCE;
-    while !world.store().live().await.expect("read").is_empty() {
-        assert!(Instant::now() < end, "they do not end");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-    let mut begun = tasks(&world).await;
-    begun.sort_unstable();
-    assert_eq!(begun, issues);
+    let ask = |world: &World, issue: u64| {
+        assign(&world.alice(), issue, &["caisson"]);
+        world.alice().label(REPO, issue, "agent").expect("labelled");
+    };
+    begin_once_wherever_killed(&mut world, &issues, ask, "is on it, because `alice`").await;
 }
