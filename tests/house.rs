@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+#[path = "house/additions.rs"]
+mod additions;
+
 /// Modules of the root package, lowest first; a module may use what stands on a lower floor, never its own or above.
 /// (`main.rs` stands on top of all.)
 const FLOORS: &[&[&str]] = &[
@@ -334,7 +337,7 @@ fn every_skip_is_counted() {
     );
 }
 
-/// `docs/development.md` says so: whoever adds a command or a tool writes one file, and one line of the list.
+/// A command and a tool are one file, and one line of the list.
 #[test]
 fn a_command_and_a_tool_have_one_place_each() {
     let sources = files(&root().join("src"), &[".rs"]);
@@ -412,7 +415,8 @@ fn retired_words_do_not_come_back() {
     }
     assert!(found.is_empty(), "say of what each is:\n{}", found.join("\n"));
     let glossary = read(&root().join("docs/glossary.md"));
-    assert!(glossary.lines().count() <= 24, "one word for one thing needs no more");
+    let rows = glossary.lines().filter(|line| line.starts_with('|')).count().saturating_sub(2);
+    assert!((5..=20).contains(&rows), "{rows} words: one word for one thing needs no more");
 }
 
 /// Whether what stands behind a field's name is a type, and not a value.
@@ -434,8 +438,9 @@ fn is_within_tests(text: &str, line: usize) -> bool {
 /// Replaced words that a line of code or of a comment holds, alone or as a part of a name. In strings and backticks they may
 /// stand: names that are stored, or spoken to an older program, keep theirs.
 fn gone(line: &str) -> Vec<&'static str> {
-    const GONE: [&str; 11] = [
+    const GONE: [&str; 19] = [
         "chamber", "chambers", "berth", "berths", "shelf", "shelves", "speaker", "speakers", "purse", "gist", "unsaid",
+        "lanes", "rooms", "stretch", "desk", "loan", "loans", "performer", "shelved",
     ];
     let (mut bare, mut quote, mut before) = (String::new(), None, ' ');
     for c in line.chars() {

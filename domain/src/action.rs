@@ -237,6 +237,21 @@ const fn writes(name: &'static str) -> Facts {
 }
 
 impl ActionKind {
+    /// Every kind.
+    pub const ALL: [ActionKind; 11] = [
+        ActionKind::Bash,
+        ActionKind::ReadFile,
+        ActionKind::WriteFile,
+        ActionKind::WriteFiles,
+        ActionKind::EditFile,
+        ActionKind::MoveFile,
+        ActionKind::DeleteFile,
+        ActionKind::ListFiles,
+        ActionKind::Search,
+        ActionKind::WebFetch,
+        ActionKind::Try,
+    ];
+
     /// One exhaustive match, so that a new kind does not compile before its facts are given.
     const fn facts(self) -> Facts {
         match self {

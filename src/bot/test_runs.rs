@@ -135,7 +135,7 @@ impl TestLine {
         };
         match ran.await {
             Err(Trouble::Failed(failure)) => not_run(Trouble::Failed(failure).to_string()),
-            // The last try: better told than in line for ever.
+            // Last try: the failure is posted, so that the run does not stay queued.
             Err(trouble) if row.tries + 1 >= MOST_TRIES => not_run(trouble.to_string()),
             Err(trouble @ Trouble::Moved { .. }) => {
                 self.runs.find_again(row).await?;
@@ -174,7 +174,7 @@ impl TestLine {
         match barrier.wait_for(|it| matches!(it, Standing::Proven | Standing::Refused(_))).await.map(|it| it.clone()) {
             Ok(Standing::Refused(why)) => Err(Trouble::blocked(why)),
             Ok(Standing::Proven | Standing::Waiting(_) | Standing::Broken(_)) => Ok(()),
-            // Nobody is left who could prove it.
+            // The prover has ended.
             Err(_) => std::future::pending().await,
         }
     }

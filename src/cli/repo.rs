@@ -186,7 +186,7 @@ impl Accounts {
         Ok(rules)
     }
 
-    /// Where an entry's repository is now, for who is going to write there: one that is gone has no place, whatever has its name.
+    /// The entry's present address, for writing; none if its id is gone, even if another repository has the name.
     async fn found(&self, entry: &Entry) -> Result<RepoRef> {
         match self.forge.locate(entry.id).await {
             Ok(found) => Ok(RepoRef::new(found.owner, found.name)),

@@ -175,7 +175,7 @@ impl Found {
         self.budget("budget", &config.budget);
         self.when(
             !(1..=62).contains(&config.router.subnets),
-            "router.berths",
+            "router.subnets",
             "set 1 to 62; two more are the barrier's",
         );
     }

@@ -3,6 +3,7 @@
 use super::prices::Files;
 use super::problem::Problem;
 use super::process::{Model, Process};
+use super::renamed;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use toml::de::{DeTable, DeValue};
@@ -160,6 +161,7 @@ impl Process {
             return Err(fail(unknown));
         }
         let mut over: Table = toml::from_str(text).map_err(|why| fail(vec![Problem::plain(why.message())]))?;
+        renamed::rename(&mut over).map_err(|problem| fail(vec![problem]))?;
         fill_models(&merged, &mut over);
         lay_over(&mut merged, over);
         let from_environment = apply_environment(&mut merged, "", environment).map_err(|p| fail(vec![p]))?;
@@ -276,7 +278,7 @@ fn apply_environment(
             continue;
         }
         let variable = format!("CAISSON_{}", key.replace('.', "_").to_uppercase());
-        let Some(text) = environment(&variable) else { continue };
+        let Some(text) = renamed::variable(&variable, environment) else { continue };
         *value = read_as(value, &text).ok_or_else(|| Problem {
             line: None,
             key: key.clone(),
@@ -316,6 +318,7 @@ impl Places {
         })?;
         let mut lines = Vec::new();
         walk(table.get_ref(), "", &line_at, &mut lines);
+        lines.iter_mut().for_each(|(key, _)| *key = renamed::present(key));
         Ok(Places { lines })
     }
 

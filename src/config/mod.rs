@@ -22,6 +22,7 @@ mod model;
 mod origin;
 mod prices;
 mod problem;
+mod renamed;
 mod repositories;
 mod rule;
 mod secret;

@@ -230,7 +230,6 @@ pub struct Router {
     /// Reference of the router's image.
     pub image: String,
     /// How many sandboxes can have a network at the same time, 1 to 62; the barrier's self-test takes two more.
-    #[serde(rename = "berths")]
     pub subnets: u32,
     /// Range of addresses that the networks of sandboxes are cut from, such as `10.213.0.0/20`.
     pub pool: String,

@@ -15,7 +15,7 @@ const CERTAIN: i64 = 2;
 const MOST: i64 = 5;
 
 impl Talk {
-    /// Attaches the file, unless it hangs there already or a comment took its place. Nothing relies on it, so no trouble with it lasts.
+    /// Attaches the file, unless it hangs there already or a comment took its place. After the last try a failure is ignored, because nothing depends on the file.
     pub(super) async fn attach_log(&self, task: &Task, row: &EffectRow) -> Result<Input, Trouble> {
         let Some(pull) = task.pull else { return Ok(Input::Settled) };
         match self.put_log(task, row, pull).await {
@@ -35,7 +35,7 @@ impl Talk {
             return Ok(());
         }
         let log: Vec<Event> = self.store.log(task.id).await?.into_iter().map(|(_, event)| event).collect();
-        // The log's texts are redacted one by one; over the whole only what is ours, which never spans two of them.
+        // Each text is redacted by itself; over the whole only the bot's own secrets are searched.
         let file = (message::action_log_name(task.id.0), without(&message::action_log(task.id.0, &log)));
         let Err(refusal) = self.attach_once(&repository, pull, &file).await else { return Ok(()) };
         if !is_refusal(&refusal) {

@@ -66,7 +66,7 @@ impl Look<'_> {
         if !by_path && !asserts::is_known(path) {
             return Ok((None, None));
         }
-        // A new file weakens nothing, however large it is, and uses up nothing of what changed ones may.
+        // A new file cannot weaken a test, so it is not counted and uses up no limit.
         let existed = change.status != 'A';
         let spent = if existed { &mut self.counted } else { &mut self.added };
         *spent += 1;

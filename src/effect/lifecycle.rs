@@ -44,7 +44,7 @@ impl Lifecycle {
             self.repositories.bring_head(task, &repository, pull).await?;
             difference = Some(Box::new(self.repositories.difference(&repository.key, pull).await?));
         }
-        // A pull request's head is read, and what holds for the work comes from the base all the same.
+        // A pull request's head is checked out; policy and rules come from the base.
         let tip = task.head.as_ref().filter(|_| task.rebase_wanted().is_none()).unwrap_or(&base);
         let chosen = self.images.choose(task, &policy).await?;
         let Prepared { boot, conflicts } = self.make(task, &policy, tip, &chosen.image, None).await?;

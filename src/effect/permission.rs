@@ -69,7 +69,7 @@ impl Rulebook {
         let mut next = Some(task.id);
         while let Some(id) = next {
             let log = self.store.log(id).await?;
-            // Of a deleted attempt nobody knows it any more.
+            // The log of a deleted attempt is gone, so it may have read a page.
             if log.is_empty() {
                 return Ok(true);
             }

@@ -29,7 +29,7 @@ impl Repositories {
         let wish = asked.own.as_deref().map(|own| Network::of(asked.kind, own));
         let mut policy = self.resolved(self.of(task)?, base, wish.as_ref()).await?;
         if task.kind.of_a_pull() {
-            // A stranger's files may lead the agent: nothing is reached but what a person allows this task, and nothing is run.
+            // The pull request's files may instruct the agent, so only hosts that a person allowed are reachable, and no setup runs.
             policy.rules.clear();
             policy.of_command.clear();
             policy.effective.setup.clear();

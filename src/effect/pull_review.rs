@@ -43,7 +43,7 @@ impl Repositories {
         pull: &PullHead,
     ) -> Result<(), Trouble> {
         let (key, head, id) = (&repository.key, &pull.head, task.id.0);
-        // It stays whatever becomes of the pull request, and goes with the task.
+        // Kept by a ref until the task is deleted, even if the pull request's branch is.
         if self.repos.has(key, head).await? {
             return Ok(self.repos.keep_brought(key, id, head).await?);
         }

@@ -39,7 +39,7 @@ impl Talk {
         Ok(gather(task, &log, n, around))
     }
 
-    /// Records open remarks that their authors took back. Only looked for while some are open; what cannot be found out keeps no review back.
+    /// Records open remarks that their authors took back. Only looked for while some are open; an error does not delay the review.
     pub(super) async fn look_for_withdrawn(
         &self,
         task: &Task,
@@ -55,7 +55,7 @@ impl Talk {
         Ok(())
     }
 
-    /// What came to the base branch since the task began. Only told: what cannot be found out keeps no review back.
+    /// What came to the base branch since the task began. An error does not delay the review.
     async fn base_moved(&self, task: &Task) -> Option<BaseMoved> {
         let trouble = match tokio::time::timeout(PATIENCE, self.since_base(task)).await {
             Ok(Ok(moved)) => return moved,

@@ -187,19 +187,6 @@ impl Repos {
         push(&dir, spec).await
     }
 
-    /// The branch's present commit at `url`, asked by git.
-    ///
-    /// # Errors
-    /// [`GitError::Failed`] when the other side is unreachable or refuses.
-    pub async fn remote_branch(
-        &self,
-        url: &RemoteUrl,
-        auth: Option<&Auth>,
-        branch: &Branch,
-    ) -> Result<Option<Commit>, GitError> {
-        tip(url, auth, branch).await
-    }
-
     /// The commit of a fetched branch (`refs/remotes/origin/<branch>`).
     ///
     /// # Errors
@@ -306,7 +293,7 @@ pub(super) async fn push(dir: &std::path::Path, spec: PushSpec<'_>) -> Result<Pu
 /// The present commit of a branch at `url`; none where there is no such branch.
 ///
 /// # Errors
-/// As [`Repos::remote_branch`].
+/// [`GitError::Failed`] when the other side is unreachable or refuses.
 pub(super) async fn tip(url: &RemoteUrl, auth: Option<&Auth>, branch: &Branch) -> Result<Option<Commit>, GitError> {
     let ask = Git::new("ls-remote").remote(url, auth).timeout(Duration::from_secs(60));
     let wanted = branch.full();

@@ -101,7 +101,7 @@ impl Reader {
                     Err(error) => Err(error),
                 };
                 match posted {
-                    // Nothing was posted, so it is tried again. After any other error it is not: an answer posted twice is worse than none.
+                    // Only an unavailable forge is retried; after other errors the comment may exist.
                     Err(ForgeError::Unavailable { .. }) => tokio::time::sleep(AGAIN).await,
                     Err(error) => break tracing::warn!(%error, key, number, "hosts were taken up, but not answered"),
                     Ok(_) => break,

@@ -9,7 +9,7 @@ use crate::config::process::Repository;
 use crate::forge::event::{Wake, WakeKind};
 use crate::forge::gitea::parse::parse_delivery;
 use crate::forge::{ForgeError, RepoRef};
-use crate::store::{DAY_MS, Delivery};
+use crate::store::{DAY_MS, Delivery, StoreError};
 use crate::supervise::caught;
 use crate::trouble::Trouble;
 use futures_util::{StreamExt, future::join_all, stream};
@@ -258,14 +258,24 @@ impl Intake {
         self.waiting.read(due);
         // Failures are remembered separately; a repository whose lease was lost meanwhile is read by its new holder.
         for (key, _, found) in seen.into_iter().filter(|(key, term, _)| term.is_some() && leases.term(key) == *term) {
-            self.reader.store.set_watermark(key, clock).await?;
-            if found.looked_up {
-                self.reader.store.set_watermark(&looked_up(key), clock).await?;
+            match self.was_read(key, &found, clock).await {
+                // Lost since: the new holder reads again from the old mark.
+                Err(StoreError::Elsewhere { .. }) => continue,
+                marked => marked?,
             }
             self.listed_at().insert(key.clone(), found.at);
         }
         self.reader.machine.forget_idle();
         Ok(())
+    }
+
+    /// Stores up to when a repository was read.
+    async fn was_read(&self, key: &str, found: &Changed, clock: i64) -> Result<(), StoreError> {
+        self.reader.store.set_watermark_of(key, key, clock).await?;
+        match found.looked_up {
+            true => self.reader.store.set_watermark_of(key, &looked_up(key), clock).await,
+            false => Ok(()),
+        }
     }
 
     /// What changed in a repository since the last round. `clock` is the forge's. Where no task is `busy`, its address is looked up more

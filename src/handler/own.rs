@@ -40,7 +40,7 @@ impl Reader {
     pub(super) async fn look_for_own(&self, repositories: &[&Arc<Repository>], clock: i64) -> Result<(), Trouble> {
         let marks: HashMap<String, i64> = self.store.watermarks(MARKS).await?.into_iter().collect();
         for name in repositories.iter().map(|entry| own_mark(&entry.key)) {
-            // A time ahead of the clock was made before that was set back.
+            // A mark later than the forge's clock was written before that clock was set back.
             if marks.get(&name).is_none_or(|at| *at > clock) {
                 self.store.set_watermark(&name, clock).await?;
             }
@@ -104,7 +104,7 @@ impl Reader {
                 return Ok(false);
             }
         };
-        // The model that the file names is nobody's option.
+        // The model named in the file is no option, so no right is asked for it.
         if self.terms_barred(entry, number, key, text, (given, &begins.agreed, right)).await? {
             return Ok(false);
         }

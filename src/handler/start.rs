@@ -78,7 +78,7 @@ impl Reader {
                     continue;
                 }
             }
-            // Of what is behind it, it holds up what would begin a task before it does.
+            // Texts that would begin a task wait for the one that could not be looked up.
             if held.is_some() && text.may_begin() {
                 continue;
             }
@@ -115,7 +115,7 @@ impl Reader {
         if starter || issue.open && !issue.is_pull {
             return self.take_text(entry, issue, text, key).await;
         }
-        // What begins nothing here begins nothing later either, whatever commands the repository has then.
+        // Noted, so that a command added later begins no task from this text.
         if text.may_be_own() {
             self.store.note_input_of(&entry.key, key, now()).await?;
         }
@@ -379,7 +379,7 @@ impl Reader {
             words: text.verb.begins().map(|(_, words, _)| words.to_owned()).unwrap_or_default(),
             asker: words::account(&text.author),
             issue_author: words::account(&issue.author),
-            // A stranger's issue is one anyway, and a command in the issue itself was not followed if that was edited.
+            // Asked only where the asker also opened the issue and the command is a comment.
             edited: text.author.id == issue.author.id
                 && !matches!(text.source, Source::Issue(_))
                 && self.threads.issue_edited(entry, issue).await?,

@@ -30,7 +30,7 @@ impl Reader {
     /// nothing.
     pub(super) async fn see_triggers(&self, repositories: &[&Arc<Repository>], clock: i64) -> Result<(), Trouble> {
         let marks: HashMap<String, i64> = self.store.watermarks(MARKS).await?.into_iter().collect();
-        // Of a repository that was taken out: one that comes back under its key begins anew. Another host's file may have what none here has.
+        // Removes marks of repositories that are no longer configured, so that one added again under the key begins anew. A shared store keeps them: another host may have the entry.
         for (name, _) in marks.iter().filter(|(_, at)| **at != NOT_SET && !self.store.is_shared()) {
             let key = name.strip_prefix(MARKS).and_then(|rest| rest.split(':').next()).unwrap_or_default();
             if self.config.repository(key).is_none() {
@@ -41,7 +41,7 @@ impl Reader {
             let set: Vec<String> =
                 self.config.start_of(&entry.key).triggers().iter().map(|trigger| mark(&entry.key, trigger)).collect();
             for name in &set {
-                // A time ahead of the clock was made before that was set back.
+                // A mark later than the forge's clock was written before that clock was set back.
                 if !marks.get(name).is_some_and(|at| (0..=clock).contains(at)) {
                     self.store.set_watermark(name, clock).await?;
                 }
@@ -121,7 +121,7 @@ impl Reader {
         }
         let changes = match self.forge.changes(&self.threads.place(entry)?, number).await {
             Ok(changes) => changes,
-            // What is said to the task is taken up all the same; the next reading looks again.
+            // Ignored, because the next reading looks again, and what people said to the task must not wait for it.
             Err(error) => {
                 tracing::warn!(repository = entry.key, issue = number, %error, "assignments and labels could not be read");
                 return Ok(());
@@ -211,7 +211,7 @@ impl Reader {
         let bar = self.threads.barred(&text.verb, login, right);
         if right < Access::Write || bar.is_some() {
             tracing::info!(repository = entry.key, issue = issue.number, source = %text.source, login, %trigger, "begins nothing: no right");
-            // Whoever opens an issue has asked for nothing.
+            // Opening an issue is no request, so nobody is answered.
             match trigger {
                 Trigger::Writer => self.note_seen(entry, &text.source).await?,
                 Trigger::Assigned | Trigger::Label { .. } => {
@@ -223,7 +223,7 @@ impl Reader {
         }
         if text.edited {
             match trigger {
-                // Whoever opens an issue has asked for nothing.
+                // Opening an issue is no request, so nobody is answered.
                 Trigger::Writer => self.note_seen(entry, &text.source).await?,
                 Trigger::Assigned | Trigger::Label { .. } => {
                     let answer = message::trigger_edited(login, trigger, kind);

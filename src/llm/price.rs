@@ -25,11 +25,6 @@ impl Price {
         })
     }
 
-    /// True for a model that costs nothing.
-    pub fn is_free(&self) -> bool {
-        *self == Price::default()
-    }
-
     /// The price of a call whose usage is known.
     pub fn cost(&self, usage: &Usage) -> u64 {
         let parts = [

@@ -75,7 +75,7 @@ fn entries(log: &[Event]) -> Vec<String> {
         let head = format!("{} {}", line.kind, line.what);
         let mut out = format!("\n## {}. {}\n\n{}\n", line.n, code(head.trim()), result(&line));
         let words = without(in_words(action));
-        // Of many actions the heading says everything.
+        // Above the limit only the heading is written.
         let whole = head.chars().count() <= MAX_INLINE && !head.trim().contains('\n');
         if !whole || ![head.trim(), line.what.trim()].contains(&words.trim()) {
             let _ = write!(out, "\n{}", fence(&shortened(&words), "text"));

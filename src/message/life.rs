@@ -74,7 +74,7 @@ pub fn plan_answer(task: &Task, n: u32, scripted: bool, not_there: &[String]) ->
         "" => "The agent ended without an answer.\n".to_owned(),
         text => format!("The agent says:\n\n{}", document(text, MAX_ANSWER)),
     };
-    // Said once, because readers of a second answer have read the first.
+    // Left out of a second answer in the same thread.
     let note =
         task.note.as_deref().filter(|_| n == 1).map(|note| format!("\n> [!NOTE]\n> {}\n", prose(note, MAX_REASON)));
     let note = note.unwrap_or_default();

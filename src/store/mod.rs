@@ -337,8 +337,17 @@ impl Store {
     /// far at an address that was looked up; for `first:<key>`, when it was
     /// first read.
     pub async fn set_watermark(&self, repository: &str, at: i64) -> Result<(), StoreError> {
-        let repository = repository.to_owned();
-        self.writer.ask(|answer| queue::Write::Watermark { repository, at, answer }).await
+        let name = repository.to_owned();
+        self.writer.ask(|answer| queue::Write::Watermark { name, by: None, at, answer }).await
+    }
+
+    /// As [`Store::set_watermark`], of what this life read in a repository.
+    ///
+    /// # Errors
+    /// [`StoreError::Elsewhere`] when another host works for it: what this one read may not have counted.
+    pub async fn set_watermark_of(&self, repository: &str, name: &str, at: i64) -> Result<(), StoreError> {
+        let (name, by) = (name.to_owned(), Some((repository.to_owned(), self.life())));
+        self.writer.ask(|answer| queue::Write::Watermark { name, by, at, answer }).await
     }
 
     /// Stores lines of the router's log for their task.

@@ -70,7 +70,8 @@ pub(super) enum Write {
         answer: Reply<()>,
     },
     Watermark {
-        repository: String,
+        name: String,
+        by: Option<(String, i64)>,
         at: i64,
         answer: Reply<()>,
     },

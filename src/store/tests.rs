@@ -287,7 +287,6 @@ fn the_log_of_an_earlier_version_still_folds() {
 }
 
 /// A path may contain a symbolic link, which the driver's addresses cannot express; and the file is private even in a readable directory.
-/// its directory.
 #[tokio::test]
 async fn the_file_lies_where_its_directory_is_and_is_its_owners_alone() {
     use std::os::unix::fs::PermissionsExt;

@@ -234,7 +234,7 @@ async fn one(connection: &mut AnyConnection, write: Write) -> (OnCommit, bool) {
             within!(answer, outbox::hold_charge(connection, effect, epoch).await)
         }
         Write::Post { task, key, forge_id, answer } => within!(answer, post(connection, task, &key, forge_id).await),
-        Write::Watermark { repository, at, answer } => within!(answer, watermark(connection, &repository, at).await),
+        Write::Watermark { name, by, at, answer } => within!(answer, watermark(connection, &name, by, at).await),
         Write::Egress { task, lines, answer } => within!(answer, egress(connection, task, &lines).await),
         Write::TakeBack { wish, epoch, answer } => within!(answer, grants::take_back(connection, &wish, epoch).await),
         Write::DeleteTask { task, answer } => within!(answer, retention::delete_task(connection, task).await),
@@ -286,10 +286,18 @@ async fn post(connection: &mut AnyConnection, task: TaskId, key: &str, forge_id:
     run_sql(sqlx::query(sql).bind(task.0).bind(key).bind(forge_id), connection).await
 }
 
-async fn watermark(connection: &mut AnyConnection, repository: &str, at: i64) -> Result<(), StoreError> {
+async fn watermark(
+    connection: &mut AnyConnection,
+    name: &str,
+    by: Option<(String, i64)>,
+    at: i64,
+) -> Result<(), StoreError> {
+    if let Some((repository, epoch)) = by {
+        leases::fence(connection, &repository, epoch).await?;
+    }
     let sql = "INSERT INTO watermarks (repository, at) VALUES ($1, $2) \
                ON CONFLICT (repository) DO UPDATE SET at = excluded.at";
-    run_sql(sqlx::query(sql).bind(repository).bind(at), connection).await
+    run_sql(sqlx::query(sql).bind(name).bind(at), connection).await
 }
 
 async fn egress(connection: &mut AnyConnection, task: TaskId, lines: &[(i64, i64, String)]) -> Result<(), StoreError> {

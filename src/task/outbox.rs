@@ -139,7 +139,7 @@ impl Outbox {
     /// A queue that panics continues after a delay; it stays registered, so that no second worker starts.
     async fn keep_draining(&self, task: TaskId, queue: Queue, bell: &Notify, calloff: &CancellationToken) {
         let mut failures = 0;
-        while let Err(panic) = caught("lane", self.drain(task, queue, bell, calloff)).await {
+        while let Err(panic) = caught("queue", self.drain(task, queue, bell, calloff)).await {
             let why = format!("its queue panicked: {panic}");
             if !self.wait_after(task, queue, &why, failures).await {
                 break;

@@ -28,7 +28,7 @@ enum Beside {
     },
 }
 
-/// The most answers to one text; somebody who writes more commands than that does not mean them.
+/// The most answers to one text; further commands are ignored.
 const MOST: usize = 12;
 
 /// Whether the two contradict each other.

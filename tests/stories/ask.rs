@@ -30,7 +30,7 @@ async fn a_question_waits_for_somebody_who_may_write_and_reaches_the_model_with_
     let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
     let asked = world.until_said(issue, "### The agent asks").await;
     assert!(asked.contains("1. the one in `semver.py`") && asked.contains("1 of 5 actions are used"), "{asked}");
-    // Nobody is mentioned, and no element is closed by it.
+    // No mention, and no markup is closed.
     assert!(asked.contains("> Which one do you mean, `@alice`? `</details>`\n"), "{asked}");
     world.until("the question", |task| matches!(task.state, State::Asking { number: Some(_), .. })).await;
     world.bob().comment(REPO, issue, "I would like to know, too.").expect("said");

@@ -196,7 +196,7 @@ async fn a_broken_file_is_answered_with_its_line_and_takes_no_other_command() {
     assert!(row.contains("as `/fix`") && row.contains("`@alice`") && row.matches(" | ").count() == 2, "{row}");
     assert!(help.contains("`.caisson/commands/broken.md:3`") && !help.contains("| `/broken"), "{help}");
     assert_eq!(tasks(&world).await, [0; 0]);
-    // None of the bot's own commands is ever another one.
+    // The bot's own names take precedence.
     world.alice().comment(REPO, issue, "/fix it").expect("said");
     let request = begun(&world, 1).await;
     assert_eq!((request.kind, request.words.as_str(), request.own), (TaskKind::Fix, "it", None));
@@ -263,7 +263,7 @@ async fn hosts_of_a_command_wait_for_the_accepted_hash_which_is_that_of_its_wish
     let hash = Project::default().with_networks(vec![wish]).hash();
     let accepted = format!("default_branch = \"main\"\naccepted = \"{hash}\"\n");
     world.reconfigure(|text| text.replace("default_branch = \"main\"\n", &accepted)).await;
-    // Of its own tasks alone.
+    // Only for tasks of this command.
     for (id, text, reached) in [(2, "/compare it", true), (3, "/fix it", false)] {
         let since = told(&world).len();
         let issue = asked(&world, text);
@@ -273,7 +273,7 @@ async fn hosts_of_a_command_wait_for_the_accepted_hash_which_is_that_of_its_wish
         assert!(!world.until_said(issue, "is on it").await.contains("without them"));
         stopped(&world, id, issue).await;
     }
-    // Another wish was accepted by nobody, and takes the one that was along.
+    // An unaccepted wish removes the accepted one beside it.
     push(&world, &[("compare.md", &wishing("evil.example")), ("other.md", &wishing("docs.example.org"))]);
     for (id, text) in [(4, "/compare it"), (5, "/other it")] {
         let since = told(&world).len();

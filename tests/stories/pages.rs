@@ -86,7 +86,7 @@ async fn a_branch_that_somebody_else_moved_is_not_overwritten_and_the_task_goes_
     world.until_state("final-review").await;
 }
 
-/// A branch that was set back to what came before the agent's work is no smaller harm than one that went on.
+/// A branch reset to before the agent's work is treated like one with foreign commits.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_approval_of_a_branch_that_was_set_back_does_not_count() {
     let world = World::new(FIX).await;
@@ -226,7 +226,7 @@ async fn an_approval_of_somebody_who_lost_the_right_does_not_count() {
     world.approve().await;
     world.until_said(pull, "`/approve` is for").await;
     assert_eq!(used(&world).await, 0);
-    // Given again, the right makes nothing of what was refused.
+    // A right granted later does not revive the refused text.
     world.forge.add_collaborator(REPO, "alice", Access::Write).expect("given");
     world.heard(pull).await;
     assert_eq!(world.task().await.state.name(), "awaiting-review");

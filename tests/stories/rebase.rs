@@ -110,7 +110,7 @@ async fn work_goes_on_on_a_newer_base_and_comes_home_from_there() {
     assert!(!review.contains("moved on") && !review.contains("NEWS.md"), "{review}");
     let shown = caisson(&world, &["task", "show", "1"]).await;
     assert!(said(&shown).contains("brought from the base"), "{}", said(&shown));
-    // What was approved before does not stand for what is there now.
+    // The earlier approval does not count for the new commit.
     let clone = cloned(&world);
     let branch = &task.request.as_ref().expect("asked").branch;
     let out = caisson(&world, &["fetch", clone.to_str().expect("UTF-8"), branch]).await;

@@ -111,7 +111,7 @@ async fn remarks_are_answered_and_what_is_open_stands_in_every_later_review() {
     world.approve().await;
     world.until_state("final-review").await;
     judged(&world, pull).await;
-    // They bar nothing: a person decides.
+    // Open remarks do not prevent an approval.
     world.approve().await;
     world.until_state("approved").await;
 }

@@ -86,7 +86,7 @@ async fn a_retry_whose_task_ended_before_it_was_read_begins_the_attempt_once() {
     assert_eq!(world.store().tasks(5).await.expect("read").len(), 2);
 }
 
-/// Somebody who may not begin the new attempt ends nothing for it.
+/// Without the right to begin, `/retry` does not end the task.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_retry_that_may_not_begin_ends_nothing() {
     let world = World::with(FIX, "who.fix = [\"admins\"]").await;

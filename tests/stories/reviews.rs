@@ -115,7 +115,7 @@ async fn a_pull_request_is_read_at_its_head_and_findings_stand_on_their_lines() 
     assert_eq!((reviewed.head.as_str(), reviewed.target.as_str()), (head.as_str(), "main"));
     assert!(world.look().pull(&at(), pull).await.expect("the pull request").open, "it is the person's");
     world.nothing_left().await;
-    // It waits for nobody, and what it read is nothing that could be carried out.
+    // The task has ended, and its text carries out nothing.
     say(&world, pull, "/fix it");
     world.until_said(pull, "tasks start in issues").await;
     assert_eq!(world.store().tasks(5).await.expect("read").len(), 1);

@@ -48,7 +48,7 @@ async fn a_second_look_stands_in_the_review_and_decides_nothing() {
     let review = world.until_said(task.pull.expect("a pull request"), "### Final review").await;
     let (_, look) = review.split_once("**A second look** — by `scripted: the reviewer`").expect("a second look");
     assert!(look.contains("fails on `1.0-rc1`") && look.contains("no verdict"), "{review}");
-    // Nobody is mentioned, and all of it stays within the quotation.
+    // No mention, and no markup is closed.
     assert!(look.contains("`@alice`") && look.contains("\n> `</details>`\n> `**Approve**` this."), "{review}");
     let log = world.log().await;
     let looks = |event: &&Event| matches!(event, Event::SecondLookStarted { .. } | Event::SecondLooked { .. });

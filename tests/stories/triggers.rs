@@ -39,7 +39,6 @@ async fn set(world: &mut World, start: &str) {
     }
 }
 
-/// The tasks' issues, oldest first.
 /// Asks for a task on each issue and kills the bot at once, and ever later: before, while and after that is taken up. Each begins exactly one,
 /// whose first comment has these words.
 pub async fn begin_once_wherever_killed(world: &mut World, issues: &[u64], ask: impl Fn(&World, u64), words: &str) {
@@ -112,7 +111,7 @@ async fn an_assignment_begins_one_task_by_whoever_assigned() {
     let first = world.until_said(issue, "is on it").await;
     assert!(first.contains("because `alice` assigned this issue to me. What happens next"), "{first}");
     world.until_state("awaiting-review").await;
-    // Another life reads the same again; and to take it back says nothing.
+    // A restart reads the entry again; removing it posts nothing.
     world.kill();
     world.start().await;
     assign(&world.alice(), issue, &[]);
@@ -150,7 +149,7 @@ async fn a_writers_issue_begins_a_task_and_a_command_in_it_counts_alone() {
     assert_eq!((request.issue, request.trigger, request.body.as_str()), (issue, Some(Trigger::Writer), BODY));
     let first = world.until_said(issue, "is on it").await;
     assert!(first.contains("because `alice`, who may write to the repository, opened this issue."), "{first}");
-    // Who may only later, may from then on.
+    // Whoever gets the right later may do it from then on.
     world.forge.add_collaborator(REPO, "bob", Access::Write).expect("a right");
     world.heard(readers).await;
     assert_eq!(tasks(&world).await, [issue]);
@@ -170,7 +169,7 @@ async fn whoever_may_not_give_the_command_begins_nothing_and_is_told_once() {
     world.heard(issue).await;
     let said = world.said(issue).await;
     assert_eq!(said.iter().filter(|text| text.contains("`eve`")).count(), 1, "{said:#?}");
-    // Those whom the operator does not name neither, and a refusal stays one.
+    // Accounts that the operator does not name are refused, once.
     world.forge.add_collaborator(REPO, "bob", Access::Write).expect("a right");
     let second = opened(&world.bob());
     world.bob().label(REPO, second, "agent").expect("labelled");
@@ -305,7 +304,7 @@ async fn an_issue_that_was_changed_after_it_was_assigned_begins_nothing() {
     world.forge.set_outage(None);
     world.until_said(told, "was changed after it was assigned to me").await;
     assert_eq!(tasks(&world).await, [0; 0]);
-    // What was changed before is what she saw.
+    // Edits before the assignment are what she saw.
     assign(&world.alice(), before, &["caisson"]);
     assert_eq!(until_begun(&world, 1).await.request.expect("asked").body, "A better text.");
 }
@@ -317,7 +316,7 @@ async fn a_readers_issue_whose_assignment_no_delivery_tells_of_begins_nothing() 
     world.heard(issue).await;
     world.forge.lose_hooks(1);
     assign(&world.alice(), issue, &["caisson"]);
-    // What comes after it proves nothing of the words when she assigned it.
+    // A later delivery does not prove the words at the assignment.
     world.bob().close(REPO, issue).expect("closed");
     world.bob().set_open(REPO, issue, true).expect("opened");
     world.until_said(issue, "was changed after it was assigned to me").await;
@@ -327,7 +326,7 @@ async fn a_readers_issue_whose_assignment_no_delivery_tells_of_begins_nothing() 
     until_begun(&world, 1).await;
 }
 
-/// Whoever may rename a label may not give the command under a writer's name.
+/// The right to rename labels is not the right to give the command.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_label_that_is_renamed_begins_nothing() {
     let world = world(FIX, "", "by = [\"label:agent\"]").await;
@@ -356,7 +355,7 @@ async fn an_assignment_of_a_closed_issue_begins_nothing_then_or_later() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_assignment_begins_one_task_wherever_the_bot_is_killed() {
     let mut world = world(FIX, "max_tasks = 4", "by = [\"assigned\", \"label:agent\"]").await;
-    // A writer's: what a killed bot was not told of a reader's issue, nothing else shows.
+    // By a writer: without its delivery, a label on a reader's issue does not count.
     let issues: Vec<u64> = (0..6).map(|_| opened(&world.alice())).collect();
     let ask = |world: &World, issue: u64| {
         assign(&world.alice(), issue, &["caisson"]);

@@ -144,7 +144,7 @@ async fn no_task_begins_in_a_repository_that_took_the_name_a_moment_ago() {
     }
     assert_eq!(world.alice().open_issue(REPO, "Something else", "Of the same number.").expect("an issue"), issue);
     world.alice().comment(REPO, issue, "/fix").expect("said");
-    // As above.
+    // The bot waits for the delivery of so recent a text.
     tokio::time::sleep(Duration::from_millis(4_500)).await;
     world.alice().comment("lab/store", issue, "/help").expect("said");
     world.until_said_in("lab/store", issue, "A command stands at the beginning of a line").await;

@@ -31,7 +31,7 @@ fn upstream(world: &World) -> PathBuf {
 fn commit(world: &World, on: &str) -> String {
     let at = upstream(world);
     let tree = git(&at, &["rev-parse", "main^{tree}"]);
-    // Two of the same words, parent and second would be one commit.
+    // Commits with equal message, parent and second would have one id.
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let words = format!("More {}", COUNT.fetch_add(1, Ordering::Relaxed));
     let new = git(&at, &["commit-tree", &tree, "-p", on, "-m", &words]);
@@ -63,7 +63,7 @@ async fn what_is_new_upstream_comes_by_itself() {
     until_main(&world, &second).await;
     let third = commit(&world, &second);
     until_main(&world, &third).await;
-    // Another history is not taken, whatever comes after it.
+    // Unrelated history is refused, whatever commits follow it.
     let other = commit(&world, &first);
     git(&upstream(&world), &["tag", "v1", &other]);
     let end = Instant::now() + Duration::from_secs(60);
@@ -121,7 +121,7 @@ async fn killed_meanwhile_nothing_is_brought_or_answered_twice() {
     until_main(&world, &second).await;
     world.kill();
     world.start().await;
-    // Cut between the two, an answer is left out rather than given twice; who asks again has one.
+    // After a kill between the two the answer is omitted; asking again gives one.
     world.heard(issue).await;
     let answers = world.said(issue).await.iter().filter(|text| text.contains("`/sync` of")).count();
     assert!(answers <= 1, "{answers}");

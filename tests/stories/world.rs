@@ -64,7 +64,7 @@ pub async fn next_second() {
     }
 }
 
-/// The image of the local broker; no disk floor, since how full this machine's disk is must not decide a story.
+/// The image of the local broker; no disk floor, so that the machine's free space does not matter.
 const LOCAL: &str = "image = \"local\"\ndisk_floor_mib = 0";
 /// One model, which follows the recording.
 pub fn single(style: &str) -> String {

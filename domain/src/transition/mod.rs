@@ -17,8 +17,8 @@ mod unrun;
 mod work;
 
 use crate::{
-    Account, Decision, Effect, End, Ending, Envelope, Event, Failure, Input, Notice, PauseReason, Request, State, Task,
-    To, plan,
+    Account, Decision, Effect, End, Ending, Envelope, Event, FailedEffect, Failure, Input, Notice, PauseReason, Request,
+    State, Task, To, plan,
 };
 
 /// Milliseconds after something that followed somebody else's decision in which a bare `/approve` may have meant what was there before.
@@ -160,7 +160,7 @@ fn take(draft: &mut Draft, input: &Input) {
         Input::ReplyStarting { .. } | Input::Replied { .. } => steer::asked(draft, input),
         Input::Decided { decision } => decide::decided(draft, decision),
         Input::Ordered { order } => go_on::ordered(draft, *order),
-        Input::EffectFailed { effect, failure } => failed(draft, effect, failure),
+        Input::EffectFailed { effect, failure } => failed(draft, FailedEffect::of(effect), failure),
         Input::AdvanceRead { n, decision } => advance::read(draft, *n, decision.as_deref()),
         Input::EgressSet { serial, notice } => host::in_force(draft, *serial, notice),
         Input::IssueClosed => draft.end(End::Declined, Notice::Declined),
@@ -248,15 +248,15 @@ fn pull_closed(draft: &mut Draft, merged: bool) {
     }
 }
 
-fn failed(draft: &mut Draft, effect: &str, failure: &Failure) {
+fn failed(draft: &mut Draft, effect: FailedEffect, failure: &Failure) {
     // The running action ends here in any case, because no other input ends it.
     if let (Failure::Blocked { sentence: why } | Failure::Fatal { why }, Some(number)) = (failure, draft.task.running)
-        && effect.strip_suffix(":permitted").unwrap_or(effect) == format!("act:{number}")
+        && effect == (FailedEffect::Act { number })
     {
         work::interrupt(draft, why);
     }
     match failure {
-        Failure::Blocked { sentence } if effect.starts_with("keep:") => {
+        Failure::Blocked { sentence } if effect == FailedEffect::Keep => {
             suspend::not_kept(draft, vec![sentence.clone()]);
         }
         Failure::Blocked { sentence } => match draft.task.state {

@@ -3,13 +3,11 @@
 use super::unrun::{answer, believe_no_end, leave};
 use super::{Draft, ask, rebase, remark};
 use crate::{
-    ACTIONS_PER_CHECKPOINT, Action, Call, CallRequest, Effect, Event, Input, Loss, MALFORMED_LIMIT, Outcome,
+    ACTIONS_PER_CHECKPOINT, Action, ActionKind, Call, CallRequest, Effect, Event, FailedEffect, Input, Loss, MALFORMED_LIMIT, Outcome,
     OutcomeStatus, PauseReason, READ_ONLY_ACTIONS, RECALL_LIMIT, RemarkAnswer, Resource, State, Task, TaskKind, Why,
 };
 
 const AFTER_DONE: &str = "not run: done was said in the same turn";
-const READ_ONLY: &str =
-    "not run: this task is read-only; use read_file, list_files, search or web_fetch, then call done with the answer";
 const ENOUGH_RECALLED: &str = "not run: enough was recalled; act on it, or read the file itself";
 const MUST_ANSWER: &str = "not run: no actions are left; call done with the answer";
 
@@ -140,7 +138,7 @@ fn ended(draft: &mut Draft, number: u32, outcome: &Outcome) {
 }
 
 /// Handles a lost sandbox: it is made anew from the last commit, or a person is asked if it was lost too often.
-pub(super) fn sandbox_gone(draft: &mut Draft, effect: &str, loss: Loss) {
+pub(super) fn sandbox_gone(draft: &mut Draft, effect: FailedEffect, loss: Loss) {
     match draft.task.state.clone() {
         State::Running => {
             let cut = draft.task.running.is_some();
@@ -158,8 +156,8 @@ pub(super) fn sandbox_gone(draft: &mut Draft, effect: &str, loss: Loss) {
             interrupt(draft, &loss.to_string());
             lose(draft, loss);
         }
-        _ if effect.starts_with("keep:") => lose(draft, loss),
-        State::Publishing { n, why } if effect.starts_with("seal") => {
+        _ if effect == FailedEffect::Keep => lose(draft, loss),
+        State::Publishing { n, why } if effect == FailedEffect::Capture => {
             lose(draft, loss);
             if draft.task.kept.is_some() || draft.task.to_merge().is_some() {
                 // The number may stand for a commit of the lost tree already, and the new sandbox may hold another one.
@@ -182,7 +180,7 @@ pub(super) fn sandbox_gone(draft: &mut Draft, effect: &str, loss: Loss) {
         State::Publishing { .. } | State::Verifying { .. } => {
             draft.pause(PauseReason::Blocked { sentence: loss.to_string() });
         }
-        State::Asking { .. } if effect.starts_with("ask:") => {
+        State::Asking { .. } if effect == FailedEffect::Ask => {
             draft.pause(PauseReason::Blocked { sentence: loss.to_string() });
         }
         State::Queued
@@ -292,10 +290,17 @@ fn about_remark((index, request): &(u32, CallRequest)) -> Option<(u32, RemarkAns
     if let Call::AnswerRemark { answer } = &request.call { Some((*index, answer.clone())) } else { None }
 }
 
+/// Why an action that may change something is not run in a read-only task, with the tools that may be used.
+fn read_only() -> String {
+    let names: Vec<&str> = ActionKind::ALL.into_iter().filter(|kind| !kind.writes()).map(ActionKind::name).collect();
+    format!("not run: this task is read-only; use {}, then call done with the answer", names.join(", "))
+}
+
 /// Starts an action; true when the loop has to wait for an effect.
 fn act(draft: &mut Draft, index: u32, action: Action, full: bool) -> bool {
     if draft.task.kind.reads_only() && (action.writes() || full) {
-        answer(draft, index, if full { MUST_ANSWER } else { READ_ONLY }, true);
+        let why = if full { MUST_ANSWER.to_owned() } else { read_only() };
+        answer(draft, index, &why, true);
         return false;
     }
     if over_budget(draft) {

@@ -63,7 +63,7 @@ impl Ground {
         set(&file, "router.image", process.router.image.as_str())?;
         set(&file, "router.upstream", process.router.upstream.as_str())?;
         set(&file, "router.pool", variable("CAISSON_ROUTER_POOL").unwrap_or_else(pool))?;
-        set(&file, "router.berths", 2)?;
+        set(&file, "router.subnets", 2)?;
         set(&file, "forge.poll_s", 15)?;
         Ok(Ground { bot, forge, serving: false })
     }

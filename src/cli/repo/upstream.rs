@@ -126,10 +126,10 @@ pub(super) async fn sync_one(
     let (repo, sync) = (&beside.at, accounts.sync.login.as_str());
     let done = match accounts.forge.allow_force(repo, branch.as_str(), sync).await {
         Ok(()) => beside.sync(Some((branch, commit))).await,
-        // It may have been done all the same.
+        // The failed request may have been carried out.
         Err(error) => Err(error.into()),
     };
-    // Back to a rule that lets nobody do so, whatever came of it.
+    // Restores the protection, whatever the result.
     let closed = accounts.forge.ensure_protection(repo, branch.as_str(), &[sync]).await;
     closed.with_context(|| {
         format!("{sync} may still force {branch}: `caisson repo check {} --fix` takes that back", entry.key)

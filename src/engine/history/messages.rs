@@ -31,7 +31,7 @@ impl<'a> Replay<'a> {
     }
 
     pub(super) fn lost(&mut self, loss: Loss) {
-        // A sandbox lost before the agent worked in it had nothing to lose.
+        // No note: the agent had not worked in that sandbox.
         if self.turns.is_empty() && self.open.is_none() {
             return;
         }
@@ -237,7 +237,7 @@ impl<'a> Replay<'a> {
             Verb::Rebase { .. } => Vec::new(),
             _ => {
                 let mut kept = std::mem::take(&mut self.remarks);
-                // What was taken back before the agent was told of it is not told.
+                // Skips remarks withdrawn before the agent saw them.
                 kept.retain(|(_, item)| !self.numbered.is_withdrawn(item));
                 kept
             }

@@ -34,7 +34,7 @@ pub(super) fn omitted(event: &Event) {
         | Event::SecondLookStarted { .. }
         | Event::SecondLooked { .. }
         | Event::HostDenied { .. }
-        // The call's result follows, and what its author took back is not asked for any more.
+        // Told by the call's result; a withdrawn remark is not asked for.
         | Event::RemarkAnswered(_)
         | Event::RemarkWithdrawn(_)
         | Event::WorkKeeping

@@ -177,6 +177,7 @@ pub async fn a_text_is_taken_up_by_whoever_works_for_its_repository(fresh: Fresh
     let epoch = store.begin_epoch(1).await.expect("begun");
     claimed(&store, host("a", epoch, &["shop"])).await;
     assert!(store.note_input_of("shop", "comment:1#0", 9).await.expect("noted"));
+    store.set_watermark_of("shop", "looked-up:shop", 8).await.expect("its own");
     over().await;
     claimed(&store, host("b", epoch + 1, &["shop"])).await;
     let late = store.note_input_of("shop", "comment:2#0", 9).await;
@@ -185,6 +186,9 @@ pub async fn a_text_is_taken_up_by_whoever_works_for_its_repository(fresh: Fresh
     let late = store.take_back(wish).await.map(drop);
     assert!(matches!(late, Err(StoreError::Elsewhere { .. })), "{late:?}");
     assert!(!store.knows_input("comment:2#0").await.expect("read"));
+    let late = store.set_watermark_of("shop", "shop", 9).await;
+    assert!(matches!(late, Err(StoreError::Elsewhere { .. })), "{late:?}");
+    assert_eq!(store.watermark("shop").await.expect("read"), None, "what it read may not have counted");
 }
 
 pub async fn a_commit_waits_in_the_store_for_another_host(fresh: Fresh) {

@@ -199,7 +199,7 @@ async fn people(lab: &Lab, place: &Place) -> People {
 #[tokio::test(flavor = "multi_thread")]
 async fn each_text_on_a_real_gitea_is_answered_once_whatever_becomes_of_its_delivery() {
     let Some(lab) = forges::real().await else { return };
-    // The same of every run, unless it is a long one.
+    // A fixed seed, except in long runs.
     let (mut dice, seed) = match number("CAISSON_DELIVERIES").or(number("CAISSON_SEED")) {
         Some(_) => Dice::cast(),
         None => (Dice::of(1), 1),

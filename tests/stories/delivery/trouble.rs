@@ -23,7 +23,7 @@ pub struct Trouble {
     pub kill_at: Option<usize>,
     /// By the number of the request since the move.
     faults: Vec<(usize, Fault)>,
-    /// By the number of the post since the move: what is said is what can be lost or said twice.
+    /// By number of the post since the move, because posts can be lost or doubled.
     posts: Vec<(usize, Fault)>,
     /// By the number of the delivery since the move.
     routes: Vec<(usize, Route)>,

@@ -1,0 +1,52 @@
+//! The table *to add … touch …* of `docs/development.md`: a sample of each kind of addition stands in no production file that its row does
+//! not name.
+
+use super::{files, read, root, shown};
+use regex::Regex;
+use std::collections::BTreeSet;
+
+/// Row of the table, what names a sample of it in the sources, and what `<name>` is for the sample.
+const SAMPLES: [(&str, &str, &str); 6] = [
+    ("a command", r"\bVerb::Sync\b", "sync"),
+    ("a kind of task", r"\bTaskKind::Refactor\b", "refactor"),
+    ("what begins work without a command", r"\bTrigger::Label\b", "label"),
+    ("an action", r"\bMoveFile\b", "move_file"),
+    ("a model provider", r"\b(ModelKind|Counting|Self)::Gemini\b", "gemini"),
+    ("an effect", r"\bShowPlan\b", "plan"),
+];
+
+/// Files and folders (with a slash at the end) that the row names.
+fn named(row: &str, name: &str) -> BTreeSet<String> {
+    let quoted = row.split('`').skip(1).step_by(2).map(|path| path.replace("<name>", name));
+    quoted.filter(|path| path.contains("src/")).collect()
+}
+
+/// Production files in which the sample stands, outside comments.
+fn places(sample: &Regex) -> BTreeSet<String> {
+    let folders = ["src", "domain/src", "protocol/src", "runner/src"];
+    let all = folders.iter().flat_map(|folder| files(&root().join(folder), &[".rs"]));
+    let tests = |name: &str| ["tests", "_tests", "properties", "fixtures"].iter().any(|end| name.ends_with(end));
+    all.filter(|path| !tests(&path.file_stem().unwrap_or_default().to_string_lossy()))
+        .filter(|path| {
+            let text = read(path);
+            let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+            code.lines().any(|line| !line.trim_start().starts_with("//") && sample.is_match(line))
+        })
+        .map(|path| shown(&path))
+        .collect()
+}
+
+#[test]
+fn what_an_addition_touches_stands_in_the_table() {
+    let text = read(&root().join("docs/development.md"));
+    let mut missing = Vec::new();
+    for (kind, sample, name) in SAMPLES {
+        let row = text.lines().find(|line| line.trim_start().starts_with(&format!("| {kind} |")));
+        let named = named(row.unwrap_or_else(|| panic!("no row of {kind}")), name);
+        let places = places(&Regex::new(sample).expect("a literal"));
+        assert!(places.len() >= 2, "{kind}: the sample stands in {places:?}");
+        let within = |place: &String| named.iter().any(|path| path == place || path.ends_with('/') && place.starts_with(path));
+        missing.extend(places.iter().filter(|place| !within(place)).map(|place| format!("{kind}: {place}")));
+    }
+    assert!(missing.is_empty(), "docs/development.md does not name them:\n{}", missing.join("\n"));
+}
