@@ -439,8 +439,25 @@ fn is_within_tests(text: &str, line: usize) -> bool {
 /// stand: names that are stored, or spoken to an older program, keep theirs.
 fn gone(line: &str) -> Vec<&'static str> {
     const GONE: [&str; 19] = [
-        "chamber", "chambers", "berth", "berths", "shelf", "shelves", "speaker", "speakers", "purse", "gist", "unsaid",
-        "lanes", "rooms", "stretch", "desk", "loan", "loans", "performer", "shelved",
+        "chamber",
+        "chambers",
+        "berth",
+        "berths",
+        "shelf",
+        "shelves",
+        "speaker",
+        "speakers",
+        "purse",
+        "gist",
+        "unsaid",
+        "lanes",
+        "rooms",
+        "stretch",
+        "desk",
+        "loan",
+        "loans",
+        "performer",
+        "shelved",
     ];
     let (mut bare, mut quote, mut before) = (String::new(), None, ' ');
     for c in line.chars() {

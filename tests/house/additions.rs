@@ -45,7 +45,8 @@ fn what_an_addition_touches_stands_in_the_table() {
         let named = named(row.unwrap_or_else(|| panic!("no row of {kind}")), name);
         let places = places(&Regex::new(sample).expect("a literal"));
         assert!(places.len() >= 2, "{kind}: the sample stands in {places:?}");
-        let within = |place: &String| named.iter().any(|path| path == place || path.ends_with('/') && place.starts_with(path));
+        let within =
+            |place: &String| named.iter().any(|path| path == place || path.ends_with('/') && place.starts_with(path));
         missing.extend(places.iter().filter(|place| !within(place)).map(|place| format!("{kind}: {place}")));
     }
     assert!(missing.is_empty(), "docs/development.md does not name them:\n{}", missing.join("\n"));

@@ -46,14 +46,28 @@ async fn ends(world: &World) -> Vec<OutcomeStatus> {
     world.log().await.into_iter().filter_map(ended).collect()
 }
 
-/// Everything that was pushed is on the forge.
+/// Everything that was pushed is on the forge, and the log in the store: of the state directory only the store and the key of the bot's
+/// marks cannot be made anew.
 #[tokio::test(flavor = "multi_thread")]
-async fn local_repositories_that_are_deleted_come_back() {
+async fn local_files_that_are_deleted_come_back() {
     let mut world = World::new(FIX).await;
     world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
     world.until_state("awaiting-review").await;
     world.kill();
-    std::fs::remove_dir_all(world.config.state_dir.join("repos")).expect("deleted");
+    let mut deleted = Vec::new();
+    for entry in std::fs::read_dir(&world.config.state_dir).expect("read").flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if name.starts_with("caisson.db") || name == "mark.key" {
+            continue;
+        }
+        let path = entry.path();
+        let gone = if path.is_dir() { std::fs::remove_dir_all(&path) } else { std::fs::remove_file(&path) };
+        gone.expect("deleted");
+        deleted.push(name);
+    }
+    for name in ["repos", "sandboxes"] {
+        assert!(deleted.iter().any(|it| it == name), "{deleted:?}");
+    }
     world.start().await;
     world.approve().await;
     world.until_state("final-review").await;

@@ -17,8 +17,8 @@ mod unrun;
 mod work;
 
 use crate::{
-    Account, Decision, Effect, End, Ending, Envelope, Event, FailedEffect, Failure, Input, Notice, PauseReason, Request,
-    State, Task, To, plan,
+    Account, Decision, Effect, End, Ending, Envelope, Event, FailedEffect, Failure, Input, Notice, PauseReason,
+    Request, State, Task, To, plan,
 };
 
 /// Milliseconds after something that followed somebody else's decision in which a bare `/approve` may have meant what was there before.

@@ -3,8 +3,9 @@
 use super::unrun::{answer, believe_no_end, leave};
 use super::{Draft, ask, rebase, remark};
 use crate::{
-    ACTIONS_PER_CHECKPOINT, Action, ActionKind, Call, CallRequest, Effect, Event, FailedEffect, Input, Loss, MALFORMED_LIMIT, Outcome,
-    OutcomeStatus, PauseReason, READ_ONLY_ACTIONS, RECALL_LIMIT, RemarkAnswer, Resource, State, Task, TaskKind, Why,
+    ACTIONS_PER_CHECKPOINT, Action, ActionKind, Call, CallRequest, Effect, Event, FailedEffect, Input, Loss,
+    MALFORMED_LIMIT, Outcome, OutcomeStatus, PauseReason, READ_ONLY_ACTIONS, RECALL_LIMIT, RemarkAnswer, Resource,
+    State, Task, TaskKind, Why,
 };
 
 const AFTER_DONE: &str = "not run: done was said in the same turn";
