@@ -146,17 +146,25 @@ fn every_effect_says_what_it_needs() {
         let named = matches!(kind, "push" | "verify" | "commit_status").then(at);
         assert_eq!(effect.commit(), named.as_ref(), "{kind}");
         assert_eq!((effect.kind(), effect.queue()), (kind, queue));
-        let failed = match kind {
-            "act" => FailedEffect::Act { number: 1 },
-            "seal" => FailedEffect::Capture,
-            "keep" => FailedEffect::Keep,
-            "ask" => FailedEffect::Ask,
-            _ => FailedEffect::Another,
-        };
-        assert_eq!(FailedEffect::of(&effect.key()), failed, "{kind}");
+        assert_eq!(FailedEffect::of(&effect.key()), failed(kind), "{kind}");
         assert!(keys.insert(effect.key()), "{kind} has another's key");
     }
     assert_eq!(keys.len(), 23);
+}
+
+/// What a failure of this kind of effect is about.
+fn failed(kind: &str) -> FailedEffect {
+    match kind {
+        "act" => FailedEffect::Act { number: 1 },
+        "seal" => FailedEffect::Capture,
+        "keep" => FailedEffect::Keep,
+        "ask" => FailedEffect::Ask,
+        _ => FailedEffect::Another,
+    }
+}
+
+#[test]
+fn a_permitted_action_that_failed_is_that_action() {
     assert_eq!(FailedEffect::of("act:7:permitted"), FailedEffect::Act { number: 7 });
 }
 
