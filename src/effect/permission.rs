@@ -2,7 +2,7 @@
 
 use super::repository::{Repositories, base, request};
 use crate::config::Process;
-use crate::config::project::{FILE, MAX_BYTES, Project};
+use crate::config::project::FILE;
 use crate::policy::{Rules, Ruling, Seen};
 use crate::store::Store;
 use crate::trouble::Trouble;
@@ -47,13 +47,7 @@ impl Rulebook {
                 at + 1
             ))
         };
-        let own = match self.repositories.repos.show(&key.0, &key.1, FILE, MAX_BYTES).await? {
-            Some(bytes) => {
-                let project = Project::parse(FILE, &String::from_utf8_lossy(&bytes));
-                project.map_err(|e| Trouble::blocked(e.to_string()))?.policy
-            }
-            None => Vec::new(),
-        };
+        let own = self.repositories.project(&key.0, &key.1).await?.policy;
         let operators = Rules::read(&self.config.policy).map_err(|e| wrong("caisson.toml", e))?;
         let rules = Arc::new(operators.and(Rules::read(&own).map_err(|e| wrong(FILE, e))?));
         let mut known = self.read.lock().unwrap_or_else(PoisonError::into_inner);

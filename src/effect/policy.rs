@@ -42,6 +42,15 @@ impl Repositories {
         self.resolved(repository, base, None).await
     }
 
+    /// The project file of this commit; the default where there is none.
+    ///
+    /// # Errors
+    /// Blocked where it cannot be read as one.
+    pub(super) async fn project(&self, key: &str, commit: &Commit) -> Result<Project, Trouble> {
+        let Some(bytes) = self.repos.show(key, commit, FILE, MAX_BYTES).await? else { return Ok(Project::default()) };
+        Project::parse(FILE, &String::from_utf8_lossy(&bytes)).map_err(|e| Trouble::blocked(e.to_string()))
+    }
+
     /// As [`Repositories::policy_of`], for a task whose command of the repository's own wishes for this. Its hosts are reached only if the
     /// command at `base` wishes for them too: the accepted hash is that of these wishes.
     async fn resolved(
@@ -50,13 +59,7 @@ impl Repositories {
         base: &Commit,
         wish: Option<&Network>,
     ) -> Result<Policy<'_>, Trouble> {
-        let project = match self.repos.show(&repository.key, base, FILE, MAX_BYTES).await? {
-            Some(bytes) => {
-                let text = String::from_utf8_lossy(&bytes);
-                Project::parse(FILE, &text).map_err(|e| Trouble::blocked(e.to_string()))?
-            }
-            None => Project::default(),
-        };
+        let project = self.project(&repository.key, base).await?;
         let (granted, accepted) = (Granted::of(&self.config, &repository.key), repository.accepted.as_deref());
         let effective = project.within(&granted, accepted);
         let mut of_command = match wish.filter(|wish| !wish.hosts.is_empty()) {
