@@ -25,11 +25,14 @@ mod signs;
 #[path = "contract/traps.rs"]
 mod traps;
 
+use caisson::forge::ForgeReads;
 use std::future::Future;
+use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use support::forges::{self, Lab};
+use support::skipped::skipped;
 
 const LONGEST: Duration = Duration::from_secs(240);
 
@@ -94,6 +97,11 @@ const CASES: &[(&str, Case)] = cases![
 ];
 
 async fn run(lab: Lab, name: &str) {
+    let failed = cases_that_fail(lab, name).await;
+    assert!(failed.is_empty(), "{name} breaks the contract in: {}", failed.join(", "));
+}
+
+async fn cases_that_fail(lab: Lab, name: &str) -> Vec<&'static str> {
     let lab = Arc::new(lab);
     let mut failed = Vec::new();
     for (case, start) in CASES {
@@ -106,7 +114,7 @@ async fn run(lab: Lab, name: &str) {
             failed.push(*case);
         }
     }
-    assert!(failed.is_empty(), "{name} breaks the contract in: {}", failed.join(", "));
+    failed
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -119,4 +127,23 @@ async fn a_real_gitea_keeps_the_contract() {
     if let Some(lab) = forges::real().await {
         run(lab, "gitea").await;
     }
+}
+
+/// Programs of other versions of Gitea, or of Forgejo, that `CAISSON_FORGE_BINS` names, a list like the PATH. Each is run, so that one which
+/// fails does not hide another.
+#[tokio::test(flavor = "multi_thread")]
+async fn every_other_forge_that_is_named_keeps_the_contract() {
+    let named = std::env::var_os("CAISSON_FORGE_BINS").unwrap_or_default();
+    let others: Vec<PathBuf> = std::env::split_paths(&named).filter(|path| !path.as_os_str().is_empty()).collect();
+    if others.is_empty() {
+        return skipped("forges", "CAISSON_FORGE_BINS names no other version of Gitea and no Forgejo");
+    }
+    let mut failed = Vec::new();
+    for binary in others {
+        let lab = forges::of(&binary).await;
+        let version = lab.bot.version().await.expect("a version");
+        let name = format!("{} {version}", binary.file_name().unwrap_or_default().display());
+        failed.extend(cases_that_fail(lab, &name).await.into_iter().map(|case| format!("{name}: {case}")));
+    }
+    assert!(failed.is_empty(), "the contract is broken in: {}", failed.join(", "));
 }

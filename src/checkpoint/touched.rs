@@ -3,7 +3,7 @@
 //! Untrusted: shown beside the action, and never in place of the bot's own diff.
 
 use super::view::{ActionLine, TouchedFiles};
-use crate::text::{grouped, plain_cell};
+use crate::text::{grouped, one_line, plain_cell, prose_cell};
 use domain::{Action, Outcome, Touched};
 
 /// The most files of a command that are named; further ones are counted.
@@ -25,14 +25,20 @@ pub(super) fn written(touched: &Touched) -> impl Iterator<Item = &String> {
     touched.created.iter().chain(&touched.changed)
 }
 
-/// The files that a review names; none where no file was changed.
+/// The files that a review names, and what was not observed; none where no file was changed and everything was.
 pub(super) fn named(touched: &Touched) -> Option<TouchedFiles> {
     let signed = |sign, paths: &[String]| paths.iter().map(|path| (sign, path.clone())).collect::<Vec<_>>();
     let parts = [('+', &touched.created), ('±', &touched.changed), ('−', &touched.deleted)];
     let mut named: Vec<(char, String)> = parts.into_iter().flat_map(|(sign, paths)| signed(sign, paths)).collect();
     let more = named.len().saturating_sub(MOST) as u64 + touched.unnamed;
     named.truncate(MOST);
-    (touched.changes() > 0).then_some(TouchedFiles { named, more, ignored: touched.ignored })
+    let unseen = touched.unseen.as_deref().map(Box::from);
+    (touched.changes() > 0 || unseen.is_some()).then_some(TouchedFiles {
+        named,
+        more,
+        ignored: touched.ignored,
+        unseen,
+    })
 }
 
 /// The end of an action's table row.
@@ -46,7 +52,10 @@ pub(super) fn cell(action: &ActionLine) -> String {
     if touched.ignored > 0 {
         words.push(format!("{} that git ignores", grouped(touched.ignored)));
     }
-    format!(" · files: {}", words.join(", "))
+    let files = if words.is_empty() { String::new() } else { format!(" · files: {}", words.join(", ")) };
+    let unseen =
+        touched.unseen.as_deref().map(|said| format!(" · not observed: {}", prose_cell(&one_line(said), PATH)));
+    files + &unseen.unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -73,6 +82,9 @@ mod tests {
             ..Touched::default()
         };
         assert_eq!(row(many), " · files: + `a`, + `b`, ± `c.py`, 42 more");
+        let unseen = |said: &str| row(Touched { unseen: Some(said.into()), ..Touched::default() });
+        assert_eq!(unseen("what was read is not known"), " · not observed: what was read is not known");
+        assert_eq!(unseen("a|b <img>\n@alice"), " · not observed: `a\\|b <img>\\n@alice`", "one span of code");
         let hostile = row(Touched { created: paths(&["a|b\n![x](http://e.example)<img>"]), ..Touched::default() });
         let inside =
             hostile.strip_prefix(" · files: + `").and_then(|rest| rest.strip_suffix('`')).expect("one span of code");

@@ -32,6 +32,8 @@ pub struct TouchedFiles {
     pub more: u64,
     /// How many git ignores.
     pub ignored: u64,
+    /// What could not be observed, as the sandbox says. Untrusted.
+    pub unseen: Option<Box<str>>,
 }
 
 /// How an action ended, as the log has it.

@@ -27,6 +27,7 @@ mod serve;
 mod setup;
 pub mod store;
 mod task;
+mod task_cost;
 mod task_log;
 
 use crate::config::Process;

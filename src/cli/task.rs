@@ -4,6 +4,7 @@ use super::order;
 use super::pager::Paged;
 use super::printer::{Mark, Printer};
 use super::store::location;
+use super::task_cost;
 use super::task_log::{self, Source, moment};
 use crate::config::Process;
 use crate::egress::Line as Reached;
@@ -30,7 +31,7 @@ pub enum TaskCommand {
         #[arg(long)]
         json: bool,
     },
-    /// One task: its state, every action with input, output and cost.
+    /// One task: its state, what it spent, every action with its input; what each call to a model cost says `caisson task cost`.
     Show {
         /// Its number, as `caisson task list` and the reviews have it.
         id: i64,
@@ -49,6 +50,14 @@ pub enum TaskCommand {
         #[arg(long)]
         json: bool,
     },
+    /// Each call to a model: what for, tokens, cost and time, and the sums by model.
+    Cost {
+        #[command(flatten)]
+        source: Source,
+        /// One JSON object a call.
+        #[arg(long)]
+        json: bool,
+    },
     /// Where a task stood after any of its events.
     Replay {
         #[command(flatten)]
@@ -56,6 +65,9 @@ pub enum TaskCommand {
         /// Number of the event, as `caisson task log` has it; the last one, where none is named.
         #[arg(long, value_name = "EVENT")]
         at: Option<u32>,
+        /// One JSON object.
+        #[arg(long)]
+        json: bool,
     },
     /// Write a task's whole log into one file of JSON lines, which `log --file` and `replay --file` read on any machine. What people and the
     /// agent wrote, and what commands printed, stands in it.
@@ -95,8 +107,11 @@ impl TaskCommand {
             TaskCommand::Log { source, json } if source.file.is_some() => {
                 return task_log::log(None, source, *json).await;
             }
-            TaskCommand::Replay { source, at } if source.file.is_some() => {
-                return task_log::replay(None, source, *at).await;
+            TaskCommand::Cost { source, json } if source.file.is_some() => {
+                return task_cost::cost(None, source, *json).await;
+            }
+            TaskCommand::Replay { source, at, json } if source.file.is_some() => {
+                return task_log::replay(None, source, *at, *json).await;
             }
             _ => {}
         }
@@ -106,7 +121,8 @@ impl TaskCommand {
             TaskCommand::List { limit, json } => list(store.as_ref(), limit, json).await,
             TaskCommand::Show { id, output, json } => show(&config, store.as_ref(), TaskId(id), (output, json)).await,
             TaskCommand::Log { source, json } => task_log::log(store.as_ref(), &source, json).await,
-            TaskCommand::Replay { source, at } => task_log::replay(store.as_ref(), &source, at).await,
+            TaskCommand::Cost { source, json } => task_cost::cost(store.as_ref(), &source, json).await,
+            TaskCommand::Replay { source, at, json } => task_log::replay(store.as_ref(), &source, at, json).await,
             TaskCommand::Export { id, into } => task_log::export(store.as_ref(), TaskId(id), into.as_deref()).await,
             TaskCommand::TestLog { id } => test_log(store.as_ref(), id).await,
             TaskCommand::Stop { id } => order::give(&config, TaskId(id), Order::Stop).await,
@@ -244,15 +260,19 @@ fn touched(log: &[(i64, Event)]) -> Vec<(u32, &Touched)> {
     told.collect()
 }
 
-/// The row of an action that changed files.
+/// The row of an action that changed or read files, or of which something was not observed.
 fn files((number, touched): (u32, &Touched)) -> Option<Vec<String>> {
     let told = |how: &str, paths: &[String]| paths.iter().map(|path| format!("{how} {path}")).collect::<Vec<_>>();
     let parts = [("new", &touched.created), ("changed", &touched.changed), ("gone", &touched.deleted)];
     let mut words: Vec<String> = parts.into_iter().flat_map(|(how, paths)| told(how, paths)).collect();
     let counted = |count: u64, what: &str| (count > 0).then(|| format!("{} {what}", crate::text::grouped(count)));
     words.extend(counted(touched.unnamed, "more").into_iter().chain(counted(touched.ignored, "that git ignores")));
-    let row = vec![number.to_string(), crate::text::plain_line(&words.join(", "), FILES)];
-    (touched.changes() > 0).then_some(row)
+    words.extend(told("read", &touched.read));
+    words.extend(counted(touched.read_unnamed, "more read"));
+    words.extend(touched.unseen.as_deref().map(|said| format!("not observed: {said}")));
+    (!words.is_empty()).then(|| {
+        vec![number.to_string(), crate::text::cut(&crate::text::one_line(&words.join(", ")), FILES).0.to_owned()]
+    })
 }
 
 /// Events of the sandbox and its way out, and pauses, each with its time.
@@ -322,6 +342,9 @@ mod tests {
             "{row:?}"
         );
         assert!(!row[1].contains('\u{1b}') && files((8, &Touched::default())).is_none());
+        let (read, unseen) = (vec!["d".into()], Some("what was read is not known".into()));
+        let row = files((9, &Touched { read, read_unnamed: 2, unseen, ..Touched::default() })).expect("a row");
+        assert_eq!(row[1], "read d, 2 more read, not observed: what was read is not known");
     }
 
     #[test]

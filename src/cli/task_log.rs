@@ -49,7 +49,7 @@ struct Line {
     event: Event,
 }
 
-type Log = (TaskId, Vec<(i64, Event)>);
+pub(super) type Log = (TaskId, Vec<(i64, Event)>);
 
 /// Prints one line per event; with `json`, each event whole.
 pub async fn log(store: Option<&Store>, source: &Source, json: bool) -> Result<()> {
@@ -97,7 +97,7 @@ fn mark(event: &Event) -> Mark {
 }
 
 /// Prints the state of the task after the event with this number; by default after the last one.
-pub async fn replay(store: Option<&Store>, source: &Source, at: Option<u32>) -> Result<()> {
+pub async fn replay(store: Option<&Store>, source: &Source, at: Option<u32>, json: bool) -> Result<()> {
     let (id, log) = load(store, source).await?;
     let last = log.len();
     let at = at.map_or(last, |at| at as usize);
@@ -107,6 +107,15 @@ pub async fn replay(store: Option<&Store>, source: &Source, at: Option<u32>) -> 
     }
     let task = Task::fold(id, log[..at].iter().map(|(_, event)| event));
     let printer = Printer::terminal();
+    if json {
+        let fields = fields(&task).into_iter().map(|(name, value)| (name.replace(' ', "_"), value.into()));
+        let mut all: serde_json::Map<String, serde_json::Value> = fields.collect();
+        all.insert("task".into(), id.0.into());
+        all.insert("after_event".into(), at.into());
+        all.insert("events".into(), last.into());
+        printer.json(&all.into());
+        return Ok(());
+    }
     let when = at.checked_sub(1).and_then(|last| log.get(last)).map_or_else(String::new, |(at, _)| moment(*at));
     printer.heading(&format!("task {id} after event {at} of {last}, {when}"));
     printer.fields(&fields(&task));
@@ -176,7 +185,11 @@ fn lines(log: &[(i64, Event)]) -> impl Iterator<Item = Line> {
     log.iter().zip(1..).map(|((at_ms, event), seq)| Line { seq, at_ms: *at_ms, event: event.clone() })
 }
 
-async fn load(store: Option<&Store>, source: &Source) -> Result<Log> {
+/// The task's number and log.
+///
+/// # Errors
+/// There is no such task, or the file is no export.
+pub(super) async fn load(store: Option<&Store>, source: &Source) -> Result<Log> {
     if let Some(file) = &source.file {
         let opened = std::fs::File::open(file).with_context(|| format!("cannot read {}", file.display()))?;
         return read(BufReader::new(opened)).with_context(|| format!("{} is no export of a task", file.display()));

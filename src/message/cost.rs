@@ -2,7 +2,7 @@
 
 use super::about::About;
 use crate::text::{code, count, dollars, duration, grouped};
-use domain::{Event, Reply, Usage};
+use domain::{Event, ModelCall, Usage};
 use std::fmt::Write as _;
 
 /// Usage and cost of one model.
@@ -12,8 +12,8 @@ pub struct OfModel {
     pub model: String,
     /// Number of answers.
     pub calls: u64,
-    /// Tokens of these calls, as counted by [`Usage::total`].
-    pub tokens: u64,
+    /// Tokens of these calls.
+    pub usage: Usage,
     /// Millionths of a US dollar.
     pub micro_usd: u64,
 }
@@ -22,21 +22,16 @@ pub struct OfModel {
 pub fn sums(log: &[Event]) -> Vec<OfModel> {
     let mut all: Vec<OfModel> = Vec::new();
     for event in log {
-        let (model, usage, micro_usd): (&String, &Usage, u64) = match event {
-            Event::TurnCompleted { model, usage, micro_usd, .. }
-            | Event::SecondLooked { model, usage, micro_usd, .. }
-            | Event::Replied(Reply { model, usage, micro_usd, .. }) => (model, usage, *micro_usd),
-            _ => continue,
-        };
+        let Some(ModelCall { model, usage, micro_usd, .. }) = event.model_call() else { continue };
         if usage.total() == 0 && micro_usd == 0 {
             continue;
         }
-        let at = all.iter().position(|it| it.model == *model).unwrap_or_else(|| {
-            all.push(OfModel { model: model.clone(), calls: 0, tokens: 0, micro_usd: 0 });
+        let at = all.iter().position(|it| it.model == model).unwrap_or_else(|| {
+            all.push(OfModel { model: model.to_owned(), calls: 0, usage: Usage::default(), micro_usd: 0 });
             all.len() - 1
         });
         all[at].calls += 1;
-        all[at].tokens += usage.total();
+        all[at].usage = all[at].usage.plus(usage);
         all[at].micro_usd += micro_usd;
     }
     all
@@ -59,9 +54,12 @@ pub fn cost(about: &About<'_>, of: &[OfModel]) -> String {
     row("actions", spent.actions, granted.actions, grouped);
     row("working time", spent.work_ms, granted.work_ms, duration);
     if !of.is_empty() {
-        out.push_str("\n| model | answers | tokens | money |\n|---|---|---|---|\n");
-        for OfModel { model, calls, tokens, micro_usd } in of {
-            let _ = writeln!(out, "| {} | {calls} | {} | {} |", code(model), grouped(*tokens), dollars(*micro_usd));
+        out.push_str(
+            "\n| model | answers | tokens | of them from the cache | thought | money |\n|---|---|---|---|---|---|\n",
+        );
+        for OfModel { model, calls, usage, micro_usd } in of {
+            let tokens = [usage.total(), usage.cache_read, usage.reasoning].map(grouped).join(" | ");
+            let _ = writeln!(out, "| {} | {calls} | {tokens} | {} |", code(model), dollars(*micro_usd));
         }
         let told: u64 = of.iter().map(|it| it.micro_usd).sum();
         let beside = spent.micro_usd.saturating_sub(told);
@@ -98,7 +96,8 @@ mod tests {
     #[test]
     fn each_model_is_summed_up_and_the_host_is_none() {
         let log = [turn("a", 10, 5), turn("the host", 0, 0), turn("b", 1, 0), turn("a", 2, 3)];
-        let found: Vec<_> = sums(&log).into_iter().map(|it| (it.model, it.calls, it.tokens, it.micro_usd)).collect();
+        let found: Vec<_> =
+            sums(&log).into_iter().map(|it| (it.model, it.calls, it.usage.total(), it.micro_usd)).collect();
         assert_eq!(found, [("a".to_owned(), 2, 12, 8), ("b".to_owned(), 1, 1, 0)]);
     }
 }

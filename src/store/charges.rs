@@ -2,7 +2,7 @@
 //! tasks. The sum of a task's rows equals the spending in its log. Tests: `contract/charges.rs`.
 
 use super::{Store, StoreError};
-use domain::{Event, Reply, TaskId, Usage};
+use domain::{Event, ModelCall, Reply, TaskId, Usage};
 use sqlx::{AnyConnection, FromRow};
 
 /// Grouping of costs.
@@ -106,17 +106,6 @@ fn of_turn(event: &Event) -> i64 {
 const INSERT: &str = "INSERT INTO charges (task, seq, turn, at, repository, model, input, output, cache_read, cache_write, micro_usd, reasoning, open) \
                       SELECT $1, $2, $3, $4, repository, $5, $6, $7, $8, $9, $10, $11, ";
 
-/// Tokens, cost in millionths of a US dollar, and model of an answer.
-fn answered(event: &Event) -> Option<(&Usage, u64, &str)> {
-    match event {
-        Event::TurnCompleted { usage, micro_usd, model, .. } | Event::SecondLooked { usage, micro_usd, model, .. } => {
-            Some((usage, *micro_usd, model))
-        }
-        Event::Summarised { summary } => Some((&summary.usage, summary.micro_usd, &summary.model)),
-        _ => None,
-    }
-}
-
 /// Writes what an event charged or refunded, as the fold of the log does.
 pub(super) async fn project(
     c: &mut AnyConnection,
@@ -147,7 +136,7 @@ pub(super) async fn project(
             sqlx::query("DELETE FROM charges WHERE task = $1 AND open").bind(id.0).execute(c).await?;
         }
         Event::TurnCompleted { .. } | Event::SecondLooked { .. } | Event::Summarised { .. } => {
-            let Some((usage, micro_usd, model)) = answered(event) else { return Ok(()) };
+            let Some(ModelCall { usage, micro_usd, model, .. }) = event.model_call() else { return Ok(()) };
             let Usage { input, output, cache_read, cache_write, reasoning } = *usage;
             let [input, output, cache_read, cache_write, reasoning, micro_usd] =
                 [input, output, cache_read, cache_write, reasoning, micro_usd].map(|it| it as i64);

@@ -46,9 +46,17 @@ pub async fn builtin(options: Options) -> Lab {
 
 /// `None`, with a printed message, where there is no Gitea.
 pub async fn real() -> Option<Lab> {
-    let forge = gitea::start()?;
+    Some(started(gitea::start()?).await)
+}
+
+/// Of this program.
+pub async fn of(binary: &Path) -> Lab {
+    started(gitea::start_binary(binary)).await
+}
+
+async fn started(forge: RealGitea) -> Lab {
     let (url, token) = (forge.url.clone(), forge.admin_token.clone());
-    Some(furnish(Kept::Real(forge), &url, &token).await)
+    furnish(Kept::Real(forge), &url, &token).await
 }
 
 async fn furnish(kept: Kept, url: &str, admin_token: &str) -> Lab {

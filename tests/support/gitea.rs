@@ -52,34 +52,18 @@ pub fn start() -> Option<RealGitea> {
     Some(start_binary(&binary))
 }
 
-fn start_binary(binary: &Path) -> RealGitea {
+pub fn start_binary(binary: &Path) -> RealGitea {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let port = free_port();
     let url = format!("http://127.0.0.1:{port}");
     let config = dir.path().join("app.ini");
     std::fs::write(&config, settings(dir.path(), port, &url)).expect("the configuration can be written");
     cli(binary, dir.path(), &["migrate"]);
-    let said = cli(
-        binary,
-        dir.path(),
-        &[
-            "admin",
-            "user",
-            "create",
-            "--username",
-            "root",
-            "--email",
-            "root@lab.test",
-            "--admin",
-            "--random-password",
-            "--must-change-password=false",
-            "--access-token",
-            "--access-token-name",
-            "start",
-            "--access-token-scopes",
-            "all",
-        ],
-    );
+    let root = ["--username", "root"];
+    let account = ["--email", "root@lab.test", "--admin", "--random-password", "--must-change-password=false"];
+    cli(binary, dir.path(), &[&["admin", "user", "create"][..], &root, &account].concat());
+    let token = ["--token-name", "start", "--scopes", "all", "--raw"];
+    let said = cli(binary, dir.path(), &[&["admin", "user", "generate-access-token"][..], &root, &token].concat());
     let admin_token = said
         .split_whitespace()
         .find(|w| w.len() == 40 && w.bytes().all(|b| b.is_ascii_hexdigit()))
