@@ -243,7 +243,7 @@ impl<'a> Replay<'a> {
             }
             Event::WorkKept { commit } => self.head = Some(commit),
             Event::PlanUpdated { plan, .. } => self.plan = Some(plan),
-            Event::AnotherWay { tried } => self.tried = tried,
+            Event::AnotherWay { tried } => (self.tried, self.nudges) = (tried, 0),
             Event::ConversationRestarted => self.restart(),
             _ => self.heard(event),
         }

@@ -16,6 +16,21 @@ fn blocked(effect: &str) -> Input {
 }
 
 #[test]
+fn a_conversation_that_begins_anew_has_five_turns_of_its_own() {
+    let mut walk = Walk::running(TaskKind::Fix);
+    for _ in 0..4 {
+        walk.answer(Vec::new());
+    }
+    walk.feed(Input::AnotherWay { turn: 5, tried: vec!["turn 4 held words and no action".into()] });
+    assert_eq!((walk.task.malformed, walk.task.other_ways, walk.task.state.name()), (0, 1, "running"));
+    for _ in 0..4 {
+        walk.answer(Vec::new());
+    }
+    assert_eq!((walk.task.malformed, walk.task.state.name()), (4, "running"));
+    assert_eq!(walk.answer(Vec::new()).task.state.name(), "paused");
+}
+
+#[test]
 fn an_action_that_is_blocked_has_an_end_and_a_resume_goes_on_with_the_next() {
     let mut walk = Walk::running(TaskKind::Fix);
     walk.answer(vec![bash(), bash()]).feed(blocked("act:1"));
