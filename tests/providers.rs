@@ -7,6 +7,8 @@ mod anthropic;
 mod asked;
 #[path = "providers/cache.rs"]
 mod cache;
+#[path = "providers/gateways.rs"]
+mod gateways;
 #[path = "providers/kept.rs"]
 mod kept;
 #[path = "providers/machine.rs"]
@@ -31,6 +33,8 @@ mod streamed;
 mod streams;
 #[path = "providers/strict.rs"]
 mod strict;
+#[path = "providers/strict_gateways.rs"]
+mod strict_gateways;
 #[path = "providers/strict_gemini.rs"]
 mod strict_gemini;
 #[path = "providers/strict_responses.rs"]

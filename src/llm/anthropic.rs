@@ -246,8 +246,12 @@ fn thinking(whole: &Whole) -> Option<Vec<Box<RawValue>>> {
     let is = |block: &Value, kinds: &[&str]| block["type"].as_str().is_some_and(|kind| kinds.contains(&kind));
     let read = |block: &RawValue| serde_json::from_str::<Value>(block.get()).unwrap_or_default();
     let thinks = blocks.iter().any(|block| is(&read(block), &["thinking", "redacted_thinking"]));
+    let whole = blocks.iter().map(|block| read(block)).all(|block| {
+        // Arguments that came as a text are no call of this wire.
+        !is(&block, &["tool_use"]) || block["input"].is_object()
+    });
     let empty = |block: &Value| is(block, &["text"]) && block["text"].as_str().unwrap_or_default().trim().is_empty();
-    thinks.then(|| blocks.into_iter().filter(|block| !empty(&read(block))).collect())
+    (thinks && whole).then(|| blocks.into_iter().filter(|block| !empty(&read(block))).collect())
 }
 
 fn call(block: &Value) -> ToolCall {

@@ -294,8 +294,10 @@ fn signed_parts(whole: &Whole) -> Option<Vec<Box<RawValue>>> {
     let read = |part: &RawValue| serde_json::from_str::<Value>(part.get()).unwrap_or_default();
     let signed = |part: &Value| part.get("thoughtSignature").is_some_and(Value::is_string);
     let any = parts.iter().any(|part| signed(&read(part)));
+    // Arguments that came as a text are no call of this wire.
+    let whole = parts.iter().all(|part| read(part).pointer("/functionCall/args").is_none_or(Value::is_object));
     let holds = |part: &Value| signed(part) || part["text"].as_str() != Some("");
-    any.then(|| parts.into_iter().filter(|part| holds(&read(part))).collect())
+    (any && whole).then(|| parts.into_iter().filter(|part| holds(&read(part))).collect())
 }
 
 /// `promptTokenCount` holds what came from the cache as well, and `candidatesTokenCount` nothing of the thoughts; ours don't overlap.
