@@ -17,6 +17,8 @@ mod machine;
 mod measured;
 #[path = "providers/newer.rs"]
 mod newer;
+#[path = "providers/odd.rs"]
+mod odd;
 #[path = "providers/openai.rs"]
 mod openai;
 #[path = "providers/pictures.rs"]
