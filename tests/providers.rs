@@ -102,6 +102,7 @@ fn settings(base_url: &str, name: &str, key: &str) -> Settings {
         timeout: Duration::from_secs(2),
         idle: IDLE,
         stream: true,
+        temperature: true,
     }
 }
 

@@ -31,7 +31,7 @@ pub struct Anthropic {
     endpoint: Endpoint,
     facts: Facts,
     name: String,
-    /// Set once its server has said that the model takes no temperature but its own.
+    /// Set once its server has said that the model takes no temperature but its own, or the operator has.
     own_temperature: AtomicBool,
     /// The operator wants no streams, or a gateway has said that it sends none.
     unstreamed: AtomicBool,
@@ -52,7 +52,7 @@ impl Anthropic {
             endpoint,
             facts: settings.facts("Anthropic"),
             name: settings.name,
-            own_temperature: AtomicBool::new(false),
+            own_temperature: AtomicBool::new(!settings.temperature),
             unstreamed: AtomicBool::new(!settings.stream),
         })
     }

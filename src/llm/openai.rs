@@ -51,7 +51,7 @@ struct ServerQuirks {
     newer_limit: AtomicBool,
     /// Its chat template takes no system text: that goes before the user's first words.
     folded_system: AtomicBool,
-    /// It takes no temperature but its own.
+    /// It takes no temperature but its own, as it said or the operator.
     own_temperature: AtomicBool,
     /// It sends no streams, or the operator wants none.
     unstreamed: AtomicBool,
@@ -129,7 +129,8 @@ impl OpenAi {
         }
         let endpoint = Endpoint::new(url, headers, &settings)?;
         let (unstreamed, detailed) = (AtomicBool::new(!settings.stream), settings.base_url.is_none());
-        let quirks = ServerQuirks { unstreamed, detailed, ..ServerQuirks::default() };
+        let own_temperature = AtomicBool::new(!settings.temperature);
+        let quirks = ServerQuirks { unstreamed, detailed, own_temperature, ..ServerQuirks::default() };
         Ok(Self { endpoint, beside, facts: settings.facts("OpenAI-compatible"), name: settings.name, quirks })
     }
 

@@ -28,7 +28,7 @@ pub struct Responses {
     endpoint: Endpoint,
     facts: Facts,
     name: String,
-    /// Set once its server has said that the model takes no temperature but its own.
+    /// Set once its server has said that the model takes no temperature but its own, or the operator has.
     own_temperature: AtomicBool,
     /// The same for reasoning: a model that does not reason has none to be encrypted.
     unreasoning: AtomicBool,
@@ -59,7 +59,7 @@ impl Responses {
             endpoint,
             facts: settings.facts("OpenAI Responses"),
             name: settings.name,
-            own_temperature: AtomicBool::new(false),
+            own_temperature: AtomicBool::new(!settings.temperature),
             unreasoning: AtomicBool::new(false),
             unstreamed: AtomicBool::new(!settings.stream),
         })
