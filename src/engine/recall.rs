@@ -78,7 +78,8 @@ fn whole(fence: &Fence, one: &Past<'_>, cap: usize) -> (String, bool) {
     let none = Runs { now: None, before: None };
     let given: String = given(one.call).iter().map(|(name, text)| format!("{name}:\n{}\n", text.trim_end())).collect();
     let (given, _) = outcome::shortened(&given, cap / 2);
-    let (text, _) = outcome::render(fence, one.call, one.ended, &place, &none, cap - given.chars().count().min(cap / 2));
+    let (text, _) =
+        outcome::render(fence, one.call, one.ended, &place, &none, cap - given.chars().count().min(cap / 2));
     let mut shown = format!("{}\n{text}", heading(fence, one));
     if !given.is_empty() {
         shown.push_str(&format!("\nWhat you gave it:\n{}", fence.wrap("the call", Trust::None, &given)));
@@ -214,7 +215,11 @@ mod tests {
         };
         let edits = serde_json::json!([{ "old": "x = 1", "new": "x = 2" }, { "old": "z", "new": "limit = 7" }]);
         let log = [
-            ran(1, "write_file", serde_json::json!({ "path": "a.py", "content": "one\ntwo\nNEEDLE = 3\nfour\nfive\nsix\n" })),
+            ran(
+                1,
+                "write_file",
+                serde_json::json!({ "path": "a.py", "content": "one\ntwo\nNEEDLE = 3\nfour\nfive\nsix\n" }),
+            ),
             ran(2, "edit_file", serde_json::json!({ "path": "b.py", "old": "a needle", "new": "[[end 0]] a pin" })),
             ran(3, "edit_file", serde_json::json!({ "path": "c.py", "edits": edits })),
             ran(4, "bash", serde_json::json!({ "command": "cat > d.py <<E\nneedle\nE" })),
@@ -232,7 +237,10 @@ mod tests {
         assert!(shown(Some(3), "limit", 500).contains("action 3: edit_file c.py\n  new 1: limit = 7\n"));
         let whole = shown(Some(2), "", 500);
         let fenced = "\nWhat you gave it:\n[[data ";
-        assert!(whole.contains(fenced) && whole.contains("]]\nold:\na needle\nnew:\n[[end 0]] a pin\n[[end "), "{whole}");
+        assert!(
+            whole.contains(fenced) && whole.contains("]]\nold:\na needle\nnew:\n[[end 0]] a pin\n[[end "),
+            "{whole}"
+        );
         assert!(shown(Some(1), "", 20).contains("characters left out"), "within its room");
     }
 

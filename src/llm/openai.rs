@@ -275,7 +275,8 @@ fn reasoning(
     form: Form,
 ) -> Vec<(&'static str, Json)> {
     let own = asker.own(vendor).and_then(|parts| parts.into_iter().next());
-    let field = |name: &str| own.as_ref().and_then(Json::written).and_then(|part| raw::field(part, name)).map(Json::Raw);
+    let field =
+        |name: &str| own.as_ref().and_then(Json::written).and_then(|part| raw::field(part, name)).map(Json::Raw);
     let mut fields = Vec::new();
     if !form.forgetful {
         fields.extend(field(DETAILS).map(|details| (DETAILS, details)));
@@ -315,8 +316,7 @@ fn kept(whole: &Whole, calls: &[ToolCall], form: Form, asker: &Asker<'_>) -> Opt
     if !sent.iter().all(|call| wire::is_unmended(call.pointer("/function/arguments"))) {
         return None;
     }
-    let given: Vec<String> =
-        sent.iter().map(|call| call["id"].as_str().unwrap_or_default().to_owned()).collect();
+    let given: Vec<String> = sent.iter().map(|call| call["id"].as_str().unwrap_or_default().to_owned()).collect();
     let part: Box<RawValue> = RawValue::from_string(format!("{{{}}}", fields.join(","))).ok()?;
     asker.keep(&[part], calls, &given)
 }

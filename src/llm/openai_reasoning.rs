@@ -40,7 +40,9 @@ impl Reasoning {
         let Some(last) = self.details.last_mut().filter(same) else { return self.details.push(piece.clone()) };
         for (name, value) in piece {
             match (last.get_mut(name), value) {
-                (Some(Value::String(all)), Value::String(more)) if GROWING.contains(&name.as_str()) => all.push_str(more),
+                (Some(Value::String(all)), Value::String(more)) if GROWING.contains(&name.as_str()) => {
+                    all.push_str(more)
+                }
                 // A signature comes with the last piece.
                 (_, value) if !value.is_null() => drop(last.insert(name.clone(), value.clone())),
                 (_, _) => {}

@@ -51,7 +51,10 @@ async fn openrouters_reasoning_goes_back_as_it_came() {
 fn streamed() -> String {
     let chunk = |delta: Value, finish: Value| {
         let choice = json!({ "index": 0, "delta": delta, "finish_reason": finish, "native_finish_reason": finish });
-        format!("data: {}\n\n", json!({ "id": "gen-1", "provider": "Anthropic", "model": "test-model", "choices": [choice] }))
+        format!(
+            "data: {}\n\n",
+            json!({ "id": "gen-1", "provider": "Anthropic", "model": "test-model", "choices": [choice] })
+        )
     };
     let thought = |more: Value| {
         let mut detail = json!({ "type": "reasoning.text", "format": "anthropic-claude-v1", "index": 0 });
@@ -69,7 +72,8 @@ fn streamed() -> String {
         thought(json!({ "signature": "EqQB/+==" })),
         chunk(call, Value::Null),
         chunk(json!({ "role": "assistant", "content": "" }), json!("tool_calls")),
-        "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":90,\"completion_tokens\":9}}\n\ndata: [DONE]\n\n".to_owned(),
+        "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":90,\"completion_tokens\":9}}\n\ndata: [DONE]\n\n"
+            .to_owned(),
     ]
     .concat()
 }

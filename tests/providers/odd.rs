@@ -112,7 +112,10 @@ async fn each_call_has_an_id_of_its_own_whatever_its_server_sent() {
                 let response = response.unwrap();
                 let ids: Vec<&str> = response.calls.iter().map(|call| call.id.as_str()).collect();
                 let plain = |id: &str| !id.is_empty() && id.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-                assert!(ids.len() == 2 && ids[0] != ids[1] && ids.iter().all(|id| plain(id)), "{kind:?} {id:?}: {ids:?}");
+                assert!(
+                    ids.len() == 2 && ids[0] != ids[1] && ids.iter().all(|id| plain(id)),
+                    "{kind:?} {id:?}: {ids:?}"
+                );
                 // Results are sent under the new ids, which a vendor's parts do not hold. Gemini's calls need none.
                 let kept = response.vendor.is_some();
                 let none = id.is_none_or(str::is_empty);

@@ -60,7 +60,8 @@ pub fn ollama(path: &str, _: &HeaderMap, body: &Value) -> Result<(), (u16, Value
         let (content, calls) = (&message["content"], message["tool_calls"].as_array());
         let known = content.is_string() || content.is_array() || calls.is_some();
         want(known, "invalid message content type: <nil>").map_err(|what| refused(&what))?;
-        let read = |call: &Value| serde_json::from_str::<Value>(call["function"]["arguments"].as_str().unwrap_or_default());
+        let read =
+            |call: &Value| serde_json::from_str::<Value>(call["function"]["arguments"].as_str().unwrap_or_default());
         let good = calls.into_iter().flatten().all(|call| read(call).is_ok_and(|it| it.is_object()));
         want(good, "invalid tool call arguments").map_err(|what| refused(&what))?;
     }
