@@ -67,7 +67,10 @@ fn rules_of_a_folder_come_after_the_first_action_there_and_stay() {
     let first = told(&log, &config());
     let shown = first.find("those of a folder are shown to you once you work there:\n[[data").expect(&first);
     let named = first.find("read the nearest one before you change files there:\n[[data").expect(&first);
-    assert!(first[shown..named].contains("\nweb/AGENTS.md\n") && first[named..].contains("\nbig/AGENTS.md\n"), "{first}");
+    assert!(
+        first[shown..named].contains("\nweb/AGENTS.md\n") && first[named..].contains("\nbig/AGENTS.md\n"),
+        "{first}"
+    );
     log.extend(did(1, "read_file", json!({ "path": "a.py" })));
     assert!(!told(&log, &config()).contains("Only here"), "not there yet");
     log.extend(did(2, "read_file", json!({ "path": "web/a.ts" })));
@@ -76,7 +79,10 @@ fn rules_of_a_folder_come_after_the_first_action_there_and_stay() {
         panic!("{:?}", request.turns)
     };
     let begins = "You work in a folder that has rules of its own, from this repository's branch `main`.";
-    assert!(text.starts_with(begins) && text.contains("source=\"web/AGENTS.md\" trust=\"base branch\"]]\nOnly here"), "{text}");
+    assert!(
+        text.starts_with(begins) && text.contains("source=\"web/AGENTS.md\" trust=\"base branch\"]]\nOnly here"),
+        "{text}"
+    );
     log.extend(did(3, "edit_file", json!({ "path": "web/a.ts", "old": "x", "new": "y" })));
     assert_eq!(told(&log, &config()).matches("Only here").count(), 1, "once");
     let restarted = [&log[..], &[Event::ConversationRestarted]].concat();
