@@ -7,7 +7,7 @@ use domain::{Action, CallRequest, Event};
 use crate::policy::folders::Folders;
 
 /// Paths of the files whose rules were told at or after this place of the log, in this order. Where the host leads the work, none is shown any rules.
-pub(super) fn told(log: &[Event], from: usize) -> Vec<String> {
+pub(super) fn newly_given(log: &[Event], from: usize) -> Vec<String> {
     if log.iter().any(|event| matches!(event, Event::Looked { .. })) {
         return Vec::new();
     }
@@ -73,10 +73,10 @@ mod tests {
     fn each_review_names_those_that_were_told_since_the_one_before() {
         let first = [vec![prepared()], read(1, "web/a.ts"), read(2, "a.py")].concat();
         let all = [first.clone(), read(3, "web/b.ts"), read(4, "tests/a.py")].concat();
-        assert_eq!(told(&first, 0), ["web/AGENTS.md"]);
-        assert_eq!(told(&all, first.len()), ["tests/AGENTS.md"]);
+        assert_eq!(newly_given(&first, 0), ["web/AGENTS.md"]);
+        assert_eq!(newly_given(&all, first.len()), ["tests/AGENTS.md"]);
         let look = Box::new(Look::default());
         let led = [vec![Event::Looked { turn: 1, look }], all].concat();
-        assert!(told(&led, 0).is_empty(), "the host leads, and shows no rules");
+        assert!(newly_given(&led, 0).is_empty(), "the host leads, and shows no rules");
     }
 }

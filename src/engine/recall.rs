@@ -228,7 +228,7 @@ mod tests {
         let shown = |number, words: &str, cap| show(&fence, &log, &Recall { number, words: words.into() }, cap).0;
         let all = shown(None, "needle", 2000);
         let wanted = [
-            "action 4: bash cat > d.py <<E needle E\n  command 1: cat > d.py <<E\n  command 2: needle\n",
+            "action 4: bash cat > d.py <<E\\nneedle\\nE\n  command 1: cat > d.py <<E\n  command 2: needle\n",
             "action 2: edit_file b.py\n  old 1: a needle\naction 1: write_file a.py\n  content 1: one\n",
             "  content 3: NEEDLE = 3\n  content 4: four\n  content 5: five\n",
         ];

@@ -16,14 +16,14 @@ const FEW_READ: usize = 5;
 #[derive(Debug, Default)]
 pub struct Folders<'a> {
     rules: Option<&'a Rules>,
-    told: BTreeSet<&'a str>,
+    known: BTreeSet<&'a str>,
 }
 
 impl<'a> Folders<'a> {
     /// Takes up the rules of a base. Those of a base that has others are told anew.
     pub fn prepared(&mut self, rules: &'a Rules) {
         if self.rules.replace(rules) != Some(rules) {
-            self.told.clear();
+            self.known.clear();
         }
     }
 
@@ -33,7 +33,7 @@ impl<'a> Folders<'a> {
         let places = places(action, ended);
         let holds = |file: &&RulesFile| places.iter().any(|place| is_below(place, &file.path));
         let mut found: Vec<&RulesFile> = rules.folders.iter().filter(holds).collect();
-        found.retain(|file| self.told.insert(&file.path));
+        found.retain(|file| self.known.insert(&file.path));
         found.sort_by_key(|file| file.path.matches('/').count());
         found
     }
@@ -111,7 +111,8 @@ mod tests {
         assert_eq!(entered(&mut folders, &moves, None), ["docs/AGENTS.md"]);
         let denied = Outcome::new(OutcomeStatus::Denied { reason: "no".into() }, "");
         assert!(folders.entered(&read("webs/a"), &denied).is_empty(), "it did not run");
-        folders.prepared(&all.clone());
+        let same = all.clone();
+        folders.prepared(&same);
         assert!(entered(&mut folders, &read("docs/b"), None).is_empty(), "the same rules are known");
         let newer = rules(&["docs/AGENTS.md"]);
         folders.prepared(&newer);

@@ -58,8 +58,14 @@ call = [
 ]
 [[turn]]
 expects = ["Only here: use tabs."]
-text = "Done."
-call = [{ name = "done", arguments = { summary = "A note." } }]
+text = "I go on there."
+call = [
+  { name = "read_file", arguments = { path = "tests/test_semver.py" } },
+  { name = "bash", arguments = { command = "true" } },
+  { name = "bash", arguments = { command = "true" } },
+  { name = "bash", arguments = { command = "true" } },
+  { name = "bash", arguments = { command = "true" } },
+]
 "#;
 
 #[tokio::test(flavor = "multi_thread")]
