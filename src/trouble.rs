@@ -65,7 +65,7 @@ impl std::fmt::Display for Trouble {
             }
             Self::Failed(failure) => match failure {
                 Failure::Blocked { sentence } | Failure::Fatal { why: sentence } => f.write_str(sentence),
-                Failure::ContextFull => f.write_str("the conversation no longer fits into the model"),
+                Failure::ContextFull { .. } => f.write_str("the conversation no longer fits into the model"),
                 Failure::SandboxGone { loss } => write!(f, "the sandbox is gone: {loss}"),
             },
         }

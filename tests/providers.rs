@@ -7,6 +7,8 @@ mod anthropic;
 mod asked;
 #[path = "providers/cache.rs"]
 mod cache;
+#[path = "providers/gateways.rs"]
+mod gateways;
 #[path = "providers/kept.rs"]
 mod kept;
 #[path = "providers/machine.rs"]
@@ -15,6 +17,8 @@ mod machine;
 mod measured;
 #[path = "providers/newer.rs"]
 mod newer;
+#[path = "providers/odd.rs"]
+mod odd;
 #[path = "providers/openai.rs"]
 mod openai;
 #[path = "providers/pictures.rs"]
@@ -31,6 +35,8 @@ mod streamed;
 mod streams;
 #[path = "providers/strict.rs"]
 mod strict;
+#[path = "providers/strict_gateways.rs"]
+mod strict_gateways;
 #[path = "providers/strict_gemini.rs"]
 mod strict_gemini;
 #[path = "providers/strict_responses.rs"]
@@ -96,6 +102,7 @@ fn settings(base_url: &str, name: &str, key: &str) -> Settings {
         timeout: Duration::from_secs(2),
         idle: IDLE,
         stream: true,
+        temperature: true,
     }
 }
 

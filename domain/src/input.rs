@@ -27,7 +27,11 @@ pub enum Failure {
         sentence: String,
     },
     /// The conversation no longer fits into the model.
-    ContextFull,
+    ContextFull {
+        /// The window that is configured for the model, in tokens, its answer included; none where it is not known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        context_tokens: Option<u64>,
+    },
     /// The sandbox is gone; it is made anew from the last commit.
     SandboxGone {
         /// What became of the sandbox.

@@ -19,14 +19,17 @@ pub struct RulesFile {
 pub struct Rules {
     /// The files at the root, those with the highest priority first.
     pub files: Vec<RulesFile>,
-    /// Paths of further files that apply to one folder; they are not read.
+    /// Paths of further files that apply to one folder.
     #[serde(default)]
     pub nested: Vec<String>,
+    /// Those of [`Rules::nested`] that were read; none in logs of versions that only named them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub folders: Vec<RulesFile>,
 }
 
 impl Rules {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.files.is_empty() && self.nested.is_empty()
+        self.files.is_empty() && self.nested.is_empty() && self.folders.is_empty()
     }
 }

@@ -40,7 +40,11 @@ pub enum PauseReason {
         sentence: String,
     },
     /// The conversation no longer fits into the model; `/resume` begins a new one.
-    ContextFull,
+    ContextFull {
+        /// The window that is configured for the model, in tokens, its answer included; none where it was not recorded.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        context_tokens: Option<u64>,
+    },
     /// Its sandbox ran out of a resource, and would again; the sentence names the amount.
     Exhausted {
         /// What it ran out of.

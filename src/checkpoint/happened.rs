@@ -98,7 +98,10 @@ pub fn gather(task: &Task, log: &[Event], window: &[Event]) -> Vec<(String, u32)
         _ => None,
     });
     let conflicts = newest.filter(|marked| task.marked && !marked.is_empty()).map(|marked| (left(marked), 1));
-    distinct(window).into_iter().chain(conflicts).collect()
+    let told = super::folder_rules::newly_given(log, log.len() - window.len());
+    let told = (!told.is_empty())
+        .then(|| (format!("it worked in folders with rules of their own, and was told of these: {}", named(&told)), 1));
+    distinct(window).into_iter().chain(told).chain(conflicts).collect()
 }
 
 fn distinct(log: &[Event]) -> Vec<(String, u32)> {

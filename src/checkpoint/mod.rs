@@ -11,6 +11,7 @@ mod changed;
 mod claims;
 mod diff;
 mod finding;
+mod folder_rules;
 pub mod gather;
 pub mod happened;
 mod hosts;

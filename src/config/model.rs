@@ -101,6 +101,8 @@ pub struct Model {
     pub max_output_tokens: u64,
     /// Whether its answers are asked for as streams.
     pub stream: bool,
+    /// Whether its requests may name a temperature.
+    pub temperature: bool,
     /// Whether each answer in the style `tools` has to be a call.
     pub force_tools: bool,
     /// Whether it is shown pictures; none in the file = as the file of prices says, or its wire.

@@ -40,6 +40,12 @@ fn each_entry_of_a_list_begins_from_the_defaults_and_a_role_that_none_names_is_t
 }
 
 #[test]
+fn an_entry_may_take_no_temperature() {
+    let models = load(&format!("{TWO}temperature = false\n")).models;
+    assert!(models.worker().temperature && !models.by_id("big").unwrap().temperature);
+}
+
+#[test]
 fn a_command_may_name_a_model_of_its_own() {
     let config = load(&format!("{TWO}[[model]]\nid = \"spare\"\nname = \"m\"\n[commands.plan]\nmodel = \"spare\"\n"));
     let models = &config.models;

@@ -5,6 +5,7 @@
 
 use super::repository::Repositories;
 use crate::git::GitError;
+use crate::redact;
 use crate::text::code;
 use crate::trouble::Trouble;
 use domain::{Commit, Rules, RulesFile};
@@ -16,6 +17,9 @@ const NESTED: [&str; 2] = ["/AGENTS.md", "/CLAUDE.md"];
 /// Bytes kept of one file, and the size above which it is not read.
 const KEPT: usize = 16 << 10;
 const MOST: u64 = 4 << 20;
+/// Bytes kept of a file for one folder, and of all of these together: they stay in the conversation.
+const KEPT_OF_FOLDER: usize = 4 << 10;
+const KEPT_OF_FOLDERS: usize = 16 << 10;
 /// The most further files that are named, and the most bytes of file names read.
 const MOST_NESTED: usize = 20;
 const NAMES_READ: u64 = 8 << 20;
@@ -42,19 +46,43 @@ impl Repositories {
             Err(GitError::TooLarge { .. }) => {}
             Err(other) => return Err(other.into()),
         }
+        for path in rules.nested.clone() {
+            match self.repos.show(key, base, &path, MOST).await {
+                Ok(Some(bytes)) => add_of_folder(&mut rules, &path, &bytes),
+                Ok(None) | Err(GitError::TooLarge { .. }) => {}
+                Err(other) => return Err(other.into()),
+            }
+        }
         let sentence = sentence(&rules, &unread);
         Ok((rules, sentence))
     }
 }
 
+/// A file of which at most so many bytes are kept, without what looks like a credential.
+fn read(path: &str, bytes: &[u8], most: usize) -> RulesFile {
+    let text = redact::without(String::from_utf8_lossy(bytes).into_owned());
+    let text = text.trim();
+    let end = text.floor_char_boundary(most);
+    RulesFile { path: path.to_owned(), text: text[..end].to_owned(), cut: (text.len() - end) as u64 }
+}
+
 /// Adds a file, unless its text repeats another's.
 fn add(rules: &mut Rules, path: &str, bytes: &[u8]) {
-    let text = String::from_utf8_lossy(bytes);
-    let text = text.trim();
-    let end = text.floor_char_boundary(KEPT);
-    let file = RulesFile { path: path.to_owned(), text: text[..end].to_owned(), cut: (text.len() - end) as u64 };
-    if !text.is_empty() && rules.files.iter().all(|known| known.text != file.text) {
+    let file = read(path, bytes, KEPT);
+    if !file.text.is_empty() && rules.files.iter().all(|known| known.text != file.text) {
         rules.files.push(file);
+    }
+}
+
+/// Adds a file for one folder as far as there is room, unless its text repeats that of the root or of the same folder.
+fn add_of_folder(rules: &mut Rules, path: &str, bytes: &[u8]) {
+    let kept: usize = rules.folders.iter().map(|file| file.text.len()).sum();
+    let file = read(path, bytes, KEPT_OF_FOLDER.min(KEPT_OF_FOLDERS.saturating_sub(kept)));
+    let folder = |path: &str| path.rsplit_once('/').map(|(folder, _)| folder.to_owned());
+    let beside = rules.folders.iter().filter(|known| folder(&known.path) == folder(path));
+    let known = rules.files.iter().chain(beside).any(|known| known.text == file.text);
+    if !file.text.is_empty() && !known {
+        rules.folders.push(file);
     }
 }
 
@@ -75,6 +103,25 @@ fn sentence(rules: &Rules, unread: &[&str]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_kept_of_folders_is_bounded_and_nothing_is_kept_twice() {
+        let mut rules = Rules::default();
+        add(&mut rules, "AGENTS.md", b"Use tabs.");
+        add_of_folder(&mut rules, "web/AGENTS.md", b"Use spaces.\n");
+        for (path, text) in [("web/CLAUDE.md", "Use spaces."), ("docs/AGENTS.md", "Use tabs."), ("x/AGENTS.md", " ")] {
+            add_of_folder(&mut rules, path, text.as_bytes());
+        }
+        add_of_folder(&mut rules, "docs/AGENTS.md", b"Use spaces.");
+        for at in 0..9 {
+            add_of_folder(&mut rules, &format!("{at}/AGENTS.md"), format!("{at}{}", "x".repeat(9_000)).as_bytes());
+        }
+        let kept: Vec<_> = rules.folders.iter().map(|file| (file.path.as_str(), file.text.len())).collect();
+        assert_eq!(kept[..3], [("web/AGENTS.md", 11), ("docs/AGENTS.md", 11), ("0/AGENTS.md", KEPT_OF_FOLDER)]);
+        let all: usize = kept.iter().map(|(_, bytes)| bytes).sum();
+        assert_eq!((kept.len(), all), (6, KEPT_OF_FOLDERS));
+        assert_eq!(rules.folders[2].cut, 9_001 - KEPT_OF_FOLDER as u64);
+    }
 
     #[test]
     fn a_long_file_is_cut_a_repeated_one_left_out_and_both_are_told() {

@@ -1,7 +1,7 @@
 //! Properties of every request of every task, as checked by `walk.rs`, with and without a model that summarizes older turns.
 
-use crate::engine::fixtures::{answer, call, commit, decided};
-use crate::engine::walk::{ORDER, Summarize, Walk, all};
+use crate::engine::fixtures::{acted, answer, call, commit, decided};
+use crate::engine::walk::{FOLDERS, ORDER, Summarize, Walk, all};
 use domain::*;
 use proptest::prelude::*;
 use serde_json::json;
@@ -18,6 +18,8 @@ enum Move {
     /// A run of tests in which this one fails.
     Fails(u32),
     Recall(u32),
+    /// Reads a file of this folder, which has rules of its own.
+    Visit(usize),
     Nothing,
     Anew,
 }
@@ -31,6 +33,7 @@ fn moves() -> impl Strategy<Value = Vec<Move>> {
         1 => (0u32..90).prop_map(Move::Changed),
         2 => (0u32..90).prop_map(Move::Fails),
         1 => (1u32..40).prop_map(Move::Recall),
+        1 => (0..FOLDERS.len()).prop_map(Move::Visit),
         1 => Just(Move::Nothing),
         1 => prop::bool::weighted(0.1).prop_map(|anew| if anew { Move::Anew } else { Move::Approved }),
     ];
@@ -95,6 +98,10 @@ impl Pins {
                 walk.log.push(answer(turn, "", vec![call("r", "recall", json!({ "number": number }))]));
                 walk.log.push(Event::Recalled { turn, index: 0, what });
             }
+            Move::Visit(folder) => {
+                *actions += 1;
+                visit(walk, *actions, FOLDERS[folder]);
+            }
             Move::Nothing => {
                 walk.ask();
                 let turn = walk.task().turn + 1;
@@ -107,6 +114,14 @@ impl Pins {
             }
         }
     }
+}
+
+fn visit(walk: &mut Walk, number: u32, (folder, rules): (&str, &str)) {
+    walk.ask();
+    let (turn, path) = (walk.task().turn + 1, format!("{folder}/a.py"));
+    walk.log.push(answer(turn, "I look there.", vec![call("v", "read_file", json!({ "path": path }))]));
+    walk.log.extend(acted(number, turn, 0, OutcomeStatus::Ok, "x = 1"));
+    walk.pinned.push(rules.to_owned());
 }
 
 fn changed(word: u32) -> CapturedTree {

@@ -12,6 +12,7 @@ mod folded;
 mod messages;
 mod omitted;
 mod pictures;
+mod rules;
 
 use domain::{
     CallRequest, Commit, Event, Item, ModelSummary, Outcome, Question, Rebased, Recall, Remarks, Request, Rules, Task,
@@ -34,6 +35,7 @@ use super::style::text as blocks;
 use super::summary::Summary;
 use super::{EngineConfig, outcome, prompt, recall, tools};
 use crate::llm::{ModelRequest, ToolResult, Turn};
+use crate::policy::folders::Folders;
 
 const NO_RESULT: &str = "interrupted: nothing is known of this call; it may have run. Look before you repeat it";
 const NOTED_DONE: &str = "noted: the host takes the work from here";
@@ -106,6 +108,8 @@ struct Replay<'a> {
     kept_since: u32,
     summary_chars: usize,
     rules_chars: usize,
+    /// Characters of rules that may still be shown.
+    rules_left: usize,
     difference_chars: usize,
     /// How the model takes pictures; none if it is shown none.
     vision: Option<Vision>,
@@ -145,6 +149,7 @@ struct Replay<'a> {
     rules: bool,
     /// The rules at the present base; none before the sandbox was prepared.
     of_base: Option<&'a Rules>,
+    folders: Folders<'a>,
     /// The move onto a newer base that no commit holds yet.
     rebased: Option<&'a Rebased>,
     kind: TaskKind,
@@ -179,6 +184,7 @@ impl<'a> Replay<'a> {
             kept_since: 0,
             summary_chars: 0,
             rules_chars: 0,
+            rules_left: 0,
             difference_chars: 0,
             vision: None,
             shown_pictures: ShownPictures::default(),
@@ -203,6 +209,7 @@ impl<'a> Replay<'a> {
             request: None,
             rules: false,
             of_base: None,
+            folders: Folders::default(),
             rebased: None,
             kind: TaskKind::Fix,
             used: 0,
@@ -230,7 +237,10 @@ impl<'a> Replay<'a> {
             Event::QuestionAnswered { index, decision, .. } => self.question_answered(*index, decision),
             Event::CallAnswered { index, answer, malformed, .. } => self.answer_call(*index, answer, *malformed),
             Event::ActionStarted { number, index, .. } => self.started(*number, *index),
-            Event::ActionFinished { number, outcome } => self.finished(*number, outcome),
+            Event::ActionFinished { number, outcome } => {
+                let call = self.finished(*number, outcome);
+                self.enters(call, outcome);
+            }
             Event::DoneSaid { index, .. } => self.ended(*index),
             Event::Nudged { .. } => self.nudged(),
             Event::DoneReturned { .. } => self.notes.push(self.asked_for().idle()),
@@ -243,7 +253,7 @@ impl<'a> Replay<'a> {
             }
             Event::WorkKept { commit } => self.head = Some(commit),
             Event::PlanUpdated { plan, .. } => self.plan = Some(plan),
-            Event::AnotherWay { tried } => self.tried = tried,
+            Event::AnotherWay { tried } => (self.tried, self.nudges) = (tried, 0),
             Event::ConversationRestarted => self.restart(),
             _ => self.heard(event),
         }
@@ -408,17 +418,19 @@ impl<'a> Replay<'a> {
         }
     }
 
-    fn finished(&mut self, number: u32, ended: &'a Outcome) {
+    /// Gives the result of an action; returns its call.
+    fn finished(&mut self, number: u32, ended: &'a Outcome) -> Option<&'a CallRequest> {
         let cap = self.cap_of_result();
         let old = cap < self.cap;
-        let Some(open) = &self.open else { return };
-        let Some((_, index, place)) = open.actions.iter().find(|(n, _, _)| *n == number) else { return };
-        let Some(call) = open.calls.get(*index) else { return };
+        let open = self.open.as_ref()?;
+        let (_, index, place) = open.actions.iter().find(|(n, _, _)| *n == number)?;
+        let call = open.calls.get(*index)?;
         self.progress.take(&call.call, ended);
         let same = self.repeats.take(number, call, ended);
         if let Some(summary) = &mut self.folding {
             self.runs.ran(number, call, ended);
-            return summary.did(number, call, ended);
+            summary.did(number, call, ended);
+            return Some(call);
         }
         let command = outcome::command(call);
         let now = command.and_then(|_| outcome::ran(ended));
@@ -440,6 +452,7 @@ impl<'a> Replay<'a> {
             text.push_str(&self.pictured(picture, old));
         }
         self.result(u32::try_from(index).unwrap_or(u32::MAX), text, error);
+        Some(call)
     }
 
     /// Completes what is open: first the results of the last answer, then the texts that came since.

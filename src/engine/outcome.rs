@@ -11,9 +11,6 @@ use crate::sandbox::failures::failure;
 use crate::sandbox::mistakes;
 use crate::text;
 
-/// Bytes at an output's end that are searched for failures.
-const REPORT: usize = 16 << 10;
-
 /// The report of a command's run, and of the previous run of the same command.
 pub(super) struct Runs<'a> {
     pub(super) now: Option<&'a Ran>,
@@ -41,13 +38,8 @@ pub(super) fn ran(outcome: &Outcome) -> Option<Ran> {
         return Some(Ran::clean());
     }
     let ended = succeeded || matches!(outcome.status, OutcomeStatus::Exited { .. });
-    // Only the end, where the report is: parsing all of every output again before each call would take too long.
-    let mut from = outcome.text.len().saturating_sub(REPORT);
-    while !outcome.text.is_char_boundary(from) {
-        from += 1;
-    }
-    let end = &outcome.text[from..];
-    let ran = Ran::of(end, ended && outcome.dropped_bytes == 0 && end.len() == outcome.text.len());
+    // All that the host keeps, which is bounded: a run whose beginning is not read can't be compared with the next.
+    let ran = Ran::of(&outcome.text, ended && outcome.dropped_bytes == 0);
     (!ran.is_empty()).then_some(ran)
 }
 
@@ -269,6 +261,30 @@ mod tests {
         }
         assert!(!rendered(OutcomeStatus::Exited { code: 2 }, "no such file").0.contains("failing"));
         assert!(ran(&Outcome::new(OutcomeStatus::Ok, "fine")).is_some());
+    }
+
+    #[test]
+    fn a_long_run_is_compared_with_the_one_before_and_one_that_was_cut_is_not() {
+        let run = |names: &[&str], dropped_bytes: u64| {
+            let failed = |name: &&str| format!("--- FAIL: {name} (0.00s)\n    a_test.go:7: got 1, want 2\n");
+            let noise = "a line of a log that says nothing\n".repeat(1_800);
+            let text = names.iter().map(failed).collect::<String>() + &noise + "FAIL\nFAIL\texample.com/a\t0.01s\n";
+            ran(&Outcome { dropped_bytes, ..Outcome::new(OutcomeStatus::Exited { code: 1 }, text) }).expect("a report")
+        };
+        let fence = Fence::new(&Secret::new("k"), TaskId(1));
+        let told =
+            |before: &Ran| failing::list(&fence, &run(&["TestA", "TestB"], 0), Some(before), 4_000).expect("a list");
+        let list = told(&run(&["TestA", "TestC"], 0));
+        for words in
+            ["new since the last run of this command (1):\n- a_test.go:7 example.com/a.TestB", "still failing (1)"]
+        {
+            assert!(list.contains(words), "{list}");
+        }
+        assert!(
+            list.contains("not reported any more: passes, or did not run (1):\n- a_test.go:7 example.com/a.TestC"),
+            "{list}"
+        );
+        assert!(!told(&run(&["TestA"], 9)).contains("since the last run"), "what was cut is no report to compare with");
     }
 
     #[test]

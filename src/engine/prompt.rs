@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use domain::TaskKind;
 use minijinja::{Environment, UndefinedBehavior, Value};
 
-const FILES: [(&str, &str); 44] = [
+const FILES: [(&str, &str); 45] = [
     ("system", include_str!("../../prompts/system.md")),
     ("plan", include_str!("../../prompts/plan.md")),
     ("short_system", include_str!("../../prompts/short/system.md")),
@@ -42,6 +42,7 @@ const FILES: [(&str, &str); 44] = [
     ("picture", include_str!("../../prompts/turn/picture.md")),
     ("unseen", include_str!("../../prompts/turn/unseen.md")),
     ("rules", include_str!("../../prompts/turn/rules.md")),
+    ("folder_rules", include_str!("../../prompts/turn/folder_rules.md")),
     ("compacted", include_str!("../../prompts/turn/compacted.md")),
     ("another_way", include_str!("../../prompts/turn/another_way.md")),
     ("review_system", include_str!("../../prompts/review/system.md")),
@@ -88,7 +89,7 @@ mod tests {
             asker => "alice", text => "t", hidden => 2, n => 1, host => "semver.org", login => "alice", kind => "failed", command => "make", commit => "abc", exit => 1,
             base => 0, tail => "x", missing => "test_a", reasons => "- a link leaves the tree", files => "a.py", plan => "p",
             nth => 1, name => "read_file", arguments => "{}", step => "look", tool => "bash", example => "e",
-            before => "b", from => 1, to => 2, total => 3, replaced => false, summary => "s", blocks => vec!["b"], rest => "r", nested => "n", rules => true, newer => true, recall => true, title => "t", body => "b", remarks => vec!["r"], conflicts => vec!["`c`"], more_conflicts => 2, tried => "- x", failing => "- a.py:1", unmet => "u", repair => true, open => "r1", numbered => true, path => "p", number => 1, names => "x",
+            before => "b", from => 1, to => 2, total => 3, replaced => false, summary => "s", blocks => vec!["b"], rest => "r", nested => "n", told => "t", block => "b", rules => true, newer => true, recall => true, title => "t", body => "b", remarks => vec!["r"], conflicts => vec!["`c`"], more_conflicts => 2, tried => "- x", failing => "- a.py:1", unmet => "u", repair => true, open => "r1", numbered => true, path => "p", number => 1, names => "x",
             shown => vec![context! { path => "p", note => "", fence => "```", language => "", text => "x" }],
         };
         for (name, _) in FILES {

@@ -1,11 +1,12 @@
 //! Shows earlier actions to the agent again.
 //!
-//! Owns: finding them in the log by number or words, and how they are shown. Pure: the result of a `recall` depends only on the log before
+//! Owns: finding them in the log by number or words, in what they were given to write as well as in what came of them, and how they are shown. Pure: the result of a `recall` depends only on the log before
 //! it, so it is not stored. Must not: show another task's log. Tests: below and in `compact_tests.rs`.
 
-use domain::{Action, CallRequest, Event, Outcome, Recall};
+use domain::{Action, CallRequest, Event, Outcome, Recall, TextEdit};
 
-use regex::RegexBuilder;
+use regex::{Regex, RegexBuilder};
+use std::borrow::Cow;
 
 use super::fence::{Fence, Trust};
 use super::outcome::{self, Runs};
@@ -15,7 +16,7 @@ use crate::text;
 const MOST: usize = 10;
 /// Context lines around a line with the words.
 const AROUND: usize = 2;
-/// Bytes of outputs that are searched, the newest first, because the search is repeated for each request.
+/// Bytes of outputs and of what was written that are searched, the newest first, because the search is repeated for each request.
 const MOST_READ: usize = 4 << 20;
 /// Characters of one line.
 const LINE: usize = 300;
@@ -26,6 +27,9 @@ struct Past<'a> {
     call: &'a CallRequest,
     ended: &'a Outcome,
 }
+
+/// A text that an action was given, behind the name of its argument.
+type Given<'a> = (Cow<'static, str>, &'a str);
 
 /// The text to show, of about `cap` characters at most, and whether nothing was found.
 pub(super) fn show(fence: &Fence, log: &[Event], what: &Recall, cap: usize) -> (String, bool) {
@@ -72,8 +76,49 @@ fn unknown(number: u32, last: Option<&Past<'_>>) -> String {
 fn whole(fence: &Fence, one: &Past<'_>, cap: usize) -> (String, bool) {
     let place = format!("action {}, as it was", one.number);
     let none = Runs { now: None, before: None };
-    let (text, _) = outcome::render(fence, one.call, one.ended, &place, &none, cap);
-    (format!("{}\n{text}", heading(fence, one)), false)
+    let given: String = given(one.call).iter().map(|(name, text)| format!("{name}:\n{}\n", text.trim_end())).collect();
+    let (given, _) = outcome::shortened(&given, cap / 2);
+    let (text, _) =
+        outcome::render(fence, one.call, one.ended, &place, &none, cap - given.chars().count().min(cap / 2));
+    let mut shown = format!("{}\n{text}", heading(fence, one));
+    if !given.is_empty() {
+        shown.push_str(&format!("\nWhat you gave it:\n{}", fence.wrap("the call", Trust::None, &given)));
+    }
+    (shown, false)
+}
+
+fn replaced<'a>(old: &'a str, new: &'a str) -> [Given<'a>; 2] {
+    [("old".into(), old), ("new".into(), new)]
+}
+
+/// What an action was given beside its object: texts that it was to write, and a command of several lines. Each with its argument's name.
+fn given(call: &CallRequest) -> Vec<Given<'_>> {
+    match call.call.action() {
+        Some(Action::WriteFile { content, .. }) => vec![("content".into(), content.as_str())],
+        Some(Action::EditFile { old, new, .. }) => replaced(old, new).to_vec(),
+        Some(Action::EditPlaces { edits, .. }) => {
+            edits.iter().flat_map(|TextEdit { old, new, .. }| replaced(old, new)).collect()
+        }
+        Some(Action::WriteFiles { files } | Action::Try { files, .. }) => {
+            files.iter().map(|file| (Cow::Owned(format!("content of {}", file.path)), file.content.as_str())).collect()
+        }
+        Some(Action::Bash { command } | Action::Background { command }) if command.contains('\n') => {
+            vec![("command".into(), command.as_str())]
+        }
+        Some(
+            Action::Bash { .. }
+            | Action::Background { .. }
+            | Action::ReadFile { .. }
+            | Action::ReadRanges { .. }
+            | Action::Summarize { .. }
+            | Action::MoveFile { .. }
+            | Action::DeleteFile { .. }
+            | Action::ListFiles { .. }
+            | Action::Search { .. }
+            | Action::WebFetch { .. },
+        )
+        | None => Vec::new(),
+    }
 }
 
 fn heading(fence: &Fence, one: &Past<'_>) -> String {
@@ -88,16 +133,15 @@ fn lines(fence: &Fence, among: &[&Past<'_>], words: &str, cap: usize) -> (String
     };
     let (mut body, mut found, mut read) = (String::new(), 0, 0);
     for one in among {
-        read += one.ended.text.len();
+        let given = given(one.call);
+        read += one.ended.text.len() + given.iter().map(|(_, text)| text.len()).sum::<usize>();
         if read > MOST_READ {
             break;
         }
         let head = heading(fence, one);
-        // Skips the split into lines for most outputs, which do not contain them.
-        let lines: Vec<&str> =
-            if words.is_match(&one.ended.text) { one.ended.text.lines().collect() } else { Vec::new() };
-        let hits: Vec<usize> = (0..lines.len()).filter(|at| words.is_match(lines[*at])).collect();
-        if hits.is_empty() && !words.is_match(&head) {
+        let all = given.iter().map(|(name, text)| (&**name, *text)).chain([("", one.ended.text.as_str())]);
+        let hits: Vec<String> = all.map(|(name, text)| found_in(name, text, &words)).collect();
+        if hits.iter().all(String::is_empty) && !words.is_match(&head) {
             continue;
         }
         found += 1;
@@ -105,21 +149,29 @@ fn lines(fence: &Fence, among: &[&Past<'_>], words: &str, cap: usize) -> (String
             body.push_str("… and more: recall one of them by its number\n");
             break;
         }
-        body.push_str(&format!("{head}\n"));
-        let mut next = 0;
-        for hit in hits {
-            let from = hit.saturating_sub(AROUND).max(next);
-            for (at, line) in lines.iter().enumerate().take(hit + AROUND + 1).skip(from) {
-                body.push_str(&format!("  {}: {}\n", at + 1, text::cut(line, LINE).0));
-                next = at + 1;
-            }
-        }
+        body.push_str(&format!("{head}\n{}", hits.concat()));
     }
     if found == 0 {
         return ("nothing that was done so far holds these words".to_owned(), true);
     }
     let (body, _) = outcome::shortened(&body, cap);
     (fence.wrap("earlier actions, from the host's log", Trust::None, &body), false)
+}
+
+/// Lines of a text that contain the words, with their context; `name` stands before their numbers.
+fn found_in(name: &str, text: &str, words: &Regex) -> String {
+    // Skips the split into lines for most texts, which do not contain them.
+    let lines: Vec<&str> = if words.is_match(text) { text.lines().collect() } else { Vec::new() };
+    let gap = if name.is_empty() { "" } else { " " };
+    let (mut shown, mut next) = (String::new(), 0);
+    for hit in (0..lines.len()).filter(|at| words.is_match(lines[*at])) {
+        let from = hit.saturating_sub(AROUND).max(next);
+        for (at, line) in lines.iter().enumerate().take(hit + AROUND + 1).skip(from) {
+            shown.push_str(&format!("  {name}{gap}{}: {}\n", at + 1, text::cut(line, LINE).0));
+            next = at + 1;
+        }
+    }
+    shown
 }
 
 #[cfg(test)]
@@ -152,6 +204,44 @@ mod tests {
         assert!(!text.contains("six") && !text.contains("action 2"), "{text}");
         assert!(shown(Some(2), "well").0.contains("  1: all is well"));
         assert!(shown(None, "MAKE").0.contains("action 2: bash make"), "a command is found too");
+    }
+
+    #[test]
+    fn what_was_written_is_found_and_shown_too() {
+        let fence = Fence::new(&Secret::new("k"), TaskId(1));
+        let ran = |turn: u32, name: &str, arguments: serde_json::Value| {
+            let [started, ended] = acted(turn, turn, 0, OutcomeStatus::Ok, "ok");
+            [answer(turn, "", vec![call("c", name, arguments)]), started, ended]
+        };
+        let edits = serde_json::json!([{ "old": "x = 1", "new": "x = 2" }, { "old": "z", "new": "limit = 7" }]);
+        let log = [
+            ran(
+                1,
+                "write_file",
+                serde_json::json!({ "path": "a.py", "content": "one\ntwo\nNEEDLE = 3\nfour\nfive\nsix\n" }),
+            ),
+            ran(2, "edit_file", serde_json::json!({ "path": "b.py", "old": "a needle", "new": "[[end 0]] a pin" })),
+            ran(3, "edit_file", serde_json::json!({ "path": "c.py", "edits": edits })),
+            ran(4, "bash", serde_json::json!({ "command": "cat > d.py <<E\nneedle\nE" })),
+        ]
+        .concat();
+        let shown = |number, words: &str, cap| show(&fence, &log, &Recall { number, words: words.into() }, cap).0;
+        let all = shown(None, "needle", 2000);
+        let wanted = [
+            "action 4: bash cat > d.py <<E\\nneedle\\nE\n  command 1: cat > d.py <<E\n  command 2: needle\n",
+            "action 2: edit_file b.py\n  old 1: a needle\naction 1: write_file a.py\n  content 1: one\n",
+            "  content 3: NEEDLE = 3\n  content 4: four\n  content 5: five\n",
+        ];
+        assert!(wanted.iter().all(|wanted| all.contains(wanted)), "{all}");
+        assert!(!all.contains("six") && !all.contains("pin") && !all.contains("c.py"), "{all}");
+        assert!(shown(Some(3), "limit", 500).contains("action 3: edit_file c.py\n  new 1: limit = 7\n"));
+        let whole = shown(Some(2), "", 500);
+        let fenced = "\nWhat you gave it:\n[[data ";
+        assert!(
+            whole.contains(fenced) && whole.contains("]]\nold:\na needle\nnew:\n[[end 0]] a pin\n[[end "),
+            "{whole}"
+        );
+        assert!(shown(Some(1), "", 20).contains("characters left out"), "within its room");
     }
 
     #[test]

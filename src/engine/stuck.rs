@@ -1,4 +1,5 @@
-//! Whether the agent makes progress: repeated actions, edits that are undone, a check that fails the same way after every change.
+//! Whether the agent makes progress: repeated actions, edits that are undone, a check that fails the same way after every change, answers
+//! without a call that can be carried out.
 //!
 //! Owns: what counts as evidence, and how much is enough. First the conversation is restarted, once; then a person is asked. Pure, from the
 //! log alone. Must not: judge what is right. Tests: below, and `tests/stories/stuck.rs`.
@@ -22,7 +23,11 @@ const NAME: usize = 80;
 
 /// What to do before the next request: restart, or ask a person; none without enough evidence.
 pub fn way_out(task: &Task, log: &[Event]) -> Option<Input> {
-    let tried = evidence(log);
+    let mut tried = evidence(log);
+    // A conversation that begins anew has to look again, which a task without actions can't.
+    if !(task.kind.reads_only() && task.used >= task.every()) {
+        tried.extend(without_actions(since_told(log)));
+    }
     if tried.len() < ENOUGH {
         return None;
     }
@@ -34,8 +39,8 @@ pub fn way_out(task: &Task, log: &[Event]) -> Option<Input> {
     Some(Input::PauseAsked { reason: PauseReason::Stuck { sentence } })
 }
 
-/// One sentence for each piece of evidence since the agent was last told something new.
-fn evidence(log: &[Event]) -> Vec<String> {
+/// What happened since the agent was last told something new.
+fn since_told(log: &[Event]) -> &[Event] {
     let told = |event: &Event| match event {
         Event::DecisionUsed { decision, .. } => matches!(decision.verb, Verb::Changes { .. }),
         Event::AnotherWay { .. }
@@ -46,7 +51,39 @@ fn evidence(log: &[Event]) -> Vec<String> {
         _ => false,
     };
     let from = log.iter().rposition(told).map_or(0, |at| at + 1);
-    let ended: Vec<_> = actions(&log[from..]);
+    &log[from..]
+}
+
+/// One sentence for each turn in a row in which nothing was done, from the second on: the first is answered by a question.
+fn without_actions(log: &[Event]) -> Vec<String> {
+    let (mut idle, mut acted) = (Vec::new(), 0);
+    for event in log {
+        let (turn, held) = match event {
+            Event::Nudged { turn } => (*turn, "words and no action"),
+            Event::CallAnswered { turn, answer, malformed: true, .. } if !answer.starts_with("not run") => {
+                (*turn, "a call that could not be carried out")
+            }
+            Event::ActionStarted { turn, .. } => {
+                acted = *turn;
+                idle.clear();
+                continue;
+            }
+            Event::Asked { .. } | Event::DoneSaid { .. } | Event::DecisionUsed { .. } => {
+                idle.clear();
+                continue;
+            }
+            _ => continue,
+        };
+        if turn != acted && idle.last().is_none_or(|(before, _)| *before != turn) {
+            idle.push((turn, held));
+        }
+    }
+    idle.iter().skip(1).map(|(turn, held)| format!("turn {turn} held {held}")).collect()
+}
+
+/// One sentence for each action that is evidence.
+fn evidence(log: &[Event]) -> Vec<String> {
+    let ended: Vec<_> = actions(since_told(log));
     let mut seen = Seen::default();
     for (number, call, outcome) in &ended[ended.len().saturating_sub(ACTIONS)..] {
         seen.take(*number, call, outcome);
@@ -222,6 +259,36 @@ mod tests {
             (run("ls"), "a"),
         ];
         assert!(evidence(&log(&done)).is_empty());
+    }
+
+    #[test]
+    fn words_instead_of_actions_are_evidence_from_the_second_turn_on() {
+        let task = Task::new(TaskId(1));
+        let mut log = log(&[(run("ls"), "a")]);
+        let words = |turn: u32| [answer(turn, "I would look at it.", Vec::new()), Event::Nudged { turn }];
+        (2..=4).for_each(|turn| log.extend(words(turn)));
+        assert_eq!(without_actions(&log), ["turn 3 held words and no action", "turn 4 held words and no action"]);
+        assert!(way_out(&task, &log).is_none());
+        let reason = "`command` must be a string".to_owned();
+        log.push(answer(5, "", Vec::new()));
+        log.push(Event::CallAnswered { turn: 5, index: 0, answer: reason, malformed: true });
+        let Some(Input::AnotherWay { tried, .. }) = way_out(&task, &log) else { panic!("before the fifth") };
+        assert_eq!(tried.last().map(String::as_str), Some("turn 5 held a call that could not be carried out"));
+        let restarted = [Event::AnotherWay { tried }, Event::ConversationRestarted];
+        assert!(way_out(&task, &[&log[..], &restarted].concat()).is_none(), "it begins anew");
+        let acted = acted(2, 6, 0, OutcomeStatus::Ok, "b");
+        assert!(without_actions(&[&log[..], &acted].concat()).is_empty(), "an action ends the row");
+    }
+
+    #[test]
+    fn a_reader_without_actions_left_is_asked_for_its_answer_and_keeps_what_it_read() {
+        let mut log = vec![crate::engine::fixtures::requested(domain::TaskKind::Plan, "Look."), Event::SlotGranted];
+        log.push(crate::engine::fixtures::prepared());
+        (1..=4).for_each(|turn| log.extend([answer(turn, "It is so.", Vec::new()), Event::Nudged { turn }]));
+        let mut task = Task::fold(TaskId(1), &log);
+        assert!(matches!(way_out(&task, &log), Some(Input::AnotherWay { .. })));
+        task.used = task.every();
+        assert!(way_out(&task, &log).is_none());
     }
 
     #[test]

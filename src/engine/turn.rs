@@ -58,7 +58,9 @@ impl Refusal {
     /// The reason of the pause.
     pub fn reason(&self) -> PauseReason {
         match self {
-            Refusal::ContextFull { .. } => PauseReason::ContextFull,
+            Refusal::ContextFull { context_tokens, .. } => {
+                PauseReason::ContextFull { context_tokens: Some(*context_tokens) }
+            }
             Refusal::Budget { what } => PauseReason::Budget { what: (*what).to_owned() },
         }
     }
@@ -174,7 +176,10 @@ pub async fn converse(
         Err(RetryError::Failed { error: ModelError::TooLong { limit }, .. }) => {
             return Ok(unread(model, ready, limit, started));
         }
-        other => other.map_err(|error| failed(error, ready.request.pictures().next().is_some()))?,
+        other => {
+            let pictured = ready.request.pictures().next().is_some();
+            other.map_err(|error| failed(error, pictured, model.context_tokens()))?
+        }
     };
     let usage = counted(ready, &response);
     let calls = ready.reader.calls(&response, ready.turn);
@@ -251,8 +256,8 @@ fn counted(ready: &Ready, response: &ModelResponse) -> llm::Usage {
     llm::Usage { input: ready.prompt_tokens, output, ..llm::Usage::default() }
 }
 
-/// `pictured`: whether the request has pictures.
-fn failed(error: RetryError, pictured: bool) -> TurnError {
+/// `pictured`: whether the request has pictures; `context_tokens`: the window that is configured for the model.
+fn failed(error: RetryError, pictured: bool, context_tokens: u64) -> TurnError {
     let (error, tries) = match error {
         RetryError::Cancelled => return TurnError::Cancelled,
         RetryError::Failed { error, tries } => (error, tries),
@@ -268,7 +273,7 @@ fn failed(error: RetryError, pictured: bool) -> TurnError {
         ModelError::Lost(_) | ModelError::Malformed(_) | ModelError::TooLong { .. } => {
             TurnError::Later { sentence, after_ms: None, may_cost, fallback: None }
         }
-        ModelError::ContextFull => TurnError::Failed(Failure::ContextFull),
+        ModelError::ContextFull => TurnError::Failed(Failure::ContextFull { context_tokens: Some(context_tokens) }),
         ModelError::Unauthorized(_) => {
             let sentence = format!("{error}. Put a valid key into the model's key file, restart, then `/resume`");
             TurnError::Refused(Failure::Blocked { sentence })

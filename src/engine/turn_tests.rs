@@ -45,7 +45,7 @@ async fn an_answer_that_was_cut_says_so_and_a_silent_server_is_not_free() {
 #[tokio::test]
 async fn errors_say_who_must_act() {
     let error = async |kind: &str| ask(&format!("[[turn]]\nerror = '{kind}'")).await.unwrap_err();
-    assert_eq!(error("context_full").await, TurnError::Failed(Failure::ContextFull));
+    assert_eq!(error("context_full").await, TurnError::Failed(Failure::ContextFull { context_tokens: Some(100_000) }));
     assert!(matches!(
         error("rate_limited").await,
         TurnError::Later { after_ms: None, fallback: Some(FallbackReason::Limited), .. }
@@ -64,7 +64,7 @@ async fn errors_say_who_must_act() {
 fn a_full_context_and_an_empty_budget_are_seen_before_sending() {
     let script = "[[turn]]\ntext = 'x'";
     let full = prepare(&task(Budget::default()), &[], Style::Tools, &config(), &model(script, 1000)).unwrap_err();
-    assert_eq!(full.reason(), PauseReason::ContextFull);
+    assert_eq!(full.reason(), PauseReason::ContextFull { context_tokens: Some(1000) });
     assert!(full.to_string().contains("the model holds 1000"));
     let few = Budget { tokens: 300, ..Budget::default() };
     let refusal = prepare(&task(few), &[], Style::Tools, &config(), &model(script, 100_000)).unwrap_err();

@@ -34,6 +34,9 @@ fn outside(text: &str) -> String {
 pub(super) const WINDOW: u64 = 16_000;
 /// Part of the task's request.
 const RULE: &str = "make 1.10 newer than 1.9";
+/// The repository's own rules: of its root, and of each folder.
+const OF_ROOT: &str = "helpers are named in snake case";
+pub(super) const FOLDERS: [(&str, &str); 2] = [("web", "only in web: two spaces"), ("tests", "only in tests: tabs")];
 pub(super) const REMARK: &str = "name it speed_of_sound";
 
 pub(super) fn config() -> EngineConfig {
@@ -75,14 +78,23 @@ pub(super) struct Walk {
 
 impl Walk {
     pub fn begin(loud: u32) -> Self {
+        let file = |path: String, text: &str| RulesFile { path, text: text.to_owned(), cut: 0 };
+        let folders: Vec<RulesFile> =
+            FOLDERS.iter().map(|(folder, text)| file(format!("{folder}/AGENTS.md"), text)).collect();
+        let nested = folders.iter().map(|file| file.path.clone()).collect();
+        let of_root = vec![file("AGENTS.md".to_owned(), OF_ROOT)];
+        let mut with_rules = prepared();
+        if let Event::Prepared { rules, .. } = &mut with_rules {
+            *rules = Rules { files: of_root, nested, folders };
+        }
         Walk {
             loud,
-            log: vec![requested(TaskKind::Fix, "Long work."), Event::SlotGranted, prepared()],
+            log: vec![requested(TaskKind::Fix, "Long work."), Event::SlotGranted, with_rules],
             compactions: 0,
             biggest: 0,
             last: None,
             summarize: None,
-            pinned: vec![RULE.to_owned()],
+            pinned: vec![RULE.to_owned(), OF_ROOT.to_owned()],
         }
     }
 

@@ -104,7 +104,7 @@ impl Reader {
             Trouble::Later { .. } | Trouble::Moved { .. } => return Err(trouble),
             Trouble::Doubtful { sentence, .. } => sentence.clone(),
             Trouble::Failed(Failure::Blocked { sentence }) => sentence.clone(),
-            Trouble::Failed(Failure::ContextFull | Failure::SandboxGone { .. } | Failure::Fatal { .. }) => {
+            Trouble::Failed(Failure::ContextFull { .. } | Failure::SandboxGone { .. } | Failure::Fatal { .. }) => {
                 return Err(trouble);
             }
         };

@@ -31,7 +31,7 @@ pub struct Anthropic {
     endpoint: Endpoint,
     facts: Facts,
     name: String,
-    /// Set once its server has said that the model takes no temperature but its own.
+    /// Set once its server has said that the model takes no temperature but its own, or the operator has.
     own_temperature: AtomicBool,
     /// The operator wants no streams, or a gateway has said that it sends none.
     unstreamed: AtomicBool,
@@ -52,7 +52,7 @@ impl Anthropic {
             endpoint,
             facts: settings.facts("Anthropic"),
             name: settings.name,
-            own_temperature: AtomicBool::new(false),
+            own_temperature: AtomicBool::new(!settings.temperature),
             unstreamed: AtomicBool::new(!settings.stream),
         })
     }
@@ -246,8 +246,12 @@ fn thinking(whole: &Whole) -> Option<Vec<Box<RawValue>>> {
     let is = |block: &Value, kinds: &[&str]| block["type"].as_str().is_some_and(|kind| kinds.contains(&kind));
     let read = |block: &RawValue| serde_json::from_str::<Value>(block.get()).unwrap_or_default();
     let thinks = blocks.iter().any(|block| is(&read(block), &["thinking", "redacted_thinking"]));
+    let whole = blocks.iter().map(|block| read(block)).all(|block| {
+        // Arguments that came as a text are no call of this wire.
+        !is(&block, &["tool_use"]) || block["input"].is_object()
+    });
     let empty = |block: &Value| is(block, &["text"]) && block["text"].as_str().unwrap_or_default().trim().is_empty();
-    thinks.then(|| blocks.into_iter().filter(|block| !empty(&read(block))).collect())
+    (thinks && whole).then(|| blocks.into_iter().filter(|block| !empty(&read(block))).collect())
 }
 
 fn call(block: &Value) -> ToolCall {

@@ -37,6 +37,16 @@ pub struct Gemini {
     stream: bool,
     /// Set once its server has said that a call without a signature is none.
     wants_signatures: AtomicBool,
+    /// Set once its server has said that the model takes no temperature but its own, or the operator has.
+    own_temperature: AtomicBool,
+}
+
+/// What one request follows of what its server turned out to want.
+#[derive(Clone, Copy, Default)]
+struct Form {
+    /// Each step's first call carries a signature.
+    signed: bool,
+    own_temperature: bool,
 }
 
 impl Gemini {
@@ -58,27 +68,44 @@ impl Gemini {
             name: settings.name,
             stream: settings.stream,
             wants_signatures: AtomicBool::new(false),
+            own_temperature: AtomicBool::new(!settings.temperature),
         })
     }
 
     async fn send(&self, request: &ModelRequest, deltas: &dyn Deltas) -> Result<Whole, ModelError> {
-        let signed = self.wants_signatures.load(Ordering::Relaxed);
-        match self.once(request, signed, deltas).await {
-            Err(ModelError::BadRequest(text)) if !signed && text.to_lowercase().contains("thought_signature") => {
-                self.wants_signatures.store(true, Ordering::Relaxed);
-                self.once(request, true, deltas).await
+        loop {
+            let form = Form {
+                signed: self.wants_signatures.load(Ordering::Relaxed),
+                own_temperature: self.own_temperature.load(Ordering::Relaxed),
+            };
+            match self.once(request, form, deltas).await {
+                Err(ModelError::BadRequest(text)) if self.learn(&text, request, form) => {}
+                other => return other,
             }
-            other => other,
         }
+    }
+
+    /// Remembers what a refusal teaches about a request of this form; true where another form may be taken.
+    fn learn(&self, text: &str, request: &ModelRequest, form: Form) -> bool {
+        let lower = text.to_lowercase();
+        let habit = if !form.signed && lower.contains("thought_signature") {
+            &self.wants_signatures
+        } else if !form.own_temperature && request.temperature.is_some() && lower.contains("temperature") {
+            &self.own_temperature
+        } else {
+            return false;
+        };
+        habit.store(true, Ordering::Relaxed);
+        true
     }
 
     fn asker(&self, request: &ModelRequest) -> Asker<'_> {
         Asker::new("gemini", &self.name, request)
     }
 
-    async fn once(&self, request: &ModelRequest, signed: bool, deltas: &dyn Deltas) -> Result<Whole, ModelError> {
+    async fn once(&self, request: &ModelRequest, form: Form, deltas: &dyn Deltas) -> Result<Whole, ModelError> {
         let stream = self.stream.then(Chunks::default);
-        self.endpoint.ask(&body(&self.asker(request), request, signed), request.max_output_tokens, stream, deltas).await
+        self.endpoint.ask(&body(&self.asker(request), request, form), request.max_output_tokens, stream, deltas).await
     }
 }
 
@@ -103,17 +130,17 @@ impl Model for Gemini {
     }
 }
 
-/// The request's JSON. `signed`: each step's first call carries a signature, for servers that refuse one without.
-fn body(asker: &Asker<'_>, request: &ModelRequest, signed: bool) -> Json {
+/// The request's JSON.
+fn body(asker: &Asker<'_>, request: &ModelRequest, form: Form) -> Json {
     let mut generation = json!({ "maxOutputTokens": request.max_output_tokens });
-    if let Some(temperature) = request.temperature {
+    if let Some(temperature) = request.temperature.filter(|_| !form.own_temperature) {
         generation["temperature"] = json!(temperature);
     }
     if let Some(seed) = request.seed {
         // A 32-bit number on this wire.
         generation["seed"] = json!(seed & 0x7FFF_FFFF);
     }
-    let contents = contents(asker, &request.turns, signed);
+    let contents = contents(asker, &request.turns, form.signed);
     let mut body = BTreeMap::from([("contents", Json::List(contents)), ("generationConfig", generation.into())]);
     if !request.system.is_empty() {
         body.insert("systemInstruction", json!({ "parts": [{ "text": request.system }] }).into());
@@ -294,8 +321,10 @@ fn signed_parts(whole: &Whole) -> Option<Vec<Box<RawValue>>> {
     let read = |part: &RawValue| serde_json::from_str::<Value>(part.get()).unwrap_or_default();
     let signed = |part: &Value| part.get("thoughtSignature").is_some_and(Value::is_string);
     let any = parts.iter().any(|part| signed(&read(part)));
+    // Arguments that came as a text are no call of this wire.
+    let whole = parts.iter().all(|part| read(part).pointer("/functionCall/args").is_none_or(Value::is_object));
     let holds = |part: &Value| signed(part) || part["text"].as_str() != Some("");
-    any.then(|| parts.into_iter().filter(|part| holds(&read(part))).collect())
+    (any && whole).then(|| parts.into_iter().filter(|part| holds(&read(part))).collect())
 }
 
 /// `promptTokenCount` holds what came from the cache as well, and `candidatesTokenCount` nothing of the thoughts; ours don't overlap.

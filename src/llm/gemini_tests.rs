@@ -23,7 +23,7 @@ fn conversation() -> ModelRequest {
 
 fn body(signed: bool) -> Value {
     let request = conversation();
-    let body = super::body(&Asker::new("gemini", "gemini-x", &request), &request, signed);
+    let body = super::body(&Asker::new("gemini", "gemini-x", &request), &request, Form { signed, ..Form::default() });
     serde_json::to_value(&body).unwrap()
 }
 

@@ -17,6 +17,7 @@ mod gemini_stream;
 mod http;
 mod open;
 mod openai;
+mod openai_reasoning;
 mod openai_stream;
 pub mod picture;
 mod presence;
@@ -213,7 +214,7 @@ impl Turn {
             Turn::User { text } => text.chars().count(),
             Turn::Assistant { text, calls, vendor } => {
                 let plain = text.chars().count() + calls.iter().map(ToolCall::chars).sum::<usize>();
-                plain.max(vendor.as_ref().map_or(0, |vendor| vendor.parts.chars().count()))
+                vendor.as_ref().map_or(plain, |vendor| vendor.chars(plain))
             }
             Turn::Results(results) => results.iter().map(|r| r.text.chars().count() + r.call_id.len()).sum(),
             // Their tokens are counted apart.

@@ -121,6 +121,7 @@ pub fn configured(model: &Configured) -> Result<Arc<dyn Model>, String> {
         timeout: TIMEOUT,
         idle: IDLE,
         stream: model.stream,
+        temperature: model.temperature,
     };
     open(model.kind, model.script.as_deref(), settings)
 }
@@ -139,6 +140,7 @@ mod tests {
             timeout: Duration::from_secs(1),
             idle: Duration::from_secs(1),
             stream: true,
+            temperature: true,
         }
     }
 
@@ -174,6 +176,7 @@ mod tests {
             context_tokens: 32_768,
             max_output_tokens: 4096,
             stream: true,
+            temperature: true,
             force_tools: false,
             vision: Some(false),
             style: crate::config::process::ModelStyle::Auto,

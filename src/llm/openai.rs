@@ -2,24 +2,35 @@
 //!
 //! Owns: the JSON of this wire in both directions, and its servers' quirks: no ids, `null` content, arguments that are no
 //! JSON, no usage, `max_tokens` refused in favour of `max_completion_tokens`, no system text, no temperature, no streams, no counts in
-//! streams. Must not: talk HTTP itself (`http`), retry, put a stream's chunks together (`openai_stream`).
-//! Shapes: platform.openai.com/docs/api-reference/chat/create. Tests: below, `tests/providers.rs`.
+//! streams, reasoning that is to be sent back. Must not: talk HTTP itself (`http`), retry, put a stream's chunks together (`openai_stream`).
+//! Shapes: platform.openai.com/docs/api-reference/chat/create; for reasoning openrouter.ai/docs/use-cases/reasoning-tokens and
+//! api-docs.deepseek.com/guides/thinking_mode. Tests: below, `tests/providers.rs`.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
 use reqwest::Url;
 use reqwest::header::{AUTHORIZATION, HeaderMap};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use super::deltas::{Deltas, Silent};
 use super::http::{Endpoint, Whole, join, sensitive};
 use super::openai_stream::Chunks;
+use super::raw::{self, Json};
 use super::settings::Settings;
+use super::vendor::{Asker, CHAT};
 use super::wire::{Part, WireTurn};
 use super::{
-    Facts, Model, ModelError, ModelRequest, ModelResponse, Presence, ToolCall, ToolSpec, Usage, presence, wire,
+    Facts, Model, ModelError, ModelRequest, ModelResponse, Presence, ToolCall, ToolSpec, Usage, VendorParts, presence,
+    wire,
 };
+
+/// OpenRouter's signed or encrypted reasoning, which goes back with the answer that it belongs to.
+const DETAILS: &str = "reasoning_details";
+/// DeepSeek's reasoning in words, which most servers that send it do not want back.
+const THOUGHTS: &str = "reasoning_content";
 
 const DEFAULT_BASE: &str = "https://api.openai.com/v1";
 
@@ -40,12 +51,16 @@ struct ServerQuirks {
     newer_limit: AtomicBool,
     /// Its chat template takes no system text: that goes before the user's first words.
     folded_system: AtomicBool,
-    /// It takes no temperature but its own.
+    /// It takes no temperature but its own, as it said or the operator.
     own_temperature: AtomicBool,
     /// It sends no streams, or the operator wants none.
     unstreamed: AtomicBool,
     /// It does not know `stream_options`, by which a stream is asked for its counts.
     uncounted: AtomicBool,
+    /// It takes back no reasoning.
+    forgetful: AtomicBool,
+    /// It wants the words of its reasoning back with each answer that has calls.
+    wants_thoughts: AtomicBool,
     /// It is the vendor's own, which is told how closely to look at a picture.
     detailed: bool,
 }
@@ -58,6 +73,8 @@ struct Form {
     own_temperature: bool,
     unstreamed: bool,
     uncounted: bool,
+    forgetful: bool,
+    wants_thoughts: bool,
     detailed: bool,
 }
 
@@ -69,6 +86,8 @@ impl ServerQuirks {
             own_temperature: self.own_temperature.load(Ordering::Relaxed),
             unstreamed: self.unstreamed.load(Ordering::Relaxed),
             uncounted: self.uncounted.load(Ordering::Relaxed),
+            forgetful: self.forgetful.load(Ordering::Relaxed),
+            wants_thoughts: self.wants_thoughts.load(Ordering::Relaxed),
             detailed: self.detailed,
         }
     }
@@ -81,6 +100,10 @@ impl ServerQuirks {
             &self.newer_limit
         } else if has_temperature(request, form) && text.contains("temperature") {
             &self.own_temperature
+        } else if !form.forgetful && lower.contains(DETAILS) {
+            &self.forgetful
+        } else if !form.wants_thoughts && lower.contains(THOUGHTS) && asks_for_it(&lower) {
+            &self.wants_thoughts
         } else if !form.unstreamed && !form.uncounted && of_counts {
             &self.uncounted
         } else if !form.unstreamed && wire::speaks_of_streams(&lower) {
@@ -106,7 +129,8 @@ impl OpenAi {
         }
         let endpoint = Endpoint::new(url, headers, &settings)?;
         let (unstreamed, detailed) = (AtomicBool::new(!settings.stream), settings.base_url.is_none());
-        let quirks = ServerQuirks { unstreamed, detailed, ..ServerQuirks::default() };
+        let own_temperature = AtomicBool::new(!settings.temperature);
+        let quirks = ServerQuirks { unstreamed, detailed, own_temperature, ..ServerQuirks::default() };
         Ok(Self { endpoint, beside, facts: settings.facts("OpenAI-compatible"), name: settings.name, quirks })
     }
 
@@ -125,7 +149,12 @@ impl OpenAi {
 
     async fn once(&self, request: &ModelRequest, form: Form, deltas: &dyn Deltas) -> Result<Whole, ModelError> {
         let stream = (!form.unstreamed).then(Chunks::default);
-        self.endpoint.ask(&body(&self.name, request, form), request.max_output_tokens, stream, deltas).await
+        let body = body(&self.asker(request), request, form);
+        self.endpoint.ask(&body, request.max_output_tokens, stream, deltas).await
+    }
+
+    fn asker(&self, request: &ModelRequest) -> Asker<'_> {
+        Asker::new(CHAT, &self.name, request)
     }
 
     /// The request without the role that its template refuses. Where that helps nothing, the first refusal stands.
@@ -165,8 +194,16 @@ impl Model for OpenAi {
 
     async fn respond(&self, request: &ModelRequest, deltas: &dyn Deltas) -> Result<ModelResponse, ModelError> {
         let answer = self.send(request, deltas).await?;
-        parse(&answer.value, request.assistant_turns()).map_err(|error| self.endpoint.without_key(error))
+        let mut response =
+            parse(&answer.value, request.assistant_turns()).map_err(|error| self.endpoint.without_key(error))?;
+        response.vendor = kept(&answer, &response.calls, self.quirks.form(), &self.asker(request));
+        Ok(response)
     }
+}
+
+/// Whether a refusal, in lower case, is about a field that is missing.
+fn asks_for_it(text: &str) -> bool {
+    ["must be passed", "missing", "required"].iter().any(|words| text.contains(words))
 }
 
 fn has_temperature(request: &ModelRequest, form: Form) -> bool {
@@ -174,54 +211,114 @@ fn has_temperature(request: &ModelRequest, form: Form) -> bool {
 }
 
 /// The request's JSON.
-fn body(model: &str, request: &ModelRequest, form: Form) -> Value {
+fn body(asker: &Asker<'_>, request: &ModelRequest, form: Form) -> Json {
     let streamed = !form.unstreamed;
-    let mut body =
-        json!({ "model": model, "messages": messages(request, form.folded_system, form.detailed), "stream": streamed });
-    if streamed && !form.uncounted {
-        body["stream_options"] = json!({ "include_usage": true });
-    }
     let limit = if form.newer_limit { "max_completion_tokens" } else { "max_tokens" };
-    body[limit] = json!(request.max_output_tokens);
+    let mut body: BTreeMap<&'static str, Json> = BTreeMap::from([
+        ("model", json!(asker.model()).into()),
+        ("messages", Json::List(messages(asker, request, form))),
+        ("stream", json!(streamed).into()),
+        (limit, json!(request.max_output_tokens).into()),
+    ]);
+    if streamed && !form.uncounted {
+        body.insert("stream_options", json!({ "include_usage": true }).into());
+    }
     if has_temperature(request, form) {
-        body["temperature"] = json!(request.temperature);
+        body.insert("temperature", json!(request.temperature).into());
     }
     if let Some(seed) = request.seed {
-        body["seed"] = json!(seed);
+        body.insert("seed", json!(seed).into());
     }
     if !request.tools.is_empty() {
         let tools = request.tools.iter().map(|tool| {
             json!({ "type": "function", "function": { "name": tool.name, "description": tool.description, "parameters": tool.parameters } })
         });
-        body["tools"] = tools.collect();
+        body.insert("tools", Value::Array(tools.collect()).into());
     }
     if request.is_forced() {
-        body["tool_choice"] = json!("required");
+        body.insert("tool_choice", json!("required").into());
     }
     if let Some(key) = &request.cache_key {
-        body["prompt_cache_key"] = json!(key);
+        body.insert("prompt_cache_key", json!(key).into());
     }
-    body
+    Json::Object(body)
 }
 
-fn messages(request: &ModelRequest, folded: bool, detailed: bool) -> Vec<Value> {
-    let mut list = Vec::new();
-    if !folded {
-        list.push(json!({ "role": "system", "content": request.system }));
+fn messages(asker: &Asker<'_>, request: &ModelRequest, form: Form) -> Vec<Json> {
+    let mut list: Vec<Json> = Vec::new();
+    if !form.folded_system {
+        list.push(json!({ "role": "system", "content": request.system }).into());
     }
     for turn in &wire::merged(&request.turns) {
         match turn {
             WireTurn::User(parts) => {
                 let before = if list.is_empty() { request.system.as_str() } else { "" };
-                list.push(json!({ "role": "user", "content": spoken(before, parts, detailed) }));
+                list.push(json!({ "role": "user", "content": spoken(before, parts, form.detailed) }).into());
             }
-            WireTurn::Assistant { text, calls, .. } => list.push(assistant(text, calls, &request.tools)),
+            WireTurn::Assistant { text, calls, vendor } => {
+                let fields = assistant(text, calls, &request.tools);
+                list.push(with_reasoning(fields, reasoning(asker, *vendor, !calls.is_empty(), form)));
+            }
             WireTurn::Results(results) => list.extend(results.iter().map(|result| {
-                json!({ "role": "tool", "tool_call_id": wire::token(&result.call_id), "content": result.text })
+                json!({ "role": "tool", "tool_call_id": wire::token(&result.call_id), "content": result.text }).into()
             })),
         }
     }
     list
+}
+
+/// What an earlier answer's message holds of its reasoning.
+fn reasoning(
+    asker: &Asker<'_>,
+    vendor: Option<&VendorParts>,
+    has_calls: bool,
+    form: Form,
+) -> Vec<(&'static str, Json)> {
+    let own = asker.own(vendor).and_then(|parts| parts.into_iter().next());
+    let field =
+        |name: &str| own.as_ref().and_then(Json::written).and_then(|part| raw::field(part, name)).map(Json::Raw);
+    let mut fields = Vec::new();
+    if !form.forgetful {
+        fields.extend(field(DETAILS).map(|details| (DETAILS, details)));
+    }
+    // An answer from before that was known has none to send.
+    if form.wants_thoughts && has_calls {
+        fields.push((THOUGHTS, field(THOUGHTS).unwrap_or_else(|| json!("").into())));
+    }
+    fields
+}
+
+fn with_reasoning(message: Value, reasoning: Vec<(&'static str, Json)>) -> Json {
+    if reasoning.is_empty() {
+        return message.into();
+    }
+    let own = ["role", "content", "tool_calls"].into_iter();
+    let own = own.filter_map(|name| message.get(name).map(|value| (name, Json::Value(value.clone()))));
+    Json::Object(own.chain(reasoning).collect())
+}
+
+/// The reasoning of an answer, as it came, where its server takes it back.
+fn kept(whole: &Whole, calls: &[ToolCall], form: Form, asker: &Asker<'_>) -> Option<VendorParts> {
+    let message = raw::at(&whole.text, &["choices", "0", "message"])?;
+    let names = [(DETAILS, !form.forgetful), (THOUGHTS, form.wants_thoughts)];
+    let fields: Vec<String> = names
+        .into_iter()
+        .filter(|(_, taken)| *taken)
+        .filter_map(|(name, _)| raw::field(message.get(), name).map(|value| (name, value)))
+        .filter(|(_, value)| !matches!(value.get(), "null" | "[]" | "\"\""))
+        .map(|(name, value)| format!("{}:{}", json!(name), value.get()))
+        .collect();
+    if fields.is_empty() {
+        return None;
+    }
+    let sent = whole.value.pointer("/choices/0/message/tool_calls").and_then(Value::as_array);
+    let sent: Vec<&Value> = sent.into_iter().flatten().collect();
+    if !sent.iter().all(|call| wire::is_unmended(call.pointer("/function/arguments"))) {
+        return None;
+    }
+    let given: Vec<String> = sent.iter().map(|call| call["id"].as_str().unwrap_or_default().to_owned()).collect();
+    let part: Box<RawValue> = RawValue::from_string(format!("{{{}}}", fields.join(","))).ok()?;
+    asker.keep(&[part], calls, &given)
 }
 
 /// Words as one text, since many servers take nothing else; parts only where there is a picture. `detailed`: the vendor's own server is told how

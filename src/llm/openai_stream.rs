@@ -1,7 +1,7 @@
 //! A stream of the OpenAI-compatible wire, put together to the answer that the server would have sent whole.
 //!
 //! Owns: the order of chunks, and what servers do to it: no `index`, every call at index 0, ids that come late, twice or never, names that
-//! are repeated, arguments as an object, a whole message in place of deltas, counts in any chunk. Must not: read what an answer means
+//! are repeated, arguments as an object, a whole message in place of deltas, counts in any chunk, reasoning in pieces. Must not: read what an answer means
 //! (`openai`). A `finish_reason` is what makes the answer whole: a stream that was cut may end with `[DONE]`, for proxies write that by themselves.
 //! Shapes: platform.openai.com/docs/api-reference/chat/streaming. Tests: below, `tests/providers/streams.rs`.
 
@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 use super::ModelError;
 use super::deltas::BoundedDeltas;
 use super::http::{Assembly, Step};
+use super::openai_reasoning::Reasoning;
 
 /// What came so far.
 #[derive(Default)]
@@ -17,6 +18,7 @@ pub(super) struct Chunks {
     model: Value,
     text: String,
     refusal: String,
+    reasoning: Reasoning,
     calls: Vec<Call>,
     /// A whole message, from servers that send one.
     message: Option<Value>,
@@ -77,6 +79,7 @@ impl Assembly for Chunks {
             if !self.refusal.is_empty() {
                 message["refusal"] = json!(self.refusal);
             }
+            self.reasoning.put_in(&mut message);
             if !self.calls.is_empty() {
                 message["tool_calls"] = self.calls.into_iter().map(Call::whole).collect();
             }
@@ -97,8 +100,7 @@ impl Chunks {
         self.text.push_str(content);
         told.text(text("refusal"))?;
         self.refusal.push_str(text("refusal"));
-        // Not of the vendor's own wire; the two names that servers with thinking models use. Some send both.
-        told.reasoning(text("reasoning_content").len().max(text("reasoning").len()))?;
+        told.reasoning(self.reasoning.take(delta))?;
         let calls = delta.get("tool_calls");
         let one = calls.filter(|it| it.is_object()).into_iter();
         for piece in calls.and_then(Value::as_array).into_iter().flatten().chain(one) {

@@ -40,9 +40,14 @@ fn conversation() -> ModelRequest {
     }
 }
 
+fn sent(model: &str, form: Form) -> Value {
+    let request = conversation();
+    serde_json::to_value(body(&Asker::new(CHAT, model, &request), &request, form)).unwrap()
+}
+
 #[test]
 fn a_whole_conversation_on_the_wire() {
-    insta::assert_json_snapshot!(body("org/model::tag", &conversation(), Form::default()));
+    insta::assert_json_snapshot!(sent("org/model::tag", Form::default()));
 }
 
 #[test]
@@ -65,7 +70,7 @@ fn arguments_go_back_in_the_order_of_the_tool() {
 
 #[test]
 fn the_newer_limit_replaces_the_older() {
-    let body = body("m", &conversation(), Form { newer_limit: true, ..Form::default() });
+    let body = sent("m", Form { newer_limit: true, ..Form::default() });
     assert_eq!((body.get("max_tokens"), body["max_completion_tokens"].as_u64()), (None, Some(500)));
 }
 

@@ -23,6 +23,14 @@ impl Json {
         Json::Object(fields.into_iter().collect())
     }
 
+    /// The text of a leaf that somebody else wrote.
+    pub(super) fn written(&self) -> Option<&str> {
+        match self {
+            Json::Raw(raw) => Some(raw.get()),
+            Json::Value(_) | Json::List(_) | Json::Object(_) => None,
+        }
+    }
+
     /// What a leaf holds.
     pub(super) fn as_value(&self) -> Option<Value> {
         match self {
@@ -64,6 +72,11 @@ pub(super) fn field(text: &str, name: &str) -> Option<Box<RawValue>> {
 
 /// The elements of the list at these keys, each as it was written; none where there is no such list. A number is a place in a list.
 pub(super) fn elements(text: &str, path: &[&str]) -> Option<Vec<Box<RawValue>>> {
+    serde_json::from_str(at(text, path)?.get()).ok()
+}
+
+/// What stands at these keys, as it was written. A number is a place in a list.
+pub(super) fn at(text: &str, path: &[&str]) -> Option<Box<RawValue>> {
     let Some((first, rest)) = path.split_first() else {
         return serde_json::from_str(text).ok();
     };
@@ -74,7 +87,7 @@ pub(super) fn elements(text: &str, path: &[&str]) -> Option<Vec<Box<RawValue>>> 
         }
         Err(_) => field(text, first)?,
     };
-    elements(inner.get(), rest)
+    at(inner.get(), rest)
 }
 
 #[cfg(test)]

@@ -28,7 +28,7 @@ pub struct Responses {
     endpoint: Endpoint,
     facts: Facts,
     name: String,
-    /// Set once its server has said that the model takes no temperature but its own.
+    /// Set once its server has said that the model takes no temperature but its own, or the operator has.
     own_temperature: AtomicBool,
     /// The same for reasoning: a model that does not reason has none to be encrypted.
     unreasoning: AtomicBool,
@@ -59,7 +59,7 @@ impl Responses {
             endpoint,
             facts: settings.facts("OpenAI Responses"),
             name: settings.name,
-            own_temperature: AtomicBool::new(false),
+            own_temperature: AtomicBool::new(!settings.temperature),
             unreasoning: AtomicBool::new(false),
             unstreamed: AtomicBool::new(!settings.stream),
         })
@@ -233,13 +233,16 @@ fn parse(whole: &Whole, turn: usize, asker: &Asker<'_>) -> Result<ModelResponse,
     Ok(response)
 }
 
-/// The items of a response that holds reasoning which can be read back from the items alone: nothing is stored at the vendor's.
+/// The items of a response that holds reasoning which can be read back from the items alone: nothing is stored at the vendor's. None where a
+/// call was mended, for its item would be refused.
 fn reasoning(whole: &Whole) -> Option<Vec<Box<RawValue>>> {
     let items = raw::elements(&whole.text, &["output"])?;
     let read: Vec<Value> = items.iter().map(|item| serde_json::from_str(item.get()).unwrap_or_default()).collect();
     let mut thoughts = read.iter().filter(|item| item["type"] == "reasoning").peekable();
     let any = thoughts.peek().is_some();
-    (any && thoughts.all(|item| item["encrypted_content"].is_string())).then_some(items)
+    let mut calls = read.iter().filter(|item| item["type"] == "function_call");
+    let whole = calls.all(|item| wire::is_unmended(item.get("arguments")));
+    (any && whole && thoughts.all(|item| item["encrypted_content"].is_string())).then_some(items)
 }
 
 /// A refusal is text as well.

@@ -24,6 +24,8 @@ pub struct Settings {
     pub idle: Duration,
     /// Whether answers are asked for as streams.
     pub stream: bool,
+    /// Whether a temperature may be sent.
+    pub temperature: bool,
 }
 
 impl Settings {

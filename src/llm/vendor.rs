@@ -11,6 +11,9 @@ use sha2::{Digest, Sha256};
 use super::raw::Json;
 use super::{ModelRequest, ToolCall, wire};
 
+/// The wire whose parts stand beside an answer's text and calls; on every other they hold these too.
+pub(super) const CHAT: &str = "openai";
+
 /// The ordered parts of one answer. Foreign, and opaque to all but the wire that kept them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VendorParts {
@@ -22,6 +25,14 @@ pub struct VendorParts {
     pub before: String,
     /// A list of the parts as text of JSON, byte for byte.
     pub parts: String,
+}
+
+impl VendorParts {
+    /// Characters of an answer that is sent with these parts; `plain` are those of its text and calls.
+    pub(super) fn chars(&self, plain: usize) -> usize {
+        let own = self.parts.chars().count();
+        if self.wire == CHAT { plain + own } else { plain.max(own) }
+    }
 }
 
 /// Who asks: what has to be the same for parts to be given back.

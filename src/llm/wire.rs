@@ -100,16 +100,29 @@ pub(super) fn arguments(raw: Option<&Value>) -> (Value, Option<String>) {
         Some(Value::Object(map)) => (Value::Object(map.clone()), None),
         Some(Value::String(text)) if text.trim().is_empty() => (json!({}), None),
         Some(Value::String(text)) => match serde_json::from_str(text) {
-            Ok(Value::Object(map)) => (Value::Object(map), None),
             // Some servers encode twice.
-            Ok(Value::String(inner)) => match serde_json::from_str(&inner) {
-                Ok(Value::Object(map)) => (Value::Object(map), None),
-                _ => (json!({}), Some(text.clone())),
-            },
+            Ok(Value::String(inner)) => object(&inner).map_or((json!({}), Some(text.clone())), |map| (map, None)),
             Ok(Value::Null) => (json!({}), None),
-            _ => (json!({}), Some(text.clone())),
+            _ => object(text).map_or((json!({}), Some(text.clone())), |map| (map, None)),
         },
         Some(other) => (json!({}), Some(other.to_string())),
+    }
+}
+
+/// The object that a text begins with, if nothing but words follows: models add "Done." behind their arguments. More JSON behind it may belong
+/// to it, so that is not guessed at.
+fn object(text: &str) -> Option<Value> {
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
+    let first = values.next()?.ok().filter(Value::is_object)?;
+    let rest = &text[values.byte_offset()..];
+    (!rest.contains(['{', '}', '[', ']', '"'])).then_some(first)
+}
+
+/// Whether arguments are an object as they were sent: what had to be mended is no vendor's own any more.
+pub(super) fn is_unmended(arguments: Option<&Value>) -> bool {
+    match arguments {
+        Some(Value::String(text)) => serde_json::from_str::<serde_json::Map<String, Value>>(text).is_ok(),
+        arguments => arguments.is_some_and(Value::is_object),
     }
 }
 
@@ -167,6 +180,36 @@ mod tests {
         }
         assert_eq!(arguments(Some(&json!("{\"path\": \"a"))), (json!({}), Some("{\"path\": \"a".into())));
         assert_eq!(arguments(Some(&json!([1]))), (json!({}), Some("[1]".into())));
+    }
+
+    #[test]
+    fn words_behind_arguments_are_left_out_and_anything_else_is_not_guessed_at() {
+        let read = |text: &str| arguments(Some(&json!(text)));
+        let good = (json!({"command": "echo \"{}\""}), None);
+        for behind in ["", " Done.", "\n```\nI ran it, and it's well.", "</tool_call>"] {
+            let text = format!("{{\"command\":\"echo \\\"{{}}\\\"\"}}{behind}");
+            assert_eq!(read(&text), good, "{text}");
+            assert_eq!(read(&json!(text).to_string()), good, "encoded twice: {text}");
+        }
+        for text in [
+            "{\"path\":\"a\"} {\"path\":\"b\"}",
+            "{\"path\":\"a\"}, \"content\": \"x\"}",
+            "{\"path\":\"a\"}}",
+            "{\"path\":\"a\"} [1]",
+            "Done. {\"path\":\"a\"}",
+            "{\"path\":\"a\" Done.",
+            "[1] Done.",
+        ] {
+            assert_eq!(read(text), (json!({}), Some(text.into())));
+        }
+    }
+
+    #[test]
+    fn what_was_mended_is_told_from_what_was_sent_so() {
+        assert!(is_unmended(Some(&json!({}))) && is_unmended(Some(&json!("{\"a\": 1}"))));
+        for mended in [None, Some(json!("")), Some(json!("{} Done.")), Some(json!("\"{}\"")), Some(Value::Null)] {
+            assert!(!is_unmended(mended.as_ref()), "{mended:?}");
+        }
     }
 
     #[test]

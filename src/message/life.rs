@@ -147,12 +147,26 @@ pub(super) fn pause_reason(reason: &PauseReason) -> String {
             "It got stuck: {}. Tell it how to go on with `/revise …` once a checkpoint stands, try again with `/resume`, or end it with `/stop`.",
             prose(sentence, MAX_REASON)
         ),
-        PauseReason::ContextFull => "The conversation no longer fits into the model. No work is lost by it. `/resume` begins a new conversation with what people asked for and where the work stands; `/stop` ends the task.".to_owned(),
+        PauseReason::ContextFull { context_tokens } => {
+            let (window, less) = match context_tokens {
+                Some(tokens) => (format!(", whose window is set to {tokens} tokens"), "less than that"),
+                None => (String::new(), "less than its `context_tokens`"),
+            };
+            format!(
+                "The conversation no longer fits into the model{window}. No work is lost by it. `/resume` begins a new conversation with what people asked for and where the work stands; `/stop` ends the task. If the model's server holds {less}, let the operator set `context_tokens` in the model's entry to what it holds (`caisson model check --window` measures it) and restart `caisson serve` first."
+            )
+        }
         PauseReason::Exhausted { what, sentence } => {
             let (what, change) = match what {
-                Resource::Memory => ("memory", "Let the operator give sandboxes more memory (`sandbox.memory_mib`, and restart `caisson serve`), then write `/resume`"),
+                Resource::Memory => (
+                    "memory",
+                    "Let the operator give sandboxes more memory (`sandbox.memory_mib`, and restart `caisson serve`), then write `/resume`",
+                ),
                 // The sandbox still exists, and its limits were fixed when it was made.
-                Resource::Disk => ("disk space", "If the engine's disk is full, let the operator make room there. Then write `/resume`: actions that only delete files go on, and all others once enough is gone. This sandbox keeps its budget (another `sandbox.disk_mib` is for those made later)"),
+                Resource::Disk => (
+                    "disk space",
+                    "If the engine's disk is full, let the operator make room there. Then write `/resume`: actions that only delete files go on, and all others once enough is gone. This sandbox keeps its budget (another `sandbox.disk_mib` is for those made later)",
+                ),
             };
             format!(
                 "It ran out of {what}: {}. {change}; or end the task with `/stop` and ask for smaller steps with a new `/fix …`.",

@@ -72,7 +72,8 @@ fn pauses() -> Vec<Notice> {
     let reasons = [
         PauseReason::Budget { what: "money".into() },
         PauseReason::Stuck { sentence: "five turns in a row held no usable tool call".into() },
-        PauseReason::ContextFull,
+        PauseReason::ContextFull { context_tokens: None },
+        PauseReason::ContextFull { context_tokens: Some(32_768) },
         PauseReason::Asked { login: "bob".into() },
         PauseReason::Exhausted { what: Resource::Memory, sentence: domain::Loss::Memory.to_string() },
         PauseReason::Exhausted { what: Resource::Disk, sentence: "its workspace grew by 5.0 GB".into() },

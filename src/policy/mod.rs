@@ -4,6 +4,8 @@
 //! only restrict: no rule of the operator or a repository allows anything new. Rules about commands match their text, so they prevent
 //! accidents; the sandbox is the actual boundary. Must not know tasks or read files. Tests: below, `tests/stories/permission.rs`.
 
+pub mod folders;
+
 use domain::{Action, ActionKind};
 use globset::{GlobBuilder, GlobMatcher};
 use regex::{Regex, RegexBuilder};

@@ -100,6 +100,7 @@ fn local() -> Option<Arc<dyn Model>> {
         timeout: std::time::Duration::from_secs(590),
         idle: std::time::Duration::from_secs(300),
         stream: true,
+        temperature: true,
     };
     Some(open(Wire::Openai, None, settings).unwrap())
 }

@@ -48,24 +48,32 @@ fn check(kind: ModelKind) -> Check {
     if kind == ModelKind::Gemini { strict_gemini::signed } else { strict_check(kind) }
 }
 
-async fn converse(model: &dyn Model, log: &[Event]) -> TurnAnswer {
+/// The answer to a task with this log.
+pub async fn converse(model: &dyn Model, log: &[Event]) -> TurnAnswer {
     let task = Task { granted: Budget::default(), ..Task::fold(TaskId(7), log) };
     let config = EngineConfig::new(Secret::new("k"), 1000);
     let ready = engine::prepare(&task, log, Style::Tools, &config, model).unwrap();
     engine::converse(model, &ready, &Silent, &QUICK, &CancellationToken::new()).await.unwrap()
 }
 
-/// The log after one answer and the result of its call, as read back from the store.
+/// The same, added with the result of its call to the log, as that is read back from the store.
+pub async fn turn(model: &dyn Model, log: &mut Vec<Event>) -> TurnAnswer {
+    let answer = converse(model, log).await;
+    let TurnAnswer { turn, text, calls, usage, micro_usd, duration_ms, model, vendor } = answer.clone();
+    log.push(Event::TurnCompleted { turn, text, calls, usage, micro_usd, duration_ms, model, vendor });
+    log.push(Event::ActionStarted { number: turn, turn, index: 0 });
+    let outcome = Outcome { duration_ms: 1, ..Outcome::new(OutcomeStatus::Ok, "calc.py") };
+    log.push(Event::ActionFinished { number: turn, outcome });
+    let stored = serde_json::to_string(log).unwrap();
+    *log = serde_json::from_str(&stored).unwrap();
+    answer
+}
+
+/// The log after one answer with the vendor's parts.
 async fn answered(model: &dyn Model) -> Vec<Event> {
     let mut log = began("Sums are wrong", "`add(1, 2)` gives -1.");
-    let TurnAnswer { turn, text, calls, usage, micro_usd, duration_ms, model, vendor } = converse(model, &log).await;
-    assert!(vendor.is_some());
-    log.push(Event::TurnCompleted { turn, text, calls, usage, micro_usd, duration_ms, model, vendor });
-    log.push(Event::ActionStarted { number: 1, turn, index: 0 });
-    let outcome = Outcome { duration_ms: 1, ..Outcome::new(OutcomeStatus::Ok, "calc.py") };
-    log.push(Event::ActionFinished { number: 1, outcome });
-    let stored = serde_json::to_string(&log).unwrap();
-    serde_json::from_str(&stored).unwrap()
+    assert!(turn(model, &mut log).await.vendor.is_some());
+    log
 }
 
 #[tokio::test]
@@ -143,7 +151,14 @@ async fn an_answer_that_had_to_be_mended_or_was_cut_keeps_nothing() {
             ModelKind::Gemini => cut["candidates"][0]["finishReason"] = json!("MAX_TOKENS"),
             _ => cut["status"] = json!("incomplete"),
         }
-        for reply in [mended, cut] {
+        // Words behind the arguments, which are left out of the call.
+        let (mut chatty, words) = (answer(kind), json!("{\"command\":\"ls\"} Done."));
+        match kind {
+            ModelKind::Anthropic => chatty["content"][2]["input"] = words,
+            ModelKind::Gemini => chatty["candidates"][0]["content"]["parts"][1]["functionCall"]["args"] = words,
+            _ => chatty["output"][1]["arguments"] = words,
+        }
+        for reply in [mended, cut, chatty] {
             let vendor = Vendor::start(strict_check(kind), vec![Reply::ok(reply.clone())]).await;
             let answer = converse(client(kind, &vendor.url, KEY).as_ref(), &began("t", "b")).await;
             assert_eq!((answer.vendor, answer.calls.len()), (None, 1), "{kind:?}: {reply}");

@@ -397,6 +397,7 @@ async fn a_real_model_may_say_what_it_likes() {
         timeout: std::time::Duration::from_secs(590),
         idle: std::time::Duration::from_secs(300),
         stream: true,
+        temperature: true,
     };
     let model = open(Wire::Openai, None, settings).unwrap();
     let inputs = VecDeque::from([request(TaskKind::Plan), Input::SlotFree]);

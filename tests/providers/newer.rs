@@ -2,7 +2,7 @@
 
 use axum::http::HeaderMap;
 use caisson::config::process::ModelKind;
-use caisson::llm::{ModelError, ModelResponse, Silent};
+use caisson::llm::{ModelError, ModelResponse, Silent, Usage};
 use serde_json::{Value, json};
 
 use crate::vendor::{Check, Reply, Vendor, anything};
@@ -123,4 +123,38 @@ async fn a_response_that_failed_or_is_incomplete_says_so() {
     let (_vendor, response) = asked(ModelKind::OpenaiResponses, anything, KEY, vec![cut]).await;
     let response = response.unwrap();
     assert_eq!((response.text.as_str(), response.truncated), ("half", true));
+}
+
+#[tokio::test]
+async fn sloppy_answers_are_borne() {
+    let parts = json!([
+        { "functionCall": { "name": "bash", "args": "{\"command\": " } },
+        { "functionCall": {} },
+        { "functionCall": { "name": "bash", "args": { "command": "ls" } } },
+        "odd",
+        { "newKind": 1 },
+        { "text": null },
+        { "text": "well" },
+    ]);
+    let gemini = json!({ "candidates": [{ "content": { "parts": parts } }] });
+    let output = json!([
+        { "type": "function_call", "name": "bash", "arguments": "{\"command\": " },
+        { "type": "function_call" },
+        { "type": "function_call", "call_id": "", "name": "bash", "arguments": { "command": "ls" } },
+        "odd",
+        { "type": "new_kind" },
+        { "type": "message", "content": null },
+        { "type": "message", "content": [{ "type": "output_text", "text": "well" }, "odd"] },
+    ]);
+    for (kind, answer) in [(ModelKind::Gemini, gemini), (ModelKind::OpenaiResponses, json!({ "output": output }))] {
+        let (_vendor, response) = asked(kind, anything, KEY, vec![Reply::ok(answer)]).await;
+        let response = response.unwrap();
+        assert_eq!((response.text.as_str(), response.usage), ("well", Usage::default()), "{kind:?}");
+        let ids: Vec<&str> = response.calls.iter().map(|call| call.id.as_str()).collect();
+        assert_eq!(ids, ["call_2_0", "call_2_1", "call_2_2"], "{kind:?}");
+        let broken: Vec<Option<&str>> = response.calls.iter().map(|call| call.malformed.as_deref()).collect();
+        assert_eq!(broken, [Some("{\"command\": "), None, None], "{kind:?}");
+        assert_eq!((response.calls[1].name.as_str(), &response.calls[2].arguments), ("", &json!({ "command": "ls" })));
+        assert_eq!(response.vendor, None);
+    }
 }

@@ -6,7 +6,7 @@ use caisson::config::process::ModelKind;
 use caisson::engine::probe;
 use caisson::engine::style::Style;
 use caisson::llm::retry::{self, RetryError};
-use caisson::llm::{ModelError, ModelRequest, Silent, Turn};
+use caisson::llm::{ModelError, ModelRequest, Settings, Silent, Turn, open};
 use serde_json::{Value, json};
 use std::path::Path;
 use tokio_util::sync::CancellationToken;
@@ -44,7 +44,8 @@ fn no_tools(_: &str, _: &HeaderMap, body: &Value) -> Result<(), (u16, Value)> {
 fn own_temperature(_: &str, _: &HeaderMap, body: &Value) -> Result<(), (u16, Value)> {
     let text = "Unsupported value: 'temperature' does not support 0.4 with this model. Only the default (1) value is supported.";
     let refused = (400, json!({ "error": { "message": text, "code": "unsupported_value" } }));
-    if body.get("temperature").is_some() { Err(refused) } else { Ok(()) }
+    let given = body.get("temperature").or(body.pointer("/generationConfig/temperature"));
+    if given.is_some() { Err(refused) } else { Ok(()) }
 }
 
 fn plain() -> ModelRequest {
@@ -89,20 +90,47 @@ async fn a_model_that_takes_no_results_of_tools_works_with_files() {
     assert_eq!((tries.read, tries.edit, tries.style()), (true, false, Style::Files));
 }
 
+/// A plain answer of each wire.
+fn plainly(kind: ModelKind) -> Value {
+    let text = json!([{ "type": "output_text", "text": "ok", "annotations": [] }]);
+    match kind {
+        ModelKind::Openai => said("m", "ok"),
+        ModelKind::Anthropic => json!({ "content": [{ "type": "text", "text": "ok" }] }),
+        ModelKind::Gemini => {
+            json!({ "candidates": [{ "content": { "parts": [{ "text": "ok" }] }, "finishReason": "STOP" }] })
+        }
+        ModelKind::OpenaiResponses => {
+            json!({ "status": "completed", "output": [{ "type": "message", "role": "assistant", "content": text }] })
+        }
+        ModelKind::Scripted => panic!("a recording has no wire"),
+    }
+}
+
 #[tokio::test]
 async fn a_model_with_a_temperature_of_its_own_is_not_given_another() {
     let request = ModelRequest { temperature: Some(0.4), ..plain() };
-    for kind in [ModelKind::Openai, ModelKind::Anthropic] {
-        let answer = match kind {
-            ModelKind::Openai => said("m", "ok"),
-            _ => json!({ "content": [{ "type": "text", "text": "ok" }] }),
-        };
-        let vendor = Vendor::start(own_temperature, vec![Reply::ok(answer.clone()), Reply::ok(answer)]).await;
+    for kind in WIRES {
+        let vendor = Vendor::start(own_temperature, vec![Reply::ok(plainly(kind)), Reply::ok(plainly(kind))]).await;
         let model = client(kind, &vendor.url, KEY);
         for _ in 0..2 {
             assert_eq!(model.respond(&request, &Silent).await.unwrap().text, "ok");
         }
         assert_eq!((vendor.seen().len(), vendor.refused().len()), (2, 1), "{kind:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_entry_that_takes_no_temperature_is_sent_none_from_the_first_request_on() {
+    let request = ModelRequest { temperature: Some(0.4), ..plain() };
+    for kind in WIRES {
+        for temperature in [true, false] {
+            let vendor = Vendor::start(anything, vec![Reply::ok(plainly(kind))]).await;
+            let settings = Settings { temperature, ..crate::settings(&vendor.url, "test-model", KEY) };
+            open(kind, None, settings).unwrap().respond(&request, &Silent).await.unwrap();
+            let sent = vendor.seen().remove(0);
+            let given = [sent.get("temperature"), sent.pointer("/generationConfig/temperature")];
+            assert_eq!(given.into_iter().flatten().count(), usize::from(temperature), "{kind:?}: {sent}");
+        }
     }
 }
 

@@ -39,6 +39,53 @@ async fn the_rules_of_the_base_are_given_to_the_agent_and_named_in_the_first_rev
     assert_eq!((given.files.len(), given.nested.as_slice()), (1, &["tests/AGENTS.md".to_owned()][..]));
 }
 
+const ENTERS: &str = r#"
+name = "enters a folder"
+[[turn]]
+expects = ["Versions compare as text", "those of a folder are shown to you once you work there", "tests/AGENTS.md"]
+forbids = ["Only here: use tabs."]
+text = "I look at the tests."
+call = [{ name = "read_file", arguments = { path = "tests/test_semver.py" } }]
+[[turn]]
+expects = ["You work in a folder that has rules of its own", "Only here: use tabs."]
+forbids = ["TOKEN=gh"]
+text = "I know how tests are written here."
+call = [
+  { name = "bash", arguments = { command = "echo x > notes.txt" } },
+  { name = "bash", arguments = { command = "true" } },
+  { name = "bash", arguments = { command = "true" } },
+  { name = "bash", arguments = { command = "true" } },
+]
+[[turn]]
+expects = ["Only here: use tabs."]
+text = "I go on there."
+call = [
+  { name = "read_file", arguments = { path = "tests/test_semver.py" } },
+  { name = "bash", arguments = { command = "true" } },
+  { name = "bash", arguments = { command = "true" } },
+  { name = "bash", arguments = { command = "true" } },
+  { name = "bash", arguments = { command = "true" } },
+]
+"#;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rules_of_a_folder_are_given_where_the_work_is_and_named_in_the_next_review() {
+    let world = World::new(ENTERS).await;
+    let of_tests = format!("Only here: use tabs.\nTOKEN={}\n", token());
+    world.push(&[("AGENTS.md", "Name helpers in snake case.\n"), ("tests/AGENTS.md", &of_tests)]);
+    let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    let task = world.until("a review", |task| task.pull.is_some() && !task.checkpoints.is_empty()).await;
+    let pull = task.pull.expect("a pull request");
+    let sentence = "worked in folders with rules of their own, and was told of these: `tests/AGENTS.md`";
+    world.until_said(pull, sentence).await;
+    world.alice().comment(REPO, issue, "/approve").expect("said");
+    world.until("a second review", |task| task.checkpoints.len() > 1).await;
+    let all = world.said(pull).await.concat();
+    assert_eq!(all.matches(sentence).count(), 1, "once: {all}");
+    let log = serde_json::to_string(&world.log().await).expect("a log");
+    assert!(log.contains("use tabs") && !log.contains(&token()), "without its credential: {log}");
+}
+
 /// A token in the repository that has no vendor's format.
 fn token() -> String {
     format!("gh{}_{}", "p", "a1B2c3D4".repeat(5))

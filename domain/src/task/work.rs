@@ -101,7 +101,8 @@ impl Task {
                 self.no_action();
                 self.spent.work_ms += outcome.duration_ms;
             }
-            Event::AnotherWay { .. } => self.other_ways = self.other_ways.saturating_add(1),
+            // A new conversation gets its own chance to call.
+            Event::AnotherWay { .. } => (self.other_ways, self.malformed) = (self.other_ways.saturating_add(1), 0),
             Event::ConversationRestarted => self.restarted = true,
             Event::PlanUpdated { plan, steps, by } => {
                 self.plan_noted = by.is_none();

@@ -37,7 +37,7 @@ fn resumed(draft: &mut Draft, login: &str) -> Option<Notice> {
 
 /// Ends the pause: a task that would work queues for a slot, one that waits for a person waits again.
 pub(super) fn leave_pause(draft: &mut Draft) {
-    if matches!(&draft.task.state, State::Paused { reason: PauseReason::ContextFull, .. }) {
+    if matches!(&draft.task.state, State::Paused { reason: PauseReason::ContextFull { .. }, .. }) {
         draft.emit(Event::ConversationRestarted);
     }
     draft.emit(Event::Resumed);

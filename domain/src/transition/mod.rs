@@ -170,7 +170,9 @@ fn take(draft: &mut Draft, input: &Input) {
                 draft.end(End::Delivered, Notice::Delivered);
             }
         }
-        Input::PauseAsked { reason: PauseReason::ContextFull } => work::window_full(draft),
+        Input::PauseAsked { reason: PauseReason::ContextFull { context_tokens } } => {
+            work::window_full(draft, *context_tokens);
+        }
         Input::PauseAsked { reason } => pause_asked(draft, reason),
         Input::Expired => expired(draft),
         Input::Idled { suspension } => suspend::idled(draft, *suspension),
@@ -273,7 +275,7 @@ fn failed(draft: &mut Draft, effect: FailedEffect, failure: &Failure) {
             | State::FinalReview { .. }
             | State::Ended { .. } => draft.pause(PauseReason::Blocked { sentence: sentence.clone() }),
         },
-        Failure::ContextFull => work::window_full(draft),
+        Failure::ContextFull { context_tokens } => work::window_full(draft, *context_tokens),
         Failure::SandboxGone { loss } => work::sandbox_gone(draft, effect, *loss),
         Failure::Fatal { why } => draft.end(End::Failed { why: why.clone() }, Notice::Failed { why: why.clone() }),
     }

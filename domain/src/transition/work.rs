@@ -211,7 +211,7 @@ pub(super) fn interrupt(draft: &mut Draft, why: &str) {
 
 /// Handles a conversation that no longer fits into the model: uncommitted work becomes a checkpoint first, and the conversation restarts
 /// once a person has seen it.
-pub(super) fn window_full(draft: &mut Draft) {
+pub(super) fn window_full(draft: &mut Draft, context_tokens: Option<u64>) {
     if draft.task.state != State::Running || draft.task.running.is_some() {
         return;
     }
@@ -222,7 +222,7 @@ pub(super) fn window_full(draft: &mut Draft) {
         draft.emit(Event::ConversationRestarted);
         checkpoint(draft);
     } else {
-        draft.pause(PauseReason::ContextFull);
+        draft.pause(PauseReason::ContextFull { context_tokens });
     }
 }
 

@@ -113,7 +113,7 @@ fn any_other_word_of_a_writer_ends_it() {
 #[test]
 fn a_pause_or_a_voided_checkpoint_ends_it() {
     let mut paused = approved(3);
-    paused.feed(Input::PauseAsked { reason: PauseReason::ContextFull });
+    paused.feed(Input::PauseAsked { reason: PauseReason::ContextFull { context_tokens: None } });
     assert_eq!(ended(&paused), Some(&Ending::Paused));
     let mut voided = approved(3);
     voided.on_to_checkpoint(2).feed(Input::CheckpointVoided { n: 2 });

@@ -105,7 +105,9 @@ impl Shell {
     fn ended(&mut self, effect: Effect, odd: bool) {
         match effect {
             Effect::Prepare { .. } => self.feed(prepared()),
-            Effect::Converse { .. } if odd => self.feed(Input::PauseAsked { reason: PauseReason::ContextFull }),
+            Effect::Converse { .. } if odd => {
+                self.feed(Input::PauseAsked { reason: PauseReason::ContextFull { context_tokens: None } })
+            }
             Effect::Converse { turn } => {
                 self.feed(Input::ModelCallStarting { turn, worst_micro_usd: 1 });
                 let (text, model, usage) = (String::new(), String::new(), Usage::default());

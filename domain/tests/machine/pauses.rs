@@ -16,6 +16,33 @@ fn blocked(effect: &str) -> Input {
 }
 
 #[test]
+fn a_conversation_that_begins_anew_has_five_turns_of_its_own() {
+    let mut walk = Walk::running(TaskKind::Fix);
+    for _ in 0..4 {
+        walk.answer(Vec::new());
+    }
+    walk.feed(Input::AnotherWay { turn: 5, tried: vec!["turn 4 held words and no action".into()] });
+    assert_eq!((walk.task.malformed, walk.task.other_ways, walk.task.state.name()), (0, 1, "running"));
+    for _ in 0..4 {
+        walk.answer(Vec::new());
+    }
+    assert_eq!((walk.task.malformed, walk.task.state.name()), (4, "running"));
+    assert_eq!(walk.answer(Vec::new()).task.state.name(), "paused");
+}
+
+#[test]
+fn a_full_window_says_how_large_it_is_and_one_of_an_older_log_is_read() {
+    let older: PauseReason = serde_json::from_str(r#"{"why":"context_full"}"#).unwrap();
+    assert_eq!(older, PauseReason::ContextFull { context_tokens: None });
+    assert_eq!(serde_json::to_string(&older).unwrap(), r#"{"why":"context_full"}"#, "and written as before");
+    let mut walk = Walk::running(TaskKind::Plan);
+    let failure = Failure::ContextFull { context_tokens: Some(32_768) };
+    walk.answer(vec![bash()]).feed(Input::EffectFailed { effect: "converse:2".into(), failure });
+    let State::Paused { reason, .. } = &walk.task.state else { panic!("{:?}", walk.task.state) };
+    assert_eq!(*reason, PauseReason::ContextFull { context_tokens: Some(32_768) });
+}
+
+#[test]
 fn an_action_that_is_blocked_has_an_end_and_a_resume_goes_on_with_the_next() {
     let mut walk = Walk::running(TaskKind::Fix);
     walk.answer(vec![bash(), bash()]).feed(blocked("act:1"));
@@ -188,7 +215,7 @@ fn kept_work_outlives_a_sandbox_that_is_gone_when_its_tree_is_taken() {
 }
 
 fn full() -> Input {
-    Input::PauseAsked { reason: PauseReason::ContextFull }
+    Input::PauseAsked { reason: PauseReason::ContextFull { context_tokens: None } }
 }
 
 #[test]
@@ -199,7 +226,7 @@ fn a_full_window_shows_what_was_done_and_the_conversation_begins_anew() {
     assert_eq!(walk.task.state, State::Publishing { n: 1, why: Why::Checkpoint });
     let mut waits = Walk::running(TaskKind::Plan);
     waits.answer(vec![call(Call::UpdatePlan { plan: "p".into() })]).feed(full());
-    assert!(matches!(waits.task.state, State::Paused { reason: PauseReason::ContextFull, .. }));
+    assert!(matches!(waits.task.state, State::Paused { reason: PauseReason::ContextFull { .. }, .. }));
     waits.decide(said(101, Verb::Resume)).feed(Input::Opened { fresh: None });
     assert!(waits.wants("converse") && waits.task.restarted);
     waits.feed(full());

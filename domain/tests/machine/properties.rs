@@ -172,7 +172,7 @@ fn play(walk: &mut Walk, step: Move, number: &mut i64) {
             walk.feed(Input::WorkNotKept { reasons: vec!["r".into()] });
         }
         Move::Full => {
-            walk.feed(Input::PauseAsked { reason: PauseReason::ContextFull });
+            walk.feed(Input::PauseAsked { reason: PauseReason::ContextFull { context_tokens: None } });
         }
         Move::Permission => {
             walk.feed(Input::PermissionAsked { number: running, reason: "r".into() });

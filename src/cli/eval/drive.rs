@@ -182,7 +182,7 @@ fn paused(reason: &PauseReason) -> String {
         PauseReason::MonthSpent { sentence } => format!("the month's money is used up: {sentence}"),
         PauseReason::Budget { what } => format!("its budget is used up: {what}"),
         PauseReason::Asked { login } => format!("{login} paused it"),
-        PauseReason::ContextFull => "the conversation no longer fits into the model's window".to_owned(),
+        PauseReason::ContextFull { .. } => "the conversation no longer fits into the model's window".to_owned(),
         PauseReason::Stuck { sentence }
         | PauseReason::Exhausted { sentence, .. }
         | PauseReason::Blocked { sentence } => sentence.clone(),

@@ -21,8 +21,6 @@ const PUT_AWAY: &str = "The sandbox was put away meanwhile: the next command beg
 /// Told after a move onto a base that removed the rules of the one before.
 const NO_RULES: &str =
     "The newer base has no rules of this repository's own any more: those that you were given before no longer hold.";
-/// If less room than this is left, no further file of rules is shown, in characters.
-const LEAST: usize = 300;
 
 impl<'a> Replay<'a> {
     pub(super) fn refused(&mut self, reasons: &[String]) {
@@ -68,6 +66,7 @@ impl<'a> Replay<'a> {
     ) {
         self.head = Some(self.head.unwrap_or(base));
         let before = self.of_base.replace(rules);
+        self.folders.prepared(rules);
         if before.is_none() {
             self.shown_pictures.add_of_issue(pictures);
             self.rules = !rules.is_empty();
@@ -111,29 +110,8 @@ impl<'a> Replay<'a> {
         self.ask(prompt::render("difference", values));
     }
 
-    /// Shows the repository's own rules, as far as there is room.
-    fn given(&mut self, rules: &Rules, newer: bool) {
-        let mut left = self.rules_chars;
-        let (mut blocks, mut rest) = (Vec::new(), Vec::new());
-        for file in &rules.files {
-            let (text, missing) = text::cut(&file.text, left);
-            if left < LEAST {
-                rest.push(file.path.as_str());
-                continue;
-            }
-            left -= text.chars().count();
-            let whole = missing == 0 && file.cut == 0;
-            let more = if whole { "" } else { "\n[… the file goes on; read it where it bears on the work …]" };
-            blocks.push(self.fence.wrap(&file.path, Trust::Base, &format!("{text}{more}")));
-        }
-        let base_branch = self.request.map(|request| self.fence.inline(&request.base_branch)).unwrap_or_default();
-        let nested = self.paths(&rules.nested.join("\n"));
-        let values = context! { base_branch, blocks, rest => rest.join(", "), nested, newer };
-        self.ask(prompt::render("rules", values));
-    }
-
     /// Foreign names in a fence; empty if there are none.
-    fn paths(&self, lines: &str) -> String {
+    pub(super) fn paths(&self, lines: &str) -> String {
         if lines.is_empty() { String::new() } else { self.fence.wrap("paths", Trust::None, lines) }
     }
 

@@ -79,8 +79,10 @@ pub fn brief(kind: TaskKind) -> Vec<ToolSpec> {
     let trimmed = |tool: &Tool| {
         let description = (tool.brief)(kind)?.to_owned();
         let plain = |key: &&str| ((*key).to_owned(), json!({ "type": "string" }));
+        let own = (tool.properties)(kind);
+        let typed = |key: &&str| Some(((*key).to_owned(), json!({ "type": own.get(*key)?["type"] })));
         let properties: Map<String, Value> = match tool.required {
-            [] => Map::from_iter([plain(&"path")]),
+            [] => ["path", "number", "words"].iter().filter_map(typed).collect(),
             required => required.iter().map(plain).collect(),
         };
         let parameters = json!({ "type": "object", "properties": properties, "required": tool.required });

@@ -8,9 +8,8 @@ use super::tool::{Tool, text};
 pub(super) const TOOL: Tool = Tool {
     name: "recall",
     action: None,
-    description: |_| "Shows again what an earlier action of yours gave, where it was left out. Free.",
-    // Not offered in short prompts; understood, because summaries of left-out turns mention it.
-    brief: |_| None,
+    description: |_| "Shows again what an earlier action of yours wrote and gave, where it was left out. Free.",
+    brief: |_| Some("Show an earlier action again."),
     properties: |_| {
         json!({
             "number": { "type": "integer", "minimum": 1, "description": "the action's number" },

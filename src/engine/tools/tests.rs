@@ -36,6 +36,15 @@ fn a_read_only_task_is_offered_nothing_that_writes() {
 }
 
 #[test]
+fn a_short_prompt_offers_what_its_summaries_of_older_turns_name() {
+    let recall = brief(TaskKind::Fix).into_iter().find(|tool| tool.name == "recall").unwrap();
+    let properties = json!({ "number": { "type": "integer" }, "words": { "type": "string" } });
+    assert_eq!(recall.parameters, json!({ "type": "object", "properties": properties, "required": [] }));
+    let lists = brief(TaskKind::Plan).into_iter().find(|tool| tool.name == "list_files").unwrap();
+    assert_eq!(lists.parameters["properties"], json!({ "path": { "type": "string" } }));
+}
+
+#[test]
 fn the_schemas_are_what_the_vendors_ask_for() {
     for tool in specs(TaskKind::Fix) {
         let schema = &tool.parameters;

@@ -1,0 +1,66 @@
+//! The repository's own rules in a conversation: those of its root at the beginning, those of a folder once the work is there.
+//!
+//! Owns: how much of them is shown, and that they stay, as people's words do. Must not: choose whose they are (`policy::folders`). Tests:
+//! `rules_tests.rs`, `compact_properties.rs`.
+
+use domain::{CallRequest, Outcome, Rules, RulesFile};
+use minijinja::context;
+
+use super::Replay;
+use crate::engine::fence::Trust;
+use crate::engine::prompt;
+use crate::text;
+
+/// If less room than this is left, no further file of rules is shown, in characters.
+const LEAST: usize = 300;
+
+impl Replay<'_> {
+    /// Shows the rules of the root, as far as there is room.
+    pub(super) fn given(&mut self, rules: &Rules, newer: bool) {
+        self.rules_left = self.rules_chars;
+        let (mut blocks, mut rest) = (Vec::new(), Vec::new());
+        for file in &rules.files {
+            match self.block_of(file) {
+                Some(block) => blocks.push(block),
+                None => rest.push(file.path.as_str()),
+            }
+        }
+        let (told, named): (Vec<&str>, Vec<&str>) =
+            rules.nested.iter().map(String::as_str).partition(|path| rules.folders.iter().any(|it| it.path == *path));
+        let (told, nested) = (self.paths(&told.join("\n")), self.paths(&named.join("\n")));
+        let base_branch = self.base_branch();
+        let values = context! { base_branch, blocks, rest => rest.join(", "), told, nested, newer };
+        self.ask(prompt::render("rules", values));
+    }
+
+    /// After an action: the rules of the folders that it is the first to work in.
+    pub(super) fn enters(&mut self, call: Option<&CallRequest>, ended: &Outcome) {
+        let Some(action) = call.and_then(|request| request.call.action()) else { return };
+        for file in self.folders.entered(action, ended) {
+            let block = self.block_of(file).unwrap_or_default();
+            let path = if block.is_empty() { self.paths(&file.path) } else { String::new() };
+            let base_branch = self.base_branch();
+            self.ask(prompt::render("folder_rules", context! { base_branch, block, path }));
+        }
+    }
+
+    /// A file of rules in its fence; none if there is no room left.
+    fn block_of(&mut self, file: &RulesFile) -> Option<String> {
+        if self.rules_left < LEAST {
+            return None;
+        }
+        let (text, missing) = text::cut(&file.text, self.rules_left);
+        self.rules_left -= text.chars().count();
+        let whole = missing == 0 && file.cut == 0;
+        let more = if whole { "" } else { "\n[… the file goes on; read it where it bears on the work …]" };
+        Some(self.fence.wrap(&file.path, Trust::Base, &format!("{text}{more}")))
+    }
+
+    fn base_branch(&self) -> String {
+        self.request.map(|request| self.fence.inline(&request.base_branch)).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+#[path = "rules_tests.rs"]
+mod tests;

@@ -1,0 +1,126 @@
+//! Answers that contradict themselves, over every wire, streamed and whole: an end that does not fit, ids that are missing or stand twice.
+
+use caisson::config::process::ModelKind;
+use caisson::llm::{ModelError, ModelResponse};
+use serde_json::{Value, json};
+
+use crate::streams::{answer, asked};
+use crate::vendor::{Reply, anything};
+use crate::{WIRES, streamed};
+
+/// The answer with the end that stands for its wire: OpenAI's, Anthropic's, Gemini's, and for Responses a status with its reason.
+fn ending(kind: ModelKind, mut answer: Value, [openai, anthropic, gemini, responses]: [&str; 4]) -> Value {
+    match kind {
+        ModelKind::Openai => answer["choices"][0]["finish_reason"] = json!(openai),
+        ModelKind::Anthropic => answer["stop_reason"] = json!(anthropic),
+        ModelKind::Gemini => answer["candidates"][0]["finishReason"] = json!(gemini),
+        ModelKind::OpenaiResponses => {
+            let (status, reason) = responses.split_once(' ').unwrap_or((responses, ""));
+            answer["status"] = json!(status);
+            if !reason.is_empty() {
+                answer["incomplete_details"] = json!({ "reason": reason });
+            }
+        }
+        ModelKind::Scripted => panic!("a recording has no wire"),
+    }
+    answer
+}
+
+/// The list that holds the answer's calls, and which of its elements are some.
+fn list(kind: ModelKind, answer: &mut Value) -> (&mut Vec<Value>, fn(&Value) -> bool) {
+    let (place, is_call): (&str, fn(&Value) -> bool) = match kind {
+        ModelKind::Openai => ("/choices/0/message/tool_calls", |_| true),
+        ModelKind::Anthropic => ("/content", |it| it["type"] == "tool_use"),
+        ModelKind::Gemini => ("/candidates/0/content/parts", |it| it.get("functionCall").is_some()),
+        ModelKind::OpenaiResponses => ("/output", |it| it["type"] == "function_call"),
+        ModelKind::Scripted => panic!("a recording has no wire"),
+    };
+    (answer.pointer_mut(place).and_then(Value::as_array_mut).expect("a list"), is_call)
+}
+
+/// The same answer with this id for each of its calls; none = without one.
+fn with_id(kind: ModelKind, id: Option<&str>) -> Value {
+    let mut odd = answer(kind);
+    let (list, is_call) = list(kind, &mut odd);
+    for call in list.iter_mut().filter(|it| is_call(it)) {
+        let (call, name) = match kind {
+            ModelKind::Gemini => (&mut call["functionCall"], "id"),
+            ModelKind::OpenaiResponses => (call, "call_id"),
+            _ => (call, "id"),
+        };
+        let fields = call.as_object_mut().expect("a call");
+        fields.remove("id");
+        fields.remove(name);
+        if let Some(id) = id {
+            fields.insert(name.to_owned(), json!(id));
+        }
+    }
+    odd
+}
+
+/// What becomes of an answer: as a stream, and whole.
+async fn both(kind: ModelKind, odd: &Value) -> [Result<ModelResponse, ModelError>; 2] {
+    let stream = Reply::events(&streamed::events(kind, odd).concat());
+    [asked(kind, anything, stream).await, asked(kind, anything, Reply::ok(odd.clone())).await]
+}
+
+/// Calls stand before what the end says of them, and words are words whatever call it speaks of.
+#[tokio::test]
+async fn an_end_that_contradicts_the_answer_takes_nothing_from_it() {
+    for kind in WIRES {
+        let spoken = ending(kind, answer(kind), ["stop", "end_turn", "OTHER", "incomplete content_filter"]);
+        for response in both(kind, &spoken).await {
+            let response = response.unwrap();
+            assert_eq!((response.calls.len(), response.truncated), (2, false), "{kind:?}: calls, and no word of them");
+            assert_eq!(response.text, "Ich prüfe 🦀.", "{kind:?}");
+        }
+        let mut plain = ending(kind, answer(kind), ["tool_calls", "tool_use", "STOP", "completed"]);
+        let (list, is_call) = list(kind, &mut plain);
+        list.retain(|it| !is_call(it));
+        for response in both(kind, &plain).await {
+            let response = response.unwrap();
+            assert_eq!((response.text.as_str(), response.calls.len()), ("Ich prüfe 🦀.", 0), "{kind:?}: no call");
+            assert!(!response.truncated, "{kind:?}");
+        }
+        let cut = ["length", "max_tokens", "MAX_TOKENS", "incomplete max_output_tokens"];
+        for response in both(kind, &ending(kind, answer(kind), cut)).await {
+            let response = response.unwrap();
+            assert!(response.truncated && response.calls.len() == 2, "{kind:?}: {response:?}");
+        }
+    }
+}
+
+/// An end that nobody knows is one all the same; only a response whose state says that it is not complete is lost.
+#[tokio::test]
+async fn an_end_that_nobody_knows_is_an_end() {
+    for kind in WIRES {
+        for response in both(kind, &ending(kind, answer(kind), ["eos", "pause_turn", "NEW_REASON", "queued"])).await {
+            match (kind, response) {
+                (ModelKind::OpenaiResponses, Err(error @ ModelError::Lost(_))) => assert!(error.may_cost()),
+                (ModelKind::OpenaiResponses, other) => panic!("{other:?}"),
+                (kind, response) => assert_eq!(response.unwrap().calls.len(), 2, "{kind:?}"),
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn each_call_has_an_id_of_its_own_whatever_its_server_sent() {
+    for kind in WIRES {
+        for id in [None, Some("call_a"), Some(""), Some("functions.bash:0")] {
+            for response in both(kind, &with_id(kind, id)).await {
+                let response = response.unwrap();
+                let ids: Vec<&str> = response.calls.iter().map(|call| call.id.as_str()).collect();
+                let plain = |id: &str| !id.is_empty() && id.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+                assert!(
+                    ids.len() == 2 && ids[0] != ids[1] && ids.iter().all(|id| plain(id)),
+                    "{kind:?} {id:?}: {ids:?}"
+                );
+                // Results are sent under the new ids, which a vendor's parts do not hold. Gemini's calls need none.
+                let kept = response.vendor.is_some();
+                let none = id.is_none_or(str::is_empty);
+                assert_eq!(kept, kind == ModelKind::Gemini && none, "{kind:?} {id:?}");
+            }
+        }
+    }
+}
