@@ -62,7 +62,10 @@ impl Event {
     }
 
     /// A model call that is about to be made: its purpose, and the most that it can cost in millionths of a US dollar.
-    #[expect(clippy::wildcard_enum_match_arm, reason = "the test below finds an event with a worst case that is missing")]
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "the test below finds an event with a worst case that is missing"
+    )]
     pub fn call_start(&self) -> Option<(CallPurpose, u64)> {
         match self {
             Event::ModelCallStarted { turn, worst_micro_usd } => Some((CallPurpose::Turn(*turn), *worst_micro_usd)),

@@ -92,7 +92,8 @@ fn by_model<'a>(log: impl Iterator<Item = &'a Event>, calls: &[ModelCall<'_>]) -
     let (model, usage) = (NO_ANSWER.to_owned(), Usage::default());
     let lost = OfModel { model, calls: lost.len() as u64, usage, micro_usd: lost.iter().sum() };
     let all = sums(log).into_iter().chain((lost.calls > 0).then_some(lost));
-    all.map(|of| [vec![plain_line(&of.model, LABEL), grouped(of.calls)], spent(&of.usage, of.micro_usd)].concat()).collect()
+    all.map(|of| [vec![plain_line(&of.model, LABEL), grouped(of.calls)], spent(&of.usage, of.micro_usd)].concat())
+        .collect()
 }
 
 #[cfg(test)]
@@ -121,7 +122,10 @@ mod tests {
         assert_eq!(rows[1][4..10], ["1 000", "600", "10", "40", "30", "$0.02"]);
         assert!(!rows[1][3].contains('\u{1b}') && !rows[1][10].is_empty(), "{rows:?}");
         let of = by_model(log.iter(), &calls);
-        assert_eq!((of.len(), &of[0][1..3], &of[1][..2]), (2, &["1".to_owned(), "1 000".into()][..], &[NO_ANSWER.to_owned(), "1".into()][..]));
+        assert_eq!(
+            (of.len(), &of[0][1..3], &of[1][..2]),
+            (2, &["1".to_owned(), "1 000".into()][..], &[NO_ANSWER.to_owned(), "1".into()][..])
+        );
         assert_eq!(object(&calls[0], 5)["answered"], false);
     }
 }

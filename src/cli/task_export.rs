@@ -183,7 +183,12 @@ fn read(from: impl BufRead) -> Result<Log> {
             continue;
         }
         let line: Line = serde_json::from_str(&line).with_context(|| format!("line {number}"))?;
-        anyhow::ensure!(line.seq as usize == at + 1, "line {number}: event {} stands where {} should", line.seq, at + 1);
+        anyhow::ensure!(
+            line.seq as usize == at + 1,
+            "line {number}: event {} stands where {} should",
+            line.seq,
+            at + 1
+        );
         log.push((line.at_ms, line.event));
     }
     anyhow::ensure!(log.len() == head.events, "it has {} of {} events: was it cut off?", log.len(), head.events);

@@ -6,7 +6,7 @@ use domain::{Event, Usage};
 use std::fmt::Write as _;
 
 /// Usage and cost of one model.
-#[derive(Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, PartialEq, Eq)]
 pub struct OfModel {
     /// Its label, as reviews show it. Foreign.
     pub model: String,
@@ -100,7 +100,8 @@ mod tests {
         };
         let summarised = Event::Summarised { summary: Box::new(summary) };
         let log = [turn("a", 10, 5), turn("the host", 0, 0), turn("b", 1, 0), turn("a", 2, 3), summarised];
-        let of = |it: OfModel| (it.model, it.calls, it.usage.total(), it.usage.cache_read, it.usage.reasoning, it.micro_usd);
+        let of =
+            |it: OfModel| (it.model, it.calls, it.usage.total(), it.usage.cache_read, it.usage.reasoning, it.micro_usd);
         let found: Vec<_> = sums(&log).into_iter().map(of).collect();
         assert_eq!(found, [("a".to_owned(), 2, 12, 0, 0, 8), ("b".to_owned(), 2, 13, 5, 2, 6)]);
     }

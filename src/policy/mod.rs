@@ -132,10 +132,7 @@ struct Rule {
 #[derive(Debug, Clone)]
 enum About {
     Command(Regex),
-    Path {
-        pattern: Box<GlobMatcher>,
-        reads: bool,
-    },
+    Path { pattern: Box<GlobMatcher>, reads: bool },
     Host(HostRule),
     Writes,
 }
@@ -211,7 +208,9 @@ impl Written {
             (None, None, None) => {
                 Err(("command", "say what the rule is about: `command`, `path`, `host` or `after`".to_owned()))
             }
-            (_, _, _) => Err(("command", "a rule is about one of `command`, `path` and `host`; write several".to_owned())),
+            (_, _, _) => {
+                Err(("command", "a rule is about one of `command`, `path` and `host`; write several".to_owned()))
+            }
         }
     }
 }

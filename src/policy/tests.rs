@@ -47,10 +47,7 @@ fn bash(command: &str) -> Action {
 fn a_denial_goes_before_a_question_and_a_question_before_nothing() {
     let rules = rules(THREE);
     assert_eq!(rules.judge(&bash("ls"), WEB), Ruling::Allow);
-    assert_eq!(
-        rules.judge(&bash("npm i"), Seen::default()),
-        Ruling::Ask("npm runs scripts of strangers (npm)".into())
-    );
+    assert_eq!(rules.judge(&bash("npm i"), Seen::default()), Ruling::Ask("npm runs scripts of strangers (npm)".into()));
     let denied = Ruling::Deny("nothing is published from here (publishing)".into());
     assert_eq!(rules.judge(&bash("npm publish"), Seen::default()), denied);
     assert_eq!(rules.judge(&Action::Background { command: "cargo publish".into() }, Seen::default()), denied);
@@ -106,10 +103,14 @@ fn a_rule_about_a_host_is_about_the_pages_that_are_fetched_there() {
                 hits = [\"wiki.example.org\", \"https://a.b.example.org:8443/x?y\"]\nmisses = [\"example.org\", \"https://example.org.test/\"]\n";
     let fetch = |url: &str| Action::WebFetch { url: url.into() };
     let wiki = rules(text);
-    for url in ["https://wiki.example.org/a", "http://WIKI.example.org./", "https://x.wiki.example.org:444/", "no address"] {
+    for url in
+        ["https://wiki.example.org/a", "http://WIKI.example.org./", "https://x.wiki.example.org:444/", "no address"]
+    {
         assert!(matches!(wiki.judge(&fetch(url), Seen::default()), Ruling::Ask(_)), "{url}");
     }
-    for url in ["https://example.org/", "https://notexample.org/", "https://a.test/?u=wiki.example.org", "https://10.0.0.1/"] {
+    for url in
+        ["https://example.org/", "https://notexample.org/", "https://a.test/?u=wiki.example.org", "https://10.0.0.1/"]
+    {
         assert_eq!(wiki.judge(&fetch(url), Seen::default()), Ruling::Allow, "{url}");
     }
     assert_eq!(wiki.judge(&bash("curl https://wiki.example.org"), Seen::default()), Ruling::Allow, "no page");
@@ -122,8 +123,7 @@ fn a_rule_about_a_host_is_about_the_pages_that_are_fetched_there() {
 
 #[test]
 fn after_a_page_was_read_whatever_writes_is_asked_about() {
-    let text =
-        "[[policy]]\nname = \"web\"\nthen = \"ask\"\nbecause = \"a page may be behind it\"\nafter_web = true\n";
+    let text = "[[policy]]\nname = \"web\"\nthen = \"ask\"\nbecause = \"a page may be behind it\"\nafter_web = true\n";
     let rules = rules(text);
     assert_eq!(rules.judge(&bash("ls"), Seen::default()), Ruling::Allow);
     assert!(matches!(rules.judge(&bash("ls"), WEB), Ruling::Ask(_)));

@@ -182,9 +182,6 @@ async fn reading_a_delicate_place_and_a_page_of_a_host_are_refused_with_the_reas
     });
     let ended: Vec<OutcomeStatus> = ended.collect();
     let denied = |status: &OutcomeStatus, name: &str| matches!(status, OutcomeStatus::Denied { reason } if reason.ends_with(name));
-    assert!(
-        denied(&ended[0], "(keys)") && denied(&ended[1], "(keys)") && denied(&ended[2], "(the wiki)"),
-        "{ended:?}"
-    );
+    assert!(denied(&ended[0], "(keys)") && denied(&ended[1], "(keys)") && denied(&ended[2], "(the wiki)"), "{ended:?}");
     assert_eq!((ended.len(), &ended[3]), (4, &OutcomeStatus::Ok));
 }
