@@ -113,7 +113,9 @@ pub fn model_calls<'a>(log: impl IntoIterator<Item = &'a Event>) -> Vec<ModelCal
             }
         } else if matches!(event, Event::ModelCallUncharged { .. }) {
             // Nothing but a question can have begun since, and that one keeps its place behind.
-            open.take().map(|at| all.remove(at));
+            if let Some(at) = open.take() {
+                all.remove(at);
+            }
         } else if matches!(event, Event::CheckpointPosted { .. } | Event::Answered { .. }) {
             open = None;
         }

@@ -105,4 +105,17 @@ mod tests {
         let found: Vec<_> = sums(&log).into_iter().map(of).collect();
         assert_eq!(found, [("a".to_owned(), 2, 12, 0, 0, 8), ("b".to_owned(), 2, 13, 5, 2, 6)]);
     }
+
+    #[test]
+    fn what_a_task_used() {
+        let usage = Usage { input: 1_200, output: 340, cache_read: 56_000, cache_write: 800, reasoning: 90 };
+        let of = |model: &str, calls, micro_usd| OfModel { model: model.into(), calls, usage, micro_usd };
+        let mut task = domain::Task::new(domain::TaskId(3));
+        task.spent = domain::Spent { micro_usd: 420_000, tokens: 116_680, actions: 7, work_ms: 61_000 };
+        task.granted = domain::Budget { micro_usd: 5_000_000, tokens: 2_000_000, actions: 100, work_ms: 0 };
+        task.used = 2;
+        let about = About { task: &task, pull_url: None, scripted: false, line: None };
+        let models = [of("m (OpenAI)", 12, 300_000), of("small | one", 1, 20_000)];
+        insta::assert_snapshot!("cost", cost(&about, &models));
+    }
 }
