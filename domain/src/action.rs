@@ -392,6 +392,27 @@ impl Action {
         }
     }
 
+    /// The file or directory that it reads by name, changing nothing. Untrusted.
+    pub fn looked_at(&self) -> Option<&str> {
+        match self {
+            Action::ReadFile { path, .. }
+            | Action::ReadRanges { path, .. }
+            | Action::Summarize { path, .. }
+            | Action::ListFiles { path, .. }
+            | Action::Search { path, .. } => Some(path),
+            Action::Bash { .. }
+            | Action::Background { .. }
+            | Action::WriteFile { .. }
+            | Action::WriteFiles { .. }
+            | Action::EditFile { .. }
+            | Action::EditPlaces { .. }
+            | Action::MoveFile { .. }
+            | Action::DeleteFile { .. }
+            | Action::WebFetch { .. }
+            | Action::Try { .. } => None,
+        }
+    }
+
     /// Every path that the action names and changes: files it writes, moves and deletes.
     pub fn changed(&self) -> Vec<&str> {
         if let Action::MoveFile { from, to } = self {

@@ -64,7 +64,7 @@ pub use ids::{Commit, Millis, TaskId};
 pub use input::{Envelope, Failure, Input, Order};
 pub use look::{BaseRun, Look, ShownFile};
 pub use loss::{Loss, Resource};
-pub use model_call::{CallFor, ModelCall};
+pub use model_call::{CallAnswer, CallPurpose, ModelCall, model_calls};
 pub use notice::{Notice, To};
 pub use outcome::{Example, MOST_SEEN, Outcome, OutcomeStatus, Usage};
 pub use own_command::OwnCommand;

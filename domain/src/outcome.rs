@@ -24,21 +24,20 @@ fn is_zero(count: &u64) -> bool {
 }
 
 impl Usage {
-    /// The sum of two calls.
-    pub fn plus(&self, other: &Usage) -> Usage {
-        let sum = u64::saturating_add;
-        Usage {
-            input: sum(self.input, other.input),
-            output: sum(self.output, other.output),
-            cache_read: sum(self.cache_read, other.cache_read),
-            cache_write: sum(self.cache_write, other.cache_write),
-            reasoning: sum(self.reasoning, other.reasoning),
-        }
-    }
-
     /// All tokens of the call; the counts do not overlap, but for `reasoning`, which is part of `output`.
     pub fn total(&self) -> u64 {
         self.input + self.output + self.cache_read + self.cache_write
+    }
+}
+
+impl std::ops::AddAssign for Usage {
+    fn add_assign(&mut self, more: Usage) {
+        let Usage { input, output, cache_read, cache_write, reasoning } = more;
+        self.input += input;
+        self.output += output;
+        self.cache_read += cache_read;
+        self.cache_write += cache_write;
+        self.reasoning += reasoning;
     }
 }
 

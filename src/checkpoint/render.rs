@@ -160,6 +160,22 @@ fn actions(out: &mut String, view: &CheckpointView) {
     if view.actions.iter().any(|action| action.touched.is_some()) {
         out.push_str(touched::WHOSE_WORD);
     }
+    background(out, view);
+}
+
+/// Every checkpoint ends what was started in the background. How much of it still ran, the sandbox says only with the agent's next result.
+fn background(out: &mut String, view: &CheckpointView) {
+    let started = view.actions.iter().filter(|action| action.result == ActionResult::Started);
+    let numbers: Vec<String> = started.map(|action| action.n.to_string()).collect();
+    let which = match numbers.as_slice() {
+        [] => return,
+        [one] => format!("action {one}"),
+        many => format!("actions {}", many.join(", ")),
+    };
+    let _ = writeln!(
+        out,
+        "What {which} started in the background was ended at this checkpoint where it still ran; the agent is told with its next result.\n"
+    );
 }
 
 /// How an action ended, in a few words for a cell of a table.

@@ -115,6 +115,19 @@ fn a_checkpoint_that_changed_nothing() {
 }
 
 #[test]
+fn what_ran_in_the_background_is_said_to_have_ended() {
+    let told = "What action 9 started in the background was ended at this checkpoint where it still ran; \
+                the agent is told with its next result.";
+    assert!(!render_checkpoint(&example()).contains("in the background"));
+    let server = line(9, "bash", "python3 -m http.server", ActionResult::Started);
+    let one = render_checkpoint(&CheckpointView { actions: vec![server.clone()], ..example() });
+    assert!(one.contains(&format!("\n{told}\n")), "{one}");
+    let two = vec![server.clone(), ActionLine { n: 10, ..server }];
+    let two = render_checkpoint(&CheckpointView { actions: two, ..example() });
+    assert!(two.contains(&told.replace("action 9", "actions 9, 10")), "{two}");
+}
+
+#[test]
 fn hosts_that_people_allowed_are_named_and_blocked_ones_are_offered() {
     let line = |host: &str, change| HostLine { host: host.into(), by: "alice".into(), change };
     let blocked = |host: &str, port| BlockedLine { host: host.into(), port, count: 2, ..Default::default() };

@@ -3,13 +3,15 @@
 //! Untrusted: shown beside the action, and never in place of the bot's own diff.
 
 use super::view::{ActionLine, TouchedFiles};
-use crate::text::{grouped, one_line, plain_cell, prose_cell};
+use crate::text::{self, grouped, plain_cell};
 use domain::{Action, Outcome, Touched};
 
 /// The most files of a command that are named; further ones are counted.
 const MOST: usize = 3;
 /// The most characters of a path.
 const PATH: usize = 80;
+/// The most characters of what could not be observed.
+const UNSEEN: usize = 120;
 
 /// Shown below the actions if one of them has files.
 pub(super) const WHOSE_WORD: &str =
@@ -25,26 +27,21 @@ pub(super) fn written(touched: &Touched) -> impl Iterator<Item = &String> {
     touched.created.iter().chain(&touched.changed)
 }
 
-/// The files that a review names, and what was not observed; none where no file was changed and everything was.
+/// The files that a review names; none where no file was changed and all was observed.
 pub(super) fn named(touched: &Touched) -> Option<TouchedFiles> {
     let signed = |sign, paths: &[String]| paths.iter().map(|path| (sign, path.clone())).collect::<Vec<_>>();
     let parts = [('+', &touched.created), ('±', &touched.changed), ('−', &touched.deleted)];
     let mut named: Vec<(char, String)> = parts.into_iter().flat_map(|(sign, paths)| signed(sign, paths)).collect();
     let more = named.len().saturating_sub(MOST) as u64 + touched.unnamed;
     named.truncate(MOST);
-    let unseen = touched.unseen.as_deref().map(Box::from);
-    (touched.changes() > 0 || unseen.is_some()).then_some(TouchedFiles {
-        named,
-        more,
-        ignored: touched.ignored,
-        unseen,
-    })
+    let (ignored, not_seen) = (touched.ignored, touched.unseen.clone());
+    (touched.changes() > 0 || not_seen.is_some()).then_some(TouchedFiles { named, more, ignored, not_seen })
 }
 
 /// The end of an action's table row.
 pub(super) fn cell(action: &ActionLine) -> String {
     let Some(touched) = &action.touched else { return String::new() };
-    let name = |(sign, path): &(char, String)| format!("{sign} {}", plain_cell(crate::text::cut(path, PATH).0));
+    let name = |(sign, path): &(char, String)| format!("{sign} {}", plain_cell(text::cut(path, PATH).0));
     let mut words: Vec<String> = touched.named.iter().map(name).collect();
     if touched.more > 0 {
         words.push(format!("{} more", grouped(touched.more)));
@@ -53,9 +50,8 @@ pub(super) fn cell(action: &ActionLine) -> String {
         words.push(format!("{} that git ignores", grouped(touched.ignored)));
     }
     let files = if words.is_empty() { String::new() } else { format!(" · files: {}", words.join(", ")) };
-    let unseen =
-        touched.unseen.as_deref().map(|said| format!(" · not observed: {}", prose_cell(&one_line(said), PATH)));
-    files + &unseen.unwrap_or_default()
+    let not_seen = touched.not_seen.as_deref().map(|said| format!(" · not seen: {}", text::prose_cell(said, UNSEEN)));
+    format!("{files}{}", not_seen.unwrap_or_default())
 }
 
 #[cfg(test)]
@@ -82,9 +78,10 @@ mod tests {
             ..Touched::default()
         };
         assert_eq!(row(many), " · files: + `a`, + `b`, ± `c.py`, 42 more");
-        let unseen = |said: &str| row(Touched { unseen: Some(said.into()), ..Touched::default() });
-        assert_eq!(unseen("what was read is not known"), " · not observed: what was read is not known");
-        assert_eq!(unseen("a|b <img>\n@alice"), " · not observed: `a\\|b <img>\\n@alice`", "one span of code");
+        let blind = Touched { unseen: Some("what was | read is not known".into()), ..Touched::default() };
+        assert_eq!(row(blind.clone()), " · not seen: what was `\\|` read is not known");
+        let both = row(Touched { changed: paths(&["c.py"]), ..blind });
+        assert_eq!(both, " · files: ± `c.py` · not seen: what was `\\|` read is not known");
         let hostile = row(Touched { created: paths(&["a|b\n![x](http://e.example)<img>"]), ..Touched::default() });
         let inside =
             hostile.strip_prefix(" · files: + `").and_then(|rest| rest.strip_suffix('`')).expect("one span of code");

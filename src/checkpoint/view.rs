@@ -32,8 +32,8 @@ pub struct TouchedFiles {
     pub more: u64,
     /// How many git ignores.
     pub ignored: u64,
-    /// What could not be observed, as the sandbox says. Untrusted.
-    pub unseen: Option<Box<str>>,
+    /// What the sandbox could not observe, as a sentence; none where everything was. Untrusted.
+    pub not_seen: Option<String>,
 }
 
 /// How an action ended, as the log has it.

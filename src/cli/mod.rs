@@ -28,6 +28,7 @@ mod setup;
 pub mod store;
 mod task;
 mod task_cost;
+mod task_export;
 mod task_log;
 
 use crate::config::Process;

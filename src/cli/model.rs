@@ -81,7 +81,10 @@ async fn list(models: &Models, printer: &Printer) -> Result<()> {
 }
 
 fn row(models: &Models, entry: &Entry, found: &[Finding]) -> Vec<String> {
-    let roles: Vec<_> = models.roles(entry).into_iter().map(|role| role.word()).collect();
+    let roles = models.roles(entry).into_iter().map(|role| role.word().to_owned());
+    let commands =
+        models.of_commands().filter(|(_, own)| own.id == entry.id).map(|(kind, _)| format!("/{}", kind.name()));
+    let roles: Vec<String> = roles.chain(commands).collect();
     let asked = models.used().iter().any(|used| used.id == entry.id);
     let stands_in = models.all().iter().flat_map(|it| models.fallbacks(it)).any(|it| it.id == entry.id);
     let roles = match roles.is_empty() {

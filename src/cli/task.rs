@@ -5,7 +5,8 @@ use super::pager::Paged;
 use super::printer::{Mark, Printer};
 use super::store::location;
 use super::task_cost;
-use super::task_log::{self, Source, moment};
+use super::task_export::{self, Source};
+use super::task_log::{self, moment};
 use crate::config::Process;
 use crate::egress::Line as Reached;
 use crate::line::Line;
@@ -31,7 +32,7 @@ pub enum TaskCommand {
         #[arg(long)]
         json: bool,
     },
-    /// One task: its state, what it spent, every action with its input; what each call to a model cost says `caisson task cost`.
+    /// One task: its state, every action with input, output and cost.
     Show {
         /// Its number, as `caisson task list` and the reviews have it.
         id: i64,
@@ -50,11 +51,12 @@ pub enum TaskCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Each call to a model: what for, tokens, cost and time, and the sums by model.
+    /// Every model call of a task with its tokens and cost, and the sums by model. A call whose answer was lost, or is awaited, counts with its
+    /// worst case.
     Cost {
         #[command(flatten)]
         source: Source,
-        /// One JSON object a call.
+        /// One JSON object a line, without the sums.
         #[arg(long)]
         json: bool,
     },
@@ -62,15 +64,15 @@ pub enum TaskCommand {
     Replay {
         #[command(flatten)]
         source: Source,
-        /// Number of the event, as `caisson task log` has it; the last one, where none is named.
-        #[arg(long, value_name = "EVENT")]
-        at: Option<u32>,
         /// One JSON object.
         #[arg(long)]
         json: bool,
+        /// Number of the event, as `caisson task log` has it; the last one, where none is named.
+        #[arg(long, value_name = "EVENT")]
+        at: Option<u32>,
     },
-    /// Write a task's whole log into one file of JSON lines, which `log --file` and `replay --file` read on any machine. What people and the
-    /// agent wrote, and what commands printed, stands in it.
+    /// Write a task's whole log, with its pictures, into one file of JSON lines, which `log --file`, `cost --file` and `replay --file` read on any
+    /// machine. What people and the agent wrote, and what commands printed, stands in it.
     Export {
         /// Its number.
         id: i64,
@@ -111,7 +113,7 @@ impl TaskCommand {
                 return task_cost::cost(None, source, *json).await;
             }
             TaskCommand::Replay { source, at, json } if source.file.is_some() => {
-                return task_log::replay(None, source, *at, *json).await;
+                return task_log::replay(None, source, (*at, *json)).await;
             }
             _ => {}
         }
@@ -122,8 +124,8 @@ impl TaskCommand {
             TaskCommand::Show { id, output, json } => show(&config, store.as_ref(), TaskId(id), (output, json)).await,
             TaskCommand::Log { source, json } => task_log::log(store.as_ref(), &source, json).await,
             TaskCommand::Cost { source, json } => task_cost::cost(store.as_ref(), &source, json).await,
-            TaskCommand::Replay { source, at, json } => task_log::replay(store.as_ref(), &source, at, json).await,
-            TaskCommand::Export { id, into } => task_log::export(store.as_ref(), TaskId(id), into.as_deref()).await,
+            TaskCommand::Replay { source, at, json } => task_log::replay(store.as_ref(), &source, (at, json)).await,
+            TaskCommand::Export { id, into } => task_export::export(store.as_ref(), TaskId(id), into.as_deref()).await,
             TaskCommand::TestLog { id } => test_log(store.as_ref(), id).await,
             TaskCommand::Stop { id } => order::give(&config, TaskId(id), Order::Stop).await,
             TaskCommand::Delete { id } => order::delete(&config, TaskId(id)).await,
@@ -206,25 +208,30 @@ async fn show(config: &Process, store: Option<&Store>, id: TaskId, (output, json
         ("spent", format!("{} tokens, {}", row.tokens, crate::text::dollars(row.micro_usd as u64))),
         ("open remarks", open_remarks(&remarks)),
     ]);
-    let line = |action: &ActionRow| {
-        let code = action.exit_code.map(|code| code.to_string()).unwrap_or_default();
-        let ms = action.duration_ms.map(|ms| format!("{ms} ms")).unwrap_or_default();
-        let status = action.status.clone().unwrap_or_else(|| "running".to_owned());
-        vec![action.number.to_string(), action.kind.clone(), status, code, ms, action.input.clone()]
-    };
-    let rows: Vec<Vec<String>> = actions.iter().map(line).collect();
+    let rows: Vec<Vec<String>> = actions.iter().map(action_row).collect();
     let mark = |action: &ActionRow| match (action.exit_code, action.status.as_deref()) {
         (Some(0), _) | (None, Some("ok") | None) => Mark::Plain,
         _ => Mark::Bad,
     };
     let marks: Vec<Mark> = actions.iter().map(mark).collect();
-    printer.marked_table(&["#", "action", "status", "exit", "time", "input"], &rows, &marks);
+    printer.marked_table(&["#", "action", "status", "exit", "time", "tokens", "cost", "input"], &rows, &marks);
     around(&printer, touched, happened, &lines);
     for action in actions.iter().filter(|_| output) {
         printer.heading(&format!("output of action {}", action.number));
         printer.say(action.output.as_deref().unwrap_or_default());
     }
     Ok(())
+}
+
+/// The row of an action; tokens and cost are those of the turn that asked for it, beside the turn's first action.
+fn action_row(action: &ActionRow) -> Vec<String> {
+    let code = action.exit_code.map(|code| code.to_string()).unwrap_or_default();
+    let ms = action.duration_ms.map(|ms| format!("{ms} ms")).unwrap_or_default();
+    let status = action.status.clone().unwrap_or_else(|| "running".to_owned());
+    let told = |count: i64, shown: fn(u64) -> String| u64::try_from(count).ok().filter(|it| *it > 0).map(shown);
+    let tokens = told(action.tokens, crate::text::grouped).unwrap_or_default();
+    let cost = told(action.micro_usd, crate::text::dollars).unwrap_or_default();
+    vec![action.number.to_string(), action.kind.clone(), status, code, ms, tokens, cost, action.input.clone()]
 }
 
 /// How many remarks of people nothing settled yet, and which.
@@ -260,19 +267,17 @@ fn touched(log: &[(i64, Event)]) -> Vec<(u32, &Touched)> {
     told.collect()
 }
 
-/// The row of an action that changed or read files, or of which something was not observed.
+/// The row of an action that changed or read files, or of which not all was observed.
 fn files((number, touched): (u32, &Touched)) -> Option<Vec<String>> {
     let told = |how: &str, paths: &[String]| paths.iter().map(|path| format!("{how} {path}")).collect::<Vec<_>>();
     let parts = [("new", &touched.created), ("changed", &touched.changed), ("gone", &touched.deleted)];
+    let read = told("read", &touched.read);
     let mut words: Vec<String> = parts.into_iter().flat_map(|(how, paths)| told(how, paths)).collect();
     let counted = |count: u64, what: &str| (count > 0).then(|| format!("{} {what}", crate::text::grouped(count)));
     words.extend(counted(touched.unnamed, "more").into_iter().chain(counted(touched.ignored, "that git ignores")));
-    words.extend(told("read", &touched.read));
-    words.extend(counted(touched.read_unnamed, "more read"));
-    words.extend(touched.unseen.as_deref().map(|said| format!("not observed: {said}")));
-    (!words.is_empty()).then(|| {
-        vec![number.to_string(), crate::text::cut(&crate::text::one_line(&words.join(", ")), FILES).0.to_owned()]
-    })
+    words.extend(read.into_iter().chain(counted(touched.read_unnamed, "more read")));
+    words.extend(touched.unseen.as_deref().map(|said| format!("not seen: {said}")));
+    (!words.is_empty()).then(|| vec![number.to_string(), crate::text::cut(&crate::text::one_line(&words.join(", ")), FILES).0.to_owned()])
 }
 
 /// Events of the sandbox and its way out, and pauses, each with its time.
@@ -333,6 +338,26 @@ mod tests {
     }
 
     #[test]
+    fn an_action_has_the_tokens_of_its_turn_beside_it() {
+        let row = |tokens, micro_usd| {
+            action_row(&ActionRow {
+                number: 2,
+                turn: 1,
+                kind: "bash".into(),
+                input: "{}".into(),
+                output: None,
+                status: None,
+                exit_code: None,
+                duration_ms: None,
+                tokens,
+                micro_usd,
+            })
+        };
+        assert_eq!(row(12_345, 20_000)[5..], ["12 345", "$0.02", "{}"]);
+        assert_eq!(row(0, 0), ["2", "bash", "running", "", "", "", "", "{}"]);
+    }
+
+    #[test]
     fn an_action_that_changed_files_has_a_row() {
         let touched =
             Touched { created: vec!["a\u{1b}b".into()], deleted: vec!["c".into()], ignored: 3, ..Touched::default() };
@@ -342,9 +367,10 @@ mod tests {
             "{row:?}"
         );
         assert!(!row[1].contains('\u{1b}') && files((8, &Touched::default())).is_none());
-        let (read, unseen) = (vec!["d".into()], Some("what was read is not known".into()));
-        let row = files((9, &Touched { read, read_unnamed: 2, unseen, ..Touched::default() })).expect("a row");
-        assert_eq!(row[1], "read d, 2 more read, not observed: what was read is not known");
+        let unseen = Some("what was read is known in part".to_owned());
+        let read = Touched { read: vec!["a.py".into()], read_unnamed: 1_200, unseen, ..Touched::default() };
+        let row = files((9, &read)).expect("a row");
+        assert_eq!(row[1], "read a.py, 1 200 more read, not seen: what was read is known in part");
     }
 
     #[test]

@@ -1,141 +1,131 @@
-//! `caisson task cost`: each call to a model that a task's log has, with tokens, time and money. Read-only.
+//! `caisson task cost`: every model call of one task with its tokens and cost, and the sums by model. Read-only; an exported file can be used in
+//! place of the store.
 
 use super::pager::Paged;
 use super::printer::Printer;
-use super::task_log::{Source, load, moment};
-use crate::message::sums;
+use super::task_export::{Source, load};
+use super::task_log::moment;
+use crate::message::{OfModel, sums};
 use crate::store::Store;
-use crate::text::{cut, dollars, duration, grouped, one_line};
+use crate::text::{dollars, duration, grouped, plain_line};
 use anyhow::Result;
-use domain::{CallFor, Event, ModelCall, Task, Usage};
-use serde::Serialize;
+use domain::{CallPurpose, Event, ModelCall, Usage, model_calls};
 
-/// The most characters shown of a model's label.
-const LABEL: usize = 60;
+/// The most characters of a model's label.
+const LABEL: usize = 80;
+/// Stands in place of a model where no answer came.
+const NO_ANSWER: &str = "(no answer)";
 
-/// One call, as `--json` prints it.
-#[derive(Debug, PartialEq, Eq, Serialize)]
-struct Row<'a> {
-    /// Unix milliseconds at which its answer was stored.
-    at_ms: i64,
-    /// What it was for: `turn`, `second look`, `summary` or `question`.
-    of: &'static str,
-    /// Number of the turn, checkpoint or question; none for a summary.
-    number: Option<u32>,
-    model: &'a str,
-    input: u64,
-    output: u64,
-    cache_read: u64,
-    cache_write: u64,
-    reasoning: u64,
-    micro_usd: u64,
-    duration_ms: Option<u64>,
+/// Prints one line per call, and one per model; with `json`, each call as an object.
+///
+/// # Errors
+/// When the log cannot be read.
+pub async fn cost(store: Option<&Store>, source: &Source, json: bool) -> Result<()> {
+    let (id, log) = load(store, source).await?;
+    let calls = model_calls(log.iter().map(|(_, event)| event));
+    let at = |call: &ModelCall<'_>| log.get(call.event - 1).map_or(0, |(at_ms, _)| *at_ms);
+    if json {
+        let printer = Printer::terminal();
+        calls.iter().for_each(|call| printer.json(&object(call, at(call))));
+        return Ok(());
+    }
+    if calls.is_empty() {
+        Printer::terminal().hint(&format!("task {id} called no model yet"));
+        return Ok(());
+    }
+    let printer = Paged::terminal();
+    let rows: Vec<_> = calls.iter().map(|call| row(call, at(call))).collect();
+    let tokens = ["read", "from cache", "to cache", "written", "of it thought", "cost"];
+    let names: Vec<&str> = ["event", "when", "for", "model"].into_iter().chain(tokens).chain(["time"]).collect();
+    printer.table(&names, &rows);
+    printer.heading("by model");
+    let names: Vec<&str> = ["model", "calls"].into_iter().chain(tokens).collect();
+    printer.table(&names, &by_model(log.iter().map(|(_, event)| event), &calls));
+    let together: u64 = calls.iter().map(|call| call.micro_usd).sum();
+    printer.say(&format!("together {}", dollars(together)));
+    Ok(())
 }
 
-/// Answers of the host, which cost nothing, are left out.
-fn rows(log: &[(i64, Event)]) -> impl Iterator<Item = Row<'_>> {
-    let called = log.iter().filter_map(|(at_ms, event)| Some((*at_ms, event.model_call()?)));
-    called.filter(|(_, call)| call.usage.total() > 0 || call.micro_usd > 0).map(|(at_ms, call)| {
-        let ModelCall { of, model, usage, micro_usd, duration_ms } = call;
-        let (of, number) = match of {
-            CallFor::Turn(turn) => ("turn", Some(turn)),
-            CallFor::SecondLook(n) => ("second look", Some(n)),
-            CallFor::Summary => ("summary", None),
-            CallFor::Reply(call) => ("question", Some(call)),
-        };
-        let Usage { input, output, cache_read, cache_write, reasoning } = *usage;
-        Row { at_ms, of, number, model, input, output, cache_read, cache_write, reasoning, micro_usd, duration_ms }
+/// What a call was for.
+fn purpose(purpose: CallPurpose) -> String {
+    match purpose {
+        CallPurpose::Turn(turn) => format!("turn {turn}"),
+        CallPurpose::SecondLook(n) => format!("second look at checkpoint {n}"),
+        CallPurpose::Summary => "summary".to_owned(),
+        CallPurpose::Reply(call) => format!("question {call}"),
+    }
+}
+
+/// The cells of tokens and cost, under the same names in both tables.
+fn spent(usage: &Usage, micro_usd: u64) -> Vec<String> {
+    let Usage { input, output, cache_read, cache_write, reasoning } = *usage;
+    let tokens = [input, cache_read, cache_write, output, reasoning].map(grouped);
+    tokens.into_iter().chain([dollars(micro_usd)]).collect()
+}
+
+fn row(call: &ModelCall<'_>, at_ms: i64) -> Vec<String> {
+    let answer = call.answer;
+    let model = answer.map_or(NO_ANSWER.to_owned(), |answer| plain_line(answer.model, LABEL));
+    let time = answer.and_then(|answer| answer.duration_ms).map(duration).unwrap_or_default();
+    let first = vec![call.event.to_string(), moment(at_ms), purpose(call.purpose), model];
+    [first, spent(&answer.map(|answer| answer.usage).unwrap_or_default(), call.micro_usd), vec![time]].concat()
+}
+
+/// A call as an object: `answered` is false where `micro_usd` is a worst case and nothing else is known.
+fn object(call: &ModelCall<'_>, at_ms: i64) -> serde_json::Value {
+    let answer = call.answer;
+    serde_json::json!({
+        "event": call.event,
+        "at_ms": at_ms,
+        "for": purpose(call.purpose),
+        "answered": answer.is_some(),
+        "model": answer.map(|answer| answer.model),
+        "usage": answer.map(|answer| answer.usage),
+        "micro_usd": call.micro_usd,
+        "duration_ms": answer.and_then(|answer| answer.duration_ms),
     })
 }
 
-fn label(model: &str) -> String {
-    cut(&one_line(model), LABEL).0.to_owned()
-}
-
-fn cells(row: &Row<'_>) -> Vec<String> {
-    let of = row.number.map_or_else(|| row.of.to_owned(), |number| format!("{} {number}", row.of));
-    let tokens = [row.input, row.cache_read, row.cache_write, row.output, row.reasoning].map(grouped);
-    let time = row.duration_ms.map(duration).unwrap_or_default();
-    [vec![moment(row.at_ms), of, label(row.model)], tokens.to_vec(), vec![dollars(row.micro_usd), time]].concat()
-}
-
-/// Prints the calls of a task, and sums by model; with `json`, one object a call.
-pub async fn cost(store: Option<&Store>, source: &Source, json: bool) -> Result<()> {
-    let (id, log) = load(store, source).await?;
-    if json {
-        let printer = Printer::terminal();
-        return rows(&log).try_for_each(|row| {
-            printer.json(&serde_json::to_value(row)?);
-            Ok(())
-        });
-    }
-    let printer = Paged::terminal();
-    printer.heading(&format!("calls to models of task {id}"));
-    let called: Vec<Vec<String>> = rows(&log).map(|row| cells(&row)).collect();
-    if called.is_empty() {
-        printer.say("None has been answered yet.");
-        return Ok(());
-    }
-    printer.table(
-        &["when", "for", "model", "read", "from cache", "to cache", "written", "of it thought", "cost", "took"],
-        &called,
-    );
-    let events: Vec<Event> = log.into_iter().map(|(_, event)| event).collect();
-    let of = sums(&events);
-    let row = |it: &crate::message::OfModel| {
-        vec![label(&it.model), it.calls.to_string(), grouped(it.usage.total()), dollars(it.micro_usd)]
-    };
-    printer.table(&["model", "calls", "tokens", "cost"], &of.iter().map(row).collect::<Vec<_>>());
-    let told: u64 = of.iter().map(|it| it.micro_usd).sum();
-    let spent = Task::fold(id, &events).spent.micro_usd;
-    if spent > told {
-        let lost = dollars(spent - told);
-        printer.say(&format!("{lost} more: the most that calls may have cost whose answer is awaited, or was lost."));
-    }
-    printer.say(&format!("together {}", dollars(spent)));
-    Ok(())
+/// A row for each model, and one for the calls without an answer.
+fn by_model<'a>(log: impl Iterator<Item = &'a Event>, calls: &[ModelCall<'_>]) -> Vec<Vec<String>> {
+    let lost: Vec<u64> = calls.iter().filter(|call| call.answer.is_none()).map(|call| call.micro_usd).collect();
+    let (model, usage) = (NO_ANSWER.to_owned(), Usage::default());
+    let lost = OfModel { model, calls: lost.len() as u64, usage, micro_usd: lost.iter().sum() };
+    let all = sums(log).into_iter().chain((lost.calls > 0).then_some(lost));
+    all.map(|of| [vec![plain_line(&of.model, LABEL), grouped(of.calls)], spent(&of.usage, of.micro_usd)].concat())
+        .collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use domain::{ModelSummary, SummaryOf, Trust};
 
     #[test]
-    fn each_call_is_a_row_and_the_hosts_own_answer_none() {
-        let usage = Usage { input: 10, output: 5, cache_read: 1_000, cache_write: 0, reasoning: 2 };
-        let turn = |model: &str, usage: Usage| Event::TurnCompleted {
-            turn: 3,
+    fn a_lost_call_has_its_worst_case_in_both_tables() {
+        let usage = Usage { input: 1_000, output: 40, cache_read: 600, cache_write: 10, reasoning: 30 };
+        let turn = Event::TurnCompleted {
+            turn: 1,
             text: String::new(),
             calls: Vec::new(),
             usage,
-            micro_usd: usage.input,
-            duration_ms: 1_500,
-            model: model.into(),
+            micro_usd: 20_000,
+            duration_ms: 61_000,
+            model: "m\u{1b}x".into(),
             vendor: None,
         };
-        let of = SummaryOf::Turns { upto: 1, from: 1, to: 2 };
-        let summary = ModelSummary {
-            of,
-            text: "x".into(),
-            trust: Trust::None,
-            usage,
-            micro_usd: 7,
-            duration_ms: 20,
-            model: "small\u{1b}".into(),
-        };
-        let log = [
-            (5, turn("big", usage)),
-            (6, turn("the host", Usage::default())),
-            (7, Event::Summarised { summary: Box::new(summary) }),
-        ];
-        let found: Vec<Row<'_>> = rows(&log).collect();
-        let told: Vec<_> = found.iter().map(|row| (row.of, row.number, row.micro_usd)).collect();
-        assert_eq!(told, [("turn", Some(3), 10), ("summary", None, 7)]);
+        let started = |worst_micro_usd| Event::ModelCallStarted { turn: 1, worst_micro_usd };
+        let log = [started(50_000), started(50_000), turn];
+        let calls = model_calls(&log);
+        let rows: Vec<_> = calls.iter().map(|call| row(call, 0)).collect();
+        assert_eq!(rows[0][2..], ["turn 1", "(no answer)", "0", "0", "0", "0", "0", "$0.05", ""]);
+        assert_eq!(rows[1][0], "3");
+        assert_eq!(rows[1][4..10], ["1 000", "600", "10", "40", "30", "$0.02"]);
+        assert!(!rows[1][3].contains('\u{1b}') && !rows[1][10].is_empty(), "{rows:?}");
+        let of = by_model(log.iter(), &calls);
         assert_eq!(
-            cells(&found[0])[1..9],
-            ["turn 3", "big", "10", "1 000", "0", "5", "2", "$0.001"].map(str::to_owned)
+            (of.len(), &of[0][1..3], &of[1][..2]),
+            (2, &["1".to_owned(), "1 000".into()][..], &[NO_ANSWER.to_owned(), "1".into()][..])
         );
-        assert!(!cells(&found[1]).concat().contains('\u{1b}'));
+        assert_eq!(object(&calls[0], 5)["answered"], false);
     }
 }

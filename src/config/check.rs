@@ -14,11 +14,11 @@ pub(super) fn problems(config: &Process) -> Vec<Problem> {
     let mut found = Found(Vec::new());
     found.general(config);
     found.models(&config.models);
-    for (command, _, id) in config.commands.named() {
+    for (kind, id) in config.commands.named() {
         let known = config.models.by_id(id).is_some();
         found.when(
             !known,
-            &format!("commands.{command}.model"),
+            &format!("commands.{}.model", kind.name()),
             &format!("there is no model `{id}`; name the id of one"),
         );
     }

@@ -5,9 +5,11 @@
 
 use super::fields::{address, choice, path, price};
 use super::origin::Origins;
+use domain::TaskKind;
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 use url::{Host, Url};
@@ -215,31 +217,24 @@ pub enum PromptLength {
     Long,
 }
 
-/// `[commands]`: models for single commands, in place of their roles' models.
+/// `[commands]`: models for single commands, in place of their roles' models. Each table has its line in `defaults.toml`.
 #[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Commands {
-    /// `[commands.fix]`: in place of the worker's.
-    pub fix: CommandModel,
-    /// `[commands.plan]`: in place of the planner's.
-    pub plan: CommandModel,
-}
+#[serde(transparent)]
+pub struct Commands(BTreeMap<TaskKind, CommandModel>);
 
 /// One command's own model.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CommandModel {
-    /// An entry's `id`; empty = the one that has the role.
+    /// An entry's `id`; empty = for `/test` and `/refactor` as `/fix`, for what only reads as `/plan`, and for these two as the role.
     pub model: String,
 }
 
 impl Commands {
-    /// Each table's name, its role, and the entry that it names, if any.
-    pub fn named(&self) -> impl Iterator<Item = (&'static str, Role, &str)> {
-        let all = [("fix", Role::Worker, &self.fix), ("plan", Role::Planner, &self.plan)];
-        all.into_iter()
-            .filter(|(_, _, own)| !own.model.is_empty())
-            .map(|(name, role, own)| (name, role, own.model.as_str()))
+    /// Each kind of task whose command names an entry, with that entry's id.
+    pub fn named(&self) -> impl Iterator<Item = (TaskKind, &str)> {
+        let named = self.0.iter().filter(|(_, own)| !own.model.is_empty());
+        named.map(|(kind, own)| (*kind, own.model.as_str()))
     }
 }
 
@@ -248,7 +243,7 @@ impl Commands {
 pub struct Models {
     entries: Vec<Model>,
     /// Entries that commands name in place of their role's, by `id`.
-    named: Vec<(Role, String)>,
+    named: Vec<(TaskKind, String)>,
     /// What repositories list, by `id`.
     listed_ids: Vec<String>,
     /// All of them are listed for one repository.
@@ -263,11 +258,25 @@ impl Models {
         &self.entries
     }
 
-    /// The model for a role: one that a command names goes before one that has the role.
+    /// The model for a role. `[commands.fix]` goes before the worker, `[commands.plan]` before the planner.
     pub fn of(&self, role: Role) -> &Model {
-        let own = self.named.iter().find(|(of, _)| *of == role).and_then(|(_, id)| self.by_id(id));
+        let own = match role {
+            Role::Worker => self.of_command(TaskKind::Fix),
+            Role::Planner => self.of_command(TaskKind::Plan),
+            Role::Summarizer | Role::Reviewer => None,
+        };
         let named = |role| self.entries.iter().find(|entry| entry.roles.contains(&role));
         own.or_else(|| named(role)).or_else(|| named(Role::Worker)).unwrap_or(&self.entries[0])
+    }
+
+    fn of_command(&self, kind: TaskKind) -> Option<&Model> {
+        self.named.iter().find(|(of, _)| *of == kind).and_then(|(_, id)| self.by_id(id))
+    }
+
+    /// The commands that name a model for their own tasks alone, with that model; what stands for `/fix` and `/plan` is a role's.
+    pub fn of_commands(&self) -> impl Iterator<Item = (TaskKind, &Model)> {
+        let own = self.named.iter().filter(|(kind, _)| !matches!(kind, TaskKind::Fix | TaskKind::Plan));
+        own.filter_map(|(kind, id)| Some((*kind, self.by_id(id)?)))
     }
 
     /// Whether an entry has this role, without the worker's fallback.
@@ -277,7 +286,7 @@ impl Models {
 
     /// Sets the entries that commands name.
     pub(super) fn name(&mut self, commands: &Commands) {
-        self.named = commands.named().map(|(_, role, id)| (role, id.to_owned())).collect();
+        self.named = commands.named().map(|(kind, id)| (kind, id.to_owned())).collect();
     }
 
     /// Takes up what repositories list.
@@ -330,10 +339,12 @@ impl Models {
         self.entries.iter().filter(|entry| entry.by_name)
     }
 
-    /// Every entry that may be asked: those with a role, those that people may name, those that repositories list, and those that stand
-    /// in for one.
+    /// Every entry that may be asked: those with a role, those that commands or people may name, those that repositories list, and
+    /// those that stand in for one.
     pub fn used(&self) -> Vec<&Model> {
-        let first: Vec<&Model> = Role::ALL.into_iter().map(|role| self.of(role)).chain(self.nameable()).collect();
+        let of_roles = Role::ALL.into_iter().map(|role| self.of(role));
+        let of_commands = self.of_commands().map(|(_, entry)| entry);
+        let first: Vec<&Model> = of_roles.chain(of_commands).chain(self.nameable()).collect();
         let stands_in = |entry: &Model| first.iter().flat_map(|it| self.fallbacks(it)).any(|it| it.id == entry.id);
         let named = |entry: &Model| first.iter().any(|it| it.id == entry.id) || self.listed_ids.contains(&entry.id);
         self.entries.iter().filter(|entry| named(entry) || stands_in(entry)).collect()

@@ -52,6 +52,17 @@ fn a_command_may_name_a_model_of_its_own() {
     assert_eq!((models.of(Role::Planner).id.as_str(), models.worker().id.as_str()), ("spare", "small"));
     assert_eq!(models.roles(models.by_id("spare").unwrap()), [Role::Planner]);
     assert_eq!(models.roles(models.by_id("big").unwrap()), [Role::Reviewer]);
+    let own = load(&format!(
+        "{TWO}[[model]]\nid = \"spare\"\nname = \"m\"\n[commands.explain]\nmodel = \"spare\"\n[commands.test]\nmodel = \"big\"\n\
+         [[repositories]]\nkey = \"a\"\nmodels = [\"small\", \"big\"]\n"
+    ));
+    let of = |models: &crate::config::process::Models| {
+        models.of_commands().map(|(kind, entry)| format!("{} {}", kind.name(), entry.id)).collect::<Vec<_>>()
+    };
+    assert_eq!(of(&own.models), ["explain spare", "test big"]);
+    assert_eq!((own.models.of(Role::Planner).id.as_str(), own.models.worker().id.as_str()), ("big", "small"));
+    assert!(own.models.used().iter().any(|entry| entry.id == "spare"), "it is opened");
+    assert_eq!(of(&own.models_of("a")), ["test big"], "a repository's list goes before its commands");
     let unknown = refused(&format!("{TWO}[commands.fix]\nmodel = \"huge\"\n"));
     assert!(unknown.contains("commands.fix.model: there is no model `huge`"), "{unknown}");
     let stranger = refused(&format!("{TWO}[commands.dance]\nmodel = \"big\"\n"));

@@ -56,6 +56,11 @@ impl Actions {
     ) -> Result<Input, Trouble> {
         self.images.listed(task)?;
         if let Action::Try { files, command, check } = action {
+            // The copy is thrown away, so a person is asked only once one of its candidates is written.
+            let written = Action::WriteFiles { files: files.clone() };
+            if let Ruling::Deny(reason) = self.rulebook.ruled(task, &written).await? {
+                return Ok(denied(number, reason));
+            }
             return self.try_out(task, number, (files, command, check.as_deref()), tries).await;
         }
         // Not at the first action, because a task with one action may leave no tree to capture.
@@ -71,8 +76,7 @@ impl Actions {
             Ruling::Ask(_) | Ruling::Allow => self.guarded(task, action).await?,
         };
         if let Some(reason) = refused {
-            let outcome = Outcome::new(OutcomeStatus::Denied { reason }, "");
-            return Ok(Input::ActionEnded { number, outcome });
+            return Ok(denied(number, reason));
         }
         if let Action::Summarize { path, from } = action {
             return self.summarize(task, number, (path, *from), (tries, feed)).await;
@@ -125,6 +129,10 @@ impl Actions {
             Err(error) => Err(apart(error)),
         }
     }
+}
+
+fn denied(number: u32, reason: String) -> Input {
+    Input::ActionEnded { number, outcome: Outcome::new(OutcomeStatus::Denied { reason }, "") }
 }
 
 fn places(count: usize) -> String {

@@ -6,7 +6,7 @@ use crate::engine::EngineConfig;
 use crate::engine::style::Style;
 use crate::llm::{Model, Models};
 use crate::trouble::Trouble;
-use domain::Task;
+use domain::{Task, TaskKind};
 use std::collections::HashMap;
 use std::sync::Arc;
 use tokio::sync::OnceCell;
@@ -20,10 +20,12 @@ pub struct ConfiguredModels {
 
 /// The models of a repository, by role.
 struct ModelSet {
-    /// Answers in tasks that may change files.
+    /// Answers in tasks that may change files, where their command names no other.
     worker: ConfiguredModel,
-    /// Answers in tasks that only read.
+    /// Answers in tasks that only read, where their command names no other.
     planner: ConfiguredModel,
+    /// Answer in tasks of one kind, in place of these two.
+    commands: Vec<(TaskKind, ConfiguredModel)>,
     /// None if no entry has that role.
     summarizer: Option<ConfiguredModel>,
     /// None if no entry has that role.
@@ -36,9 +38,14 @@ impl ModelSet {
     fn new(entries: &Entries, models: &Models, secret: &Secret) -> Self {
         let configured = |role| ConfiguredModel::of(entries, models, role, secret);
         let where_named = |role| entries.names(role).then(|| configured(role));
+        let commands = entries.of_commands().filter_map(|(kind, entry)| {
+            let model = models.by_id(&entry.id)?;
+            Some((kind, ConfiguredModel::with_others(entry, model, entries, models, secret)))
+        });
         Self {
             worker: configured(Role::Worker),
             planner: configured(Role::Planner),
+            commands: commands.collect(),
             summarizer: where_named(Role::Summarizer),
             reviewer: where_named(Role::Reviewer),
             named: ConfiguredModel::nameable(entries, models, secret),
@@ -73,16 +80,16 @@ impl ConfiguredModels {
         &self.set_of(task).planner
     }
 
-    /// The model of this task now: the one that a person named, otherwise that of the role. A plan that is carried out belongs to the
+    /// The model of this task now: the one that a person named, otherwise that of the command, or of the role. A plan that is carried out belongs to the
     /// worker.
     pub(super) fn of(&self, task: &Task) -> &ConfiguredModel {
-        self.by_id(task, task.model.as_deref()).unwrap_or_else(|| self.of_role(task))
+        self.by_id(task, task.model.as_deref()).unwrap_or_else(|| self.of_kind(task))
     }
 
     /// The model at the task's beginning, which decides the style of the whole conversation.
     pub(super) fn first(&self, task: &Task) -> &ConfiguredModel {
         let named = task.request.as_ref().and_then(|request| request.terms.model.as_deref());
-        self.by_id(task, named).unwrap_or_else(|| self.of_role(task))
+        self.by_id(task, named).unwrap_or_else(|| self.of_kind(task))
     }
 
     /// Checks that the model that a person named may still be named. If not, the task must not be sent to another one instead.
@@ -98,8 +105,10 @@ impl ConfiguredModels {
         }
     }
 
-    fn of_role(&self, task: &Task) -> &ConfiguredModel {
-        if task.kind.reads_only() { self.planner(task) } else { &self.set_of(task).worker }
+    fn of_kind(&self, task: &Task) -> &ConfiguredModel {
+        let set = self.set_of(task);
+        let role = if task.kind.reads_only() { &set.planner } else { &set.worker };
+        set.commands.iter().find(|(kind, _)| *kind == task.kind).map_or(role, |(_, own)| own)
     }
 
     fn by_id(&self, task: &Task, id: Option<&str>) -> Option<&ConfiguredModel> {

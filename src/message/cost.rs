@@ -2,7 +2,7 @@
 
 use super::about::About;
 use crate::text::{code, count, dollars, duration, grouped};
-use domain::{Event, ModelCall, Usage};
+use domain::{Event, Usage};
 use std::fmt::Write as _;
 
 /// Usage and cost of one model.
@@ -19,20 +19,16 @@ pub struct OfModel {
 }
 
 /// Sums over a task's log, in the order in which models were first called; answers of the host do not count.
-pub fn sums(log: &[Event]) -> Vec<OfModel> {
+pub fn sums<'a>(log: impl IntoIterator<Item = &'a Event>) -> Vec<OfModel> {
     let mut all: Vec<OfModel> = Vec::new();
-    for event in log {
-        let Some(ModelCall { model, usage, micro_usd, .. }) = event.model_call() else { continue };
-        if usage.total() == 0 && micro_usd == 0 {
-            continue;
-        }
-        let at = all.iter().position(|it| it.model == model).unwrap_or_else(|| {
-            all.push(OfModel { model: model.to_owned(), calls: 0, usage: Usage::default(), micro_usd: 0 });
+    for answer in log.into_iter().filter_map(Event::call_answer).filter(|answer| answer.is_of_a_model()) {
+        let at = all.iter().position(|it| it.model == answer.model).unwrap_or_else(|| {
+            all.push(OfModel { model: answer.model.to_owned(), calls: 0, usage: Usage::default(), micro_usd: 0 });
             all.len() - 1
         });
         all[at].calls += 1;
-        all[at].usage = all[at].usage.plus(usage);
-        all[at].micro_usd += micro_usd;
+        all[at].usage += answer.usage;
+        all[at].micro_usd += answer.micro_usd;
     }
     all
 }
@@ -54,9 +50,7 @@ pub fn cost(about: &About<'_>, of: &[OfModel]) -> String {
     row("actions", spent.actions, granted.actions, grouped);
     row("working time", spent.work_ms, granted.work_ms, duration);
     if !of.is_empty() {
-        out.push_str(
-            "\n| model | answers | tokens | of them from the cache | thought | money |\n|---|---|---|---|---|---|\n",
-        );
+        out.push_str("\n| model | answers | tokens | from cache | thought | money |\n|---|---|---|---|---|---|\n");
         for OfModel { model, calls, usage, micro_usd } in of {
             let tokens = [usage.total(), usage.cache_read, usage.reasoning].map(grouped).join(" | ");
             let _ = writeln!(out, "| {} | {calls} | {tokens} | {} |", code(model), dollars(*micro_usd));
@@ -94,10 +88,34 @@ mod tests {
     }
 
     #[test]
-    fn each_model_is_summed_up_and_the_host_is_none() {
-        let log = [turn("a", 10, 5), turn("the host", 0, 0), turn("b", 1, 0), turn("a", 2, 3)];
-        let found: Vec<_> =
-            sums(&log).into_iter().map(|it| (it.model, it.calls, it.usage.total(), it.micro_usd)).collect();
-        assert_eq!(found, [("a".to_owned(), 2, 12, 8), ("b".to_owned(), 1, 1, 0)]);
+    fn each_model_is_summed_up_with_its_summaries_and_the_host_is_none() {
+        let summary = domain::ModelSummary {
+            of: domain::SummaryOf::Turns { upto: 1, from: 0, to: 0 },
+            text: String::new(),
+            trust: domain::Trust::None,
+            usage: Usage { input: 3, output: 4, cache_read: 5, cache_write: 0, reasoning: 2 },
+            micro_usd: 6,
+            duration_ms: 1,
+            model: "b".into(),
+        };
+        let summarised = Event::Summarised { summary: Box::new(summary) };
+        let log = [turn("a", 10, 5), turn("the host", 0, 0), turn("b", 1, 0), turn("a", 2, 3), summarised];
+        let of =
+            |it: OfModel| (it.model, it.calls, it.usage.total(), it.usage.cache_read, it.usage.reasoning, it.micro_usd);
+        let found: Vec<_> = sums(&log).into_iter().map(of).collect();
+        assert_eq!(found, [("a".to_owned(), 2, 12, 0, 0, 8), ("b".to_owned(), 2, 13, 5, 2, 6)]);
+    }
+
+    #[test]
+    fn what_a_task_used() {
+        let usage = Usage { input: 1_200, output: 340, cache_read: 56_000, cache_write: 800, reasoning: 90 };
+        let of = |model: &str, calls, micro_usd| OfModel { model: model.into(), calls, usage, micro_usd };
+        let mut task = domain::Task::new(domain::TaskId(3));
+        task.spent = domain::Spent { micro_usd: 420_000, tokens: 116_680, actions: 7, work_ms: 61_000 };
+        task.granted = domain::Budget { micro_usd: 5_000_000, tokens: 2_000_000, actions: 100, work_ms: 0 };
+        task.used = 2;
+        let about = About { task: &task, pull_url: None, scripted: false, line: None };
+        let models = [of("m (OpenAI)", 12, 300_000), of("small | one", 1, 20_000)];
+        insta::assert_snapshot!("cost", cost(&about, &models));
     }
 }

@@ -2,14 +2,23 @@
 //!
 //! Owns the form of rules, their examples, and the judgement: deny before ask, ask before allow, and what cannot be judged is denied. Rules
 //! only restrict: no rule of the operator or a repository allows anything new. Rules about commands match their text, so they prevent
-//! accidents; the sandbox is the actual boundary. Must not know tasks or read files. Tests: below, `tests/stories/permission.rs`.
+//! accidents; the sandbox is the actual boundary. Must not know tasks or read files. Tests: `tests.rs`, `tests/stories/permission.rs`.
+
+mod place;
+#[cfg(test)]
+mod tests;
+
+pub use place::plain;
 
 pub mod folders;
 
 use domain::{Action, ActionKind};
 use globset::{GlobBuilder, GlobMatcher};
+use place::Place;
+use protocol::router::Rule as HostRule;
 use regex::{Regex, RegexBuilder};
 use serde::Deserialize;
+use url::Url;
 
 /// The most rules of one file.
 const MOST_RULES: usize = 50;
@@ -36,17 +45,23 @@ pub struct Written {
     /// A pattern of paths relative to the root (`migrations/**`), for actions that change files by name.
     #[serde(default)]
     pub path: Option<String>,
+    /// With `path`: the rule is about actions that read by name too (`read_file`, `list_files`, `search`).
+    #[serde(default)]
+    pub reads: bool,
+    /// A host, in the spelling of the rules of `[egress]` (`docs.example.org`, `*.example.org`, `host:8443`), for pages that `web_fetch` reads.
+    #[serde(default)]
+    pub host: Option<String>,
     /// Short for `after = ["web"]`.
     #[serde(default)]
     pub after_web: bool,
-    /// Holds only once text of one of these origins is in the task's conversation, because it may be behind the action. Without `command` and
-    /// `path` the rule is then about every command and change.
+    /// Holds only once text of one of these origins is in the task's conversation, because it may be behind the action. Without `command`,
+    /// `path` and `host` the rule is then about every command and change.
     #[serde(default)]
     pub after: Vec<Origin>,
-    /// Example commands or paths that the rule must match.
+    /// Example commands, paths or hosts that the rule must match.
     #[serde(default)]
     pub hits: Vec<String>,
-    /// Example commands or paths that the rule must not match.
+    /// Example commands, paths or hosts that the rule must not match.
     #[serde(default)]
     pub misses: Vec<String>,
 }
@@ -119,7 +134,8 @@ struct Rule {
 #[derive(Debug, Clone)]
 enum About {
     Command(Regex),
-    Path(Box<GlobMatcher>),
+    Path { pattern: Box<GlobMatcher>, reads: bool },
+    Host(HostRule),
     Writes,
 }
 
@@ -181,30 +197,43 @@ impl Written {
     }
 
     fn about(&self) -> Result<About, (&'static str, String)> {
-        match (&self.command, &self.path) {
-            (Some(pattern), None) => {
-                let wrong = |why: String| ("command", format!("{pattern:?} is no pattern of commands: {why}"));
-                if pattern.trim().is_empty() || pattern.len() > MOST_PATTERN {
-                    return Err(wrong(format!("it has 1 to {MOST_PATTERN} bytes")));
-                }
-                let built = RegexBuilder::new(pattern).size_limit(MOST_PROGRAM).build();
-                built
-                    .map(About::Command)
-                    .map_err(|e| wrong(e.to_string().lines().last().unwrap_or_default().to_owned()))
+        if self.reads && self.path.is_none() {
+            return Err(("reads", "only a rule with a `path` says whether it is about reading too".to_owned()));
+        }
+        match (&self.command, &self.path, &self.host) {
+            (Some(pattern), None, None) => command(pattern),
+            (None, Some(pattern), None) => path(pattern, self.reads),
+            (None, None, Some(host)) => {
+                HostRule::parse(host).map(About::Host).map_err(|error| ("host", error.to_string()))
             }
-            (None, Some(pattern)) => {
-                let wrong = |why: String| ("path", format!("{pattern:?} is no pattern of paths: {why}"));
-                if pattern.trim().is_empty() || pattern.len() > MOST_PATTERN || pattern.starts_with('/') {
-                    return Err(wrong(format!("it has 1 to {MOST_PATTERN} bytes and is relative to the root")));
-                }
-                let built = GlobBuilder::new(pattern).literal_separator(true).build();
-                built.map(|glob| About::Path(Box::new(glob.compile_matcher()))).map_err(|e| wrong(e.kind().to_string()))
+            (None, None, None) if self.after_web || !self.after.is_empty() => Ok(About::Writes),
+            (None, None, None) => {
+                Err(("command", "say what the rule is about: `command`, `path`, `host` or `after`".to_owned()))
             }
-            (None, None) if self.after_web || !self.after.is_empty() => Ok(About::Writes),
-            (None, None) => Err(("command", "say what the rule is about: `command`, `path` or `after`".to_owned())),
-            (Some(_), Some(_)) => Err(("command", "a rule is about one of `command` and `path`; write two".to_owned())),
+            (_, _, _) => {
+                Err(("command", "a rule is about one of `command`, `path` and `host`; write several".to_owned()))
+            }
         }
     }
+}
+
+fn command(pattern: &str) -> Result<About, (&'static str, String)> {
+    let wrong = |why: String| ("command", format!("{pattern:?} is no pattern of commands: {why}"));
+    if pattern.trim().is_empty() || pattern.len() > MOST_PATTERN {
+        return Err(wrong(format!("it has 1 to {MOST_PATTERN} bytes")));
+    }
+    let built = RegexBuilder::new(pattern).size_limit(MOST_PROGRAM).build();
+    built.map(About::Command).map_err(|e| wrong(e.to_string().lines().last().unwrap_or_default().to_owned()))
+}
+
+fn path(pattern: &str, reads: bool) -> Result<About, (&'static str, String)> {
+    let wrong = |why: String| ("path", format!("{pattern:?} is no pattern of paths: {why}"));
+    if pattern.trim().is_empty() || pattern.len() > MOST_PATTERN || pattern.starts_with('/') {
+        return Err(wrong(format!("it has 1 to {MOST_PATTERN} bytes and is relative to the root")));
+    }
+    let built = GlobBuilder::new(pattern).literal_separator(true).build();
+    let about = |glob: globset::Glob| About::Path { pattern: Box::new(glob.compile_matcher()), reads };
+    built.map(about).map_err(|e| wrong(e.kind().to_string()))
 }
 
 impl Rule {
@@ -234,8 +263,9 @@ impl Rule {
     fn holds(&self, text: &str) -> bool {
         match &self.about {
             About::Command(pattern) => pattern.is_match(text),
-            // A path outside of the workspace is refused rather than let through.
-            About::Path(pattern) => plain(text).is_none_or(|path| covers(pattern, &path)),
+            // A change outside of the workspace is refused rather than let through.
+            About::Path { pattern, .. } => plain(text).is_none_or(|path| covers(pattern, &path)),
+            About::Host(rule) => leads_to(rule, text),
             About::Writes => false,
         }
     }
@@ -247,7 +277,12 @@ impl Rule {
         match &self.about {
             About::Writes => action.what().writes() && action.what() != ActionKind::Try,
             About::Command(_) => action.command().is_some_and(|command| self.holds(command)),
-            About::Path(_) => action.changed().into_iter().any(|path| self.holds(path)),
+            About::Path { pattern, reads } => {
+                let looked_at = action.looked_at().filter(|_| *reads);
+                action.changed().into_iter().any(|path| self.holds(path))
+                    || looked_at.is_some_and(|path| is_in(pattern, path))
+            }
+            About::Host(_) => matches!(action, Action::WebFetch { url } if self.holds(url)),
         }
     }
 }
@@ -257,149 +292,19 @@ fn covers(pattern: &GlobMatcher, path: &str) -> bool {
     pattern.is_match(path) || pattern.is_match(format!("{path}/\u{1}"))
 }
 
-/// The path in the form of a tree; none for one outside of the workspace.
-pub fn plain(path: &str) -> Option<String> {
-    let path = path.strip_prefix("/workspace/").unwrap_or(path);
-    let mut parts: Vec<&str> = Vec::new();
-    for part in path.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => drop(parts.pop()?),
-            name => parts.push(name),
-        }
+/// Whether a pattern matches what is read. Files outside of the workspace, such as whole outputs of commands, are no repository's.
+fn is_in(pattern: &GlobMatcher, path: &str) -> bool {
+    match Place::of(path) {
+        Place::Inside(path) => covers(pattern, &path),
+        Place::Root => pattern.is_match("\u{1}"),
+        Place::Outside => false,
     }
-    (!path.starts_with('/') && !parts.is_empty()).then(|| parts.join("/"))
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn written(text: &str) -> Vec<Written> {
-        #[derive(Deserialize)]
-        struct File {
-            policy: Vec<Written>,
-        }
-        toml::from_str::<File>(text).unwrap().policy
-    }
-
-    const WEB: Seen = Seen { web: true, stranger: false };
-
-    fn rules(text: &str) -> Rules {
-        Rules::read(&written(text)).unwrap()
-    }
-
-    const THREE: &str = r#"
-[[policy]]
-name = "migrations"
-then = "ask"
-because = "a migration runs on people's data"
-path = "migrations/**"
-hits = ["migrations/3.sql"]
-misses = ["src/migrations.rs"]
-[[policy]]
-name = "publishing"
-then = "deny"
-because = "nothing is published from here"
-command = '\b(cargo|npm) publish\b'
-hits = ["cd a && cargo publish"]
-misses = ["cargo publisher"]
-[[policy]]
-name = "npm"
-then = "ask"
-because = "npm runs scripts of strangers"
-command = '\bnpm\b'
-hits = ["npm i"]
-"#;
-
-    fn bash(command: &str) -> Action {
-        Action::Bash { command: command.into() }
-    }
-
-    #[test]
-    fn a_denial_goes_before_a_question_and_a_question_before_nothing() {
-        let rules = rules(THREE);
-        assert_eq!(rules.judge(&bash("ls"), WEB), Ruling::Allow);
-        assert_eq!(
-            rules.judge(&bash("npm i"), Seen::default()),
-            Ruling::Ask("npm runs scripts of strangers (npm)".into())
-        );
-        let denied = Ruling::Deny("nothing is published from here (publishing)".into());
-        assert_eq!(rules.judge(&bash("npm publish"), Seen::default()), denied);
-        assert_eq!(rules.judge(&Action::Background { command: "cargo publish".into() }, Seen::default()), denied);
-    }
-
-    #[test]
-    fn a_path_is_known_however_it_is_spelled() {
-        let rules = rules(THREE);
-        let delete = |path: &str| Action::DeleteFile { path: path.into(), recursive: true };
-        for path in
-            ["migrations/3.sql", "./src/../migrations//3.sql", "/workspace/migrations/a/b", "migrations", "../x", ""]
-        {
-            assert!(matches!(rules.judge(&delete(path), Seen::default()), Ruling::Ask(_)), "{path}");
-        }
-        assert_eq!(rules.judge(&delete("src/migrations.rs"), Seen::default()), Ruling::Allow);
-        let moved = Action::MoveFile { from: "a.sql".into(), to: "migrations/a.sql".into() };
-        assert!(matches!(rules.judge(&moved, Seen::default()), Ruling::Ask(_)));
-        let read = Action::ReadFile { path: "migrations/3.sql".into(), from: 1, lines: 0 };
-        assert_eq!(rules.judge(&read, Seen::default()), Ruling::Allow, "reading changes nothing");
-    }
-
-    #[test]
-    fn after_a_page_was_read_whatever_writes_is_asked_about() {
-        let text =
-            "[[policy]]\nname = \"web\"\nthen = \"ask\"\nbecause = \"a page may be behind it\"\nafter_web = true\n";
-        let rules = rules(text);
-        assert_eq!(rules.judge(&bash("ls"), Seen::default()), Ruling::Allow);
-        assert!(matches!(rules.judge(&bash("ls"), WEB), Ruling::Ask(_)));
-        let read = Action::ReadFile { path: "a".into(), from: 1, lines: 0 };
-        assert_eq!(rules.judge(&read, WEB), Ruling::Allow);
-    }
-
-    #[test]
-    fn a_rule_may_hold_only_once_a_strangers_words_or_a_page_are_there() {
-        let text = "[[policy]]\nname = \"npm\"\nthen = \"deny\"\nbecause = \"a stranger may be behind it\"\n\
-                    command = 'npm'\nafter = [\"stranger\", \"web\"]\nhits = [\"npm i\"]\n";
-        let rules = rules(text);
-        assert_eq!(rules.judge(&bash("npm i"), Seen::default()), Ruling::Allow);
-        assert!(matches!(rules.judge(&bash("npm i"), WEB), Ruling::Deny(_)));
-        let stranger = Seen { web: false, stranger: true };
-        assert!(matches!(rules.judge(&bash("npm i"), stranger), Ruling::Deny(_)));
-        assert_eq!(rules.judge(&bash("ls"), Seen::ALL), Ruling::Allow, "it is about its command alone");
-        let unknown = text.replace("\"web\"", "\"friends\"");
-        assert!(toml::from_str::<toml::Table>(&unknown).is_ok());
-        assert!(toml::from_str::<Written>(unknown.trim_start_matches("[[policy]]\n")).is_err(), "an unknown origin");
-    }
-
-    #[test]
-    fn a_question_of_a_repository_softens_no_refusal_of_the_operators() {
-        let operators = "[[policy]]\nname = \"web\"\nthen = \"deny\"\nbecause = \"a page\"\nafter_web = true\n";
-        let own = "[[policy]]\nname = \"all\"\nthen = \"ask\"\nbecause = \"b\"\ncommand = \".\"\nhits = [\"x\"]\n";
-        let both = rules(operators).and(rules(own));
-        assert!(matches!(both.judge(&bash("ls"), Seen::default()), Ruling::Ask(_)));
-        assert!(matches!(both.judge(&bash("ls"), WEB), Ruling::Deny(_)));
-    }
-
-    #[test]
-    fn what_is_wrong_with_a_rule_is_named_with_its_key() {
-        let base = "[[policy]]\nname = \"a\"\nthen = \"ask\"\nbecause = \"b\"\n";
-        for (more, key, words) in [
-            ("", "command", "say what the rule is about"),
-            ("command = \"a\"\npath = \"b\"\nhits = [\"a\"]\n", "command", "one of `command` and `path`"),
-            ("command = \"(\"\nhits = [\"a\"]\n", "command", "no pattern of commands"),
-            ("command = \"a\"\n", "hits", "at least one example"),
-            ("command = \"a\"\nhits = [\"b\"]\n", "hits", "not about its own example"),
-            ("command = \"a\"\nhits = [\"a\"]\nmisses = [\"ba\"]\n", "misses", "which it should not be"),
-            ("path = \"/a\"\nhits = [\"a\"]\n", "path", "relative to the root"),
-            ("path = \"a{\"\nhits = [\"a\"]\n", "path", "no pattern of paths"),
-            ("after_web = true\nhits = [\"a\"]\n", "hits", "has no examples"),
-            ("after = []\n", "command", "say what the rule is about"),
-        ] {
-            let (at, found, why) = Rules::read(&written(&format!("{base}{more}"))).unwrap_err();
-            assert!(at == 0 && found == key && why.contains(words), "{more}: {found}: {why}");
-        }
-        assert!(toml::from_str::<toml::Table>(base).is_ok());
-        let allow = base.replace("\"ask\"", "\"allow\"");
-        assert!(toml::from_str::<Written>(allow.trim_start_matches("[[policy]]\n")).is_err(), "a rule allows nothing");
-    }
+/// Whether an address, or a host alone, is one of the rule's; what is no address is refused rather than let through.
+fn leads_to(rule: &HostRule, text: &str) -> bool {
+    let address = if text.contains("://") { text.to_owned() } else { format!("https://{text}") };
+    let Ok(url) = Url::parse(&address) else { return true };
+    let port = url.port_or_known_default().unwrap_or_default();
+    url.host_str().is_none_or(|host| rule.denies(host.strip_suffix('.').unwrap_or(host), port))
 }

@@ -2,7 +2,7 @@
 //! tasks. The sum of a task's rows equals the spending in its log. Tests: `contract/charges.rs`.
 
 use super::{Store, StoreError};
-use domain::{Event, ModelCall, Reply, TaskId, Usage};
+use domain::{CallAnswer, CallPurpose, Event, TaskId, Usage};
 use sqlx::{AnyConnection, FromRow};
 
 /// Grouping of costs.
@@ -94,11 +94,11 @@ impl Store {
 }
 
 /// The turn that a call is charged to; 0 for a second look and a summary, negative for a person's question.
-fn of_turn(event: &Event) -> i64 {
-    match event {
-        Event::ModelCallStarted { turn, .. } | Event::TurnCompleted { turn, .. } => i64::from(*turn),
-        Event::ReplyStarted { call, .. } | Event::Replied(Reply { call, .. }) => -i64::from(*call),
-        _ => 0,
+fn of_turn(purpose: CallPurpose) -> i64 {
+    match purpose {
+        CallPurpose::Turn(turn) => i64::from(turn),
+        CallPurpose::SecondLook(_) | CallPurpose::Summary => 0,
+        CallPurpose::Reply(call) => -i64::from(call),
     }
 }
 
@@ -114,69 +114,56 @@ pub(super) async fn project(
     event: &Event,
     now: i64,
 ) -> Result<(), StoreError> {
-    let insert = INSERT;
-    match event {
-        Event::ModelCallStarted { worst_micro_usd, .. }
-        | Event::SecondLookStarted { worst_micro_usd, .. }
-        | Event::SummaryStarted { worst_micro_usd, .. } => {
-            let turn = of_turn(event);
-            // An answer still pending is lost, and its worst case stays charged.
+    if let Some((purpose, worst_micro_usd)) = event.call_start() {
+        let is_question = matches!(purpose, CallPurpose::Reply(_));
+        // An answer still pending is lost, and its worst case stays charged. A question runs beside other calls and is never pending.
+        if !is_question {
             sqlx::query("UPDATE charges SET open = FALSE WHERE task = $1 AND open").bind(id.0).execute(&mut *c).await?;
-            let sql = sqlx::AssertSqlSafe(format!("{insert} TRUE FROM tasks WHERE id = $1"));
-            let query = sqlx::query(sql).bind(id.0).bind(seq).bind(turn).bind(now).bind("");
-            let query = query.bind(0_i64).bind(0_i64).bind(0_i64).bind(0_i64).bind(*worst_micro_usd as i64);
-            query.bind(0_i64).execute(c).await?;
         }
-        Event::ReplyStarted { .. } | Event::Replied(_) => question(c, id, seq, event, now).await?,
+        let open = if is_question { "FALSE" } else { "TRUE" };
+        let sql = sqlx::AssertSqlSafe(format!("{INSERT} {open} FROM tasks WHERE id = $1"));
+        let query = sqlx::query(sql).bind(id.0).bind(seq).bind(of_turn(purpose)).bind(now).bind("");
+        let query = query.bind(0_i64).bind(0_i64).bind(0_i64).bind(0_i64).bind(worst_micro_usd as i64);
+        query.bind(0_i64).execute(c).await?;
+    } else if let Some(answer) = event.call_answer() {
+        answered(c, id, seq, &answer, now).await?;
+    } else if matches!(event, Event::ModelCallUncharged { .. }) {
+        sqlx::query("DELETE FROM charges WHERE task = $1 AND open").bind(id.0).execute(c).await?;
+    } else if matches!(event, Event::CheckpointPosted { .. } | Event::Answered { .. }) {
         // A second look or summary whose answer was lost stays charged.
-        Event::CheckpointPosted { .. } | Event::Answered { .. } => {
-            sqlx::query("UPDATE charges SET open = FALSE WHERE task = $1 AND open").bind(id.0).execute(&mut *c).await?;
-        }
-        Event::ModelCallUncharged { .. } => {
-            sqlx::query("DELETE FROM charges WHERE task = $1 AND open").bind(id.0).execute(c).await?;
-        }
-        Event::TurnCompleted { .. } | Event::SecondLooked { .. } | Event::Summarised { .. } => {
-            let Some(ModelCall { usage, micro_usd, model, .. }) = event.model_call() else { return Ok(()) };
-            let Usage { input, output, cache_read, cache_write, reasoning } = *usage;
-            let [input, output, cache_read, cache_write, reasoning, micro_usd] =
-                [input, output, cache_read, cache_write, reasoning, micro_usd].map(|it| it as i64);
-            let sql = "UPDATE charges SET model = $2, input = $3, output = $4, cache_read = $5, cache_write = $6, \
-                       micro_usd = $7, reasoning = $8, open = FALSE WHERE task = $1 AND open";
-            let query = sqlx::query(sql).bind(id.0).bind(model).bind(input).bind(output).bind(cache_read);
-            let known =
-                query.bind(cache_write).bind(micro_usd).bind(reasoning).execute(&mut *c).await?.rows_affected() > 0;
-            // Started under a version that stored no charges; the host's own answers cost nothing.
-            if !known && (usage.total() > 0 || micro_usd > 0) {
-                let sql = sqlx::AssertSqlSafe(format!("{insert} FALSE FROM tasks WHERE id = $1"));
-                let query = sqlx::query(sql).bind(id.0).bind(seq).bind(of_turn(event)).bind(now).bind(model);
-                let query = query.bind(input).bind(output).bind(cache_read).bind(cache_write).bind(micro_usd);
-                query.bind(reasoning).execute(c).await?;
-            }
-        }
-        _ => {}
+        sqlx::query("UPDATE charges SET open = FALSE WHERE task = $1 AND open").bind(id.0).execute(c).await?;
     }
     Ok(())
 }
 
-/// A person's question runs beside other calls, so its row is found by its number and not by being open.
-async fn question(c: &mut AnyConnection, id: TaskId, seq: i64, event: &Event, now: i64) -> Result<(), StoreError> {
-    match event {
-        Event::ReplyStarted { worst_micro_usd, .. } => {
-            let sql = sqlx::AssertSqlSafe(format!("{INSERT} FALSE FROM tasks WHERE id = $1"));
-            let query = sqlx::query(sql).bind(id.0).bind(seq).bind(of_turn(event)).bind(now).bind("");
-            let query = query.bind(0_i64).bind(0_i64).bind(0_i64).bind(0_i64).bind(*worst_micro_usd as i64);
-            query.bind(0_i64).execute(c).await?;
-        }
-        Event::Replied(Reply { usage, micro_usd, model, .. }) => {
-            let Usage { input, output, cache_read, cache_write, reasoning } = *usage;
-            let [input, output, cache_read, cache_write, reasoning, micro_usd] =
-                [input, output, cache_read, cache_write, reasoning, *micro_usd].map(|it| it as i64);
-            let sql = "UPDATE charges SET model = $2, input = $3, output = $4, cache_read = $5, cache_write = $6, \
-                       micro_usd = $7, reasoning = $8 WHERE task = $1 AND turn = $9";
-            let query = sqlx::query(sql).bind(id.0).bind(model).bind(input).bind(output).bind(cache_read);
-            query.bind(cache_write).bind(micro_usd).bind(reasoning).bind(of_turn(event)).execute(c).await?;
-        }
-        _ => {}
+/// Replaces the worst case by what the answer cost.
+async fn answered(
+    c: &mut AnyConnection,
+    id: TaskId,
+    seq: i64,
+    answer: &CallAnswer<'_>,
+    now: i64,
+) -> Result<(), StoreError> {
+    let Usage { input, output, cache_read, cache_write, reasoning } = answer.usage;
+    let [input, output, cache_read, cache_write, reasoning, micro_usd] =
+        [input, output, cache_read, cache_write, reasoning, answer.micro_usd].map(|it| it as i64);
+    // A person's question is found by its number, because other calls are pending beside it.
+    let is_question = matches!(answer.purpose, CallPurpose::Reply(_));
+    let row = if is_question { "turn = $9" } else { "open" };
+    let sql = format!(
+        "UPDATE charges SET model = $2, input = $3, output = $4, cache_read = $5, cache_write = $6, micro_usd = $7, \
+         reasoning = $8, open = FALSE WHERE task = $1 AND {row}"
+    );
+    let query = sqlx::query(sqlx::AssertSqlSafe(sql)).bind(id.0).bind(answer.model).bind(input).bind(output);
+    let query = query.bind(cache_read).bind(cache_write).bind(micro_usd).bind(reasoning);
+    let query = if is_question { query.bind(of_turn(answer.purpose)) } else { query };
+    let known = query.execute(&mut *c).await?.rows_affected() > 0;
+    // Started under a version that stored no charges; the host's own answers cost nothing.
+    if !known && !is_question && answer.is_of_a_model() {
+        let sql = sqlx::AssertSqlSafe(format!("{INSERT} FALSE FROM tasks WHERE id = $1"));
+        let query = sqlx::query(sql).bind(id.0).bind(seq).bind(of_turn(answer.purpose)).bind(now).bind(answer.model);
+        let query = query.bind(input).bind(output).bind(cache_read).bind(cache_write).bind(micro_usd);
+        query.bind(reasoning).execute(c).await?;
     }
     Ok(())
 }

@@ -42,6 +42,7 @@ async fn actions_go_on_from_each_other_and_the_review_tells_them() {
         "⛔ refused: ",
         "files: + ",
         "sandbox's own word",
+        "What action 5 started in the background was ended at this checkpoint",
     ] {
         assert!(review.contains(told), "{told}: {review}");
     }

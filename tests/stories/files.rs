@@ -3,7 +3,7 @@
 //! The recording's first entry is never used, because every request already contains the example's answer.
 
 use crate::world::{REPO, World};
-use domain::{Event, VerdictKind};
+use domain::{Event, OutcomeStatus, VerdictKind};
 
 const WRONG: &str = r##"
 name = "gives files back"
@@ -168,4 +168,31 @@ async fn where_a_person_wants_every_action_the_files_are_written_and_the_check_c
     let next =
         log[used..].iter().find(|event| matches!(event, Event::ActionStarted { .. } | Event::TurnCompleted { .. }));
     assert!(matches!(next, Some(Event::ActionStarted { number: 2, .. })), "{next:?} in task {}", task.id);
+}
+
+const GUARDED: &str = r#"
+test = "true"
+[[policy]]
+name = "versions"
+then = "deny"
+because = "people change this file"
+path = "semver.py"
+hits = ["semver.py"]
+"#;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_that_a_rule_refuses_is_not_tried_and_not_written() {
+    let plain = WRONG.replace(", \"`python3 -m unittest\", \"AssertionError\"", "");
+    let world = World::in_files(&plain).await;
+    world.push(&[(".caisson.toml", GUARDED)]);
+    world.alice().open_issue(REPO, "Versions compare as text", "`1.10` sorts before `1.9`.\n\n/fix").expect("issue");
+    world.until("every answer and its write", |task| task.used == 0 && task.actions == 5 || task.used == 5).await;
+    let ended = world.log().await.into_iter().filter_map(|event| match event {
+        Event::ActionFinished { outcome, .. } => Some(outcome.status),
+        _ => None,
+    });
+    let refused = "people change this file (versions)";
+    for status in ended.collect::<Vec<_>>() {
+        assert!(matches!(&status, OutcomeStatus::Denied { reason } if reason == refused), "{status:?}");
+    }
 }

@@ -63,6 +63,7 @@ mod questions;
 mod real;
 mod real_forge;
 mod rebase;
+mod recording;
 mod remarks;
 mod retry;
 mod reviews;

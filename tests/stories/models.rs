@@ -1,7 +1,9 @@
 //! Several models with different roles, and one that does not support tools.
 
 use crate::world::{REPO, World, single};
+use caisson::forge::{ForgeReads, RepoRef};
 use domain::{Event, FallbackReason, VerdictKind};
+use std::path::Path;
 
 const WORKS: &str = r#"
 name = "the worker"
@@ -31,17 +33,21 @@ async fn answering_models(world: &World) -> Vec<String> {
     world.log().await.iter().filter_map(named).collect()
 }
 
+/// A worker that follows the world's recording, and a planner that follows this one.
+fn two_models(planner: &Path) -> String {
+    format!(
+        "[[model]]\nid = \"small\"\nkind = \"scripted\"\nscript = \"script.toml\"\nroles = [\"worker\"]\n\
+         [[model]]\nid = \"big\"\nkind = \"scripted\"\nscript = \"{}\"\nroles = [\"planner\"]\n",
+        planner.display()
+    )
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_plan_is_the_planners_and_its_fix_the_workers() {
     let dir = tempfile::tempdir().expect("a directory");
     let planner = dir.path().join("planner.toml");
     std::fs::write(&planner, PLANS).expect("written");
-    let tables = format!(
-        "[[model]]\nid = \"small\"\nkind = \"scripted\"\nscript = \"script.toml\"\nroles = [\"worker\"]\n\
-         [[model]]\nid = \"big\"\nkind = \"scripted\"\nscript = \"{}\"\nroles = [\"planner\"]\n",
-        planner.display()
-    );
-    let world = World::of_models(WORKS, &tables).await;
+    let world = World::of_models(WORKS, &two_models(&planner)).await;
     let issue = world.alice().open_issue(REPO, "How would you compare?", "/plan").expect("issue");
     world.until_said(issue, "Compare parsed numbers").await;
     world.until_state("awaiting-review").await;
@@ -49,6 +55,58 @@ async fn a_plan_is_the_planners_and_its_fix_the_workers() {
     world.alice().comment(REPO, issue, "/fix").expect("said");
     world.until("a pull request", |task| task.pull.is_some()).await;
     assert_eq!(answering_models(&world).await[..2], ["scripted: the planner", "scripted: the worker"]);
+}
+
+const CARRIES_OUT: &str = r#"
+name = "the worker"
+[[turn]]
+expects = ["1. read both versions", "2. compare their numbers"]
+forbids = ["read-only; you change nothing"]
+call = [{ name = "bash", arguments = { command = "echo '# parsed' >> semver.py" } }, { name = "done", arguments = { summary = "worked" } }]
+"#;
+
+/// A numbered list after `/fix` is the plan, in place of the planner's.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_persons_own_list_is_the_plan_that_is_carried_out() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let planner = dir.path().join("planner.toml");
+    std::fs::write(&planner, PLANS).expect("written");
+    let world = World::of_models(CARRIES_OUT, &two_models(&planner)).await;
+    let issue = world.alice().open_issue(REPO, "How would you compare?", "/plan").expect("issue");
+    world.until_state("awaiting-review").await;
+    world.alice().comment(REPO, issue, "/fix\n1. read both versions\n2. compare their numbers").expect("said");
+    let task = world.until_state("final-review").await;
+    let steps: Vec<_> = task.steps.iter().map(|step| step.text.as_str()).collect();
+    assert_eq!(steps, ["read both versions", "compare their numbers"]);
+    let list = world.log().await.into_iter().find_map(|event| match event {
+        Event::PlanUpdated { by, .. } => by.map(|by| by.login),
+        _ => None,
+    });
+    assert_eq!(list.as_deref(), Some("alice"));
+    let pull = task.pull.expect("a pull request");
+    let body = world.look().pull(&RepoRef::new("lab", "shop"), pull).await.expect("the pull request").body;
+    assert!(body.contains("- [ ] read both versions\n- [ ] compare their numbers"), "{body}");
+    assert!(!body.contains("Compare parsed numbers"), "{body}");
+}
+
+/// A command with a model of its own is answered by it, and others of its kind by their role's.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_has_a_model_of_its_own() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let (planner, explainer) = (dir.path().join("planner.toml"), dir.path().join("explainer.toml"));
+    std::fs::write(&planner, PLANS).expect("written");
+    std::fs::write(&explainer, PLANS.replace("the planner", "the explainer")).expect("written");
+    let own = format!(
+        "{}[[model]]\nid = \"own\"\nkind = \"scripted\"\nscript = \"{}\"\n[commands.explain]\nmodel = \"own\"\n",
+        two_models(&planner),
+        explainer.display()
+    );
+    let world = World::of_models(WORKS, &own).await;
+    let issue = world.alice().open_issue(REPO, "How does it compare?", "/explain why?").expect("issue");
+    world.until_said(issue, "Compare parsed numbers").await;
+    assert_eq!(answering_models(&world).await, ["scripted: the explainer"]);
+    let listed = crate::orders::said(&crate::orders::caisson(&world, &["model", "list"]).await);
+    assert!(listed.contains("/explain"), "{listed}");
 }
 
 /// In each role, the repository's content is only shown to the models that it lists.

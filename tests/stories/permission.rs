@@ -135,3 +135,53 @@ async fn a_rule_about_strangers_words_knows_whose_issue_it_is() {
     let own = ends("alice").await;
     assert!(matches!(&own[..], [OutcomeStatus::Ok, OutcomeStatus::Ok]), "{own:?}");
 }
+
+const DELICATE: &str = r#"
+[[policy]]
+name = "keys"
+then = "deny"
+because = "no task needs them"
+path = "keys/**"
+reads = true
+hits = ["keys/a.pem"]
+misses = ["keys.md"]
+[[policy]]
+name = "the wiki"
+then = "deny"
+because = "anybody may write there"
+host = "*.wiki.example.org"
+hits = ["en.wiki.example.org"]
+misses = ["wiki.example.org"]
+"#;
+
+const CURIOUS: &str = r#"
+name = "reads what is delicate"
+[[turn]]
+text = "I look around."
+call = [
+  { name = "read_file", arguments = { path = "./keys/../keys/a.pem" } },
+  { name = "list_files", arguments = { path = "keys" } },
+  { name = "web_fetch", arguments = { url = "https://en.wiki.example.org/page" } },
+  { name = "read_file", arguments = { path = "semver.py" } },
+]
+[[turn]]
+expects = ["no task needs them (keys)", "anybody may write there (the wiki)"]
+text = "Then not."
+call = [{ name = "done", arguments = { summary = "Nothing." } }]
+"#;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn reading_a_delicate_place_and_a_page_of_a_host_are_refused_with_the_reason() {
+    let world = World::of_models(CURIOUS, &format!("{}{DELICATE}", single("tools"))).await;
+    world.push(&[(".caisson.toml", "test = \"true\"\n"), ("keys/a.pem", "secret\n")]);
+    world.alice().open_issue(REPO, "Look around", "/plan").expect("issue");
+    world.until("the answer", |task| task.turn == 2).await;
+    let ended = world.log().await.into_iter().filter_map(|event| match event {
+        Event::ActionFinished { outcome, .. } => Some(outcome.status),
+        _ => None,
+    });
+    let ended: Vec<OutcomeStatus> = ended.collect();
+    let denied = |status: &OutcomeStatus, name: &str| matches!(status, OutcomeStatus::Denied { reason } if reason.ends_with(name));
+    assert!(denied(&ended[0], "(keys)") && denied(&ended[1], "(keys)") && denied(&ended[2], "(the wiki)"), "{ended:?}");
+    assert_eq!((ended.len(), &ended[3]), (4, &OutcomeStatus::Ok));
+}

@@ -87,6 +87,8 @@ pub(super) fn best<'a>(all: &[Candidate<'a>], base: Option<&BaseRun>, asked: &Is
     let missed = |one: &Candidate<'_>| unmet(one).iter().filter(|it| met.contains(it.says.as_str())).count();
     let worth = |one: &&Candidate<'_>| {
         (
+            // What a rule refuses was not tried, and could not be written either.
+            matches!(one.ended.status, OutcomeStatus::Denied { .. }),
             !passed(one.ended),
             is_flawed(one.ended),
             newly(one.ended, base),

@@ -358,6 +358,25 @@ fn a_write_that_was_refused_ends_its_round_and_a_person_is_asked_after_two() {
 }
 
 #[test]
+fn what_a_rule_refused_is_written_only_where_nothing_else_was_tried() {
+    let refused = |turn: u32| {
+        let mut log = tried(turn, "refused", 1, "");
+        if let Some(Event::ActionFinished { outcome, .. }) = log.last_mut() {
+            outcome.status = OutcomeStatus::Denied { reason: "a test".into() };
+        }
+        log
+    };
+    let mut log = begun(0, &[]);
+    (1..=3).for_each(|turn| log.extend(refused(turn)));
+    let flawed = format!("{}\n\ncalc.py:1: invalid syntax", protocol::mistakes::HEAD);
+    log.extend(tried(4, "flawed", 1, &flawed));
+    assert_eq!(chosen(&said(&log)).0, "flawed");
+    let mut log = begun(0, &[]);
+    (1..=4).for_each(|turn| log.extend(refused(turn)));
+    assert_eq!(chosen(&said(&log)).0, "refused", "and its write is refused with the reason");
+}
+
+#[test]
 fn what_was_written_and_lost_or_written_over_is_not_called_done() {
     let mut log = begun(0, &[]);
     for turn in 1..=4 {
