@@ -34,7 +34,7 @@ pub use answer::{
     in_advance, left_inline, left_undone, malformed, name_the_commit, no_task, not_among, not_paused, not_reviewed,
     nothing_to_approve, refused, stale, starts_elsewhere, status, unknown_beside, unknown_command,
 };
-pub use cost::{cost, sums};
+pub use cost::{OfModel, cost, sums};
 pub use host::{allowed_nowhere, taken_back};
 pub use life::{
     accepted, approved, cancelled, declined, delivered, expired, failed, paused, plan_answer, question, resumed,
