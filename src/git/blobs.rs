@@ -4,14 +4,17 @@
 //! and passed over. Nothing is checked out. Tests: below.
 
 use std::collections::HashSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use domain::Commit;
-use git2::{ErrorCode, ObjectType, Oid, Repository};
+use git2::{ErrorCode, ObjectType, Odb, Oid, Repository, Tree};
 
 use super::read::{FILES, oid};
 use super::{GitError, Repos};
+
+/// Entries of a tree that are looked at to find files: a few objects can make a tree without an end.
+const ENTRIES: u64 = 500_000;
 
 /// How much is read at most.
 #[derive(Debug, Clone, Copy)]
@@ -102,63 +105,116 @@ impl Repos {
         F: FnMut(&mut T, &str, &[u8]) -> bool + Send + 'static,
     {
         let id = oid(commit)?;
-        self.read(key, move |repo| walk(repo, id, &which, limits, look)).await
+        self.read(key, move |repo| read_files(repo, id, &which, limits, look)).await
     }
 }
 
-fn walk<T: Default>(
+/// A reading under way.
+struct Reading<'a, T, F> {
+    odb: Odb<'a>,
+    limits: ReadLimits,
+    end: Instant,
+    bytes: u64,
+    read: FilesRead<T>,
+    look: F,
+}
+
+impl<T, F: FnMut(&mut T, &str, &[u8]) -> bool> Reading<'_, T, F> {
+    /// Whether a limit is reached; that is noted.
+    fn is_over(&mut self) -> bool {
+        let seen = self.read.files + self.read.passed_over;
+        let over = seen >= self.limits.files || self.bytes > self.limits.all_bytes || Instant::now() >= self.end;
+        self.read.cut |= over;
+        over
+    }
+
+    /// Hands out one file, unless it is too large.
+    fn take(&mut self, path: &str, id: Oid) -> Result<(), GitError> {
+        let size = self.odb.read_header(id)?.0 as u64;
+        if size > self.limits.file_bytes {
+            self.read.passed_over += 1;
+            return Ok(());
+        }
+        self.bytes += size;
+        if self.is_over() {
+            return Ok(());
+        }
+        match (self.look)(&mut self.read.found, path, self.odb.read(id)?.data()) {
+            true => self.read.files += 1,
+            false => self.read.passed_over += 1,
+        }
+        Ok(())
+    }
+}
+
+fn read_files<T: Default>(
     repo: &Repository,
     id: Oid,
     which: &WhichFiles,
     limits: ReadLimits,
-    mut look: impl FnMut(&mut T, &str, &[u8]) -> bool,
+    look: impl FnMut(&mut T, &str, &[u8]) -> bool,
 ) -> Result<FilesRead<T>, GitError> {
-    let (end, odb) = (Instant::now() + limits.time, repo.odb()?);
-    let (mut read, mut bytes, mut seen) = (FilesRead::default(), 0, 0);
-    let mut waiting = vec![(String::new(), repo.find_commit(id)?.tree_id())];
+    let end = Instant::now() + limits.time;
+    let mut reading = Reading { odb: repo.odb()?, limits, end, bytes: 0, read: FilesRead::default(), look };
+    let tree = repo.find_commit(id)?.tree()?;
+    match &which.only {
+        Some(only) => listed(&mut reading, &tree, which, only)?,
+        None => walk(&mut reading, repo, tree.id(), which)?,
+    }
+    Ok(reading.read)
+}
+
+/// Reads the files of a list, in the order of their paths, without looking at the rest of the tree.
+fn listed<T, F: FnMut(&mut T, &str, &[u8]) -> bool>(
+    reading: &mut Reading<'_, T, F>,
+    tree: &Tree<'_>,
+    which: &WhichFiles,
+    only: &HashSet<String>,
+) -> Result<(), GitError> {
+    let mut paths: Vec<&String> = only.iter().filter(|path| which.has(path)).collect();
+    paths.sort_unstable();
+    for path in paths {
+        if reading.is_over() {
+            break;
+        }
+        match tree.get_path(Path::new(path)) {
+            Ok(entry) if FILES.contains(&entry.filemode()) => reading.take(path, entry.id())?,
+            Ok(_) => {}
+            Err(error) if error.code() == ErrorCode::NotFound => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
+}
+
+fn walk<T, F: FnMut(&mut T, &str, &[u8]) -> bool>(
+    reading: &mut Reading<'_, T, F>,
+    repo: &Repository,
+    tree: Oid,
+    which: &WhichFiles,
+) -> Result<(), GitError> {
+    let (mut seen, mut waiting) = (0, vec![(String::new(), tree)]);
     while let Some((above, tree)) = waiting.pop() {
         for entry in &repo.find_tree(tree)? {
-            // Folders count too: a few objects can make a tree without an end.
             seen += 1;
-            if seen > limits.files.saturating_mul(2)
-                || read.files + read.passed_over >= limits.files
-                || Instant::now() >= end
-            {
-                read.cut = true;
-                return Ok(read);
+            if reading.is_over() || seen > ENTRIES {
+                reading.read.cut = true;
+                return Ok(());
             }
             let is_folder = entry.kind() == Some(ObjectType::Tree);
             let Ok(name) = std::str::from_utf8(entry.name_bytes()) else {
-                read.passed_over += u64::from(!is_folder);
+                reading.read.passed_over += u64::from(!is_folder);
                 continue;
             };
             let path = format!("{above}{name}");
-            if is_folder {
-                if which.enters(&path) {
-                    waiting.push((format!("{path}/"), entry.id()));
-                }
-                continue;
-            }
-            if !FILES.contains(&entry.filemode()) || !which.has(&path) {
-                continue;
-            }
-            let size = odb.read_header(entry.id())?.0 as u64;
-            if size > limits.file_bytes {
-                read.passed_over += 1;
-                continue;
-            }
-            bytes += size;
-            if bytes > limits.all_bytes {
-                read.cut = true;
-                return Ok(read);
-            }
-            match look(&mut read.found, &path, odb.read(entry.id())?.data()) {
-                true => read.files += 1,
-                false => read.passed_over += 1,
+            if !is_folder && FILES.contains(&entry.filemode()) && which.has(&path) {
+                reading.take(&path, entry.id())?;
+            } else if is_folder && which.enters(&path) {
+                waiting.push((format!("{path}/"), entry.id()));
             }
         }
     }
-    Ok(read)
+    Ok(())
 }
 
 #[cfg(test)]

@@ -71,4 +71,8 @@ async fn a_search_without_words_begins_nothing_and_a_reader_is_refused() {
     world.bob().comment(REPO, issue, "/search semver").expect("said");
     world.until_said(issue, "`bob`: `/search` is for").await;
     assert_eq!(world.store().tasks(5).await.expect("read").len(), 0);
+    // Where sandboxes have no network, nobody can allow a host.
+    world.alice().comment(REPO, issue, "/search semver").expect("said");
+    let taken_up = world.until_said(issue, "is on it").await;
+    assert!(taken_up.contains("Sandboxes have no network here") && !taken_up.contains("/allow"), "{taken_up}");
 }

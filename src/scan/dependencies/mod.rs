@@ -20,7 +20,7 @@ use crate::text::cut;
 
 /// What is read at most.
 const LIMITS: ReadLimits =
-    ReadLimits { files: 20_000, file_bytes: 16 << 20, all_bytes: 128 << 20, time: Duration::from_secs(60) };
+    ReadLimits { files: 20_000, file_bytes: 8 << 20, all_bytes: 64 << 20, time: Duration::from_secs(60) };
 /// Manifests and lock files that are read.
 const MOST_FILES: usize = 200;
 /// Direct dependencies that are kept, and files that are named as not read.
