@@ -20,6 +20,7 @@ pub mod message;
 pub mod policy;
 pub mod redact;
 pub mod sandbox;
+pub mod scan;
 pub mod secret;
 pub mod server;
 pub mod store;

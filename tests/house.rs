@@ -17,7 +17,7 @@ const FLOORS: &[&[&str]] = &[
     &["store"],
     &["git", "egress", "forge", "line", "llm"],
     &["sandbox", "upstream"],
-    &["barrier", "checkpoint", "engine", "trouble"],
+    &["barrier", "checkpoint", "engine", "scan", "trouble"],
     &["message"],
     &["thread"],
     &["effect"],

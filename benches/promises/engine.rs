@@ -67,6 +67,7 @@ fn prepared() -> Input {
         rules: Rules::default(),
         pictures: Vec::new(),
         difference: None,
+        scan: None,
         conflicts: Vec::new(),
     }
 }
@@ -74,8 +75,10 @@ fn prepared() -> Input {
 /// The log of a task with this many actions, one in each turn, of about three kilobytes each.
 fn log(actions: u32) -> Vec<Event> {
     let mut log = vec![Event::Requested { request: Box::new(request()) }];
-    if let Input::Prepared { base, boot, image, every, note, budget, rules, pictures, difference, .. } = prepared() {
-        log.push(Event::Prepared { base, boot, image, every, note, budget, rules, pictures, difference });
+    if let Input::Prepared { base, boot, image, every, note, budget, rules, pictures, difference, scan, .. } =
+        prepared()
+    {
+        log.push(Event::Prepared { base, boot, image, every, note, budget, rules, pictures, difference, scan });
     }
     for number in 1..=actions {
         if let Input::ModelAnswered { turn, text, calls, usage, micro_usd, duration_ms, model, vendor } =

@@ -382,9 +382,13 @@ impl Verb {
         match kind {
             TaskKind::Fix => Verb::Fix { words, terms },
             TaskKind::Plan => Verb::Plan { words, terms },
-            TaskKind::Explain | TaskKind::Test | TaskKind::Refactor | TaskKind::Review => {
-                Verb::Work { kind, words, terms }
-            }
+            TaskKind::Explain
+            | TaskKind::Test
+            | TaskKind::Refactor
+            | TaskKind::Review
+            | TaskKind::Security
+            | TaskKind::Deps
+            | TaskKind::Search => Verb::Work { kind, words, terms },
         }
     }
 

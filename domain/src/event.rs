@@ -44,6 +44,9 @@ pub enum Event {
         /// What is to be reviewed; none for a task that reviews nothing.
         #[serde(skip_serializing_if = "Option::is_none")]
         difference: Option<Box<Difference>>,
+        /// What the host read for it in the tree; none for a kind of which it reads nothing.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        scan: Option<Box<crate::Scan>>,
     },
     /// The work was merged onto a newer commit of its base branch, in a sandbox of which [`Event::Prepared`] told just before.
     Rebased(Box<Rebased>),

@@ -91,6 +91,9 @@ pub enum Input {
         /// What is to be reviewed; none for a task that reviews nothing.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         difference: Option<Box<Difference>>,
+        /// What the host read for it in the tree; none for a kind of which it reads nothing.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        scan: Option<Box<crate::Scan>>,
         /// Files in conflict where the work was merged onto a newer base, as the sandbox named them. Untrusted.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         conflicts: Vec<String>,

@@ -255,6 +255,11 @@ impl Task {
         }
     }
 
+    /// Whether it reads a person's pull request, and is over with its answer.
+    pub fn of_a_pull(&self) -> bool {
+        self.kind.of_a_pull() || self.request.as_ref().is_some_and(|request| request.pull.is_some())
+    }
+
     /// Actions that it may take until the next checkpoint, or until a read-only task must answer.
     pub fn every(&self) -> u8 {
         if self.kind.reads_only() {
@@ -275,7 +280,7 @@ impl Task {
             Event::RemarkWithdrawn(_) => self.remarks.retain(|item| !self.numbered.is_withdrawn(item)),
             Event::SlotAwaited => self.next = Some(Box::new(std::mem::replace(&mut self.state, State::Queued))),
             Event::SlotGranted => self.state = self.next.take().map_or(State::Preparing, |next| *next),
-            Event::Prepared { base, boot: _, image, every, note, budget, rules: _, pictures: _, difference } => {
+            Event::Prepared { base, image, every, note, budget, difference, .. } => {
                 self.narrow(*every, budget.as_ref());
                 self.head.get_or_insert_with(|| base.clone());
                 self.base.get_or_insert_with(|| base.clone());

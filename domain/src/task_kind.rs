@@ -21,6 +21,23 @@ pub enum TaskKind {
     Refactor,
     /// Read-only; reviews a person's pull request, and is over with its answer.
     Review,
+    /// Read-only; judges what static rules find in the tree, or in what a person's pull request adds, and is then over with its answer.
+    Security,
+    /// Read-only; answers what the manifests ask for, what is locked, and what of it has a known advisory.
+    Deps,
+    /// Read-only; looks things up in the tree and at the hosts that the task may reach, and names its sources.
+    Search,
+}
+
+/// Where a task of a kind is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Threads {
+    /// On an issue.
+    Issues,
+    /// On a person's pull request, which it reads.
+    Pulls,
+    /// On either.
+    Both,
 }
 
 /// Which files a task may change.
@@ -49,8 +66,8 @@ pub struct TaskTraits {
     pub breach: &'static str,
     /// Whether its final review is approvable only if the checks do not fail.
     pub checks_must_hold: bool,
-    /// Whether it is asked for on a person's pull request, reads what that one changes, and is over with its answer.
-    pub of_a_pull: bool,
+    /// Where it is asked for. On a person's pull request it reads what that one changes, and is over with its answer.
+    pub threads: Threads,
 }
 
 impl TaskKind {
@@ -63,6 +80,9 @@ impl TaskKind {
             TaskKind::Test => ("test", Scope::Tests),
             TaskKind::Refactor => ("refactor", Scope::AllButBaseTests),
             TaskKind::Review => ("review", Scope::Nothing),
+            TaskKind::Security => ("security", Scope::Nothing),
+            TaskKind::Deps => ("deps", Scope::Nothing),
+            TaskKind::Search => ("search", Scope::Nothing),
         };
         let (brief, breach) = match self {
             TaskKind::Fix | TaskKind::Plan => (None, ""),
@@ -70,9 +90,22 @@ impl TaskKind {
             TaskKind::Test => (Some("work_test"), "changes more than tests"),
             TaskKind::Refactor => (Some("work_refactor"), "changes tests that were there before"),
             TaskKind::Review => (Some("work_review"), ""),
+            TaskKind::Security => (Some("work_security"), ""),
+            TaskKind::Deps => (Some("work_deps"), ""),
+            TaskKind::Search => (Some("work_search"), ""),
         };
-        let (checks_must_hold, of_a_pull) = (matches!(self, TaskKind::Refactor), matches!(self, TaskKind::Review));
-        TaskTraits { name, scope, brief, breach, checks_must_hold, of_a_pull }
+        let threads = match self {
+            TaskKind::Review => Threads::Pulls,
+            TaskKind::Security => Threads::Both,
+            TaskKind::Fix
+            | TaskKind::Plan
+            | TaskKind::Explain
+            | TaskKind::Test
+            | TaskKind::Refactor
+            | TaskKind::Deps
+            | TaskKind::Search => Threads::Issues,
+        };
+        TaskTraits { name, scope, brief, breach, checks_must_hold: matches!(self, TaskKind::Refactor), threads }
     }
 
     /// The command that begins such a task, without its slash.
@@ -80,9 +113,18 @@ impl TaskKind {
         self.traits().name
     }
 
-    /// As [`TaskTraits::of_a_pull`].
+    /// Whether such a task begins nowhere but on a person's pull request.
     pub const fn of_a_pull(self) -> bool {
-        self.traits().of_a_pull
+        matches!(self.traits().threads, Threads::Pulls)
+    }
+
+    /// Whether such a task may begin on a person's pull request, or on an issue.
+    pub const fn begins_on(self, pull: bool) -> bool {
+        match self.traits().threads {
+            Threads::Issues => !pull,
+            Threads::Pulls => pull,
+            Threads::Both => true,
+        }
     }
 
     /// Whether the task only reads, and ends in an answer.

@@ -253,6 +253,7 @@ mod tests {
             rules: domain::Rules::default(),
             pictures: Vec::new(),
             difference: None,
+            scan: None,
             conflicts: Vec::new(),
         };
         for (key, input) in [("place", Input::SlotFree), ("prepared", prepared)] {

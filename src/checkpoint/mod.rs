@@ -1,7 +1,7 @@
 //! The content of reviews, and how the bot finds its own posts.
 //!
 //! Owns the reviews' wording and layout (`render`), their data (`view`), and collecting it from a task's log (`gather`, `happened`; for a
-//! following attempt `tried`) and the router's (`reached`), the inline notes (`notes`), what became of people's remarks (`remarks`), the changed files in the order in which to read them (`trees`, `order`, `changed`), the review of a person's pull request (`finding`, `pull_review`), the state labels and status texts (`label`), and
+//! following attempt `tried`) and the router's (`reached`), the inline notes (`notes`), what became of people's remarks (`remarks`), the changed files in the order in which to read them (`trees`, `order`, `changed`), the review of a person's pull request (`finding`, `pull_review`), what static rules found (`rule_scan`), what is depended on (`dependency_scan`), the sources that an answer names (`sources`), the state labels and status texts (`label`), and
 //! the keyed mark (`mark`). Must not query the forge or the store. Tests: `src/checkpoint/tests.rs`.
 
 mod against;
@@ -9,6 +9,7 @@ mod base_moved;
 mod candidates;
 mod changed;
 mod claims;
+mod dependency_scan;
 mod diff;
 mod finding;
 mod folder_rules;
@@ -29,6 +30,8 @@ mod remarks_tests;
 pub mod render;
 #[cfg(test)]
 mod risky_tests;
+mod rule_scan;
+mod sources;
 #[cfg(test)]
 mod tests;
 mod touched;
@@ -36,8 +39,11 @@ mod trees;
 mod tried;
 pub mod view;
 
+pub use dependency_scan::render_dependency_scan;
 pub use finding::{Finding, Findings, Severity, findings};
 pub use places::{Cited, places};
 pub use pull_review::{Elsewhere, PullReview, render_finding, render_pull_review};
 pub use render::{render_checkpoint, render_final, render_notes};
+pub use rule_scan::{render_rule_finding, render_rule_scan};
+pub use sources::{Looked, Source, render_sources, sources};
 pub use tried::tried;

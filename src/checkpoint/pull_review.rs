@@ -29,6 +29,10 @@ pub struct Elsewhere<'a> {
 
 /// What the review says.
 pub struct PullReview<'a> {
+    /// The command that asked for it, without its slash.
+    pub command: &'a str,
+    /// What the host found by itself, as Markdown of ours; empty where it looked for nothing.
+    pub by_host: &'a str,
     /// The commit that was read.
     pub head: &'a Commit,
     /// The branch that the pull request goes to.
@@ -62,7 +66,8 @@ pub fn render_finding(finding: &Finding) -> String {
 
 /// The review's text.
 pub fn render_pull_review(view: &PullReview<'_>) -> String {
-    let mut out = format!("### Review of `{}`\n\n", view.head.short());
+    let of = if view.command == "security" { "Security review" } else { "Review" };
+    let mut out = format!("### {of} of `{}`\n\n", view.head.short());
     let from = view.from.map(|from| format!(", where it left at `{}`", from.short())).unwrap_or_default();
     let _ = writeln!(out, "Read against {}{from}. {}\n", code(view.target), counted(view));
     if let Some(moved) = view.moved {
@@ -83,6 +88,9 @@ pub fn render_pull_review(view: &PullReview<'_>) -> String {
             named.join(", ")
         );
     }
+    if !view.by_host.is_empty() {
+        let _ = writeln!(out, "{}", view.by_host);
+    }
     out.push_str(&match view.summary.trim() {
         "" if view.all.is_empty() => "The agent ended without an answer.\n".to_owned(),
         "" => String::new(),
@@ -92,7 +100,12 @@ pub fn render_pull_review(view: &PullReview<'_>) -> String {
     if let Some(note) = view.note {
         let _ = write!(out, "\n> [!NOTE]\n> {}\n", prose(note, IN_TEXT));
     }
-    out.push_str("\n**What now**: a model wrote this. It approves and rejects nothing, and nothing was changed or run. `/review` reads the newest commit again.\n");
+    let wrote = if view.by_host.is_empty() { "a model wrote this" } else { "a model wrote all but the table" };
+    let _ = writeln!(
+        out,
+        "\n**What now**: {wrote}. It approves and rejects nothing, and nothing was changed or run. `/{}` reads the newest commit again.",
+        view.command
+    );
     if view.scripted {
         out.push_str("\n<sub>the model was a recording</sub>\n");
     }
@@ -121,6 +134,7 @@ fn elsewhere(view: &PullReview<'_>) -> String {
         return String::new();
     }
     let mut out = "\n**Findings that stand on no line here**\n\n".to_owned();
+    let room = LIST.saturating_sub(view.by_host.len());
     let mut told = 0;
     for Elsewhere { finding, link } in view.elsewhere.iter().take(MOST) {
         let lines = match finding.last {
@@ -131,7 +145,7 @@ fn elsewhere(view: &PullReview<'_>) -> String {
         let place = link.as_ref().map_or(place.clone(), |link| format!("[{place}](<{link}>)"));
         let words = prose(&finding.words, IN_TEXT);
         let line = format!("- {} **{}** {place} — {words}\n", finding.severity.sign(), finding.severity.word());
-        if out.len() + line.len() > LIST {
+        if out.len() + line.len() > room {
             break;
         }
         out.push_str(&line);
@@ -171,6 +185,8 @@ mod tests {
         let (all, elsewhere, summary) = (&read.all[..], &elsewhere[..], &read.summary[..]);
         let (target, note, scripted) = ("main", Some("It was given the rules of `AGENTS.md`."), false);
         render_pull_review(&PullReview {
+            command: "review",
+            by_host: "",
             head,
             target,
             from,

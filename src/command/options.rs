@@ -61,7 +61,7 @@ pub(super) const OF_A_START: [Opt; 4] = [
     },
 ];
 
-/// What `/review` may say: it begins from a pull request's head, and runs nothing.
+/// What `/review`, `/security`, `/deps` and `/search` may say: they run nothing, and what they read is pinned.
 pub(super) const OF_A_REVIEW: [Opt; 2] = [OF_A_START[0], OF_A_START[2]];
 
 /// Accepts a value of ASCII letters, digits and the characters in `more`.

@@ -2,18 +2,21 @@
 
 use super::spec::Spec;
 use super::{
-    allow, approve, ask, budget, cost, deny, explain, fix, help, model, pause, plan, rebase, refactor, resume, retry,
-    review, revise, status, stop, sync, test, test_pr, test_pr_bug,
+    allow, approve, ask, budget, cost, deny, deps, explain, fix, help, model, pause, plan, rebase, refactor, resume,
+    retry, review, revise, search, security, status, stop, sync, test, test_pr, test_pr_bug,
 };
 
 /// Every command, in the order of the help.
-pub const COMMANDS: [&Spec; 24] = [
+pub const COMMANDS: [&Spec; 27] = [
     &fix::SPEC,
     &plan::SPEC,
     &explain::SPEC,
     &test::SPEC,
     &refactor::SPEC,
     &review::SPEC,
+    &security::SPEC,
+    &deps::SPEC,
+    &search::SPEC,
     &approve::SPEC,
     &revise::SPEC,
     &allow::SPEC,

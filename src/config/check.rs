@@ -38,6 +38,11 @@ pub(super) fn problems(config: &Process) -> Vec<Problem> {
             found.when(true, &format!("upstream.hosts.{at}.{key}"), what);
         }
     }
+    found.when(
+        config.advisories.dir.as_ref().is_some_and(|dir| !dir.is_dir()),
+        "advisories.dir",
+        "there is no such folder; unpack the advisories there first, or write \"\" for none",
+    );
     found.limits(config);
     found.network(config);
     found.egress(config);

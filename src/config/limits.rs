@@ -1,6 +1,17 @@
 //! How much is done, and for how long what is over is kept.
 
+use super::fields::path;
 use serde::Deserialize;
+use std::path::PathBuf;
+
+/// `[advisories]`: what is known of packages that `/deps` finds.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Advisories {
+    /// A folder of files in the OSV format, which whoever runs the bot keeps up to date; none = no advisories are looked at.
+    #[serde(deserialize_with = "path")]
+    pub dir: Option<PathBuf>,
+}
 
 /// `[tests]`: runs that somebody asks for with `/test-pr` or `/test-pr-bug`.
 #[derive(Clone, Copy, Debug, Deserialize)]

@@ -148,7 +148,8 @@ impl Process {
         }
     }
 
-    /// As [`Process::load`], from given text and environment. Pure except for the working directory and the file that `prices.file` names.
+    /// As [`Process::load`], from given text and environment. Pure except for the working directory, the file that `prices.file` names,
+    /// and whether the folder `advisories.dir` is there.
     pub fn from_layers(
         file: &Path,
         text: &str,

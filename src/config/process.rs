@@ -1,7 +1,7 @@
 //! The process's own configuration, typed. `defaults.toml` describes each key.
 
 use super::fields::{address, database, path};
-pub use super::limits::{Keep, Tests};
+pub use super::limits::{Advisories, Keep, Tests};
 pub use super::model::{Commands, Model, ModelKind, ModelStyle, Models, PromptLength, Role};
 pub use super::origin::{Origin, Origins};
 use super::rule::OperatorRule;
@@ -52,6 +52,8 @@ pub struct Process {
     pub sandbox: Sandbox,
     /// `[tests]`: runs that somebody asks for with `/test-pr`.
     pub tests: Tests,
+    /// `[advisories]`: what is known of packages.
+    pub advisories: Advisories,
     /// `[router]`: the router of sandboxes.
     pub router: Router,
     /// `[egress]`: what sandboxes may reach.
@@ -489,7 +491,7 @@ impl Process {
             file.iter_mut().for_each(fix);
         }
         self.upstream.hosts.iter_mut().filter_map(|host| host.token_file.as_mut()).for_each(fix);
-        self.models.paths().for_each(fix);
+        self.advisories.dir.iter_mut().chain(self.models.paths()).for_each(fix);
         self.repositories.iter_mut().flat_map(|r| &mut r.secret_files).for_each(fix);
     }
 }

@@ -24,6 +24,16 @@ fn the_defaults_load_and_are_safe() {
 }
 
 #[test]
+fn a_folder_of_advisories_has_to_be_there() {
+    assert_eq!(load("").unwrap().advisories.dir, None);
+    let dir = tempfile::tempdir().unwrap();
+    let named = |path: &Path| format!("[advisories]\ndir = \"{}\"\n", path.display());
+    assert_eq!(load(&named(dir.path())).unwrap().advisories.dir.as_deref(), Some(dir.path()));
+    let gone = refused(&named(&dir.path().join("gone")));
+    assert!(gone.contains("advisories.dir") && gone.contains("no such folder"), "{gone}");
+}
+
+#[test]
 fn every_default_is_documented() {
     let mut comment = false;
     for line in DEFAULTS.lines() {

@@ -20,7 +20,7 @@ impl Who {
         // Who may have nothing written, or nothing read, may not under another name.
         let as_well = match command {
             "test" | "refactor" => Some("fix"),
-            "explain" | "review" => Some("plan"),
+            "explain" | "review" | "security" | "deps" | "search" => Some("plan"),
             _ => None,
         };
         let own = self.bar_of(command, login, right);
@@ -112,6 +112,11 @@ mod tests {
         assert!(who.bar("refactor", "bob", Access::Write).is_some() && who.bar("test", "bob", Access::Write).is_some());
         assert_eq!(who.bar("review", "bob", Access::Write), None);
         assert_eq!((who.bar("explain", "bob", Access::Write), who.bar("test", "alice", Access::Write)), (None, None));
+        let reads = load("[who]\nplan = [\"nobody\"]\n").unwrap().who;
+        for command in ["explain", "review", "security", "deps", "search"] {
+            assert_eq!(reads.bar(command, "bob", Access::Write).as_deref(), Some("nobody"), "{command}");
+        }
+        assert_eq!(reads.bar("fix", "bob", Access::Write), None);
         assert!(who.bar("plan", "bob", Access::Read).is_some() && who.bar("status", "bob", Access::Read).is_none());
     }
 

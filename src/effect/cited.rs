@@ -1,4 +1,4 @@
-//! Checks the places (`path:line`) that the answer of an `/explain` names against the tree that it read.
+//! Checks the places (`path:line`) that the answer to a question (`/explain`, `/security`, …) names against the tree that it read.
 //!
 //! Owns which of an answer's places do not exist. It cannot judge whether what is said about a place is true.
 //! Tests: below and `tests/stories/task_kinds.rs`.
@@ -18,7 +18,7 @@ impl Repositories {
     /// Places named in the answer that the tree that was read does not have, as written.
     pub(super) async fn not_there(&self, task: &Task) -> Result<Vec<String>, Trouble> {
         let asked_for = match task.kind {
-            TaskKind::Explain | TaskKind::Review => true,
+            TaskKind::Explain | TaskKind::Review | TaskKind::Security | TaskKind::Deps | TaskKind::Search => true,
             TaskKind::Plan | TaskKind::Fix | TaskKind::Test | TaskKind::Refactor => false,
         };
         let mut missing = Vec::new();

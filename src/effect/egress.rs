@@ -108,6 +108,19 @@ impl Egress {
         unless_gone(self.sandboxes.egress.allow(task.id.0, rules).await)
     }
 
+    /// The hosts that a task of this policy may reach, as rules are written; each once.
+    pub(super) async fn hosts(&self, task: &Task, policy: &Policy<'_>) -> Result<Vec<String>, Trouble> {
+        if !policy.sandbox.networked() {
+            return Ok(Vec::new());
+        }
+        let granted = self.granted_hosts(task).await?;
+        let mut hosts: Vec<String> =
+            policy.rules.iter().chain(&policy.of_command).chain(&granted).map(Rule::to_string).collect();
+        hosts.sort_unstable();
+        hosts.dedup();
+        Ok(hosts)
+    }
+
     /// Cuts off a sandbox that may have been made while its repository had a network.
     pub(super) async fn cut_off(&self, id: TaskId) -> Result<(), Trouble> {
         let _one = self.reaching.lock().await;

@@ -10,6 +10,7 @@ use super::repository::{Repositories, base, request};
 use crate::barrier::Inspector;
 use crate::git::Branch;
 use crate::sandbox::{Merge, PrepareSpec, Prepared, Replacement, SandboxError, Sandboxes, Segment, SetupSpec};
+use crate::scan::Advisories;
 use crate::store::{EffectRow, Store};
 use crate::trouble::Trouble;
 use domain::{Commit, Input, State, Suspension, Task};
@@ -24,6 +25,8 @@ pub(super) struct Lifecycle {
     pub images: Arc<Images>,
     pub checks: Arc<Checks>,
     pub pictures: Arc<Pictures>,
+    /// What the operator knows of packages.
+    pub advisories: Arc<Advisories>,
     /// Looks for others that would receive a push.
     pub listeners: Arc<Listeners>,
     /// Inspects each sandbox before anything of an agent runs in it.
@@ -49,6 +52,7 @@ impl Lifecycle {
         let chosen = self.images.choose(task, &policy).await?;
         let Prepared { boot, conflicts } = self.make(task, &policy, tip, &chosen.image, None).await?;
         let elsewhere = self.repositories.repos.elsewhere(&repository.key, tip).await?.sentence();
+        let scan = self.scan(task, &policy, difference.as_deref()).await?;
         let checks = match difference.is_none() {
             true => self.checks.base_note(task, &policy, &chosen.image).await,
             false => None,
@@ -64,7 +68,7 @@ impl Lifecycle {
         let note = Some(notes.join(" ")).filter(|note| !note.is_empty());
         let (every, budget) = (policy.effective.every, Some(policy.effective.budget));
         let image = chosen.image;
-        Ok(Input::Prepared { base, boot, image, every, note, budget, rules, pictures, difference, conflicts })
+        Ok(Input::Prepared { base, boot, image, every, note, budget, rules, pictures, difference, scan, conflicts })
     }
 
     /// The task's base, as it is known here; where there is none yet or a newer one was asked for, the present end of the base branch.

@@ -36,6 +36,7 @@ mod reply;
 mod repository;
 mod review;
 mod rules;
+mod scan;
 mod scope;
 mod second_look;
 mod style;

@@ -24,6 +24,7 @@ use crate::forge::{Account, Forge, Whereabouts};
 use crate::git::{Auth, Repos};
 use crate::llm::Models;
 use crate::sandbox::Sandboxes;
+use crate::scan::Advisories;
 use crate::store::Store;
 use crate::thread::Threads;
 use std::sync::Arc;
@@ -138,6 +139,7 @@ impl Given<'_> {
             images: images.clone(),
             checks: checks.clone(),
             pictures: pictures.clone(),
+            advisories: Arc::new(Advisories::new(config.advisories.dir.clone())),
             listeners: listeners.clone(),
             inspector: self.inspector.clone(),
         });

@@ -28,7 +28,7 @@ impl Repositories {
         let asked = request(task)?;
         let wish = asked.own.as_deref().map(|own| Network::of(asked.kind, own));
         let mut policy = self.resolved(self.of(task)?, base, wish.as_ref()).await?;
-        if task.kind.of_a_pull() {
+        if task.of_a_pull() {
             // The pull request's files may instruct the agent, so only hosts that a person allowed are reachable, and no setup runs.
             policy.rules.clear();
             policy.of_command.clear();

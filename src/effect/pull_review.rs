@@ -1,11 +1,15 @@
-//! `/review`: what the head of a person's pull request changes, brought and compared; and the review, posted on that pull request.
+//! `/review` and `/security`: what the head of a person's pull request changes, brought and compared; and the review, posted on that pull request.
 //!
 //! Owns which findings stand on lines: those whose line the difference shows, while the branch stands where it was read. What the head says
 //! about itself (`.caisson.toml`, rules) counts nowhere: those come from the default branch. Tests: `tests/stories/reviews.rs`.
 
 use super::repository::{Repositories, Repository, request};
 use super::review::Talk;
-use crate::checkpoint::{Elsewhere, Finding, PullReview, findings, places, render_finding, render_pull_review};
+use super::scan::scan_of;
+use crate::checkpoint::{
+    Elsewhere, Finding, PullReview, findings, places, render_dependency_scan, render_finding, render_pull_review,
+    render_rule_finding, render_rule_scan,
+};
 use crate::forge::{NewReview, Note};
 use crate::git::listing::Change;
 use crate::git::{Branch, GitError, capped_text, shown_lines};
@@ -14,7 +18,7 @@ use crate::redact::redacted_diff;
 use crate::store::EffectRow;
 use crate::text::is_hidden;
 use crate::trouble::{Denial, Trouble};
-use domain::{Commit, Difference, FileChange, Input, PullHead, Task};
+use domain::{Commit, DependencyScan, Difference, FileChange, Input, PullHead, RuleFinding, RuleScan, Task};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::ops::Range;
@@ -116,18 +120,15 @@ impl Talk {
             }
         }
         let mut not_there = self.repositories.not_there(task).await?;
-        let mut shown = Vec::new();
-        for finding in elsewhere {
-            let missing = self.repositories.is_missing(task, (&finding.path, finding.first, finding.last)).await?;
-            if missing && there(finding, &not_there) {
-                not_there.push(format!("{}:{}", finding.path, finding.first));
-            }
-            let link =
-                self.place_url(&repository, pull, finding).filter(|link| !missing && link.as_str().len() <= LINK);
-            shown.push(Elsewhere { finding, link });
+        let elsewhere = self.places_of(task, (&repository, pull), elsewhere, &mut not_there).await?;
+        let scanned = scan_of(&self.store, task).await?.and_then(|scan| scan.rules);
+        let by_host = scanned.as_ref().map(|rules| self.rule_table(&repository, &pull.head, rules)).unwrap_or_default();
+        if let (Some(rules), None) = (&scanned, &moved) {
+            add_rule_notes(&mut notes, rules);
         }
-        let elsewhere = shown;
         let body = render_pull_review(&PullReview {
+            command: task.kind.name(),
+            by_host: &by_host,
             head: &pull.head,
             target: &pull.target,
             from: task.compared_with.as_ref(),
@@ -143,6 +144,26 @@ impl Talk {
         let new = NewReview { commit: pull.head.to_string(), body, notes };
         let review = self.posts.review(&post, new).await?;
         Ok(Input::AnswerPosted { n, number: review.number })
+    }
+
+    /// The findings that stand on no line, with the address of each place that is there; the others join those that are not.
+    async fn places_of<'a>(
+        &self,
+        task: &Task,
+        (repository, pull): (&Repository, &PullHead),
+        findings: Vec<&'a Finding>,
+        not_there: &mut Vec<String>,
+    ) -> Result<Vec<Elsewhere<'a>>, Trouble> {
+        let mut shown = Vec::new();
+        for finding in findings {
+            let missing = self.repositories.is_missing(task, (&finding.path, finding.first, finding.last)).await?;
+            if missing && there(finding, not_there) {
+                not_there.push(format!("{}:{}", finding.path, finding.first));
+            }
+            let link = path_of(finding).and_then(|path| self.place_url(repository, &pull.head, &path, finding.first));
+            shown.push(Elsewhere { finding, link: link.filter(|_| !missing) });
+        }
+        Ok(shown)
     }
 
     /// The lines that the difference shows of each file that a finding names.
@@ -170,14 +191,41 @@ impl Talk {
         Ok(lines)
     }
 
-    /// The finding's place, as the forge shows the commit that was read.
-    fn place_url(&self, repository: &Repository, pull: &PullHead, finding: &Finding) -> Option<Url> {
-        let path = path_of(finding)?;
+    /// A line of a file, as the forge shows this commit; none where the address is too long to be posted.
+    pub(super) fn place_url(&self, repository: &Repository, commit: &Commit, path: &str, line: u64) -> Option<Url> {
         let mut url = self.config.people_url()?.clone();
-        let at = [&repository.at.owner, &repository.at.name, "src", "commit", pull.head.as_str()];
+        let at = [&repository.at.owner, &repository.at.name, "src", "commit", commit.as_str()];
         url.path_segments_mut().ok()?.pop_if_empty().extend(at).extend(path.split('/'));
-        url.set_fragment(Some(&format!("L{}", finding.first)));
-        Some(url)
+        url.set_fragment(Some(&format!("L{line}")));
+        Some(url).filter(|url| url.as_str().len() <= LINK)
+    }
+
+    /// What static rules found at this commit, as a table.
+    pub(super) fn rule_table(&self, repository: &Repository, commit: &Commit, rules: &RuleScan) -> String {
+        render_rule_scan(rules, commit, &|path, line| self.link(repository, commit, path, line))
+    }
+
+    /// What the manifests of this commit ask for, as tables.
+    pub(super) fn dependency_table(&self, repository: &Repository, commit: &Commit, found: &DependencyScan) -> String {
+        render_dependency_scan(found, commit, &|path, line| self.link(repository, commit, path, line))
+    }
+
+    /// As [`Talk::place_url`]; none for a path that cannot be shown as it is.
+    fn link(&self, repository: &Repository, commit: &Commit, path: &str, line: u64) -> Option<Url> {
+        let path = plain(path).filter(|path| !path.chars().any(is_hidden))?;
+        self.place_url(repository, commit, &path, line)
+    }
+}
+
+/// Adds findings of static rules on lines where the agent found nothing, as far as there is room.
+fn add_rule_notes(notes: &mut Vec<Note>, rules: &RuleScan) {
+    // A path that cannot be shown as it is stands in the table alone.
+    let shown = |it: &&RuleFinding| plain(&it.path).as_ref() == Some(&it.path) && !it.path.chars().any(is_hidden);
+    for finding in rules.findings.iter().filter(shown) {
+        let taken = notes.iter().any(|note| note.path == finding.path && note.line == finding.line);
+        if notes.len() < ON_LINES && !taken {
+            notes.push(Note { path: finding.path.clone(), line: finding.line, body: render_rule_finding(finding) });
+        }
     }
 }
 

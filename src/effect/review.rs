@@ -4,15 +4,16 @@ use super::configured_model::ConfiguredModels;
 use super::posts::{Post, Posts, ambiguous};
 use super::reply::Replies;
 use super::repository::{Repositories, Repository, base, request};
+use super::scan::scan_of;
 use super::second_look::SecondLook;
-use crate::checkpoint;
+use crate::checkpoint::{self, render_sources, sources};
 use crate::config::Process;
 use crate::forge::{Forge, NewReview, Note};
-use crate::message;
+use crate::message::{self, AnswerParts};
 use crate::store::{EffectRow, Store};
 use crate::thread::{Feed, Threads};
 use crate::trouble::Trouble;
-use domain::{Asked, Commit, Input, State, Task};
+use domain::{Asked, Commit, Event, Input, State, Task, TaskKind};
 use std::sync::Arc;
 
 /// Posts what a task has to say.
@@ -37,7 +38,7 @@ impl Talk {
         (n, commit, last): (u32, Option<&Commit>, bool),
         feed: &dyn Feed,
     ) -> Result<Input, Trouble> {
-        if task.kind.of_a_pull() {
+        if task.of_a_pull() {
             return self.pull_review(task, row, n).await;
         }
         let repository = self.repositories.of(task)?;
@@ -97,8 +98,8 @@ impl Talk {
     /// Without a pull request, the text goes to the issue: a read-only task's answer, or a checkpoint without a change.
     async fn answer(&self, task: &Task, row: &EffectRow, repository: Repository, n: u32) -> Result<Input, Trouble> {
         let text = if task.kind.reads_only() {
-            let not_there = self.repositories.not_there(task).await?;
-            message::plan_answer(task, n, self.models.of(task).model.scripted(), &not_there)
+            let parts = self.answer_parts(task, &repository).await?;
+            message::plan_answer(task, n, self.models.of(task).model.scripted(), &parts)
         } else {
             checkpoint::render_checkpoint(&self.view(task, n, false).await?)
         };
@@ -106,5 +107,44 @@ impl Talk {
         let post = self.post(task, row, &repository, request.issue);
         let comment = self.posts.comment(&post, &text).await?;
         Ok(Input::AnswerPosted { n, number: comment.id })
+    }
+
+    /// What the host adds to an answer: what it found by itself, and what it knows of the places and sources that are named.
+    async fn answer_parts(&self, task: &Task, repository: &Repository) -> Result<AnswerParts, Trouble> {
+        let not_there = self.repositories.not_there(task).await?;
+        let mut parts = AnswerParts { not_there, ..AnswerParts::default() };
+        match task.kind {
+            TaskKind::Security => {
+                let scan = scan_of(&self.store, task).await?;
+                if let Some(rules) = scan.as_ref().and_then(|scan| scan.rules.as_ref()) {
+                    parts.before = self.rule_table(repository, &base(task)?, rules);
+                }
+            }
+            TaskKind::Search => parts.after = self.sources(task).await?,
+            TaskKind::Deps => {
+                let scan = scan_of(&self.store, task).await?;
+                if let Some(found) = scan.as_ref().and_then(|scan| scan.dependencies.as_ref()) {
+                    parts.before = self.dependency_table(repository, &base(task)?, found);
+                }
+                parts.after = self.sources(task).await?;
+            }
+            TaskKind::Fix
+            | TaskKind::Plan
+            | TaskKind::Explain
+            | TaskKind::Test
+            | TaskKind::Refactor
+            | TaskKind::Review => {}
+        }
+        Ok(parts)
+    }
+
+    /// The sources that the answer names, each with whether this task looked at it.
+    async fn sources(&self, task: &Task) -> Result<String, Trouble> {
+        let log: Vec<Event> = self.store.log(task.id).await?.into_iter().map(|(_, event)| event).collect();
+        let hosts = log.iter().rev().find_map(|event| match event {
+            Event::Prepared { scan: Some(scan), .. } => scan.hosts.clone(),
+            _ => None,
+        });
+        Ok(render_sources(&sources(task.summary.as_deref().unwrap_or_default(), &log), hosts.as_deref()))
     }
 }

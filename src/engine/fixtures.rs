@@ -81,5 +81,6 @@ pub(super) fn prepared() -> Event {
         rules: domain::Rules::default(),
         pictures: Vec::new(),
         difference: None,
+        scan: None,
     }
 }

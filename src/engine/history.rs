@@ -13,6 +13,7 @@ mod messages;
 mod omitted;
 mod pictures;
 mod rules;
+mod scanned;
 
 use domain::{
     CallRequest, Commit, Event, Item, ModelSummary, Outcome, Question, Rebased, Recall, Remarks, Request, Rules, Task,
@@ -226,8 +227,11 @@ impl<'a> Replay<'a> {
         self.numbered.apply(event);
         match event {
             Event::Requested { request } => self.requested(request),
-            Event::Prepared { base, rules, pictures, difference, .. } => {
+            Event::Prepared { base, rules, pictures, difference, scan, .. } => {
                 self.prepared(base, rules, pictures, difference.as_deref());
+                if let Some(scan) = scan {
+                    self.scanned(scan);
+                }
             }
             Event::TurnCompleted { turn, text, calls, vendor, .. } => {
                 self.answered(*turn, text, calls, vendor.as_deref());

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use domain::TaskKind;
 use minijinja::{Environment, UndefinedBehavior, Value};
 
-const FILES: [(&str, &str); 45] = [
+const FILES: [(&str, &str); 49] = [
     ("system", include_str!("../../prompts/system.md")),
     ("plan", include_str!("../../prompts/plan.md")),
     ("short_system", include_str!("../../prompts/short/system.md")),
@@ -23,6 +23,10 @@ const FILES: [(&str, &str); 45] = [
     ("work_test", include_str!("../../prompts/kinds/test.md")),
     ("work_refactor", include_str!("../../prompts/kinds/refactor.md")),
     ("work_review", include_str!("../../prompts/kinds/review.md")),
+    ("work_security", include_str!("../../prompts/kinds/security.md")),
+    ("work_search", include_str!("../../prompts/kinds/search.md")),
+    ("work_deps", include_str!("../../prompts/kinds/deps.md")),
+    ("scan", include_str!("../../prompts/turn/scan.md")),
     ("difference", include_str!("../../prompts/turn/difference.md")),
     ("idle", include_str!("../../prompts/turn/idle.md")),
     ("files_system", include_str!("../../prompts/files/system.md")),
@@ -72,9 +76,9 @@ pub(super) fn render(name: &str, values: Value) -> String {
     text.trim().to_owned()
 }
 
-/// What is expected of a task of this kind beyond its words; empty if nothing is.
-pub(super) fn brief(kind: TaskKind) -> String {
-    kind.traits().brief.map(|file| render(file, minijinja::context! {})).unwrap_or_default()
+/// What is expected of a task of this kind beyond its words, on a pull request or an issue; empty if nothing is.
+pub(super) fn brief(kind: TaskKind, pull: bool) -> String {
+    kind.traits().brief.map(|file| render(file, minijinja::context! { pull })).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -89,7 +93,8 @@ mod tests {
             asker => "alice", text => "t", hidden => 2, n => 1, host => "semver.org", login => "alice", kind => "failed", command => "make", commit => "abc", exit => 1,
             base => 0, tail => "x", missing => "test_a", reasons => "- a link leaves the tree", files => "a.py", plan => "p",
             nth => 1, name => "read_file", arguments => "{}", step => "look", tool => "bash", example => "e",
-            before => "b", from => 1, to => 2, total => 3, replaced => false, summary => "s", blocks => vec!["b"], rest => "r", nested => "n", told => "t", block => "b", rules => true, newer => true, recall => true, title => "t", body => "b", remarks => vec!["r"], conflicts => vec!["`c`"], more_conflicts => 2, tried => "- x", failing => "- a.py:1", unmet => "u", repair => true, open => "r1", numbered => true, path => "p", number => 1, names => "x",
+            before => "b", from => 1, to => 2, total => 3, replaced => false, summary => "s", blocks => vec!["b"], rest => "r", nested => "n", told => "t", block => "b", newer => true, recall => true, title => "t", body => "b", remarks => vec!["r"], conflicts => vec!["`c`"], more_conflicts => 2, tried => "- x", failing => "- a.py:1", unmet => "u", repair => true, open => "r1", numbered => true, path => "p", number => 1, names => "x",
+            rules => true, what => "the tree", below => "src", found => 2, not_kept => 1, findings => "f", gaps => true, dependencies => "d", hosts => "h", no_hosts => true,
             shown => vec![context! { path => "p", note => "", fence => "```", language => "", text => "x" }],
         };
         for (name, _) in FILES {

@@ -1,7 +1,7 @@
 //! What differs between two commits of the bot's own repositories, as text: by git's own program, since a stranger may have written both sides,
 //! with limits of time and size. Attributes and external programs change nothing. Tests: below.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use domain::Commit;
@@ -82,6 +82,26 @@ pub fn shown_lines(patch: &[u8]) -> Vec<std::ops::Range<u64>> {
     text.lines().filter_map(hunk).collect()
 }
 
+/// Lines that a patch of one file adds, by their numbers in the new file, from 1 on. As in [`shown_lines`], a sign stands before each line.
+pub fn added_lines(patch: &[u8]) -> HashSet<u64> {
+    let (mut added, mut at) = (HashSet::new(), None);
+    for line in patch.split(|byte| *byte == b'\n') {
+        match (line.first(), &mut at) {
+            (Some(b'@'), _) => at = hunk(&String::from_utf8_lossy(line)).map(|range| range.start),
+            (Some(b'+'), Some(number)) => {
+                added.insert(*number);
+                *number += 1;
+            }
+            (Some(b' '), Some(number)) => *number += 1,
+            // A line that was taken away, or a remark of git's.
+            (Some(b'-' | b'\\'), _) => {}
+            // The head of a file: a changed type is shown as two.
+            (_, _) => at = None,
+        }
+    }
+    added
+}
+
 /// `@@ -4,3 +4,5 @@`.
 fn hunk(line: &str) -> Option<std::ops::Range<u64>> {
     let (ranges, _) = line.strip_prefix("@@ -")?.split_once(" @@")?;
@@ -124,6 +144,7 @@ mod tests {
             repos.difference("shop", &main, &head, Some("a.txt"), 1 << 20).await.expect("compared").expect("small");
         let shown = shown_lines(&one);
         assert_eq!((shown.len(), shown.first()), (1, Some(&(7..15))), "{}", String::from_utf8_lossy(&one));
+        assert_eq!(added_lines(&one), HashSet::from([10, 11]), "a line that looks like a hunk's head is a line");
         // A path is a path and no pattern.
         let starred = repos.difference("shop", &main, &head, Some("*.txt"), 1 << 20).await.expect("compared");
         let starred = String::from_utf8(starred.expect("small")).expect("text");

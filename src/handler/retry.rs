@@ -63,8 +63,8 @@ impl Reader {
             every: first.own.as_ref().map_or(ACTIONS_PER_CHECKPOINT, |own| own.at_most(ACTIONS_PER_CHECKPOINT)),
             own: self.own_again(entry, (before.kind, first.own.clone())).await?,
             has_upstream: !entry.upstream.is_empty(),
-            hosts: self.hosts_of(entry, before.kind).await?,
-            pull: self.reviewed(entry, first.issue, before.kind).await?,
+            hosts: self.hosts_of(entry, before.of_a_pull()).await?,
+            pull: self.reviewed(entry, first.issue, before.of_a_pull()).await?,
             trigger: None,
             earlier: Some(Earlier { task: before.id, tried: tried(&before, &log) }),
             ..first

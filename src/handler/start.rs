@@ -139,24 +139,25 @@ impl Reader {
 
     /// Why a task of this kind does not begin on this issue or pull request, as it is answered; none where it may.
     fn begins_elsewhere(&self, kind: TaskKind, issue: &Issue, login: &str) -> Option<String> {
-        match (kind.of_a_pull(), issue.is_pull) {
-            (true, false) => Some(message::not_reviewed(login, NotReviewed::NoPull)),
-            (true, true) if issue.author.id == self.me => Some(message::not_reviewed(login, NotReviewed::Own)),
-            (true, true) if !issue.open => Some(message::not_reviewed(login, NotReviewed::Closed)),
+        let barred = |why| Some(message::not_reviewed(login, kind.name(), why));
+        match (kind.begins_on(issue.is_pull), issue.is_pull) {
+            (false, false) => barred(NotReviewed::NoPull),
+            (true, true) if issue.author.id == self.me => barred(NotReviewed::Own),
+            (true, true) if !issue.open => barred(NotReviewed::Closed),
             (false, true) => Some(message::starts_elsewhere(login, true)),
-            (false, false) if !issue.open => Some(message::starts_elsewhere(login, false)),
-            (true, true) | (false, false) => None,
+            (true, false) if !issue.open => Some(message::starts_elsewhere(login, false)),
+            (true, true) | (true, false) => None,
         }
     }
 
-    /// What a task of this kind is to review on this pull request; none for a kind that reviews nothing.
+    /// What a task is to review that was asked for on this thread; none on an issue.
     pub(super) async fn reviewed(
         &self,
         entry: &Repository,
         number: u64,
-        kind: TaskKind,
+        is_pull: bool,
     ) -> Result<Option<PullHead>, Trouble> {
-        if !kind.of_a_pull() {
+        if !is_pull {
             return Ok(None);
         }
         let pull = self.threads.pull_here(&self.threads.place(entry)?, number).await?;
@@ -171,9 +172,9 @@ impl Reader {
         Ok(Some(PullHead { head, target }))
     }
 
-    /// Hosts that a task of this kind begins with: none where a stranger's files are read, which may want to send away what else is read.
-    pub(super) async fn hosts_of(&self, entry: &Repository, kind: TaskKind) -> Result<Vec<Grant>, Trouble> {
-        if kind.of_a_pull() { Ok(Vec::new()) } else { Ok(self.store.grants(&entry.key).await?) }
+    /// Hosts that a task begins with: none on a pull request, where a stranger's files are read, which may want to send away what else is read.
+    pub(super) async fn hosts_of(&self, entry: &Repository, is_pull: bool) -> Result<Vec<Grant>, Trouble> {
+        if is_pull { Ok(Vec::new()) } else { Ok(self.store.grants(&entry.key).await?) }
     }
 
     async fn waits(&self, entry: &Repository, issue: &Issue, text: &Text) -> Result<bool, Trouble> {
@@ -390,8 +391,8 @@ impl Reader {
             budget: self.config.budget_of(&entry.key).granted(),
             every: ACTIONS_PER_CHECKPOINT,
             has_upstream: !entry.upstream.is_empty(),
-            hosts: self.hosts_of(entry, kind).await?,
-            pull: self.reviewed(entry, issue.number, kind).await?,
+            hosts: self.hosts_of(entry, issue.is_pull).await?,
+            pull: self.reviewed(entry, issue.number, issue.is_pull).await?,
             terms,
             earlier: None,
             own: None,

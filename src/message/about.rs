@@ -21,6 +21,9 @@ impl About<'_> {
     pub(super) fn again(&self) -> &'static str {
         match self.task.kind {
             TaskKind::Review => "`/review`",
+            TaskKind::Security => "`/security`",
+            TaskKind::Deps => "`/deps`",
+            TaskKind::Search => "`/search`",
             TaskKind::Fix | TaskKind::Plan | TaskKind::Explain | TaskKind::Test | TaskKind::Refactor => "`/fix`",
         }
     }

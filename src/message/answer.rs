@@ -37,7 +37,7 @@ pub fn not_among(login: &str, verb: &str, whom: &str) -> String {
 /// A command that begins work, on a task at work.
 pub fn already_live(about: &About<'_>) -> String {
     let task = about.task;
-    if task.kind.of_a_pull() {
+    if task.of_a_pull() {
         return format!(
             "Task {} is already reading this pull request ({}). I didn't start another. {}",
             task.id,
@@ -231,7 +231,7 @@ pub fn starts_elsewhere(login: &str, pull: bool) -> String {
     format!("{}: {what}. Nothing was started.", code(login))
 }
 
-/// Why `/review` begins nothing.
+/// Why a command for a person's pull request begins nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotReviewed {
     /// It stands on an issue.
@@ -242,18 +242,18 @@ pub enum NotReviewed {
     Closed,
 }
 
-/// `/review` where nothing is reviewed.
-pub fn not_reviewed(login: &str, why: NotReviewed) -> String {
+/// `/review` or `/security`, `name` without its slash, where nothing is reviewed.
+pub fn not_reviewed(login: &str, name: &str, why: NotReviewed) -> String {
     let what = match why {
-        NotReviewed::NoPull => {
-            "`/review` is for a pull request. Write `/review` in a comment on the pull request that is to be read; a question about the code is `/explain question`"
-        }
-        NotReviewed::Own => {
-            "this pull request is my own work, and its checkpoints are its reviews. Answer the newest one; `/review` is for pull requests of people"
-        }
-        NotReviewed::Closed => {
-            "this pull request is closed, so there is nothing left to review. Reopen it and write `/review` again"
-        }
+        NotReviewed::NoPull => format!(
+            "`/{name}` is for a pull request. Write `/{name}` in a comment on the pull request that is to be read; a question about the code is `/explain question`"
+        ),
+        NotReviewed::Own => format!(
+            "this pull request is my own work, and its checkpoints are its reviews. Answer the newest one; `/{name}` is for pull requests of people"
+        ),
+        NotReviewed::Closed => format!(
+            "this pull request is closed, so there is nothing left to review. Reopen it and write `/{name}` again"
+        ),
     };
     format!("{}: {what}. Nothing was started.", code(login))
 }

@@ -8,6 +8,8 @@ use domain::{PauseReason, Question, Resource, Task, TaskKind, Trigger, VerdictKi
 
 /// The most characters shown of a read-only task's answer.
 const MAX_ANSWER: usize = 24_000;
+/// The same where the host has found much by itself.
+const LEAST_ANSWER: usize = 12_000;
 const MAX_REASON: usize = 600;
 /// The most characters shown of the agent's plan in a pause.
 const MAX_PLAN: usize = 4_000;
@@ -30,14 +32,22 @@ fn accepted_first(about: &About<'_>) -> String {
     };
     let kind = about.task.kind;
     let what = match kind {
-        TaskKind::Explain => "answer",
+        TaskKind::Explain | TaskKind::Deps | TaskKind::Search => "answer",
         TaskKind::Review => "review",
+        TaskKind::Security if about.task.of_a_pull() => "review",
+        TaskKind::Security => "answer",
         TaskKind::Fix | TaskKind::Plan | TaskKind::Test | TaskKind::Refactor => "plan",
     };
     let pull = about.task.request.as_ref().and_then(|request| request.pull.as_ref());
     let at = pull.map(|pull| format!(" (of `{}`, as it stands now)", pull.head.short())).unwrap_or_default();
     let only = match kind {
-        TaskKind::Fix | TaskKind::Plan | TaskKind::Explain | TaskKind::Review => "",
+        TaskKind::Fix
+        | TaskKind::Plan
+        | TaskKind::Explain
+        | TaskKind::Review
+        | TaskKind::Security
+        | TaskKind::Deps
+        | TaskKind::Search => "",
         TaskKind::Test => " It writes tests and changes nothing else.",
         TaskKind::Refactor => " What the code does stays as it is: existing tests are not changed, and they must pass.",
     };
@@ -49,11 +59,24 @@ fn accepted_first(about: &About<'_>) -> String {
                 about.task.every()
             )
         }
-        TaskKind::Plan | TaskKind::Explain | TaskKind::Review => format!(
+        TaskKind::Plan
+        | TaskKind::Explain
+        | TaskKind::Review
+        | TaskKind::Security
+        | TaskKind::Deps
+        | TaskKind::Search => format!(
             "Task {id} is on it{because}. It only reads: after at most {} actions its {what}{at} is posted here. Nothing is changed and no branch is made. `/stop` ends it.{waits}",
             about.task.every()
         ),
     }
+}
+
+/// Behind the acceptance of a `/search` that can reach no host; `networked` says whether sandboxes have a network that could be opened.
+pub fn nowhere_to_look(networked: bool) -> &'static str {
+    if !networked {
+        return " Sandboxes have no network here (`[sandbox] network = \"none\"` in `caisson.toml`), so it can look in the files of this repository alone.";
+    }
+    " No host may be reached from its sandbox, so it can look in the files of this repository alone. A person who may do that widens it with `/allow host` here; whoever runs me, with `[egress] allow = [\"host\"]` in `caisson.toml`."
 }
 
 /// What began a task that no command of the bot began, as the end of a sentence.
@@ -68,11 +91,25 @@ fn because(task: &Task) -> String {
     }
 }
 
-/// The answer of a read-only task; its summary is foreign. `not_there` are places that it names and the base does not have.
-pub fn plan_answer(task: &Task, n: u32, scripted: bool, not_there: &[String]) -> String {
+/// What the host adds to the answer of a read-only task.
+#[derive(Debug, Default)]
+pub struct AnswerParts {
+    /// Places that it names and the base does not have. Foreign.
+    pub not_there: Vec<String>,
+    /// What stands before the agent's words, as Markdown of ours; empty where nothing does.
+    pub before: String,
+    /// What stands behind them.
+    pub after: String,
+}
+
+/// The answer of a read-only task; its summary is foreign.
+pub fn plan_answer(task: &Task, n: u32, scripted: bool, parts: &AnswerParts) -> String {
     let said = match task.summary.as_deref().unwrap_or_default().trim() {
         "" => "The agent ended without an answer.\n".to_owned(),
-        text => format!("The agent says:\n\n{}", document(text, MAX_ANSWER)),
+        text => {
+            let room = MAX_ANSWER.saturating_sub(parts.before.len() + parts.after.len()).max(LEAST_ANSWER);
+            format!("The agent says:\n\n{}", document(text, room))
+        }
     };
     // Left out of a second answer in the same thread.
     let note =
@@ -81,12 +118,23 @@ pub fn plan_answer(task: &Task, n: u32, scripted: bool, not_there: &[String]) ->
     let recording = if scripted { "\n<sub>the model was a recording</sub>\n" } else { "" };
     let now = match task.kind {
         TaskKind::Explain => "`/fix what to do` (or `/approve`) lets it change this · `/revise …` asks again",
+        TaskKind::Security | TaskKind::Deps => {
+            "`/fix what to do` (or `/approve`) lets it mend this · `/revise …` asks again"
+        }
+        TaskKind::Search => "`/revise …` asks again · `/fix what to do` lets it go on with what it found",
         TaskKind::Plan | TaskKind::Fix | TaskKind::Test | TaskKind::Refactor | TaskKind::Review => {
             "`/fix` (or `/approve`) lets it do this · `/revise …` asks for another plan"
         }
     };
-    let wrong = wrong_places(task, not_there);
-    format!("### Answer {n}\n\n{wrong}{said}{note}\n**What now**: {now} · `/stop` ends the task\n{recording}")
+    let wrong = wrong_places(task, &parts.not_there);
+    let apart = |part: &str, before: &str, after: &str| match part {
+        "" => String::new(),
+        part => format!("{before}{part}{after}"),
+    };
+    let (before, after) = (apart(&parts.before, "", "\n"), apart(&parts.after, "\n", ""));
+    format!(
+        "### Answer {n}\n\n{before}{wrong}{said}{after}{note}\n**What now**: {now} · `/stop` ends the task\n{recording}"
+    )
 }
 
 /// A warning before the answer about places that do not exist. They are foreign.

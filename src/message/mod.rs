@@ -37,8 +37,8 @@ pub use answer::{
 pub use cost::{OfModel, cost, sums};
 pub use host::{allowed_nowhere, taken_back};
 pub use life::{
-    accepted, approved, cancelled, declined, delivered, expired, failed, paused, plan_answer, question, resumed,
-    trouble, voided,
+    AnswerParts, accepted, approved, cancelled, declined, delivered, expired, failed, nowhere_to_look, paused,
+    plan_answer, question, resumed, trouble, voided,
 };
 pub use notice::notice;
 pub use own::OWN_WHILE_AT_WORK;

@@ -5,7 +5,7 @@ use super::answer::NotReviewed;
 use super::{answer, budget, cost, host, life, rebase, reply, terms};
 use crate::config::own_commands::OwnCommands;
 use crate::text::code;
-use domain::{Asked, Notice, PauseReason, State};
+use domain::{Asked, Notice, PauseReason, State, TaskKind};
 
 /// The text of a notice.
 pub fn notice(notice: &Notice, about: &About<'_>) -> String {
@@ -16,7 +16,7 @@ pub fn notice(notice: &Notice, about: &About<'_>) -> String {
         Notice::AlreadyLive => answer::already_live(about),
         Notice::NotReviewed { login, own } => {
             let why = if *own { NotReviewed::Own } else { NotReviewed::NoPull };
-            answer::not_reviewed(login, why)
+            answer::not_reviewed(login, TaskKind::Review.name(), why)
         }
         Notice::Edited { login } => answer::edited(login),
         Notice::Unapprovable { login, reason } => answer::unapprovable(login, reason),

@@ -238,7 +238,7 @@ fn a_plan_is_quoted_and_leads_on() {
     let mut task = task(TaskKind::Plan, State::Running);
     insta::assert_snapshot!("plan_accepted", said(Notice::Accepted, &task));
     task.summary = Some("# Plan\n\n1. change `newer` (see #3, @bob)\n2. add a test\n".into());
-    insta::assert_snapshot!("plan_answer", plan_answer(&task, 1, false, &[]));
+    insta::assert_snapshot!("plan_answer", plan_answer(&task, 1, false, &AnswerParts::default()));
 }
 
 #[test]
@@ -251,6 +251,28 @@ fn a_review_is_taken_up_at_a_commit_and_begun_again_by_its_own_command() {
     assert!(taken_up.contains("its review (of `f26af04e7f`, as it stands now) is posted here"), "{taken_up}");
     assert!(said(Notice::AlreadyLive, &task).contains("already reading this pull request"));
     assert!(said(Notice::Failed { why: "it is gone".into() }, &task).ends_with("`/review` starts a new one."));
+}
+
+#[test]
+fn what_the_host_found_stands_before_the_agents_words_and_sources_behind_them() {
+    let mut texts = Vec::new();
+    for kind in [TaskKind::Security, TaskKind::Deps, TaskKind::Search] {
+        let mut task = task(kind, State::Running);
+        texts.push(said(Notice::Accepted, &task));
+        task.summary = Some("One is **real** (`a.py:3`), @bob.".into());
+        let not_there = vec!["a.py:99".to_owned()];
+        let parts = AnswerParts { not_there, before: "A table.\n".into(), after: "A list.\n".into() };
+        texts.push(plan_answer(&task, 1, false, &parts));
+    }
+    texts.extend([true, false].map(|networked| nowhere_to_look(networked).trim().to_owned()));
+    texts.push(not_reviewed("bob", "security", NotReviewed::Closed));
+    insta::assert_snapshot!("found_by_the_host", texts.join("\n----\n"));
+    let mut task = task(TaskKind::Security, State::Running);
+    if let Some(request) = &mut task.request {
+        request.pull = Some(domain::PullHead { head: commit(), target: "main".into() });
+    }
+    assert!(said(Notice::Accepted, &task).contains("its review (of `f26af04e7f`, as it stands now) is posted here"));
+    assert!(said(Notice::Failed { why: "it is gone".into() }, &task).ends_with("`/security` starts a new one."));
 }
 
 #[test]

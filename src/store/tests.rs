@@ -100,6 +100,7 @@ pub(crate) async fn acting(store: &Store) -> TaskId {
                 rules: domain::Rules::default(),
                 pictures: Vec::new(),
                 difference: None,
+                scan: None,
                 conflicts: Vec::new(),
             },
         ),

@@ -145,6 +145,7 @@ impl Drive<'_> {
                     rules: domain::Rules::default(),
                     pictures: Vec::new(),
                     difference: None,
+                    scan: None,
                     conflicts: Vec::new(),
                 });
             }
@@ -201,7 +202,12 @@ impl Drive<'_> {
     fn review(&mut self, n: u32, commit: Option<Commit>, pick: u64) {
         self.number += 1;
         self.inputs.push_back(match self.task.kind {
-            TaskKind::Plan | TaskKind::Explain | TaskKind::Review => Input::AnswerPosted { n, number: self.number },
+            TaskKind::Plan
+            | TaskKind::Explain
+            | TaskKind::Review
+            | TaskKind::Security
+            | TaskKind::Deps
+            | TaskKind::Search => Input::AnswerPosted { n, number: self.number },
             TaskKind::Fix | TaskKind::Test | TaskKind::Refactor => {
                 Input::ReviewPosted { n, review: self.number, number: self.number, risk: None }
             }

@@ -55,6 +55,7 @@ pub fn began(title: &str, body: &str) -> Vec<Event> {
         rules: domain::Rules::default(),
         pictures: Vec::new(),
         difference: None,
+        scan: None,
     };
     vec![Event::Requested { request: Box::new(request) }, Event::SlotGranted, prepared]
 }

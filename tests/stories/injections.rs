@@ -10,7 +10,7 @@ mod case;
 mod checks;
 mod forge;
 mod output;
-mod pages;
+pub mod pages;
 mod people;
 mod prompt;
 mod script;

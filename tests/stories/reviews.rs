@@ -22,12 +22,12 @@ expects = ["return parse(a) > parse(b)"]
 call = [{ name = "done", arguments = { summary = "- [note] tests/test_semver.py:7: no test of `1.10-rc`\n- [blocker] semver.py:6 — `1.10-rc` raises.\n- warning semver.py:99 nothing\n\nIt compares numbers, @all." } }]
 "#;
 
-fn at() -> RepoRef {
+pub fn at() -> RepoRef {
     RepoRef::new("lab", "shop")
 }
 
 /// A commit on a branch of the local clone, pushed to this repository.
-fn push(world: &World, (login, to): (&str, &str), branch: &str, files: &[(&str, &str)]) -> String {
+pub fn push(world: &World, (login, to): (&str, &str), branch: &str, files: &[(&str, &str)]) -> String {
     let work = world.dir.path().join("project");
     let there = !git(&work, &["branch", "--list", branch]).is_empty();
     match there {
@@ -49,7 +49,7 @@ fn push(world: &World, (login, to): (&str, &str), branch: &str, files: &[(&str, 
 }
 
 /// A pull request to `main`, opened by this account.
-async fn open(world: &World, login: &str, head: &str) -> u64 {
+pub async fn open(world: &World, login: &str, head: &str) -> u64 {
     let token = Secret::new(world.forge.add_token(login).expect("a token"));
     let forge = Gitea::new(&world.forge.url().parse().expect("an address"), token, "test").expect("a client");
     let new = NewPull { title: "Mend".into(), body: "It compares.".into(), head: head.into(), base: "main".into() };
@@ -62,12 +62,12 @@ async fn mended(world: &World) -> (u64, String) {
     (open(world, "alice", "mend").await, head)
 }
 
-fn say(world: &World, number: u64, words: &str) {
+pub fn say(world: &World, number: u64, words: &str) {
     world.alice().comment(REPO, number, words).expect("said");
 }
 
 /// The lines on which the bot's one review of this pull request stands, each with its path and text.
-async fn notes(world: &World, pull: u64) -> Vec<(String, u64, String)> {
+pub async fn notes(world: &World, pull: u64) -> Vec<(String, u64, String)> {
     let forge = world.look();
     let reviews = forge.reviews(&at(), pull).await.expect("reviews");
     let ours: Vec<_> = reviews.iter().filter(|review| review.author.login == "caisson").collect();
@@ -76,7 +76,7 @@ async fn notes(world: &World, pull: u64) -> Vec<(String, u64, String)> {
     notes.into_iter().map(|note| (note.path, note.line.unwrap_or_default(), note.body)).collect()
 }
 
-async fn answered(world: &World) -> Task {
+pub async fn answered(world: &World) -> Task {
     world.until_state("answered").await
 }
 

@@ -265,7 +265,9 @@ impl World {
     pub fn push(&self, files: &[(&str, &str)]) {
         let work = self.dir.path().join("project");
         for (name, text) in files {
-            std::fs::write(work.join(name), text).expect("written");
+            let path = work.join(name);
+            std::fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+            std::fs::write(path, text).expect("written");
         }
         git(&work, &["add", "."]);
         git(&work, &["commit", "-q", "-m", "More of the shop"]);

@@ -129,7 +129,7 @@ fn allowed(draft: &mut Draft, decision: &Decision) {
         Verb::Plan { terms, .. } | Verb::Fix { terms, .. } | Verb::Work { terms, .. } if !terms.is_empty() => {
             draft.refuse(decision, "its options are for a task that begins", Notice::TermsTooLate { login });
         }
-        Verb::Work { kind, .. } if kind.of_a_pull() && !draft.task.kind.of_a_pull() => {
+        Verb::Work { kind, .. } if kind.of_a_pull() && !draft.task.of_a_pull() => {
             let own = draft.task.pull.is_some() && draft.task.pull == decision.thread;
             draft.answer(decision, Notice::NotReviewed { login, own });
         }
@@ -148,7 +148,7 @@ fn allowed(draft: &mut Draft, decision: &Decision) {
         Verb::Say { items } => keep(draft, decision, items, false),
         Verb::Approve { .. } | Verb::Changes { .. } => match &draft.task.state {
             // A review is over when it is posted: there is nothing to approve.
-            State::Publishing { .. } | State::Verifying { .. } if !draft.task.kind.of_a_pull() => {
+            State::Publishing { .. } | State::Verifying { .. } if !draft.task.of_a_pull() => {
                 draft.emit(Event::DecisionHeld { source: decision.source.clone(), number: decision.number });
             }
             State::AwaitingReview { .. } | State::FinalReview { .. } => judge(draft, decision, None),

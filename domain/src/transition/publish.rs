@@ -59,7 +59,7 @@ pub(super) fn published(draft: &mut Draft, input: &Input) {
         (Input::ReviewPosted { n, review, number, risk }, _) => posted(draft, *n, *review, *number, *risk),
         (Input::AnswerPosted { n, number }, State::Publishing { n: now, .. }) if *n == now => {
             draft.emit(Event::Answered { n: *n, number: *number, at: draft.now });
-            match draft.task.kind.of_a_pull() {
+            match draft.task.of_a_pull() {
                 true => draft.over(End::Answered),
                 false => waiting(draft, *n),
             }

@@ -25,7 +25,7 @@ pub(super) fn asked(draft: &mut Draft, decision: &Decision) {
 
 /// Why it is not followed; `checkpoint` is the number of the one that stands, and its number on the forge.
 fn bar(task: &Task, checkpoint: Option<(u32, i64)>, decision: &Decision, tip: Option<&Commit>) -> Option<RebaseBar> {
-    if task.kind.reads_only() || task.kind.of_a_pull() {
+    if task.kind.reads_only() || task.of_a_pull() {
         return Some(RebaseBar::NoWork);
     }
     match &task.state {

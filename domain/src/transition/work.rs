@@ -16,13 +16,13 @@ const MUST_ANSWER: &str = "not run: no actions are left; call done with the answ
 #[expect(clippy::wildcard_enum_match_arm)]
 pub(super) fn worked(draft: &mut Draft, input: &Input) {
     match input {
-        Input::Prepared { base, boot, image, every, note, budget, rules, pictures, difference, conflicts }
+        Input::Prepared { base, boot, image, every, note, budget, rules, pictures, difference, scan, conflicts }
             if draft.task.state == State::Preparing =>
         {
             let (base, boot, image, note) = (base.clone(), boot.clone(), image.clone(), note.clone());
             let (rules, pictures, every, budget) = (rules.clone(), pictures.clone(), *every, *budget);
-            let (difference, onto) = (difference.clone(), base.clone());
-            draft.emit(Event::Prepared { base, boot, image, every, note, budget, rules, pictures, difference });
+            let (difference, scan, onto) = (difference.clone(), scan.clone(), base.clone());
+            draft.emit(Event::Prepared { base, boot, image, every, note, budget, rules, pictures, difference, scan });
             match draft.task.rebase_wanted().cloned() {
                 Some(wanted) => rebase::prepared(draft, wanted, &onto, conflicts),
                 None => proceed(draft),

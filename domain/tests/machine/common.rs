@@ -67,6 +67,7 @@ pub fn prepared() -> Input {
         rules: Rules::default(),
         pictures: Vec::new(),
         difference: None,
+        scan: None,
         conflicts: Vec::new(),
     }
 }

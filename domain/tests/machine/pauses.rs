@@ -282,6 +282,7 @@ fn a_repository_narrows_the_budget_once_and_never_widens_it() {
         rules: Rules::default(),
         pictures: Vec::new(),
         difference: None,
+        scan: None,
         conflicts: Vec::new(),
     };
     walk.feed(Input::SlotFree).feed(prepared);
@@ -361,6 +362,7 @@ fn what_was_granted_before_the_beginning_stays_granted() {
         rules: Rules::default(),
         pictures: Vec::new(),
         difference: None,
+        scan: None,
         conflicts: Vec::new(),
     });
     assert_eq!(walk.task.granted.actions, 14);

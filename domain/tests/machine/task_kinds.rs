@@ -95,9 +95,9 @@ fn a_review_is_over_with_its_answer_and_there_is_nothing_to_approve() {
     let Input::Prepared { base, boot, image, every, note, budget, rules, pictures, .. } = prepared() else {
         unreachable!()
     };
-    let difference = Some(Box::new(difference));
+    let (difference, scan) = (Some(Box::new(difference)), None);
     let conflicts = Vec::new();
-    walk.feed(Input::Prepared { base, boot, image, every, note, budget, rules, pictures, difference, conflicts });
+    walk.feed(Input::Prepared { base, boot, image, every, note, budget, rules, pictures, difference, scan, conflicts });
     assert_eq!((&walk.task.head, &walk.task.compared_with), (&Some(head), &Some(commit(BASE))));
     walk.answer(vec![bash(), done()]);
     assert!(!walk.wants("act") && walk.wants("review") && !walk.wants("seal"));
@@ -106,6 +106,90 @@ fn a_review_is_over_with_its_answer_and_there_is_nothing_to_approve() {
     walk.feed(Input::AnswerPosted { n: 1, number: 100 });
     assert!(walk.task.state == State::Ended { end: End::Answered } && walk.wants("teardown"), "{:?}", walk.task.state);
     assert!(!walk.wants("comment") && !walk.wants("close_pull") && !walk.wants("rest"));
+}
+
+#[test]
+fn security_dependencies_and_searches_write_nothing_and_are_answers() {
+    for kind in [TaskKind::Security, TaskKind::Deps, TaskKind::Search] {
+        assert!(kind.reads_only() && kind.begins_on(false) && !kind.of_a_pull(), "{kind:?}");
+        let mut walk = Walk::running(kind);
+        let write = call(Call::Action { action: Action::WriteFile { path: "a.rs".into(), content: "x".into() } });
+        walk.answer(vec![write, bash(), done()]);
+        assert!(!walk.wants("act") && !walk.wants("seal") && walk.wants("review"), "{kind:?}");
+        let denied =
+            |event: &Event| matches!(event, Event::CallAnswered { answer, .. } if answer.contains("read-only"));
+        assert_eq!(walk.log.iter().filter(|event| denied(event)).count(), 2, "{kind:?}");
+        walk.feed(Input::AnswerPosted { n: 1, number: 100 });
+        assert_eq!(walk.task.state.name(), "awaiting-review", "{kind:?}");
+        assert!(walk.task.pushed.is_none() && walk.task.pull.is_none(), "{kind:?}");
+    }
+}
+
+#[test]
+fn security_of_a_pull_request_is_over_with_its_answer_and_elsewhere_it_is_none() {
+    assert!(TaskKind::Security.begins_on(true) && !TaskKind::Deps.begins_on(true) && !TaskKind::Search.begins_on(true));
+    let mut busy = Walk::running(TaskKind::Fix);
+    let verb = Verb::begin(TaskKind::Security, String::new(), Terms::default());
+    busy.decide(Decision { verb, source: Source::Comment(101), ..approval(101) });
+    assert!(matches!(busy.notice(), Some(Notice::AlreadyLive)), "{:?}", busy.notice());
+    let pull = Some(PullHead { head: commit(ONE), target: "main".into() });
+    let mut walk = Walk::asked(Request { pull, ..request(TaskKind::Security) });
+    walk.feed(Input::SlotFree).feed(prepared());
+    assert!(walk.task.of_a_pull() && !Walk::running(TaskKind::Security).task.of_a_pull());
+    walk.answer(vec![done()]);
+    walk.decide(approval(99));
+    assert!(matches!(walk.notice(), Some(Notice::NothingToApprove { .. })), "{:?}", walk.notice());
+    walk.feed(Input::AnswerPosted { n: 1, number: 100 });
+    assert!(walk.task.state == State::Ended { end: End::Answered } && walk.wants("teardown"), "{:?}", walk.task.state);
+}
+
+#[test]
+fn what_the_host_read_is_kept_and_older_logs_have_none() {
+    let Input::Prepared { base, boot, image, every, note, budget, rules, pictures, difference, conflicts, .. } =
+        prepared()
+    else {
+        unreachable!()
+    };
+    let found = RuleFinding {
+        rule: "python-eval".into(),
+        severity: RuleSeverity::High,
+        path: "a.py".into(),
+        line: 3,
+        sentence: "Text is run.".into(),
+        instead: "Parse it.".into(),
+        text: "eval(x)".into(),
+    };
+    let rules_found = RuleScan { findings: vec![found], files: 1, ..RuleScan::default() };
+    let scan = Some(Box::new(Scan { rules: Some(rules_found), ..Scan::default() }));
+    let mut walk = Walk::asked(request(TaskKind::Security));
+    walk.feed(Input::SlotFree);
+    let ready = Input::Prepared {
+        base,
+        boot,
+        image,
+        every,
+        note,
+        budget,
+        rules,
+        pictures,
+        difference,
+        scan: scan.clone(),
+        conflicts,
+    };
+    walk.feed(ready);
+    let kept = walk.log.iter().find(|event| matches!(event, Event::Prepared { .. })).expect("prepared");
+    assert!(matches!(kept, Event::Prepared { scan: of, .. } if *of == scan), "{kept:?}");
+    let written = serde_json::to_string(kept).expect("written");
+    assert_eq!(serde_json::from_str::<Event>(&written).expect("read"), *kept);
+    let mut older: serde_json::Value = serde_json::from_str(&written).expect("read");
+    let gone = older.as_object_mut().expect("an object").remove("scan");
+    assert!(gone.is_some(), "{written}");
+    assert!(matches!(serde_json::from_value::<Event>(older).expect("read"), Event::Prepared { scan: None, .. }));
+    for (stored, kind) in
+        [("\"security\"", TaskKind::Security), ("\"deps\"", TaskKind::Deps), ("\"search\"", TaskKind::Search)]
+    {
+        assert_eq!(serde_json::from_str::<TaskKind>(stored).expect("read"), kind);
+    }
 }
 
 #[test]

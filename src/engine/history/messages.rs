@@ -149,7 +149,7 @@ impl<'a> Replay<'a> {
             asker, words,
             earlier => earlier.unwrap_or_default(),
             read_only => request.kind.reads_only(),
-            brief => prompt::brief(request.kind),
+            brief => prompt::brief(request.kind, request.pull.is_some()),
             issue => request.issue,
             pull => request.pull.is_some(),
             repository => self.fence.inline(&request.repository),
@@ -305,7 +305,7 @@ impl<'a> Replay<'a> {
 }
 
 /// The first whole lines that fit into so many characters, and how many lines are left.
-fn lines_within(text: &str, most: usize) -> (&str, usize) {
+pub(super) fn lines_within(text: &str, most: usize) -> (&str, usize) {
     let (mut end, mut chars, mut lines) = (0, 0, 0);
     let all = text.lines().count();
     for line in text.split_inclusive('\n') {

@@ -18,7 +18,18 @@ fn picture(name: &str, media: &str) -> Picture {
 fn hung(pictures: Vec<Picture>) -> Event {
     let Event::Prepared { base, boot, image, every, .. } = prepared() else { panic!("prepared") };
     let rules = domain::Rules::default();
-    Event::Prepared { base, boot, image, every, note: None, budget: None, rules, pictures, difference: None }
+    Event::Prepared {
+        base,
+        boot,
+        image,
+        every,
+        note: None,
+        budget: None,
+        rules,
+        pictures,
+        difference: None,
+        scan: None,
+    }
 }
 
 /// An answer that reads a picture, with the result.

@@ -72,7 +72,7 @@ pub fn request(task: &Task, log: &[Event], config: &EngineConfig) -> (ModelReque
     let in_parts = look.files.iter().any(|file| !file.lines.is_empty());
     let size = if in_parts { size.max(PART) } else { size };
     let request = ModelRequest {
-        system: prompt::render("files_system", context! { brief => prompt::brief(task.kind) }),
+        system: prompt::render("files_system", context! { brief => prompt::brief(task.kind, task.of_a_pull()) }),
         turns: vec![
             Turn::User { text: example() },
             Turn::Assistant {

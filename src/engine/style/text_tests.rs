@@ -120,6 +120,7 @@ fn whole() -> Vec<Event> {
             rules: domain::Rules::default(),
             pictures: Vec::new(),
             difference: None,
+            scan: None,
         },
     ];
     for turn in 1..=4 {

@@ -17,11 +17,21 @@ pub(super) const TOOL: Tool = Tool {
         TaskKind::Fix | TaskKind::Test | TaskKind::Refactor => {
             "Says that the work is complete. Ends this round: the host verifies the work and a person reviews it."
         }
-        TaskKind::Plan | TaskKind::Explain | TaskKind::Review => "Gives your answer and ends the task.",
+        TaskKind::Plan
+        | TaskKind::Explain
+        | TaskKind::Review
+        | TaskKind::Security
+        | TaskKind::Deps
+        | TaskKind::Search => "Gives your answer and ends the task.",
     },
     brief: |kind| match kind {
         TaskKind::Fix | TaskKind::Test | TaskKind::Refactor => Some("Say that the work is complete."),
-        TaskKind::Plan | TaskKind::Explain | TaskKind::Review => Some("Give the answer."),
+        TaskKind::Plan
+        | TaskKind::Explain
+        | TaskKind::Review
+        | TaskKind::Security
+        | TaskKind::Deps
+        | TaskKind::Search => Some("Give the answer."),
     },
     properties: |kind| {
         let summary = match kind {
@@ -29,7 +39,13 @@ pub(super) const TOOL: Tool = Tool {
             TaskKind::Test | TaskKind::Refactor => {
                 "for the reviewer: what you changed, how you checked it, what is left"
             }
-            TaskKind::Plan | TaskKind::Explain => "the whole answer, in Markdown",
+            TaskKind::Plan | TaskKind::Explain | TaskKind::Deps => "the whole answer, in Markdown",
+            TaskKind::Search => {
+                "the whole answer, in Markdown, behind each claim its source: a URL that you fetched, or `path:line`"
+            }
+            TaskKind::Security => {
+                "the whole answer, in Markdown: each weakness as a list item `[blocker|warning|note] path:line — real, unlikely or needs a look: words`, then a paragraph that sums up"
+            }
             TaskKind::Review => {
                 "the whole review, in Markdown: each finding as a list item `[blocker|warning|note] path:line — words`, then a paragraph that sums up"
             }

@@ -17,7 +17,9 @@ pub(super) const TOOL: Tool = Tool {
         TaskKind::Plan | TaskKind::Explain => {
             "Notes the steps that you propose. Free; they are carried out once a person says so."
         }
-        TaskKind::Review => "Notes what you still want to look at. Free; nobody but you reads it.",
+        TaskKind::Review | TaskKind::Security | TaskKind::Deps | TaskKind::Search => {
+            "Notes what you still want to look at. Free; nobody but you reads it."
+        }
     },
     brief: |_| None,
     properties: |_| {

@@ -28,6 +28,7 @@ async fn running(store: &Store, key: &str) -> TaskId {
         rules: domain::Rules::default(),
         pictures: Vec::new(),
         difference: None,
+        scan: None,
         conflicts: Vec::new(),
     };
     say(store, id, DAY + 1, &format!("place:{key}"), Input::SlotFree).await;

@@ -1,0 +1,276 @@
+//! What a tree depends on, as tables that stand whatever a model says: what has a known advisory, and what is asked for beside what is locked.
+//!
+//! All names, versions and words of advisories are foreign. Tests: below, with a real Markdown parser.
+
+use super::rule_scan::linked;
+use crate::text::{code, count, grouped, plain_cell, prose, prose_cell};
+use domain::{AdvisoryMatch, AdvisoryScan, Commit, Dependency, DependencyScan};
+use std::fmt::Write as _;
+use url::Url;
+
+/// Longest tables, in bytes: with all else an answer stays below what the forge takes.
+const LONGEST: usize = 24 << 10;
+/// The most of that for advisories.
+const OF_ADVISORIES: usize = 10 << 10;
+/// Versions named of one package, and characters of a summary.
+const VERSIONS: usize = 3;
+const SUMMARY: usize = 160;
+/// Files and packages named in a sentence.
+const NAMED: usize = 20;
+
+/// The tables of a scan of this commit; `link` gives the address of a line for people.
+pub fn render_dependency_scan(
+    scan: &DependencyScan,
+    commit: &Commit,
+    link: &dyn Fn(&str, u64) -> Option<Url>,
+) -> String {
+    let mut out = advisories(scan);
+    let direct = scan.direct.len() as u64 + scan.more;
+    if direct == 0 {
+        let _ = writeln!(out, "\n**No direct dependency** was found at `{}`.", commit.short());
+    } else {
+        let what = if direct == 1 { "direct dependency" } else { "direct dependencies" };
+        let _ = writeln!(out, "\n**{direct} {what}** at `{}`:\n", commit.short());
+        out.push_str("| package | asked for | locked | where |\n|---|---|---|---|\n");
+        let rows = rows(&mut out, LONGEST, scan.direct.iter().map(|it| dependency(it, link)));
+        let rest = direct - rows;
+        if rest > 0 {
+            let _ = writeln!(out, "\n…and {rest} more.");
+        }
+    }
+    out.push_str(&files(scan));
+    out
+}
+
+/// Adds rows up to a length; how many it were.
+fn rows(out: &mut String, most: usize, all: impl Iterator<Item = String>) -> u64 {
+    let mut told = 0;
+    for row in all {
+        if out.len() + row.len() > most {
+            break;
+        }
+        out.push_str(&row);
+        told += 1;
+    }
+    told
+}
+
+fn advisories(scan: &DependencyScan) -> String {
+    let Some(found) = &scan.advisories else {
+        return "**Known advisories**: none were looked at. Whoever runs me can give me a folder of them with `[advisories] dir = \"…\"` in `caisson.toml`; `caisson config --defaults` says where they come from.\n".to_owned();
+    };
+    if let Some(why) = &found.trouble {
+        return format!("> [!WARNING]\n> ⚠️ No advisories were looked at: {}.\n", prose(why, SUMMARY));
+    }
+    let noun = if found.known == 1 { "advisory" } else { "advisories" };
+    let data = format!("data of {}, {} {noun}", date(found), grouped(found.known));
+    let versions = count(scan.locked, "locked version");
+    let mut out = match found.matches.is_empty() {
+        true => format!("**No known advisory** is about any of {versions} ({data}).\n"),
+        false => {
+            let total = found.matches.len() as u64 + found.more;
+            let is = if total == 1 { "advisory is" } else { "advisories are" };
+            format!(
+                "**{total} known {is} about** what is locked ({versions}; {data}):\n\n| advisory | package | locked | without it | what it says |\n|---|---|---|---|---|\n"
+            )
+        }
+    };
+    let told = rows(&mut out, OF_ADVISORIES, found.matches.iter().map(advisory));
+    let rest = found.matches.len() as u64 - told + found.more;
+    if rest > 0 {
+        let _ = writeln!(out, "\n…and {rest} more.");
+    }
+    if !found.not_compared.is_empty() {
+        let named: Vec<String> = found.not_compared.iter().take(NAMED).map(|it| code(it)).collect();
+        let more = found.not_compared.len().saturating_sub(NAMED);
+        let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+        let _ = writeln!(out, "\n⚠️ **Cannot compare** these with advisories about them: {}{more}.", named.join(", "));
+    }
+    if found.unread > 0 {
+        let _ = writeln!(out, "\n{} of the data could not be read.", count(found.unread, "file"));
+    }
+    out
+}
+
+/// The day of the data; what is none is not shown.
+fn date(found: &AdvisoryScan) -> &str {
+    let is_day = !found.date.is_empty() && found.date.chars().all(|c| c.is_ascii_digit() || c == '-');
+    if is_day { &found.date } else { "an unknown day" }
+}
+
+fn advisory(it: &AdvisoryMatch) -> String {
+    let fixed = match it.fixed.is_empty() {
+        true => "none is known".to_owned(),
+        false => versions(&it.fixed),
+    };
+    let direct = if it.direct { "" } else { " (not direct)" };
+    let (id, name, version) = (plain_cell(&it.id), plain_cell(&it.name), plain_cell(&it.version));
+    let summary = prose_cell(&it.summary, SUMMARY);
+    format!("| {id} | {name}{direct} | {version} | {fixed} | {summary} |\n")
+}
+
+fn dependency(it: &Dependency, link: &dyn Fn(&str, u64) -> Option<Url>) -> String {
+    let asked = if it.asked.is_empty() { "any".to_owned() } else { plain_cell(&it.asked) };
+    let locked = if it.locked.is_empty() { "—".to_owned() } else { versions(&it.locked) };
+    let place = match it.line {
+        0 => it.manifest.clone(),
+        line => format!("{}:{line}", it.manifest),
+    };
+    let place = linked(plain_cell(&place), link(&it.manifest, it.line.max(1)));
+    format!("| {} | {asked} | {locked} | {place} |\n", plain_cell(&it.name))
+}
+
+fn versions(all: &[String]) -> String {
+    let shown: Vec<String> = all.iter().take(VERSIONS).map(|version| plain_cell(version)).collect();
+    let more = all.len().saturating_sub(VERSIONS);
+    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+    format!("{}{more}", shown.join(", "))
+}
+
+/// Which files were read, and which were not.
+fn files(scan: &DependencyScan) -> String {
+    let mut out = String::new();
+    let unread: Vec<String> =
+        scan.unread.iter().take(NAMED).map(|(path, why)| format!("{} ({})", code(path), prose(why, SUMMARY))).collect();
+    if !unread.is_empty() {
+        let more = scan.unread.len().saturating_sub(NAMED);
+        let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+        let _ = writeln!(out, "\n**Not read**: {}{more}.", unread.join(", "));
+    }
+    let read: Vec<String> = scan.read.iter().take(NAMED).map(|path| code(path)).collect();
+    if !read.is_empty() {
+        let more = scan.read.len().saturating_sub(NAMED);
+        let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+        let _ = writeln!(
+            out,
+            "\n<sub>Read: {}{more}. How old a version is, these files don't say. A package that is not locked is held against no advisory.</sub>",
+            read.join(", ")
+        );
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pulldown_cmark::{Event, Options, Parser, Tag};
+
+    fn commit() -> Commit {
+        Commit::parse(&"a".repeat(40)).unwrap()
+    }
+
+    fn link(path: &str, line: u64) -> Option<Url> {
+        let mut url: Url = "https://forge.example/lab/shop/src/commit/aaaa".parse().unwrap();
+        url.path_segments_mut().unwrap().extend(path.split('/'));
+        url.set_fragment(Some(&format!("L{line}")));
+        Some(url)
+    }
+
+    fn asked(name: &str, version: &str, locked: &[&str]) -> Dependency {
+        Dependency {
+            ecosystem: "crates.io".into(),
+            name: name.into(),
+            asked: version.into(),
+            locked: locked.iter().map(|it| (*it).to_owned()).collect(),
+            manifest: "Cargo.toml".into(),
+            line: 3,
+        }
+    }
+
+    fn about(id: &str, name: &str, direct: bool) -> AdvisoryMatch {
+        AdvisoryMatch {
+            id: id.into(),
+            ecosystem: "crates.io".into(),
+            name: name.into(),
+            version: "1.0.0".into(),
+            direct,
+            summary: "It reads past the end of a buffer.".into(),
+            fixed: vec!["1.0.1".into()],
+        }
+    }
+
+    fn scan() -> DependencyScan {
+        DependencyScan {
+            read: vec!["Cargo.toml".into(), "Cargo.lock".into()],
+            unread: vec![("web/yarn.lock".into(), "this format is not understood".into())],
+            direct: vec![asked("serde", "1", &["1.0.0"]), asked("any", "", &[])],
+            more: 0,
+            locked: 40,
+            advisories: None,
+        }
+    }
+
+    #[test]
+    fn tables_say_what_is_asked_for_what_is_locked_and_which_data_was_looked_at() {
+        let plain = scan();
+        let mut known = scan();
+        known.advisories = Some(AdvisoryScan {
+            date: "2026-11-20".into(),
+            known: 1_200,
+            unread: 2,
+            matches: vec![about("RUSTSEC-2026-0001", "serde", true), about("GHSA-1", "deep", false)],
+            more: 1,
+            not_compared: vec!["odd latest".into()],
+            trouble: None,
+        });
+        let none = DependencyScan {
+            advisories: Some(AdvisoryScan { date: "2026-11-20".into(), known: 1, ..AdvisoryScan::default() }),
+            ..DependencyScan::default()
+        };
+        let trouble = Some("the operator's folder of advisories cannot be read".into());
+        let broken = DependencyScan { advisories: Some(AdvisoryScan { trouble, ..AdvisoryScan::default() }), ..scan() };
+        let texts = [plain, known, none, broken].map(|scan| render_dependency_scan(&scan, &commit(), &link));
+        insta::assert_snapshot!("dependency_scan", texts.join("\n----\n"));
+    }
+
+    #[test]
+    fn tables_have_a_limit_and_the_rest_is_counted() {
+        let long = "n".repeat(100);
+        let direct = vec![asked(&long, &long, &[&long, &long, &long, &long]); 300];
+        let matches = vec![about(&long, &long, true); 100];
+        let advisories = Some(AdvisoryScan { matches, ..AdvisoryScan::default() });
+        let text = render_dependency_scan(&DependencyScan { direct, advisories, ..scan() }, &commit(), &link);
+        assert!(text.len() < LONGEST + 2_000 && text.matches("more.").count() >= 2, "{}", text.len());
+    }
+
+    #[test]
+    fn hostile_names_get_out_of_nothing() {
+        for bad in [
+            "a)[x](http://evil.example",
+            "a`b>@all<",
+            "<img/src=x>",
+            "a|b\\",
+            "a\n| @all |",
+            "![x](http://evil.example)",
+        ] {
+            let mut scan = scan();
+            scan.direct = vec![Dependency { manifest: bad.into(), ..asked(bad, bad, &[bad]) }];
+            scan.unread = vec![(bad.into(), bad.into())];
+            scan.read = vec![bad.into()];
+            let found = AdvisoryMatch {
+                summary: bad.into(),
+                version: bad.into(),
+                fixed: vec![bad.into()],
+                ..about(bad, bad, true)
+            };
+            scan.advisories = Some(AdvisoryScan {
+                date: bad.into(),
+                matches: vec![found],
+                not_compared: vec![bad.into()],
+                ..AdvisoryScan::default()
+            });
+            let text = render_dependency_scan(&scan, &commit(), &link);
+            for event in Parser::new_ext(&text, Options::ENABLE_TABLES | Options::ENABLE_GFM) {
+                match &event {
+                    Event::Start(Tag::Link { dest_url, .. }) => {
+                        assert!(dest_url.starts_with("https://forge.example/lab/shop/src/commit/"), "{text}");
+                    }
+                    Event::InlineHtml(html) | Event::Html(html) => assert!(html.contains("sub>"), "{text}"),
+                    Event::Start(Tag::Image { .. }) => panic!("{text}"),
+                    Event::Text(words) => assert!(!words.contains('@') && !words.contains("evil."), "{text}"),
+                    _ => {}
+                }
+            }
+        }
+    }
+}

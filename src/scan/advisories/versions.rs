@@ -1,0 +1,152 @@
+//! How two versions of one ecosystem compare: semantic versions, and those of Python (PEP 440).
+//!
+//! Owns what cannot be compared: a version that does not follow its ecosystem's rules gives none, and nothing is guessed. Tests: below.
+
+use std::cmp::Ordering;
+
+/// A version that can be compared with others of its ecosystem.
+#[derive(Debug, Clone)]
+pub(super) enum Comparable {
+    Semantic(semver::Version),
+    Python(Python),
+}
+
+impl Comparable {
+    /// Reads a version; none where it does not follow the rules.
+    pub(super) fn read(ecosystem: &str, text: &str) -> Option<Self> {
+        let text = text.trim();
+        match ecosystem {
+            "PyPI" => Python::read(text).map(Comparable::Python),
+            _ => semver::Version::parse(text.trim_start_matches('v')).ok().map(Comparable::Semantic),
+        }
+    }
+
+    /// The order of two versions; what stands behind a `+` decides nothing.
+    pub(super) fn order(&self, other: &Self) -> Option<Ordering> {
+        match (self, other) {
+            (Comparable::Semantic(one), Comparable::Semantic(other)) => Some(one.cmp_precedence(other)),
+            (Comparable::Python(one), Comparable::Python(other)) => Some(one.cmp(other)),
+            (Comparable::Semantic(_), Comparable::Python(_)) | (Comparable::Python(_), Comparable::Semantic(_)) => None,
+        }
+    }
+}
+
+/// A public version of PEP 440, as a key: epoch, release without zeros at its end, and what of a release it is.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Python {
+    epoch: u64,
+    release: Vec<u64>,
+    /// Before a release: of a development alone, then alpha, beta, candidate; then the release itself.
+    before: (u8, u64),
+    /// Behind it: 0 = none.
+    after: u64,
+    /// Of a development: the number; none comes last.
+    development: u64,
+}
+
+impl Python {
+    fn read(text: &str) -> Option<Self> {
+        let lower = text.trim_start_matches(['v', 'V']).to_ascii_lowercase();
+        let public = lower.split('+').next()?;
+        let (epoch, rest) = match public.split_once('!') {
+            Some((epoch, rest)) => (epoch.parse().ok()?, rest),
+            None => (0, public),
+        };
+        let end = rest.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(rest.len());
+        let (release, mut rest) = rest.split_at(end);
+        let mut release =
+            release.trim_end_matches('.').split('.').map(|it| it.parse().ok()).collect::<Option<Vec<u64>>>()?;
+        while release.len() > 1 && release.last() == Some(&0) {
+            release.pop();
+        }
+        let (mut before, mut after, mut development) = (None, None, None);
+        while !rest.is_empty() {
+            let part = rest.trim_start_matches(['.', '-', '_']);
+            let letters = part.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(part.len());
+            let (word, behind) = part.split_at(letters);
+            let behind = behind.trim_start_matches(['.', '-', '_']);
+            let digits = behind.find(|c: char| !c.is_ascii_digit()).unwrap_or(behind.len());
+            let (number, more) = behind.split_at(digits);
+            let number: u64 = if number.is_empty() { 0 } else { number.parse().ok()? };
+            let place = match word {
+                "a" | "alpha" => before.replace((1, number)).is_some(),
+                "b" | "beta" => before.replace((2, number)).is_some(),
+                "c" | "rc" | "pre" | "preview" => before.replace((3, number)).is_some(),
+                // `1.0-1` is a post release too.
+                "post" | "rev" | "r" | "" => after.replace(number.checked_add(1)?).is_some(),
+                "dev" => development.replace(number).is_some(),
+                _ => return None,
+            };
+            if place || (word.is_empty() && digits == 0) {
+                return None;
+            }
+            rest = more;
+        }
+        let stage = match (before, after, development) {
+            (Some(before), _, _) => before,
+            (None, None, Some(_)) => (0, 0),
+            (None, _, _) => (4, 0),
+        };
+        let (after, development) = (after.unwrap_or(0), development.unwrap_or(u64::MAX));
+        Some(Self { epoch, release, before: stage, after, development })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn order(ecosystem: &str, one: &str, other: &str) -> Option<Ordering> {
+        Comparable::read(ecosystem, one)?.order(&Comparable::read(ecosystem, other)?)
+    }
+
+    #[test]
+    fn pythons_versions_have_the_order_of_pep_440() {
+        let sorted = [
+            "1.0.dev456",
+            "1.0a1",
+            "1.0a2.dev456",
+            "1.0a12.dev456",
+            "1.0a12",
+            "1.0b1.dev456",
+            "1.0b2",
+            "1.0b2.post345.dev456",
+            "1.0b2.post345",
+            "1.0rc1.dev456",
+            "1.0rc1",
+            "1.0",
+            "1.0.post456.dev34",
+            "1.0.post456",
+            "1.1.dev1",
+            "1.1",
+            "1.10",
+            "1!0.1",
+        ];
+        for (at, one) in sorted.iter().enumerate() {
+            for (other_at, other) in sorted.iter().enumerate() {
+                assert_eq!(order("PyPI", one, other), Some(at.cmp(&other_at)), "{one} {other}");
+            }
+        }
+        for (one, other) in [
+            ("1.0", "1.0.0"),
+            ("v1.0", "1"),
+            ("1.0-1", "1.0.post1"),
+            ("1.0+local", "1.0"),
+            ("1.0RC1", "1.0c1"),
+            ("1.0-alpha.1", "1.0a1"),
+        ] {
+            assert_eq!(order("PyPI", one, other), Some(Ordering::Equal), "{one} {other}");
+        }
+        for odd in ["", "x", "1.0x", "1..0", "1.0a1b2", "2024-01-01-x", "1.0-"] {
+            assert!(Comparable::read("PyPI", odd).is_none(), "{odd}");
+        }
+    }
+
+    #[test]
+    fn semantic_versions_are_compared_and_nothing_else_is() {
+        assert_eq!(order("npm", "1.2.0", "1.10.0"), Some(Ordering::Less));
+        assert_eq!(order("Go", "v2.0.0+incompatible", "2.0.0"), Some(Ordering::Equal));
+        assert_eq!(order("Go", "0.0.0-20210101000000-abcdef", "0.0.0-20220101000000-abcdef"), Some(Ordering::Less));
+        assert_eq!(order("crates.io", "1.0", "1.0.0"), None);
+    }
+}

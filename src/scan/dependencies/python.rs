@@ -1,0 +1,149 @@
+//! `pyproject.toml` and `requirements*.txt`, and the lock files of uv, Poetry and PDM.
+//!
+//! Owns how a requirement is split into name and version (PEP 508), and when two names are the same. Tests: below.
+
+use toml::{Table, Value};
+
+use super::{Asked, Format};
+
+pub(super) const FORMAT: Format = Format {
+    ecosystem: "PyPI",
+    is_manifest: |name| name == "pyproject.toml" || is_requirements(name),
+    manifest,
+    locks: &[("uv.lock", lock), ("poetry.lock", lock), ("pdm.lock", lock)],
+    plain,
+};
+
+fn is_requirements(name: &str) -> bool {
+    name.starts_with("requirements") && name.ends_with(".txt")
+}
+
+/// As PyPI compares names: in lower case, with one hyphen for each run of `-`, `_` and `.`.
+pub(in crate::scan) fn plain(name: &str) -> String {
+    let parts: Vec<&str> = name.split(['-', '_', '.']).filter(|part| !part.is_empty()).collect();
+    parts.join("-").to_lowercase()
+}
+
+/// A project's table, or else lines of requirements: no such line is TOML with one of these tables.
+fn manifest(text: &str) -> Result<Vec<Asked>, String> {
+    match toml::from_str::<Table>(text) {
+        Ok(file) => Ok(of_project(&file)),
+        Err(_) if text.lines().any(|line| line.trim_start().starts_with('[') && line.trim_end().ends_with(']')) => {
+            Err("it is no TOML".to_owned())
+        }
+        Err(_) => Ok(text.lines().filter_map(requirement).collect()),
+    }
+}
+
+fn of_project(file: &Table) -> Vec<Asked> {
+    let mut found = Vec::new();
+    let table = |of: &Table, name: &str| of.get(name).and_then(Value::as_table).cloned().unwrap_or_default();
+    let project = table(file, "project");
+    let mut lists: Vec<Value> = project.get("dependencies").cloned().into_iter().collect();
+    lists.extend(table(&project, "optional-dependencies").into_iter().map(|(_, list)| list));
+    lists.extend(table(file, "dependency-groups").into_iter().map(|(_, list)| list));
+    for list in lists.iter().filter_map(Value::as_array) {
+        found.extend(list.iter().filter_map(Value::as_str).filter_map(requirement));
+    }
+    let poetry = table(&table(file, "tool"), "poetry");
+    let mut tables = vec![table(&poetry, "dependencies"), table(&poetry, "dev-dependencies")];
+    let groups = table(&poetry, "group");
+    tables.extend(groups.values().filter_map(Value::as_table).map(|group| table(group, "dependencies")));
+    for (name, value) in tables.into_iter().flatten().filter(|(name, _)| name != "python") {
+        let version = value.as_str().or_else(|| value.get("version")?.as_str()).unwrap_or_default().to_owned();
+        found.push(Asked { name, version, locked: Vec::new() });
+    }
+    found
+}
+
+/// `name[extra] >=1,<2 ; marker`, `name @ https://…`; none for an option, a comment or a path. One that names a single version settles it.
+fn requirement(line: &str) -> Option<Asked> {
+    let line = line.split(" #").next().unwrap_or_default().split(';').next().unwrap_or_default().trim();
+    let end = line.find(|c: char| !(c.is_ascii_alphanumeric() || "-_.".contains(c))).unwrap_or(line.len());
+    let (name, rest) = line.split_at(end);
+    if !name.starts_with(|c: char| c.is_ascii_alphanumeric()) {
+        return None;
+    }
+    let rest = rest.trim_start();
+    let rest = match rest.strip_prefix('[') {
+        Some(extras) => extras.split_once(']')?.1.trim_start(),
+        None => rest,
+    };
+    let version = rest.split(" --").next().unwrap_or_default().trim_end_matches('\\').trim();
+    if !version.is_empty() && !version.starts_with(['=', '<', '>', '~', '!', '@', '(']) {
+        return None;
+    }
+    let one =
+        version.strip_prefix("==").map(str::trim).filter(|it| !it.is_empty() && !it.contains([',', '*', '=', ' ']));
+    Some(Asked {
+        name: name.to_owned(),
+        version: version.to_owned(),
+        locked: one.map(str::to_owned).into_iter().collect(),
+    })
+}
+
+/// Packages of a lock file; those of the project itself have no registry.
+fn lock(text: &str) -> Result<Vec<(String, String)>, String> {
+    let file: Table = toml::from_str(text).map_err(|_| "it is no TOML".to_owned())?;
+    let packages = file.get("package").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let own = |package: &Value| {
+        let source = package.get("source");
+        ["editable", "virtual", "directory"].iter().any(|kind| source.is_some_and(|it| it.get(kind).is_some()))
+    };
+    let read = |package: &Value| {
+        let of = |name: &str| package.get(name).and_then(Value::as_str).map(str::to_owned);
+        of("name").zip(of("version"))
+    };
+    Ok(packages.iter().filter(|package| !own(package)).filter_map(read).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(text: &str) -> Vec<(String, String, String)> {
+        manifest(text).unwrap().into_iter().map(|it| (it.name, it.version, it.locked.join(" "))).collect()
+    }
+
+    fn of(all: &[(&str, &str, &str)]) -> Vec<(String, String, String)> {
+        all.iter().map(|(a, b, c)| ((*a).to_owned(), (*b).to_owned(), (*c).to_owned())).collect()
+    }
+
+    #[test]
+    fn requirements_are_split_and_one_version_is_settled() {
+        let text = "# a comment\n-r other.txt\nDjango==4.2.1 \\\n    --hash=sha256:aa\nrequests[socks] >=2, <3 ; python_version > '3'\nlib @ https://h/lib.whl\n./own\nplain\nany==1.*\n";
+        assert_eq!(
+            found(text),
+            of(&[
+                ("Django", "==4.2.1", "4.2.1"),
+                ("requests", ">=2, <3", ""),
+                ("lib", "@ https://h/lib.whl", ""),
+                ("plain", "", ""),
+                ("any", "==1.*", ""),
+            ])
+        );
+    }
+
+    #[test]
+    fn projects_of_both_forms_are_read() {
+        let text = "[project]\ndependencies = [\"httpx>=0.27\"]\n[project.optional-dependencies]\nx = [\"rich\"]\n[dependency-groups]\ndev = [\"pytest==8.0\", { include-group = \"x\" }]\n[tool.poetry.dependencies]\npython = \"^3.12\"\nattrs = { version = \"^23\" }\n[tool.poetry.group.t.dependencies]\nmypy = \"1.0\"\n";
+        let mut all = found(text);
+        all.sort();
+        let wanted = [
+            ("attrs", "^23", ""),
+            ("httpx", ">=0.27", ""),
+            ("mypy", "1.0", ""),
+            ("pytest", "==8.0", "8.0"),
+            ("rich", "", ""),
+        ];
+        assert_eq!(all, of(&wanted));
+        assert!(manifest("[project]\nname = \n").is_err());
+    }
+
+    #[test]
+    fn lock_files_leave_out_the_project_itself() {
+        let text = "[[package]]\nname = \"a\"\nversion = \"1.0\"\nsource = { registry = \"https://pypi.org/simple\" }\n[[package]]\nname = \"own\"\nversion = \"0.1\"\nsource = { editable = \".\" }\n";
+        assert_eq!(lock(text).unwrap(), [("a".to_owned(), "1.0".to_owned())]);
+        assert_eq!((plain("Foo._Bar"), plain("a")), ("foo-bar".to_owned(), "a".to_owned()));
+    }
+}

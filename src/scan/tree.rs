@@ -1,0 +1,179 @@
+//! What the static rules find in the tree of a commit, or in the lines that one commit adds to another.
+//!
+//! Owns the limits of it and which findings are kept: the most serious first. Reads objects that lie here already and runs nothing of them.
+//! Tests: below.
+
+use std::collections::{HashMap, HashSet};
+use std::time::Duration;
+
+use domain::{Commit, RuleFinding, RuleScan};
+
+use super::rules::look;
+use crate::git::{GitError, ReadLimits, Repos, WhichFiles, added_lines};
+
+/// What is read at most.
+const LIMITS: ReadLimits =
+    ReadLimits { files: 20_000, file_bytes: 512 << 10, all_bytes: 512 << 20, time: Duration::from_secs(60) };
+/// Findings that are kept; further ones are counted.
+const KEPT: usize = 200;
+/// Findings that are collected before the most serious are chosen: of one file, and of all.
+const OF_A_FILE: usize = 200;
+const OF_ALL: usize = 20_000;
+/// Files of a pull request whose added lines are looked up: those with findings.
+const COMPARED: usize = 200;
+/// The longest difference of one file that is read, in bytes.
+const ONE_FILE: u64 = 4 << 20;
+/// What a file without text has near its beginning.
+const BINARY: usize = 8_000;
+
+#[derive(Debug, Default)]
+struct Collected {
+    findings: Vec<RuleFinding>,
+    more: u64,
+    long_lines: u64,
+}
+
+/// What the rules find in a commit, all of it or what lies at or below a path. With `from`, only what the commit adds to that one counts.
+///
+/// # Errors
+/// When a commit is missing or the repository cannot be read.
+pub async fn look_for_weaknesses(
+    repos: &Repos,
+    key: &str,
+    commit: &Commit,
+    below: Option<String>,
+    from: Option<&Commit>,
+) -> Result<RuleScan, GitError> {
+    let only = match from {
+        Some(from) => Some(changed(repos, key, from, commit).await?),
+        None => None,
+    };
+    let which = WhichFiles { below: below.clone(), only, pick: None };
+    let read = repos.each_file(key, commit, which, LIMITS, collect).await?;
+    let mut scan = RuleScan {
+        findings: read.found.findings,
+        more: read.found.more,
+        files: read.files,
+        passed_over: read.passed_over,
+        long_lines: read.found.long_lines,
+        cut: read.cut,
+        below,
+        added_only: from.is_some(),
+    };
+    if let Some(from) = from {
+        keep_added(repos, key, (from, commit), &mut scan).await?;
+    }
+    let order = |it: &RuleFinding| (it.severity, it.path.clone(), it.line);
+    scan.findings.sort_by_cached_key(order);
+    scan.more += scan.findings.len().saturating_sub(KEPT) as u64;
+    scan.findings.truncate(KEPT);
+    Ok(scan)
+}
+
+/// Takes a file up; false where it is no text.
+fn collect(all: &mut Collected, path: &str, bytes: &[u8]) -> bool {
+    if bytes.iter().take(BINARY).any(|byte| *byte == 0) {
+        return false;
+    }
+    let found = look(path, &String::from_utf8_lossy(bytes), OF_A_FILE);
+    all.long_lines += found.long_lines;
+    let room = OF_ALL - all.findings.len();
+    all.more += found.findings.len().saturating_sub(room) as u64;
+    all.findings.extend(found.findings.into_iter().take(room));
+    true
+}
+
+/// The files that a commit adds or changes.
+async fn changed(repos: &Repos, key: &str, from: &Commit, to: &Commit) -> Result<HashSet<String>, GitError> {
+    let changes = repos.changes(key, from, to).await?;
+    Ok(changes.into_iter().filter(|it| it.status != 'D').filter_map(|it| String::from_utf8(it.path).ok()).collect())
+}
+
+/// Leaves the findings on lines that the second commit adds to the first.
+async fn keep_added(
+    repos: &Repos,
+    key: &str,
+    (from, to): (&Commit, &Commit),
+    scan: &mut RuleScan,
+) -> Result<(), GitError> {
+    let mut added: HashMap<String, HashSet<u64>> = HashMap::new();
+    for finding in &scan.findings {
+        if added.contains_key(&finding.path) {
+            continue;
+        }
+        if added.len() == COMPARED {
+            scan.cut = true;
+            break;
+        }
+        let patch = repos.difference(key, from, to, Some(&finding.path), ONE_FILE).await?;
+        // Where it is too long to be compared, nothing of it counts, and that is said.
+        scan.cut |= patch.is_none();
+        added.insert(finding.path.clone(), patch.as_deref().map(added_lines).unwrap_or_default());
+    }
+    scan.findings.retain(|it| added.get(&it.path).is_some_and(|lines| lines.contains(&it.line)));
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::git::Branch;
+    use domain::RuleSeverity;
+
+    async fn commits(files: &[(&str, &str)], more: &[(&str, &str)]) -> (Repos, Commit, Commit, tempfile::TempDir) {
+        let dir = tempfile::tempdir().expect("a folder");
+        let repos = Repos::new(dir.path());
+        let file = |(name, text): &(&str, &str)| format!("M 100644 inline {name}\ndata {}\n{text}\n", text.len());
+        let commit = |branch: &str, from: &str, files: &[(&str, &str)]| {
+            let all: String = files.iter().map(file).collect();
+            format!("commit refs/remotes/origin/{branch}\ncommitter a <a@b> 1 +0000\ndata 1\nx\n{from}{all}")
+        };
+        let both = commit("main", "", files) + &commit("head", "from refs/remotes/origin/main\n", more);
+        repos.fast_import("shop", both).await.expect("imported");
+        let at = |name: &str| Branch::parse(name).expect("a branch");
+        let main = repos.resolve("shop", &at("main")).await.expect("a commit");
+        let head = repos.resolve("shop", &at("head")).await.expect("a commit");
+        (repos, main, head, dir)
+    }
+
+    fn places(scan: &RuleScan) -> Vec<(&str, &str, u64)> {
+        scan.findings.iter().map(|it| (it.rule.as_str(), it.path.as_str(), it.line)).collect()
+    }
+
+    #[tokio::test]
+    async fn a_tree_is_looked_through_and_the_most_serious_comes_first() {
+        let files = [
+            ("a.py", "open(\"/tmp/x\", \"w\")\nos.system(word)\n"),
+            ("lib/b.py", "eval(word)\n"),
+            ("lib/c.bin", "\0eval(word)\n"),
+        ];
+        let (repos, main, _, _dir) = commits(&files, &[]).await;
+        let scan = look_for_weaknesses(&repos, "shop", &main, None, None).await.expect("looked through");
+        assert_eq!(
+            places(&scan),
+            [("python-eval", "lib/b.py", 1), ("python-os-system", "a.py", 2), ("python-temporary-name", "a.py", 1)]
+        );
+        assert_eq!((scan.files, scan.passed_over, scan.cut, scan.added_only), (2, 1, false, false));
+        assert_eq!(scan.findings[0].severity, RuleSeverity::High);
+        let below = look_for_weaknesses(&repos, "shop", &main, Some("lib".into()), None).await.expect("looked through");
+        assert_eq!((places(&below), below.below.as_deref()), (vec![("python-eval", "lib/b.py", 1)], Some("lib")));
+    }
+
+    #[tokio::test]
+    async fn of_a_change_only_added_lines_count() {
+        let old = [("a.py", "eval(word)\nx = 1\n"), ("b.py", "eval(word)\n")];
+        let new = [("a.py", "eval(word)\nx = 1\neval(other)\n"), ("c.py", "y = 1\nos.system(y)\n")];
+        let (repos, main, head, _dir) = commits(&old, &new).await;
+        let scan = look_for_weaknesses(&repos, "shop", &head, None, Some(&main)).await.expect("looked through");
+        assert_eq!(places(&scan), [("python-eval", "a.py", 3), ("python-os-system", "c.py", 2)]);
+        assert!(scan.added_only && scan.files == 2, "{scan:?}");
+    }
+
+    #[tokio::test]
+    async fn more_findings_than_are_kept_are_counted() {
+        let long = "eval(word)\n".repeat(150);
+        let (repos, main, _, _dir) = commits(&[("a.py", &long), ("b.py", &long)], &[]).await;
+        let scan = look_for_weaknesses(&repos, "shop", &main, None, None).await.expect("looked through");
+        assert_eq!((scan.findings.len(), scan.more), (KEPT, 100));
+    }
+}
