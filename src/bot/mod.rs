@@ -2,6 +2,7 @@
 //!
 //! Owns only the wiring and the order of starting and stopping.
 
+mod ci;
 mod entries;
 mod hosts;
 mod idle;
@@ -14,6 +15,7 @@ mod upstreams;
 mod way_out;
 
 use crate::barrier::{Inspector, Standing};
+use crate::bot::ci::CiWatch;
 use crate::bot::hosts::Hosts;
 use crate::bot::idle::IdleSandboxes;
 use crate::bot::keeper::Keeper;
@@ -164,6 +166,7 @@ impl Bot {
         let hosts = parts.store.is_shared().then(hosts);
         let mut at_work = at_work(&parts, &machine, moved, &outbox, intake.clone(), &stopping);
         at_work.push(test_runs(&parts, &machine, &effects, &stopping));
+        at_work.push(ci(&parts, &machine, &effects, &stopping));
         at_work.extend(upstreams.map(|own| in_step(&parts, &machine, &whereabouts, own, &stopping)));
         let clients = clients(&config);
         let hooks = Hooks { secrets: registry.hooks.clone(), store: parts.store.clone(), bell, clients };
@@ -318,6 +321,19 @@ fn test_runs(
         TestLine { machine, runs, barrier, limits, bell: bell.clone(), stopping: end.clone() }.run()
     };
     parts.works.stay("the line of test runs", stopping.clone(), line)
+}
+
+/// Begins to look at the forge's CI for tasks that wait for it.
+fn ci(
+    parts: &Parts,
+    machine: &Arc<Machine>,
+    effects: &EffectRunner,
+    stopping: &CancellationToken,
+) -> JoinHandle<()> {
+    let (machine, reader, end) = (machine.clone(), effects.ci.clone(), stopping.clone());
+    let every = Duration::from_secs(parts.config.forge.poll_s.max(1));
+    let watch = move || CiWatch { machine: machine.clone(), reader: reader.clone(), every, stopping: end.clone() }.run();
+    parts.works.stay("the forge's CI", stopping.clone(), watch)
 }
 
 /// Removes leftovers of ended tasks; if the engine is unreachable, at the next start.

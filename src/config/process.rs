@@ -1,6 +1,7 @@
 //! The process's own configuration, typed. `defaults.toml` describes each key.
 
 use super::fields::{address, database, path};
+pub use super::ci::Ci;
 pub use super::limits::{Keep, Tests};
 pub use super::model::{Commands, Model, ModelKind, ModelStyle, Models, PromptLength, Role};
 pub use super::origin::{Origin, Origins};
@@ -407,6 +408,9 @@ pub struct Repository {
     /// `[repositories.start]`: what begins work without a command.
     #[serde(default)]
     pub start: Start,
+    /// `[repositories.ci]`: whether the forge's CI is waited for before finished work is shown.
+    #[serde(default)]
+    pub ci: Ci,
 }
 
 fn main_branch() -> String {

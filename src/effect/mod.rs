@@ -11,6 +11,7 @@ mod base;
 mod brief;
 mod bring;
 mod checks;
+mod ci;
 mod cited;
 mod configured_model;
 mod conflicts;
@@ -44,6 +45,7 @@ mod talk;
 mod test_run;
 mod view;
 
+pub use ci::CiReader;
 pub use egress::Egress;
 pub(crate) use images::{Choice, Chosen, FromFiles, read as read_toolchain};
 pub use parts::Given;
@@ -68,6 +70,8 @@ pub struct EffectRunner {
     pub paid: Arc<money::Paid>,
     /// Test runs that people asked for.
     pub test_runs: Arc<TestRuns>,
+    /// Reads what the forge's CI says.
+    pub ci: Arc<CiReader>,
     settle_ms: u64,
     lifecycle: Arc<lifecycle::Lifecycle>,
     actions: act::Actions,

@@ -119,6 +119,10 @@ pub trait ForgeReads: Send + Sync {
     /// The newest status of each context at a commit (40 hexadecimal digits).
     async fn statuses(&self, repo: &RepoRef, commit: &str) -> Result<Vec<Status>>;
 
+    /// The end of the forge's own log, at most `most` bytes, of the CI job whose page has this address; `None` where that is no page of a
+    /// job on this commit, or the forge has no such log.
+    async fn job_log(&self, repo: &RepoRef, commit: &str, page: &str, most: usize) -> Result<Option<String>>;
+
     /// The commit at the tip of a branch; `None` if there is no such branch.
     async fn branch(&self, repo: &RepoRef, name: &str) -> Result<Option<String>>;
 

@@ -189,6 +189,7 @@ pub(super) fn sandbox_gone(draft: &mut Draft, effect: &str, loss: Loss) {
         | State::Paused { .. }
         | State::AwaitingReview { .. }
         | State::Asking { .. }
+        | State::AwaitingCi { .. }
         | State::FinalReview { .. }
         | State::Approved { .. }
         | State::Ended { .. } => {}

@@ -213,6 +213,10 @@ impl ForgeReads for Gitea {
         Ok(newest)
     }
 
+    async fn job_log(&self, repo: &RepoRef, commit: &str, page: &str, most: usize) -> Result<Option<String>> {
+        super::jobs::log(&self.raw, repo, commit, page, most).await
+    }
+
     async fn branch(&self, repo: &RepoRef, name: &str) -> Result<Option<String>> {
         let path = format!("{}/branches/{}", base(repo), seg(name));
         let Some(found) = self.raw.find::<wire::Branch>(&path).await? else { return Ok(None) };
