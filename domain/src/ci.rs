@@ -89,6 +89,12 @@ impl CiEnded {
         self.outcome == CiOutcome::Failed
     }
 
+    /// The ends of the failed jobs' logs, one after the other; empty where there are none. Untrusted.
+    pub fn log(&self) -> String {
+        let logs: Vec<&str> = self.failures().map(|check| check.log.as_str()).filter(|log| !log.is_empty()).collect();
+        logs.join("\n")
+    }
+
     /// The checks that failed.
     pub fn failures(&self) -> impl Iterator<Item = &CiCheck> {
         self.checks.iter().filter(|check| check.state == CiState::Failed)

@@ -4,9 +4,9 @@ mod decided;
 mod work;
 
 use crate::{
-    Account, Action, Advance, Budget, CallRequest, Checkpoint, CiAwaited, CiEnded, Commit, Earlier, End, Event, Grant, Item, Loss, Millis,
-    OwnCommand, PlanStep, PullHead, Question, Rebase, Remarks, Source, Spent, State, Suspension, TaskId, TaskKind,
-    Terms, Trigger, Verdict, VerdictKind,
+    Account, Action, Advance, Budget, CallRequest, Checkpoint, CiAwaited, CiEnded, Commit, Earlier, End, Event, Grant,
+    Item, Loss, Millis, OwnCommand, PlanStep, PullHead, Question, Rebase, Remarks, Source, Spent, State, Suspension,
+    TaskId, TaskKind, Terms, Trigger, Verdict, VerdictKind,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;

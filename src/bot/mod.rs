@@ -324,15 +324,11 @@ fn test_runs(
 }
 
 /// Begins to look at the forge's CI for tasks that wait for it.
-fn ci(
-    parts: &Parts,
-    machine: &Arc<Machine>,
-    effects: &EffectRunner,
-    stopping: &CancellationToken,
-) -> JoinHandle<()> {
+fn ci(parts: &Parts, machine: &Arc<Machine>, effects: &EffectRunner, stopping: &CancellationToken) -> JoinHandle<()> {
     let (machine, reader, end) = (machine.clone(), effects.ci.clone(), stopping.clone());
     let every = Duration::from_secs(parts.config.forge.poll_s.max(1));
-    let watch = move || CiWatch { machine: machine.clone(), reader: reader.clone(), every, stopping: end.clone() }.run();
+    let watch =
+        move || CiWatch { machine: machine.clone(), reader: reader.clone(), every, stopping: end.clone() }.run();
     parts.works.stay("the forge's CI", stopping.clone(), watch)
 }
 

@@ -1,7 +1,7 @@
 //! The process's own configuration, typed. `defaults.toml` describes each key.
 
-use super::fields::{address, database, path};
 pub use super::ci::Ci;
+use super::fields::{address, database, path};
 pub use super::limits::{Keep, Tests};
 pub use super::model::{Commands, Model, ModelKind, ModelStyle, Models, PromptLength, Role};
 pub use super::origin::{Origin, Origins};

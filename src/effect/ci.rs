@@ -100,9 +100,8 @@ impl CiReader {
 fn checks(wait: &CiWait, statuses: &[Status], pages: Option<&str>) -> Vec<CiCheck> {
     let patterns = matchers(wait);
     let ours = |context: &str| context == "caisson" || context.starts_with("caisson/");
-    let counts = |status: &&Status| {
-        !ours(&status.context) && patterns.iter().any(|pattern| pattern.is_match(&status.context))
-    };
+    let counts =
+        |status: &&Status| !ours(&status.context) && patterns.iter().any(|pattern| pattern.is_match(&status.context));
     let mut all: Vec<CiCheck> = statuses.iter().filter(counts).map(|status| check(status, pages)).collect();
     all.sort_by(|a, b| order(a.state).cmp(&order(b.state)).then_with(|| a.context.cmp(&b.context)));
     all.truncate(MOST);
@@ -189,7 +188,12 @@ mod tests {
     use super::*;
 
     fn status(context: &str, state: StatusState) -> Status {
-        Status { context: context.into(), state, description: "said\nso".into(), target_url: "/lab/shop/actions/runs/1/jobs/0".into() }
+        Status {
+            context: context.into(),
+            state,
+            description: "said\nso".into(),
+            target_url: "/lab/shop/actions/runs/1/jobs/0".into(),
+        }
     }
 
     fn wait(contexts: &[&str]) -> CiWait {
@@ -207,7 +211,10 @@ mod tests {
         let all = wait(&["*"]);
         assert_eq!(judged(&all, &[], 1), None);
         assert_eq!(judged(&all, &[], 2), Some(CiOutcome::Nothing));
-        assert_eq!(judged(&all, &[status("caisson", Pending), status("caisson/test", Failure)], 2), Some(CiOutcome::Nothing));
+        assert_eq!(
+            judged(&all, &[status("caisson", Pending), status("caisson/test", Failure)], 2),
+            Some(CiOutcome::Nothing)
+        );
         assert_eq!(judged(&all, &[status("a", Success), status("b", Pending)], 59), None);
         assert_eq!(judged(&all, &[status("a", Success), status("b", Pending)], 60), Some(CiOutcome::Late));
         assert_eq!(judged(&all, &[status("a", Failure), status("b", Pending)], 5), None, "all failures at once");
@@ -215,7 +222,10 @@ mod tests {
         assert_eq!(judged(&all, &[status("a", Skipped), status("b", Warning)], 1), Some(CiOutcome::Passed));
         let two = wait(&["build*", "test / *"]);
         assert_eq!(judged(&two, &[status("build", Success), status("lint", Failure)], 5), None);
-        assert_eq!(judged(&two, &[status("build", Success), status("test / unit (push)", Success)], 5), Some(CiOutcome::Passed));
+        assert_eq!(
+            judged(&two, &[status("build", Success), status("test / unit (push)", Success)], 5),
+            Some(CiOutcome::Passed)
+        );
         assert_eq!(judged(&two, &[status("build", Success)], 61), Some(CiOutcome::Late));
     }
 
@@ -223,8 +233,12 @@ mod tests {
     fn failures_come_first_and_every_text_is_one_bounded_line() {
         use StatusState::*;
         let long = Status { context: "z".repeat(900), ..status("", Failure) };
-        let told = checks(&wait(&["*"]), &[status("a", Success), long, status("b", Pending)], Some("http://forge.test/sub"));
-        assert_eq!(told.iter().map(|it| it.state).collect::<Vec<_>>(), [CiState::Failed, CiState::Pending, CiState::Passed]);
+        let told =
+            checks(&wait(&["*"]), &[status("a", Success), long, status("b", Pending)], Some("http://forge.test/sub"));
+        assert_eq!(
+            told.iter().map(|it| it.state).collect::<Vec<_>>(),
+            [CiState::Failed, CiState::Pending, CiState::Passed]
+        );
         assert!(told[0].context.chars().count() <= CONTEXT && !told[0].description.contains('\n'));
         assert_eq!(told[1].url, "http://forge.test/lab/shop/actions/runs/1/jobs/0");
     }

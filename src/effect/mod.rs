@@ -7,6 +7,7 @@
 mod act;
 mod action_log;
 mod adopt;
+mod attachment;
 mod base;
 mod brief;
 mod bring;

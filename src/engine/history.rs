@@ -7,6 +7,7 @@
 //! text outside of a fence. Tests: `history_tests.rs`.
 
 mod calls;
+mod ci;
 mod cut;
 mod folded;
 mod messages;

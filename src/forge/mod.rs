@@ -73,6 +73,9 @@ pub trait ForgeReads: Send + Sync {
     /// The attachments of one issue or pull request itself, not of its comments, in the order of upload.
     async fn attachments(&self, repo: &RepoRef, number: u64) -> Result<Vec<Attachment>>;
 
+    /// The attachments of one comment, in the order of upload.
+    async fn comment_attachments(&self, repo: &RepoRef, comment: i64) -> Result<Vec<Attachment>>;
+
     /// The bytes of an attachment. [`ForgeError::TooLarge`] above `most` bytes, and [`ForgeError::NotFound`] where the forge stores it
     /// elsewhere, because this account's token is sent only to the forge.
     async fn attachment(&self, attachment: &Attachment, most: u64) -> Result<Vec<u8>>;
@@ -173,6 +176,9 @@ pub trait ForgeWrites: Send + Sync {
     /// Attaches a file to an issue or pull request. [`ForgeError::NotFound`] also where attachments are switched off, and
     /// [`ForgeError::Invalid`] for a type that the forge does not take.
     async fn attach(&self, repo: &RepoRef, number: u64, name: &str, bytes: Vec<u8>) -> Result<()>;
+
+    /// As [`ForgeWrites::attach`], to a comment of this account.
+    async fn attach_to_comment(&self, repo: &RepoRef, comment: i64, name: &str, bytes: Vec<u8>) -> Result<()>;
 
     /// Adds a status to a commit (40 hexadecimal digits); earlier ones of the context stay, and the newest counts.
     async fn post_status(&self, repo: &RepoRef, commit: &str, new: &NewStatus) -> Result<()>;

@@ -49,6 +49,9 @@ pub use pull::{DRAFT, branch_moved, commit, kept, pull_body, pull_title, status_
 pub use reply::{replied, unanswered};
 pub use sync::{plain_lines, synced};
 pub use terms::{budget_of_a_start, nameable, term_refused};
-pub use test_run::{NotTested, PushNotTested, not_tested, push_not_tested, test_off, test_status, tested};
+pub use test_run::{
+    NotTested, PushNotTested, not_tested, push_not_tested, test_log_name, test_log_refused, test_off, test_status,
+    tested,
+};
 pub use trigger::{trigger_edited, trigger_refused};
 pub use waits::words as waits;

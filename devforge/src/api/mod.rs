@@ -2,6 +2,7 @@
 //! Owns authentication, refusals and paging. The calls are in `accounts`, `teams`, `repos`, `issues` and `pulls`.
 
 pub(crate) mod accounts;
+pub(crate) mod actions;
 pub(crate) mod issues;
 mod parts;
 pub(crate) mod pulls;

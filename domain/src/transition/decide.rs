@@ -149,7 +149,8 @@ fn allowed(draft: &mut Draft, decision: &Decision) {
         Verb::Approve { .. } | Verb::Changes { .. } => match &draft.task.state {
             // A review is over when it is posted: there is nothing to approve.
             State::Publishing { .. } | State::Verifying { .. } | State::AwaitingCi { .. }
-                if !draft.task.kind.of_a_pull() => {
+                if !draft.task.kind.of_a_pull() =>
+            {
                 draft.emit(Event::DecisionHeld { source: decision.source.clone(), number: decision.number });
             }
             State::AwaitingReview { .. } | State::FinalReview { .. } => judge(draft, decision, None),

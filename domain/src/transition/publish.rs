@@ -1,7 +1,10 @@
 //! From a captured tree to a posted review, with the verification between them.
 
 use super::{Draft, advance, ci, unrun};
-use crate::{CiEnded, CiWait, Commit, Effect, End, Ending, Event, Input, Notice, Risk, State, VERIFY_LIMIT, Verdict, VerdictKind, Why};
+use crate::{
+    CiEnded, CiWait, Commit, Effect, End, Ending, Event, Input, Notice, Risk, State, VERIFY_LIMIT, Verdict,
+    VerdictKind, Why,
+};
 
 pub(super) fn published(draft: &mut Draft, input: &Input) {
     let state = draft.task.state.clone();

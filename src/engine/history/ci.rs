@@ -17,7 +17,7 @@ impl Replay<'_> {
             return summary.happened(format!("the forge's CI failed on commit {}", ended.commit.short()));
         }
         let checks: String = ended.failures().map(line).collect();
-        let log = log(ended);
+        let log = ended.log();
         let (tail, _) = outcome::shortened(&log, TAIL);
         let failing = failing::list(self.fence, &Ran::of(&log, false), None, TAIL / 2);
         let values = context! {
@@ -35,10 +35,4 @@ fn line(check: &CiCheck) -> String {
     let said = if check.description.is_empty() { "failed" } else { &check.description };
     let at = if check.url.is_empty() { String::new() } else { format!(" ({})", check.url) };
     format!("- {}: {said}{at}\n", check.context)
-}
-
-/// The logs of failed jobs, one after the other. Untrusted.
-pub fn log(ended: &CiEnded) -> String {
-    let logs: Vec<&str> = ended.failures().map(|check| check.log.as_str()).filter(|log| !log.is_empty()).collect();
-    logs.join("\n")
 }

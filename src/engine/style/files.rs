@@ -191,9 +191,7 @@ fn failures(log: &[Event], words: &str) -> Failing {
         Event::Verified { verdict, .. } if verdict.kind == domain::VerdictKind::Failed => {
             Some(Some((verdict.command.clone().unwrap_or_default(), verdict.tail.clone())))
         }
-        Event::CiEnded(ended) if ended.failed() => {
-            Some(Some(("the forge's CI".to_owned(), super::super::history::ci_log(ended))))
-        }
+        Event::CiEnded(ended) if ended.failed() => Some(Some(("the forge's CI".to_owned(), ended.log()))),
         Event::TurnCompleted { .. } => Some(None),
         _ => None,
     });

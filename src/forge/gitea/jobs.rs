@@ -80,7 +80,10 @@ mod tests {
 
     #[test]
     fn a_page_is_known_by_its_path() {
-        assert_eq!(path("http://a.test/lab/shop/actions/runs/3/jobs/0").as_deref(), Some("/lab/shop/actions/runs/3/jobs/0"));
+        assert_eq!(
+            path("http://a.test/lab/shop/actions/runs/3/jobs/0").as_deref(),
+            Some("/lab/shop/actions/runs/3/jobs/0")
+        );
         assert_eq!(path("/lab/shop"), None);
     }
 }

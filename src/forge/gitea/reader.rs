@@ -59,8 +59,11 @@ impl ForgeReads for Gitea {
     }
 
     async fn attachments(&self, repo: &RepoRef, number: u64) -> Result<Vec<Attachment>> {
-        let found: Option<Vec<wire::Asset>> = self.raw.get(&format!("{}/issues/{number}/assets", base(repo))).await?;
-        Ok(found.unwrap_or_default().into_iter().map(convert::attachment).collect())
+        self.assets(&format!("{}/issues/{number}/assets", base(repo))).await
+    }
+
+    async fn comment_attachments(&self, repo: &RepoRef, comment: i64) -> Result<Vec<Attachment>> {
+        self.assets(&format!("{}/issues/comments/{comment}/assets", base(repo))).await
     }
 
     async fn attachment(&self, attachment: &Attachment, most: u64) -> Result<Vec<u8>> {
@@ -257,6 +260,11 @@ impl ForgeReads for Gitea {
 }
 
 impl Gitea {
+    async fn assets(&self, path: &str) -> Result<Vec<Attachment>> {
+        let found: Option<Vec<wire::Asset>> = self.raw.get(path).await?;
+        Ok(found.unwrap_or_default().into_iter().map(convert::attachment).collect())
+    }
+
     /// The timeline's entries by number. An edit of a review's text on the page changes this entry and not the review, and the review's
     /// times are those of its first note and its submission, which may be an hour apart.
     async fn shown_reviews(&self, repo: &RepoRef, number: u64) -> Result<HashMap<i64, wire::Shown>> {

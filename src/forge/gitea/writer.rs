@@ -82,6 +82,12 @@ impl ForgeWrites for Gitea {
         sent.map(drop).map_err(|e| sdk::error(RequestKind::Write, "POST attachment", e))
     }
 
+    async fn attach_to_comment(&self, repo: &RepoRef, comment: i64, name: &str, bytes: Vec<u8>) -> Result<()> {
+        let issues = self.sdk.issues();
+        let sent = issues.create_issue_comment_attachment(&repo.owner, &repo.name, comment, bytes, name).await;
+        sent.map(drop).map_err(|e| sdk::error(RequestKind::Write, "POST attachment", e))
+    }
+
     async fn delete_review(&self, repo: &RepoRef, number: u64, review: i64) -> Result<()> {
         let gone = self.sdk.pulls().delete_review(&repo.owner, &repo.name, index(number)?, review).await;
         missing_is_done(gone.map(drop).map_err(|e| sdk::error(RequestKind::Write, "DELETE review", e)))
