@@ -9,6 +9,7 @@ mod idle;
 mod keeper;
 mod prover;
 mod registry;
+mod rewritten;
 mod slots;
 mod test_runs;
 mod upstreams;
@@ -20,6 +21,7 @@ use crate::bot::hosts::Hosts;
 use crate::bot::idle::IdleSandboxes;
 use crate::bot::keeper::Keeper;
 use crate::bot::registry::{Followers, Registry};
+use crate::bot::rewritten::RewrittenIssues;
 use crate::bot::test_runs::TestLine;
 use crate::bot::upstreams::InStep;
 use crate::clock::Clock;
@@ -377,9 +379,11 @@ fn in_step(
 ) -> JoinHandle<()> {
     let (machine, config, whereabouts) = (machine.clone(), parts.config.clone(), whereabouts.clone());
     let end = stopping.clone();
+    let issues = Arc::new(RewrittenIssues::new(parts.forge.clone(), parts.me.clone(), parts.mark_key.clone()));
     let run = move || {
         let (machine, config, upstreams) = (machine.clone(), config.clone(), upstreams.clone());
-        InStep { machine, config, whereabouts: whereabouts.clone(), upstreams, stopping: end.clone() }.run()
+        let (whereabouts, issues, stopping) = (whereabouts.clone(), issues.clone(), end.clone());
+        InStep { machine, config, whereabouts, upstreams, issues, stopping }.run()
     };
     parts.works.stay("keeping repositories in step", stopping.clone(), run)
 }

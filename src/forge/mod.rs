@@ -70,6 +70,9 @@ pub trait ForgeReads: Send + Sync {
     /// One issue or pull request, by its number.
     async fn issue(&self, repo: &RepoRef, number: u64) -> Result<Issue>;
 
+    /// Every issue, open or closed, that the account with this login opened; pull requests are left out.
+    async fn issues_by(&self, repo: &RepoRef, login: &str) -> Result<Vec<Issue>>;
+
     /// The attachments of one issue or pull request itself, not of its comments, in the order of upload.
     async fn attachments(&self, repo: &RepoRef, number: u64) -> Result<Vec<Attachment>>;
 
@@ -146,6 +149,12 @@ pub trait ForgeWrites: Send + Sync {
 
     /// Deletes a plain comment; `Ok` if it is already gone.
     async fn delete_comment(&self, repo: &RepoRef, id: i64) -> Result<()>;
+
+    /// Opens an issue. An empty title is [`ForgeError::Invalid`].
+    async fn open_issue(&self, repo: &RepoRef, title: &str, body: &str) -> Result<Issue>;
+
+    /// Changes only what `edit` names.
+    async fn edit_issue(&self, repo: &RepoRef, number: u64, edit: &IssueEdit) -> Result<()>;
 
     /// Opens a pull request within one repository. [`ForgeError::Conflict`]: one is open for the same head and base.
     /// [`ForgeError::NotFound`] right after a push may be temporary, because a new branch becomes visible late (seen: 0.6 s); repeat for

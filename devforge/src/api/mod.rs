@@ -141,6 +141,7 @@ pub(crate) struct ListQuery {
     limit: Option<usize>,
     pub state: Option<String>,
     pub since: Option<String>,
+    pub created_by: Option<String>,
     #[serde(rename = "type")]
     pub kind: Option<String>,
 }

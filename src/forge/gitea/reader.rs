@@ -58,6 +58,12 @@ impl ForgeReads for Gitea {
         convert::issue(self.raw.get(&format!("{}/issues/{number}", base(repo))).await?)
     }
 
+    async fn issues_by(&self, repo: &RepoRef, login: &str) -> Result<Vec<Issue>> {
+        let path = format!("{}/issues?type=issues&state=all&created_by={}", base(repo), seg(login));
+        let found: Vec<wire::Issue> = self.raw.pages(&path).await?;
+        found.into_iter().map(convert::issue).collect()
+    }
+
     async fn attachments(&self, repo: &RepoRef, number: u64) -> Result<Vec<Attachment>> {
         self.assets(&format!("{}/issues/{number}/assets", base(repo))).await
     }
