@@ -145,3 +145,19 @@ fn sentence(branch: &str, moved: &Moved) -> String {
 pub fn plain_lines(synced: &Synced) -> Vec<String> {
     lines(synced, one_line).into_iter().map(|line| line.replace("**", "")).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_issue_about_a_rewritten_upstream_says_what_to_type() {
+        let commit = |digit: &str| Commit::parse(&digit.repeat(40)).expect("a commit");
+        let texts = [
+            rewritten_title("main"),
+            rewritten_body("shop", "main", &commit("a"), &commit("b")),
+            rewritten_over("main"),
+        ];
+        insta::assert_snapshot!("rewritten", texts.join("\n---\n"));
+    }
+}

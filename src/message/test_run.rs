@@ -256,6 +256,11 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_file_that_the_forge_does_not_take_is_said() {
+        insta::assert_snapshot!("test_log_refused", [test_log_name(3), test_log_refused(3)].join("\n"));
+    }
+
     fn commit(digit: char) -> Commit {
         Commit::parse(&digit.to_string().repeat(40)).expect("a commit")
     }
