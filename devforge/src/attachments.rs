@@ -58,14 +58,18 @@ impl World {
     }
 
     pub fn assets_json(&self, issue: &Issue) -> Value {
+        self.files_json(&issue.attachments, issue.updated)
+    }
+
+    fn files_json(&self, files: &[Attachment], updated: i64) -> Value {
         let one = |file: &Attachment| {
             json!({
                 "id": 1, "uuid": file.uuid, "name": file.name, "size": file.bytes.len(), "download_count": 0,
-                "created_at": crate::json::time(issue.updated),
+                "created_at": crate::json::time(updated),
                 "browser_download_url": format!("{}/attachments/{}", self.base, file.uuid),
             })
         };
-        issue.attachments.iter().map(one).collect()
+        files.iter().map(one).collect()
     }
 }
 
@@ -84,14 +88,59 @@ pub(crate) async fn upload(
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<Response> {
-    let kind = headers.get(header::CONTENT_TYPE).and_then(|it| it.to_str().ok()).unwrap_or_default();
-    let boundary = kind.split_once("boundary=").map(|(_, boundary)| boundary).unwrap_or_default();
-    let Some((name, bytes)) = part(&body, boundary) else { return refuse(400, "request has no form") };
+    let file = sent(&headers, &body)?;
     let mut world = app.world();
     let (at, actor) = caller.at(&world, &o, &r, Access::Read)?;
-    let uuid = uuid::Uuid::new_v4().to_string();
-    world.attach(at, n, actor, Attachment { uuid, name, bytes, elsewhere: None })?;
+    world.attach(at, n, actor, file)?;
     let all = world.assets_json(world.issue(at, n)?);
+    let last = all.as_array().and_then(|all| all.last()).cloned().unwrap_or_default();
+    Ok((StatusCode::CREATED, Json(last)).into_response())
+}
+
+/// The form's one file.
+fn sent(headers: &HeaderMap, body: &Bytes) -> Result<Attachment> {
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|it| it.to_str().ok()).unwrap_or_default();
+    let boundary = kind.split_once("boundary=").map(|(_, boundary)| boundary).unwrap_or_default();
+    let Some((name, bytes)) = part(body, boundary) else { return refuse(400, "request has no form") };
+    Ok(Attachment { uuid: uuid::Uuid::new_v4().to_string(), name, bytes, elsewhere: None })
+}
+
+type CommentPath = Path<(String, String, i64)>;
+
+pub(crate) async fn list_of_comment(
+    State(app): App,
+    caller: Caller,
+    Path((o, r, id)): CommentPath,
+) -> Result<Json<Value>> {
+    let world = app.world();
+    let (at, _) = caller.at(&world, &o, &r, Access::Read)?;
+    let mut all = world.repos[at].issues.values().flat_map(|issue| &issue.comments);
+    match all.find(|comment| comment.id == id) {
+        Some(comment) => Ok(Json(world.files_json(&comment.attachments, comment.updated))),
+        None => refuse(404, "comment does not exist"),
+    }
+}
+
+/// With the right of the comment's author or a writer (`issue_comment_attachment.go`).
+pub(crate) async fn upload_to_comment(
+    State(app): App,
+    caller: Caller,
+    Path((o, r, id)): CommentPath,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Result<Response> {
+    let file = sent(&headers, &body)?;
+    let mut world = app.world();
+    let (at, actor) = caller.at(&world, &o, &r, Access::Read)?;
+    let writer = world.may_edit(at, actor, false);
+    let mut all = world.repos[at].issues.values_mut().flat_map(|issue| &mut issue.comments);
+    let Some(comment) = all.find(|comment| comment.id == id) else { return refuse(404, "comment does not exist") };
+    if comment.author != actor && !writer {
+        return refuse(403, "user should have permission to edit comment");
+    }
+    comment.attachments.push(file);
+    let (files, updated) = (comment.attachments.clone(), comment.updated);
+    let all = world.files_json(&files, updated);
     let last = all.as_array().and_then(|all| all.last()).cloned().unwrap_or_default();
     Ok((StatusCode::CREATED, Json(last)).into_response())
 }
@@ -111,7 +160,12 @@ fn part(body: &Bytes, boundary: &str) -> Option<(String, Bytes)> {
 pub(crate) async fn download(State(app): App, caller: Caller, Path(uuid): Path<String>) -> Result<Response> {
     let world = app.world();
     let all = world.repos.iter().flat_map(|repo| repo.issues.values().map(move |issue| (repo, issue)));
-    let mut files = all.flat_map(|(repo, issue)| issue.attachments.iter().map(move |file| (repo, file)));
+    let of_comments = |issue: &'_ Issue| -> Vec<Attachment> {
+        issue.comments.iter().flat_map(|comment| comment.attachments.iter().cloned()).collect()
+    };
+    let mut files = all.flat_map(|(repo, issue)| {
+        issue.attachments.iter().cloned().chain(of_comments(issue)).map(move |file| (repo, file))
+    });
     let Some((repo, file)) = files.find(|(_, file)| file.uuid == uuid) else { return refuse(404, "Not found.") };
     if world.repo(&repo.owner, &repo.name, caller.login.as_deref(), Access::Read).is_err() {
         return refuse(404, "Not found.");

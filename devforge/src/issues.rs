@@ -34,6 +34,7 @@ impl World {
             hooks: Vec::new(),
             keys: Vec::new(),
             statuses: Vec::new(),
+            jobs: Vec::new(),
             protections: Vec::new(),
             refs: BTreeMap::new(),
             fresh: BTreeMap::new(),
@@ -158,7 +159,8 @@ impl World {
         }
         let (id, time) = (self.number(), self.now());
         let issue = self.issue_mut(at, number)?;
-        issue.comments.push(Comment { id, author, body: body.to_owned(), created: time, updated: time });
+        let (body, attachments) = (body.to_owned(), Vec::new());
+        issue.comments.push(Comment { id, author, body, created: time, updated: time, attachments });
         issue.updated = time;
         self.emit_comment(at, number, self.comment_value(at, number, id), "created", author, None);
         Ok(id)

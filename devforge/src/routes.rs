@@ -1,6 +1,6 @@
 //! The routes of API, pages and git.
 
-use crate::api::{Shared, accounts, issues, outage, pulls, repos, teams};
+use crate::api::{Shared, accounts, actions, issues, outage, pulls, repos, teams};
 use crate::attachments;
 use crate::faults;
 use crate::{forks, pages, smart_http};
@@ -78,6 +78,10 @@ fn of_repository() -> Router<Arc<Shared>> {
         .route("/branches/{name}", get(repos::branch))
         .route("/commits/{sha}/statuses", get(repos::statuses))
         .route("/statuses/{sha}", post(repos::create_status))
+        .route("/actions/runs", get(actions::runs))
+        .route("/actions/runs/{run}/jobs", get(actions::jobs))
+        .route("/actions/jobs/{id}/logs", get(actions::log))
+        .route("/issues/comments/{id}/assets", get(attachments::list_of_comment).post(attachments::upload_to_comment))
         .route("/issues", get(issues::list).post(issues::create))
         .route("/issues/comments", get(issues::comments_of_repo))
         .route("/issues/comments/{id}", get(issues::comment).patch(issues::edit_comment).delete(issues::delete_comment))

@@ -77,6 +77,8 @@ pub(crate) struct Repo {
     pub hooks: Vec<Hook>,
     pub keys: Vec<(i64, String)>,
     pub statuses: Vec<Status>,
+    /// Jobs of the forge's own CI.
+    pub jobs: Vec<CiJob>,
     pub protections: Vec<serde_json::Map<String, serde_json::Value>>,
     /// Full reference names to commits, as of the last push.
     pub refs: BTreeMap<String, String>,
@@ -91,6 +93,17 @@ impl Repo {
     pub fn is_empty(&self) -> bool {
         self.refs.is_empty() || self.empty_until.is_some_and(|end| Instant::now() < end)
     }
+}
+
+#[derive(Debug)]
+pub(crate) struct CiJob {
+    /// Id of its run.
+    pub run: i64,
+    pub id: i64,
+    /// Number of its run in the repository, from 1.
+    pub index: usize,
+    pub sha: String,
+    pub log: String,
 }
 
 #[derive(Debug)]
@@ -156,6 +169,7 @@ pub(crate) struct Comment {
     pub body: String,
     pub created: i64,
     pub updated: i64,
+    pub attachments: Vec<Attachment>,
 }
 
 #[derive(Debug)]

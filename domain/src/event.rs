@@ -290,6 +290,10 @@ pub enum Event {
         /// What the run gave.
         verdict: Verdict,
     },
+    /// The forge's CI is waited for.
+    CiAwaited(Box<crate::CiAwaited>),
+    /// The wait for the forge's CI ended; a failure may go back to the agent.
+    CiEnded(Box<crate::CiEnded>),
     /// The failed verdict goes back to the agent.
     VerdictReturned {
         /// Number of the checkpoint that was being published; it is not posted.

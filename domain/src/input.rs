@@ -1,8 +1,9 @@
 //! Inputs: results of effects, decisions of people, and timers. Each has a key and is used once.
 
 use crate::{
-    Asked, Budget, CallRequest, CapturedTree, Commit, Decision, Difference, Fallback, Look, Loss, Millis, ModelSummary,
-    Outcome, PauseReason, Picture, RemarkWithdrawn, Request, Risk, Rules, SummaryOf, Suspension, Usage, Verdict,
+    Asked, Budget, CallRequest, CapturedTree, CiCheck, CiOutcome, CiWait, Commit, Decision, Difference, Fallback, Look,
+    Loss, Millis, ModelSummary, Outcome, PauseReason, Picture, RemarkWithdrawn, Request, Risk, Rules, SummaryOf,
+    Suspension, Usage, Verdict,
 };
 use serde::{Deserialize, Serialize};
 
@@ -226,6 +227,17 @@ pub enum Input {
         n: u32,
         /// What the run gave.
         verdict: Verdict,
+        /// What is waited for before the review is posted; none where nothing is.
+        ci: Option<CiWait>,
+    },
+    /// The wait for the forge's CI ended; answers no effect.
+    CiEnded {
+        /// Number of the checkpoint that is being published.
+        n: u32,
+        /// How it ended.
+        outcome: CiOutcome,
+        /// What each check that counts said.
+        checks: Vec<CiCheck>,
     },
     /// Recorded before a second model is asked about a checkpoint's changes; answers no effect.
     SecondLookStarting {

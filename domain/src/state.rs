@@ -155,6 +155,13 @@ pub enum State {
         /// The commit that is tested.
         commit: Commit,
     },
+    /// The bot's own checks are done, and the forge's CI on the commit is waited for; takes no slot.
+    AwaitingCi {
+        /// Number of the checkpoint that is being published.
+        n: u32,
+        /// The commit whose statuses are read.
+        commit: Commit,
+    },
     /// The final review waits for a decision.
     FinalReview {
         /// Number of the final checkpoint.
@@ -186,6 +193,9 @@ pub enum State {
 }
 
 impl State {
+    /// Name of [`State::AwaitingCi`].
+    pub const AWAITING_CI: &'static str = "awaiting-ci";
+
     /// The state's name in labels, the store and the command line; an ended task has the name of its end.
     pub fn name(&self) -> &'static str {
         match self {
@@ -196,6 +206,7 @@ impl State {
             State::AwaitingReview { .. } => "awaiting-review",
             State::Asking { .. } => "asking",
             State::Verifying { .. } => "verifying",
+            State::AwaitingCi { .. } => State::AWAITING_CI,
             State::FinalReview { .. } => "final-review",
             State::Approved { .. } => "approved",
             State::Paused { .. } => "paused",

@@ -4,9 +4,9 @@ mod decided;
 mod work;
 
 use crate::{
-    Account, Action, Advance, Budget, CallRequest, Checkpoint, Commit, Earlier, End, Event, Grant, Item, Loss, Millis,
-    OwnCommand, PlanStep, PullHead, Question, Rebase, Remarks, Source, Spent, State, Suspension, TaskId, TaskKind,
-    Terms, Trigger, Verdict, VerdictKind,
+    Account, Action, Advance, Budget, CallRequest, Checkpoint, CiAwaited, CiEnded, Commit, Earlier, End, Event, Grant,
+    Item, Loss, Millis, OwnCommand, PlanStep, PullHead, Question, Rebase, Remarks, Source, Spent, State, Suspension,
+    TaskId, TaskKind, Terms, Trigger, Verdict, VerdictKind,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -154,6 +154,10 @@ pub struct Task {
     pub captured: Option<Commit>,
     /// The newest verification's verdict; none while a new publication has none yet.
     pub verdict: Option<Verdict>,
+    /// The wait for the forge's CI that is under way; none where nothing is waited for.
+    pub ci_awaited: Option<CiAwaited>,
+    /// What the forge's CI said of the newest finished commit; none before.
+    pub ci: Option<CiEnded>,
     /// Why the newest tree was refused, one sentence each; empty unless it was.
     pub refusal: Vec<String>,
     /// Whether a `done` without changes was returned to the agent; the next one goes to a person.
@@ -248,7 +252,7 @@ impl Task {
 
     /// Number of the checkpoint that is being published, otherwise of the next one.
     pub fn next_n(&self) -> u32 {
-        if let State::Publishing { n, .. } | State::Verifying { n, .. } = &self.state {
+        if let State::Publishing { n, .. } | State::Verifying { n, .. } | State::AwaitingCi { n, .. } = &self.state {
             *n
         } else {
             self.published_n + 1
@@ -294,8 +298,7 @@ impl Task {
                 self.lost = false;
                 self.published_n = self.published_n.max(*n);
                 self.state = State::Publishing { n: *n, why: *why };
-                self.verdict = None;
-                self.captured = None;
+                (self.verdict, self.ci, self.captured) = (None, None, None);
                 self.refusal.clear();
             }
             Event::VerifyStarted { n, commit } => {
@@ -407,6 +410,16 @@ impl Task {
                 if verdict.kind == VerdictKind::Failed {
                     self.failures += 1;
                 }
+            }
+            Event::CiAwaited(it) => {
+                self.state = State::AwaitingCi { n: it.n, commit: it.commit.clone() };
+                self.ci_awaited = Some((**it).clone());
+            }
+            Event::CiEnded(it) => {
+                let (n, commit) = (it.n, it.commit.clone());
+                self.failures += u8::from(it.failed());
+                self.state = if it.returned { State::Running } else { State::Verifying { n, commit } };
+                (self.ci_awaited, self.ci) = (None, Some((**it).clone()));
             }
             Event::VerdictReturned { .. } => self.state = State::Running,
             Event::DoneReturned { .. } => {

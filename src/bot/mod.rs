@@ -2,22 +2,26 @@
 //!
 //! Owns only the wiring and the order of starting and stopping.
 
+mod ci;
 mod entries;
 mod hosts;
 mod idle;
 mod keeper;
 mod prover;
 mod registry;
+mod rewritten;
 mod slots;
 mod test_runs;
 mod upstreams;
 mod way_out;
 
 use crate::barrier::{Inspector, Standing};
+use crate::bot::ci::CiWatch;
 use crate::bot::hosts::Hosts;
 use crate::bot::idle::IdleSandboxes;
 use crate::bot::keeper::Keeper;
 use crate::bot::registry::{Followers, Registry};
+use crate::bot::rewritten::RewrittenIssues;
 use crate::bot::test_runs::TestLine;
 use crate::bot::upstreams::InStep;
 use crate::clock::Clock;
@@ -164,6 +168,7 @@ impl Bot {
         let hosts = parts.store.is_shared().then(hosts);
         let mut at_work = at_work(&parts, &machine, moved, &outbox, intake.clone(), &stopping);
         at_work.push(test_runs(&parts, &machine, &effects, &stopping));
+        at_work.push(ci(&parts, &machine, &effects, &stopping));
         at_work.extend(upstreams.map(|own| in_step(&parts, &machine, &whereabouts, own, &stopping)));
         let clients = clients(&config);
         let hooks = Hooks { secrets: registry.hooks.clone(), store: parts.store.clone(), bell, clients };
@@ -320,6 +325,15 @@ fn test_runs(
     parts.works.stay("the line of test runs", stopping.clone(), line)
 }
 
+/// Begins to look at the forge's CI for tasks that wait for it.
+fn ci(parts: &Parts, machine: &Arc<Machine>, effects: &EffectRunner, stopping: &CancellationToken) -> JoinHandle<()> {
+    let (machine, reader, end) = (machine.clone(), effects.ci.clone(), stopping.clone());
+    let every = Duration::from_secs(parts.config.forge.poll_s.max(1));
+    let watch =
+        move || CiWatch { machine: machine.clone(), reader: reader.clone(), every, stopping: end.clone() }.run();
+    parts.works.stay("the forge's CI", stopping.clone(), watch)
+}
+
 /// Removes leftovers of ended tasks; if the engine is unreachable, at the next start.
 async fn reap(parts: &Parts) -> Result<()> {
     // A task that another host continued is no longer this one's.
@@ -365,9 +379,11 @@ fn in_step(
 ) -> JoinHandle<()> {
     let (machine, config, whereabouts) = (machine.clone(), parts.config.clone(), whereabouts.clone());
     let end = stopping.clone();
+    let issues = Arc::new(RewrittenIssues::new(parts.forge.clone(), parts.me.clone(), parts.mark_key.clone()));
     let run = move || {
         let (machine, config, upstreams) = (machine.clone(), config.clone(), upstreams.clone());
-        InStep { machine, config, whereabouts: whereabouts.clone(), upstreams, stopping: end.clone() }.run()
+        let (whereabouts, issues, stopping) = (whereabouts.clone(), issues.clone(), end.clone());
+        InStep { machine, config, whereabouts, upstreams, issues, stopping }.run()
     };
     parts.works.stay("keeping repositories in step", stopping.clone(), run)
 }

@@ -2,6 +2,7 @@
 //!
 //! Owns when that is tried again, and what is logged of it. Tests: `tests/stories/upstream.rs`.
 
+use super::rewritten::RewrittenIssues;
 use crate::config::Process;
 use crate::config::process::Repository;
 use crate::forge::Whereabouts;
@@ -28,6 +29,7 @@ pub struct InStep {
     pub config: Arc<Process>,
     pub whereabouts: Arc<Whereabouts>,
     pub upstreams: Arc<Upstreams>,
+    pub issues: Arc<RewrittenIssues>,
     pub stopping: CancellationToken,
 }
 
@@ -72,7 +74,13 @@ impl InStep {
         let work = async {
             // Another repository may have taken the name since the last round.
             let at = self.whereabouts.look(&entry).await.map_err(|error| error.to_string())?;
-            self.upstreams.sync(&entry, at).await.map_err(|error| error.to_string())
+            let synced = self.upstreams.sync(&entry, at.clone()).await.map_err(|error| error.to_string())?;
+            if let Some(found) = &synced
+                && let Err(error) = self.issues.tell(&at, &entry.key, found).await
+            {
+                tracing::warn!(repository = entry.key, %error, "the issue about a rewritten upstream is not up to date");
+            }
+            Ok(synced)
         };
         let done = caught("keeping in step", Box::pin(work)).await;
         (entry.key.clone(), done.unwrap_or_else(|panic| Err(format!("the bot itself failed: {panic}"))))

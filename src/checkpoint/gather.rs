@@ -33,6 +33,8 @@ pub struct Around {
     pub approvals: u8,
     /// Whether it is the final review.
     pub last: bool,
+    /// What the forge's CI says so far.
+    pub ci: Vec<domain::CiCheck>,
 }
 
 /// The view of checkpoint `n` while it is being published: everything since the one before.
@@ -59,6 +61,9 @@ pub fn gather(task: &Task, log: &[Event], n: u32, around: Around) -> CheckpointV
             duration_ms: task.spent.work_ms,
         },
         verdict: task.verdict.as_ref().map(verdict),
+        ci: task.ci.clone(),
+        ci_so_far: around.ci,
+        pages: around.commits_url.as_deref().and_then(|url| url.strip_suffix("/commit/")).map(str::to_owned),
         compare_url: around.compare_url,
         blocked: around.blocked,
         uploads: around.uploads,

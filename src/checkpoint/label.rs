@@ -26,7 +26,7 @@ const GREEN: &str = "2f855a";
 const RED: &str = "c53030";
 
 /// One label per state. Blue: at work; amber: waits for a person; green: good; red: failed; grey: over or queued.
-pub const LABELS: [Label; 16] = [
+pub const LABELS: [Label; 17] = [
     label("queued", "caisson/queued", GREY, "in line for a place"),
     label("preparing", "caisson/preparing", BLUE, "a sandbox is being made"),
     label("running", "caisson/running", BLUE, "the agent works"),
@@ -34,6 +34,7 @@ pub const LABELS: [Label; 16] = [
     label("awaiting-review", "caisson/awaiting-review", AMBER, "a checkpoint waits for a person"),
     label("asking", "caisson/asking", AMBER, "a question waits for a person"),
     label("verifying", "caisson/verifying", BLUE, "the bot runs the project's checks"),
+    label("awaiting-ci", "caisson/awaiting-ci", BLUE, "the forge's CI is waited for"),
     label("final-review", "caisson/final-review", AMBER, "finished work waits for the last approval"),
     label("approved", "caisson/approved", GREEN, "approved; `caisson fetch` brings it home"),
     label("paused", "caisson/paused", AMBER, "waits for a person to say how to go on"),

@@ -8,6 +8,7 @@ mod against;
 mod base_moved;
 mod candidates;
 mod changed;
+mod ci;
 mod claims;
 mod dependency_scan;
 mod diff;

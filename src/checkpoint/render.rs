@@ -43,6 +43,8 @@ pub fn render_checkpoint(view: &CheckpointView) -> String {
         let _ = writeln!(out, "**Checks** — {}", verdict_line(verdict, view));
         out.push_str(&super::against::part(&verdict.against_base));
     }
+    super::ci::ended(&mut out, view);
+    super::ci::so_far(&mut out, view);
     if !view.next.trim().is_empty() {
         let _ = writeln!(out, "**Next**, says the agent — {}", prose(&view.next, MAX_NEXT));
     }
@@ -61,7 +63,12 @@ pub fn render_final(view: &CheckpointView) -> String {
         (None, Some(VerdictKind::Failed)) => ("❌", "the checks fail"),
         (None, Some(VerdictKind::None) | None) => ("⚠️", "nothing was found to check it with"),
     };
-    let mut out = format!("### Final review · checkpoint {}{} · {sign} {words}\n\n", view.n, range(view));
+    let mut out = format!(
+        "### Final review · checkpoint {}{} · {sign} {words}{}\n\n",
+        view.n,
+        range(view),
+        super::ci::heading(view.ci.as_ref())
+    );
     breach(&mut out, view, "❌");
     super::remarks::warning(&mut out, view);
     columns(&mut out, view);
@@ -76,6 +83,7 @@ pub fn render_final(view: &CheckpointView) -> String {
         let _ = writeln!(out, "**Verdict** — {}", verdict_line(verdict, view));
         out.push_str(&super::against::part(&verdict.against_base));
     }
+    super::ci::ended(&mut out, view);
     second_look(&mut out, view);
     out.push('\n');
     if let Some(verdict) = view.verdict.as_ref().filter(|v| !v.tail.trim().is_empty()) {

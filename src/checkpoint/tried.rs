@@ -22,6 +22,10 @@ pub fn tried(task: &Task, log: &[Event]) -> Vec<String> {
                 };
                 all.push(format!("the checks of its work {said}"));
             }
+            Event::CiEnded(ended) if ended.failed() => {
+                let names: Vec<&str> = ended.failures().map(|check| check.context.as_str()).collect();
+                all.push(format!("the forge's CI failed on its work: {}", names.join(", ")));
+            }
             Event::TreeRefused { reasons, .. } => all.push(format!("its tree was refused: {}", reasons.join("; "))),
             Event::TreeCaptured { tree, .. } => {
                 let files: Vec<&str> = tree.files.iter().map(|file| file.path.as_str()).collect();

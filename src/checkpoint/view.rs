@@ -397,6 +397,12 @@ pub struct CheckpointView {
     pub compare_url: Option<String>,
     /// The last verification's verdict; none before there is one.
     pub verdict: Option<VerdictView>,
+    /// What the forge's CI said of the finished commit; none where it was not waited for.
+    pub ci: Option<domain::CiEnded>,
+    /// What the forge's CI says so far of a checkpoint's commit; empty where it is not waited for.
+    pub ci_so_far: Vec<domain::CiCheck>,
+    /// Address for people of the repository's pages, without a slash at its end; ours.
+    pub pages: Option<String>,
     /// Login of the account that is asked to answer, shown as code.
     pub asked: Option<String>,
     /// Events of sandbox and egress meanwhile, with counts; our words.

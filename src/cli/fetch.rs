@@ -8,8 +8,12 @@ use anyhow::Result;
 use clap::Args;
 
 use super::printer::{Complaint, Printer};
-use crate::fetch::{ApprovedSource, Brought, FetchRequest, Propose, Refusal, fetch, place};
-use crate::text::one_line;
+use crate::fetch::{ApprovedSource, Brought, FetchRequest, Pace, Propose, Refusal, UpstreamCi, fetch, place};
+use crate::text::{count, one_line, plain_line};
+use domain::CiState;
+
+/// The most characters of a line about one check.
+const LONGEST: usize = 400;
 
 /// Bring an approved branch home into your clone.
 ///
@@ -39,6 +43,10 @@ pub struct FetchArgs {
     /// Your fork, where you may not push to the upstream itself
     #[arg(long, value_name = "OWNER/NAME", requires = "open_pr")]
     pub fork: Option<String>,
+    /// Wait for the upstream's CI on the pull request, at most so many minutes (60 where none are named), and name what failed
+    #[arg(long, value_name = "MINUTES", num_args = 0..=1, default_missing_value = "60", requires = "open_pr")]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=1440))]
+    pub wait_ci: Option<u64>,
     /// Take this file although it acts by itself (editor tasks, hooks, agent instructions, links …); once for each
     #[arg(long, value_name = "PATH")]
     pub accept: Vec<String>,
@@ -64,11 +72,16 @@ impl FetchArgs {
             accept: self.accept,
             unreviewed: self.unreviewed,
             unverified: self.unverified,
-            propose: self.token_file.filter(|_| self.open_pr).map(|token_file| Propose { token_file, fork: self.fork }),
+            propose: self.token_file.filter(|_| self.open_pr).map(|token_file| Propose {
+                token_file,
+                fork: self.fork,
+                wait_ci: self.wait_ci.map(Pace::minutes),
+            }),
         };
         let brought = fetch(&wanted, source).await.map_err(complaint)?;
-        report(&Printer::terminal(), &brought, &place);
-        Ok(())
+        let printer = Printer::terminal();
+        report(&printer, &brought, &place);
+        brought.ci.as_ref().map_or(Ok(()), |ci| report_ci(&printer, ci))
     }
 }
 
@@ -78,6 +91,34 @@ fn complaint(refusal: Refusal) -> Complaint {
         complaint = complaint.because(reason);
     }
     complaint.attempt(refusal.attempt)
+}
+
+/// What the upstream's CI said; a failure is the command's.
+fn report_ci(printer: &Printer, ci: &UpstreamCi) -> Result<()> {
+    let attempt = "look at the pull request: it is open, and nothing was taken back";
+    let failed = |what: String| Err(Complaint::new(what).attempt(attempt).into());
+    match ci {
+        UpstreamCi::Nothing => printer.warn("no CI reported: the upstream has no check of this commit"),
+        UpstreamCi::Unknown(why) => return failed(format!("what the upstream's CI says is not known: {why}")),
+        UpstreamCi::Ended(checks) | UpstreamCi::Late(checks) => {
+            let mut failures = 0;
+            for check in checks.iter().filter(|check| check.state == CiState::Failed) {
+                failures += 1;
+                let line = format!("{}: {} {}", check.context, check.description, check.url);
+                printer.bad(&plain_line(&line, LONGEST));
+            }
+            let late = matches!(ci, UpstreamCi::Late(_));
+            let all = count(checks.len() as u64, "check");
+            match (failures, late) {
+                (0, false) => printer.good(&format!("the upstream's CI passed: {all}")),
+                (0, true) => {
+                    return failed(format!("the upstream's CI did not end in time: {all} so far, none failed"));
+                }
+                (failures, _) => return failed(format!("the upstream's CI failed: {failures} of {all}")),
+            }
+        }
+    }
+    Ok(())
 }
 
 fn report(printer: &Printer, brought: &Brought, place: &str) {

@@ -290,6 +290,9 @@ impl Found {
         if let Some((key, why)) = repository.start.problem() {
             self.when(true, &table(&format!("start.{key}")), &why);
         }
+        if let Some((key, why)) = repository.ci.problem() {
+            self.when(true, &table(&format!("ci.{key}")), &why);
+        }
     }
 
     /// Checks a whole entry, or tables for an entry of the store.

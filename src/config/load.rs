@@ -39,7 +39,7 @@ const POLICY_KEYS: [&str; 11] =
 
 /// Tables of a `[[repositories]]`, with the keys that each may have; they override the operator's tables of the same name. Settings of the
 /// whole installation (hardening, mirrors, retention of setup results, when a sandbox is put away) are excluded.
-const OF_A_REPOSITORY: [(&str, &[&str]); 5] = [
+const OF_A_REPOSITORY: [(&str, &[&str]); 6] = [
     (
         "sandbox",
         &[
@@ -76,6 +76,7 @@ const OF_A_REPOSITORY: [(&str, &[&str]); 5] = [
     ("checkpoint", &["every", "approvals"]),
     ("slots", &["per_repository"]),
     ("start", &["by", "begins"]),
+    ("ci", &["wait", "timeout_min", "contexts"]),
 ];
 
 /// Tables that may be repeated, with the keys that each may have.

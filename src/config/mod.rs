@@ -11,6 +11,7 @@ pub mod write;
 
 mod address;
 mod check;
+mod ci;
 mod egress;
 mod entry;
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! The process's own configuration, typed. `defaults.toml` describes each key.
 
+pub use super::ci::Ci;
 use super::fields::{address, database, path};
 pub use super::limits::{Advisories, Keep, Tests};
 pub use super::model::{Commands, Model, ModelKind, ModelStyle, Models, PromptLength, Role};
@@ -408,6 +409,9 @@ pub struct Repository {
     /// `[repositories.start]`: what begins work without a command.
     #[serde(default)]
     pub start: Start,
+    /// `[repositories.ci]`: whether the forge's CI is waited for before finished work is shown.
+    #[serde(default)]
+    pub ci: Ci,
 }
 
 fn main_branch() -> String {

@@ -24,11 +24,14 @@
 //! tokens = 200000
 //! actions = 40
 //! minutes = 30
+//! [ci]
+//! wait = true                         # wait for the forge's CI before finished work is shown, unless the operator says otherwise
 //! ```
 
 use super::Process;
+use super::process::Ci;
 use crate::text::one_line;
-use domain::{ACTIONS_PER_CHECKPOINT, Budget, OwnCommand, TaskKind};
+use domain::{ACTIONS_PER_CHECKPOINT, Budget, CiWait, OwnCommand, TaskKind};
 use protocol::router::Rule;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
@@ -79,6 +82,8 @@ pub struct Project {
     pub checkpoint: Checkpoint,
     /// `[budget]`: what a task may use.
     pub budget: Limits,
+    /// `[ci]`: it may ask for a wait.
+    pub ci: Ci,
     /// SHA-256 of the file in hexadecimal; empty where there is none.
     #[serde(skip)]
     hash: String,
@@ -194,6 +199,8 @@ pub struct Granted {
     pub every: u8,
     /// What a task may use; 0 = no limit of that kind.
     pub budget: Budget,
+    /// What the operator says of the forge's CI.
+    pub ci: Ci,
 }
 
 impl Granted {
@@ -207,6 +214,7 @@ impl Granted {
             egress: config.egress.allowed(),
             every: config.every_of(key),
             budget: config.budget_of(key).granted(),
+            ci: config.ci_of(key),
         }
     }
 }
@@ -246,6 +254,8 @@ pub struct Effective {
     pub every: u8,
     /// What a task may use; 0 = no limit of that kind.
     pub budget: Budget,
+    /// What is waited for before finished work is shown; none where nothing is.
+    pub ci: Option<CiWait>,
 }
 
 impl Project {
@@ -346,6 +356,9 @@ impl Project {
                 return Err(("protected", format!("{pattern:?} starts with `/`; patterns are relative to the root")));
             }
         }
+        if let Some(problem) = self.ci.problem() {
+            return Err(problem);
+        }
         crate::policy::Rules::read(&self.policy).map_err(|(_, key, why)| (key, why))?;
         if self.budget.usd.is_some_and(|usd| !usd.is_finite() || usd <= 0.0) {
             return Err(("usd", "a budget is more than zero".to_owned()));
@@ -408,6 +421,7 @@ impl Project {
             protected: self.protected.clone(),
             every: self.checkpoint.every.map_or(every, |n| n.min(every)),
             budget: granted.budget.narrowed(&wanted),
+            ci: granted.ci.with(&self.ci),
         }
     }
 }

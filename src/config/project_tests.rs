@@ -8,6 +8,7 @@ pub(in crate::config) fn granted() -> Granted {
         egress: vec![Rule::parse("*.example.org").unwrap()],
         every: 5,
         budget: Budget { micro_usd: 2_000_000, tokens: 0, actions: 100, work_ms: 0 },
+        ci: Ci::default(),
     }
 }
 

@@ -4,7 +4,7 @@
 //! `.budget`, `.checkpoint`, `.slots` and `.start` are the file's alone, whoever has the entry. Must not know how the store keeps an entry (`entry.rs`). Tests: `tests.rs`.
 
 use super::Process;
-use super::process::{Budget, Checkpoint, Models, Repository, Sandbox, Start, each_once};
+use super::process::{Budget, Checkpoint, Ci, Models, Repository, Sandbox, Start, each_once};
 use domain::ACTIONS_PER_CHECKPOINT;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -66,6 +66,7 @@ impl Process {
             checkpoint: own.checkpoint,
             slots: own.slots,
             start: own.start.clone(),
+            ci: own.ci.clone(),
             ..entry
         }
     }
@@ -110,6 +111,11 @@ impl Process {
     /// How many tasks of this repository may work at the same time; 0 = no limit of its own.
     pub fn slots_of(&self, key: &str) -> usize {
         self.tables_of(key).and_then(|own| own.slots.per_repository).unwrap_or(self.slots.per_repository)
+    }
+
+    /// What the operator says of the CI of this repository.
+    pub fn ci_of(&self, key: &str) -> Ci {
+        self.tables_of(key).map(|own| own.ci.clone()).unwrap_or_default()
     }
 
     /// The models that this repository's tasks are asked of, its summaries and second looks too.
@@ -159,7 +165,7 @@ impl Repository {
     /// Whether it has tables of its own.
     pub fn has_tables(&self) -> bool {
         let told = self.checkpoint != Checkpoint::default() || self.slots.per_repository.is_some();
-        let told = told || self.start != Start::default();
+        let told = told || self.start != Start::default() || self.ci != Ci::default();
         told || self.sandbox.is_some() || self.budget.is_some() || !self.models.is_empty()
     }
 }

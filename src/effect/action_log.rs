@@ -1,8 +1,7 @@
 //! Attaches what the agent did to the pull request of approved work, once. Tests: `tests/stories/action_log.rs`, `tests/stories/kills.rs`.
 
-use super::repository::Repository;
+use super::attachment::{On, attach_once, is_refusal};
 use super::review::Talk;
-use crate::forge::ForgeError;
 use crate::message;
 use crate::secret::without;
 use crate::store::EffectRow;
@@ -37,13 +36,15 @@ impl Talk {
         let log: Vec<Event> = self.store.log(task.id).await?.into_iter().map(|(_, event)| event).collect();
         // Each text is redacted by itself; over the whole only the bot's own secrets are searched.
         let file = (message::action_log_name(task.id.0), without(&message::action_log(task.id.0, &log)));
-        let Err(refusal) = self.attach_once(&repository, pull, &file).await else { return Ok(()) };
+        let Err(refusal) = attach_once(&*self.forge, &repository.at, On::Thread(pull), &file).await else {
+            return Ok(());
+        };
         if !is_refusal(&refusal) {
             return Err(refusal.into());
         }
         // The tries before this one may have failed for other reasons: the same refusal has to come twice.
         if row.tries >= CERTAIN {
-            match self.attach_once(&repository, pull, &file).await {
+            match attach_once(&*self.forge, &repository.at, On::Thread(pull), &file).await {
                 Ok(()) => return Ok(()),
                 Err(again) if std::mem::discriminant(&again) == std::mem::discriminant(&refusal) => {
                     let text = without(&message::action_log_comment(task.id.0, &log));
@@ -54,31 +55,6 @@ impl Talk {
             }
         }
         Err(Trouble::later(format!("the log of actions cannot be attached: {refusal}")))
-    }
-
-    /// By its name alone: an attachment whose answer was lost may be of an earlier version of the bot, which wrote another text.
-    async fn attach_once(
-        &self,
-        repository: &Repository,
-        pull: u64,
-        (name, text): &(String, String),
-    ) -> Result<(), ForgeError> {
-        if self.forge.attachments(&repository.at, pull).await?.iter().any(|file| file.name == *name) {
-            return Ok(());
-        }
-        self.forge.attach(&repository.at, pull, name, text.clone().into_bytes()).await
-    }
-}
-
-/// Whether attachments are switched off, or not of this type or size.
-fn is_refusal(error: &ForgeError) -> bool {
-    match error {
-        ForgeError::NotFound(_) | ForgeError::Forbidden(_) | ForgeError::Invalid(_) | ForgeError::TooLarge(_) => true,
-        ForgeError::Moved(_)
-        | ForgeError::Conflict(_)
-        | ForgeError::Unavailable { .. }
-        | ForgeError::Ambiguous(_)
-        | ForgeError::Protocol(_) => false,
     }
 }
 

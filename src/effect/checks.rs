@@ -20,7 +20,9 @@ impl Checks {
         let spec = self.spec(task, commit, tries).await?;
         match self.sandboxes.verification.verify(&spec).await {
             Ok(verdict) => {
-                Ok(Input::Verified { n, verdict: self.repositories.judged(task, commit, redacted(verdict)).await? })
+                let verdict = self.repositories.judged(task, commit, redacted(verdict)).await?;
+                let ci = self.repositories.policy(task, &base(task)?).await?.effective.ci;
+                Ok(Input::Verified { n, verdict, ci })
             }
             // It is the run's sandbox that is gone, not the task's, so the run is repeated.
             Err(SandboxError::Gone(loss)) => Err(Trouble::later(format!("the checks were cut off: {loss}"))),

@@ -7,10 +7,12 @@
 mod act;
 mod action_log;
 mod adopt;
+mod attachment;
 mod base;
 mod brief;
 mod bring;
 mod checks;
+mod ci;
 mod cited;
 mod configured_model;
 mod conflicts;
@@ -45,6 +47,7 @@ mod talk;
 mod test_run;
 mod view;
 
+pub use ci::CiReader;
 pub use egress::Egress;
 pub(crate) use images::{Choice, Chosen, FromFiles, read as read_toolchain};
 pub use parts::Given;
@@ -69,6 +72,8 @@ pub struct EffectRunner {
     pub paid: Arc<money::Paid>,
     /// Test runs that people asked for.
     pub test_runs: Arc<TestRuns>,
+    /// Reads what the forge's CI says.
+    pub ci: Arc<CiReader>,
     settle_ms: u64,
     lifecycle: Arc<lifecycle::Lifecycle>,
     actions: act::Actions,

@@ -17,7 +17,7 @@ use super::reply::Replies;
 use super::review::Talk;
 use super::second_look::SecondLook;
 use super::summarizer::Summarizer;
-use super::{EffectRunner, Egress, Repositories, TestRuns};
+use super::{CiReader, EffectRunner, Egress, Repositories, TestRuns};
 use crate::barrier::Inspector;
 use crate::config::{Process, Secret};
 use crate::forge::{Account, Forge, Whereabouts};
@@ -68,6 +68,7 @@ struct Ground {
     lifecycle: Arc<Lifecycle>,
     listeners: Arc<Listeners>,
     pictures: Arc<Pictures>,
+    ci: Arc<CiReader>,
 }
 
 impl EffectRunner {
@@ -86,6 +87,7 @@ impl EffectRunner {
         Self {
             settle_ms: given.config.forge.settle_ms,
             test_runs: given.test_runs(&ground),
+            ci: ground.ci.clone(),
             actions: given.actions(&ground, &summarizer),
             conversations: given.conversations(&ground, &models, &spending_limits, summarizer),
             publisher: given.publisher(&ground),
@@ -143,7 +145,8 @@ impl Given<'_> {
             listeners: listeners.clone(),
             inspector: self.inspector.clone(),
         });
-        Ground { repositories, egress, images, checks, lifecycle, listeners, pictures }
+        let ci = Arc::new(CiReader { forge: self.forge.clone(), repositories: repositories.clone() });
+        Ground { repositories, egress, images, checks, lifecycle, listeners, pictures, ci }
     }
 
     fn actions(&self, ground: &Ground, summarizer: &Arc<Summarizer>) -> Actions {
@@ -244,6 +247,7 @@ impl Given<'_> {
             second_look,
             replies,
             posts: Posts::new(self.forge.clone(), self.store.clone(), self.me.id, self.mark_key.clone()),
+            ci: ground.ci.clone(),
         }
     }
 }

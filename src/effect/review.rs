@@ -1,5 +1,6 @@
 //! Posts the review of a checkpoint; without a pull request, the answer on the issue.
 
+use super::ci::CiReader;
 use super::configured_model::ConfiguredModels;
 use super::posts::{Post, Posts, ambiguous};
 use super::reply::Replies;
@@ -28,6 +29,7 @@ pub(super) struct Talk {
     pub second_look: SecondLook,
     pub replies: Replies,
     pub posts: Posts,
+    pub ci: Arc<CiReader>,
 }
 
 impl Talk {

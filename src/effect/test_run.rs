@@ -3,12 +3,13 @@
 //!
 //! Posts are found again by their mark; a run is repeated until its result is stored. Tests: `tests/stories/test_runs.rs`.
 
+use super::attachment::{On, attach_once, is_refusal};
 use super::facts::facts;
 use super::images::Choice;
 use super::posts::{Post, Posts};
 use super::repository::Repositories;
 use crate::config::process::Repository as Entry;
-use crate::forge::{Forge, NewStatus, StatusState};
+use crate::forge::{Comment, Forge, NewStatus, RepoRef, StatusState};
 use crate::git::Branch;
 use crate::message;
 use crate::redact;
@@ -105,7 +106,33 @@ impl TestRuns {
             number: row.thread,
         };
         let text = message::tested(row.id, &row.login, &row.run, result);
-        Ok(self.posts.comment(&post, &text).await?.html_url)
+        let comment = self.posts.comment(&post, &text).await?;
+        if matches!(result, TestResult::Ran { .. }) {
+            self.attach(row, &repository.at, &comment).await?;
+        }
+        Ok(comment.html_url)
+    }
+
+    /// Attaches all that is kept of the output to the answer; where the forge takes no file, the answer says so.
+    async fn attach(&self, row: &TestRunRow, at: &RepoRef, answer: &Comment) -> Result<(), Trouble> {
+        let log = self.repositories.store.test_run(row.id).await?.and_then(|(_, log)| log);
+        let Some(log) = log.filter(|log| !log.is_empty()) else { return Ok(()) };
+        let file = (message::test_log_name(row.id), log);
+        let refusal = match attach_once(&*self.forge, at, On::Comment(answer.id), &file).await {
+            Err(error) if is_refusal(&error) => error,
+            other => return Ok(other?),
+        };
+        let sentence = message::test_log_refused(row.id);
+        if answer.body.contains(&sentence) {
+            return Ok(());
+        }
+        // The first refusal may have another reason, such as a forge that is being started.
+        if row.tries == 0 {
+            return Err(Trouble::later(format!("the output of a run cannot be attached: {refusal}")));
+        }
+        // The mark by which the answer is found again stays its last line.
+        let (text, mark) = answer.body.trim_end().rsplit_once('\n').unwrap_or(("", &answer.body));
+        Ok(self.forge.edit_comment(at, answer.id, &format!("{}\n\n{sentence}\n\n{mark}", text.trim_end())).await?)
     }
 
     /// Asks the forge where the repository is now.

@@ -8,7 +8,7 @@ use crate::checkpoint::reached::reached;
 use crate::checkpoint::view::{BaseMoved, CheckpointView};
 use crate::thread::{Feed, withdrawn_key};
 use crate::trouble::Trouble;
-use domain::{Commit, Event, Input, Task};
+use domain::{CiCheck, Commit, Event, Input, Task};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -34,6 +34,7 @@ impl Talk {
             priced: self.models.of(task).each().iter().any(|it| it.model.price() != crate::llm::Price::default()),
             scripted: self.models.of(task).each().iter().any(|it| it.model.scripted()),
             last,
+            ci: self.ci_so_far(task, last).await,
             approvals: if task.kind.reads_only() { 1 } else { self.config.approvals_of(repository) },
         };
         Ok(gather(task, &log, n, around))
@@ -64,6 +65,21 @@ impl Talk {
         };
         tracing::warn!(task = task.id.0, trouble, "whether the base branch moved is not known");
         None
+    }
+
+    /// What the forge's CI says so far of a checkpoint that is not the last; what cannot be found out keeps no review back.
+    async fn ci_so_far(&self, task: &Task, last: bool) -> Vec<CiCheck> {
+        if last || task.ci.is_some() {
+            return Vec::new();
+        }
+        match tokio::time::timeout(PATIENCE, self.ci.known(task)).await {
+            Ok(Ok(known)) => known,
+            Ok(Err(trouble)) => {
+                tracing::warn!(task = task.id.0, %trouble, "what the forge's CI says is not known");
+                Vec::new()
+            }
+            Err(_) => Vec::new(),
+        }
     }
 
     async fn since_base(&self, task: &Task) -> Result<Option<BaseMoved>, Trouble> {

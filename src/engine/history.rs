@@ -7,6 +7,7 @@
 //! text outside of a fence. Tests: `history_tests.rs`.
 
 mod calls;
+mod ci;
 mod cut;
 mod folded;
 mod messages;
@@ -268,6 +269,7 @@ impl<'a> Replay<'a> {
         match event {
             Event::TreeRefused { reasons, .. } => self.refused(reasons),
             Event::Verified { commit, verdict, .. } => self.verified(commit, verdict),
+            Event::CiEnded(ended) => self.ci_ended(ended),
             Event::DecisionUsed { decision, n } => self.decided(decision, *n),
             Event::PermissionRefused { decision, .. } => self.permission_refused(decision),
             Event::FeedbackGiven { items, asks, .. } => self.remarked(items, *asks),
@@ -304,6 +306,7 @@ impl<'a> Replay<'a> {
         let file = match (self.form, file) {
             (Form::Text, "approved") => "text_approved",
             (Form::Text, "verified") => "text_verified",
+            (Form::Text, "ci") => "text_ci",
             (Form::Text | Form::Tools, file) => file,
         };
         self.notes.push(prompt::render(file, values));

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use domain::TaskKind;
 use minijinja::{Environment, UndefinedBehavior, Value};
 
-const FILES: [(&str, &str); 49] = [
+const FILES: [(&str, &str); 51] = [
     ("system", include_str!("../../prompts/system.md")),
     ("plan", include_str!("../../prompts/plan.md")),
     ("short_system", include_str!("../../prompts/short/system.md")),
@@ -18,6 +18,7 @@ const FILES: [(&str, &str); 49] = [
     ("text_idle", include_str!("../../prompts/text/idle.md")),
     ("text_approved", include_str!("../../prompts/text/approved.md")),
     ("text_verified", include_str!("../../prompts/text/verified.md")),
+    ("text_ci", include_str!("../../prompts/text/ci.md")),
     ("text_widened", include_str!("../../prompts/text/widened.md")),
     ("work_explain", include_str!("../../prompts/kinds/explain.md")),
     ("work_test", include_str!("../../prompts/kinds/test.md")),
@@ -38,6 +39,7 @@ const FILES: [(&str, &str); 49] = [
     ("revise", include_str!("../../prompts/turn/revise.md")),
     ("widened", include_str!("../../prompts/turn/widened.md")),
     ("verified", include_str!("../../prompts/turn/verified.md")),
+    ("ci", include_str!("../../prompts/turn/ci.md")),
     ("refused", include_str!("../../prompts/turn/refused.md")),
     ("rebased", include_str!("../../prompts/turn/rebased.md")),
     ("lost", include_str!("../../prompts/turn/lost.md")),
@@ -95,6 +97,7 @@ mod tests {
             nth => 1, name => "read_file", arguments => "{}", step => "look", tool => "bash", example => "e",
             before => "b", from => 1, to => 2, total => 3, replaced => false, summary => "s", blocks => vec!["b"], rest => "r", nested => "n", told => "t", block => "b", newer => true, recall => true, title => "t", body => "b", remarks => vec!["r"], conflicts => vec!["`c`"], more_conflicts => 2, tried => "- x", failing => "- a.py:1", unmet => "u", repair => true, open => "r1", numbered => true, path => "p", number => 1, names => "x",
             rules => true, what => "the tree", below => "src", found => 2, not_kept => 1, findings => "f", gaps => true, dependencies => "d", hosts => "h", no_hosts => true,
+            checks => "- build: failed",
             shown => vec![context! { path => "p", note => "", fence => "```", language => "", text => "x" }],
         };
         for (name, _) in FILES {

@@ -174,6 +174,9 @@ impl<'a> Material<'a> {
                     let head = format!("the host ran the checks on commit {}: {how}", commit.short());
                     all.take(head, &verdict.tail, Trust::None);
                 }
+                Event::CiEnded(ended) if ended.failed() => {
+                    all.take(format!("the forge's CI failed on commit {}", ended.commit.short()), "", Trust::None);
+                }
                 Event::DecisionUsed { decision, n } => {
                     let changes = matches!(decision.verb, Verb::Changes { .. });
                     let what = if changes { "asked for changes" } else { "approved it" };

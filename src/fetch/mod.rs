@@ -8,6 +8,7 @@
 pub mod judge;
 mod obstacles;
 mod propose;
+mod upstream_ci;
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -21,6 +22,7 @@ use crate::upstream::OpenPull;
 use judge::Findings;
 use propose::Proposal;
 pub use propose::{Propose, Source};
+pub use upstream_ci::{Pace, UpstreamCi};
 
 /// The bot's information about a branch of one of its tasks.
 #[derive(Debug, Clone)]
@@ -119,6 +121,8 @@ pub struct Brought {
     pub branch: Option<Branch>,
     /// The pull request on the upstream, if one was asked for; the clone is then unchanged.
     pub pull: Option<OpenPull>,
+    /// What the upstream's CI said of it; none where it was not waited for.
+    pub ci: Option<UpstreamCi>,
     /// Warnings: checks that the caller skipped, and failures to notify the bot.
     pub warnings: Vec<String>,
     /// Files that run when the project is built or tested, to be looked at first.
@@ -215,9 +219,10 @@ impl Ready {
     /// [`Refusal`], with the clone as it was found.
     pub async fn bring(self, source: &dyn ApprovedSource) -> Result<Brought, Refusal> {
         let Self { home, plan, offer, commit, stands, as_branch, proposal, left_out, mut warnings, notes } = self;
-        let mut pull = None;
-        if let Some(proposal) = proposal {
-            pull = Some(proposal.make(&home, &offer, (&commit, stands)).await?);
+        let (mut pull, mut ci) = (None, None);
+        if let Some(proposal) = &proposal {
+            let (opened, pushed) = proposal.make(&home, &offer, (&commit, stands)).await?;
+            (pull, ci) = (Some(opened), Some(pushed));
         } else if as_branch {
             home.branch(&offer.branch, &commit).await?;
         } else {
@@ -229,6 +234,11 @@ impl Ready {
             let where_it_is = if pull.is_some() { "the pull request is open" } else { "the files are here" };
             warnings.push(format!("{where_it_is}, but the bot could not be told so: {e}"));
         }
+        // Last, so that whoever breaks off the wait loses nothing.
+        let ci = match (&proposal, &ci) {
+            (Some(proposal), Some(pushed)) => proposal.ci(pushed).await,
+            _ => None,
+        };
         Ok(Brought {
             task: offer.task,
             commit,
@@ -236,6 +246,7 @@ impl Ready {
             merged: plan.merged,
             branch: as_branch.then_some(offer.branch),
             pull,
+            ci,
             warnings,
             notes,
         })

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use domain::Commit;
 
+use super::upstream_ci::{self, Pace, UpstreamCi};
 use super::{Offer, Refusal};
 use crate::config::process::UpstreamHost;
 use crate::git::{Auth, Branch, GitError, Home, PushSpec, Pushed, RemoteUrl};
@@ -26,6 +27,8 @@ pub struct Propose {
     pub token_file: PathBuf,
     /// `owner/name` of her fork, where she may not push to the upstream itself.
     pub fork: Option<String>,
+    /// How the upstream's CI is waited for; none where it is not.
+    pub wait_ci: Option<Pace>,
 }
 
 /// Where a repository on the forge comes from.
@@ -50,6 +53,7 @@ pub(super) struct Proposal {
     repository: String,
     head: String,
     base: Branch,
+    wait_ci: Option<Pace>,
 }
 
 impl Proposal {
@@ -85,6 +89,7 @@ impl Proposal {
             from: source.address.clone(),
             repository,
             github,
+            wait_ci: wanted.wait_ci,
         })
     }
 
@@ -106,13 +111,13 @@ impl Proposal {
 
     /// Pushes the tree of the commit as one commit behind the base, and opens the pull request. So nothing is published that only an earlier
     /// checkpoint held. What was pushed by an earlier try, and a pull request that is open, are found again. `stands`: the approval was read
-    /// again and holds.
+    /// again and holds. Gives the commit that was pushed, too.
     pub(super) async fn make(
         &self,
         home: &Home,
         offer: &Offer,
         (commit, stands): (&Commit, bool),
-    ) -> Result<OpenPull, Refusal> {
+    ) -> Result<(OpenPull, Commit), Refusal> {
         let message = format!("{}\n", title(offer));
         let pushed = home.squashed(commit, &offer.base, &message).await?;
         let spec =
@@ -133,10 +138,17 @@ impl Proposal {
             title: &title(offer),
             body: &body(offer, stands),
         };
-        self.github.open_pull(&new).await.map_err(|error| {
+        let opened = self.github.open_pull(&new).await.map_err(|error| {
             let said = format!("the branch {} is on {}, without a pull request", offer.branch, self.to.as_str());
             Refusal::new(said, "repeat it; the branch is found again").because([error.to_string()])
-        })
+        })?;
+        Ok((opened, pushed))
+    }
+
+    /// What the upstream's CI says of the pushed commit, where it is waited for.
+    pub(super) async fn ci(&self, pushed: &Commit) -> Option<UpstreamCi> {
+        let pace = self.wait_ci?;
+        Some(upstream_ci::wait(&self.github, &self.repository, pushed, pace).await)
     }
 }
 

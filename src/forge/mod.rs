@@ -70,8 +70,14 @@ pub trait ForgeReads: Send + Sync {
     /// One issue or pull request, by its number.
     async fn issue(&self, repo: &RepoRef, number: u64) -> Result<Issue>;
 
+    /// Every issue, open or closed, that the account with this login opened; pull requests are left out.
+    async fn issues_by(&self, repo: &RepoRef, login: &str) -> Result<Vec<Issue>>;
+
     /// The attachments of one issue or pull request itself, not of its comments, in the order of upload.
     async fn attachments(&self, repo: &RepoRef, number: u64) -> Result<Vec<Attachment>>;
+
+    /// The attachments of one comment, in the order of upload.
+    async fn comment_attachments(&self, repo: &RepoRef, comment: i64) -> Result<Vec<Attachment>>;
 
     /// The bytes of an attachment. [`ForgeError::TooLarge`] above `most` bytes, and [`ForgeError::NotFound`] where the forge stores it
     /// elsewhere, because this account's token is sent only to the forge.
@@ -119,6 +125,10 @@ pub trait ForgeReads: Send + Sync {
     /// The newest status of each context at a commit (40 hexadecimal digits).
     async fn statuses(&self, repo: &RepoRef, commit: &str) -> Result<Vec<Status>>;
 
+    /// The end of the forge's own log, at most `most` bytes, of the CI job whose page has this address; `None` where that is no page of a
+    /// job on this commit, or the forge has no such log.
+    async fn job_log(&self, repo: &RepoRef, commit: &str, page: &str, most: usize) -> Result<Option<String>>;
+
     /// The commit at the tip of a branch; `None` if there is no such branch.
     async fn branch(&self, repo: &RepoRef, name: &str) -> Result<Option<String>>;
 
@@ -139,6 +149,12 @@ pub trait ForgeWrites: Send + Sync {
 
     /// Deletes a plain comment; `Ok` if it is already gone.
     async fn delete_comment(&self, repo: &RepoRef, id: i64) -> Result<()>;
+
+    /// Opens an issue. An empty title is [`ForgeError::Invalid`].
+    async fn open_issue(&self, repo: &RepoRef, title: &str, body: &str) -> Result<Issue>;
+
+    /// Changes only what `edit` names.
+    async fn edit_issue(&self, repo: &RepoRef, number: u64, edit: &IssueEdit) -> Result<()>;
 
     /// Opens a pull request within one repository. [`ForgeError::Conflict`]: one is open for the same head and base.
     /// [`ForgeError::NotFound`] right after a push may be temporary, because a new branch becomes visible late (seen: 0.6 s); repeat for
@@ -169,6 +185,9 @@ pub trait ForgeWrites: Send + Sync {
     /// Attaches a file to an issue or pull request. [`ForgeError::NotFound`] also where attachments are switched off, and
     /// [`ForgeError::Invalid`] for a type that the forge does not take.
     async fn attach(&self, repo: &RepoRef, number: u64, name: &str, bytes: Vec<u8>) -> Result<()>;
+
+    /// As [`ForgeWrites::attach`], to a comment of this account.
+    async fn attach_to_comment(&self, repo: &RepoRef, comment: i64, name: &str, bytes: Vec<u8>) -> Result<()>;
 
     /// Adds a status to a commit (40 hexadecimal digits); earlier ones of the context stay, and the newest counts.
     async fn post_status(&self, repo: &RepoRef, commit: &str, new: &NewStatus) -> Result<()>;

@@ -212,6 +212,15 @@ pub struct NewPull {
     pub base: String,
 }
 
+/// What to change in an issue; `None` leaves a field as it is.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IssueEdit {
+    /// Another text, in Markdown.
+    pub body: Option<String>,
+    /// `true` opens it again, `false` closes it.
+    pub open: Option<bool>,
+}
+
 /// What to change in a pull request; `None` leaves a field as it is.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PullEdit {

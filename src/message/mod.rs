@@ -47,8 +47,11 @@ pub use permission::{permission, whole};
 pub use proposal::{proposal_body, proposal_commit, proposal_title};
 pub use pull::{DRAFT, branch_moved, commit, kept, pull_body, pull_title, status_line, with_plan};
 pub use reply::{replied, unanswered};
-pub use sync::{plain_lines, synced};
+pub use sync::{plain_lines, rewritten_body, rewritten_over, rewritten_title, synced};
 pub use terms::{budget_of_a_start, nameable, term_refused};
-pub use test_run::{NotTested, PushNotTested, not_tested, push_not_tested, test_off, test_status, tested};
+pub use test_run::{
+    NotTested, PushNotTested, not_tested, push_not_tested, test_log_name, test_log_refused, test_off, test_status,
+    tested,
+};
 pub use trigger::{trigger_edited, trigger_refused};
 pub use waits::words as waits;

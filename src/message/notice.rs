@@ -81,6 +81,7 @@ impl About<'_> {
             State::Asking { about: Asked::Question { .. }, .. } => "waiting for an answer to its question".to_owned(),
             State::Asking { about: Asked::Permission { .. }, .. } => "waiting for a permission".to_owned(),
             State::Verifying { .. } => "being checked by the bot".to_owned(),
+            State::AwaitingCi { .. } => "waiting for the forge's CI".to_owned(),
             State::FinalReview { .. } => "done, and waiting for the last approval".to_owned(),
             State::Approved { .. } => "approved".to_owned(),
             State::Paused { .. } => "paused".to_owned(),
@@ -95,7 +96,12 @@ impl About<'_> {
             None => "this issue".to_owned(),
         };
         match &self.task.state {
-            State::Queued | State::Preparing | State::Running | State::Publishing { .. } | State::Verifying { .. } => {
+            State::Queued
+            | State::Preparing
+            | State::Running
+            | State::Publishing { .. }
+            | State::Verifying { .. }
+            | State::AwaitingCi { .. } => {
                 "`/stop` ends it; remarks on it reach the agent with your next decision.".to_owned()
             }
             State::AwaitingReview { .. } => format!("Answer on {review}."),

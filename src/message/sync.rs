@@ -2,6 +2,7 @@
 
 use crate::text::{code, count, one_line};
 use crate::upstream::{Moved, Standing, Synced};
+use domain::Commit;
 use std::fmt::Write as _;
 
 /// Tags that are named.
@@ -34,6 +35,30 @@ pub fn synced(login: &str, key: &str, done: &Result<Option<Synced>, &str>) -> St
         }
     }
     out.trim_end().to_owned()
+}
+
+/// Title of the issue about a rewritten upstream.
+pub fn rewritten_title(branch: &str) -> String {
+    format!("The upstream's history of {branch} was rewritten")
+}
+
+/// Text of that issue: what differs, and what an operator types. `key` is the repository's.
+pub fn rewritten_body(key: &str, branch: &str, ours: &Commit, theirs: &Commit) -> String {
+    format!(
+        "The branch {} of the repository that this one was copied from does not contain the commit any more at which it stands here:\n\n\
+         | | commit |\n|---|---|\n| here | `{ours}` |\n| upstream | `{theirs}` |\n\n\
+         It is left as it is, and nothing new comes from there for this branch until somebody decides. Ask first why it was rewritten: what is taken over becomes the base of every later task.\n\n\
+         - To take the new history, whoever runs the bot types {}. What only this repository has is then on no branch any more.\n\
+         - If it was rewritten by mistake, have it mended there; the bot then goes on by itself.\n\n\
+         The bot closes this issue once the branch is in step. If you close it, it stays closed until another commit stands there.",
+        code(branch),
+        code(&format!("caisson repo sync {key} --rewritten {theirs}"))
+    )
+}
+
+/// Its text once the branch is in step.
+pub fn rewritten_over(branch: &str) -> String {
+    format!("The history of {} here goes together with the upstream's again.", code(branch))
 }
 
 /// One sentence for each branch, and what there is to say of the tags and the default branch. `name` shows what others named.
@@ -119,4 +144,20 @@ fn sentence(branch: &str, moved: &Moved) -> String {
 /// One line for each branch, and what there is to say of the tags and the default branch, for a terminal.
 pub fn plain_lines(synced: &Synced) -> Vec<String> {
     lines(synced, one_line).into_iter().map(|line| line.replace("**", "")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_issue_about_a_rewritten_upstream_says_what_to_type() {
+        let commit = |digit: &str| Commit::parse(&digit.repeat(40)).expect("a commit");
+        let texts = [
+            rewritten_title("main"),
+            rewritten_body("shop", "main", &commit("a"), &commit("b")),
+            rewritten_over("main"),
+        ];
+        insta::assert_snapshot!("rewritten", texts.join("\n---\n"));
+    }
 }

@@ -80,8 +80,20 @@ fn ending(out: &mut String, id: i64, name: &str, run: &TestRun) {
     }
     let _ = write!(
         out,
-        "\n<sub>Run in a clean sandbox that had no network and is removed. On the bot's machine `caisson task test-log {id}` shows more of the output, up to 128 KiB of each command.</sub>"
+        "\n<sub>Run in a clean sandbox that had no network and is removed. The output, up to 128 KiB of each command, is attached, and `caisson task test-log {id}` shows it on the bot's machine.</sub>"
     );
+}
+
+/// Name of the file with a run's output.
+pub fn test_log_name(id: i64) -> String {
+    format!("test-run-{id}.log")
+}
+
+/// Added to an answer whose file the forge does not take.
+pub fn test_log_refused(id: i64) -> String {
+    format!(
+        "This forge takes no file with the whole output; `caisson task test-log {id}` on the bot's machine shows it."
+    )
 }
 
 /// The description of the commit status; pending without a result.
@@ -138,7 +150,7 @@ pub enum NotTested<'a> {
     NoBranch(&'a str),
     /// No branch is named, and the thread is not a pull request's.
     Unnamed,
-    /// The pull request's head is in another repository, or was deleted.
+    /// It is to run at each push, and the pull request's head is in another repository, or was deleted.
     Fork,
     /// It is to run at each push, and the thread is not a pull request's.
     NoPull,
@@ -205,8 +217,8 @@ pub fn not_tested(login: &str, why: NotTested<'_>) -> String {
         NotTested::Unnamed => {
             "this is no pull request, so say which branch is meant: `/test-pr \"command\" branch`".to_owned()
         }
-        NotTested::Fork => "the head of this pull request lies in a fork, or is gone, and I run branches of this repository only. Somebody who may write \
-                            can push it to a branch here, and name that one"
+        NotTested::Fork => "the head of this pull request lies in a fork, so people may push to it who may not write here. Leave `--each-push` out, and \
+                            ask for each commit that you have looked at"
             .to_owned(),
         NotTested::NoPull => {
             "`--each-push` is for a pull request. Write it there; here, name the branch that is to be run once".to_owned()
@@ -242,6 +254,11 @@ mod tests {
             base_branch: "main".into(),
             each_push: bug,
         }
+    }
+
+    #[test]
+    fn a_file_that_the_forge_does_not_take_is_said() {
+        insta::assert_snapshot!("test_log_refused", [test_log_name(3), test_log_refused(3)].join("\n"));
     }
 
     fn commit(digit: char) -> Commit {

@@ -36,6 +36,23 @@ impl Threads {
             Some(pull) if *each_push && !pull.open => return no(NotTested::Closed).await,
             None | Some(_) => {}
         }
+        if let Some(pull) = pull.as_ref().filter(|pull| branch.is_none() && is_of_fork(pull, &at)) {
+            if *each_push {
+                return no(NotTested::Fork).await;
+            }
+            let Ok(commit) = Commit::parse(&pull.head_sha) else { return no(NotTested::Fork).await };
+            let run = TestRun {
+                command: command.clone(),
+                setup: setup.clone(),
+                bug: *bug,
+                // The forge keeps a pull request's head under this name, also where the fork is gone.
+                branch: format!("pull/{number}/head"),
+                commit,
+                base_branch: pull.base_ref.clone(),
+                each_push: false,
+            };
+            return self.queued(entry, (number, key), poster, run).await;
+        }
         let (branch, base_branch) = match meant(branch.as_deref(), pull.as_ref(), &at, &entry.default_branch) {
             Ok(meant) => meant,
             Err(why) => return no(why).await,
@@ -60,8 +77,23 @@ impl Threads {
             base_branch: base_branch.to_owned(),
             each_push: *each_push,
         };
+        self.queued(entry, (number, key), poster, run).await
+    }
+
+    /// Puts the run of a text in line, or says that the hour is full.
+    async fn queued(
+        &self,
+        entry: &Repository,
+        (number, key): (u64, &str),
+        poster: &Account,
+        run: TestRun,
+    ) -> Result<(), Trouble> {
+        let most = self.config.tests.per_hour;
         match self.queue(entry, number, Cause::Text(key.to_owned()), poster, run).await? {
-            Some(minutes) => no(NotTested::Full(most, minutes)).await,
+            Some(minutes) => {
+                let text = not_tested(&poster.login, NotTested::Full(most, minutes));
+                self.answer_once(entry, number, key, &text).await
+            }
             None => Ok(()),
         }
     }
@@ -100,6 +132,11 @@ impl Threads {
     }
 }
 
+/// Whether a pull request's head lies in another repository, or in one that is gone.
+fn is_of_fork(pull: &PullRequest, at: &RepoRef) -> bool {
+    !pull.head_repo.as_deref().is_some_and(|repo| repo.eq_ignore_ascii_case(&at.to_string()))
+}
+
 /// The branch to test and its base: the pull request's unless another branch is named.
 pub(super) fn meant<'a>(
     named: Option<&'a str>,
@@ -108,8 +145,7 @@ pub(super) fn meant<'a>(
     default: &'a str,
 ) -> Result<(&'a str, &'a str), NotTested<'a>> {
     // A fork may have a branch of the same name.
-    let here =
-        |pull: &&PullRequest| pull.head_repo.as_deref().is_some_and(|repo| repo.eq_ignore_ascii_case(&at.to_string()));
+    let here = |pull: &&PullRequest| !is_of_fork(pull, at);
     match (named, pull.filter(here)) {
         (Some(named), Some(own)) if own.head_ref == named => Ok((named, &own.base_ref)),
         (Some(named), _) => Ok((named, default)),

@@ -5,6 +5,7 @@
 //! never, unless an operator names the commit that takes the place of another history. Must not decide when (`bot::upstreams`) or know tasks.
 //! Tests: beside each file, and `tests/setup/upstream.rs`.
 
+mod checks;
 mod github;
 mod pull;
 mod sync;

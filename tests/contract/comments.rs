@@ -1,7 +1,7 @@
 //! Issues and plain comments.
 
 use crate::support::forges::Lab;
-use caisson::forge::{Attachment, ForgeError, ForgeReads, ForgeWrites};
+use caisson::forge::{Attachment, ForgeError, ForgeReads, ForgeWrites, IssueEdit};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -183,4 +183,36 @@ pub async fn a_deleted_thread_is_gone_and_its_repository_is_not(lab: Arc<Lab>) {
     }
     let id = lab.bot.repository(&place.repo).await.unwrap().id;
     assert_eq!(lab.bot.locate(id).await.unwrap().id, id);
+}
+
+pub async fn a_comment_has_files_of_its_own(lab: Arc<Lab>) {
+    let place = lab.place("files").await;
+    let repo = &place.repo;
+    let number = lab.as_account("alice").open_issue(repo, "Files", "Look.").await.unwrap().number;
+    let comment = lab.bot.post_comment(repo, number, "What it printed:").await.unwrap();
+    assert_eq!(lab.bot.comment_attachments(repo, comment.id).await.unwrap(), []);
+    lab.bot.attach_to_comment(repo, comment.id, "test-run-1.log", b"ok\n".to_vec()).await.unwrap();
+    let found = lab.bot.comment_attachments(repo, comment.id).await.unwrap();
+    assert_eq!(found.iter().map(|file| (file.name.as_str(), file.size)).collect::<Vec<_>>(), [("test-run-1.log", 3)]);
+    assert_eq!(lab.bot.attachment(&found[0], 100).await.unwrap(), b"ok\n");
+    assert_eq!(lab.bot.attachments(repo, number).await.unwrap(), [], "the issue itself has none");
+    let missing = lab.bot.attach_to_comment(repo, i64::from(i32::MAX), "a.log", b"x".to_vec()).await.unwrap_err();
+    assert!(matches!(missing, ForgeError::NotFound(_)), "{missing:?}");
+}
+
+pub async fn the_issues_of_an_account_are_opened_changed_and_found_again(lab: Arc<Lab>) {
+    let place = lab.place("opened").await;
+    let (repo, alice) = (&place.repo, lab.as_account("alice"));
+    alice.open_issue(repo, "Of somebody else", "").await.unwrap();
+    let me = lab.bot.whoami().await.unwrap();
+    assert_eq!(lab.bot.issues_by(repo, &me.login).await.unwrap(), []);
+    let made = lab.bot.open_issue(repo, "Rewritten", "What to type").await.unwrap();
+    assert_eq!((made.open, made.author.id, made.body.as_str()), (true, me.id, "What to type"));
+    let edit = IssueEdit { body: Some("It is over.".into()), open: Some(false) };
+    lab.bot.edit_issue(repo, made.number, &edit).await.unwrap();
+    let found = lab.bot.issues_by(repo, &me.login).await.unwrap();
+    let told: Vec<_> = found.iter().map(|it| (it.number, it.open, it.title.as_str(), it.body.as_str())).collect();
+    assert_eq!(told, [(made.number, false, "Rewritten", "It is over.")]);
+    lab.bot.edit_issue(repo, made.number, &IssueEdit { open: Some(true), body: None }).await.unwrap();
+    assert!(lab.bot.issue(repo, made.number).await.unwrap().open);
 }

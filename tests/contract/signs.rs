@@ -67,6 +67,19 @@ pub async fn the_newest_status_of_a_context_counts(lab: Arc<Lab>) {
     assert!(matches!(short, ForgeError::Invalid(_)), "{short:?}");
 }
 
+/// A CI that never ran: its pages lead nowhere, whatever status names them.
+pub async fn a_page_that_is_no_jobs_has_no_log(lab: Arc<Lab>) {
+    let place = lab.place("jobs").await;
+    let repo = &place.repo;
+    for page in [
+        format!("http://127.0.0.1:9/{repo}/actions/runs/1/jobs/0"),
+        format!("/{repo}/actions/runs/1/jobs/0"),
+        "https://ci.example.com/1".to_owned(),
+    ] {
+        assert_eq!(lab.bot.job_log(repo, &place.main, &page, 1000).await.unwrap(), None, "{page}");
+    }
+}
+
 pub async fn a_branch_has_a_tip(lab: Arc<Lab>) {
     let place = lab.place("tips").await;
     let tip = lab.branch(&place, "agent/1-a.b_c", &[("f", "f\n")]);

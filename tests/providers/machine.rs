@@ -162,7 +162,7 @@ impl Drive<'_> {
             }),
             Effect::Push { n, commit, .. } => self.inputs.push_back(Input::Pushed { n, commit }),
             Effect::OpenPull => self.inputs.push_back(Input::PullOpened { number: 9, url: String::new() }),
-            Effect::Verify { n, .. } => self.inputs.push_back(Input::Verified { n, verdict: verdict(pick) }),
+            Effect::Verify { n, .. } => self.inputs.push_back(Input::Verified { n, verdict: verdict(pick), ci: None }),
             Effect::Open { .. } => {
                 let fresh = (pick == 0).then_some(Loss::Removed);
                 self.inputs.push_back(Input::Opened { fresh });

@@ -19,9 +19,21 @@ pub struct GitHub {
 struct Shown {
     token: String,
     limited: bool,
+    /// Only requests about checks are refused.
+    limited_checks: bool,
     asked: Vec<String>,
     /// What each open pull request was made of.
     pulls: Vec<Value>,
+    /// What each look at a commit's checks finds, the last one for good.
+    checks: Vec<Checks>,
+    looks: usize,
+}
+
+/// The checks of every commit: commit statuses by context and state, check runs by name, status and conclusion.
+#[derive(Clone, Default)]
+pub struct Checks {
+    pub statuses: Vec<(String, String)>,
+    pub runs: Vec<(String, String, Option<String>)>,
 }
 
 impl GitHub {
@@ -31,6 +43,8 @@ impl GitHub {
         let app = Router::new()
             .route("/repos/{owner}/{name}", get(repository))
             .route("/repos/{owner}/{name}/pulls", get(open_ones).post(open_pull))
+            .route("/repos/{owner}/{name}/commits/{sha}/status", get(combined))
+            .route("/repos/{owner}/{name}/commits/{sha}/check-runs", get(check_runs))
             .route("/repositories/{id}", get(by_id))
             .with_state(state.clone());
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -44,9 +58,20 @@ impl GitHub {
         self.state.lock().unwrap().limited = limited;
     }
 
+    /// Whether requests about checks are refused because of the rate limit.
+    pub fn limit_checks(&self, limited: bool) {
+        self.state.lock().unwrap().limited_checks = limited;
+    }
+
     /// The request bodies of the pull requests, in their order.
     pub fn pulls(&self) -> Vec<Value> {
         self.state.lock().unwrap().pulls.clone()
+    }
+
+    /// What the following looks at a commit's checks find, one after the other; the last one for good.
+    pub fn set_checks(&self, checks: Vec<Checks>) {
+        let mut shown = self.state.lock().unwrap();
+        (shown.checks, shown.looks) = (checks, 0);
     }
 
     /// Requested paths.
@@ -65,6 +90,7 @@ fn refuse(status: u16, message: &str) -> Response {
 /// Whether the request may see what is private; otherwise the error answer.
 fn greeted(state: &Mutex<Shown>, headers: &HeaderMap, path: String) -> Result<bool, Box<Response>> {
     let mut shown = state.lock().unwrap();
+    let limited = shown.limited || shown.limited_checks && path.contains("/commits/");
     shown.asked.push(path);
     let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
     if header("user-agent").is_empty() {
@@ -76,7 +102,7 @@ fn greeted(state: &Mutex<Shown>, headers: &HeaderMap, path: String) -> Result<bo
     if header("x-github-api-version") != "2022-11-28" {
         return Err(Box::new(refuse(400, "the version of the API is missing")));
     }
-    if shown.limited {
+    if limited {
         let mut answer = refuse(403, "API rate limit exceeded for 198.51.100.7.");
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
         for (name, value) in
@@ -158,6 +184,73 @@ async fn open_ones(
     let of = |pull: &Value| query.get("head").is_some_and(|head| pull["head"] == head.as_str());
     let found: Vec<Value> = (1..).zip(&shown.pulls).filter(|(_, it)| of(it)).map(|(at, _)| pull_shape(at)).collect();
     axum::Json(found).into_response()
+}
+
+type Paging = axum::extract::Query<std::collections::HashMap<String, String>>;
+
+/// The part of a list on the asked page; a page has 30 entries unless up to 100 are asked for.
+fn page<T: Clone>(all: &[T], query: &std::collections::HashMap<String, String>) -> Vec<T> {
+    let number = |name: &str, other: usize| query.get(name).and_then(|text| text.parse().ok()).unwrap_or(other);
+    let size = number("per_page", 30).clamp(1, 100);
+    all.chunks(size).nth(number("page", 1).max(1) - 1).unwrap_or_default().to_vec()
+}
+
+/// Whether the commit's checks may be seen; the first list of a look, the statuses, goes on to the next.
+fn looked(state: &Mutex<Shown>, headers: &HeaderMap, path: String, next: bool) -> Result<Checks, Box<Response>> {
+    if !greeted(state, headers, path)? {
+        return Err(Box::new(refuse(404, "Not Found")));
+    }
+    let mut shown = state.lock().unwrap();
+    shown.looks += usize::from(next);
+    let at = shown.looks.saturating_sub(1).min(shown.checks.len().saturating_sub(1));
+    Ok(shown.checks.get(at).cloned().unwrap_or_default())
+}
+
+/// docs.github.com/rest/commits/statuses#get-the-combined-status-for-a-specific-reference.
+async fn combined(
+    State(state): Shared,
+    Path((owner, name, sha)): Path<(String, String, String)>,
+    query: Paging,
+    headers: HeaderMap,
+) -> Response {
+    let path = format!("/repos/{owner}/{name}/commits/{sha}/status");
+    let first = query.get("page").is_none_or(|page| page == "1");
+    let checks = match looked(&state, &headers, path, first) {
+        Ok(checks) => checks,
+        Err(refusal) => return *refusal,
+    };
+    let one = |(context, state): (String, String)| {
+        json!({
+            "url": format!("https://api.github.com/repos/lab/shop/statuses/{sha}"), "id": 1, "node_id": "SC_kw", "state": state,
+            "description": null, "target_url": "https://ci.example.com/1", "context": context,
+            "created_at": "2012-07-20T01:19:13Z", "updated_at": "2012-07-20T01:19:13Z"
+        })
+    };
+    let statuses: Vec<Value> = page(&checks.statuses, &query).into_iter().map(one).collect();
+    let body = json!({ "state": "pending", "statuses": statuses, "sha": sha, "total_count": checks.statuses.len() });
+    axum::Json(body).into_response()
+}
+
+/// docs.github.com/rest/checks/runs#list-check-runs-for-a-git-reference.
+async fn check_runs(
+    State(state): Shared,
+    Path((owner, name, sha)): Path<(String, String, String)>,
+    query: Paging,
+    headers: HeaderMap,
+) -> Response {
+    let checks = match looked(&state, &headers, format!("/repos/{owner}/{name}/commits/{sha}/check-runs"), false) {
+        Ok(checks) => checks,
+        Err(refusal) => return *refusal,
+    };
+    let one = |(name, status, conclusion): (String, String, Option<String>)| {
+        json!({
+            "id": 4, "head_sha": sha, "node_id": "MDg6", "external_id": "", "name": name, "status": status, "conclusion": conclusion,
+            "html_url": "https://github.com/lab/shop/runs/4", "details_url": "https://example.com",
+            "output": { "title": "Report", "summary": "", "text": "", "annotations_count": 0, "annotations_url": "" }
+        })
+    };
+    let runs: Vec<Value> = page(&checks.runs, &query).into_iter().map(one).collect();
+    axum::Json(json!({ "total_count": checks.runs.len(), "check_runs": runs })).into_response()
 }
 
 /// As GitHub shows a pull request, less most of its addresses.

@@ -27,6 +27,7 @@ mod ask;
 mod barrier;
 mod base;
 mod beside;
+mod ci_status;
 mod cuts;
 mod decisions;
 mod delivery;

@@ -262,6 +262,81 @@ async fn what_cannot_be_run_is_answered_and_nothing_runs() {
     assert!(world.store().tasks(5).await.expect("read").is_empty());
 }
 
+/// Pull request of bob's fork at this commit; its number and the commit.
+async fn of_a_fork(world: &World) -> (u64, String) {
+    let fork = world.bob().fork(REPO).await.expect("a fork");
+    let work = world.dir.path().join("project");
+    git(&work, &["checkout", "-q", "-b", "theirs", "main"]);
+    std::fs::write(work.join("semver.py"), MENDED).expect("written");
+    std::fs::write(work.join(".caisson.toml"), "setup = [\"false\"]\n").expect("written");
+    git(&work, &["add", "."]);
+    git(&work, &["commit", "-q", "-m", "From outside"]);
+    let token = world.forge.add_token("bob").expect("a token");
+    let header = format!("http.extraHeader=Authorization: token {token}");
+    git(&work, &["-c", &header, "push", "-q", &format!("{}/{fork}.git", world.forge.url()), "theirs"]);
+    let commit = git(&work, &["rev-parse", "HEAD"]);
+    git(&work, &["checkout", "-q", "main"]);
+    let new = NewPull { title: "Mend".into(), body: "It.".into(), head: "bob:theirs".into(), base: "main".into() };
+    (world.look().open_pull(&at(), &new).await.expect("a pull request").number, commit)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_forks_pull_request_is_run_at_its_head_for_those_who_may_and_not_at_each_push() {
+    let world = World::new(FIX).await;
+    let (pull, commit) = of_a_fork(&world).await;
+    world.bob().comment(REPO, pull, "/test-pr \"true\"").expect("said");
+    world.until_said(pull, "`bob`: `/test-pr` is for").await;
+    say(&world, pull, "/test-pr \"true\" --each-push");
+    world.until_said(pull, "lies in a fork, so people may push to it who may not write here").await;
+    assert!(world.store().test_run(1).await.expect("read").is_none());
+    say(&world, pull, &format!("/test-pr \"{COMMAND}\""));
+    let said = world.until_said(pull, "**passes**").await;
+    assert!(said.contains("`pull/1/head`") && said.contains(&commit[..10]), "{said}");
+    until_status(&world, &commit, "caisson/test", StatusState::Success).await;
+    say(&world, pull, &format!("/test-pr-bug \"{COMMAND}\""));
+    world.until_said(pull, "**shows the bug").await;
+}
+
+async fn answer(world: &World, number: u64) -> caisson::forge::Comment {
+    let all = world.look().comments(&at(), number).await.expect("comments");
+    all.into_iter().find(|it| it.author.login == "caisson" && it.body.contains("/test-pr")).expect("an answer")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_whole_output_hangs_on_the_answer_once_without_credentials() {
+    let world = World::new(FIX).await;
+    branch(&world, "mend", &[("semver.py", MENDED)]);
+    let issue = issue(&world);
+    let lost = std::sync::atomic::AtomicBool::new(false);
+    world.forge.set_faults(move |method, path| {
+        let upload = method == "POST" && path.ends_with("/assets");
+        (upload && !lost.swap(true, std::sync::atomic::Ordering::SeqCst)).then_some(devforge::Fault::Unanswered)
+    });
+    let token = format!("gh{}_{}", "p", "a1B2".repeat(10));
+    say(&world, issue, &format!("/test-pr \"echo first; seq 2000; echo {token}; echo last\" mend"));
+    world.until_said(issue, "**passes**").await;
+    until_answered(&world).await;
+    let files = world.look().comment_attachments(&at(), answer(&world, issue).await.id).await.expect("files");
+    assert_eq!(files.iter().map(|file| file.name.as_str()).collect::<Vec<_>>(), ["test-run-1.log"]);
+    let text = world.look().attachment(&files[0], 1 << 20).await.expect("the file");
+    let text = String::from_utf8(text).expect("text");
+    assert!(text.contains("\nfirst\n") && text.contains("\n1000\n") && text.contains("\nlast\n"), "{text}");
+    assert!(!text.lines().any(|line| line == token));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn where_the_forge_takes_no_files_the_answer_says_so_once() {
+    let world = World::new(FIX).await;
+    branch(&world, "mend", &[("semver.py", MENDED)]);
+    let issue = issue(&world);
+    world.forge.refuse(&[("POST /assets", 404)]);
+    say(&world, issue, "/test-pr \"true\" mend");
+    let said = world.until_said(issue, "takes no file with the whole output").await;
+    assert!(said.contains("caisson task test-log 1"), "{said}");
+    until_answered(&world).await;
+    assert_eq!(world.said(issue).await.iter().filter(|text| text.contains("**passes**")).count(), 1);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_runs_before_the_barrier_is_proven_and_a_broken_one_is_said() {
     let world = World::new(FIX).await;

@@ -2,7 +2,7 @@
 
 use crate::world::{FIX, REPO, World, git};
 use caisson::config::Secret;
-use caisson::forge::{ForgeReads as _, RepoRef};
+use caisson::forge::{ForgeReads as _, Issue, RepoRef};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -147,4 +147,48 @@ async fn nothing_is_pushed_to_a_repository_that_took_the_name() {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     assert_eq!(std::fs::read_dir(world.forge.repository_dir(REPO).join("refs/heads")).expect("read").count(), 0);
+}
+
+async fn told(world: &World) -> Vec<Issue> {
+    world.look().issues_by(&RepoRef::new("lab", "shop"), "caisson").await.expect("issues")
+}
+
+async fn until_told(world: &World, what: &str, holds: impl Fn(&[Issue]) -> bool) -> Vec<Issue> {
+    let end = Instant::now() + Duration::from_secs(60);
+    loop {
+        let all = told(world).await;
+        if holds(&all) {
+            return all;
+        }
+        assert!(Instant::now() < end, "waited for {what}: {all:#?}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rewritten_upstream_has_one_issue_that_the_bot_closes_when_it_is_over() {
+    let mut world = copied(1).await;
+    let first = main_of(&world).await;
+    let second = commit(&world, &first);
+    until_main(&world, &second).await;
+    assert_eq!(told(&world).await, []);
+    let other = commit(&world, &first);
+    let all = until_told(&world, "an issue", |all| all.len() == 1 && all[0].open).await;
+    let typed = format!("caisson repo sync shop --rewritten {other}");
+    for words in [second.as_str(), other.as_str(), typed.as_str()] {
+        assert!(all[0].body.contains(words), "{words} is missing:\n{}", all[0].body);
+    }
+    assert!(all[0].title.contains("main"));
+    // The next life finds it again, and one that a person closed stays closed until there is something new.
+    world.kill();
+    world.alice().close(REPO, all[0].number).expect("closed");
+    world.start().await;
+    let third = commit(&world, &first);
+    let all = until_told(&world, "the newer commit", |all| all.iter().any(|it| it.body.contains(&third))).await;
+    assert!(all.len() == 1 && all[0].open, "{all:#?}");
+    // What the forge has is contained again: nobody is needed any more.
+    git(&upstream(&world), &["update-ref", "refs/heads/main", &second]);
+    let all = until_told(&world, "its end", |all| all.len() == 1 && !all[0].open).await;
+    assert!(all[0].body.starts_with("The history of `main` here goes together"), "{}", all[0].body);
+    assert!(world.store().tasks(5).await.expect("read").is_empty(), "it begins no task");
 }

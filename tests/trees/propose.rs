@@ -1,12 +1,12 @@
 //! `caisson fetch --open-pr`: an approved commit becomes a pull request on the upstream, with a person's own token; her clone is only read.
 
-use caisson::fetch::{Approved, FetchRequest, Propose, Refusal, Source, Standing, fetch};
+use caisson::fetch::{Approved, Brought, FetchRequest, Pace, Propose, Refusal, Source, Standing, UpstreamCi, fetch};
 use caisson::git::RemoteUrl;
 use caisson::secret::Secret;
 use devforge::{Devforge, Options};
 
 use crate::fetch::{Home, fixed};
-use crate::github::GitHub;
+use crate::github::{Checks, GitHub};
 use crate::world::{commit, git, head};
 
 struct Upstream {
@@ -41,7 +41,8 @@ impl Upstream {
         self.push(&home, "HEAD:refs/heads/main");
         let token_file = home.dir.path().join("token");
         Secret::new(&self.token).write(&token_file).unwrap();
-        let request = FetchRequest { propose: Some(Propose { token_file, fork: None }), ..home.request() };
+        let request =
+            FetchRequest { propose: Some(Propose { token_file, fork: None, wait_ci: None }), ..home.request() };
         (home, request)
     }
 
@@ -148,7 +149,7 @@ async fn what_cannot_be_proposed_is_refused_with_what_to_do() {
     let words = format!("{:?}", refused(&home, &request).await);
     assert!(!words.contains("an0therTok3n"), "{words}");
     let fork = FetchRequest {
-        propose: Some(Propose { token_file: file.clone(), fork: Some("../x".to_owned()) }),
+        propose: Some(Propose { token_file: file.clone(), fork: Some("../x".to_owned()), wait_ci: None }),
         ..request.clone()
     };
     assert!(refused(&home, &fork).await.what.contains("is no owner/name"));
@@ -181,4 +182,70 @@ async fn a_branch_of_that_name_with_another_commit_is_never_moved() {
     assert!(refusal.what.contains("which is another commit"), "{refusal:?}");
     assert_eq!(upstream.branch(), before);
     assert!(upstream.api.pulls().is_empty());
+}
+
+/// An approved branch is proposed and the upstream's CI waited for, which says this at each look.
+async fn watched(checks: Vec<Checks>) -> (Upstream, Brought) {
+    let upstream = Upstream::start().await;
+    let (home, request) = upstream.home();
+    upstream.api.set_checks(checks);
+    let short = |ms| std::time::Duration::from_millis(ms);
+    let pace = Pace { every: short(10), nothing: short(300), most: short(1_500) };
+    let propose = request.propose.clone().map(|it| Propose { wait_ci: Some(pace), ..it });
+    let brought = fetch(&FetchRequest { propose, ..request }, &home).await.unwrap_or_else(|e| panic!("{e:?}"));
+    assert!(brought.pull.is_some());
+    (upstream, brought)
+}
+
+fn checks(statuses: &[(&str, &str)], runs: &[(&str, &str, Option<&str>)]) -> Checks {
+    let statuses = statuses.iter().map(|(context, state)| ((*context).into(), (*state).into())).collect();
+    let run = |(name, status, conclusion): &(&str, &str, Option<&str>)| {
+        ((*name).to_owned(), (*status).to_owned(), conclusion.map(str::to_owned))
+    };
+    Checks { statuses, runs: runs.iter().map(run).collect() }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_upstreams_ci_is_waited_for_and_its_failures_come_first() {
+    let under_way = checks(&[("legacy", "pending")], &[("build", "queued", None)]);
+    let ended = checks(
+        &[("legacy", "success")],
+        &[("build", "completed", Some("skipped")), ("unit", "completed", Some("timed_out"))],
+    );
+    let (upstream, brought) = watched(vec![checks(&[], &[]), under_way, ended]).await;
+    let Some(UpstreamCi::Ended(all)) = brought.ci else { panic!("{:?}", brought.ci) };
+    let told: Vec<_> = all.iter().map(|it| (it.context.as_str(), it.state)).collect();
+    use domain::CiState::{Failed, Passed};
+    assert_eq!(told, [("unit", Failed), ("legacy", Passed), ("build", Passed)]);
+    let head = upstream.branch();
+    let pushed = head.split_whitespace().next().expect("a commit");
+    assert!(upstream.api.asked().iter().any(|path| path.contains(&format!("/commits/{pushed}/status"))));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_page_of_the_upstreams_checks_is_read_and_one_that_hangs_is_no_success() {
+    let many: Vec<(String, String)> = (0..230).map(|n| (format!("c{n}"), "success".to_owned())).collect();
+    let (_, brought) = watched(vec![Checks { statuses: many.clone(), runs: Vec::new() }]).await;
+    assert!(matches!(&brought.ci, Some(UpstreamCi::Ended(all)) if all.len() == 230), "{:?}", brought.ci);
+    let hanging = checks(&[], &[("build", "in_progress", None)]);
+    let (_, brought) = watched(vec![hanging]).await;
+    assert!(matches!(&brought.ci, Some(UpstreamCi::Late(all)) if all.len() == 1), "{:?}", brought.ci);
+    let (_, brought) = watched(Vec::new()).await;
+    assert_eq!(brought.ci, Some(UpstreamCi::Nothing));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_at_its_limit_is_asked_again_until_the_time_is_over() {
+    let upstream = Upstream::start().await;
+    let (home, request) = upstream.home();
+    let short = |ms| std::time::Duration::from_millis(ms);
+    let pace = Pace { every: short(10), nothing: short(100), most: short(600) };
+    upstream.api.limit_checks(true);
+    let propose = request.propose.clone().map(|it| Propose { wait_ci: Some(pace), ..it });
+    let brought = fetch(&FetchRequest { propose, ..request }, &home).await.unwrap_or_else(|e| panic!("{e:?}"));
+    assert!(
+        matches!(&brought.ci, Some(UpstreamCi::Unknown(why)) if why.contains("no more requests")),
+        "{:?}",
+        brought.ci
+    );
 }

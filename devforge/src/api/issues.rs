@@ -26,9 +26,11 @@ pub(crate) async fn list(
     if !repo.has_issues && query.kind.as_deref() == Some("issues") {
         return refuse(404, "The target couldn't be found.");
     }
+    let by = query.created_by.as_deref().map(|login| world.find_account(login).map_or(0, |account| account.id));
     let wanted = repo.issues.values().rev().filter(|i| {
         let kind = query.kind.as_deref().is_none_or(|k| (k == "pulls") == i.pull.is_some());
         i.updated >= since
+            && by.is_none_or(|by| i.author == by)
             && kind
             && (repo.has_issues || i.pull.is_some())
             && (state == "all" || (state == "open") == i.open)

@@ -2,6 +2,7 @@
 //! Owns authentication, refusals and paging. The calls are in `accounts`, `teams`, `repos`, `issues` and `pulls`.
 
 pub(crate) mod accounts;
+pub(crate) mod actions;
 pub(crate) mod issues;
 mod parts;
 pub(crate) mod pulls;
@@ -140,6 +141,7 @@ pub(crate) struct ListQuery {
     limit: Option<usize>,
     pub state: Option<String>,
     pub since: Option<String>,
+    pub created_by: Option<String>,
     #[serde(rename = "type")]
     pub kind: Option<String>,
 }

@@ -126,6 +126,7 @@ fn taken_before(event: &Event) {
         | Event::Nudged { .. } | Event::PublishStarted { .. } | Event::TreeCaptured { .. }
         | Event::TreeUnchanged { .. } | Event::TreeRefused { .. } | Event::Pushed { .. }
         | Event::PullOpened { .. } | Event::VerifyStarted { .. } | Event::Verified { .. }
+        | Event::CiAwaited(_) | Event::CiEnded(_)
         | Event::VerdictReturned { .. } | Event::DoneReturned { .. } | Event::CheckpointPosted { .. }
         | Event::Answered { .. } | Event::CheckpointVoided { .. } | Event::BudgetGranted { .. }
         | Event::Paused { .. } | Event::Resumed | Event::SandboxLost { .. } | Event::WorkKeeping

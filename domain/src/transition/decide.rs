@@ -148,7 +148,9 @@ fn allowed(draft: &mut Draft, decision: &Decision) {
         Verb::Say { items } => keep(draft, decision, items, false),
         Verb::Approve { .. } | Verb::Changes { .. } => match &draft.task.state {
             // A review is over when it is posted: there is nothing to approve.
-            State::Publishing { .. } | State::Verifying { .. } if !draft.task.of_a_pull() => {
+            State::Publishing { .. } | State::Verifying { .. } | State::AwaitingCi { .. }
+                if !draft.task.of_a_pull() =>
+            {
                 draft.emit(Event::DecisionHeld { source: decision.source.clone(), number: decision.number });
             }
             State::AwaitingReview { .. } | State::FinalReview { .. } => judge(draft, decision, None),
@@ -157,6 +159,7 @@ fn allowed(draft: &mut Draft, decision: &Decision) {
             | State::Running
             | State::Publishing { .. }
             | State::Verifying { .. }
+            | State::AwaitingCi { .. }
             | State::Asking { .. }
             | State::Approved { .. }
             | State::Paused { .. }

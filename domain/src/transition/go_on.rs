@@ -55,6 +55,8 @@ pub(super) fn again(draft: &mut Draft) {
         State::Verifying { n, commit } => publish::show_verdict(draft, n, commit),
         State::AwaitingReview { n, .. } | State::FinalReview { n, .. } => publish::stand_again(draft, n),
         State::Asking { .. } => ask::stand_again(draft),
+        // Whoever reads the forge's statuses goes on with it.
+        State::AwaitingCi { .. } => {}
         State::Running | State::Queued | State::Approved { .. } | State::Paused { .. } | State::Ended { .. } => {}
     }
 }

@@ -4,6 +4,7 @@
 mod advance;
 mod ask;
 mod budget;
+mod ci;
 mod decide;
 mod go_on;
 mod host;
@@ -186,6 +187,7 @@ fn take(draft: &mut Draft, input: &Input) {
         Input::QuestionPosted { about, number } => ask::posted(draft, *about, *number),
         Input::PermissionAsked { number, reason } => ask::permission(draft, *number, reason),
         Input::CheckpointVoided { n } => publish::voided(draft, *n),
+        Input::CiEnded { n, outcome, checks } => ci::ended(draft, *n, *outcome, checks),
         Input::RemarksWithdrawn { remarks } => remark::withdrawn(draft, remarks),
         Input::SecondLookStarting { .. }
         | Input::SecondLooked { .. }
@@ -272,6 +274,7 @@ fn failed(draft: &mut Draft, effect: FailedEffect, failure: &Failure) {
             | State::AwaitingReview { .. }
             | State::Asking { .. }
             | State::Verifying { .. }
+            | State::AwaitingCi { .. }
             | State::FinalReview { .. }
             | State::Ended { .. } => draft.pause(PauseReason::Blocked { sentence: sentence.clone() }),
         },

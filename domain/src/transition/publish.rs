@@ -1,7 +1,10 @@
 //! From a captured tree to a posted review, with the verification between them.
 
-use super::{Draft, advance, unrun};
-use crate::{Commit, Effect, End, Ending, Event, Input, Notice, Risk, State, VERIFY_LIMIT, Verdict, VerdictKind, Why};
+use super::{Draft, advance, ci, unrun};
+use crate::{
+    CiEnded, CiWait, Commit, Effect, End, Ending, Event, Input, Notice, Risk, State, VERIFY_LIMIT, Verdict,
+    VerdictKind, Why,
+};
 
 pub(super) fn published(draft: &mut Draft, input: &Input) {
     let state = draft.task.state.clone();
@@ -43,8 +46,8 @@ pub(super) fn published(draft: &mut Draft, input: &Input) {
         {
             draft.emit(Event::PullOpened { number: *number, url: url.clone() });
         }
-        (Input::Verified { n, verdict }, State::Verifying { n: now, commit }) if *n == now => {
-            verified(draft, *n, &commit, verdict);
+        (Input::Verified { n, verdict, ci }, State::Verifying { n: now, commit }) if *n == now => {
+            verified(draft, *n, &commit, verdict, ci.as_ref());
         }
         (Input::SecondLookStarting { n, worst_micro_usd }, state) if publishes(&state, *n) => {
             draft.emit(Event::SecondLookStarted { n: *n, worst_micro_usd: *worst_micro_usd });
@@ -102,13 +105,17 @@ pub(super) fn stands(draft: &mut Draft, n: u32, commit: &Commit, why: Why) {
     }
 }
 
-fn verified(draft: &mut Draft, n: u32, commit: &Commit, verdict: &Verdict) {
+/// After the bot's own checks: a failure goes back to the agent, and the CI is only waited for where they did not fail.
+fn verified(draft: &mut Draft, n: u32, commit: &Commit, verdict: &Verdict, wait: Option<&CiWait>) {
     draft.emit(Event::Verified { n, commit: commit.clone(), verdict: verdict.clone() });
     let failed = verdict.kind == VerdictKind::Failed;
     if failed && draft.task.failures < VERIFY_LIMIT && draft.task.used < draft.task.every() {
         draft.emit(Event::VerdictReturned { n, verdict: verdict.clone() });
         draft.open();
         return;
+    }
+    if let Some(wait) = wait.filter(|_| !failed) {
+        return ci::wait(draft, n, commit, wait);
     }
     show_verdict(draft, n, commit.clone());
     let state = if failed { "failure" } else { "pending" };
@@ -121,7 +128,8 @@ pub(super) fn show_verdict(draft: &mut Draft, n: u32, commit: Commit) {
 
 /// Whether the review after a verification is the final one: not if the agent gets the failure back.
 fn is_last(draft: &Draft) -> bool {
-    let failed = draft.task.verdict.as_ref().is_some_and(|v| v.kind == VerdictKind::Failed);
+    let failed = draft.task.verdict.as_ref().is_some_and(|v| v.kind == VerdictKind::Failed)
+        || draft.task.ci.as_ref().is_some_and(CiEnded::failed);
     !failed || draft.task.failures >= VERIFY_LIMIT
 }
 
@@ -138,6 +146,7 @@ fn posted(draft: &mut Draft, n: u32, review: i64, number: i64, seen: Option<Risk
         | State::AwaitingReview { .. }
         | State::Asking { .. }
         | State::Verifying { .. }
+        | State::AwaitingCi { .. }
         | State::FinalReview { .. }
         | State::Approved { .. }
         | State::Paused { .. }

@@ -38,6 +38,7 @@ fn bar(task: &Task, checkpoint: Option<(u32, i64)>, decision: &Decision, tip: Op
         | State::Publishing { .. }
         | State::Asking { .. }
         | State::Verifying { .. }
+        | State::AwaitingCi { .. }
         | State::Ended { .. } => return Some(RebaseBar::Later),
     }
     let Some((n, number)) = checkpoint else { return Some(RebaseBar::Later) };

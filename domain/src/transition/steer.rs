@@ -18,6 +18,7 @@ pub(super) fn pause(draft: &mut Draft, decision: &Decision) {
         | State::AwaitingReview { .. }
         | State::Asking { .. }
         | State::Verifying { .. }
+        | State::AwaitingCi { .. }
         | State::FinalReview { .. } => draft.pause(PauseReason::Asked { login }),
     }
 }

@@ -188,6 +188,7 @@ pub(super) fn sandbox_gone(draft: &mut Draft, effect: FailedEffect, loss: Loss) 
         | State::Paused { .. }
         | State::AwaitingReview { .. }
         | State::Asking { .. }
+        | State::AwaitingCi { .. }
         | State::FinalReview { .. }
         | State::Approved { .. }
         | State::Ended { .. } => {}

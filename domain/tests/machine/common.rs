@@ -218,7 +218,7 @@ impl Walk {
             duration_ms: 1,
             ..Verdict::default()
         };
-        self.feed(Input::Verified { n, verdict })
+        self.feed(Input::Verified { n, verdict, ci: None })
     }
 
     pub fn at_final() -> Self {

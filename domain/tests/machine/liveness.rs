@@ -151,7 +151,8 @@ impl Shell {
             }
             Effect::Verify { n, .. } => {
                 let kind = if odd { VerdictKind::Failed } else { VerdictKind::Passed };
-                self.feed(Input::Verified { n, verdict: Verdict { kind, ..Verdict::default() } });
+                let (verdict, ci) = (Verdict { kind, ..Verdict::default() }, (n % 2 == 0).then(CiWait::default));
+                self.feed(Input::Verified { n, verdict, ci });
             }
             Effect::Open { .. } => self.feed(Input::Opened { fresh: odd.then_some(Loss::EngineRestarted) }),
             Effect::Keep { .. } if odd => self.feed(Input::WorkNotKept { reasons: vec!["r".into()] }),
@@ -215,6 +216,10 @@ impl Shell {
             State::Paused { reason: PauseReason::Budget { .. }, .. } => self.say(more_actions()),
             State::Paused { .. } => self.say(Verb::Resume),
             State::Approved { commit, .. } => self.feed(Input::Fetched { commit }),
+            State::AwaitingCi { n, .. } => {
+                let outcome = if n % 4 == 0 { CiOutcome::Failed } else { CiOutcome::Passed };
+                self.feed(Input::CiEnded { n, outcome, checks: Vec::new() });
+            }
             State::Preparing
             | State::Running
             | State::Publishing { .. }

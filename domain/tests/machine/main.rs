@@ -2,6 +2,7 @@
 
 mod advance;
 mod ask;
+mod ci;
 mod common;
 mod host;
 mod liveness;

@@ -172,6 +172,7 @@ fn over(state: &State) -> Option<String> {
         | State::Publishing { .. }
         | State::AwaitingReview { .. }
         | State::Verifying { .. }
+        | State::AwaitingCi { .. }
         | State::FinalReview { .. } => None,
     }
 }

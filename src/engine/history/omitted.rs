@@ -20,6 +20,7 @@ pub(super) fn omitted(event: &Event) {
         | Event::Pushed { .. }
         | Event::PullOpened { .. }
         | Event::VerifyStarted { .. }
+        | Event::CiAwaited(_)
         | Event::VerdictReturned { .. }
         | Event::CheckpointPosted { .. }
         | Event::Answered { .. }
@@ -65,6 +66,7 @@ pub(super) fn omitted(event: &Event) {
         | Event::ConversationRestarted
         | Event::TreeRefused { .. }
         | Event::Verified { .. }
+        | Event::CiEnded(_)
         | Event::DecisionUsed { .. }
         | Event::FeedbackGiven { .. }
         | Event::WidenedToFix { .. }

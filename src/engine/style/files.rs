@@ -188,12 +188,15 @@ fn failures(log: &[Event], words: &str) -> Failing {
         return after(command, written.map_or(failing.clone(), |seen| format!("{seen}\n\n{failing}")));
     }
     let returned = before.iter().rev().find_map(|event| match event {
-        Event::Verified { verdict, .. } if verdict.kind == domain::VerdictKind::Failed => Some(Some(verdict)),
+        Event::Verified { verdict, .. } if verdict.kind == domain::VerdictKind::Failed => {
+            Some(Some((verdict.command.clone().unwrap_or_default(), verdict.tail.clone())))
+        }
+        Event::CiEnded(ended) if ended.failed() => Some(Some(("the forge's CI".to_owned(), ended.log()))),
         Event::TurnCompleted { .. } => Some(None),
         _ => None,
     });
-    if let Some(Some(verdict)) = returned {
-        return after(verdict.command.as_deref().unwrap_or_default(), shortened(&verdict.tail));
+    if let Some(Some((command, output))) = returned {
+        return after(&command, shortened(&output));
     }
     let untouched = !log.iter().any(changes_something);
     match base(log).filter(|base| untouched && base.exit_code != Some(0)) {

@@ -53,6 +53,7 @@ pub fn widened(log: &[Event]) -> impl Iterator<Item = &str> {
 /// Whether the event asks for another answer of the model: something from a person, the forge, or the loss of a sandbox.
 pub(super) fn asks_for_more(event: &Event) -> bool {
     match event {
+        Event::CiEnded(ended) => ended.returned,
         Event::DecisionUsed { decision, .. } => matches!(decision.verb, Verb::Changes { .. }),
         Event::VerdictReturned { .. }
         | Event::DoneReturned { .. }

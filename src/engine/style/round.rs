@@ -312,6 +312,7 @@ fn fruitless(log: &[Event]) -> usize {
 
 fn says_more(log: &[Event], at: usize) -> bool {
     match &log[at] {
+        Event::CiEnded(ended) => ended.returned,
         Event::DecisionUsed { decision, .. } => matches!(decision.verb, Verb::Changes { .. }),
         // Other pauses do not affect the round.
         Event::Resumed => was_stuck(&log[..at]),

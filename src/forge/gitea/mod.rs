@@ -4,6 +4,7 @@
 
 pub mod admin;
 mod convert;
+mod jobs;
 pub mod keep;
 pub mod pages;
 pub mod parse;

@@ -107,6 +107,30 @@ impl Raw {
         Ok(take(RequestKind::Read, &what, response, most).await?.body)
     }
 
+    /// The last `most` bytes of a file below `/api/v1`; what is before them is read and dropped.
+    pub async fn tail(&self, path: &str, most: usize) -> Result<Vec<u8>> {
+        let request = self.proven(self.http.get(format!("{}/api/v1{path}", self.base)))?;
+        let what = format!("GET {path}");
+        let mut response = request.send().await.map_err(|e| from_transport(RequestKind::Read, &what, e))?;
+        if !response.status().is_success() {
+            return take(RequestKind::Read, &what, response, MAX_ANSWER).await.map(|answer| answer.body);
+        }
+        let (mut end, mut all) = (Vec::new(), 0);
+        while let Some(chunk) = response.chunk().await.map_err(|e| from_transport(RequestKind::Read, &what, e))? {
+            all += chunk.len();
+            if all > MAX_ANSWER {
+                return Err(ForgeError::TooLarge(format!("{what} is over {} MiB", MAX_ANSWER >> 20)));
+            }
+            end.extend_from_slice(&chunk);
+            // Cut rarely, so that a long file is not moved for each of its pieces.
+            if end.len() > 2 * most {
+                end.drain(..end.len() - most);
+            }
+        }
+        end.drain(..end.len().saturating_sub(most));
+        Ok(end)
+    }
+
     pub async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T> {
         let answer = self.send(RequestKind::Read, Method::GET, path, None).await?;
         decode(RequestKind::Read, path, &answer.body)

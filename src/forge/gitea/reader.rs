@@ -58,9 +58,18 @@ impl ForgeReads for Gitea {
         convert::issue(self.raw.get(&format!("{}/issues/{number}", base(repo))).await?)
     }
 
+    async fn issues_by(&self, repo: &RepoRef, login: &str) -> Result<Vec<Issue>> {
+        let path = format!("{}/issues?type=issues&state=all&created_by={}", base(repo), seg(login));
+        let found: Vec<wire::Issue> = self.raw.pages(&path).await?;
+        found.into_iter().map(convert::issue).collect()
+    }
+
     async fn attachments(&self, repo: &RepoRef, number: u64) -> Result<Vec<Attachment>> {
-        let found: Option<Vec<wire::Asset>> = self.raw.get(&format!("{}/issues/{number}/assets", base(repo))).await?;
-        Ok(found.unwrap_or_default().into_iter().map(convert::attachment).collect())
+        self.assets(&format!("{}/issues/{number}/assets", base(repo))).await
+    }
+
+    async fn comment_attachments(&self, repo: &RepoRef, comment: i64) -> Result<Vec<Attachment>> {
+        self.assets(&format!("{}/issues/comments/{comment}/assets", base(repo))).await
     }
 
     async fn attachment(&self, attachment: &Attachment, most: u64) -> Result<Vec<u8>> {
@@ -213,6 +222,10 @@ impl ForgeReads for Gitea {
         Ok(newest)
     }
 
+    async fn job_log(&self, repo: &RepoRef, commit: &str, page: &str, most: usize) -> Result<Option<String>> {
+        super::jobs::log(&self.raw, repo, commit, page, most).await
+    }
+
     async fn branch(&self, repo: &RepoRef, name: &str) -> Result<Option<String>> {
         let path = format!("{}/branches/{}", base(repo), seg(name));
         let Some(found) = self.raw.find::<wire::Branch>(&path).await? else { return Ok(None) };
@@ -253,6 +266,11 @@ impl ForgeReads for Gitea {
 }
 
 impl Gitea {
+    async fn assets(&self, path: &str) -> Result<Vec<Attachment>> {
+        let found: Option<Vec<wire::Asset>> = self.raw.get(path).await?;
+        Ok(found.unwrap_or_default().into_iter().map(convert::attachment).collect())
+    }
+
     /// The timeline's entries by number. An edit of a review's text on the page changes this entry and not the review, and the review's
     /// times are those of its first note and its submission, which may be an hour apart.
     async fn shown_reviews(&self, repo: &RepoRef, number: u64) -> Result<HashMap<i64, wire::Shown>> {

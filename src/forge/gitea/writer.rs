@@ -40,6 +40,22 @@ impl ForgeWrites for Gitea {
         missing_is_done(gone.map(drop).map_err(|e| sdk::error(RequestKind::Write, "DELETE comment", e)))
     }
 
+    async fn open_issue(&self, repo: &RepoRef, title: &str, body: &str) -> Result<Issue> {
+        let body = json!({ "title": without(title), "body": without(body) });
+        convert::issue(self.raw.write::<wire::Issue>(Method::POST, &format!("{}/issues", base(repo)), &body).await?)
+    }
+
+    async fn edit_issue(&self, repo: &RepoRef, number: u64, edit: &IssueEdit) -> Result<()> {
+        let mut body = serde_json::Map::new();
+        if let Some(text) = &edit.body {
+            body.insert("body".to_owned(), without(text).into());
+        }
+        if let Some(open) = edit.open {
+            body.insert("state".to_owned(), if open { "open" } else { "closed" }.into());
+        }
+        self.raw.put(Method::PATCH, &format!("{}/issues/{number}", base(repo)), Some(&Value::Object(body))).await
+    }
+
     async fn open_pull(&self, repo: &RepoRef, new: &NewPull) -> Result<PullRequest> {
         let body =
             json!({ "title": without(&new.title), "body": without(&new.body), "head": new.head, "base": new.base });
@@ -79,6 +95,12 @@ impl ForgeWrites for Gitea {
     async fn attach(&self, repo: &RepoRef, number: u64, name: &str, bytes: Vec<u8>) -> Result<()> {
         let issues = self.sdk.issues();
         let sent = issues.create_issue_attachment(&repo.owner, &repo.name, index(number)?, bytes, name).await;
+        sent.map(drop).map_err(|e| sdk::error(RequestKind::Write, "POST attachment", e))
+    }
+
+    async fn attach_to_comment(&self, repo: &RepoRef, comment: i64, name: &str, bytes: Vec<u8>) -> Result<()> {
+        let issues = self.sdk.issues();
+        let sent = issues.create_issue_comment_attachment(&repo.owner, &repo.name, comment, bytes, name).await;
         sent.map(drop).map_err(|e| sdk::error(RequestKind::Write, "POST attachment", e))
     }
 

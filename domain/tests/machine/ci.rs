@@ -1,0 +1,99 @@
+//! The wait for the forge's CI.
+
+use crate::common::*;
+use caisson_domain::*;
+
+fn wait() -> CiWait {
+    CiWait { timeout_min: 60, contexts: vec!["*".into()] }
+}
+
+fn check(state: CiState) -> CiCheck {
+    let (context, description, url) = ("build".to_owned(), "2 failed".to_owned(), String::new());
+    CiCheck { context, state, description, url, log: String::new() }
+}
+
+/// Verified with this verdict, where the CI is waited for.
+fn verified(walk: &mut Walk, n: u32, kind: VerdictKind) {
+    let verdict = Verdict { kind, command: Some("test".into()), ..Verdict::default() };
+    walk.feed(Input::Verified { n, verdict, ci: Some(wait()) });
+}
+
+fn waiting() -> Walk {
+    let mut walk = Walk::running(TaskKind::Fix);
+    walk.answer(vec![bash(), done()]).acts(1).captured(1);
+    verified(&mut walk, 1, VerdictKind::Passed);
+    walk
+}
+
+fn ended(walk: &mut Walk, n: u32, outcome: CiOutcome, state: CiState) {
+    walk.feed(Input::CiEnded { n, outcome, checks: vec![check(state)] });
+}
+
+#[test]
+fn nothing_is_posted_before_the_ci_ended_and_no_slot_is_taken() {
+    let mut walk = waiting();
+    assert_eq!(walk.task.state.name(), "awaiting-ci");
+    assert!(!walk.task.state.busy() && walk.wants("rest") && !walk.wants("review"));
+    assert_eq!(walk.task.ci_awaited.as_ref().map(|it| &it.wait), Some(&wait()));
+    ended(&mut walk, 1, CiOutcome::Passed, CiState::Passed);
+    assert_eq!(walk.task.state.name(), "queued");
+    walk.feed(Input::SlotFree);
+    assert!(walk.wants("review") && !walk.wants("verify"));
+    walk.feed(Input::ReviewPosted { n: 1, review: 50, number: 100, risk: None });
+    assert_eq!(walk.task.state.name(), "final-review");
+    assert!(walk.task.ci.as_ref().is_some_and(|it| it.outcome == CiOutcome::Passed));
+}
+
+#[test]
+fn a_failure_goes_back_to_the_agent_as_often_as_one_of_the_bots_own_checks() {
+    let mut walk = waiting();
+    for n in 1..=3 {
+        ended(&mut walk, n, CiOutcome::Failed, CiState::Failed);
+        assert_eq!(walk.task.failures, u8::try_from(n).expect("small"));
+        walk.feed(Input::SlotFree);
+        if n == 3 {
+            break;
+        }
+        assert!(walk.wants("open") && walk.task.state == State::Running, "round {n}: {:?}", walk.task.state);
+        walk.feed(Input::Opened { fresh: None }).answer(vec![bash(), done()]).acts(1);
+        walk.feed(Input::TreeUnchanged { n: n + 1, commit: commit(ONE), left_out: Vec::new() });
+        verified(&mut walk, n + 1, VerdictKind::Passed);
+    }
+    assert!(walk.wants("review"));
+    walk.feed(Input::ReviewPosted { n: 3, review: 50, number: 100, risk: None });
+    assert_eq!(walk.task.state.name(), "final-review");
+    assert!(walk.task.ci.as_ref().is_some_and(|it| it.failed() && !it.returned));
+}
+
+#[test]
+fn work_that_fails_the_bots_own_checks_waits_for_no_ci() {
+    let mut walk = Walk::running(TaskKind::Fix);
+    walk.answer(vec![bash(), done()]).acts(1).captured(1);
+    verified(&mut walk, 1, VerdictKind::Failed);
+    assert_eq!(walk.task.state.name(), "running");
+}
+
+#[test]
+fn a_pause_holds_the_wait_and_a_stop_ends_it() {
+    let mut walk = waiting();
+    walk.decide(Decision { verb: Verb::Pause, ..approval(90) });
+    ended(&mut walk, 1, CiOutcome::Passed, CiState::Passed);
+    assert_eq!(walk.task.state.name(), "paused");
+    walk.decide(Decision { verb: Verb::Resume, ..approval(91) });
+    assert_eq!(walk.task.state.name(), "awaiting-ci");
+    ended(&mut walk, 7, CiOutcome::Passed, CiState::Passed);
+    assert_eq!(walk.task.state.name(), "awaiting-ci", "of another checkpoint");
+    walk.decide(Decision { verb: Verb::Stop, ..approval(92) });
+    assert_eq!(walk.task.state.name(), "cancelled");
+}
+
+#[test]
+fn a_log_of_before_folds_and_one_with_ci_is_read_again() {
+    let before = r#"{"event":"verified","n":1,"commit":"1111111111111111111111111111111111111111","verdict":{"kind":"passed","command":null,"origin":null,"exit_code":0,"base_exit_code":null,"tail":"","duration_ms":1}}"#;
+    assert!(serde_json::from_str::<Event>(before).is_ok());
+    let mut walk = waiting();
+    ended(&mut walk, 1, CiOutcome::Late, CiState::Pending);
+    let stored = serde_json::to_string(&walk.log).expect("stored");
+    let read: Vec<Event> = serde_json::from_str(&stored).expect("read");
+    assert_eq!(Task::fold(walk.task.id, &read), walk.task);
+}
