@@ -66,6 +66,7 @@ mod tests {
             rules,
             pictures: Vec::new(),
             difference: None,
+            scan: None,
         }
     }
 
