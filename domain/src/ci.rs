@@ -1,6 +1,6 @@
 //! The forge's CI on a finished commit: what is waited for, and what it said.
 
-use crate::{Commit, Millis};
+use crate::{Commit, Millis, State, Task};
 use serde::{Deserialize, Serialize};
 
 /// For how long the CI of finished work is waited for, and what counts as it.
@@ -98,5 +98,21 @@ impl CiEnded {
     /// The checks that failed.
     pub fn failures(&self) -> impl Iterator<Item = &CiCheck> {
         self.checks.iter().filter(|check| check.state == CiState::Failed)
+    }
+}
+
+impl Task {
+    /// The wait began.
+    pub(crate) fn await_ci(&mut self, it: &CiAwaited) {
+        self.state = State::AwaitingCi { n: it.n, commit: it.commit.clone() };
+        self.ci_awaited = Some(it.clone());
+    }
+
+    /// The wait ended: the agent goes on, or the review is posted.
+    pub(crate) fn end_ci(&mut self, it: &CiEnded) {
+        let (n, commit) = (it.n, it.commit.clone());
+        self.failures += u8::from(it.failed());
+        self.state = if it.returned { State::Running } else { State::Verifying { n, commit } };
+        (self.ci_awaited, self.ci) = (None, Some(it.clone()));
     }
 }

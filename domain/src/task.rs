@@ -411,16 +411,8 @@ impl Task {
                     self.failures += 1;
                 }
             }
-            Event::CiAwaited(it) => {
-                self.state = State::AwaitingCi { n: it.n, commit: it.commit.clone() };
-                self.ci_awaited = Some((**it).clone());
-            }
-            Event::CiEnded(it) => {
-                let (n, commit) = (it.n, it.commit.clone());
-                self.failures += u8::from(it.failed());
-                self.state = if it.returned { State::Running } else { State::Verifying { n, commit } };
-                (self.ci_awaited, self.ci) = (None, Some((**it).clone()));
-            }
+            Event::CiAwaited(it) => self.await_ci(it),
+            Event::CiEnded(it) => self.end_ci(it),
             Event::VerdictReturned { .. } => self.state = State::Running,
             Event::DoneReturned { .. } => {
                 self.state = State::Running;

@@ -167,8 +167,7 @@ impl Bot {
         let hosts = || Hosts::of(&parts, &machine, effects.clone(), intake.clone(), registry.rung.clone(), &stopping);
         let hosts = parts.store.is_shared().then(hosts);
         let mut at_work = at_work(&parts, &machine, moved, &outbox, intake.clone(), &stopping);
-        at_work.push(test_runs(&parts, &machine, &effects, &stopping));
-        at_work.push(ci(&parts, &machine, &effects, &stopping));
+        at_work.extend([test_runs, ci].map(|begin| begin(&parts, &machine, &effects, &stopping)));
         at_work.extend(upstreams.map(|own| in_step(&parts, &machine, &whereabouts, own, &stopping)));
         let clients = clients(&config);
         let hooks = Hooks { secrets: registry.hooks.clone(), store: parts.store.clone(), bell, clients };

@@ -25,12 +25,12 @@ pub struct RewrittenIssues {
     /// Key of the marks by which its own issues are found again.
     key: Secret,
     /// What was told last of each repository in this life.
-    told: Mutex<HashMap<String, Found>>,
+    known_rewrites: Mutex<HashMap<String, Found>>,
 }
 
 impl RewrittenIssues {
     pub fn new(forge: Arc<dyn Forge>, me: Account, key: Secret) -> Self {
-        Self { forge, me, key, told: Mutex::default() }
+        Self { forge, me, key, known_rewrites: Mutex::default() }
     }
 
     /// Brings the issues of a repository to what a comparison found.
@@ -40,7 +40,7 @@ impl RewrittenIssues {
     pub async fn tell(&self, at: &RepoRef, key: &str, synced: &Synced) -> Result<(), ForgeError> {
         let found: Found =
             synced.rewritten().map(|(branch, ours, theirs)| (branch.clone(), ours.clone(), theirs.clone())).collect();
-        if self.told.lock().unwrap_or_else(PoisonError::into_inner).get(key) == Some(&found) {
+        if self.known_rewrites.lock().unwrap_or_else(PoisonError::into_inner).get(key) == Some(&found) {
             return Ok(());
         }
         let mut ours = self.forge.issues_by(at, &self.me.login).await?;
@@ -53,7 +53,7 @@ impl RewrittenIssues {
                 self.one(at, (key, branch), commits.map(|(_, ours, theirs)| (ours, theirs)), &ours).await?;
             }
         }
-        self.told.lock().unwrap_or_else(PoisonError::into_inner).insert(key.to_owned(), found);
+        self.known_rewrites.lock().unwrap_or_else(PoisonError::into_inner).insert(key.to_owned(), found);
         Ok(())
     }
 

@@ -3,11 +3,18 @@
 
 use super::view::CheckpointView;
 use crate::text::{code, count};
-use domain::{CiCheck, CiEnded, CiOutcome, CiState};
+use domain::{CiCheck, CiEnded, CiOutcome, CiState, Task};
 use std::fmt::Write as _;
 
 /// Checks that are named; further ones are counted.
 const NAMED: usize = 10;
+
+/// Takes over what is known; `commits_url` is the address of the repository's commits.
+pub(super) fn gather(view: &mut CheckpointView, task: &Task, so_far: Vec<CiCheck>, commits_url: Option<&str>) {
+    view.ci.clone_from(&task.ci);
+    view.ci_so_far = so_far;
+    view.pages = commits_url.and_then(|url| url.strip_suffix("/commit/")).map(str::to_owned);
+}
 
 /// What stands in the heading of a final review beside the bot's own verdict; empty where there is nothing to add.
 pub(super) fn heading(ended: Option<&CiEnded>) -> &'static str {
@@ -25,9 +32,9 @@ pub(super) fn ended(out: &mut String, view: &CheckpointView) {
     let commit = code(ended.commit.short());
     let all = ended.checks.len();
     let words = match ended.outcome {
-        CiOutcome::Passed => format!("✅ {} passed on {commit}", count(all as u64, "check")),
+        CiOutcome::Passed => format!("✅ {} passed on {commit}:", count(all as u64, "check")),
         CiOutcome::Failed => {
-            format!("❌ {} of {} failed on {commit}", ended.failures().count(), count(all as u64, "check"))
+            format!("❌ {} of {} failed on {commit}:", ended.failures().count(), count(all as u64, "check"))
         }
         CiOutcome::Late => format!("⚠️ it did not end in time on {commit}; what is known:"),
         CiOutcome::Nothing => {

@@ -61,9 +61,6 @@ pub fn gather(task: &Task, log: &[Event], n: u32, around: Around) -> CheckpointV
             duration_ms: task.spent.work_ms,
         },
         verdict: task.verdict.as_ref().map(verdict),
-        ci: task.ci.clone(),
-        ci_so_far: around.ci,
-        pages: around.commits_url.as_deref().and_then(|url| url.strip_suffix("/commit/")).map(str::to_owned),
         compare_url: around.compare_url,
         blocked: around.blocked,
         uploads: around.uploads,
@@ -74,6 +71,7 @@ pub fn gather(task: &Task, log: &[Event], n: u32, around: Around) -> CheckpointV
         advance: task.advance.as_ref().map(|given| (given.poster.login.clone(), given.left)),
         ..CheckpointView::default()
     };
+    super::ci::gather(&mut view, task, around.ci, around.commits_url.as_deref());
     actions(&mut view, log, window);
     view.second_look = window.iter().rev().find_map(|event| match event {
         Event::SecondLooked { n: of, text, model, .. } if *of == n && !text.trim().is_empty() => {

@@ -80,7 +80,7 @@ fn ending(out: &mut String, id: i64, name: &str, run: &TestRun) {
     }
     let _ = write!(
         out,
-        "\n<sub>Run in a clean sandbox that had no network and is removed. The output, up to 128 KiB of each command, is attached, and `caisson task test-log {id}` shows it on the bot's machine.</sub>"
+        "\n<sub>Run in a clean sandbox that had no network and is removed. The output, up to 128 KiB of each command, is attached where the forge takes files; `caisson task test-log {id}` on the bot's machine shows it.</sub>"
     );
 }
 

@@ -37,21 +37,10 @@ impl Threads {
             None | Some(_) => {}
         }
         if let Some(pull) = pull.as_ref().filter(|pull| branch.is_none() && is_of_fork(pull, &at)) {
-            if *each_push {
-                return no(NotTested::Fork).await;
-            }
-            let Ok(commit) = Commit::parse(&pull.head_sha) else { return no(NotTested::Fork).await };
-            let run = TestRun {
-                command: command.clone(),
-                setup: setup.clone(),
-                bug: *bug,
-                // The forge keeps a pull request's head under this name, also where the fork is gone.
-                branch: format!("pull/{number}/head"),
-                commit,
-                base_branch: pull.base_ref.clone(),
-                each_push: false,
+            return match of_fork(verb, pull) {
+                Some(run) => self.queued(entry, (number, key), poster, run).await,
+                None => no(NotTested::Fork).await,
             };
-            return self.queued(entry, (number, key), poster, run).await;
         }
         let (branch, base_branch) = match meant(branch.as_deref(), pull.as_ref(), &at, &entry.default_branch) {
             Ok(meant) => meant,
@@ -130,6 +119,21 @@ impl Threads {
             found => Ok(Some(found?)),
         }
     }
+}
+
+/// The run on the head of a fork's pull request; none at each push, which people make who may not write here.
+fn of_fork(verb: &Verb, pull: &PullRequest) -> Option<TestRun> {
+    let Verb::Test { command, setup, bug, each_push: false, .. } = verb else { return None };
+    Some(TestRun {
+        command: command.clone(),
+        setup: setup.clone(),
+        bug: *bug,
+        // The forge keeps a pull request's head under this name, also where the fork is gone.
+        branch: format!("pull/{}/head", pull.number),
+        commit: Commit::parse(&pull.head_sha).ok()?,
+        base_branch: pull.base_ref.clone(),
+        each_push: false,
+    })
 }
 
 /// Whether a pull request's head lies in another repository, or in one that is gone.

@@ -59,7 +59,7 @@ async fn a_ci_that_passes_is_told_with_its_pages_before_anybody_is_asked() {
     set(&world, &task, "build / unit (push)", StatusState::Success, "/lab/shop/actions/runs/1/jobs/0").await;
     let (task, text) = final_review(&world).await;
     let page = format!("[page]({}/lab/shop/actions/runs/1/jobs/0)", world.forge.url());
-    for words in ["**CI** — ✅ 1 check passed", "`build / unit (push)`", page.as_str()] {
+    for words in ["**CI** — ✅ 1 check passed on", "`build / unit (push)`", page.as_str()] {
         assert!(text.contains(words), "{words} is missing:\n{text}");
     }
     assert!(!text.contains("caisson/test"), "the bot's own statuses are none of the CI:\n{text}");

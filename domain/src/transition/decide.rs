@@ -146,26 +146,31 @@ fn allowed(draft: &mut Draft, decision: &Decision) {
         Verb::Say { .. } | Verb::Changes { .. } if ask::answers(draft, decision) => ask::answered(draft, decision),
         Verb::Approve { .. } if ask::permits(draft, decision) => ask::permitted(draft, decision),
         Verb::Say { items } => keep(draft, decision, items, false),
-        Verb::Approve { .. } | Verb::Changes { .. } => match &draft.task.state {
-            // A review is over when it is posted: there is nothing to approve.
-            State::Publishing { .. } | State::Verifying { .. } | State::AwaitingCi { .. }
-                if !draft.task.of_a_pull() =>
-            {
-                draft.emit(Event::DecisionHeld { source: decision.source.clone(), number: decision.number });
-            }
-            State::AwaitingReview { .. } | State::FinalReview { .. } => judge(draft, decision, None),
-            State::Queued
-            | State::Preparing
-            | State::Running
-            | State::Publishing { .. }
-            | State::Verifying { .. }
-            | State::AwaitingCi { .. }
-            | State::Asking { .. }
-            | State::Approved { .. }
-            | State::Paused { .. }
-            | State::Ended { .. } => early(draft, decision),
-        },
+        Verb::Approve { .. } | Verb::Changes { .. } => about_checkpoint(draft, decision),
         Verb::Status | Verb::Cost | Verb::Help | Verb::Unknown { .. } => {}
+    }
+}
+
+/// An approval or a request for changes, as the state takes it.
+fn about_checkpoint(draft: &mut Draft, decision: &Decision) {
+    match &draft.task.state {
+        // A review is over when it is posted: there is nothing to approve.
+        State::Publishing { .. } | State::Verifying { .. } | State::AwaitingCi { .. }
+            if !draft.task.of_a_pull() =>
+        {
+            draft.emit(Event::DecisionHeld { source: decision.source.clone(), number: decision.number });
+        }
+        State::AwaitingReview { .. } | State::FinalReview { .. } => judge(draft, decision, None),
+        State::Queued
+        | State::Preparing
+        | State::Running
+        | State::Publishing { .. }
+        | State::Verifying { .. }
+        | State::AwaitingCi { .. }
+        | State::Asking { .. }
+        | State::Approved { .. }
+        | State::Paused { .. }
+        | State::Ended { .. } => early(draft, decision),
     }
 }
 

@@ -1,8 +1,7 @@
 //! Logs of the forge's own CI: runs of a commit, their jobs, and a job's log. Shapes: `modules/structs/repo_actions.go` of Gitea 1.25.
 
 use super::raw::{Raw, seg};
-use super::reader::base;
-use crate::forge::{ForgeError, RepoRef, Result};
+use crate::forge::{ForgeError, Result};
 use serde::Deserialize;
 use url::Url;
 
@@ -35,25 +34,24 @@ struct Job {
     html_url: String,
 }
 
-/// As [`crate::forge::ForgeReads::job_log`].
-pub(super) async fn log(raw: &Raw, repo: &RepoRef, commit: &str, page: &str, most: usize) -> Result<Option<String>> {
+/// As [`crate::forge::ForgeReads::job_log`]; `base` is the repository's path.
+pub(super) async fn log(raw: &Raw, base: &str, commit: &str, page: &str, most: usize) -> Result<Option<String>> {
     let Some(wanted) = path(page).filter(|path| path.contains("/actions/runs/")) else { return Ok(None) };
-    let found = find(raw, repo, commit, &wanted).await;
+    let found = find(raw, base, commit, &wanted).await;
     let id = match found {
         Ok(Some(id)) => id,
         // CI is switched off, or a forge without this part of the API.
         Ok(None) | Err(ForgeError::NotFound(_) | ForgeError::Forbidden(_)) => return Ok(None),
         Err(error) => return Err(error),
     };
-    match raw.tail(&format!("{}/actions/jobs/{id}/logs", base(repo)), most).await {
+    match raw.tail(&format!("{base}/actions/jobs/{id}/logs"), most).await {
         Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
         Err(ForgeError::NotFound(_)) => Ok(None),
         Err(error) => Err(error),
     }
 }
 
-async fn find(raw: &Raw, repo: &RepoRef, commit: &str, wanted: &str) -> Result<Option<i64>> {
-    let base = base(repo);
+async fn find(raw: &Raw, base: &str, commit: &str, wanted: &str) -> Result<Option<i64>> {
     let runs: Runs = raw.get(&format!("{base}/actions/runs?head_sha={}&limit={MOST}", seg(commit))).await?;
     for run in runs.workflow_runs {
         // The page of a job is below that of its run.

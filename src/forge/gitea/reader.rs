@@ -223,7 +223,7 @@ impl ForgeReads for Gitea {
     }
 
     async fn job_log(&self, repo: &RepoRef, commit: &str, page: &str, most: usize) -> Result<Option<String>> {
-        super::jobs::log(&self.raw, repo, commit, page, most).await
+        super::jobs::log(&self.raw, &base(repo), commit, page, most).await
     }
 
     async fn branch(&self, repo: &RepoRef, name: &str) -> Result<Option<String>> {
