@@ -60,9 +60,13 @@ async fn a_plan_is_the_planners_and_its_fix_the_workers() {
 const CARRIES_OUT: &str = r#"
 name = "the worker"
 [[turn]]
+text = "never said: the planner answered first"
+[[turn]]
 expects = ["1. read both versions", "2. compare their numbers"]
 forbids = ["read-only; you change nothing"]
 call = [{ name = "bash", arguments = { command = "echo '# parsed' >> semver.py" } }, { name = "done", arguments = { summary = "worked" } }]
+[[turn]]
+call = [{ name = "done", arguments = { summary = "worked" } }]
 "#;
 
 /// A numbered list after `/fix` is the plan, in place of the planner's.

@@ -132,8 +132,10 @@ text = "I draw one."
 call = [
   { name = "bash", arguments = { command = "python3 -c \"open('a.png','wb').write(bytes.fromhex('HEX'))\"" } },
   { name = "read_file", arguments = { path = "a.png" } },
-  { name = "done", arguments = { summary = "A picture." } },
 ]
+[[turn]]
+text = "It is done."
+call = [ { name = "done", arguments = { summary = "A picture." } } ]
 "#;
 
 #[tokio::test(flavor = "multi_thread")]
