@@ -141,6 +141,7 @@ call = [ { name = "done", arguments = { summary = "A picture." } } ]
 #[tokio::test(flavor = "multi_thread")]
 async fn an_exported_file_holds_the_pictures_of_its_task() {
     let world = World::new(&LOOKS.replace("HEX", &hex::encode(png()))).await;
+    world.push(&[(".caisson.toml", "test = \"true\"\n")]);
     let alice = world.alice();
     let issue = alice.open_issue(REPO, "Draw one", "See the picture.").expect("issue");
     let hung = [png(), b"\0".to_vec()].concat();
