@@ -205,7 +205,7 @@ pub fn lines<'a>(log: &'a [Event], window: &'a [Event], blocked: &[BlockedLine])
         let by_command = touched::of(action, outcome);
         let mut wrote: Vec<String> = action.written().into_iter().map(str::to_owned).collect();
         wrote.extend(by_command.into_iter().flat_map(touched::written).cloned());
-        let touched = by_command.and_then(touched::named);
+        let touched = by_command.and_then(touched::named).map(Box::new);
         Some((ActionLine { n: *number, kind, what, wrote, result, mistake, touched }, action))
     };
     window.iter().filter_map(line).collect()

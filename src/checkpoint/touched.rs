@@ -62,7 +62,7 @@ mod tests {
     fn row(touched: Touched) -> String {
         let outcome = Outcome { touched: Some(Box::new(touched)), ..Outcome::new(OutcomeStatus::Ok, "") };
         let bash = Action::Bash { command: "make".into() };
-        cell(&ActionLine { touched: of(&bash, Some(&outcome)).and_then(named), ..ActionLine::default() })
+        cell(&ActionLine { touched: of(&bash, Some(&outcome)).and_then(named).map(Box::new), ..ActionLine::default() })
     }
 
     #[test]

@@ -20,7 +20,7 @@ pub struct ActionLine {
     /// Untrusted: the first mistake in what it wrote, as the sandbox reports.
     pub mistake: Option<String>,
     /// Files that a command changed, as its sandbox reports; none without changes, and for actions that name their files.
-    pub touched: Option<TouchedFiles>,
+    pub touched: Option<Box<TouchedFiles>>,
 }
 
 /// Files that a command touched.

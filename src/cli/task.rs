@@ -277,7 +277,11 @@ fn files((number, touched): (u32, &Touched)) -> Option<Vec<String>> {
     words.extend(counted(touched.unnamed, "more").into_iter().chain(counted(touched.ignored, "that git ignores")));
     words.extend(read.into_iter().chain(counted(touched.read_unnamed, "more read")));
     words.extend(touched.unseen.as_deref().map(|said| format!("not seen: {said}")));
-    (!words.is_empty()).then(|| vec![number.to_string(), crate::text::cut(&crate::text::one_line(&words.join(", ")), FILES).0.to_owned()])
+    // The table shows what a path hides.
+    let all = words.join(", ");
+    let (head, missing) = crate::text::cut(&all, FILES);
+    let more = if missing > 0 { "…" } else { "" };
+    (!words.is_empty()).then(|| vec![number.to_string(), format!("{head}{more}")])
 }
 
 /// Events of the sandbox and its way out, and pauses, each with its time.
@@ -358,19 +362,18 @@ mod tests {
     }
 
     #[test]
-    fn an_action_that_changed_files_has_a_row() {
+    fn an_action_that_changed_or_read_files_has_a_row() {
         let touched =
-            Touched { created: vec!["a\u{1b}b".into()], deleted: vec!["c".into()], ignored: 3, ..Touched::default() };
+            Touched { created: vec!["src/a.py".into()], deleted: vec!["c".into()], ignored: 3, ..Touched::default() };
         let row = files((7, &touched)).expect("a row");
-        assert!(
-            row[0] == "7" && row[1].starts_with("new a") && row[1].ends_with("b, gone c, 3 that git ignores"),
-            "{row:?}"
-        );
-        assert!(!row[1].contains('\u{1b}') && files((8, &Touched::default())).is_none());
+        assert_eq!(row, ["7", "new src/a.py, gone c, 3 that git ignores"]);
+        assert!(files((8, &Touched::default())).is_none());
         let unseen = Some("what was read is known in part".to_owned());
         let read = Touched { read: vec!["a.py".into()], read_unnamed: 1_200, unseen, ..Touched::default() };
         let row = files((9, &read)).expect("a row");
         assert_eq!(row[1], "read a.py, 1 200 more read, not seen: what was read is known in part");
+        let long = Touched { created: vec!["x".repeat(900)], ..Touched::default() };
+        assert_eq!(files((1, &long)).expect("a row")[1].chars().count(), FILES + 1);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::task_export::{Source, load};
 use super::task_log::moment;
 use crate::message::{OfModel, sums};
 use crate::store::Store;
-use crate::text::{dollars, duration, grouped, plain_line};
+use crate::text::{cut, dollars, duration, grouped, one_line};
 use anyhow::Result;
 use domain::{CallPurpose, Event, ModelCall, Usage, model_calls};
 
@@ -56,6 +56,10 @@ fn purpose(purpose: CallPurpose) -> String {
     }
 }
 
+fn label(model: &str) -> String {
+    one_line(cut(model, LABEL).0)
+}
+
 /// The cells of tokens and cost, under the same names in both tables.
 fn spent(usage: &Usage, micro_usd: u64) -> Vec<String> {
     let Usage { input, output, cache_read, cache_write, reasoning } = *usage;
@@ -65,7 +69,7 @@ fn spent(usage: &Usage, micro_usd: u64) -> Vec<String> {
 
 fn row(call: &ModelCall<'_>, at_ms: i64) -> Vec<String> {
     let answer = call.answer;
-    let model = answer.map_or(NO_ANSWER.to_owned(), |answer| plain_line(answer.model, LABEL));
+    let model = answer.map_or(NO_ANSWER.to_owned(), |answer| label(answer.model));
     let time = answer.and_then(|answer| answer.duration_ms).map(duration).unwrap_or_default();
     let first = vec![call.event.to_string(), moment(at_ms), purpose(call.purpose), model];
     [first, spent(&answer.map(|answer| answer.usage).unwrap_or_default(), call.micro_usd), vec![time]].concat()
@@ -92,8 +96,7 @@ fn by_model<'a>(log: impl Iterator<Item = &'a Event>, calls: &[ModelCall<'_>]) -
     let (model, usage) = (NO_ANSWER.to_owned(), Usage::default());
     let lost = OfModel { model, calls: lost.len() as u64, usage, micro_usd: lost.iter().sum() };
     let all = sums(log).into_iter().chain((lost.calls > 0).then_some(lost));
-    all.map(|of| [vec![plain_line(&of.model, LABEL), grouped(of.calls)], spent(&of.usage, of.micro_usd)].concat())
-        .collect()
+    all.map(|of| [vec![label(&of.model), grouped(of.calls)], spent(&of.usage, of.micro_usd)].concat()).collect()
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The answer to `/cost`: what a task used, by model, and what is left.
 
 use super::about::About;
-use crate::text::{code, count, dollars, duration, grouped};
+use crate::text::{count, dollars, duration, grouped, plain_cell};
 use domain::{Event, Usage};
 use std::fmt::Write as _;
 
@@ -53,7 +53,7 @@ pub fn cost(about: &About<'_>, of: &[OfModel]) -> String {
         out.push_str("\n| model | answers | tokens | from cache | thought | money |\n|---|---|---|---|---|---|\n");
         for OfModel { model, calls, usage, micro_usd } in of {
             let tokens = [usage.total(), usage.cache_read, usage.reasoning].map(grouped).join(" | ");
-            let _ = writeln!(out, "| {} | {calls} | {tokens} | {} |", code(model), dollars(*micro_usd));
+            let _ = writeln!(out, "| {} | {calls} | {tokens} | {} |", plain_cell(model), dollars(*micro_usd));
         }
         let told: u64 = of.iter().map(|it| it.micro_usd).sum();
         let beside = spent.micro_usd.saturating_sub(told);

@@ -60,9 +60,13 @@ async fn a_plan_is_the_planners_and_its_fix_the_workers() {
 const CARRIES_OUT: &str = r#"
 name = "the worker"
 [[turn]]
+text = "never said: the planner answered first"
+[[turn]]
 expects = ["1. read both versions", "2. compare their numbers"]
 forbids = ["read-only; you change nothing"]
 call = [{ name = "bash", arguments = { command = "echo '# parsed' >> semver.py" } }, { name = "done", arguments = { summary = "worked" } }]
+[[turn]]
+call = [{ name = "done", arguments = { summary = "worked" } }]
 "#;
 
 /// A numbered list after `/fix` is the plan, in place of the planner's.
@@ -72,6 +76,7 @@ async fn a_persons_own_list_is_the_plan_that_is_carried_out() {
     let planner = dir.path().join("planner.toml");
     std::fs::write(&planner, PLANS).expect("written");
     let world = World::of_models(CARRIES_OUT, &two_models(&planner)).await;
+    world.push(&[(".caisson.toml", "test = \"true\"\n")]);
     let issue = world.alice().open_issue(REPO, "How would you compare?", "/plan").expect("issue");
     world.until_state("awaiting-review").await;
     world.alice().comment(REPO, issue, "/fix\n1. read both versions\n2. compare their numbers").expect("said");

@@ -68,10 +68,40 @@ async fn a_task_is_exported_and_replayed_from_its_file() {
     assert_eq!(said(&caisson(&world, &["task", "replay", "1", "--at", "1"]).await), first, "as from the store");
     let log = said(&caisson(&world, &["task", "log", "1"]).await);
     assert!(log.contains("checkpoint_posted") && log.contains("requested"), "{log}");
+    let state = caisson(&world, &["task", "replay", "--file", &path, "--json"]).await;
+    let state: serde_json::Value = serde_json::from_slice(&state.stdout).expect("one object");
+    assert_eq!((&state["state"], &state["actions_since_decision"]), (&"awaiting-review".into(), &5.into()), "{state}");
     let late = caisson(&world, &["task", "replay", "1", "--at", "9999"]).await;
     assert!(!late.status.success() && said(&late).contains("or less"), "{}", said(&late));
     let none = caisson(&world, &["task", "log", "9"]).await;
     assert!(!none.status.success() && said(&none).contains("there is no task 9"), "{}", said(&none));
+}
+
+/// The rows of a task's calls are what it spent, from the store and from its file.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_each_model_call_of_a_task_cost_is_listed() {
+    let mut world = World::new(FIX).await;
+    world.model.set_price(1_000_000, 1_000_000);
+    world.reconfigure(|text| text).await;
+    world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    let task = world.until_state("awaiting-review").await;
+    let listed = caisson(&world, &["task", "cost", "1", "--json"]).await;
+    let rows: Vec<serde_json::Value> =
+        String::from_utf8_lossy(&listed.stdout).lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let sum = |key: &str| rows.iter().map(|row| row[key].as_u64().expect("a number")).sum::<u64>();
+    assert_eq!((rows.len(), &rows[0]["for"], &rows[1]["for"]), (2, &"turn 1".into(), &"turn 2".into()), "{rows:?}");
+    assert!(task.spent.micro_usd > 0 && rows.iter().all(|row| row["answered"] == true), "{rows:?}");
+    assert_eq!(sum("micro_usd"), task.spent.micro_usd);
+    let file = world.dir.path().join("task.jsonl").display().to_string();
+    caisson(&world, &["task", "export", "1", "--into", &file]).await;
+    let table = said(&caisson(&world, &["task", "cost", "1"]).await);
+    assert_eq!(said(&caisson(&world, &["task", "cost", "--file", &file]).await), table);
+    for words in ["of it thought", "turn 2", "by model", "scripted: compare versions as numbers", "together $"] {
+        assert!(table.contains(words), "{words}: {table}");
+    }
+    let shown = said(&caisson(&world, &["task", "show", "1"]).await);
+    let first = shown.lines().find(|line| line.starts_with("1  ")).expect("the first action");
+    assert!(first.contains('$'), "what its turn cost: {shown}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

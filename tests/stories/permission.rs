@@ -138,13 +138,13 @@ async fn a_rule_about_strangers_words_knows_whose_issue_it_is() {
 
 const DELICATE: &str = r#"
 [[policy]]
-name = "keys"
+name = "the tests"
 then = "deny"
-because = "no task needs them"
-path = "keys/**"
+because = "they would give the answer away"
+path = "tests/**"
 reads = true
-hits = ["keys/a.pem"]
-misses = ["keys.md"]
+hits = ["tests/test_semver.py"]
+misses = ["semver.py"]
 [[policy]]
 name = "the wiki"
 then = "deny"
@@ -159,13 +159,13 @@ name = "reads what is delicate"
 [[turn]]
 text = "I look around."
 call = [
-  { name = "read_file", arguments = { path = "./keys/../keys/a.pem" } },
-  { name = "list_files", arguments = { path = "keys" } },
+  { name = "read_file", arguments = { path = "./tests/../tests/test_semver.py" } },
+  { name = "list_files", arguments = { path = "tests" } },
   { name = "web_fetch", arguments = { url = "https://en.wiki.example.org/page" } },
   { name = "read_file", arguments = { path = "semver.py" } },
 ]
 [[turn]]
-expects = ["no task needs them (keys)", "anybody may write there (the wiki)"]
+expects = ["they would give the answer away (the tests)", "anybody may write there (the wiki)"]
 text = "Then not."
 call = [{ name = "done", arguments = { summary = "Nothing." } }]
 "#;
@@ -173,7 +173,7 @@ call = [{ name = "done", arguments = { summary = "Nothing." } }]
 #[tokio::test(flavor = "multi_thread")]
 async fn reading_a_delicate_place_and_a_page_of_a_host_are_refused_with_the_reason() {
     let world = World::of_models(CURIOUS, &format!("{}{DELICATE}", single("tools"))).await;
-    world.push(&[(".caisson.toml", "test = \"true\"\n"), ("keys/a.pem", "secret\n")]);
+    world.push(&[(".caisson.toml", "test = \"true\"\n")]);
     world.alice().open_issue(REPO, "Look around", "/plan").expect("issue");
     world.until("the answer", |task| task.turn == 2).await;
     let ended = world.log().await.into_iter().filter_map(|event| match event {
@@ -182,6 +182,9 @@ async fn reading_a_delicate_place_and_a_page_of_a_host_are_refused_with_the_reas
     });
     let ended: Vec<OutcomeStatus> = ended.collect();
     let denied = |status: &OutcomeStatus, name: &str| matches!(status, OutcomeStatus::Denied { reason } if reason.ends_with(name));
-    assert!(denied(&ended[0], "(keys)") && denied(&ended[1], "(keys)") && denied(&ended[2], "(the wiki)"), "{ended:?}");
+    assert!(
+        denied(&ended[0], "(the tests)") && denied(&ended[1], "(the tests)") && denied(&ended[2], "(the wiki)"),
+        "{ended:?}"
+    );
     assert_eq!((ended.len(), &ended[3]), (4, &OutcomeStatus::Ok));
 }

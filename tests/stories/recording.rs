@@ -132,13 +132,16 @@ text = "I draw one."
 call = [
   { name = "bash", arguments = { command = "python3 -c \"open('a.png','wb').write(bytes.fromhex('HEX'))\"" } },
   { name = "read_file", arguments = { path = "a.png" } },
-  { name = "done", arguments = { summary = "A picture." } },
 ]
+[[turn]]
+text = "It is done."
+call = [ { name = "done", arguments = { summary = "A picture." } } ]
 "#;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_exported_file_holds_the_pictures_of_its_task() {
     let world = World::new(&LOOKS.replace("HEX", &hex::encode(png()))).await;
+    world.push(&[(".caisson.toml", "test = \"true\"\n")]);
     let alice = world.alice();
     let issue = alice.open_issue(REPO, "Draw one", "See the picture.").expect("issue");
     let hung = [png(), b"\0".to_vec()].concat();
