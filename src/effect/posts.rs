@@ -9,6 +9,7 @@
 use crate::checkpoint::mark;
 use crate::config::Secret;
 use crate::forge::{Comment, Forge, ForgeError, IssueLocks, NewReview, RepoRef, Review, ReviewState};
+use crate::secret::without;
 use crate::store::{EffectRow, Store};
 use crate::trouble::Trouble;
 use domain::{Again, TaskId};
@@ -73,6 +74,35 @@ impl Posts {
         ours.retain(|comment| comment.author.id == self.me && self.is_marked(&comment.body, &key));
         ours.sort_by_key(|comment| comment.id);
         Ok(ours)
+    }
+
+    /// Brings a comment of ours to this text, posting it if no try did before. One that somebody deleted is not made again, and of one that is
+    /// no longer known by author and mark a second one is posted, once.
+    pub(super) async fn show(&self, post: &Post<'_>, text: &str) -> Result<(), Trouble> {
+        let (_, at) = post.repository;
+        let second = format!("{}:2", post.effect);
+        for effect in [post.effect, &second] {
+            let post = Post { effect, ..*post };
+            let Some(id) = self.store.post(post.task, effect).await? else {
+                return self.comment(&post, text).await.map(drop);
+            };
+            let Some(standing) = self.forge.comment(at, id).await? else {
+                // A forge that hides the thread says the same of each comment.
+                self.forge.issue(at, post.number).await?;
+                return Ok(());
+            };
+            let ours = standing.author.id == self.me && standing.issue == post.number;
+            if !ours || !self.is_marked(&standing.body, &post.key()) {
+                continue;
+            }
+            let body = without(&self.marked(text, &post.key()));
+            if standing.body != body {
+                self.forge.edit_comment(at, id, &body).await?;
+            }
+            return Ok(());
+        }
+        tracing::warn!(task = %post.task, number = post.number, "its status comment was taken twice, and is not posted again");
+        Ok(())
     }
 
     /// Posts a comment so that exactly one exists.

@@ -71,6 +71,7 @@ mod rules;
 mod scripts;
 mod second;
 mod several;
+mod status_comment;
 mod stuck;
 mod summaries;
 mod switch;
