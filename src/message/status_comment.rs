@@ -9,7 +9,7 @@ use super::life::{accepted, asked_by, pause_reason, trouble};
 use super::pull::plan_line;
 use crate::checkpoint::gather::lines;
 use crate::checkpoint::render::result;
-use crate::text::{code, dollars, grouped, plain_cell};
+use crate::text::{code, dollars, grouped, plain_cell, prose};
 use domain::{Checkpoint, Event, PlanStep, State, StepState, Task};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -17,6 +17,8 @@ use std::fmt::Write as _;
 /// The most steps shown of a plan, and the most actions.
 const MOST_STEPS: usize = 8;
 const MOST_ACTIONS: usize = 5;
+/// The most characters shown of what the first review says about the sandbox and the repository's own rules.
+const MAX_NOTE: usize = 1_500;
 
 /// Where people find what belongs to a task. The addresses are ours.
 #[derive(Debug, Clone, Default)]
@@ -29,12 +31,7 @@ pub struct StatusPlaces {
 
 /// The text of the status comment, without its mark. `log` is the task's whole log; `waits_for` is what a step waits for that was tried
 /// several times. Foreign text of both is shown as such.
-pub fn status_comment(
-    about: &About<'_>,
-    log: &[Event],
-    places: &StatusPlaces,
-    waits_for: Option<&str>,
-) -> String {
+pub fn status_comment(about: &About<'_>, log: &[Event], places: &StatusPlaces, waits_for: Option<&str>) -> String {
     let task = about.task;
     let mut out = format!("### Task {}: {}\n\n{}\n", task.id, now_words(about), next_words(about));
     if let State::Paused { reason, .. } = &task.state {
@@ -42,6 +39,9 @@ pub fn status_comment(
     }
     if let Some(sentence) = waits_for.filter(|_| !task.state.ended()) {
         let _ = write!(out, "\n{}\n", trouble(sentence));
+    }
+    if let Some(note) = task.note.as_deref().filter(|_| !task.state.ended()) {
+        let _ = write!(out, "\n**Beforehand**: {}\n", prose(note, MAX_NOTE));
     }
     table(&mut out, about, places);
     plan(&mut out, &task.steps);
@@ -79,7 +79,9 @@ fn now_words(about: &About<'_>) -> String {
 fn next_words(about: &About<'_>) -> String {
     let said = || accepted(about);
     match &about.task.state {
-        State::Queued | State::Preparing | State::Running | State::Publishing { .. } | State::Verifying { .. } => said(),
+        State::Queued | State::Preparing | State::Running | State::Publishing { .. } | State::Verifying { .. } => {
+            said()
+        }
         // What pauses it says what to do.
         State::Paused { .. } => said(),
         State::AwaitingReview { .. } | State::Asking { .. } | State::FinalReview { .. } => {

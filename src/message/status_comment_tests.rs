@@ -79,10 +79,7 @@ fn every_state_as_its_readers_see_it() {
         (State::Asking { about: Asked::Question { turn: 1, index: 0 }, number: Some(9) }, None),
         (State::Verifying { n: 2, commit: commit() }, None),
         (State::FinalReview { n: 2, commit: commit(), verdict: Verdict::default() }, None),
-        (
-            State::Paused { reason: PauseReason::Asked { login: "bob".into() }, from: Box::new(State::Running) },
-            None,
-        ),
+        (State::Paused { reason: PauseReason::Asked { login: "bob".into() }, from: Box::new(State::Running) }, None),
         (State::Approved { commit: commit(), verdict: Verdict::default() }, None),
         (State::Ended { end: End::Delivered }, Some("never shown")),
     ];
@@ -99,7 +96,10 @@ fn every_state_as_its_readers_see_it() {
 fn an_action_is_linked_to_the_review_that_shows_it_and_an_edited_review_is_not() {
     let (mut task, log) = with_work(TaskKind::Fix, State::Running);
     let text = shown(&task, &log, None);
-    assert!(text.contains(&format!("2: `bash make` · ✅ exit 0 · 0.0 s · [checkpoint 1]({PAGE}/pulls/2#issuecomment-77)")), "{text}");
+    assert!(
+        text.contains(&format!("2: `bash make` · ✅ exit 0 · 0.0 s · [checkpoint 1]({PAGE}/pulls/2#issuecomment-77)")),
+        "{text}"
+    );
     assert!(text.contains("3: `bash pytest -q` · ✅ exit 0 · 0.0 s · in the next review"), "{text}");
     task.checkpoints[0].void = true;
     let text = shown(&task, &log, None);
@@ -112,20 +112,26 @@ fn a_long_plan_shows_the_steps_around_the_next_one() {
     let state = |at: usize| if at < 20 { StepState::Done } else { StepState::Open };
     task.steps = (0..40).filter_map(|at| PlanStep::new(&format!("step {at} is here"), state(at))).collect();
     let text = shown(&task, &log, None);
-    assert!(text.contains("8 of 40 steps") && text.contains("step 18 is here") && text.contains("step 25 is here"), "{text}");
+    assert!(
+        text.contains("8 of 40 steps") && text.contains("step 18 is here") && text.contains("step 25 is here"),
+        "{text}"
+    );
     assert!(!text.contains("step 17 is here") && !text.contains("step 26 is here"), "{text}");
 }
 
 /// Nothing in it is markup but our own, and each address is ours.
 fn is_ours(text: &str) -> Result<(), TestCaseError> {
-    let options = Options::ENABLE_TABLES | Options::ENABLE_GFM | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
+    let options =
+        Options::ENABLE_TABLES | Options::ENABLE_GFM | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
     let mut rows = 0;
     for event in Parser::new_ext(text, options) {
         match &event {
             pulldown_cmark::Event::Start(Tag::Link { dest_url, .. }) => {
                 prop_assert!(dest_url.starts_with("http://forge.example/"), "{dest_url} in {text}");
             }
-            pulldown_cmark::Event::Start(Tag::Image { .. } | Tag::HtmlBlock | Tag::BlockQuote(_) | Tag::CodeBlock(_)) => {
+            pulldown_cmark::Event::Start(
+                Tag::Image { .. } | Tag::HtmlBlock | Tag::BlockQuote(_) | Tag::CodeBlock(_),
+            ) => {
                 prop_assert!(false, "{event:?} in {text}");
             }
             pulldown_cmark::Event::Start(Tag::Heading { .. }) => rows += 1,
@@ -166,7 +172,7 @@ fn hostile(text: &str) -> Vec<String> {
             request.trigger = Some(domain::Trigger::Label { name: text.to_owned() });
         }
         (made.state, made.pull, made.plan) = (state, Some(2), Some(text.to_owned()));
-        made.question = Some(question.clone());
+        (made.question, made.note) = (Some(question.clone()), Some(text.to_owned()));
         made.steps = PlanStep::new(text, StepState::Doing).into_iter().collect();
         out.push(shown(&made, &log, Some(text)));
     }

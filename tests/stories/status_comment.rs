@@ -2,9 +2,9 @@
 
 use crate::world::{FIX, REPO, World, held, next_second};
 use caisson::forge::{Comment, ForgeReads as _, RepoRef};
+use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -26,7 +26,8 @@ async fn until_shown(world: &World, issue: u64, heading: &str) -> Comment {
     loop {
         let found = shown(world, issue, 1).await;
         assert!(found.len() <= 1, "{found:#?}");
-        if let Some(one) = found.into_iter().next().filter(|it| it.body.starts_with(&format!("### Task 1: {heading}"))) {
+        if let Some(one) = found.into_iter().next().filter(|it| it.body.starts_with(&format!("### Task 1: {heading}")))
+        {
             return one;
         }
         assert!(Instant::now() < end, "waited for {heading:?}: {:#?}", shown(world, issue, 1).await);
@@ -63,7 +64,10 @@ async fn one_comment_follows_a_task_from_its_first_word_to_its_end() {
     let world = quick(&held()).await;
     let issue = ask(&world);
     let first = until_shown(&world, issue, "working, action 1 of 5 of checkpoint 1").await;
-    assert!(first.body.contains("Task 1 is on it.") && first.body.contains("| asked for | `/fix` by `alice` |"), "{first:?}");
+    assert!(
+        first.body.contains("Task 1 is on it.") && first.body.contains("| asked for | `/fix` by `alice` |"),
+        "{first:?}"
+    );
     assert!(first.body.contains("under way · in the next review"), "{first:?}");
     go(&world);
     let review = until_shown(&world, issue, "waiting for an answer to checkpoint 1").await;

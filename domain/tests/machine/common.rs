@@ -129,8 +129,14 @@ impl Walk {
     }
 
     pub fn asked(request: Request) -> Self {
-        let mut walk =
-            Walk { task: Task::new(TaskId(1)), log: Vec::new(), last: Step::default(), shows: false, crowded: true, at: 0 };
+        let mut walk = Walk {
+            task: Task::new(TaskId(1)),
+            log: Vec::new(),
+            last: Step::default(),
+            shows: false,
+            crowded: true,
+            at: 0,
+        };
         walk.feed(Input::Requested { request: Box::new(request) });
         walk.crowded = false;
         walk

@@ -21,6 +21,8 @@ const PUT_AWAY: &str = "The sandbox was put away meanwhile: the next command beg
 /// Told after a move onto a base that removed the rules of the one before.
 const NO_RULES: &str =
     "The newer base has no rules of this repository's own any more: those that you were given before no longer hold.";
+/// Told after a move onto a base that removed the instructions for the task's kind.
+const NO_PROMPT: &str = "The newer base has no instructions of this repository's own for this kind of task any more: those that you were given before no longer hold.";
 /// If less room than this is left, no further file of rules is shown, in characters.
 const LEAST: usize = 300;
 
@@ -73,11 +75,15 @@ impl<'a> Replay<'a> {
             self.rules = !rules.is_empty();
         }
         // What the conversation began with stays as it is: only rules of a newer base that are others are told behind it.
-        let had = before.is_some_and(|before| !before.is_empty());
-        if rules.is_empty() && had {
+        let had = before.is_some_and(Rules::has_files);
+        if !rules.has_files() && had {
             self.ask(NO_RULES.to_owned());
-        } else if !rules.is_empty() && before != Some(rules) {
+        } else if rules.has_files() && before.is_none_or(|before| !before.same_files(rules)) {
             self.given(rules, before.is_some());
+        }
+        let (had, text) = (before.and_then(|before| before.prompt_of(self.kind)), rules.prompt_of(self.kind));
+        if had != text {
+            self.instructed(text, had.is_some());
         }
         if let Some(difference) = difference {
             self.under_review(difference);
@@ -130,6 +136,14 @@ impl<'a> Replay<'a> {
         let nested = self.paths(&rules.nested.join("\n"));
         let values = context! { base_branch, blocks, rest => rest.join(", "), nested, newer };
         self.ask(prompt::render("rules", values));
+    }
+
+    /// Shows the repository's own instructions for the task's kind, or says that those of the base before no longer hold.
+    fn instructed(&mut self, text: Option<&str>, newer: bool) {
+        let Some(text) = text else { return self.ask(NO_PROMPT.to_owned()) };
+        let name = format!(".caisson/prompts/{}.md", self.kind.name());
+        let values = context! { kind => self.kind.name(), newer, text => self.fence.wrap(&name, Trust::Base, text) };
+        self.ask(prompt::render("own_prompt", values));
     }
 
     /// Foreign names in a fence; empty if there are none.
@@ -310,6 +324,9 @@ impl<'a> Replay<'a> {
         let (words, _) = seen(words);
         if !words.is_empty() {
             self.ask(self.fence.wrap("the task, by the person who approved", Trust::Write, &words));
+        }
+        if let Some(text) = self.of_base.and_then(|rules| rules.prompt_of(TaskKind::Fix)) {
+            self.instructed(Some(text), false);
         }
     }
 
