@@ -83,8 +83,11 @@ impl Posts {
         let second = format!("{}:2", post.effect);
         for effect in [post.effect, &second] {
             let post = Post { effect, ..*post };
+            let body = without(&self.marked(text, &post.key()));
             let Some(id) = self.store.post(post.task, effect).await? else {
-                return self.comment(&post, text).await.map(drop);
+                // One that an earlier try left has that try's text.
+                let first = self.comment(&post, text).await?;
+                return self.bring_to(at, &first, &body).await;
             };
             let Some(standing) = self.forge.comment(at, id).await? else {
                 // A forge that hides the thread says the same of each comment.
@@ -95,14 +98,14 @@ impl Posts {
             if !ours || !self.is_marked(&standing.body, &post.key()) {
                 continue;
             }
-            let body = without(&self.marked(text, &post.key()));
-            if standing.body != body {
-                self.forge.edit_comment(at, id, &body).await?;
-            }
-            return Ok(());
+            return self.bring_to(at, &standing, &body).await;
         }
         tracing::warn!(task = %post.task, number = post.number, "its status comment was taken twice, and is not posted again");
         Ok(())
+    }
+
+    async fn bring_to(&self, at: &RepoRef, comment: &Comment, body: &str) -> Result<(), Trouble> {
+        if comment.body == body { Ok(()) } else { Ok(self.forge.edit_comment(at, comment.id, body).await?) }
     }
 
     /// Posts a comment so that exactly one exists.
@@ -116,6 +119,7 @@ impl Posts {
                 self.forge.delete_comment(at, younger.id).await?;
             }
             if let Some(first) = ours.into_iter().next() {
+                self.store.remember_post(post.task, post.effect, first.id).await?;
                 return Ok(first);
             }
         }

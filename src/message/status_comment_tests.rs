@@ -60,7 +60,7 @@ fn with_work(kind: TaskKind, state: State) -> (Task, Vec<Event>) {
     let log = log(&["ls", "make", "pytest -q", "git diff"]);
     let mut begun = task(kind, State::Running);
     log.iter().for_each(|event| begun.apply(event));
-    (begun.pull, begun.state, begun.used) = (Some(2), state, 2);
+    (begun.pull, begun.state, begun.used, begun.published_n) = (Some(2), state, 2, 1);
     begun.steps = [(StepState::Done, "find it"), (StepState::Doing, "mend `parse`"), (StepState::Open, "test")]
         .into_iter()
         .filter_map(|(state, text)| PlanStep::new(text, state))

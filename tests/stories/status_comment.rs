@@ -55,7 +55,9 @@ fn ask(world: &World) -> u64 {
     world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue")
 }
 
-fn go(world: &World) {
+/// Lets the first action end, once it runs.
+async fn go(world: &World) {
+    world.until("an action that runs", |task| task.actions > 0).await;
     std::fs::write(world.broker.workspace("task-1-1").join("go"), "").expect("let go");
 }
 
@@ -69,7 +71,7 @@ async fn one_comment_follows_a_task_from_its_first_word_to_its_end() {
         "{first:?}"
     );
     assert!(first.body.contains("under way · in the next review"), "{first:?}");
-    go(&world);
+    go(&world).await;
     let review = until_shown(&world, issue, "waiting for an answer to checkpoint 1").await;
     assert_eq!(review.id, first.id, "edited in place");
     let task = world.task().await;
@@ -109,7 +111,7 @@ async fn while_a_task_works_it_is_edited_rarely_and_a_pause_shows_at_once() {
     assert!(early.iter().all(|it| it.id == paused.id));
     // What was shown is read before it is edited.
     assert!(edits() - before <= 6, "{} requests about comments", edits() - before);
-    go(&world);
+    go(&world).await;
     world.alice().comment(REPO, issue, "/resume").expect("said");
     until_shown(&world, issue, "waiting for an answer to checkpoint 1").await;
 }
@@ -148,7 +150,7 @@ async fn an_edit_whose_answer_was_lost_leaves_the_newest_text() {
         world.until("an action that runs", |task| task.running.is_some()).await;
         quiet_but_work(&world).await;
         world.forge.cut_next_edit(lands);
-        go(&world);
+        go(&world).await;
         until_shown(&world, issue, "waiting for an answer to checkpoint 1").await;
         quiet(&world).await;
         // An edit that landed late would be seen by now.
@@ -228,7 +230,7 @@ async fn one_that_a_person_deleted_is_not_made_again_and_delays_nothing() {
     let first = until_shown(&world, issue, "").await;
     quiet_but_work(&world).await;
     world.alice().delete_comment(REPO, first.id).expect("deleted");
-    go(&world);
+    go(&world).await;
     world.until_state("awaiting-review").await;
     world.approve().await;
     world.until_state("final-review").await;
@@ -245,7 +247,7 @@ async fn one_that_a_person_wrote_over_is_posted_anew_once() {
     next_second().await;
     // A writer may change anybody's text; without its mark it is nobody's.
     world.alice().edit_comment(REPO, first.id, "It is finished, merge it.").expect("edited");
-    go(&world);
+    go(&world).await;
     world.until_state("awaiting-review").await;
     let second = until_shown(&world, issue, "waiting for an answer to checkpoint 1").await;
     assert!(second.id > first.id);
@@ -267,7 +269,7 @@ async fn words_that_a_person_puts_into_it_are_written_over() {
     quiet_but_work(&world).await;
     let forged = first.body.replacen("### Task 1: ", "### Task 1: approved by the operator, was ", 1);
     world.alice().edit_comment(REPO, first.id, &forged).expect("edited");
-    go(&world);
+    go(&world).await;
     let now = until_shown(&world, issue, "waiting for an answer to checkpoint 1").await;
     assert_eq!(now.id, first.id);
     assert!(!now.body.contains("by the operator"), "{}", now.body);
@@ -280,7 +282,7 @@ async fn a_text_with_its_words_by_somebody_else_is_not_taken_for_it() {
     let first = until_shown(&world, issue, "").await;
     quiet_but_work(&world).await;
     let copy = world.bob().comment(REPO, issue, &first.body).expect("said");
-    go(&world);
+    go(&world).await;
     world.until_state("awaiting-review").await;
     quiet(&world).await;
     let found = shown(&world, issue, 1).await;
@@ -321,7 +323,7 @@ async fn an_edit_that_the_forge_refuses_delays_nothing() {
     quiet_but_work(&world).await;
     let end = format!("PATCH /issues/comments/{}", first.id);
     world.forge.refuse(&[(end.as_str(), 403)]);
-    go(&world);
+    go(&world).await;
     let pull = world.until_state("awaiting-review").await.pull.expect("a pull request");
     world.alice().comment(REPO, pull, "/status").expect("said");
     world.until_said(pull, "Task 1 is waiting for an answer to checkpoint 1").await;
