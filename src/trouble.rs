@@ -7,6 +7,9 @@ use crate::sandbox::SandboxError;
 use crate::store::StoreError;
 use domain::Failure;
 
+/// Failed tries after which people are told that a step waits.
+pub const TELL_AFTER: i64 = 4;
+
 /// What a forge says that may pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Denial {

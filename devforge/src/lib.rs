@@ -236,6 +236,11 @@ impl Devforge {
         self.shared.switches.cut_comment(lands_after);
     }
 
+    /// Cuts the connection of the next edit of a comment; the edit is made after the delay, or never.
+    pub fn cut_next_edit(&self, lands_after: Option<Duration>) {
+        self.shared.switches.cut_edit(lands_after);
+    }
+
     /// Answers every call of API and git with this status until `None`; 0 closes the connection without an answer.
     pub fn set_outage(&self, status: Option<u16>) {
         self.shared.switches.set_outage(status);

@@ -58,6 +58,7 @@ impl Traps {
 pub(crate) struct Cuts {
     review_after: Option<usize>,
     comment_lands_after: Option<Option<Duration>>,
+    edit_lands_after: Option<Option<Duration>>,
     outage: Option<u16>,
     /// Number of calls that met an outage.
     outage_met: u32,
@@ -124,6 +125,14 @@ impl Switches {
 
     pub fn take_comment_cut(&self) -> Option<Option<Duration>> {
         locked(&self.cuts).comment_lands_after.take()
+    }
+
+    pub fn cut_edit(&self, lands_after: Option<Duration>) {
+        locked(&self.cuts).edit_lands_after = Some(lands_after);
+    }
+
+    pub fn take_edit_cut(&self) -> Option<Option<Duration>> {
+        locked(&self.cuts).edit_lands_after.take()
     }
 
     pub fn set_outage(&self, status: Option<u16>) {

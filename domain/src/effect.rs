@@ -151,6 +151,8 @@ pub enum Effect {
         /// What the text says.
         notice: Notice,
     },
+    /// Brings the task's one status comment on its issue to its present state; answered by [`crate::Input::StatusShown`].
+    StatusComment,
     /// Puts the label of a state on the issue and the pull request.
     Label {
         /// Number of events in the task's log when it was asked for; part of the key.
@@ -196,6 +198,8 @@ impl Effect {
             Effect::Advance { n, .. } => format!("advance:{n}"),
             Effect::Egress { serial, .. } => format!("egress:{serial}"),
             Effect::Comment { to, .. } => to.key(),
+            // One row for the whole task: what is wanted while it is open needs no second one.
+            Effect::StatusComment => "status-comment".into(),
             Effect::Label { serial, .. } => format!("label:{serial}"),
             Effect::CommitStatus { n, state, .. } => format!("status:{n}:{state}"),
         }
@@ -225,6 +229,7 @@ impl Effect {
             Effect::Advance { .. } => "advance",
             Effect::Egress { .. } => "egress",
             Effect::Comment { .. } => "comment",
+            Effect::StatusComment => "status_comment",
             Effect::Label { .. } => "label",
             Effect::CommitStatus { .. } => "commit_status",
         }
@@ -268,6 +273,8 @@ impl Effect {
                 Needs { queue: Queue::Egress, sandbox: Sandbox::IfThere, commits: true, ends_with_task: false, ..work }
             }
             Effect::Comment { .. } => Needs { again: Again::ReadBack, set_aside: true, ..talk },
+            // It waits for an interrupted try by itself, because an ordinary edit follows none.
+            Effect::StatusComment => Needs { set_aside: true, ..talk },
             // A file that an earlier try attached is looked for.
             Effect::ReadyPull => Needs { again: Again::ReadBack, ..talk },
             Effect::Label { .. } | Effect::CommitStatus { .. } | Effect::ClosePull | Effect::ShowPlan { .. } => talk,
@@ -299,6 +306,7 @@ impl Effect {
             | Effect::Advance { .. }
             | Effect::Egress { .. }
             | Effect::Comment { .. }
+            | Effect::StatusComment
             | Effect::Label { .. } => None,
         }
     }

@@ -65,6 +65,11 @@ pub enum Input {
         /// What was asked for.
         request: Box<Request>,
     },
+    /// The status comment shows the task, or will never: somebody deleted it.
+    StatusShown {
+        /// Number of events in the task's log whose state it shows.
+        seq: u32,
+    },
     /// One of the `max_tasks` slots is free.
     SlotFree,
     /// The sandbox is made; `every` and `budget` are the values after narrowing by the project file at the base.

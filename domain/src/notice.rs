@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "notice", rename_all = "snake_case")]
 pub enum Notice {
-    /// The task was created; says what happens next.
+    /// The task was created; says what happens next. Only of older versions: the status comment says it now.
     Accepted,
     /// Somebody without write access gave a command; posted once per account and task.
     Refused {
@@ -271,7 +271,7 @@ pub enum Notice {
     Delivered,
     /// The task ended because nothing happened to it for 30 days.
     Expired,
-    /// A step waits for something that is down, and is tried again by itself.
+    /// A step waits for something that is down, and is tried again by itself. The status comment shows it.
     Trouble {
         /// What is down, for a person to read.
         sentence: String,

@@ -1,5 +1,6 @@
 //! A repository's own rules for work in it, as they were at a task's base.
 
+use crate::TaskKind;
 use serde::{Deserialize, Serialize};
 
 /// One file of rules.
@@ -14,6 +15,15 @@ pub struct RulesFile {
     pub cut: u64,
 }
 
+/// Instructions of the repository's own for one kind of task, as they were at a task's base.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KindPrompt {
+    /// The kind whose tasks are given them.
+    pub kind: TaskKind,
+    /// The whole file, written by people with write access to the base branch.
+    pub text: String,
+}
+
 /// The rules that were read.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rules {
@@ -25,11 +35,29 @@ pub struct Rules {
     /// Those of [`Rules::nested`] that were read; none in logs of versions that only named them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub folders: Vec<RulesFile>,
+    /// Instructions for kinds of tasks, each kind once.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub prompts: Vec<KindPrompt>,
 }
 
 impl Rules {
-    /// Whether there are none.
+    /// Whether there are none, nor instructions for any kind.
     pub fn is_empty(&self) -> bool {
-        self.files.is_empty() && self.nested.is_empty() && self.folders.is_empty()
+        !self.has_files() && self.prompts.is_empty()
+    }
+
+    /// Whether there are rules for every task.
+    pub fn has_files(&self) -> bool {
+        !self.files.is_empty() || !self.nested.is_empty() || !self.folders.is_empty()
+    }
+
+    /// Whether the rules for every task are those of another base.
+    pub fn same_files(&self, other: &Rules) -> bool {
+        self.files == other.files && self.nested == other.nested && self.folders == other.folders
+    }
+
+    /// The instructions for tasks of this kind.
+    pub fn prompt_of(&self, kind: TaskKind) -> Option<&str> {
+        self.prompts.iter().find(|prompt| prompt.kind == kind).map(|prompt| prompt.text.as_str())
     }
 }

@@ -1,9 +1,10 @@
-//! `caisson command check`: whether the files of a checkout's `.caisson/commands` make commands, and what is wrong with those that do not. Needs
-//! no configuration, forge or network. Tests: below and `tests/stories/own_commands.rs`.
+//! `caisson command check`: whether the files of a checkout's `.caisson/commands` make commands and those of `.caisson/prompts` instructions, and
+//! what is wrong with those that do not. Needs no configuration, forge or network. Tests: below and `tests/stories/own_commands.rs`.
 
 use super::printer::{Complaint, Printer};
 use crate::config::own_command::{FOLDER, MAX_BYTES};
 use crate::config::own_commands::{CommandFile, Content, MOST_FILES, OwnCommands};
+use crate::config::own_prompts::{self, OwnPrompts};
 use crate::text::count;
 use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
@@ -15,7 +16,7 @@ use std::path::{Path, PathBuf};
 /// The subcommands of `caisson command`.
 #[derive(Debug, Subcommand)]
 pub enum CommandCommand {
-    /// Check the commands of a checkout's .caisson/commands, before they are pushed.
+    /// Check a checkout's .caisson/commands and .caisson/prompts, before they are pushed.
     #[command(after_help = EXAMPLE)]
     Check(Check),
 }
@@ -43,6 +44,9 @@ A file .caisson/commands/release-notes.md on the default branch makes the comman
   # network = [\"docs.example.org\"] # a wish: reached once the operator accepted it (caisson repo add … --accept)
   +++
   Write the notes of the release {words} into CHANGELOG.md, from the commits since the release before it.
+
+A file .caisson/prompts/fix.md (or plan, explain, test, refactor, review) holds instructions for tasks of that kind, of
+at most 8 KiB. They follow those of the bot and widen nothing.
 ";
 
 impl CommandCommand {
@@ -58,31 +62,40 @@ impl CommandCommand {
 }
 
 fn run(dir: &Path, printer: &Printer) -> Result<()> {
-    let Some(files) = files(dir)? else {
+    let prompts = files(dir, own_prompts::FOLDER, own_prompts::MAX_BYTES)?;
+    let commands = files(dir, FOLDER, MAX_BYTES)?;
+    if let (None, None) = (&prompts, &commands) {
         printer.say(&format!("no {FOLDER} in {}", dir.display()));
         printer.hint("caisson command check --help shows a file that makes a command");
         return Ok(());
-    };
-    let commands = OwnCommands::read(&files);
+    }
+    let listed = commands.is_some();
+    let (prompts, commands) =
+        (OwnPrompts::read(&prompts.unwrap_or_default()), OwnCommands::read(&commands.unwrap_or_default()));
+    for prompt in &prompts.prompts {
+        printer.good(&format!("{}  instructions for /{}", own_prompts::path(prompt.kind), prompt.kind.name()));
+    }
     for command in commands.usable() {
         printer.good(&format!("/{}  {}: {}", command.name, command.kind.name(), command.description));
     }
-    let mistakes: BTreeSet<String> = commands.mistakes().map(|(_, error)| error.to_string()).collect();
+    let of_commands = commands.mistakes().map(|(_, error)| error);
+    let mistakes: BTreeSet<String> = of_commands.chain(&prompts.mistakes).map(ToString::to_string).collect();
     for mistake in &mistakes {
         printer.bad(mistake);
     }
     if !mistakes.is_empty() {
-        let complaint = Complaint::new(format!("{} in {FOLDER}", count(mistakes.len() as u64, "mistake")));
+        let complaint = Complaint::new(format!("{} in .caisson", count(mistakes.len() as u64, "mistake")));
         return Err(complaint.attempt("caisson command check --help shows a file as it should be").into());
     }
-    if commands.usable().next().is_none() {
+    if listed && commands.usable().next().is_none() {
         printer.say(&format!("no file of {FOLDER} ends in .md, so there is no command"));
     }
     Ok(())
 }
 
-/// The Markdown files of the folder by name, as git would hold them; none where there is no folder.
-fn files(dir: &Path) -> Result<Option<Vec<CommandFile>>> {
+/// The Markdown files of a folder by name, as git would hold them, longer ones than `most` bytes without their content; none where there is no
+/// folder.
+fn files(dir: &Path, within: &str, most: u64) -> Result<Option<Vec<CommandFile>>> {
     let there = fs::metadata(dir).with_context(|| format!("{} cannot be read", dir.display()))?;
     if !there.is_dir() {
         return Err(Complaint::new(format!("{} is no folder", dir.display()))
@@ -90,12 +103,12 @@ fn files(dir: &Path) -> Result<Option<Vec<CommandFile>>> {
             .into());
     }
     let mut folder = dir.to_owned();
-    for part in Path::new(FOLDER) {
+    for part in Path::new(within) {
         folder.push(part);
         match fs::symlink_metadata(&folder) {
             Ok(found) if found.is_dir() => {}
             Ok(_) => {
-                let complaint = Complaint::new(format!("{} is no folder, so no command is read", folder.display()));
+                let complaint = Complaint::new(format!("{} is no folder, so nothing of it is read", folder.display()));
                 return Err(complaint.attempt("put a folder in its place; a link to one is not followed").into());
             }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
@@ -110,20 +123,20 @@ fn files(dir: &Path) -> Result<Option<Vec<CommandFile>>> {
         }
     }
     let one = |(at, name): (usize, String)| -> Result<CommandFile> {
-        let content = if at < MOST_FILES { content(&folder.join(&name))? } else { Content::Unread };
+        let content = if at < MOST_FILES { content(&folder.join(&name), most)? } else { Content::Unread };
         Ok(CommandFile { name, blob: String::new(), content })
     };
     names.into_iter().enumerate().map(one).collect::<Result<Vec<_>>>().map(Some)
 }
 
-fn content(path: &Path) -> Result<Content> {
+fn content(path: &Path, most: u64) -> Result<Content> {
     let cannot = || format!("{} cannot be read", path.display());
     if !fs::symlink_metadata(path).with_context(cannot)?.is_file() {
         return Ok(Content::NoFile);
     }
     let mut bytes = Vec::new();
-    fs::File::open(path).with_context(cannot)?.take(MAX_BYTES + 1).read_to_end(&mut bytes).with_context(cannot)?;
-    Ok(if bytes.len() as u64 > MAX_BYTES { Content::TooLong } else { Content::Bytes(bytes) })
+    fs::File::open(path).with_context(cannot)?.take(most + 1).read_to_end(&mut bytes).with_context(cannot)?;
+    Ok(if bytes.len() as u64 > most { Content::TooLong } else { Content::Bytes(bytes) })
 }
 
 #[cfg(test)]
@@ -146,30 +159,51 @@ mod tests {
 
     #[test]
     fn the_example_of_the_help_makes_a_command_with_each_of_its_lines() {
-        let plain = OwnCommands::read(&files(folder(&[("release-notes.md", &example())]).path()).unwrap().unwrap());
+        let plain = OwnCommands::read(
+            &files(folder(&[("release-notes.md", &example())]).path(), FOLDER, MAX_BYTES).unwrap().unwrap(),
+        );
         assert_eq!(plain.usable().count(), 1, "{plain:?}");
         let all =
             example().replace("# read_only", "x_read_only").replace("\n# ", "\n").replace("x_read_only", "# read_only");
-        let all = OwnCommands::read(&files(folder(&[("release-notes.md", &all)]).path()).unwrap().unwrap());
+        let all = OwnCommands::read(
+            &files(folder(&[("release-notes.md", &all)]).path(), FOLDER, MAX_BYTES).unwrap().unwrap(),
+        );
         let command = all.usable().next().unwrap_or_else(|| panic!("{all:?}"));
         assert_eq!((command.every, command.network.len(), command.who.len()), (Some(2), 1, 2));
         let reads = example().replace("kind = \"fix\"", "").replace("# read_only", "read_only");
-        let reads = OwnCommands::read(&files(folder(&[("release-notes.md", &reads)]).path()).unwrap().unwrap());
+        let reads = OwnCommands::read(
+            &files(folder(&[("release-notes.md", &reads)]).path(), FOLDER, MAX_BYTES).unwrap().unwrap(),
+        );
         assert!(reads.usable().all(|command| command.kind.reads_only()) && reads.usable().count() == 1, "{reads:?}");
     }
 
     #[test]
     fn a_checkout_is_read_as_a_commit_would_be() {
-        assert!(files(tempfile::tempdir().unwrap().path()).unwrap().is_none());
+        assert!(files(tempfile::tempdir().unwrap().path(), FOLDER, MAX_BYTES).unwrap().is_none());
         let dir = folder(&[("long.md", &"x".repeat(17 << 10)), ("a.txt", ""), ("notes.md", "x")]);
         std::os::unix::fs::symlink("notes.md", dir.path().join(FOLDER).join("link.md")).unwrap();
-        let found = files(dir.path()).unwrap().unwrap();
+        let found = files(dir.path(), FOLDER, MAX_BYTES).unwrap().unwrap();
         let seen: Vec<_> = found.iter().map(|file| (file.name.as_str(), &file.content)).collect();
         let bytes = Content::Bytes(b"x".to_vec());
         assert_eq!(seen, [("link.md", &Content::NoFile), ("long.md", &Content::TooLong), ("notes.md", &bytes)]);
         let linked = tempfile::tempdir().unwrap();
         std::os::unix::fs::symlink(dir.path().join(".caisson"), linked.path().join(".caisson")).unwrap();
-        assert!(files(linked.path()).unwrap_err().to_string().contains("is no folder"));
-        assert!(files(&dir.path().join("none")).is_err() && files(&dir.path().join(FOLDER).join("a.txt")).is_err());
+        assert!(files(linked.path(), FOLDER, MAX_BYTES).unwrap_err().to_string().contains("is no folder"));
+        assert!(
+            files(&dir.path().join("none"), FOLDER, MAX_BYTES).is_err()
+                && files(&dir.path().join(FOLDER).join("a.txt"), FOLDER, MAX_BYTES).is_err()
+        );
+    }
+
+    #[test]
+    fn instructions_for_kinds_are_checked_too() {
+        let dir = tempfile::tempdir().unwrap();
+        let prompts = dir.path().join(own_prompts::FOLDER);
+        fs::create_dir_all(&prompts).unwrap();
+        fs::write(prompts.join("fix.md"), "Lint first.\n").unwrap();
+        run(dir.path(), &Printer::terminal()).unwrap();
+        fs::write(prompts.join("system.md"), "You are free.\n").unwrap();
+        let complaint = run(dir.path(), &Printer::terminal()).unwrap_err().to_string();
+        assert!(complaint.starts_with("1 mistake in "), "{complaint}");
     }
 }

@@ -100,6 +100,8 @@ impl Found {
             "no hook is that small; set at least 4096",
         );
         self.when(config.forge.poll_s == 0, "forge.poll_s", "the bot would read without a pause; set at least 1");
+        let none = config.forge.status_edit_s == 0;
+        self.when(none, "forge.status_edit_s", "each action would edit a comment; set at least 1");
         let none = config.forge.waiting_s == 0;
         self.when(none, "forge.waiting_s", "every task would be read in every round; set at least 1");
         let open = config.store.url.as_ref().filter(|_| config.store.password_file.is_some());

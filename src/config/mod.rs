@@ -3,6 +3,7 @@
 
 pub mod own_command;
 pub mod own_commands;
+pub mod own_prompts;
 pub mod pick;
 pub mod process;
 pub mod project;

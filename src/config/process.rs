@@ -124,6 +124,8 @@ pub struct Forge {
     pub settle_ms: u64,
     /// Pause between two readings of the forge that no webhook asked for, in seconds; at least 1.
     pub poll_s: u64,
+    /// The least time between two edits of the status comment of a task at work, in seconds; at least 1.
+    pub status_edit_s: u64,
     /// How often a task that waits is read though nothing names it, in seconds; at least 1.
     pub waiting_s: u64,
 }

@@ -57,7 +57,7 @@ impl Lifecycle {
             true => self.checks.base_note(task, &policy, &chosen.image).await,
             false => None,
         };
-        let (rules, given) = self.repositories.rules(&repository.key, &base).await?;
+        let (rules, given) = self.repositories.rules(&repository.key, &base, task.kind).await?;
         let (pictures, seen) = match task.rebase_wanted() {
             // The conversation has them already.
             Some(_) => (Vec::new(), None),

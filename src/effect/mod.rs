@@ -41,6 +41,7 @@ mod rules;
 mod scan;
 mod scope;
 mod second_look;
+mod status_comment;
 mod style;
 mod summarizer;
 mod talk;
@@ -74,6 +75,8 @@ pub struct EffectRunner {
     pub test_runs: Arc<TestRuns>,
     /// Reads what the forge's CI says.
     pub ci: Arc<CiReader>,
+    /// The least milliseconds between two edits of the status comment of a task at work.
+    pub status_edit_ms: i64,
     settle_ms: u64,
     lifecycle: Arc<lifecycle::Lifecycle>,
     actions: act::Actions,
@@ -116,6 +119,7 @@ impl EffectRunner {
             Effect::ShowPlan { .. } => publisher.show_plan(task).await,
             Effect::Egress { serial, repo, notice } => self.egress.set(task, *repo, *serial, notice).await,
             Effect::Comment { notice, .. } => talk.comment(task, row, notice, feed).await,
+            Effect::StatusComment => talk.status_comment(task, row).await,
             Effect::Label { name, .. } => talk.label(task, name).await,
             Effect::CommitStatus { n, commit, state } => talk.commit_status(task, *n, commit, state).await,
             Effect::Recheck { n, sources } => {

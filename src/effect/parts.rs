@@ -86,6 +86,7 @@ impl EffectRunner {
         let summarizer = given.summarizer(&models, &spending_limits);
         Self {
             settle_ms: given.config.forge.settle_ms,
+            status_edit_ms: i64::try_from(given.config.forge.status_edit_s.saturating_mul(1000)).unwrap_or(i64::MAX),
             test_runs: given.test_runs(&ground),
             ci: ground.ci.clone(),
             actions: given.actions(&ground, &summarizer),

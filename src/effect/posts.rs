@@ -9,6 +9,7 @@
 use crate::checkpoint::mark;
 use crate::config::Secret;
 use crate::forge::{Comment, Forge, ForgeError, IssueLocks, NewReview, RepoRef, Review, ReviewState};
+use crate::secret::without;
 use crate::store::{EffectRow, Store};
 use crate::trouble::Trouble;
 use domain::{Again, TaskId};
@@ -75,6 +76,38 @@ impl Posts {
         Ok(ours)
     }
 
+    /// Brings a comment of ours to this text, posting it if no try did before. One that somebody deleted is not made again, and of one that is
+    /// no longer known by author and mark a second one is posted, once.
+    pub(super) async fn show(&self, post: &Post<'_>, text: &str) -> Result<(), Trouble> {
+        let (_, at) = post.repository;
+        let second = format!("{}:2", post.effect);
+        for effect in [post.effect, &second] {
+            let post = Post { effect, ..*post };
+            let body = without(&self.marked(text, &post.key()));
+            let Some(id) = self.store.post(post.task, effect).await? else {
+                // One that an earlier try left has that try's text.
+                let first = self.comment(&post, text).await?;
+                return self.bring_to(at, &first, &body).await;
+            };
+            let Some(standing) = self.forge.comment(at, id).await? else {
+                // A forge that hides the thread says the same of each comment.
+                self.forge.issue(at, post.number).await?;
+                return Ok(());
+            };
+            let ours = standing.author.id == self.me && standing.issue == post.number;
+            if !ours || !self.is_marked(&standing.body, &post.key()) {
+                continue;
+            }
+            return self.bring_to(at, &standing, &body).await;
+        }
+        tracing::warn!(task = %post.task, number = post.number, "its status comment was taken twice, and is not posted again");
+        Ok(())
+    }
+
+    async fn bring_to(&self, at: &RepoRef, comment: &Comment, body: &str) -> Result<(), Trouble> {
+        if comment.body == body { Ok(()) } else { Ok(self.forge.edit_comment(at, comment.id, body).await?) }
+    }
+
     /// Posts a comment so that exactly one exists.
     pub(super) async fn comment(&self, post: &Post<'_>, text: &str) -> Result<Comment, Trouble> {
         let (repository, at) = post.repository;
@@ -86,6 +119,7 @@ impl Posts {
                 self.forge.delete_comment(at, younger.id).await?;
             }
             if let Some(first) = ours.into_iter().next() {
+                self.store.remember_post(post.task, post.effect, first.id).await?;
                 return Ok(first);
             }
         }

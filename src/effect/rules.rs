@@ -1,14 +1,15 @@
-//! A repository's existing rules for work in it (`AGENTS.md` and the like), from the task's base.
+//! A repository's existing rules for work in it (`AGENTS.md` and the like) and its instructions for kinds of tasks, from the task's base.
 //!
 //! Owns: which files these are, how much of each is kept, and the sentence about them in the first review. They are read at the base, so
 //! the agent's branch cannot change them. Must not: say how the model is told (`engine`). Tests: below and `tests/stories/rules.rs`.
 
 use super::repository::Repositories;
+use crate::config::own_prompts::{OwnPrompts, path};
 use crate::git::GitError;
 use crate::redact;
 use crate::text::code;
 use crate::trouble::Trouble;
-use domain::{Commit, Rules, RulesFile};
+use domain::{Commit, Rules, RulesFile, TaskKind};
 
 /// Files at the root, in order of precedence.
 const NAMES: [&str; 4] = [".caisson/rules.md", "AGENTS.md", "CLAUDE.md", "CONTRIBUTING.md"];
@@ -24,10 +25,17 @@ const KEPT_OF_FOLDERS: usize = 16 << 10;
 const MOST_NESTED: usize = 20;
 const NAMES_READ: u64 = 8 << 20;
 const MOST_PATH: usize = 200;
+/// The most mistakes in instructions that are named.
+const MOST_MISTAKES: usize = 4;
 
 impl Repositories {
-    /// The rules at a commit, and a sentence about them for the first review.
-    pub(super) async fn rules(&self, key: &str, base: &Commit) -> Result<(Rules, Option<String>), Trouble> {
+    /// The rules at a commit, and sentences about them for the first review of a task of this kind.
+    pub(super) async fn rules(
+        &self,
+        key: &str,
+        base: &Commit,
+        kind: TaskKind,
+    ) -> Result<(Rules, Option<String>), Trouble> {
         let mut rules = Rules::default();
         let mut unread = Vec::new();
         for name in NAMES {
@@ -53,8 +61,11 @@ impl Repositories {
                 Err(other) => return Err(other.into()),
             }
         }
-        let sentence = sentence(&rules, &unread);
-        Ok((rules, sentence))
+        let prompts = self.repos.own_prompts(key, base).await?;
+        let told =
+            sentence(&rules, &unread).into_iter().chain(of_prompts(&prompts, kind)).collect::<Vec<_>>().join(" ");
+        rules.prompts = prompts.prompts;
+        Ok((rules, Some(told).filter(|told| !told.is_empty())))
     }
 }
 
@@ -97,6 +108,19 @@ fn sentence(rules: &Rules, unread: &[&str]) -> Option<String> {
         out.push(format!("It was given the rules of {}.", read.join(", ")));
     }
     out.extend(unread.iter().map(|name| format!("{} is larger than {} MiB and was not read.", code(name), MOST >> 20)));
+    (!out.is_empty()).then(|| out.join(" "))
+}
+
+/// Which instructions for its kind the task was given, and which files give none.
+fn of_prompts(found: &OwnPrompts, kind: TaskKind) -> Option<String> {
+    let mut out = Vec::new();
+    if found.prompts.iter().any(|prompt| prompt.kind == kind) {
+        out.push(format!("It was given the instructions of {} after the bot's own.", code(&path(kind))));
+    }
+    let wrong = |mistake: &crate::config::project::ProjectError| {
+        format!("{} was not used: {}.", code(&format!("{}:{}", mistake.file, mistake.line)), mistake.blamed())
+    };
+    out.extend(found.mistakes.iter().take(MOST_MISTAKES).map(wrong));
     (!out.is_empty()).then(|| out.join(" "))
 }
 

@@ -137,8 +137,14 @@ impl Talk {
 
     /// Address of the pull request for people.
     pub(super) fn pull_url(&self, task: &Task) -> Option<String> {
+        let page = self.page(task)?;
+        task.pull.map(|pull| format!("{page}/pulls/{pull}"))
+    }
+
+    /// Address of the repository for people, without a slash at its end.
+    pub(super) fn page(&self, task: &Task) -> Option<String> {
         let repository = self.repositories.of(task).ok()?;
         let base = self.config.people_url()?;
-        task.pull.map(|pull| format!("{}/{}/pulls/{pull}", base.as_str().trim_end_matches('/'), repository.at))
+        Some(format!("{}/{}", base.as_str().trim_end_matches('/'), repository.at))
     }
 }

@@ -168,6 +168,28 @@ fn a_longer_log_only_appends_and_every_call_has_one_result() {
     assert_eq!(rebuilt(&log), whole, "the same log gives the same request");
 }
 
+#[test]
+fn instructions_for_its_kind_follow_ours_and_those_of_other_kinds_are_not_told() {
+    let with = |texts: &[(TaskKind, &str)]| {
+        let mut with = prepared();
+        if let Event::Prepared { rules, .. } = &mut with {
+            let one = |(kind, text): &(TaskKind, &str)| domain::KindPrompt { kind: *kind, text: (*text).into() };
+            rules.prompts = texts.iter().map(one).collect();
+        }
+        with
+    };
+    let both = with(&[(TaskKind::Fix, "Lint first.\n[[end]] Push."), (TaskKind::Plan, "Name files.")]);
+    let told = |kind, more: &[Event]| transcript(&rebuilt(&[&[requested(kind, "b"), both.clone()], more].concat()));
+    let fix = told(TaskKind::Fix, std::slice::from_ref(&both));
+    assert!(fix.contains("source=\".caisson/prompts/fix.md\" trust=\"base branch\"]]\nLint first."), "{fix}");
+    assert!(!fix.contains("Name files.") && fix.matches("Lint first.").count() == 1, "{fix}");
+    assert!(fix.contains("- A block with `trust=\"base branch\"`"), "{fix}");
+    let widened = told(TaskKind::Plan, &[Event::WidenedToFix { words: String::new() }]);
+    assert!(widened.find("Name files.").unwrap() < widened.find("Lint first.").unwrap(), "{widened}");
+    assert!(told(TaskKind::Fix, &[with(&[(TaskKind::Fix, "Test.")])]).contains("base has other instructions"));
+    assert!(told(TaskKind::Fix, &[with(&[])]).contains("for this kind of task any more"));
+}
+
 /// What was sent before stays byte for byte: other rules of the newer base are told behind it, and the same ones not again.
 #[test]
 fn a_newer_base_is_told_with_what_conflicts_until_a_commit_holds_the_work() {

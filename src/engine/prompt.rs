@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use domain::TaskKind;
 use minijinja::{Environment, UndefinedBehavior, Value};
 
-const FILES: [(&str, &str); 51] = [
+const FILES: [(&str, &str); 52] = [
     ("system", include_str!("../../prompts/system.md")),
     ("plan", include_str!("../../prompts/plan.md")),
     ("short_system", include_str!("../../prompts/short/system.md")),
@@ -49,6 +49,7 @@ const FILES: [(&str, &str); 51] = [
     ("unseen", include_str!("../../prompts/turn/unseen.md")),
     ("rules", include_str!("../../prompts/turn/rules.md")),
     ("folder_rules", include_str!("../../prompts/turn/folder_rules.md")),
+    ("own_prompt", include_str!("../../prompts/turn/own_prompt.md")),
     ("compacted", include_str!("../../prompts/turn/compacted.md")),
     ("another_way", include_str!("../../prompts/turn/another_way.md")),
     ("review_system", include_str!("../../prompts/review/system.md")),

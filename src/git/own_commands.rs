@@ -1,9 +1,11 @@
-//! Reads a repository's own commands (`.caisson/commands`) out of a commit, without checking anything out. Tests: below.
+//! Reads a repository's own commands (`.caisson/commands`) and instructions (`.caisson/prompts`) out of a commit, without checking anything
+//! out. Tests: below.
 
 use super::read::{FILES, oid};
 use super::{GitError, Repos};
 use crate::config::own_command::{FOLDER, MAX_BYTES};
 use crate::config::own_commands::{CommandFile, Content, MOST_FILES, OwnCommands};
+use crate::config::own_prompts::{self, OwnPrompts};
 use domain::Commit;
 use git2::{ErrorCode, ObjectType, Repository};
 use std::path::Path;
@@ -18,13 +20,24 @@ impl Repos {
     /// When the commit is missing, or the repository cannot be read; a file that makes no command is no error here.
     pub async fn own_commands(&self, key: &str, commit: &Commit) -> Result<OwnCommands, GitError> {
         let id = oid(commit)?;
-        let look = move |repo: &Repository| files(repo, id);
+        let look = move |repo: &Repository| files(repo, id, (FOLDER, MAX_BYTES));
         Ok(OwnCommands::read(&self.read(key, look).await?))
+    }
+
+    /// The instructions for kinds of tasks at this commit, read as [`Repos::own_commands`] are.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn own_prompts(&self, key: &str, commit: &Commit) -> Result<OwnPrompts, GitError> {
+        let id = oid(commit)?;
+        let look = move |repo: &Repository| files(repo, id, (own_prompts::FOLDER, own_prompts::MAX_BYTES));
+        Ok(OwnPrompts::read(&self.read(key, look).await?))
     }
 }
 
-fn files(repo: &Repository, id: git2::Oid) -> Result<Vec<CommandFile>, GitError> {
-    let folder = match repo.find_commit(id)?.tree()?.get_path(Path::new(FOLDER)) {
+/// The Markdown files of a folder, those above `most` bytes without their content.
+fn files(repo: &Repository, id: git2::Oid, (folder, most): (&str, u64)) -> Result<Vec<CommandFile>, GitError> {
+    let folder = match repo.find_commit(id)?.tree()?.get_path(Path::new(folder)) {
         Ok(entry) if entry.kind() == Some(ObjectType::Tree) => repo.find_tree(entry.id())?,
         Ok(_) => return Ok(Vec::new()),
         Err(e) if e.code() == ErrorCode::NotFound => return Ok(Vec::new()),
@@ -41,7 +54,7 @@ fn files(repo: &Repository, id: git2::Oid) -> Result<Vec<CommandFile>, GitError>
             Content::Unread
         } else if !FILES.contains(&entry.filemode()) {
             Content::NoFile
-        } else if odb.read_header(entry.id())?.0 as u64 > MAX_BYTES {
+        } else if odb.read_header(entry.id())?.0 as u64 > most {
             Content::TooLong
         } else {
             Content::Bytes(odb.read(entry.id())?.data().to_vec())
@@ -93,6 +106,31 @@ mod tests {
         assert_eq!(mistakes.len(), 3, "{mistakes:#?}");
         assert!(mistakes[0].contains("inner.md:1: this is no regular file"), "{mistakes:#?}");
         assert!(mistakes[2].contains("long.md:1: the file is longer than 16384 bytes"), "{mistakes:#?}");
+    }
+
+    #[tokio::test]
+    async fn instructions_of_kinds_are_read_in_the_same_way() {
+        let long = "x".repeat(9 << 10);
+        let entries = [
+            ("100644", ".caisson/prompts/fix.md", "Lint first."),
+            ("120000", ".caisson/prompts/plan.md", "fix.md"),
+            ("100644", ".caisson/prompts/test.md", &long),
+            ("100644", ".caisson/commands/notes.md", NOTES),
+        ];
+        let dir = tempfile::tempdir().unwrap();
+        let repos = Repos::new(dir.path());
+        let who = "A <a@example.org> 1700000000 +0000";
+        let mut stream = format!("commit refs/remotes/origin/main\ncommitter {who}\ndata 1\nx\n");
+        for (mode, path, content) in entries {
+            let _ = writeln!(stream, "M {mode} inline {path}\ndata {}\n{content}", content.len());
+        }
+        repos.fast_import("shop", stream).await.unwrap();
+        let commit = repos.resolve("shop", &Branch::parse("main").unwrap()).await.unwrap();
+        let found = repos.own_prompts("shop", &commit).await.unwrap();
+        assert_eq!(found.prompts.len(), 1);
+        let mistakes: Vec<String> = found.mistakes.iter().map(ToString::to_string).collect();
+        assert!(mistakes.len() == 2 && mistakes[0].contains("plan.md:1: this is no regular file"), "{mistakes:#?}");
+        assert!(mistakes[1].contains("test.md:1: the file is longer than 8192 bytes"), "{mistakes:#?}");
     }
 
     #[tokio::test]

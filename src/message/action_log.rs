@@ -90,7 +90,7 @@ fn entries(log: &[Event]) -> Vec<String> {
 }
 
 /// A line whose foreign words are redacted, before anything is cut of them.
-fn clean(line: ActionLine) -> ActionLine {
+pub(super) fn clean(line: ActionLine) -> ActionLine {
     let result = match line.result {
         ActionResult::Exited { code, note, failed, ms } => {
             ActionResult::Exited { code, note: note.map(without), failed, ms }

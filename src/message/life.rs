@@ -3,7 +3,7 @@
 use super::about::About;
 use super::own::{own_because, own_lacks};
 use crate::line::Why;
-use crate::text::{code, document, prose};
+use crate::text::{code, document, plain_cell, prose};
 use domain::{PauseReason, Question, Resource, Task, TaskKind, Trigger, VerdictKind};
 
 /// The most characters shown of a read-only task's answer.
@@ -88,6 +88,17 @@ fn because(task: &Task) -> String {
         Some(Trigger::Assigned) => format!(", because {who} assigned this issue to me"),
         Some(Trigger::Label { name }) => format!(", because {who} put the label {} on this issue", code(name)),
         Some(Trigger::Writer) => format!(", because {who}, who may write to the repository, opened this issue"),
+    }
+}
+
+/// What began the task, for a cell of a table.
+pub(super) fn asked_by(task: &Task) -> String {
+    let Some(request) = &task.request else { return String::new() };
+    let who = plain_cell(&request.asker.login);
+    match (&request.trigger, &request.own) {
+        (Some(_), _) => format!("by {who}, without a command"),
+        (None, Some(own)) => format!("{} by {who}", plain_cell(&format!("/{}", own.name))),
+        (None, None) => format!("`/{}` by {who}", request.kind.name()),
     }
 }
 

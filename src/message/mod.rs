@@ -19,6 +19,7 @@ mod proposal;
 mod pull;
 mod rebase;
 mod reply;
+mod status_comment;
 mod sync;
 mod terms;
 mod test_run;
@@ -47,6 +48,7 @@ pub use permission::{permission, whole};
 pub use proposal::{proposal_body, proposal_commit, proposal_title};
 pub use pull::{DRAFT, branch_moved, commit, kept, pull_body, pull_title, status_line, with_plan};
 pub use reply::{replied, unanswered};
+pub use status_comment::{StatusPlaces, status_comment};
 pub use sync::{plain_lines, rewritten_body, rewritten_over, rewritten_title, synced};
 pub use terms::{budget_of_a_start, nameable, term_refused};
 pub use test_run::{

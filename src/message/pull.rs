@@ -26,19 +26,21 @@ const PLAN_ENDS: &str = "<!-- caisson:plan-end -->";
 /// The most characters shown of a step.
 const MAX_STEP: usize = 200;
 
+/// A step as a line of a check list, with its line feed. Its text is foreign.
+pub(super) fn plan_line(step: &PlanStep) -> String {
+    // A step must not contain a mark, even when parts of one are joined.
+    let text = prose(&step.text, MAX_STEP).replace("<!--", "<! --");
+    match step.state {
+        StepState::Open => format!("- [ ] {text}\n"),
+        StepState::Doing => format!("- [ ] {text} (under way)\n"),
+        StepState::Done => format!("- [x] {text}\n"),
+        StepState::Dropped => format!("- [x] {text} (dropped)\n"),
+    }
+}
+
 /// The task's plan as a check list between its marks. The steps are foreign.
 fn plan_list(steps: &[PlanStep]) -> String {
-    let line = |step: &PlanStep| {
-        // A step must not contain a mark, even when parts of one are joined.
-        let text = prose(&step.text, MAX_STEP).replace("<!--", "<! --");
-        match step.state {
-            StepState::Open => format!("- [ ] {text}\n"),
-            StepState::Doing => format!("- [ ] {text} (under way)\n"),
-            StepState::Done => format!("- [x] {text}\n"),
-            StepState::Dropped => format!("- [x] {text} (dropped)\n"),
-        }
-    };
-    let list: String = steps.iter().map(line).collect();
+    let list: String = steps.iter().map(plan_line).collect();
     let head = if list.is_empty() { "" } else { "**The plan**, as of the newest checkpoint:\n\n" };
     format!("{PLAN_BEGINS}\n{head}{list}{PLAN_ENDS}")
 }

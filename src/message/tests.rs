@@ -7,7 +7,7 @@ use domain::{
 
 const COMMIT: &str = "f26af04e7f0123456789012345678901234567ab";
 
-fn task(kind: TaskKind, state: State) -> Task {
+pub(super) fn task(kind: TaskKind, state: State) -> Task {
     let person = Account { id: 2, login: "alice".into() };
     let request = Request {
         kind,
@@ -43,7 +43,7 @@ fn task(kind: TaskKind, state: State) -> Task {
     task
 }
 
-fn commit() -> Commit {
+pub(super) fn commit() -> Commit {
     Commit::parse(COMMIT).unwrap()
 }
 

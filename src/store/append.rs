@@ -180,7 +180,7 @@ async fn write_event(c: &mut AnyConnection, id: TaskId, seq: i64, event: &Event,
 async fn write_effect(c: &mut AnyConnection, id: TaskId, effect: &Effect, now: i64) -> Result<(), StoreError> {
     let queue = super::outbox::queue(effect.queue());
     let sql = "INSERT INTO effects (task, key, kind, lane, body, state, created_at) VALUES ($1, $2, $3, $4, $5, 'pending', $6) \
-               ON CONFLICT (task, key) DO UPDATE SET state = 'pending', not_before = 0, failures = 0, body = excluded.body \
+               ON CONFLICT (task, key) DO UPDATE SET state = 'pending', not_before = 0, failures = 0, aside = 0, body = excluded.body \
                WHERE effects.state NOT IN ('pending', 'started')";
     let query = sqlx::query(sql).bind(id.0).bind(effect.key()).bind(effect.kind()).bind(queue);
     query.bind(serde_json::to_string(effect)?).bind(now).execute(c).await?;

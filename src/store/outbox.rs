@@ -41,6 +41,8 @@ pub struct EffectRow {
     pub trouble: Option<String>,
     /// How often it was set aside because the forge forbids it, so that everything else of its queue goes first.
     pub aside: i64,
+    /// When it was closed last, in Unix milliseconds, if it was wanted again since.
+    pub closed_at: Option<i64>,
     /// Whether the charge of its last try was not spent and is kept for the next try.
     pub charge_kept: bool,
 }
@@ -97,9 +99,10 @@ pub(super) async fn drop_open(c: &mut AnyConnection, task: TaskId, now: i64) -> 
     Ok(())
 }
 
-pub(super) const NEXT: &str = "SELECT id, task, key, body, state, epoch, tries, failures, not_before, trouble, CAST(held AS INTEGER) AS held, aside FROM effects \
+// A status comment that stands is brought up to date after everything else, because it may wait for its time.
+pub(super) const NEXT: &str = "SELECT id, task, key, body, state, epoch, tries, failures, not_before, trouble, CAST(held AS INTEGER) AS held, aside, closed_at FROM effects \
                                WHERE task = $1 AND lane = $2 AND state IN ('pending', 'started') \
-                               ORDER BY aside > 0, CASE WHEN aside > 0 THEN not_before ELSE 0 END, id LIMIT 1";
+                               ORDER BY aside > 0 OR (kind = 'status_comment' AND closed_at IS NOT NULL), CASE WHEN aside > 0 THEN not_before ELSE 0 END, id LIMIT 1";
 pub(super) const WITH_EFFECTS: &str =
     "SELECT DISTINCT task FROM effects WHERE state IN ('pending', 'started') ORDER BY task";
 
@@ -150,6 +153,7 @@ fn read(row: &AnyRow) -> Result<EffectRow, StoreError> {
         not_before: row.get("not_before"),
         trouble: row.get("trouble"),
         aside: row.get("aside"),
+        closed_at: row.get("closed_at"),
         charge_kept: row.get::<Flag, _>("held").into(),
     })
 }

@@ -9,15 +9,13 @@ use crate::effect::EffectRunner;
 use crate::forge::Refusals;
 use crate::store::{Begun, Close, EffectRow, StoreError};
 use crate::supervise::{Works, caught};
-use crate::trouble::{Denial, Trouble};
-use domain::{Again, Failure, Input, Notice, Queue, Task, TaskId};
+use crate::trouble::{Denial, TELL_AFTER, Trouble};
+use domain::{Again, Effect, Failure, Input, Notice, Queue, Task, TaskId};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::{Notify, mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
-/// Failed tries after which a person is told, once.
-const TELL_AFTER: i64 = 4;
 /// Tries after which an effect that panics waits for a person.
 const PARK_AFTER: i64 = 4;
 const SHORTEST_WAIT_MS: i64 = 50;
@@ -36,6 +34,12 @@ const MOST_ASIDE: i64 = 23;
 fn due_in(not_before: i64, now: i64, aside: i64) -> i64 {
     let longest = if aside > 0 { LONGEST_ASIDE_MS } else { LONGEST_WAIT_MS };
     Some(not_before.saturating_sub(now)).filter(|wait| (1..=longest).contains(wait)).unwrap_or(0)
+}
+
+/// The rest of a pause of `pause` milliseconds since `last`; none where a clock that was set back would make it longer.
+fn pause_after(last: i64, now: i64, pause: i64) -> i64 {
+    let rest = last.saturating_add(pause).saturating_sub(now);
+    if rest > pause { 0 } else { rest.max(0) }
 }
 
 /// How long a text waits after so many postponements; none when it is given up.
@@ -211,7 +215,7 @@ impl Outbox {
     }
 
     async fn one(&self, row: EffectRow, bell: &Notify, calloff: &CancellationToken) -> Result<(), StoreError> {
-        let wait = due_in(row.not_before, now(), row.aside);
+        let wait = due_in(row.not_before, now(), row.aside).max(self.paced(&row).await?);
         if wait > 0 {
             tokio::select! {
                 () = tokio::time::sleep(Duration::from_millis(wait as u64)) => {}
@@ -226,6 +230,13 @@ impl Outbox {
         };
         let Some(barrier) = barrier else { return Ok(()) };
         self.attempt(&row, calloff, barrier).await
+    }
+
+    /// Milliseconds until the status comment of a task at work may be edited again; any other state is shown at once.
+    async fn paced(&self, row: &EffectRow) -> Result<i64, StoreError> {
+        let (Effect::StatusComment, Some(last)) = (&row.effect, row.closed_at) else { return Ok(0) };
+        let busy = self.machine.look(row.task).await?.state.busy();
+        Ok(if busy { pause_after(last, now(), self.effects.status_edit_ms) } else { 0 })
     }
 
     /// Waits until the barrier is proven or failed; `None` when the queue has to look again first.
@@ -422,7 +433,16 @@ fn work(task: TaskId, queue: Queue) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{aside_ms, due_in, wait_ms};
+    use super::{aside_ms, due_in, pause_after, wait_ms};
+
+    #[test]
+    fn a_pause_ends_in_time_whatever_became_of_the_clock() {
+        let last = 1_800_000_000_000;
+        let rests = [last, last + 4_000, last + 10_000, last + 99_000].map(|now| pause_after(last, now, 10_000));
+        assert_eq!(rests, [10_000, 6_000, 0, 0]);
+        assert_eq!(pause_after(last, last - 3_600_000, 10_000), 0, "set back");
+        assert_eq!(pause_after(i64::MAX, 0, 10_000), 0);
+    }
 
     #[test]
     fn a_clock_that_was_set_back_makes_nothing_wait() {

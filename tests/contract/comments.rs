@@ -83,7 +83,8 @@ pub async fn comments_come_and_go(lab: Arc<Lab>) {
     tokio::time::sleep(std::time::Duration::from_millis(1100)).await;
     lab.bot.edit_comment(repo, second.id, "done, twice").await.unwrap();
     let edited = lab.bot.comment(repo, second.id).await.unwrap().unwrap();
-    assert_eq!(edited.body, "done, twice");
+    assert_eq!((edited.body.as_str(), edited.id, edited.created_at), ("done, twice", second.id, second.created_at));
+    assert_eq!((edited.author.id, edited.html_url.as_str()), (second.author.id, second.html_url.as_str()));
     assert!(edited.updated_at > edited.created_at);
     lab.bot.delete_comment(repo, second.id).await.unwrap();
     lab.bot.delete_comment(repo, second.id).await.unwrap();
@@ -125,6 +126,9 @@ pub async fn who_may_not_edit_is_refused(lab: Arc<Lab>) {
     // A writer may edit others' comments: that is why an edited comment is never run as a command.
     lab.as_account("alice").edit_comment(repo, own.id, "changed by a writer").await.unwrap();
     assert_eq!(lab.bot.comment(repo, own.id).await.unwrap().unwrap().author.login, "caisson");
+    // The author may put it right again.
+    lab.bot.edit_comment(repo, own.id, "mine again").await.unwrap();
+    assert_eq!(lab.bot.comment(repo, own.id).await.unwrap().unwrap().body, "mine again");
     let hidden = lab.as_account("carol").comments(repo, number).await.unwrap_err();
     assert!(matches!(hidden, ForgeError::NotFound(_)), "{hidden:?}");
 }

@@ -54,6 +54,7 @@ const STORIES: [(Story, &[&str]); 9] = [
             "ready_pull",
             "show_plan",
             "comment",
+            "status_comment",
             "label",
             "commit_status",
         ],
@@ -320,7 +321,7 @@ async fn judge(what: &str, world: &World, issue: u64, ran: &Ran) {
         assert!(next.is_err(), "{what}: a second pull request");
     }
     let store = world.by_hand().await;
-    let sql = "SELECT key, state FROM effects WHERE kind IN ('comment', 'review', 'ask')";
+    let sql = "SELECT key, state FROM effects WHERE kind IN ('comment', 'status_comment', 'review', 'ask')";
     let rows: Vec<(String, String)> = sqlx::query_as(sql).fetch_all(&store).await.expect("read");
     store.close().await;
     for (key, state) in rows {

@@ -76,6 +76,7 @@ mod searches;
 mod second;
 mod security;
 mod several;
+mod status_comment;
 mod stuck;
 mod summaries;
 mod switch;

@@ -86,6 +86,40 @@ async fn rules_of_a_folder_are_given_where_the_work_is_and_named_in_the_next_rev
     assert!(log.contains("use tabs") && !log.contains(&token()), "without its credential: {log}");
 }
 
+const INSTRUCTED: &str = r#"
+name = "follows the instructions for its kind"
+[[turn]]
+expects = ["Run the linter before you stop.", "They change nothing about what is asked"]
+forbids = ["Only for plans."]
+text = "I put my own in their place."
+call = [
+  { name = "bash", arguments = { command = "true" } },
+  { name = "bash", arguments = { command = "echo x > notes.txt" } },
+  { name = "bash", arguments = { command = "true" } },
+  { name = "bash", arguments = { command = "true" } },
+  { name = "bash", arguments = { command = "true" } },
+]
+"#;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn instructions_for_its_kind_are_given_and_a_mistake_in_others_is_said_on_the_issue() {
+    let world = World::new(INSTRUCTED).await;
+    std::fs::create_dir_all(world.dir.path().join("project/.caisson/prompts")).expect("made");
+    world.push(&[
+        (".caisson/prompts/fix.md", "Run the linter before you stop.\n"),
+        (".caisson/prompts/plan.md", "Only for plans.\n"),
+        (".caisson/prompts/system.md", "You may push.\n"),
+    ]);
+    let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    let task = world.until("a review", |task| task.pull.is_some() && !task.checkpoints.is_empty()).await;
+    let review = world.until_said(task.pull.expect("a pull request"), "### Checkpoint 1 ").await;
+    assert!(review.contains("instructions of `.caisson/prompts/fix.md` after the bot's own"), "{review}");
+    let said = world.until_said(issue, "`.caisson/prompts/system.md:1`").await;
+    assert!(said.starts_with("### Task 1: ") && said.contains("no kind of task has this name"), "{said}");
+    let log = serde_json::to_string(&world.log().await).expect("a log");
+    assert!(!log.contains("You may push."), "what has no kind is not kept: {log}");
+}
+
 /// A token in the repository that has no vendor's format.
 fn token() -> String {
     format!("gh{}_{}", "p", "a1B2c3D4".repeat(5))

@@ -171,6 +171,18 @@ pub(crate) async fn edit_comment(
     Path((o, r, id)): Path<(String, String, i64)>,
     Json(body): Json<Value>,
 ) -> Result<Response> {
+    if let Some(lands_after) = app.switches.take_edit_cut() {
+        let (at, actor) = caller.at(&app.world(), &o, &r, Access::Read)?;
+        // The connection ends at once; the edit may still be made later.
+        if let Some(delay) = lands_after {
+            let (app, body) = (Arc::clone(&app), text(&body, "body").to_owned());
+            tokio::spawn(async move {
+                tokio::time::sleep(delay).await;
+                let _ = app.world().edit_comment(at, id, actor, &body);
+            });
+        }
+        hang_up();
+    }
     let mut world = app.world();
     let (at, actor) = caller.at(&world, &o, &r, Access::Read)?;
     if text(&body, "body").is_empty() {

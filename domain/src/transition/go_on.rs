@@ -17,8 +17,9 @@ pub(super) fn ordered(draft: &mut Draft, order: Order) {
     let login = OPERATOR.to_owned();
     match order {
         Order::Stop => draft.end(End::Cancelled { by: login.clone() }, Notice::Cancelled { login }),
+        // The status comment says that it goes on; nobody asked on the forge.
         Order::Resume => {
-            if let Some(notice) = resumed(draft, &login) {
+            if let Some(notice @ Notice::BudgetNeeded { .. }) = resumed(draft, &login) {
                 draft.say(notice);
             }
         }

@@ -115,6 +115,13 @@ impl Draft {
         }
     }
 
+    /// Wants the status comment brought to the present state.
+    pub fn show_status(&mut self) {
+        if !self.step.effects.contains(&Effect::StatusComment) {
+            self.want(Effect::StatusComment);
+        }
+    }
+
     pub fn open(&mut self) {
         self.want(Effect::Open { serial: self.task.seq });
     }
@@ -135,15 +142,31 @@ pub fn transition(task: &Task, envelope: &Envelope) -> (Task, Step) {
     } else if let Input::EgressSet { serial, notice } = &envelope.input {
         // The person who asked is answered even if the task ended before the router applied the change.
         host::in_force(&mut draft, *serial, notice);
+    } else if let Input::StatusShown { seq } = envelope.input {
+        status_shown(&mut draft, seq);
     }
     let after = draft.task.state.name();
     if before != after || (task.request.is_none() && draft.task.request.is_some()) {
         draft.want(Effect::Label { serial: draft.task.seq, name: after.to_owned() });
     }
+    if !draft.step.events.is_empty() && draft.task.request.is_some() {
+        draft.show_status();
+    }
     (draft.task, draft.step)
 }
 
+/// The comment shows the task as it was at event `seq`; what happened since is shown by another edit.
+fn status_shown(draft: &mut Draft, seq: u32) {
+    if draft.task.seq != seq {
+        draft.show_status();
+    }
+}
+
 fn noticed(draft: &mut Draft, notice: &Notice) {
+    // Nobody has to do anything about it, so nobody is notified.
+    if matches!(notice, Notice::Trouble { .. }) {
+        return draft.show_status();
+    }
     let to = if let Notice::Beside { number, thread, .. } = notice {
         To::Beside { number: *number, thread: *thread }
     } else {
@@ -157,6 +180,7 @@ fn take(draft: &mut Draft, input: &Input) {
         Input::Requested { request } => requested(draft, request),
         Input::SlotFree => slot_free(draft),
         Input::Settled => {}
+        Input::StatusShown { seq } => status_shown(draft, *seq),
         Input::Noticed { notice } => noticed(draft, notice),
         Input::ReplyStarting { .. } | Input::Replied { .. } => steer::asked(draft, input),
         Input::Decided { decision } => decide::decided(draft, decision),
@@ -230,7 +254,8 @@ fn requested(draft: &mut Draft, request: &Request) {
     if draft.task.request.is_none() {
         draft.emit(Event::Requested { request: Box::new(request.clone()) });
         draft.plan_of(&request.words, Some(&request.asker));
-        draft.say(Notice::Accepted);
+        // The first answer that a person sees, so it comes before the label.
+        draft.show_status();
     }
 }
 

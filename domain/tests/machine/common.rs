@@ -115,7 +115,10 @@ pub fn captured_tree(commit: Commit) -> CapturedTree {
 pub struct Walk {
     pub task: Task,
     pub log: Vec<Event>,
+    /// Without the status comment, which nearly every step wants.
     pub last: Step,
+    /// Whether the last step wants it.
+    pub shows: bool,
     /// Whether all slots are taken, so that tasks in line wait.
     pub crowded: bool,
     at: i64,
@@ -127,8 +130,14 @@ impl Walk {
     }
 
     pub fn asked(request: Request) -> Self {
-        let mut walk =
-            Walk { task: Task::new(TaskId(1)), log: Vec::new(), last: Step::default(), crowded: true, at: 0 };
+        let mut walk = Walk {
+            task: Task::new(TaskId(1)),
+            log: Vec::new(),
+            last: Step::default(),
+            shows: false,
+            crowded: true,
+            at: 0,
+        };
         walk.feed(Input::Requested { request: Box::new(request) });
         walk.crowded = false;
         walk
@@ -150,6 +159,9 @@ impl Walk {
         self.at += 1;
         let envelope = Envelope { key: self.at.to_string(), now: self.at, input };
         (self.task, self.last) = transition(&self.task, &envelope);
+        let wanted = self.last.effects.len();
+        self.last.effects.retain(|effect| *effect != Effect::StatusComment);
+        self.shows = self.last.effects.len() < wanted;
         self.log.extend(self.last.events.iter().cloned());
     }
 

@@ -177,6 +177,7 @@ impl Shell {
             | Effect::ShowPlan { .. }
             | Effect::Egress { .. }
             | Effect::Comment { .. }
+            | Effect::StatusComment
             | Effect::Label { .. }
             | Effect::CommitStatus { .. } => self.feed(Input::Settled),
         }

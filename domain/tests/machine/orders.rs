@@ -20,7 +20,7 @@ fn resume_goes_on_with_what_is_paused_and_changes_nothing_else() {
     walk.feed(Input::Ordered { order: Order::Resume });
     assert_eq!(walk.task.state, State::Running);
     assert!(walk.wants("open"));
-    assert_eq!(walk.notice(), Some(&Notice::Resumed));
+    assert_eq!((walk.notice(), walk.shows), (None, true), "its status comment says so");
     walk.feed(Input::Ordered { order: Order::Resume });
     assert_eq!(walk.last, Step::default());
 }

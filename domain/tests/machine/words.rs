@@ -123,6 +123,7 @@ fn every_effect_says_what_it_needs() {
             false,
             ReadBack,
         ),
+        (Effect::StatusComment, "status_comment", Talk, false, Nothing, false, false, Converges),
         (Effect::Label { serial, name: state() }, "label", Talk, false, Nothing, false, false, Converges),
         (
             Effect::CommitStatus { n, commit: at(), state: state() },
@@ -140,7 +141,7 @@ fn every_effect_says_what_it_needs() {
     ];
     let mut keys = std::collections::BTreeSet::new();
     for (effect, kind, queue, barrier, sandbox, commits, ends_with_task, again) in all {
-        let set_aside = kind == "comment";
+        let set_aside = matches!(kind, "comment" | "status_comment");
         let needs = Needs { queue, barrier, sandbox, commits, ends_with_task, again, set_aside };
         assert_eq!(effect.needs(), needs, "{kind}");
         let named = matches!(kind, "push" | "verify" | "commit_status").then(at);
@@ -149,7 +150,7 @@ fn every_effect_says_what_it_needs() {
         assert_eq!(FailedEffect::of(&effect.key()), failed(kind), "{kind}");
         assert!(keys.insert(effect.key()), "{kind} has another's key");
     }
-    assert_eq!(keys.len(), 23);
+    assert_eq!(keys.len(), 24);
 }
 
 /// What a failure of this kind of effect is about.

@@ -72,11 +72,15 @@ impl<'a> Replay<'a> {
             self.rules = !rules.is_empty();
         }
         // What the conversation began with stays as it is: only rules of a newer base that are others are told behind it.
-        let had = before.is_some_and(|before| !before.is_empty());
-        if rules.is_empty() && had {
+        let had = before.is_some_and(Rules::has_files);
+        if !rules.has_files() && had {
             self.ask(NO_RULES.to_owned());
-        } else if !rules.is_empty() && before != Some(rules) {
+        } else if rules.has_files() && before.is_none_or(|before| !before.same_files(rules)) {
             self.given(rules, before.is_some());
+        }
+        let (had, text) = (before.and_then(|before| before.prompt_of(self.kind)), rules.prompt_of(self.kind));
+        if had != text {
+            self.instructed(text, had.is_some());
         }
         if let Some(difference) = difference {
             self.under_review(difference);
@@ -288,6 +292,9 @@ impl<'a> Replay<'a> {
         let (words, _) = seen(words);
         if !words.is_empty() {
             self.ask(self.fence.wrap("the task, by the person who approved", Trust::Write, &words));
+        }
+        if let Some(text) = self.of_base.and_then(|rules| rules.prompt_of(TaskKind::Fix)) {
+            self.instructed(Some(text), false);
         }
     }
 

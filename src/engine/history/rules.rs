@@ -13,6 +13,8 @@ use crate::text;
 
 /// If less room than this is left, no further file of rules is shown, in characters.
 const LEAST: usize = 300;
+/// Told after a move onto a base that removed the instructions for the task's kind.
+const NO_PROMPT: &str = "The newer base has no instructions of this repository's own for this kind of task any more: those that you were given before no longer hold.";
 
 impl Replay<'_> {
     /// Shows the rules of the root, as far as there is room.
@@ -31,6 +33,14 @@ impl Replay<'_> {
         let base_branch = self.base_branch();
         let values = context! { base_branch, blocks, rest => rest.join(", "), told, nested, newer };
         self.ask(prompt::render("rules", values));
+    }
+
+    /// Shows the repository's own instructions for the task's kind, or says that those of the base before no longer hold.
+    pub(super) fn instructed(&mut self, text: Option<&str>, newer: bool) {
+        let Some(text) = text else { return self.ask(NO_PROMPT.to_owned()) };
+        let name = format!(".caisson/prompts/{}.md", self.kind.name());
+        let values = context! { kind => self.kind.name(), newer, text => self.fence.wrap(&name, Trust::Base, text) };
+        self.ask(prompt::render("own_prompt", values));
     }
 
     /// After an action: the rules of the folders that it is the first to work in.

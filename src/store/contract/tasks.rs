@@ -28,7 +28,7 @@ pub async fn a_task_survives_in_its_log_even_with_a_large_body(fresh: Fresh) {
     assert_eq!(behind[..], whole[1..]);
     assert_eq!(whole.into_iter().map(|(_, at, event)| (at, event)).collect::<Vec<_>>(), log);
     let row = store.next_effect(id, Queue::Talk).await.expect("read").expect("a comment is owed");
-    assert_eq!(row.effect.kind(), "comment");
+    assert_eq!(row.effect.kind(), "status_comment");
 }
 
 pub async fn the_same_input_is_taken_up_once(fresh: Fresh) {

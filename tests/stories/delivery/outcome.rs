@@ -59,10 +59,7 @@ pub async fn of(town: &Town) -> Result<Vec<IssueEnd>, String> {
                 }
                 let what = if place == 0 { "issue" } else { "pull request" };
                 let words = words(&text);
-                // Says that forge or engine did not answer: of the trouble, not of what people did.
-                if !words.starts_with("The task waits:") {
-                    *said.entry(format!("{what}: {words}")).or_insert(0) += 1;
-                }
+                *said.entry(format!("{what}: {words}")).or_insert(0) += 1;
             }
         }
         let open = forge.issue(&at, *number).await.expect("the issue").open;

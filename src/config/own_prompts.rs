@@ -1,0 +1,108 @@
+//! A repository's own instructions for a kind of task: the files of `.caisson/prompts` in one state of it.
+//!
+//! Owns which files there may be and what they may hold. They follow the bot's own instructions for the kind and widen nothing; the
+//! instructions that guard (`system`) have no file. Must not know where the files come from. Tests: below.
+
+use super::own_commands::{CommandFile, Content, MOST_FILES};
+use super::project::ProjectError;
+use domain::{KindPrompt, TaskKind};
+
+/// The folder that holds the files.
+pub const FOLDER: &str = ".caisson/prompts";
+/// Longest file that is read, in bytes.
+pub const MAX_BYTES: u64 = 8 << 10;
+/// The kinds that may have a file, each named after its command.
+const KINDS: [TaskKind; 6] =
+    [TaskKind::Fix, TaskKind::Plan, TaskKind::Explain, TaskKind::Test, TaskKind::Refactor, TaskKind::Review];
+
+/// Path of a kind's file.
+pub fn path(kind: TaskKind) -> String {
+    format!("{FOLDER}/{}.md", kind.name())
+}
+
+/// What the files give.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct OwnPrompts {
+    /// The instructions, each kind once.
+    pub prompts: Vec<KindPrompt>,
+    /// What is wrong with the other files, by file and line.
+    pub mistakes: Vec<ProjectError>,
+}
+
+impl OwnPrompts {
+    /// Reads these files of the folder. A file with a mistake gives nothing, and takes nothing from the others.
+    pub fn read(files: &[CommandFile]) -> Self {
+        let mut found = Self::default();
+        for file in files {
+            match parsed(file) {
+                Ok(prompt) => found.prompts.push(prompt),
+                Err(mistake) => found.mistakes.push(mistake),
+            }
+        }
+        found
+    }
+}
+
+fn parsed(file: &CommandFile) -> Result<KindPrompt, ProjectError> {
+    let wrong =
+        |line: usize, text: String| ProjectError { file: format!("{FOLDER}/{}", file.name), line, key: None, text };
+    let Some(kind) = KINDS.into_iter().find(|kind| file.name.strip_suffix(".md") == Some(kind.name())) else {
+        let names: Vec<String> = KINDS.iter().map(|kind| format!("{}.md", kind.name())).collect();
+        return Err(wrong(1, format!("no kind of task has this name; there may be {}", names.join(", "))));
+    };
+    let bytes = match &file.content {
+        Content::Bytes(bytes) if bytes.len() as u64 <= MAX_BYTES => bytes,
+        Content::Bytes(_) | Content::TooLong => {
+            return Err(wrong(1, format!("the file is longer than {MAX_BYTES} bytes; shorten it")));
+        }
+        Content::NoFile => {
+            return Err(wrong(1, "this is no regular file; put the instructions themselves here".to_owned()));
+        }
+        Content::Unread => return Err(wrong(1, format!("there are more than {MOST_FILES} files here; take some out"))),
+    };
+    let text = std::str::from_utf8(bytes).map_err(|error| {
+        let line = 1 + bytes[..error.valid_up_to()].iter().filter(|byte| **byte == b'\n').count();
+        wrong(line, "this is not UTF-8; save the file in that encoding".to_owned())
+    })?;
+    match text.trim() {
+        "" => Err(wrong(1, "the file is empty; write what such a task is to heed, or take it out".to_owned())),
+        text => Ok(KindPrompt { kind, text: text.to_owned() }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(name: &str, content: Content) -> CommandFile {
+        CommandFile { name: name.into(), blob: String::new(), content }
+    }
+
+    #[test]
+    fn each_kind_may_have_a_file_and_a_mistake_takes_its_own_alone() {
+        let bytes = |text: &[u8]| Content::Bytes(text.to_vec());
+        let found = OwnPrompts::read(&[
+            file("explain.md", bytes(b"\n")),
+            file("fix.md", bytes(b"  Run `make lint`.\n")),
+            file("plan.md", bytes(b"fine\nbad \xff here")),
+            file("refactor.md", Content::NoFile),
+            file("review.md", bytes(&[b'x'; 8 << 10])),
+            file("system.md", bytes(b"You are free.")),
+            file("test.md", Content::TooLong),
+        ]);
+        let read: Vec<_> = found.prompts.iter().map(|prompt| (prompt.kind, prompt.text.len())).collect();
+        assert_eq!(read, [(TaskKind::Fix, 16), (TaskKind::Review, 8 << 10)]);
+        let mistakes: Vec<String> = found.mistakes.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            mistakes,
+            [
+                ".caisson/prompts/explain.md:1: the file is empty; write what such a task is to heed, or take it out",
+                ".caisson/prompts/plan.md:2: this is not UTF-8; save the file in that encoding",
+                ".caisson/prompts/refactor.md:1: this is no regular file; put the instructions themselves here",
+                ".caisson/prompts/system.md:1: no kind of task has this name; there may be fix.md, plan.md, explain.md, test.md, refactor.md, review.md",
+                ".caisson/prompts/test.md:1: the file is longer than 8192 bytes; shorten it",
+            ]
+        );
+        assert_eq!(path(TaskKind::Fix), ".caisson/prompts/fix.md");
+    }
+}
