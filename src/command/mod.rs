@@ -15,6 +15,7 @@ mod explain;
 mod fix;
 mod help;
 mod host;
+mod merge;
 mod model;
 mod options;
 mod parse;

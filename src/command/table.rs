@@ -2,12 +2,12 @@
 
 use super::spec::Spec;
 use super::{
-    allow, approve, ask, budget, cost, deny, explain, fix, help, model, pause, plan, rebase, refactor, resume, retry,
+    allow, approve, ask, budget, cost, deny, explain, fix, help, merge, model, pause, plan, rebase, refactor, resume, retry,
     review, revise, status, stop, sync, test, test_pr, test_pr_bug,
 };
 
 /// Every command, in the order of the help.
-pub const COMMANDS: [&Spec; 24] = [
+pub const COMMANDS: [&Spec; 25] = [
     &fix::SPEC,
     &plan::SPEC,
     &explain::SPEC,
@@ -23,6 +23,7 @@ pub const COMMANDS: [&Spec; 24] = [
     &pause::SPEC,
     &resume::SPEC,
     &rebase::SPEC,
+    &merge::SPEC,
     &retry::SPEC,
     &stop::SPEC,
     &status::SPEC,

@@ -9,6 +9,7 @@ use super::shared::Shared;
 pub use super::slots::{Checkpoint, OwnSlots, Slots, Start};
 pub use super::upstream::{Upstream, UpstreamHost};
 pub use super::who::Who;
+use domain::Merging;
 use protocol::broker::ContainerLimits;
 use protocol::router::Caps;
 use serde::Deserialize;
@@ -406,6 +407,9 @@ pub struct Repository {
     /// `[repositories.start]`: what begins work without a command.
     #[serde(default)]
     pub start: Start,
+    /// Whether the bot merges finally approved work on the forge, where the repository is no copy of another one.
+    #[serde(default)]
+    pub merge: Merging,
 }
 
 fn main_branch() -> String {

@@ -8,7 +8,7 @@ use domain::{PauseReason, Question, Resource, Task, TaskKind, Trigger, VerdictKi
 
 /// The most characters shown of a read-only task's answer.
 const MAX_ANSWER: usize = 24_000;
-const MAX_REASON: usize = 600;
+pub(super) const MAX_REASON: usize = 600;
 /// The most characters shown of the agent's plan in a pause.
 const MAX_PLAN: usize = 4_000;
 

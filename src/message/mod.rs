@@ -18,6 +18,7 @@ mod permission;
 mod proposal;
 mod pull;
 mod rebase;
+mod merge;
 mod reply;
 mod sync;
 mod terms;

@@ -136,6 +136,16 @@ fn every_effect_says_what_it_needs() {
         ),
         (Effect::ClosePull, "close_pull", Talk, false, Nothing, false, false, Converges),
         (Effect::ReadyPull, "ready_pull", Talk, false, Nothing, false, false, ReadBack),
+        (
+            Effect::Merge { serial, commit: at(), asker: person(7), to: To::Seen { seq: 1 } },
+            "merge",
+            Talk,
+            false,
+            Nothing,
+            false,
+            true,
+            ReadBack,
+        ),
         (Effect::ShowPlan { n }, "show_plan", Talk, false, Nothing, false, false, Converges),
     ];
     let mut keys = std::collections::BTreeSet::new();
@@ -143,13 +153,13 @@ fn every_effect_says_what_it_needs() {
         let set_aside = kind == "comment";
         let needs = Needs { queue, barrier, sandbox, commits, ends_with_task, again, set_aside };
         assert_eq!(effect.needs(), needs, "{kind}");
-        let named = matches!(kind, "push" | "verify" | "commit_status").then(at);
+        let named = matches!(kind, "push" | "verify" | "merge" | "commit_status").then(at);
         assert_eq!(effect.commit(), named.as_ref(), "{kind}");
         assert_eq!((effect.kind(), effect.queue()), (kind, queue));
         assert_eq!(FailedEffect::of(&effect.key()), failed(kind), "{kind}");
         assert!(keys.insert(effect.key()), "{kind} has another's key");
     }
-    assert_eq!(keys.len(), 23);
+    assert_eq!(keys.len(), 24);
 }
 
 /// What a failure of this kind of effect is about.
