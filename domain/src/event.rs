@@ -1,8 +1,8 @@
 //! Events: what happened to a task. Its state is the fold of them; stored events must stay readable in all later versions.
 use crate::{
     Account, Budget, CallRequest, Commit, Decision, Difference, End, Ending, Fallback, Item, Look, Loss, MergeStep,
-    Millis, Outcome, Picture, PlanStep, Question, Rebased, Recall, RemarkAnswer, RemarkWithdrawn, Reply, Request, Rules,
-    Source, SummaryOf, Usage, Verdict,
+    Millis, Outcome, Picture, PlanStep, Question, Rebased, Recall, RemarkAnswer, RemarkWithdrawn, Reply, Request,
+    Rules, Source, SummaryOf, Usage, Verdict,
 };
 use serde::{Deserialize, Serialize};
 

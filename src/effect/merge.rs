@@ -5,9 +5,9 @@
 
 use super::publish::Publisher;
 use super::repository::{Repository, request};
-use crate::forge::{ForgeError, PullRequest};
+use crate::forge::{Access, ForgeError, PullRequest};
 use crate::trouble::Trouble;
-use domain::{Access, Account, Commit, Input, MergeBar, Merged, State, Task, To};
+use domain::{Account, Commit, GuardLack, Input, MergeBar, Merged, State, Task, To};
 use std::time::Duration;
 
 /// While the forge checks for conflicts it merges nothing, and says so.
@@ -84,7 +84,7 @@ impl Publisher {
             }
         }
         let guard = self.forge.guard(&repository.at, branch).await?;
-        let lack = guard.map_or(Some(domain::GuardLack::Rule), |guard| guard.lack());
+        let lack = guard.map_or(Some(GuardLack::Rule), |guard| guard.lack());
         Ok(lack.map(|lack| MergeBar::Unguarded { lack, branch: branch.clone() }))
     }
 

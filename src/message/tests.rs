@@ -1,9 +1,8 @@
 use super::*;
 use crate::config::own_commands::{CommandFile, Content, OwnCommands};
-use domain::{GuardLack, MergeBar, Merged};
 use domain::{
-    Account, Bar, Budget, BudgetBar, Commit, Ending, Event, Grant, Notice, OwnCommand, PauseReason, RebaseBar, Request,
-    Resource, Source, State, Task, TaskId, TaskKind, Trigger, Verdict, VerdictKind,
+    Account, Bar, Budget, BudgetBar, Commit, Ending, Event, Grant, GuardLack, MergeBar, Merged, Notice, OwnCommand,
+    PauseReason, RebaseBar, Request, Resource, Source, State, Task, TaskId, TaskKind, Trigger, Verdict, VerdictKind,
 };
 
 const COMMIT: &str = "f26af04e7f0123456789012345678901234567ab";

@@ -125,7 +125,7 @@ async fn what_the_forge_refuses_is_answered_once_and_can_be_asked_for_again() {
     // The approvals of both checkpoints were reviews; this one's is taken back, as if it had been a comment too.
     for review in world.look().reviews(&repo(), pull).await.expect("listed") {
         if review.author.login == "alice" {
-            world.forge.person("root").dismiss(REPO, pull, review.id).expect("dismissed");
+            world.forge.as_person("root").dismiss(REPO, pull, review.id).expect("dismissed");
         }
     }
     world.alice().comment(REPO, issue, &format!("/approve {commit}")).expect("said");
@@ -138,7 +138,10 @@ async fn what_the_forge_refuses_is_answered_once_and_can_be_asked_for_again() {
     delivered(&world).await;
     let all = world.said(pull).await;
     assert_eq!(all.iter().filter(|text| text.contains("the forge refuses it")).count(), 1, "{all:#?}");
-    assert!(matches!(&steps(&world).await[..], [MergeStep::Wanted { .. }, MergeStep::Refused { .. }, MergeStep::Wanted { .. }, MergeStep::Done(_)]));
+    assert!(matches!(
+        &steps(&world).await[..],
+        [MergeStep::Wanted { .. }, MergeStep::Refused { .. }, MergeStep::Wanted { .. }, MergeStep::Done(_)]
+    ));
 }
 
 #[tokio::test(flavor = "multi_thread")]
