@@ -12,6 +12,8 @@ mod comments;
 mod forks;
 #[path = "contract/hooks.rs"]
 mod hooks;
+#[path = "contract/merges.rs"]
+mod merges;
 #[path = "contract/people.rs"]
 mod people;
 #[path = "contract/pulls.rs"]
@@ -70,6 +72,8 @@ const CASES: &[(&str, Case)] = cases![
     changes::an_issue_that_is_opened_with_them_has_them_in_its_timeline,
     changes::an_edit_after_an_assignment_is_told_apart_from_one_before,
     pulls::a_draft_is_opened_and_made_ready,
+    merges::approved_work_is_merged_at_its_head_and_nothing_else_is,
+    merges::a_branchs_rule_is_told_as_it_is_for_the_account,
     pulls::a_second_pull_of_a_branch_conflicts,
     pulls::a_missing_branch_is_not_found,
     pulls::a_branch_without_a_pull_has_none,

@@ -44,7 +44,7 @@ impl World {
             "permissions": { "admin": access >= Access::Admin, "push": access >= Access::Write, "pull": access >= Access::Read },
             "has_issues": repo.has_issues, "has_code": true, "has_wiki": true, "has_pull_requests": true, "has_projects": true,
             "has_releases": true, "has_packages": true, "has_actions": repo.has_actions, "internal": false,
-            "object_format_name": "sha1", "avatar_url": "", "default_merge_style": "merge", "topics": [], "licenses": [],
+            "object_format_name": "sha1", "avatar_url": "", "allow_merge_commits": true, "default_merge_style": "merge", "topics": [], "licenses": [],
         })
     }
 

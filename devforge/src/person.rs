@@ -1,7 +1,7 @@
 //! A person at the forge, for tests and pages, who does in-process what a browser would do. Repositories are named `owner/name`. Rights are
 //! those of the account, checked where the API checks them.
 
-use crate::api::Shared;
+use crate::api::{Shared, repos};
 use crate::reviews::{NewNote, NewReview};
 use crate::world::{Result, ReviewState, World, refuse};
 use std::sync::Arc;
@@ -173,15 +173,22 @@ impl Person {
         crate::forks::fork(&self.shared, split(repo)?, &self.login, "").await
     }
 
-    /// Merges by a merge commit; a draft or a conflict is refused with 405.
+    /// Merges by a merge commit; a draft, a conflict or too few approvals are refused with 405.
     pub async fn merge(&self, repo: &str, pull: u64) -> Result<()> {
         let (owner, name) = split(repo)?;
         let actor = self.shared.world().account(&self.login)?.id;
-        merge(&self.shared, (owner, name), pull, actor).await
+        merge(&self.shared, (owner, name), (pull, None), actor).await
     }
 }
 
-pub(crate) async fn merge(shared: &Shared, (owner, name): (&str, &str), number: u64, actor: i64) -> Result<()> {
+/// `head` is the commit that the pull request has to end at; nothing or an empty one asks for none.
+pub(crate) async fn merge(
+    shared: &Shared,
+    (owner, name): (&str, &str),
+    (number, head): (u64, Option<&str>),
+    actor: i64,
+) -> Result<()> {
+    let wanted = head.filter(|head| !head.is_empty());
     let (base, head, title, login) = {
         let world = shared.world();
         let login = world.login_of(actor).to_owned();
@@ -192,6 +199,13 @@ pub(crate) async fn merge(shared: &Shared, (owner, name): (&str, &str), number: 
         }
         if !issue.open {
             return refuse(405, "the pull request is closed");
+        }
+        let official = pull.reviews.iter().filter(|one| one.official && one.state == ReviewState::Approved).count();
+        if (official as u64) < repos::required_approvals(&world, at, &pull.base) {
+            return refuse(405, "Does not have enough approvals");
+        }
+        if wanted.is_some_and(|wanted| wanted != pull.head_sha) {
+            return refuse(409, "head out of date");
         }
         (pull.base.clone(), pull.head_sha.clone(), issue.title.clone(), login)
     };

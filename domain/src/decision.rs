@@ -137,6 +137,11 @@ pub enum Verb {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tip: Option<Commit>,
     },
+    /// `/merge`: wants the pull request of approved work merged on the forge.
+    Merge {
+        /// Why the operator does not let it, looked up when this was read; none where nothing bars it.
+        bar: Option<crate::MergeBar>,
+    },
     /// `/resume`: ends a pause.
     Resume,
     /// `/status`: asks where the task stands.
@@ -280,6 +285,9 @@ pub struct Decision {
     /// Who else has to approve, where one person is not enough here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub others: Option<Box<Others>>,
+    /// Whether the pull request is merged once this is the final approval, as the operator set it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub merges: bool,
     /// What was asked for.
     pub verb: Verb,
 }
@@ -302,6 +310,7 @@ impl Decision {
             in_advance: false,
             barred: None,
             others: None,
+            merges: false,
             verb,
         }
     }
@@ -326,6 +335,7 @@ impl Verb {
             Verb::Pause => "pause",
             Verb::Retry => "retry",
             Verb::Rebase { .. } => "rebase",
+            Verb::Merge { .. } => "merge",
             Verb::Resume => "resume",
             Verb::Status => "status",
             Verb::Cost => "cost",
@@ -356,6 +366,7 @@ impl Verb {
             | Verb::Pause
             | Verb::Retry
             | Verb::Rebase { .. }
+            | Verb::Merge { .. }
             | Verb::Resume
             | Verb::Ask { .. }
             | Verb::Test { .. }
@@ -404,6 +415,7 @@ impl Verb {
             | Verb::Pause
             | Verb::Retry
             | Verb::Rebase { .. }
+            | Verb::Merge { .. }
             | Verb::Resume
             | Verb::Status
             | Verb::Cost

@@ -1,7 +1,7 @@
 //! Effects: what a transition asks the shell to do. Each has a key and may be repeated; `docs/effects.md` describes each kind.
 
 use crate::notice::stored_to;
-use crate::{Action, Asked, Commit, Notice, Source, Suspension, To, Why};
+use crate::{Account, Action, Asked, Commit, Notice, Source, Suspension, To, Why};
 use serde::{Deserialize, Serialize};
 
 /// Effects of one queue of a task run in order; its queues run side by side.
@@ -114,6 +114,17 @@ pub enum Effect {
     ClosePull,
     /// Takes the pull request of approved work out of draft, and attaches what the agent did.
     ReadyPull,
+    /// Merges the pull request of approved work on the forge; answered by [`crate::Input::PullClosed`] or [`crate::Input::NotMerged`].
+    Merge {
+        /// Number of events in the task's log when it was asked for; part of the key.
+        serial: u32,
+        /// The approved commit, which the pull request has to end at.
+        commit: Commit,
+        /// The person who wants it, whose right is read again.
+        asker: Account,
+        /// What a refusal answers.
+        to: To,
+    },
     /// Brings the check list in the pull request's text to the task's plan.
     ShowPlan {
         /// Number of the checkpoint that it follows.
@@ -193,6 +204,7 @@ impl Effect {
             Effect::Teardown => "teardown".into(),
             Effect::ClosePull => "close-pull".into(),
             Effect::ReadyPull => "ready-pull".into(),
+            Effect::Merge { serial, .. } => format!("merge:{serial}"),
             Effect::ShowPlan { n } => format!("plan:{n}"),
             Effect::Recheck { n, .. } => format!("recheck:{n}"),
             Effect::Advance { n, .. } => format!("advance:{n}"),
@@ -224,6 +236,7 @@ impl Effect {
             Effect::Teardown => "teardown",
             Effect::ClosePull => "close_pull",
             Effect::ReadyPull => "ready_pull",
+            Effect::Merge { .. } => "merge",
             Effect::ShowPlan { .. } => "show_plan",
             Effect::Recheck { .. } => "recheck",
             Effect::Advance { .. } => "advance",
@@ -277,6 +290,8 @@ impl Effect {
             Effect::StatusComment => Needs { set_aside: true, ..talk },
             // A file that an earlier try attached is looked for.
             Effect::ReadyPull => Needs { again: Again::ReadBack, ..talk },
+            // The pull request is looked at first. It waits for nothing of a task that is over.
+            Effect::Merge { .. } => Needs { again: Again::ReadBack, ends_with_task: true, ..talk },
             Effect::Label { .. } | Effect::CommitStatus { .. } | Effect::ClosePull | Effect::ShowPlan { .. } => talk,
         }
     }
@@ -284,9 +299,10 @@ impl Effect {
     /// The commit that it names, if it names one.
     pub fn commit(&self) -> Option<&Commit> {
         match self {
-            Effect::Push { commit, .. } | Effect::Verify { commit, .. } | Effect::CommitStatus { commit, .. } => {
-                Some(commit)
-            }
+            Effect::Push { commit, .. }
+            | Effect::Verify { commit, .. }
+            | Effect::Merge { commit, .. }
+            | Effect::CommitStatus { commit, .. } => Some(commit),
             Effect::Review { commit, .. } => commit.as_ref(),
             Effect::Prepare { .. }
             | Effect::Converse { .. }

@@ -1,8 +1,8 @@
 //! Events: what happened to a task. Its state is the fold of them; stored events must stay readable in all later versions.
 use crate::{
-    Account, Budget, CallRequest, Commit, Decision, Difference, End, Ending, Fallback, Item, Look, Loss, Millis,
-    Outcome, Picture, PlanStep, Question, Rebased, Recall, RemarkAnswer, RemarkWithdrawn, Reply, Request, Rules,
-    Source, SummaryOf, Usage, Verdict,
+    Account, Budget, CallRequest, Commit, Decision, Difference, End, Ending, Fallback, Item, Look, Loss, MergeStep,
+    Millis, Outcome, Picture, PlanStep, Question, Rebased, Recall, RemarkAnswer, RemarkWithdrawn, Reply, Request,
+    Rules, Source, SummaryOf, Usage, Verdict,
 };
 use serde::{Deserialize, Serialize};
 
@@ -494,6 +494,8 @@ pub enum Event {
         #[serde(rename = "shelf")]
         suspension: crate::Suspension,
     },
+    /// A merge of the pull request was wanted, refused or done.
+    Merge(MergeStep),
     /// The task is over.
     Ended {
         /// How it ended.

@@ -378,6 +378,18 @@ pub enum Input {
     PullClosed {
         /// Whether it was merged.
         merged: bool,
+        /// What was merged and by whom; none where it was not, or where the forge does not say.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        how: Option<crate::Merged>,
+    },
+    /// The pull request of approved work was not merged.
+    NotMerged {
+        /// Why not.
+        why: crate::MergeBar,
+        /// Login of the person who wanted it.
+        login: String,
+        /// What the refusal answers.
+        to: crate::To,
     },
     /// The review of a checkpoint was found edited or deleted on the forge.
     CheckpointVoided {

@@ -260,6 +260,18 @@ pub enum Notice {
         /// Why not.
         why: crate::RebaseBar,
     },
+    /// The pull request is not merged.
+    NotMerged {
+        /// Login of whoever wanted it.
+        login: String,
+        /// Why not.
+        why: crate::MergeBar,
+    },
+    /// The pull request was merged, which ended the task.
+    Merged {
+        /// What was merged, and by whom.
+        how: crate::Merged,
+    },
     /// The issue or the pull request was closed, which ended the task without a delivery.
     Declined,
     /// The task failed and can't go on.

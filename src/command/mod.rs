@@ -16,6 +16,7 @@ mod explain;
 mod fix;
 mod help;
 mod host;
+mod merge;
 mod model;
 mod options;
 mod parse;

@@ -2,12 +2,12 @@
 
 use super::spec::Spec;
 use super::{
-    allow, approve, ask, budget, cost, deny, deps, explain, fix, help, model, pause, plan, rebase, refactor, resume,
+    allow, approve, ask, budget, cost, deny, deps, explain, fix, help, merge, model, pause, plan, rebase, refactor, resume,
     retry, review, revise, search, security, status, stop, sync, test, test_pr, test_pr_bug,
 };
 
 /// Every command, in the order of the help.
-pub const COMMANDS: [&Spec; 27] = [
+pub const COMMANDS: [&Spec; 28] = [
     &fix::SPEC,
     &plan::SPEC,
     &explain::SPEC,
@@ -26,6 +26,7 @@ pub const COMMANDS: [&Spec; 27] = [
     &pause::SPEC,
     &resume::SPEC,
     &rebase::SPEC,
+    &merge::SPEC,
     &retry::SPEC,
     &stop::SPEC,
     &status::SPEC,

@@ -10,6 +10,7 @@ use super::shared::Shared;
 pub use super::slots::{Checkpoint, OwnSlots, Slots, Start};
 pub use super::upstream::{Upstream, UpstreamHost};
 pub use super::who::Who;
+use domain::Merging;
 use protocol::broker::ContainerLimits;
 use protocol::router::Caps;
 use serde::Deserialize;
@@ -414,6 +415,9 @@ pub struct Repository {
     /// `[repositories.ci]`: whether the forge's CI is waited for before finished work is shown.
     #[serde(default)]
     pub ci: Ci,
+    /// Whether the bot merges finally approved work on the forge, where the repository is no copy of another one.
+    #[serde(default)]
+    pub merge: Merging,
 }
 
 fn main_branch() -> String {

@@ -1,11 +1,11 @@
 //! The repositories and their settings: entries of the file and the store, and the operator's tables for both.
 //!
-//! Owns how they are joined: an entry of the file wins over the store's of the same key. `models` and the tables `[repositories.sandbox]`,
+//! Owns how they are joined: an entry of the file wins over the store's of the same key. `models`, `merge` and the tables `[repositories.sandbox]`,
 //! `.budget`, `.checkpoint`, `.slots` and `.start` are the file's alone, whoever has the entry. Must not know how the store keeps an entry (`entry.rs`). Tests: `tests.rs`.
 
 use super::Process;
 use super::process::{Budget, Checkpoint, Ci, Models, Repository, Sandbox, Start, each_once};
-use domain::ACTIONS_PER_CHECKPOINT;
+use domain::{ACTIONS_PER_CHECKPOINT, MergeBar, Merging};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -142,6 +142,27 @@ impl Process {
         self.tables_of(key).map(|own| own.start.clone()).unwrap_or_default()
     }
 
+    /// Why the bot merges no pull request of this repository; none where the operator lets it. A copy of another repository, whether that
+    /// is an address or a path, would differ from it.
+    pub fn merge_bar(&self, entry: &Repository) -> Option<MergeBar> {
+        if !entry.origin().is_empty() {
+            return Some(MergeBar::Copied);
+        }
+        match self.merge_of(&entry.key) {
+            Merging::Never => Some(MergeBar::Off { repository: entry.key.clone() }),
+            Merging::Command | Merging::FinalApproval => None,
+        }
+    }
+
+    /// Whether finally approved work of this repository is merged without being asked for.
+    pub fn merges_when_approved(&self, entry: &Repository) -> bool {
+        self.merge_bar(entry).is_none() && self.merge_of(&entry.key) == Merging::FinalApproval
+    }
+
+    fn merge_of(&self, key: &str) -> Merging {
+        self.tables_of(key).map(|own| own.merge).unwrap_or_default()
+    }
+
     /// Actions between two approvals in this repository, 1 to [`ACTIONS_PER_CHECKPOINT`].
     pub fn every_of(&self, key: &str) -> u8 {
         self.tables_of(key).and_then(|own| own.checkpoint.every).unwrap_or(ACTIONS_PER_CHECKPOINT)
@@ -165,7 +186,7 @@ impl Repository {
     /// Whether it has tables of its own.
     pub fn has_tables(&self) -> bool {
         let told = self.checkpoint != Checkpoint::default() || self.slots.per_repository.is_some();
-        let told = told || self.start != Start::default() || self.ci != Ci::default();
+        let told = told || self.start != Start::default() || self.ci != Ci::default() || self.merge != Merging::default();
         told || self.sandbox.is_some() || self.budget.is_some() || !self.models.is_empty()
     }
 }

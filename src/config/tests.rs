@@ -1,4 +1,4 @@
-use super::process::{ModelKind, Network};
+use super::process::{ModelKind, Network, Repository};
 use super::*;
 use std::path::Path;
 
@@ -318,6 +318,33 @@ fn what_a_repository_has_of_its_own_lies_over_the_operators_tables() {
     let listed = config.listed_images();
     assert!(listed.contains(&"big".to_owned()) && listed.contains(&"other".to_owned()), "{listed:?}");
     assert!(listed.contains(&config.sandbox.image) && config.images().contains(&"big".to_owned()));
+}
+
+#[test]
+fn the_bot_merges_only_where_that_is_set_and_never_into_a_copy() {
+    let bar = |more: &str| {
+        let text = format!("{ENTRY}{more}");
+        let config = Process::from_layers(Path::new("/x/caisson.toml"), &text, &|_| None).unwrap();
+        let entry = config.repository("shop").unwrap();
+        (config.merge_bar(&entry), config.merges_when_approved(&entry))
+    };
+    let off = Some(domain::MergeBar::Off { repository: "shop".into() });
+    assert_eq!(bar(""), (off.clone(), false));
+    assert_eq!(bar("merge = \"never\"\n"), (off, false));
+    assert_eq!(bar("merge = \"command\"\n"), (None, false));
+    assert_eq!(bar("merge = \"final_approval\"\n"), (None, true));
+    for source in ["https://git.example/shop.git", "/srv/shop.git"] {
+        let more = format!("merge = \"final_approval\"\nupstream = \"{source}\"\n");
+        assert_eq!(bar(&more), (Some(domain::MergeBar::Copied), false), "{source}");
+    }
+    let stored = Repository { key: "shop".into(), copied_from: "/srv/shop.git".into(), ..Repository::default() };
+    let text = "[[repositories]]\nkey = \"shop\"\nmerge = \"command\"\n";
+    let config = Process::from_layers(Path::new("/x/caisson.toml"), text, &|_| None).unwrap();
+    assert_eq!(config.merge_bar(&stored), Some(domain::MergeBar::Copied), "it was added from a path");
+    assert_eq!(config.merge_bar(&Repository { copied_from: String::new(), ..stored }), None);
+    let wrong = format!("{ENTRY}merge = \"always\"\n");
+    let refused = Process::from_layers(Path::new("/x/caisson.toml"), &wrong, &|_| None).err().unwrap().to_string();
+    assert!(refused.contains("/x/caisson.toml:7") && refused.contains("always"), "{refused}");
 }
 
 #[test]

@@ -73,7 +73,7 @@ pub fn write_fresh(path: &Path, from: &Fresh) -> Result<(), WriteError> {
     replace(path, &fresh(from))
 }
 
-/// Takes a repository's entry out. Tables of the operator's own in it stay, and the models that she lists, with the key; everything else stays as it was written. False when there
+/// Takes a repository's entry out. Tables of the operator's own in it stay, the models that she lists and what she lets be merged, with the key; everything else stays as it was written. False when there
 /// is no such entry.
 pub fn take_out_repository(path: &Path, key: &str) -> Result<bool, WriteError> {
     let mut document = read(path)?;
@@ -84,7 +84,7 @@ pub fn take_out_repository(path: &Path, key: &str) -> Result<bool, WriteError> {
     };
     let same = |table: &Table| table.get("key").and_then(Item::as_str) == Some(key);
     let Some(at) = tables.iter().position(same) else { return Ok(false) };
-    let stays = |name: &str, item: &Item| name == "models" || item.is_table_like();
+    let stays = |name: &str, item: &Item| matches!(name, "models" | "merge") || item.is_table_like();
     if let Some(table) = tables.get_mut(at).filter(|table| table.iter().any(|(name, item)| stays(name, item))) {
         table.retain(|name, item| name == "key" || stays(name, item));
     } else {

@@ -174,6 +174,7 @@ impl Given<'_> {
 
     fn publisher(&self, ground: &Ground) -> Publisher {
         Publisher {
+            config: self.config.clone(),
             forge: self.forge.clone(),
             me: self.me.clone(),
             store: self.store.clone(),

@@ -4,6 +4,7 @@ use super::facts::{facts, weaker};
 use super::lifecycle::Lifecycle;
 use super::listeners::Listeners;
 use super::repository::{Repositories, branch, request};
+use crate::config::Process;
 use crate::forge::{Account, Forge, ForgeError, NewPull, PullEdit, PullRequest};
 use crate::git::{PushSpec, Pushed};
 use crate::message;
@@ -23,6 +24,7 @@ const KEPT_FROM: u32 = 1_000_000;
 
 /// Captures trees from sandboxes, and pushes them to the forge.
 pub(super) struct Publisher {
+    pub config: Arc<Process>,
     pub forge: Arc<dyn Forge>,
     /// The bot's own account.
     pub me: Account,

@@ -24,6 +24,8 @@ pub use signature::{SignatureError, verify};
 pub use types::*;
 pub use whereabouts::Whereabouts;
 
+use domain::BranchGuard;
+
 /// The result of a call to the forge.
 pub type Result<T> = std::result::Result<T, ForgeError>;
 
@@ -132,6 +134,9 @@ pub trait ForgeReads: Send + Sync {
     /// The commit at the tip of a branch; `None` if there is no such branch.
     async fn branch(&self, repo: &RepoRef, name: &str) -> Result<Option<String>>;
 
+    /// The rule of a branch, as it is for this account; `None` if there is no such branch.
+    async fn guard(&self, repo: &RepoRef, branch: &str) -> Result<Option<BranchGuard>>;
+
     /// What else would run or read a push, by name (`actions`, `hook 3 to ci.example (3fa9c1d2)`, `deploy key 5 "x"`, `push mirror to …`):
     /// of an address only host and a digest, because the rest may be secret. The repository's own hook with exactly the address `ours` is
     /// left out. Needs admin rights to the repository; without: `Forbidden`.
@@ -160,6 +165,11 @@ pub trait ForgeWrites: Send + Sync {
     /// [`ForgeError::NotFound`] right after a push may be temporary, because a new branch becomes visible late (seen: 0.6 s); repeat for
     /// ten seconds.
     async fn open_pull(&self, repo: &RepoRef, new: &NewPull) -> Result<PullRequest>;
+
+    /// Merges a pull request if its head is `head` (40 hexadecimal digits): by a merge commit, or by the first other way that the repository
+    /// allows. Never past the rules of the base branch. [`ForgeError::Conflict`] in all cases of refusal: another head, too few approvals,
+    /// a draft, a conflict; also, for some seconds, while the forge checks whether there is one (*try again later*).
+    async fn merge_pull(&self, repo: &RepoRef, number: u64, head: &str) -> Result<()>;
 
     /// Changes only what `edit` names.
     async fn edit_pull(&self, repo: &RepoRef, number: u64, edit: &PullEdit) -> Result<()>;

@@ -177,6 +177,9 @@ pub struct PullRequest {
     pub open: bool,
     /// Whether it was merged.
     pub merged: bool,
+    /// Who merged it; none where it was not, or where the forge does not say.
+    #[serde(default)]
+    pub merged_by: Option<Account>,
     /// Whether the forge considers it a draft.
     pub draft: bool,
     /// Name of the branch it takes from, without `refs/heads/`; the last name where the branch was deleted.
@@ -197,6 +200,14 @@ pub struct PullRequest {
     pub created_at: i64,
     /// When it was last changed according to the forge, in Unix milliseconds.
     pub updated_at: i64,
+}
+
+impl PullRequest {
+    /// What was merged and by whom; none where it was not, or where the forge does not say.
+    pub fn merge(&self) -> Option<domain::Merged> {
+        let by = self.merged_by.as_ref().filter(|_| self.merged)?;
+        Some(domain::Merged { commit: domain::Commit::parse(&self.head_sha).ok()?, by: by.login.clone(), asked: None })
+    }
 }
 
 /// A pull request to open, both branches in the same repository. A title that begins with `WIP: ` makes it a draft.

@@ -10,7 +10,7 @@ use domain::{PauseReason, Question, Resource, Task, TaskKind, Trigger, VerdictKi
 const MAX_ANSWER: usize = 24_000;
 /// The same where the host has found much by itself.
 const LEAST_ANSWER: usize = 12_000;
-const MAX_REASON: usize = 600;
+pub(super) const MAX_REASON: usize = 600;
 /// The most characters shown of the agent's plan in a pause.
 const MAX_PLAN: usize = 4_000;
 

@@ -11,6 +11,7 @@ mod budget;
 mod cost;
 mod host;
 mod life;
+mod merge;
 mod notice;
 mod own;
 mod own_refusal;

@@ -2,7 +2,7 @@
 
 use super::about::About;
 use super::answer::NotReviewed;
-use super::{answer, budget, cost, host, life, rebase, reply, terms};
+use super::{answer, budget, cost, host, life, merge, rebase, reply, terms};
 use crate::config::own_commands::OwnCommands;
 use crate::text::code;
 use domain::{Asked, Notice, PauseReason, State, TaskKind};
@@ -55,6 +55,8 @@ pub fn notice(notice: &Notice, about: &About<'_>) -> String {
         Notice::Retried { login } => life::retried(login, about),
         Notice::Rebasing { login } => rebase::rebasing(login, about),
         Notice::NotRebased { login, why } => rebase::not_rebased(login, why, about),
+        Notice::NotMerged { login, why } => merge::not_merged(login, why, about),
+        Notice::Merged { how } => merge::merged(how),
         Notice::Declined => life::declined(about),
         Notice::Failed { why } => life::failed(why, about),
         Notice::Delivered => life::delivered(),

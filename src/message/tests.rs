@@ -1,8 +1,8 @@
 use super::*;
 use crate::config::own_commands::{CommandFile, Content, OwnCommands};
 use domain::{
-    Account, Bar, Budget, BudgetBar, Commit, Ending, Event, Grant, Notice, OwnCommand, PauseReason, RebaseBar, Request,
-    Resource, Source, State, Task, TaskId, TaskKind, Trigger, Verdict, VerdictKind,
+    Account, Bar, Budget, BudgetBar, Commit, Ending, Event, Grant, GuardLack, MergeBar, Merged, Notice, OwnCommand,
+    PauseReason, RebaseBar, Request, Resource, Source, State, Task, TaskId, TaskKind, Trigger, Verdict, VerdictKind,
 };
 
 const COMMIT: &str = "f26af04e7f0123456789012345678901234567ab";
@@ -138,6 +138,7 @@ fn every_notice() {
     let texts: Vec<_> = all
         .into_iter()
         .chain(rebases())
+        .chain(merges())
         .chain(pauses())
         .map(|n| format!("--- {n:?}\n{}\n", said(n.clone(), &task)))
         .collect();
@@ -158,6 +159,27 @@ fn rebases() -> Vec<Notice> {
     ];
     let not = bars.into_iter().map(|why| Notice::NotRebased { login: "bob".into(), why });
     std::iter::once(Notice::Rebasing { login: "bob".into() }).chain(not).collect()
+}
+
+/// A merge, done and not.
+fn merges() -> Vec<Notice> {
+    let bars = [
+        MergeBar::Off { repository: "shop".into() },
+        MergeBar::Copied,
+        MergeBar::NotApproved,
+        MergeBar::Moved { commit: commit() },
+        MergeBar::NoRight { login: "carol".into() },
+        MergeBar::Unguarded { lack: GuardLack::Rule, branch: "main".into() },
+        MergeBar::Unguarded { lack: GuardLack::Approvals, branch: "main".into() },
+        MergeBar::Unguarded { lack: GuardLack::PushBar, branch: "main".into() },
+        MergeBar::Unguarded { lack: GuardLack::MergeRight, branch: "main".into() },
+        MergeBar::Forge { said: "POST /merge: 405 Does not have enough approvals @alice".into() },
+    ];
+    let not = bars.into_iter().map(|why| Notice::NotMerged { login: "bob".into(), why });
+    let done = |by: &str, asked: Option<&str>| Notice::Merged {
+        how: Merged { commit: commit(), by: by.into(), asked: asked.map(Into::into) },
+    };
+    not.chain([done("caisson", Some("bob")), done("alice", None)]).collect()
 }
 
 #[test]

@@ -42,6 +42,7 @@ fn opposed(one: &Verb, other: &Verb) -> bool {
                 | Verb::Resume
                 | Verb::Retry
                 | Verb::Rebase { .. }
+                | Verb::Merge { .. }
                 | Verb::Fix { .. }
                 | Verb::Plan { .. }
                 | Verb::Work { .. }
@@ -58,7 +59,7 @@ fn is_done(command: &Command, done: &Verb) -> bool {
     match (&command.verb, done) {
         (Verb::Budget { more, .. }, Verb::Budget { more: granted, .. }) => more == granted,
         (Verb::Model { id, .. }, Verb::Model { id: chosen, .. }) => id == chosen,
-        (Verb::Rebase { .. }, Verb::Rebase { .. }) => true,
+        (Verb::Rebase { .. }, Verb::Rebase { .. }) | (Verb::Merge { .. }, Verb::Merge { .. }) => true,
         // Why it is not followed was filled in after parsing, too.
         (Verb::Unknown { word, why: None }, Verb::Unknown { word: other, .. }) => word == other,
         (verb, done) => verb == done,
@@ -102,6 +103,7 @@ fn beside((login, text, done): (&str, &str, &Verb), own: &OwnNames) -> Vec<Besid
             | Verb::Pause
             | Verb::Retry
             | Verb::Rebase { .. }
+            | Verb::Merge { .. }
             | Verb::Ask { .. }
             | Verb::Test { .. }
             | Verb::TestOff

@@ -85,6 +85,7 @@ impl Threads {
             {
                 *why = self.own_while_at_work(entry, word, decision.right).await;
             }
+            decision.merges = matches!(decision.verb, Verb::Approve { .. }) && self.config.merges_when_approved(entry);
             decision.barred = self.barred_here(task, decision);
         }
         Ok(found)
@@ -161,6 +162,7 @@ impl Threads {
             edited: self.comment_edited(entry, comment).await?,
             in_advance: false,
             others: None,
+            merges: false,
             barred: None,
             verb: self.asked(task, comment),
         })
@@ -213,6 +215,7 @@ impl Threads {
             edited: self.review_edited(entry, review, &remarks).await?,
             in_advance: false,
             others: None,
+            merges: false,
             barred: None,
             verb,
         };

@@ -125,7 +125,7 @@ fn may_now(decision: &Decision) -> bool {
 
 async fn notice_ends(id: TaskId, thread: &Thread, feed: &dyn Feed) -> Result<(), Trouble> {
     if let Some(pull) = thread.pull.as_ref().filter(|p| p.merged || !p.open) {
-        let input = Input::PullClosed { merged: pull.merged };
+        let input = Input::PullClosed { merged: pull.merged, how: pull.merge() };
         feed.feed(id, &format!("pull-closed:{id}"), input).await?;
     } else if !thread.open {
         feed.feed(id, &format!("issue-closed:{id}"), Input::IssueClosed).await?;

@@ -54,6 +54,7 @@ impl Threads {
             Verb::Model { among, .. } => {
                 *among = self.config.models_of(&entry.key).nameable().map(|entry| entry.id.clone()).collect();
             }
+            Verb::Merge { bar } => *bar = self.config.merge_bar(entry),
             _ => {}
         }
         Ok(())

@@ -172,6 +172,7 @@ mod tests {
             body: String::new(),
             open: true,
             merged: false,
+            merged_by: None,
             draft: false,
             head_ref: "mend".into(),
             head_sha: "a".repeat(40),

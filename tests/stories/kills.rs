@@ -2,10 +2,11 @@
 //! nothing had happened: nothing is posted twice or lost, no action is lost or repeated without a note.
 
 use crate::dice::{Dice, number};
+use crate::merge::merging;
 use crate::world::{FIX, REPO, World};
 use caisson::forge::{ForgeReads as _, RepoRef};
 use caisson::task::Boundary;
-use domain::{Event, OutcomeStatus, State, Task};
+use domain::{End, Event, OutcomeStatus, State, Task};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -32,11 +33,13 @@ enum Story {
     Ask,
     /// `/rebase` at a checkpoint, killed only after it.
     Rebase,
+    /// `/merge` after the final approval.
+    Merge,
     /// Its issue is closed.
     Closed,
 }
 
-const STORIES: [(Story, &[&str]); 9] = [
+const STORIES: [(Story, &[&str]); 10] = [
     (
         Story::Fix,
         &[
@@ -66,6 +69,7 @@ const STORIES: [(Story, &[&str]); 9] = [
     (Story::Kept, &["keep"]),
     (Story::Ask, &["ask"]),
     (Story::Rebase, &["prepare", "seal", "push", "review"]),
+    (Story::Merge, &["merge"]),
     (Story::Closed, &["close_pull"]),
 ];
 
@@ -127,7 +131,7 @@ impl Ran {
             Story::Advance => (1..=10).collect(),
             Story::Kept => BTreeSet::from([1]),
             Story::Rebase => BTreeSet::from([5]),
-            Story::Fix | Story::Early | Story::Hosts | Story::Suspended | Story::Ask | Story::Closed => {
+            Story::Fix | Story::Early | Story::Hosts | Story::Suspended | Story::Ask | Story::Merge | Story::Closed => {
                 BTreeSet::from([5, 6])
             }
         };
@@ -182,6 +186,11 @@ call = [
         Story::Ask => {
             let ask = "[[turn]]\ncall = [{ name = \"ask\", arguments = { question = \"Which one?\" } }]\n[[turn]]";
             World::new(&fix(ran).replacen("[[turn]]", ask, 1)).await
+        }
+        Story::Merge => {
+            let mut world = World::new(&fix(ran)).await;
+            merging(&mut world, "command").await;
+            world
         }
         Story::Fix | Story::Early | Story::Rebase | Story::Closed => World::new(&fix(ran)).await,
     }
@@ -247,9 +256,12 @@ impl Person {
             Story::Closed if state == "awaiting-review" && self.first("close") => {
                 world.alice().close(REPO, issue).expect("closed");
             }
-            Story::Fix if waits && self.first(format!("approve {n}")) => world.approve().await,
+            Story::Fix | Story::Merge if waits && self.first(format!("approve {n}")) => world.approve().await,
+            Story::Merge if state == "approved" && self.first("merge") => {
+                world.alice().comment(REPO, issue, "/merge").expect("said");
+            }
             Story::Fix => return state == "approved",
-            Story::Closed => return task.end().is_some(),
+            Story::Closed | Story::Merge => return task.end().is_some(),
         }
         false
     }
@@ -316,7 +328,7 @@ async fn judge(what: &str, world: &World, issue: u64, ran: &Ran) {
         said.extend(world.said(pull).await);
         let next = world.look().issue(&RepoRef::new("lab", "shop"), pull + 1).await;
         let files = world.look().attachments(&RepoRef::new("lab", "shop"), pull).await.expect("attachments");
-        let approved = matches!(task.state, State::Approved { .. });
+        let approved = matches!(task.state, State::Approved { .. } | State::Ended { end: End::Delivered });
         assert_eq!(files.len(), usize::from(approved), "{what}: the log of actions hangs there once: {files:?}");
         assert!(next.is_err(), "{what}: a second pull request");
     }

@@ -50,6 +50,7 @@ mod line;
 mod long;
 mod losses;
 mod lost;
+mod merge;
 mod models;
 mod money;
 mod orders;

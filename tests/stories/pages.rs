@@ -155,7 +155,7 @@ async fn a_merge_after_the_last_approval_delivers_and_one_before_it_declines() {
         world.alice().merge(REPO, pull).await.expect("merged");
         let task = world.until("an end", |task| task.end().is_some()).await;
         let (end, words) = match approved {
-            true => (End::Delivered, "Delivered: the approved commit was fetched"),
+            true => (End::Delivered, "Merged at `"),
             false => (End::Declined, "Closed, so the task ends here"),
         };
         assert_eq!(task.end(), Some(&end));

@@ -78,13 +78,21 @@ pub(crate) async fn edit(
     Ok(created(world.pull_json(&world.repos[at], world.issue(at, n)?, caller.login.as_deref())))
 }
 
-pub(crate) async fn merge(State(app): App, caller: Caller, Path((o, r, n)): PullPath) -> Result<Response> {
+pub(crate) async fn merge(
+    State(app): App,
+    caller: Caller,
+    Path((o, r, n)): PullPath,
+    Json(body): Json<Value>,
+) -> Result<Response> {
+    if text(&body, "Do") != "merge" {
+        return refuse(422, "[Do]: Required");
+    }
     let actor = {
         let world = app.world();
         caller.signed_in(&world)?;
         caller.at(&world, &o, &r, Access::Write)?.1
     };
-    crate::person::merge(&app, (&o, &r), n, actor).await?;
+    crate::person::merge(&app, (&o, &r), (n, Some(text(&body, "head_commit_id"))), actor).await?;
     Ok(Json(Value::Null).into_response())
 }
 

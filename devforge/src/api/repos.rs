@@ -287,12 +287,22 @@ pub(crate) fn is_denied(world: &World, at: usize, login: &str, reference: &str) 
     let Some(branch) = reference.strip_prefix("refs/heads/") else { return false };
     let flag = |rule: &Map<String, Value>, name: &str| rule.get(name).and_then(Value::as_bool).unwrap_or(false);
     let rules = &world.repos[at].protections;
-    // An exact rule takes precedence over a pattern.
-    let exact = rules.iter().find(|p| rule_name(p) == branch);
-    let Some(rule) = exact.or_else(|| rules.iter().find(|p| pattern(rule_name(p), branch))) else { return false };
+    let Some(rule) = rule_of(rules, branch) else { return false };
     let listed = rule.get("push_whitelist_usernames").and_then(Value::as_array);
     let named = listed.is_some_and(|names| names.iter().any(|n| n.as_str() == Some(login)));
     !flag(rule, "enable_push") || (flag(rule, "enable_push_whitelist") && !named)
+}
+
+/// The rule of a branch: an exact one takes precedence over a pattern.
+fn rule_of<'a>(rules: &'a [Map<String, Value>], branch: &str) -> Option<&'a Map<String, Value>> {
+    let exact = rules.iter().find(|p| rule_name(p) == branch);
+    exact.or_else(|| rules.iter().find(|p| pattern(rule_name(p), branch)))
+}
+
+/// How many official approvals a merge into the branch takes.
+pub(crate) fn required_approvals(world: &World, at: usize, branch: &str) -> u64 {
+    let rule = rule_of(&world.repos[at].protections, branch);
+    rule.and_then(|rule| rule.get("required_approvals")?.as_u64()).unwrap_or(0)
 }
 
 /// `prefix/**` and `prefix/*`, the only patterns that our rules use.
@@ -311,7 +321,16 @@ pub(crate) async fn branch(
     let world = app.world();
     let (at, _) = caller.at(&world, &o, &r, Access::Read)?;
     match world.repos[at].refs.get(&format!("refs/heads/{name}")) {
-        Some(sha) => Ok(Json(json!({ "name": name, "commit": { "id": sha }, "protected": false }))),
+        Some(sha) => {
+            let login = caller.login.clone().unwrap_or_default();
+            let writes = world.access(&world.repos[at], caller.login.as_deref()) >= Access::Write;
+            Ok(Json(json!({
+                "name": name, "commit": { "id": sha }, "user_can_merge": writes,
+                "protected": rule_of(&world.repos[at].protections, &name).is_some(),
+                "required_approvals": required_approvals(&world, at, &name),
+                "user_can_push": writes && !is_denied(&world, at, &login, &format!("refs/heads/{name}")),
+            })))
+        }
         None => refuse(404, "The target couldn't be found."),
     }
 }

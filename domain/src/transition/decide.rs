@@ -1,6 +1,6 @@
 //! Decisions of people: checks who may take them and which checkpoint they are about, and uses each once.
 
-use super::{DOUBT_MS, Draft, advance, ask, budget, go_on, host, rebase, steer, unrun};
+use super::{DOUBT_MS, Draft, advance, ask, budget, go_on, host, merge, rebase, steer, unrun};
 use crate::{
     Access, Checkpoint, Commit, Decision, Effect, End, Event, Item, NO_RIGHT, NOT_AMONG, Notice, Source, State, Verb,
 };
@@ -43,6 +43,7 @@ pub(super) fn decided(draft: &mut Draft, decision: &Decision) {
         | Verb::Pause
         | Verb::Retry
         | Verb::Rebase { .. }
+        | Verb::Merge { .. }
         | Verb::Ask { .. }
         | Verb::Test { .. }
         | Verb::TestOff
@@ -66,6 +67,7 @@ fn verb_name(verb: &Verb) -> &'static str {
         Verb::Pause => "pause",
         Verb::Retry => "retry",
         Verb::Rebase { .. } => "rebase",
+        Verb::Merge { .. } => "merge",
         Verb::Resume => "resume",
         Verb::Status => "status",
         Verb::Cost => "cost",
@@ -121,6 +123,7 @@ fn allowed(draft: &mut Draft, decision: &Decision) {
         Verb::Pause => steer::pause(draft, decision),
         Verb::Retry => draft.end(End::Cancelled { by: login.clone() }, Notice::Retried { login }),
         Verb::Rebase { .. } => rebase::asked(draft, decision),
+        Verb::Merge { bar } => merge::asked(draft, decision, bar.as_ref()),
         Verb::Resume => go_on::resume(draft, decision),
         Verb::Model { id, among } => steer::model(draft, decision, id, among),
         Verb::Budget { more, ceiling, who } => budget::grant(draft, decision, more, ceiling, *who),
@@ -320,6 +323,7 @@ fn accept(draft: &mut Draft, decision: &Decision, at: &Checkpoint, words: Option
         draft.say(Notice::Approved { commit: commit.clone() });
         draft.want(Effect::CommitStatus { n: at.n, commit, state: "success".to_owned() });
         draft.want(Effect::ReadyPull);
+        merge::approved(draft, decision);
         return draft.want(Effect::Teardown);
     }
     if changes {

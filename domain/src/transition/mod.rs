@@ -8,6 +8,7 @@ mod ci;
 mod decide;
 mod go_on;
 mod host;
+mod merge;
 mod publish;
 mod rebase;
 mod remark;
@@ -189,7 +190,8 @@ fn take(draft: &mut Draft, input: &Input) {
         Input::AdvanceRead { n, decision } => advance::read(draft, *n, decision.as_deref()),
         Input::EgressSet { serial, notice } => host::in_force(draft, *serial, notice),
         Input::IssueClosed => draft.end(End::Declined, Notice::Declined),
-        Input::PullClosed { merged } => pull_closed(draft, *merged),
+        Input::PullClosed { merged, how } => merge::pull_closed(draft, *merged, how.as_ref()),
+        Input::NotMerged { why, login, to } => merge::refused(draft, why, login, *to),
         Input::Fetched { commit } => {
             if matches!(&draft.task.state, State::Approved { commit: approved, .. } if approved == commit) {
                 draft.end(End::Delivered, Notice::Delivered);
@@ -263,17 +265,6 @@ fn slot_free(draft: &mut Draft) {
     if draft.task.state == State::Queued && draft.task.request.is_some() {
         draft.emit(Event::SlotGranted);
         go_on::again(draft);
-    }
-}
-
-/// Ends the task after its pull request was closed; with an upstream, a merge counts as delivery only after the approval.
-fn pull_closed(draft: &mut Draft, merged: bool) {
-    let upstream = draft.task.request.as_ref().is_some_and(|r| r.has_upstream);
-    let approved = matches!(draft.task.state, State::Approved { .. });
-    if merged && (approved || !upstream) {
-        draft.end(End::Delivered, Notice::Delivered);
-    } else {
-        draft.end(End::Declined, Notice::Declined);
     }
 }
 

@@ -168,6 +168,10 @@ impl Shell {
                 }
                 self.feed(Input::Settled);
             }
+            Effect::Merge { asker, to, .. } => {
+                let why = MergeBar::Forge { said: "not now".into() };
+                self.feed(Input::NotMerged { why, login: asker.login, to });
+            }
             Effect::Advance { n, .. } => self.feed(Input::AdvanceRead { n, decision: None }),
             Effect::Rest { .. }
             | Effect::Suspend { .. }

@@ -7,6 +7,7 @@ mod common;
 mod host;
 mod liveness;
 mod losses;
+mod merge;
 mod orders;
 mod own_command;
 mod pauses;

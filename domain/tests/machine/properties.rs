@@ -33,6 +33,9 @@ fn verb() -> impl Strategy<Value = Verb> {
         }),
         1 => Just(Verb::Status),
         1 => any::<bool>().prop_map(|moved| Verb::Rebase { tip: Some(commit(if moved { ONE } else { BASE })) }),
+        1 => any::<bool>().prop_map(|open| Verb::Merge {
+            bar: (!open).then(|| MergeBar::Off { repository: "shop".into() }),
+        }),
         1 => Just(Verb::Sync),
         1 => Just(Verb::Test { command: "c".into(), setup: None, branch: None, bug: true, each_push: false }),
         1 => Just(Verb::TestOff),

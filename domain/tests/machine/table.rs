@@ -360,7 +360,7 @@ fn a_person_may_stop_close_or_merge_at_any_time() {
     assert_eq!(closed.task.end(), Some(&End::Declined));
     assert!(closed.wants("close_pull"));
     let mut merged = Walk::at_final();
-    merged.decide(approval(101)).feed(Input::PullClosed { merged: true });
+    merged.decide(approval(101)).feed(Input::PullClosed { merged: true, how: None });
     assert_eq!(merged.task.end(), Some(&End::Delivered));
 }
 

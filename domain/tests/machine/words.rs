@@ -137,6 +137,16 @@ fn every_effect_says_what_it_needs() {
         ),
         (Effect::ClosePull, "close_pull", Talk, false, Nothing, false, false, Converges),
         (Effect::ReadyPull, "ready_pull", Talk, false, Nothing, false, false, ReadBack),
+        (
+            Effect::Merge { serial, commit: at(), asker: person(7), to: To::Seen { seq: 1 } },
+            "merge",
+            Talk,
+            false,
+            Nothing,
+            false,
+            true,
+            ReadBack,
+        ),
         (Effect::ShowPlan { n }, "show_plan", Talk, false, Nothing, false, false, Converges),
     ];
     let mut keys = std::collections::BTreeSet::new();
@@ -144,7 +154,7 @@ fn every_effect_says_what_it_needs() {
         let set_aside = matches!(kind, "comment" | "status_comment");
         let needs = Needs { queue, barrier, sandbox, commits, ends_with_task, again, set_aside };
         assert_eq!(effect.needs(), needs, "{kind}");
-        let named = matches!(kind, "push" | "verify" | "commit_status").then(at);
+        let named = matches!(kind, "push" | "verify" | "merge" | "commit_status").then(at);
         assert_eq!(effect.commit(), named.as_ref(), "{kind}");
         assert_eq!((effect.kind(), effect.queue()), (kind, queue));
         assert_eq!(FailedEffect::of(&effect.key()), failed(kind), "{kind}");

@@ -173,7 +173,7 @@ impl Add {
             tell_brought(&sync_one(config, &wanted, None, printer).await?, printer);
         }
         accounts.forge.set_default_branch(&plan.repo, plan.branch.as_str()).await?;
-        self.rights(&plan, &wanted, accounts, printer).await?;
+        self.rights(config, &plan, &wanted, accounts, printer).await?;
         let (secret, foreign) = self.hook(config, &plan, found.id, accounts, printer).await?;
         let entry = Entry { accepted, accepted_foreign: foreign, ..wanted };
         let generation = entries.next(&plan.key);
@@ -282,7 +282,14 @@ impl Add {
     }
 
     /// Sets who has which right. People who were added on the forge keep theirs.
-    async fn rights(&self, plan: &Plan, entry: &Entry, accounts: &Accounts, printer: &Printer) -> Result<()> {
+    async fn rights(
+        &self,
+        config: &Process,
+        plan: &Plan,
+        entry: &Entry,
+        accounts: &Accounts,
+        printer: &Printer,
+    ) -> Result<()> {
         let (forge, repo) = (&accounts.forge, &plan.repo);
         forge.disable_actions(repo).await?;
         for login in &self.writers {
@@ -291,7 +298,7 @@ impl Add {
                 .await
                 .with_context(|| format!("{login} cannot be added"))?;
         }
-        protect(accounts, repo, entry).await?;
+        protect(config, accounts, repo, entry).await?;
         forge.ensure_protection(repo, AGENT_BRANCHES, &[&accounts.bot.login]).await?;
         printer.good(&format!(
             "{} is for {}, {AGENT_BRANCHES} for {}",

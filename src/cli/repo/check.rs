@@ -81,6 +81,9 @@ pub(in crate::cli) async fn faults(config: &Process, accounts: &Accounts, entry:
             wrong.push(format!("{rule} is not kept for {}", account.login));
         }
     }
+    if config.merge_bar(entry).is_none() && !accounts.forge.requires_approval(&repo, &entry.default_branch).await? {
+        wrong.push(format!("{} requires nobody's approval, so the bot merges nothing into it", entry.default_branch));
+    }
     if accounts.forge.permission(&repo, &accounts.sync).await? < Access::Write {
         wrong.push(format!("{} may not write", accounts.sync.login));
     }

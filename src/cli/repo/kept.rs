@@ -2,6 +2,7 @@
 
 use super::Accounts;
 use crate::cli::printer::{Complaint, Printer};
+use crate::config::Process;
 use crate::config::process::Repository as Entry;
 use crate::forge::RepoRef;
 use crate::git::Listing;
@@ -9,10 +10,13 @@ use crate::message::plain_lines;
 use crate::upstream::{Synced, followed};
 use anyhow::Result;
 
-/// Has only the account that keeps in step push to each branch that is kept.
-pub(super) async fn protect(accounts: &Accounts, repo: &RepoRef, entry: &Entry) -> Result<()> {
+/// Has only the account that keeps in step push to each branch that is kept; where the bot merges, a merge takes a person's approval.
+pub(super) async fn protect(config: &Process, accounts: &Accounts, repo: &RepoRef, entry: &Entry) -> Result<()> {
     for branch in followed(entry)? {
         accounts.forge.ensure_protection(repo, branch.as_str(), &[&accounts.sync.login]).await?;
+    }
+    if config.merge_bar(entry).is_none() {
+        accounts.forge.ensure_approval(repo, &entry.default_branch).await?;
     }
     Ok(())
 }

@@ -46,6 +46,10 @@ pub(super) async fn mend(
             said(format!("{rule} is kept for {} again", account.login));
         }
     }
+    if config.merge_bar(entry).is_none() && !forge.requires_approval(&repo, &entry.default_branch).await? {
+        forge.ensure_approval(&repo, &entry.default_branch).await?;
+        said(format!("a merge into {} takes a person's approval", entry.default_branch));
+    }
     let amiss = forge.labels_amiss(&repo, &LABELS.map(|label| label.name)).await?;
     for label in LABELS.iter().filter(|label| amiss.contains(&label.name)) {
         forge.ensure_label(&repo, label.name, &format!("#{}", label.colour), label.description).await?;

@@ -43,7 +43,7 @@ impl SetBranch {
         let repo = accounts.found(entry).await?;
         if wanted.origin().is_empty() {
             there(&accounts, &repo, &wanted).await?;
-            protect(&accounts, &repo, &wanted).await?;
+            protect(config, &accounts, &repo, &wanted).await?;
         } else {
             has_each(&upstream_listing(config, &wanted).await?, &wanted)?;
             tell_brought(&sync_one(config, &wanted, None, printer).await?, printer);

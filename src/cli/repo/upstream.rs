@@ -116,7 +116,7 @@ pub(super) async fn sync_one(
 ) -> Result<Synced> {
     let accounts = Accounts::open(config).await?;
     let beside = Beside::open(config, &accounts, entry).await?;
-    protect(&accounts, &beside.at, entry).await?;
+    protect(config, &accounts, &beside.at, entry).await?;
     let Some(commit) = rewritten else { return beside.sync(None).await };
     let before = beside.compare().await?;
     let Some((branch, _, _)) = before.rewritten().find(|(_, _, theirs)| *theirs == commit) else {

@@ -38,6 +38,7 @@ pub(super) fn omitted(event: &Event) {
         // Told by the call's result; a withdrawn remark is not asked for.
         | Event::RemarkAnswered(_)
         | Event::RemarkWithdrawn(_)
+        | Event::Merge(_)
         | Event::WorkKeeping
         | Event::WorkNotKept { .. }
         | Event::RouterReplaced

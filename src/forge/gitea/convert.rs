@@ -121,6 +121,7 @@ pub(super) fn pull(pull: wire::Pull) -> Result<PullRequest> {
         body: pull.body,
         open: pull.state == "open",
         merged: pull.merged,
+        merged_by: pull.merged_by.map(|by| account(Some(by))),
         draft: pull.draft,
         head_ref: if gone { head.label } else { head.reference },
         head_sha: head.sha,

@@ -165,6 +165,30 @@ impl Gitea {
         Err(ForgeError::Conflict(format!("the rule {rule} lets [{names}] push instead of [{}]", pushers.join(", "))))
     }
 
+    /// Has a merge into the branch of this rule take a person's official approval, also for administrators. A higher number stays. The rule
+    /// must exist.
+    pub async fn ensure_approval(&self, repo: &RepoRef, rule: &str) -> Result<Made> {
+        if self.requires_approval(repo, rule).await? {
+            return Ok(Made::Before);
+        }
+        let path = format!("{}/branch_protections/{}", base(repo), seg(rule));
+        let now: wire::Protection = self.raw.get(&path).await?;
+        let least = now.required_approvals.max(1);
+        let body = json!({ "required_approvals": least, "block_admin_merge_override": true });
+        self.raw.put(Method::PATCH, &path, Some(&body)).await?;
+        match self.requires_approval(repo, rule).await? {
+            true => Ok(Made::New),
+            false => Err(ForgeError::Conflict(format!("the rule {rule} still requires no approval"))),
+        }
+    }
+
+    /// Whether the rule exists and is as `ensure_approval` makes it.
+    pub async fn requires_approval(&self, repo: &RepoRef, rule: &str) -> Result<bool> {
+        let path = format!("{}/branch_protections/{}", base(repo), seg(rule));
+        let found = self.raw.find::<wire::Protection>(&path).await?;
+        Ok(found.is_some_and(|rule| rule.required_approvals > 0 && rule.block_admin_merge_override))
+    }
+
     /// Lets one account replace the branch's history until [`Gitea::ensure_protection`] is said again. The rule must exist.
     pub async fn allow_force(&self, repo: &RepoRef, rule: &str, login: &str) -> Result<()> {
         let path = format!("{}/branch_protections/{}", base(repo), seg(rule));

@@ -235,6 +235,17 @@ impl ForgeReads for Gitea {
             .ok_or_else(|| ForgeError::Protocol(format!("{path}: a branch without a commit")))
     }
 
+    async fn guard(&self, repo: &RepoRef, branch: &str) -> Result<Option<BranchGuard>> {
+        let path = format!("{}/branches/{}", base(repo), seg(branch));
+        let found = self.raw.find::<wire::Branch>(&path).await?;
+        Ok(found.map(|branch| BranchGuard {
+            protected: branch.protected,
+            required_approvals: branch.required_approvals,
+            may_push: branch.user_can_push,
+            may_merge: branch.user_can_merge,
+        }))
+    }
+
     async fn foreign(&self, repo: &RepoRef, ours: &str) -> Result<Vec<String>> {
         let base = base(repo);
         let (hooks, keys, mirrors) = (format!("{base}/hooks"), format!("{base}/keys"), format!("{base}/push_mirrors"));

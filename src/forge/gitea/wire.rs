@@ -36,6 +36,16 @@ pub(super) struct Repo {
     pub html_url: String,
     #[serde(default)]
     pub has_actions: bool,
+    #[serde(default)]
+    pub allow_merge_commits: bool,
+    #[serde(default)]
+    pub allow_squash_merge: bool,
+    #[serde(default)]
+    pub allow_rebase_explicit: bool,
+    #[serde(default)]
+    pub allow_rebase: bool,
+    #[serde(default)]
+    pub allow_fast_forward_only_merge: bool,
 }
 
 #[derive(Debug, Deserialize)]
@@ -101,6 +111,7 @@ pub(super) struct Pull {
     pub state: String,
     #[serde(default)]
     pub merged: bool,
+    pub merged_by: Option<User>,
     #[serde(default)]
     pub draft: bool,
     pub user: Option<User>,
@@ -161,6 +172,19 @@ pub(super) struct Status {
 #[derive(Debug, Deserialize)]
 pub(super) struct Branch {
     pub commit: Option<BranchCommit>,
+    #[serde(default)]
+    pub protected: bool,
+    #[serde(default)]
+    pub required_approvals: u64,
+    /// Without the field it counts as true, which a merge is refused for.
+    #[serde(default = "may")]
+    pub user_can_push: bool,
+    #[serde(default)]
+    pub user_can_merge: bool,
+}
+
+fn may() -> bool {
+    true
 }
 
 #[derive(Debug, Deserialize)]
@@ -221,6 +245,10 @@ pub(super) struct Protection {
     #[serde(deserialize_with = "null_default")]
     pub push_whitelist_usernames: Vec<String>,
     pub enable_force_push: bool,
+    #[serde(default)]
+    pub required_approvals: u64,
+    #[serde(default)]
+    pub block_admin_merge_override: bool,
 }
 
 /// An entry of a timeline, with the fields needed for edited reviews, assignments and labels.

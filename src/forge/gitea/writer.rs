@@ -62,6 +62,17 @@ impl ForgeWrites for Gitea {
         convert::pull(self.raw.write::<wire::Pull>(Method::POST, &format!("{}/pulls", base(repo)), &body).await?)
     }
 
+    async fn merge_pull(&self, repo: &RepoRef, number: u64, head: &str) -> Result<()> {
+        let style = style(&self.raw.get::<wire::Repo>(&base(repo)).await?)?;
+        // `force_merge` is left out: with it an administrator's account would pass the rules.
+        let body = json!({ "Do": style, "head_commit_id": head });
+        let path = format!("{}/pulls/{number}/merge", base(repo));
+        match self.raw.put(Method::POST, &path, Some(&body)).await {
+            Err(ForgeError::Forbidden(why) | ForgeError::Invalid(why)) => Err(ForgeError::Conflict(why)),
+            merged => merged,
+        }
+    }
+
     async fn edit_pull(&self, repo: &RepoRef, number: u64, edit: &PullEdit) -> Result<()> {
         let mut body = serde_json::Map::new();
         let mut set = |name: &str, value: Option<Value>| value.map(|v| body.insert(name.to_owned(), v));
@@ -134,6 +145,19 @@ impl ForgeWrites for Gitea {
         });
         self.raw.put(Method::POST, &format!("{}/statuses/{}", base(repo), commit_id(commit)?), Some(&body)).await
     }
+}
+
+/// How the repository lets pull requests be merged, in Gitea's words: a merge commit if it may be one.
+fn style(repo: &wire::Repo) -> Result<&'static str> {
+    let styles = [
+        (repo.allow_merge_commits, "merge"),
+        (repo.allow_squash_merge, "squash"),
+        (repo.allow_rebase_explicit, "rebase-merge"),
+        (repo.allow_rebase, "rebase"),
+        (repo.allow_fast_forward_only_merge, "fast-forward-only"),
+    ];
+    let allowed = styles.into_iter().find_map(|(allowed, style)| allowed.then_some(style));
+    allowed.ok_or_else(|| ForgeError::Conflict("the repository allows no way of merging that the bot knows".into()))
 }
 
 impl Gitea {

@@ -1,0 +1,179 @@
+//! Approved work is merged on the forge by the bot where the operator lets it, and by nobody's word past the branch's rule.
+
+use crate::world::{FIX, REPO, World};
+use caisson::config::Secret;
+use caisson::forge::{ForgeReads, Gitea, PullRequest, RepoRef};
+use domain::{End, Event, MergeStep, Task};
+
+fn repo() -> RepoRef {
+    RepoRef::new("lab", "shop")
+}
+
+/// Makes it a repository that is no copy of another one, with this setting, whose `main` requires an approval.
+pub async fn merging(world: &mut World, setting: &str) {
+    set(world, setting).await;
+    let root = owner(world);
+    root.ensure_protection(&repo(), "main", &["alice"]).await.expect("protected");
+    root.ensure_approval(&repo(), "main").await.expect("an approval is required");
+}
+
+async fn set(world: &mut World, setting: &str) {
+    let upstream = "upstream = \"https://example.org/shop.git\"\n";
+    world.reconfigure(|text| text.replace(upstream, &format!("merge = \"{setting}\"\n"))).await;
+}
+
+fn owner(world: &World) -> Gitea {
+    let at = world.forge.url().parse().expect("an address");
+    Gitea::new(&at, Secret::new(world.forge.admin_token()), "test").expect("a client")
+}
+
+/// Opens an issue and follows it to the final review; its number and the pull request's.
+async fn at_final(world: &World) -> (u64, u64) {
+    let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    let pull = world.until_state("awaiting-review").await.pull.expect("a pull request");
+    world.approve().await;
+    world.until_state("final-review").await;
+    (issue, pull)
+}
+
+/// As [`at_final`], approved by a review.
+async fn approved(world: &World) -> (u64, u64) {
+    let at = at_final(world).await;
+    world.approve().await;
+    world.until_state("approved").await;
+    at
+}
+
+async fn pull_request(world: &World, pull: u64) -> PullRequest {
+    world.look().pull(&repo(), pull).await.expect("the pull request")
+}
+
+async fn delivered(world: &World) -> Task {
+    let task = world.until("an end", |task| task.end().is_some()).await;
+    assert_eq!(task.end(), Some(&End::Delivered));
+    task
+}
+
+async fn steps(world: &World) -> Vec<MergeStep> {
+    let log = world.log().await;
+    log.into_iter().filter_map(|event| if let Event::Merge(step) = event { Some(step) } else { None }).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn approved_work_is_merged_when_a_writer_says_so() {
+    let mut world = World::new(FIX).await;
+    merging(&mut world, "command").await;
+    let (issue, pull) = approved(&world).await;
+    assert!(!pull_request(&world, pull).await.merged, "nobody asked");
+    world.bob().comment(REPO, issue, "/merge").expect("said");
+    world.until_said(issue, "`bob`").await;
+    assert!(!pull_request(&world, pull).await.merged, "bob may not write");
+    world.alice().comment(REPO, pull, "/merge").expect("said");
+    let task = delivered(&world).await;
+    let merged = pull_request(&world, pull).await;
+    assert!(merged.merged && Some(merged.head_sha.as_str()) == task.pushed.as_ref().map(|it| it.as_str()));
+    world.until_said(pull, "Merged at `").await;
+    let steps = steps(&world).await;
+    let [MergeStep::Wanted { decision }, MergeStep::Done(how)] = &steps[..] else { panic!("{steps:?}") };
+    assert_eq!((decision.poster.login.as_str(), how.by.as_str()), ("alice", "caisson"));
+    world.nothing_left().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_final_approval_merges_where_the_operator_set_it() {
+    let mut world = World::new(FIX).await;
+    merging(&mut world, "final_approval").await;
+    let (_, pull) = at_final(&world).await;
+    assert!(!pull_request(&world, pull).await.merged);
+    world.approve().await;
+    delivered(&world).await;
+    assert!(pull_request(&world, pull).await.merged);
+    world.until_said(pull, "Merged at `").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn where_it_is_not_set_or_the_repository_is_a_copy_the_answer_says_what_to_do() {
+    let mut world = World::new(FIX).await;
+    let (_, pull) = at_final(&world).await;
+    world.alice().comment(REPO, pull, "/merge").expect("said");
+    let said = world.until_said(pull, "a copy of another one").await;
+    assert!(said.contains("caisson fetch path/to/your/clone agent/1-"), "{said}");
+    assert!(steps(&world).await.is_empty());
+    let mut other = World::new(FIX).await;
+    set(&mut other, "never").await;
+    let (_, pull) = at_final(&other).await;
+    other.alice().comment(REPO, pull, "/merge").expect("said");
+    other.until_said(pull, "merge = \"command\"").await;
+    set_never_to(&mut other, "command").await;
+    other.alice().comment(REPO, pull, "/merge").expect("said");
+    other.until_said(pull, "only finally approved work is merged").await;
+    assert!(steps(&other).await.is_empty() && !pull_request(&other, pull).await.merged);
+    world.kill();
+}
+
+async fn set_never_to(world: &mut World, setting: &str) {
+    world.reconfigure(|text| text.replace("merge = \"never\"", &format!("merge = \"{setting}\""))).await;
+}
+
+/// An approval in a comment is none for the forge: its refusal is answered once, and the work stays approved until a review is there.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_forge_refuses_is_answered_once_and_can_be_asked_for_again() {
+    let mut world = World::new(FIX).await;
+    merging(&mut world, "final_approval").await;
+    let (issue, pull) = at_final(&world).await;
+    let commit = world.task().await.pushed.expect("a commit");
+    // The approvals of both checkpoints were reviews; this one's is taken back, as if it had been a comment too.
+    for review in world.look().reviews(&repo(), pull).await.expect("listed") {
+        if review.author.login == "alice" {
+            world.forge.as_person("root").dismiss(REPO, pull, review.id).expect("dismissed");
+        }
+    }
+    world.alice().comment(REPO, issue, &format!("/approve {commit}")).expect("said");
+    let said = world.until_said(pull, "the forge refuses it").await;
+    assert!(said.contains("enough approvals") && said.contains("`/merge` tries again"), "{said}");
+    let task = world.task().await;
+    assert_eq!(task.state.name(), "approved");
+    world.alice().approve(REPO, pull, commit.as_str()).expect("approved");
+    world.alice().comment(REPO, issue, "/merge").expect("said");
+    delivered(&world).await;
+    let all = world.said(pull).await;
+    assert_eq!(all.iter().filter(|text| text.contains("the forge refuses it")).count(), 1, "{all:#?}");
+    assert!(matches!(
+        &steps(&world).await[..],
+        [MergeStep::Wanted { .. }, MergeStep::Refused { .. }, MergeStep::Wanted { .. }, MergeStep::Done(_)]
+    ));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_branch_whose_rule_requires_no_approval_is_merged_into_by_nobodys_command() {
+    let mut world = World::new(FIX).await;
+    set(&mut world, "command").await;
+    let (_, pull) = approved(&world).await;
+    world.alice().comment(REPO, pull, "/merge").expect("said");
+    world.until_said(pull, "has no rule on the forge").await;
+    owner(&world).ensure_protection(&repo(), "main", &["alice"]).await.expect("protected");
+    world.alice().comment(REPO, pull, "/merge").expect("said");
+    world.until_said(pull, "requires nobody's approval").await;
+    owner(&world).ensure_protection(&repo(), "main", &["alice", "caisson"]).await.expect("protected");
+    owner(&world).ensure_approval(&repo(), "main").await.expect("required");
+    world.alice().comment(REPO, pull, "/merge").expect("said");
+    world.until_said(pull, "push past the approvals").await;
+    assert!(!pull_request(&world, pull).await.merged);
+    assert_eq!(world.task().await.state.name(), "approved");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_merge_by_a_person_is_told_with_her_name() {
+    let mut world = World::new(FIX).await;
+    merging(&mut world, "command").await;
+    let (_, pull) = approved(&world).await;
+    let end = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    while pull_request(&world, pull).await.draft {
+        assert!(std::time::Instant::now() < end, "it stays a draft");
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    world.alice().merge(REPO, pull).await.expect("merged");
+    delivered(&world).await;
+    let said = world.until_said(pull, "Merged at `").await;
+    assert!(said.contains("by `alice`"), "{said}");
+}
