@@ -2,8 +2,8 @@
 
 use super::spec::Spec;
 use super::{
-    allow, approve, ask, budget, cost, deny, deps, explain, fix, help, merge, model, pause, plan, rebase, refactor, resume,
-    retry, review, revise, search, security, status, stop, sync, test, test_pr, test_pr_bug,
+    allow, approve, ask, budget, cost, deny, deps, explain, fix, help, merge, model, pause, plan, rebase, refactor,
+    resume, retry, review, revise, search, security, status, stop, sync, test, test_pr, test_pr_bug,
 };
 
 /// Every command, in the order of the help.

@@ -186,7 +186,8 @@ impl Repository {
     /// Whether it has tables of its own.
     pub fn has_tables(&self) -> bool {
         let told = self.checkpoint != Checkpoint::default() || self.slots.per_repository.is_some();
-        let told = told || self.start != Start::default() || self.ci != Ci::default() || self.merge != Merging::default();
+        let told =
+            told || self.start != Start::default() || self.ci != Ci::default() || self.merge != Merging::default();
         told || self.sandbox.is_some() || self.budget.is_some() || !self.models.is_empty()
     }
 }

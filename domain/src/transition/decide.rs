@@ -158,9 +158,7 @@ fn allowed(draft: &mut Draft, decision: &Decision) {
 fn about_checkpoint(draft: &mut Draft, decision: &Decision) {
     match &draft.task.state {
         // A review is over when it is posted: there is nothing to approve.
-        State::Publishing { .. } | State::Verifying { .. } | State::AwaitingCi { .. }
-            if !draft.task.of_a_pull() =>
-        {
+        State::Publishing { .. } | State::Verifying { .. } | State::AwaitingCi { .. } if !draft.task.of_a_pull() => {
             draft.emit(Event::DecisionHeld { source: decision.source.clone(), number: decision.number });
         }
         State::AwaitingReview { .. } | State::FinalReview { .. } => judge(draft, decision, None),
