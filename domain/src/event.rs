@@ -1,8 +1,8 @@
 //! Events: what happened to a task. Its state is the fold of them; stored events must stay readable in all later versions.
 use crate::{
     Account, Budget, CallRequest, Commit, Decision, Difference, End, Ending, Fallback, Item, Look, Loss, MergeStep,
-    Millis, Outcome, Picture, PlanStep, Question, Rebased, Recall, RemarkAnswer, RemarkWithdrawn, Reply, Request,
-    Rules, Source, SummaryOf, Usage, Verdict,
+    Millis, ModelChosen, Outcome, Picture, PlanStep, Question, Rebased, Recall, RemarkAnswer, RemarkWithdrawn, Reply,
+    Request, Rules, Source, SummaryOf, Usage, Verdict,
 };
 use serde::{Deserialize, Serialize};
 
@@ -445,12 +445,7 @@ pub enum Event {
     /// A model answered a person's question; the answer is posted and decides nothing.
     Replied(Reply),
     /// Somebody named the model that answers from the next turn on.
-    ModelChosen {
-        /// Id of its entry in the configuration.
-        id: String,
-        /// The `/model` that named it.
-        decision: Box<Decision>,
-    },
+    ModelChosen(ModelChosen),
     /// Work stopped until a person resumes the task.
     Paused {
         /// Why it stopped.

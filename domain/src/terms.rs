@@ -1,6 +1,6 @@
 //! Options of the command that starts a task, and the earlier attempt that a `/retry` follows.
 
-use crate::{Budget, TaskId};
+use crate::{Budget, Decision, TaskId};
 use serde::{Deserialize, Serialize};
 
 /// Options of `/fix` or `/plan` as written; whether they are allowed is judged before a task begins.
@@ -25,6 +25,15 @@ impl Terms {
     pub fn is_empty(&self) -> bool {
         *self == Terms::default()
     }
+}
+
+/// A model that somebody named for a running task.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ModelChosen {
+    /// Id of its entry in the configuration.
+    pub id: String,
+    /// The `/model` that named it.
+    pub decision: Box<Decision>,
 }
 
 /// The attempt at the same request that ended before this one began.

@@ -1,7 +1,7 @@
 //! Events of a task's sandbox, egress and conversation as sentences, for reviews and `caisson task show`. Pure.
 
 use crate::text::{code, count};
-use domain::{Event, Fallback, Loss, Rebased, SummaryOf, Task};
+use domain::{Event, Fallback, Loss, ModelChosen, Rebased, SummaryOf, Task};
 
 /// Files that are named; further ones are counted.
 const MAX_FILES: usize = 10;
@@ -46,7 +46,7 @@ pub fn sentence(event: &Event) -> Option<String> {
         Event::PicturesRefused { .. } => {
             Some("the model's server refused the pictures: they were named to it and not shown from then on".to_owned())
         }
-        Event::ModelChosen { id, decision } => {
+        Event::ModelChosen(ModelChosen { id, decision }) => {
             Some(format!("{} named the model {id}: it is asked from then on", decision.poster.login))
         }
         Event::Compacted { folded: 1.., .. } => Some(

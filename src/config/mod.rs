@@ -11,6 +11,7 @@ pub mod proposal;
 pub mod write;
 
 mod address;
+mod amounts;
 mod check;
 mod ci;
 mod egress;

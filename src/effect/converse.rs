@@ -372,7 +372,7 @@ impl Conversations {
 /// Whether a person named another model after the newest charge.
 fn chosen_since_charged(log: &[Event]) -> bool {
     let newest = log.iter().rev().find_map(|event| match event {
-        Event::ModelChosen { .. } => Some(true),
+        Event::ModelChosen(_) => Some(true),
         Event::ModelCallStarted { .. } => Some(false),
         _ => None,
     });
@@ -406,7 +406,7 @@ mod tests {
             (Account { id: 1, login: "alice".into() }, Access::Write),
             Verb::Model { id: "local".into(), among: Vec::new() },
         );
-        let chosen = Event::ModelChosen { id: "local".into(), decision: Box::new(decision) };
+        let chosen = Event::ModelChosen(domain::ModelChosen { id: "local".into(), decision: Box::new(decision) });
         assert!(!chosen_since_charged(&[chosen.clone(), charged.clone()]) && !chosen_since_charged(&[]));
         assert!(chosen_since_charged(&[charged, chosen]));
     }

@@ -13,30 +13,32 @@ mod folded;
 mod messages;
 mod omitted;
 mod pictures;
+mod request;
 mod rules;
 mod scanned;
 
 use domain::{
-    CallRequest, Commit, Event, Item, ModelSummary, Outcome, Question, Rebased, Recall, Remarks, Request, Rules, Task,
+    CallRequest, Commit, Event, Item, ModelSummary, Outcome, Question, Rebased, Recall, Remarks, Request, Rules,
     TaskKind,
 };
 use minijinja::context;
 use std::collections::{BTreeMap, BTreeSet};
 
 use self::calls::{as_made, in_words};
-use self::cut::switched;
 pub(super) use self::cut::{Cut, written};
 use self::folded::Runs;
 use self::pictures::ShownPictures;
 pub use self::pictures::Vision;
+pub use self::request::request;
+pub(super) use self::request::request_with;
 use super::failing::Ran;
 use super::fence::{Fence, Trust};
 use super::nudge::{self, Form, Progress};
 use super::repeats::Repeats;
 use super::style::text as blocks;
 use super::summary::Summary;
-use super::{EngineConfig, outcome, prompt, recall, tools};
-use crate::llm::{ModelRequest, ToolResult, Turn};
+use super::{outcome, prompt, recall};
+use crate::llm::{ToolResult, Turn};
 use crate::policy::folders::Folders;
 
 const NO_RESULT: &str = "interrupted: nothing is known of this call; it may have run. Look before you repeat it";
@@ -50,55 +52,6 @@ const TEXT_RESULT: usize = 4_000;
 const SHRUNK: usize = 400;
 /// The most changed files that a restarted conversation lists.
 const MOST_FILES: usize = 50;
-
-/// The next request of a task with the log `log` and the fold `task`, to a model that works by itself.
-pub fn request(task: &Task, log: &[Event], form: Form, config: &EngineConfig) -> ModelRequest {
-    request_with(task, log, form, config, Cut::of(log))
-}
-
-/// As [`request`], with another cut than that of the log.
-pub(super) fn request_with(task: &Task, log: &[Event], form: Form, config: &EngineConfig, cut: Cut) -> ModelRequest {
-    let fence = Fence::new(&config.secret, task.id);
-    let cap = match form {
-        Form::Tools => config.result_chars,
-        Form::Text => config.result_chars.min(TEXT_RESULT),
-    };
-    let mut replay = Replay::new(&fence, form, cap, cut);
-    replay.kept_since = cut.since.max(switched(log));
-    replay.written = written(log, cut.folded);
-    (replay.summary_chars, replay.rules_chars) = (config.summary_chars, config.rules_chars);
-    replay.difference_chars = config.difference_chars;
-    // What one server refused is not sent again, to any model.
-    let refused = log.iter().any(|event| matches!(event, Event::PicturesRefused { .. }));
-    let vision = config.vision.filter(|_| !refused);
-    replay.vision = vision;
-    for (at, event) in log.iter().enumerate() {
-        replay.past = &log[..at];
-        replay.take(event);
-    }
-    replay.fold();
-    replay.flush();
-    let (template, tools) = match (form, task.kind, config.brief) {
-        (Form::Text, _, _) => ("text_system", Vec::new()),
-        (Form::Tools, kind, true) => {
-            (if kind.reads_only() { "short_plan" } else { "short_system" }, tools::brief(kind))
-        }
-        (Form::Tools, kind, false) => (if kind.reads_only() { "plan" } else { "system" }, tools::specs(kind)),
-    };
-    let tools = if vision.is_some() { tools::seeing(tools) } else { tools };
-    let repository = task.request.as_ref().map(|r| fence.inline(&r.repository)).unwrap_or_default();
-    let values = context! { repository, every => task.every(), nonce => fence.nonce(), proposes => task.kind == TaskKind::Plan, rules => replay.rules, example => super::style::EXAMPLE };
-    ModelRequest {
-        system: prompt::render(template, values),
-        turns: replay.turns,
-        tools,
-        max_output_tokens: config.max_output_tokens,
-        temperature: nudge::temperature(replay.nudges),
-        seed: None,
-        cache_key: None,
-        must_call: false,
-    }
-}
 
 /// State of the replay: the turns so far, and what will become the next one.
 struct Replay<'a> {

@@ -85,7 +85,7 @@ impl Walk {
         let of_root = vec![file("AGENTS.md".to_owned(), OF_ROOT)];
         let mut with_rules = prepared();
         if let Event::Prepared { rules, .. } = &mut with_rules {
-            *rules = Rules { files: of_root, nested, folders };
+            *rules = Rules { files: of_root, nested, folders, ..Rules::default() };
         }
         Walk {
             loud,

@@ -69,6 +69,7 @@ fn now_words(about: &About<'_>) -> String {
         | State::AwaitingReview { .. }
         | State::Asking { .. }
         | State::Verifying { .. }
+        | State::AwaitingCi { .. }
         | State::FinalReview { .. }
         | State::Approved { .. }
         | State::Paused { .. } => about.state_words(),
@@ -79,9 +80,12 @@ fn now_words(about: &About<'_>) -> String {
 fn next_words(about: &About<'_>) -> String {
     let said = || accepted(about);
     match &about.task.state {
-        State::Queued | State::Preparing | State::Running | State::Publishing { .. } | State::Verifying { .. } => {
-            said()
-        }
+        State::Queued
+        | State::Preparing
+        | State::Running
+        | State::Publishing { .. }
+        | State::Verifying { .. }
+        | State::AwaitingCi { .. } => said(),
         // What pauses it says what to do.
         State::Paused { .. } => said(),
         State::AwaitingReview { .. } | State::Asking { .. } | State::FinalReview { .. } => {

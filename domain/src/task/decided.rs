@@ -1,7 +1,7 @@
 //! Applies the events of people's decisions to a task.
 
 use super::Task;
-use crate::{Advance, Asked, DOUBTFUL, Event, Grant, NO_RIGHT, NOT_AMONG, State, TaskKind};
+use crate::{Advance, Asked, DOUBTFUL, Event, Grant, ModelChosen, NO_RIGHT, NOT_AMONG, State, TaskKind};
 
 impl Task {
     #[expect(clippy::wildcard_enum_match_arm)]
@@ -53,7 +53,7 @@ impl Task {
                     self.unjudged.clear();
                 }
             }
-            Event::ModelChosen { id, .. } => (self.model, self.answering) = (Some(id.clone()), None),
+            Event::ModelChosen(ModelChosen { id, .. }) => (self.model, self.answering) = (Some(id.clone()), None),
             Event::WidenedToFix { .. } => self.kind = TaskKind::Fix,
             Event::DecisionRefused { source, poster, reason } => {
                 self.unjudged.retain(|s| s != source);
@@ -135,7 +135,7 @@ fn taken_before(event: &Event) {
         | Event::PermissionGiven { .. } | Event::PermissionRefused { .. } | Event::QuestionPosted { .. }
         | Event::QuestionAnswered { .. } | Event::DecisionHeld { .. } | Event::DecisionUsed { .. }
         | Event::DecisionRefused { .. } | Event::AdvanceEnded { .. } | Event::HostAllowed { .. }
-        | Event::HostDenied { .. } | Event::FeedbackGiven { .. } | Event::ModelChosen { .. }
+        | Event::HostDenied { .. } | Event::FeedbackGiven { .. } | Event::ModelChosen(_)
         | Event::ReplyStarted { .. } | Event::Replied(_) | Event::RemarkAnswered(_) | Event::RemarkWithdrawn(_) | Event::Merge(_) | Event::WidenedToFix { .. } => {}
     }
 }

@@ -22,6 +22,7 @@ pub(super) fn asked(draft: &mut Draft, decision: &Decision, bar: Option<&MergeBa
             | State::AwaitingReview { .. }
             | State::Asking { .. }
             | State::Verifying { .. }
+            | State::AwaitingCi { .. }
             | State::FinalReview { .. }
             | State::Paused { .. }
             | State::Ended { .. },

@@ -1,7 +1,7 @@
 //! The commands `/pause` and `/model`, and the cost of people's questions about a task.
 
 use super::Draft;
-use crate::{Decision, Event, Input, Notice, PauseReason, Reply, State};
+use crate::{Decision, Event, Input, ModelChosen, Notice, PauseReason, Reply, State};
 
 /// Pauses the task in any state; `/resume` continues there.
 pub(super) fn pause(draft: &mut Draft, decision: &Decision) {
@@ -30,7 +30,7 @@ pub(super) fn model(draft: &mut Draft, decision: &Decision, id: &str, among: &[S
         let among = among.to_vec();
         return draft.refuse(decision, "no such model", Notice::NoSuchModel { login, id, among });
     }
-    draft.emit(Event::ModelChosen { id: id.clone(), decision: Box::new(decision.clone()) });
+    draft.emit(Event::ModelChosen(ModelChosen { id: id.clone(), decision: Box::new(decision.clone()) }));
     draft.answer(decision, Notice::ModelChosen { login, id });
 }
 

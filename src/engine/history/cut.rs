@@ -51,7 +51,7 @@ pub(super) fn switched(log: &[Event]) -> u32 {
             Event::ModelCallStarted { turn, .. } => asked = *turn,
             Event::TurnCompleted { turn, .. } => last = *turn,
             // The turn that was already asked for may still come from the previous model.
-            Event::ModelChosen { .. } => since = last.max(asked) + 1,
+            Event::ModelChosen(_) => since = last.max(asked) + 1,
             Event::ModelCallUncharged { turn, fallback: Some(_) } => (since, other) = (*turn, true),
             Event::CheckpointPosted { .. } | Event::Answered { .. } if other => (since, other) = (last + 1, false),
             _ => {}

@@ -6,7 +6,7 @@ use domain::Event;
 pub(super) fn omitted(event: &Event) {
     match event {
         // Between people and the host.
-        Event::ModelChosen { .. } | Event::ReplyStarted { .. } | Event::Replied(_) => {}
+        Event::ModelChosen(_) | Event::ReplyStarted { .. } | Event::Replied(_) => {}
         // The model need not know, or learns it from another event.
         Event::SlotGranted
         | Event::Looked { .. }

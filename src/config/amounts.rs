@@ -1,0 +1,40 @@
+//! What the amounts of a budget table mean to the task machine.
+
+use super::process::{Budget, GrantedBy};
+
+impl Budget {
+    /// What one task may use.
+    pub fn granted(&self) -> domain::Budget {
+        amounts(self.dollars, self.tokens, self.actions, self.minutes)
+    }
+
+    /// The most that one task may be granted in all.
+    pub fn ceiling(&self) -> domain::Budget {
+        amounts(self.most_dollars, self.most_tokens, self.most_actions, self.most_minutes)
+    }
+
+    /// Millionths of a US dollar for a day; none = no limit.
+    pub fn day(&self) -> Option<u64> {
+        Some(amounts(self.day_dollars, 0, 0, 0).micro_usd).filter(|&most| most > 0)
+    }
+
+    /// Millionths of a US dollar for a calendar month; none = no limit.
+    pub fn month(&self) -> Option<u64> {
+        Some(amounts(self.month_dollars, 0, 0, 0).micro_usd).filter(|&most| most > 0)
+    }
+
+    /// `granted_by` as the task machine takes it.
+    pub fn granters(&self) -> domain::Granters {
+        match self.granted_by {
+            GrantedBy::Writers => domain::Granters::Writers,
+            GrantedBy::Admins => domain::Granters::Admins,
+            GrantedBy::Nobody => domain::Granters::Nobody,
+        }
+    }
+}
+
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // checked to be finite and not negative; `as` saturates
+fn amounts(dollars: f64, tokens: u64, actions: u32, minutes: u32) -> domain::Budget {
+    let (micro_usd, work_ms) = ((dollars * 1e6) as u64, u64::from(minutes) * 60_000);
+    domain::Budget { micro_usd, tokens, actions: u64::from(actions), work_ms }
+}
