@@ -438,7 +438,7 @@ async fn a_checkout_is_checked_before_it_is_pushed() {
         text.contains(".caisson/commands/broken.md:5: `checkpoint`: a checkpoint comes after 1 to 5 actions"),
         "{text}"
     );
-    assert!(text.contains("/compare  plan") && text.contains("1 mistake in .caisson/commands"), "{text}");
+    assert!(text.contains("/compare  plan") && text.contains("1 mistake in .caisson"), "{text}");
     let help = caisson(&world, &["command", "check", "--help"]).await;
     assert!(
         help.status.success() && said(&help).contains("description = \"Writes the notes of a release\""),
