@@ -1,7 +1,9 @@
 //! Whole conversations, rebuilt from logs. The snapshots are exactly what a model is sent.
 
 use super::*;
+use crate::engine::EngineConfig;
 use crate::engine::fixtures::{acted, answer, call, commit, decided, prepared, requested};
+use crate::llm::ModelRequest;
 use crate::secret::Secret;
 use domain::*;
 use serde_json::json;

@@ -1,7 +1,7 @@
 //! Merging a pull request: only at the head that is named, and only as the rule of the base branch allows.
 
 use super::pulls::open;
-use super::support::forges::Lab;
+use super::support::forges::{Lab, Place};
 use caisson::forge::{ForgeError, ForgeReads, ForgeWrites};
 use domain::{BranchGuard, GuardLack};
 use std::sync::Arc;
@@ -12,30 +12,29 @@ pub async fn approved_work_is_merged_at_its_head_and_nothing_else_is(lab: Arc<La
     lab.bot.ensure_approval(&place.repo, "main").await.unwrap();
     let old = lab.branch(&place, "agent/1-x", &[("a.txt", "a\n")]);
     let pull = open(&lab, &place, "agent/1-x", "Mend it").await;
-    let merge = async |head: &str| lab.bot.merge_pull(&place.repo, pull.number, head).await;
-    let refused = retried(&merge, &pull.head_sha).await.unwrap_err();
+    let refused = retried(&lab, &place, pull.number, &pull.head_sha).await.unwrap_err();
     assert!(matches!(&refused, ForgeError::Conflict(said) if said.contains("approvals")), "{refused:?}");
     let (status, _) = lab.hand("alice").review(&place.repo, pull.number, "APPROVED", &pull.head_sha, "").await;
     assert_eq!(status, 200);
     let other = "0123456789012345678901234567890123456789";
-    let moved = retried(&merge, other).await.unwrap_err();
+    let moved = retried(&lab, &place, pull.number, other).await.unwrap_err();
     assert!(matches!(moved, ForgeError::Conflict(_)), "{moved:?}");
     let still = lab.bot.pull(&place.repo, pull.number).await.unwrap();
     assert!(still.open && !still.merged && still.merge().is_none());
-    retried(&merge, &pull.head_sha).await.unwrap();
+    retried(&lab, &place, pull.number, &pull.head_sha).await.unwrap();
     let done = lab.bot.pull(&place.repo, pull.number).await.unwrap();
     assert!(done.merged && !done.open);
     let how = done.merge().expect("who merged it");
     assert_eq!((how.commit.as_str(), how.by.as_str()), (old.as_str(), "caisson"));
-    let again = merge(&pull.head_sha).await;
+    let again = lab.bot.merge_pull(&place.repo, pull.number, &pull.head_sha).await;
     assert!(again.is_err(), "a second time");
 }
 
 /// While the forge looks for conflicts it asks to try again later.
-async fn retried(merge: &impl AsyncFn(&str) -> Result<(), ForgeError>, head: &str) -> Result<(), ForgeError> {
+async fn retried(lab: &Lab, place: &Place, number: u64, head: &str) -> Result<(), ForgeError> {
     let end = std::time::Instant::now() + std::time::Duration::from_secs(60);
     loop {
-        match merge(head).await {
+        match lab.bot.merge_pull(&place.repo, number, head).await {
             Err(ForgeError::Conflict(said)) if said.contains("try again later") => {
                 assert!(std::time::Instant::now() < end, "it is never checked: {said}");
                 tokio::time::sleep(std::time::Duration::from_millis(100)).await;
