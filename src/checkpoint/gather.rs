@@ -82,8 +82,7 @@ pub fn gather(task: &Task, log: &[Event], n: u32, around: Around) -> CheckpointV
     view.claims =
         super::claims::gather(of_done, || lines(log, log, &view.blocked).into_iter().map(|(line, _)| line).collect());
     view.remarks = super::remarks::gather(log, start(log, n));
-    view.looked = looked(window);
-    view.breach = breach(task, log);
+    (view.looked, view.breach) = (looked(window), breach(task, log));
     view.candidates = super::candidates::gather(log, window);
     view.waiting = waiting(task);
     view.note = window.iter().rev().find_map(|event| match event {
