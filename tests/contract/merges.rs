@@ -1,10 +1,11 @@
 //! Merging a pull request: only at the head that is named, and only as the rule of the base branch allows.
 
 use super::pulls::open;
-use super::support::forges::{Lab, Place};
-use caisson::forge::{ForgeError, ForgeReads, ForgeWrites};
+use super::support::forges::Lab;
+use caisson::forge::{ForgeError, ForgeReads, ForgeWrites, RepoRef};
 use domain::{BranchGuard, GuardLack};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 pub async fn approved_work_is_merged_at_its_head_and_nothing_else_is(lab: Arc<Lab>) {
     let place = lab.place("merges").await;
@@ -12,16 +13,16 @@ pub async fn approved_work_is_merged_at_its_head_and_nothing_else_is(lab: Arc<La
     lab.bot.ensure_approval(&place.repo, "main").await.unwrap();
     let old = lab.branch(&place, "agent/1-x", &[("a.txt", "a\n")]);
     let pull = open(&lab, &place, "agent/1-x", "Mend it").await;
-    let refused = retried(&lab, &place, pull.number, &pull.head_sha).await.unwrap_err();
+    let refused = merge(&lab, &place.repo, pull.number, &pull.head_sha).await.unwrap_err();
     assert!(matches!(&refused, ForgeError::Conflict(said) if said.contains("approvals")), "{refused:?}");
     let (status, _) = lab.hand("alice").review(&place.repo, pull.number, "APPROVED", &pull.head_sha, "").await;
     assert_eq!(status, 200);
     let other = "0123456789012345678901234567890123456789";
-    let moved = retried(&lab, &place, pull.number, other).await.unwrap_err();
+    let moved = merge(&lab, &place.repo, pull.number, other).await.unwrap_err();
     assert!(matches!(moved, ForgeError::Conflict(_)), "{moved:?}");
     let still = lab.bot.pull(&place.repo, pull.number).await.unwrap();
     assert!(still.open && !still.merged && still.merge().is_none());
-    retried(&lab, &place, pull.number, &pull.head_sha).await.unwrap();
+    merge(&lab, &place.repo, pull.number, &pull.head_sha).await.unwrap();
     let done = lab.bot.pull(&place.repo, pull.number).await.unwrap();
     assert!(done.merged && !done.open);
     let how = done.merge().expect("who merged it");
@@ -30,34 +31,37 @@ pub async fn approved_work_is_merged_at_its_head_and_nothing_else_is(lab: Arc<La
     assert!(again.is_err(), "a second time");
 }
 
-/// While the forge looks for conflicts it asks to try again later.
-async fn retried(lab: &Lab, place: &Place, number: u64, head: &str) -> Result<(), ForgeError> {
-    let end = std::time::Instant::now() + std::time::Duration::from_secs(60);
+/// Merges as the bot does: while the forge looks for conflicts it asks to try again later.
+async fn merge(lab: &Lab, at: &RepoRef, number: u64, head: &str) -> Result<(), ForgeError> {
+    let end = Instant::now() + Duration::from_secs(60);
     loop {
-        match lab.bot.merge_pull(&place.repo, number, head).await {
+        match lab.bot.merge_pull(at, number, head).await {
             Err(ForgeError::Conflict(said)) if said.contains("try again later") => {
-                assert!(std::time::Instant::now() < end, "it is never checked: {said}");
-                tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+                assert!(Instant::now() < end, "it is never checked: {said}");
+                tokio::time::sleep(Duration::from_millis(100)).await;
             }
             done => return done,
         }
     }
 }
 
+async fn lack(lab: &Lab, at: &RepoRef) -> Option<GuardLack> {
+    lab.bot.guard(at, "main").await.unwrap().and_then(BranchGuard::lack)
+}
+
 pub async fn a_branchs_rule_is_told_as_it_is_for_the_account(lab: Arc<Lab>) {
     let place = lab.place("guarded").await;
-    let lack = async || lab.bot.guard(&place.repo, "main").await.unwrap().and_then(BranchGuard::lack);
-    assert_eq!(lack().await, Some(GuardLack::Rule));
+    assert_eq!(lack(&lab, &place.repo).await, Some(GuardLack::Rule));
     lab.bot.ensure_protection(&place.repo, "main", &["caisson-sync"]).await.unwrap();
-    assert_eq!(lack().await, Some(GuardLack::Approvals));
+    assert_eq!(lack(&lab, &place.repo).await, Some(GuardLack::Approvals));
     assert!(!lab.bot.requires_approval(&place.repo, "main").await.unwrap());
     lab.bot.ensure_approval(&place.repo, "main").await.unwrap();
     assert!(lab.bot.requires_approval(&place.repo, "main").await.unwrap());
-    assert_eq!(lack().await, None);
+    assert_eq!(lack(&lab, &place.repo).await, None);
     // What keeps the branch leaves the approval as it is.
     lab.bot.ensure_protection(&place.repo, "main", &["caisson-sync"]).await.unwrap();
-    assert_eq!(lack().await, None);
+    assert_eq!(lack(&lab, &place.repo).await, None);
     lab.bot.ensure_protection(&place.repo, "main", &["caisson-sync", "caisson"]).await.unwrap();
-    assert_eq!(lack().await, Some(GuardLack::PushBar));
+    assert_eq!(lack(&lab, &place.repo).await, Some(GuardLack::PushBar));
     assert_eq!(lab.bot.guard(&place.repo, "nowhere").await.unwrap(), None);
 }
