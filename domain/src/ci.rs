@@ -37,6 +37,8 @@ pub enum CiOutcome {
     Late,
     /// The forge has no status that counts.
     Nothing,
+    /// The forge could not be read when the time was over.
+    Unread,
 }
 
 /// What one check said.
@@ -78,6 +80,9 @@ pub struct CiEnded {
     pub outcome: CiOutcome,
     /// What each check that counts said; failed ones first, at most 50.
     pub checks: Vec<CiCheck>,
+    /// How many more checks count than are kept.
+    #[serde(default)]
+    pub more: u32,
     /// Whether the failures go back to the agent instead of to a person.
     #[serde(default)]
     pub returned: bool,

@@ -241,8 +241,11 @@ pub enum Input {
         n: u32,
         /// How it ended.
         outcome: CiOutcome,
-        /// What each check that counts said.
+        /// What each check that counts said, failed ones first.
         checks: Vec<CiCheck>,
+        /// How many more checks count than are named.
+        #[serde(default)]
+        more: u32,
     },
     /// Recorded before a second model is asked about a checkpoint's changes; answers no effect.
     SecondLookStarting {

@@ -23,6 +23,7 @@ pub(super) fn heading(ended: Option<&CiEnded>) -> &'static str {
         Some(CiOutcome::Failed) => " · ❌ the forge's CI fails",
         Some(CiOutcome::Late) => " · ⚠️ the forge's CI did not end in time",
         Some(CiOutcome::Nothing) => " · ⚠️ no CI reported",
+        Some(CiOutcome::Unread) => " · ⚠️ the forge's CI could not be read",
     }
 }
 
@@ -30,32 +31,39 @@ pub(super) fn heading(ended: Option<&CiEnded>) -> &'static str {
 pub(super) fn ended(out: &mut String, view: &CheckpointView) {
     let Some(ended) = &view.ci else { return };
     let commit = code(ended.commit.short());
-    let all = ended.checks.len();
+    let all = ended.checks.len() as u64 + u64::from(ended.more);
     let words = match ended.outcome {
-        CiOutcome::Passed => format!("✅ {} passed on {commit}:", count(all as u64, "check")),
+        CiOutcome::Passed => format!("✅ {} passed on {commit}:", count(all, "check")),
         CiOutcome::Failed => {
-            format!("❌ {} of {} failed on {commit}:", ended.failures().count(), count(all as u64, "check"))
+            let failures = ended.failures().count();
+            // Failed ones are kept first, so that only a list that is full of them may lack one.
+            let least = if ended.more > 0 && failures == ended.checks.len() { "at least " } else { "" };
+            format!("❌ {least}{failures} of {} failed on {commit}:", count(all, "check"))
         }
+        CiOutcome::Late if ended.checks.is_empty() => format!("⚠️ it did not end in time on {commit}"),
         CiOutcome::Late => format!("⚠️ it did not end in time on {commit}; what is known:"),
-        CiOutcome::Nothing => {
-            format!("⚠️ no CI reported: within two minutes the forge had no status of {commit} that counts")
+        CiOutcome::Nothing => format!("⚠️ no CI reported: the forge has no status of {commit} that counts"),
+        CiOutcome::Unread => {
+            format!("⚠️ not known: the forge did not say what it came to on {commit} when the time to wait was over")
         }
     };
-    let _ = writeln!(out, "**CI** — {words}{}", named(&ended.checks, view));
+    let _ = writeln!(out, "**CI** — {words}{}", named(&ended.checks, ended.more, view));
 }
 
 /// The line of a checkpoint; empty where nothing is waited for, or nothing is known.
 pub(super) fn so_far(out: &mut String, view: &CheckpointView) {
     if !view.ci_so_far.is_empty() {
-        let _ = writeln!(out, "**CI so far** —{}", named(&view.ci_so_far, view));
+        let _ = writeln!(out, "**CI so far** —{}", named(&view.ci_so_far, 0, view));
     }
 }
 
-fn named(checks: &[CiCheck], view: &CheckpointView) -> String {
+/// The first checks by name; `more` were not kept.
+fn named(checks: &[CiCheck], more: u32, view: &CheckpointView) -> String {
     let pages = view.pages.as_deref();
     let mut shown: Vec<String> = checks.iter().take(NAMED).map(|check| one(check, pages)).collect();
-    if checks.len() > NAMED {
-        shown.push(format!("and {} more", checks.len() - NAMED));
+    let more = checks.len().saturating_sub(NAMED) as u64 + u64::from(more);
+    if more > 0 {
+        shown.push(format!("and {more} more"));
     }
     if shown.is_empty() { String::new() } else { format!(" {}", shown.join(" · ")) }
 }
@@ -96,7 +104,7 @@ mod tests {
     fn told(outcome: CiOutcome, checks: Vec<CiCheck>) -> String {
         let commit = Commit::parse(&"a".repeat(40)).expect("a commit");
         let view = CheckpointView {
-            ci: Some(CiEnded { n: 1, commit, outcome, checks: checks.clone(), returned: false }),
+            ci: Some(CiEnded { n: 1, commit, outcome, checks: checks.clone(), more: 0, returned: false }),
             ci_so_far: checks,
             pages: Some("https://forge.test/lab/shop".into()),
             ..CheckpointView::default()
@@ -116,8 +124,20 @@ mod tests {
             told(CiOutcome::Failed, vec![failed, check("lint", CiState::Passed, "https://ci.test/1")]),
             told(CiOutcome::Late, vec![check("build", CiState::Pending, "")]),
             told(CiOutcome::Nothing, Vec::new()),
+            told(CiOutcome::Late, Vec::new()),
+            told(CiOutcome::Unread, Vec::new()),
             told(CiOutcome::Passed, (0..12).map(|n| check(&n.to_string(), CiState::Passed, "")).collect()),
         ];
         insta::assert_snapshot!("ci", texts.join("---\n"));
+    }
+
+    #[test]
+    fn checks_that_were_not_kept_are_counted() {
+        let commit = Commit::parse(&"a".repeat(40)).expect("a commit");
+        let checks = vec![check("build", CiState::Failed, ""); 50];
+        let ended_so = CiEnded { n: 1, commit, outcome: CiOutcome::Failed, checks, more: 7, returned: false };
+        let mut out = String::new();
+        ended(&mut out, &CheckpointView { ci: Some(ended_so), ..CheckpointView::default() });
+        assert!(out.contains("at least 50 of 57 checks failed") && out.contains("and 47 more"), "{out}");
     }
 }

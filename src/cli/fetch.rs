@@ -37,7 +37,8 @@ pub struct FetchArgs {
     /// Open a pull request on the upstream (GitHub) instead, with a token of yours; your clone stays as it is
     #[arg(long, conflicts_with = "as_branch", requires = "token_file")]
     pub open_pr: bool,
-    /// A file (mode 0600) with your token, which may write contents and pull requests there
+    /// A file (mode 0600) with your token, which may write contents and pull requests there; with --wait-ci it may read commit statuses and
+    /// checks, too
     #[arg(long, value_name = "FILE", requires = "open_pr")]
     pub token_file: Option<PathBuf>,
     /// Your fork, where you may not push to the upstream itself

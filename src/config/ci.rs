@@ -15,7 +15,8 @@ const LONGEST_CONTEXT: usize = 200;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Ci {
-    /// Whether it is waited for. Where the operator says nothing, the repository's word counts; where neither does, it is not.
+    /// Whether it is waited for. Where the operator says nothing, the repository's word counts; where neither does, it is not. Where the
+    /// operator says it, the repository's other words do not count either.
     pub wait: Option<bool>,
     /// Minutes after which the review is posted without a result, 1 to 1440; 60 where nothing is said.
     pub timeout_min: Option<u32>,
@@ -24,9 +25,11 @@ pub struct Ci {
 }
 
 impl Ci {
-    /// What is waited for, if anything: the operator's word (`self`), then the repository's, which can ask and never shorten or lengthen
-    /// what the operator set.
+    /// What is waited for, if anything. Where the operator (`self`) says whether to wait, the repository says nothing of it: by patterns that
+    /// no status meets it could make that wait an empty one. Otherwise it can ask, within what else the operator set.
     pub fn with(&self, asked: &Ci) -> Option<CiWait> {
+        let nothing = Ci::default();
+        let asked = if self.wait.is_some() { &nothing } else { asked };
         let wait = self.wait.or(asked.wait).unwrap_or(false);
         let contexts = self.contexts.as_ref().or(asked.contexts.as_ref());
         wait.then(|| CiWait {
@@ -76,8 +79,17 @@ mod tests {
         assert_eq!((wait.timeout_min, wait.contexts), (5, vec!["build".to_owned()]));
         assert_eq!(ci("wait = false").with(&asked), None);
         let own = ci("wait = true\ntimeout_min = 90").with(&asked).expect("a wait");
-        assert_eq!((own.timeout_min, own.contexts), (90, vec!["build".to_owned()]));
-        assert_eq!(ci("wait = true").with(&nothing).expect("a wait").contexts, ["*"]);
+        assert_eq!((own.timeout_min, own.contexts), (90, vec!["*".to_owned()]));
+        let within = ci("timeout_min = 90").with(&asked).expect("a wait");
+        assert_eq!((within.timeout_min, within.contexts), (90, vec!["build".to_owned()]));
+    }
+
+    #[test]
+    fn a_repository_does_not_hollow_out_the_wait_that_the_operator_wants() {
+        let hollow = ci("wait = true\ntimeout_min = 1\ncontexts = [\"none-such\"]");
+        let wait = ci("wait = true").with(&hollow).expect("a wait");
+        assert_eq!((wait.timeout_min, wait.contexts), (MINUTES, vec!["*".to_owned()]));
+        assert_eq!(ci("wait = true").with(&Ci::default()).expect("a wait").contexts, ["*"]);
     }
 
     #[test]

@@ -25,7 +25,7 @@
 //! actions = 40
 //! minutes = 30
 //! [ci]
-//! wait = true                         # wait for the forge's CI before finished work is shown, unless the operator says otherwise
+//! wait = true                         # wait for the forge's CI before finished work is shown, unless the operator decides that
 //! ```
 
 use super::Process;

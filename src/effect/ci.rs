@@ -1,16 +1,16 @@
-//! Reads what the forge's CI says of a commit. One request for each look, and for failures the forge's own logs of their jobs; decides
-//! nothing of a task. Tests: below, `tests/stories/ci_status.rs`.
+//! Reads what the forge's CI says of a commit: its statuses, and for failures the forge's own logs of their jobs; decides nothing of a task. Tests: below, `tests/stories/ci_status.rs`.
 
 use super::repository::{Repositories, base};
 use crate::forge::{Forge, RepoRef, Status, StatusState};
 use crate::redact::without;
 use crate::text::{cut, one_line};
 use crate::trouble::Trouble;
-use domain::{CiAwaited, CiCheck, CiOutcome, CiState, CiWait, Task};
+use domain::{CiAwaited, CiCheck, CiOutcome, CiState, CiWait, Commit, Task};
 use globset::{Glob, GlobMatcher};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// After so long (milliseconds) without any status that counts, there is none.
+/// After so long (milliseconds) without any status that counts, there is none; before, patterns that any status may meet end no wait.
 const NOTHING_MS: i64 = 120_000;
 /// The most checks that are kept of one commit.
 const MOST: usize = 50;
@@ -23,6 +23,38 @@ const LOG_KEPT: usize = 6_000;
 const LOGS: usize = 3;
 const MINUTE_MS: i64 = 60_000;
 
+/// What one look came to.
+pub enum Look {
+    /// Something has not ended, or has not been reported yet.
+    GoesOn,
+    /// All that is there passed. Checks are reported one by one, and a first one that is quick is not all of them, so a later look has to see
+    /// the same ones.
+    Passing(Seen),
+    /// The wait is over.
+    Ended(CiOutcome, Kept),
+}
+
+/// The contexts that a look saw at a commit.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Seen {
+    commit: Commit,
+    contexts: BTreeSet<String>,
+}
+
+impl Seen {
+    fn of(commit: &Commit, counting: &[&Status]) -> Self {
+        let contexts = counting.iter().map(|status| status.context.clone()).collect();
+        Self { commit: commit.clone(), contexts }
+    }
+}
+
+/// The checks that are stored, failed ones first, and how many more there are.
+#[derive(Default)]
+pub struct Kept {
+    pub checks: Vec<CiCheck>,
+    pub more: u32,
+}
+
 /// Reads commit statuses that are not the bot's own.
 pub struct CiReader {
     pub(super) forge: Arc<dyn Forge>,
@@ -30,7 +62,7 @@ pub struct CiReader {
 }
 
 impl CiReader {
-    /// What the wait comes to, by one look after so many milliseconds; none while it goes on.
+    /// What the wait comes to, by one look after so many milliseconds and by what the look before it saw.
     ///
     /// # Errors
     /// When the forge cannot be read. Once the time is over that is no error, and nothing is known.
@@ -39,13 +71,14 @@ impl CiReader {
         task: &Task,
         awaited: &CiAwaited,
         elapsed_ms: i64,
-    ) -> Result<Option<(CiOutcome, Vec<CiCheck>)>, Trouble> {
-        let over = elapsed_ms >= i64::from(awaited.wait.timeout_min).saturating_mul(MINUTE_MS);
-        let mut checks = match self.read(task, awaited).await {
-            Ok(checks) => checks,
+        before: Option<&Seen>,
+    ) -> Result<Look, Trouble> {
+        let over = is_over(&awaited.wait, elapsed_ms);
+        let statuses = match self.read(task, awaited).await {
+            Ok(statuses) => statuses,
             Err(trouble) if over => {
                 tracing::warn!(task = task.id.0, %trouble, "the statuses of finished work cannot be read, and the time is over");
-                Vec::new()
+                return Ok(Look::Ended(CiOutcome::Unread, Kept::default()));
             }
             Err(trouble @ Trouble::Moved { .. }) => {
                 self.repositories.find_again(task).await?;
@@ -53,17 +86,21 @@ impl CiReader {
             }
             Err(trouble) => return Err(trouble),
         };
-        let Some(outcome) = outcome(&awaited.wait, &checks, elapsed_ms, over) else { return Ok(None) };
+        let counting = counting(&awaited.wait, &statuses);
+        let outcome = match settled(awaited, &counting, elapsed_ms, before) {
+            Ok(outcome) => outcome,
+            Err(look) => return Ok(look),
+        };
+        let mut kept = kept_of(counting, self.pages().as_deref());
         if outcome == CiOutcome::Failed {
-            self.with_logs(task, awaited, &mut checks).await?;
+            self.with_logs(task, awaited, &mut kept.checks).await?;
         }
-        Ok(Some((outcome, checks)))
+        Ok(Look::Ended(outcome, kept))
     }
 
-    async fn read(&self, task: &Task, awaited: &CiAwaited) -> Result<Vec<CiCheck>, Trouble> {
+    async fn read(&self, task: &Task, awaited: &CiAwaited) -> Result<Vec<Status>, Trouble> {
         let at = self.repositories.of(task)?.at;
-        let statuses = self.forge.statuses(&at, awaited.commit.as_str()).await?;
-        Ok(checks(&awaited.wait, &statuses, self.pages().as_deref()))
+        Ok(self.forge.few_statuses(&at, awaited.commit.as_str()).await?)
     }
 
     /// What is known of the newest pushed commit of a task whose repository has a CI that is waited for; empty where nothing is.
@@ -71,8 +108,8 @@ impl CiReader {
         let Some(commit) = task.pushed.as_ref().filter(|_| !task.kind.reads_only()) else { return Ok(Vec::new()) };
         let policy = self.repositories.policy(task, &base(task)?).await?;
         let Some(wait) = policy.effective.ci else { return Ok(Vec::new()) };
-        let statuses = self.forge.statuses(&policy.repository.at, commit.as_str()).await?;
-        Ok(checks(&wait, &statuses, self.pages().as_deref()))
+        let statuses = self.forge.few_statuses(&policy.repository.at, commit.as_str()).await?;
+        Ok(kept_of(counting(&wait, &statuses), self.pages().as_deref()).checks)
     }
 
     /// The forge's address for people, without a slash at its end.
@@ -96,20 +133,38 @@ impl CiReader {
     }
 }
 
-/// The statuses that count, failed ones first. A page on the forge itself has the address that people see.
-fn checks(wait: &CiWait, statuses: &[Status], pages: Option<&str>) -> Vec<CiCheck> {
+/// The statuses that count, whole: what is shortened for the log meets no pattern.
+fn counting<'a>(wait: &CiWait, statuses: &'a [Status]) -> Vec<&'a Status> {
     let patterns = matchers(wait);
     let ours = |context: &str| context == "caisson" || context.starts_with("caisson/");
     let counts =
         |status: &&Status| !ours(&status.context) && patterns.iter().any(|pattern| pattern.is_match(&status.context));
-    let mut all: Vec<CiCheck> = statuses.iter().filter(counts).map(|status| check(status, pages)).collect();
-    all.sort_by(|a, b| order(a.state).cmp(&order(b.state)).then_with(|| a.context.cmp(&b.context)));
-    all.truncate(MOST);
-    all
+    statuses.iter().filter(counts).collect()
+}
+
+/// What is stored of them. A page on the forge itself has the address that people see.
+fn kept_of(mut counting: Vec<&Status>, pages: Option<&str>) -> Kept {
+    counting.sort_by(|a, b| order(state(a)).cmp(&order(state(b))).then_with(|| a.context.cmp(&b.context)));
+    let more = u32::try_from(counting.len().saturating_sub(MOST)).unwrap_or(u32::MAX);
+    Kept { checks: counting.into_iter().take(MOST).map(|status| check(status, pages)).collect(), more }
 }
 
 fn matchers(wait: &CiWait) -> Vec<GlobMatcher> {
     wait.contexts.iter().filter_map(|text| Glob::new(text).ok()).map(|glob| glob.compile_matcher()).collect()
+}
+
+/// Whether statuses may still be missing that nobody named: a pattern says how they are called, not how many there are.
+fn too_early(wait: &CiWait, elapsed_ms: i64) -> bool {
+    let open = |pattern: &String| pattern.contains(['*', '?', '[', '{']);
+    elapsed_ms < NOTHING_MS && wait.contexts.iter().any(open)
+}
+
+fn state(status: &Status) -> CiState {
+    match status.state {
+        StatusState::Pending => CiState::Pending,
+        StatusState::Success | StatusState::Warning | StatusState::Skipped => CiState::Passed,
+        StatusState::Error | StatusState::Failure => CiState::Failed,
+    }
 }
 
 fn order(state: CiState) -> u8 {
@@ -125,11 +180,7 @@ fn check(status: &Status, pages: Option<&str>) -> CiCheck {
         let line = one_line(&without(text.to_owned()));
         cut(&line, most).0.to_owned()
     };
-    let state = match status.state {
-        StatusState::Pending => CiState::Pending,
-        StatusState::Success | StatusState::Warning | StatusState::Skipped => CiState::Passed,
-        StatusState::Error | StatusState::Failure => CiState::Failed,
-    };
+    let state = state(status);
     let (context, description) = (line(&status.context, CONTEXT), line(&status.description, DESCRIPTION));
     CiCheck { context, state, description, url: address(&status.target_url, pages), log: String::new() }
 }
@@ -149,14 +200,35 @@ fn address(target: &str, pages: Option<&str>) -> String {
     parsed.filter(|url| url.username().is_empty() && url.password().is_none()).map(String::from).unwrap_or_default()
 }
 
-/// What the checks come to; none while there is something to wait for.
-fn outcome(wait: &CiWait, checks: &[CiCheck], elapsed_ms: i64, over: bool) -> Option<CiOutcome> {
-    let any = |state: CiState| checks.iter().any(|check| check.state == state);
-    let met = |pattern: &GlobMatcher| checks.iter().any(|check| pattern.is_match(&check.context));
+fn is_over(wait: &CiWait, elapsed_ms: i64) -> bool {
+    elapsed_ms >= i64::from(wait.timeout_min).saturating_mul(MINUTE_MS)
+}
+
+/// How the wait ends, or the look after which it goes on. Only a success has to be seen twice: a failure stays one, whatever comes.
+fn settled(
+    awaited: &CiAwaited,
+    counting: &[&Status],
+    elapsed_ms: i64,
+    before: Option<&Seen>,
+) -> Result<CiOutcome, Look> {
+    let over = is_over(&awaited.wait, elapsed_ms);
+    let Some(outcome) = outcome(&awaited.wait, counting, elapsed_ms, over) else { return Err(Look::GoesOn) };
+    if outcome == CiOutcome::Passed && !over {
+        let seen = Seen::of(&awaited.commit, counting);
+        if before != Some(&seen) || too_early(&awaited.wait, elapsed_ms) {
+            return Err(Look::Passing(seen));
+        }
+    }
+    Ok(outcome)
+}
+
+/// What the statuses that count come to by themselves; none while there is something to wait for.
+fn outcome(wait: &CiWait, counting: &[&Status], elapsed_ms: i64, over: bool) -> Option<CiOutcome> {
+    let any = |wanted: CiState| counting.iter().any(|status| state(status) == wanted);
+    let met = |pattern: &GlobMatcher| counting.iter().any(|status| pattern.is_match(&status.context));
     let whole = !any(CiState::Pending) && matchers(wait).iter().all(met);
-    match (checks.is_empty(), whole || over) {
-        (true, _) if over => Some(CiOutcome::Late),
-        (true, _) => (elapsed_ms >= NOTHING_MS).then_some(CiOutcome::Nothing),
+    match (counting.is_empty(), whole || over) {
+        (true, _) => (over || elapsed_ms >= NOTHING_MS).then_some(CiOutcome::Nothing),
         (false, false) => None,
         (false, true) if any(CiState::Failed) => Some(CiOutcome::Failed),
         (false, true) => Some(if whole { CiOutcome::Passed } else { CiOutcome::Late }),
@@ -201,8 +273,70 @@ mod tests {
     }
 
     fn judged(wait: &CiWait, statuses: &[Status], minutes: i64) -> Option<CiOutcome> {
-        let checks = checks(wait, statuses, None);
-        outcome(wait, &checks, minutes * MINUTE_MS, minutes >= i64::from(wait.timeout_min))
+        outcome(wait, &counting(wait, statuses), minutes * MINUTE_MS, is_over(wait, minutes * MINUTE_MS))
+    }
+
+    fn awaited(contexts: &[&str]) -> CiAwaited {
+        let commit = Commit::parse(&"a".repeat(40)).expect("a commit");
+        CiAwaited { n: 1, commit, at: 0, wait: wait(contexts) }
+    }
+
+    /// How looks at these seconds end, each with its statuses and what the one before it saw.
+    fn looks(awaited: &CiAwaited, all: &[(i64, &[Status])]) -> Vec<Option<CiOutcome>> {
+        let mut before = None;
+        let mut ends = Vec::new();
+        for (seconds, statuses) in all {
+            let end = settled(awaited, &counting(&awaited.wait, statuses), seconds * 1000, before.as_ref());
+            before = match &end {
+                Err(Look::Passing(seen)) => Some(seen.clone()),
+                Ok(_) | Err(_) => None,
+            };
+            ends.push(end.ok());
+        }
+        ends
+    }
+
+    #[test]
+    fn a_success_is_seen_twice_and_a_pattern_that_any_may_meet_takes_two_minutes() {
+        use StatusState::*;
+        let cla: &[Status] = &[status("cla", Success)];
+        let both: &[Status] = &[status("cla", Success), status("jenkins", Pending)];
+        let failed: &[Status] = &[status("cla", Success), status("jenkins", Failure)];
+        let passed: &[Status] = &[status("cla", Success), status("jenkins", Success)];
+        let any = awaited(&["*"]);
+        let end = looks(&any, &[(0, cla), (30, cla), (90, cla), (110, both), (180, both), (300, failed)]);
+        assert_eq!(end, [None, None, None, None, None, Some(CiOutcome::Failed)]);
+        let end = looks(&any, &[(110, cla), (130, passed), (160, passed)]);
+        assert_eq!(end, [None, None, Some(CiOutcome::Passed)], "another set of checks begins anew");
+        let end = looks(&any, &[(130, cla), (140, both), (150, cla), (160, cla)]);
+        assert_eq!(end, [None, None, None, Some(CiOutcome::Passed)]);
+        let end = looks(&awaited(&["cla"]), &[(5, both), (10, both)]);
+        assert_eq!(end, [None, Some(CiOutcome::Passed)], "what is named is all that counts");
+        assert_eq!(looks(&any, &[(3600, cla)]), [Some(CiOutcome::Passed)], "the time is over");
+        let seen = Seen::of(&any.commit, &counting(&any.wait, cla));
+        let later = CiAwaited { commit: Commit::parse(&"b".repeat(40)).expect("a commit"), ..any };
+        assert!(settled(&later, &counting(&later.wait, cla), 130_000, Some(&seen)).is_err(), "seen at another commit");
+    }
+
+    #[test]
+    fn patterns_are_asked_of_every_status_however_many_are_stored() {
+        use StatusState::*;
+        let mut all: Vec<Status> = (0..55).map(|n| status(&format!("build-{n:02}"), Success)).collect();
+        all.push(status("test", Success));
+        all.push(status(&format!("test{}-end", "x".repeat(CONTEXT)), Success));
+        let two = wait(&["build*", "test", "test*-end"]);
+        assert_eq!(judged(&two, &all, 5), Some(CiOutcome::Passed));
+        all.push(status("test-z", Failure));
+        let kept = kept_of(counting(&wait(&["*"]), &all), None);
+        assert_eq!((kept.checks.len(), kept.more), (MOST, 8));
+        assert_eq!(kept.checks[0].state, CiState::Failed);
+    }
+
+    #[test]
+    fn a_forge_without_a_status_has_none_however_short_the_wait() {
+        let short = CiWait { timeout_min: 1, ..wait(&["*"]) };
+        assert_eq!(judged(&short, &[], 0), None);
+        assert_eq!(judged(&short, &[], 1), Some(CiOutcome::Nothing));
     }
 
     #[test]
@@ -233,8 +367,11 @@ mod tests {
     fn failures_come_first_and_every_text_is_one_bounded_line() {
         use StatusState::*;
         let long = Status { context: "z".repeat(900), ..status("", Failure) };
-        let told =
-            checks(&wait(&["*"]), &[status("a", Success), long, status("b", Pending)], Some("http://forge.test/sub"));
+        let told = kept_of(
+            counting(&wait(&["*"]), &[status("a", Success), long, status("b", Pending)]),
+            Some("http://forge.test/sub"),
+        )
+        .checks;
         assert_eq!(
             told.iter().map(|it| it.state).collect::<Vec<_>>(),
             [CiState::Failed, CiState::Pending, CiState::Passed]

@@ -49,7 +49,7 @@ mod talk;
 mod test_run;
 mod view;
 
-pub use ci::CiReader;
+pub use ci::{CiReader, Look, Seen};
 pub use egress::Egress;
 pub(crate) use images::{Choice, Chosen, FromFiles, read as read_toolchain};
 pub use parts::Given;

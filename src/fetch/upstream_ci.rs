@@ -1,8 +1,9 @@
 //! `caisson fetch --open-pr --wait-ci`: waits for what the upstream's CI says of the commit that was pushed there. The pull request is open by
 //! then: no failure here takes anything back. Tests: `tests/trees/propose.rs`.
 
-use crate::upstream::GitHub;
+use crate::upstream::{GitHub, GitHubError};
 use domain::{CiCheck, CiState, Commit};
+use std::future::Future;
 use std::time::{Duration, Instant};
 
 /// How long and how often the upstream's CI is looked at.
@@ -39,14 +40,27 @@ pub enum UpstreamCi {
 
 /// Looks until every check has ended in two looks one after the other, because checks are added one by one.
 pub(super) async fn wait(github: &GitHub, repository: &str, commit: &Commit, pace: Pace) -> UpstreamCi {
-    let (began, mut before) = (Instant::now(), None);
+    watch(|| github.checks(repository, commit), pace).await
+}
+
+async fn watch<F, L>(mut look: L, pace: Pace) -> UpstreamCi
+where
+    L: FnMut() -> F,
+    F: Future<Output = Result<Vec<CiCheck>, GitHubError>>,
+{
+    let (began, mut before, mut refused) = (Instant::now(), None, false);
     loop {
         let over = began.elapsed() >= pace.most;
-        match github.checks(repository, commit).await {
-            Err(error) if over => return UpstreamCi::Unknown(error.to_string()),
+        match look().await {
+            // A commit that was pushed a moment ago may not be there yet for every part of the server, so one refusal is no end.
+            Err(error) if over || (refused && lasts(&error)) => return UpstreamCi::Unknown(why(&error)),
             // A limit of requests, or a server that is away, ends with time.
-            Err(error) => tracing::debug!(%error, "the upstream's CI is looked at again"),
+            Err(error) => {
+                refused = lasts(&error);
+                tracing::debug!(%error, "the upstream's CI is looked at again");
+            }
             Ok(checks) => {
+                refused = false;
                 let pending = checks.iter().any(|check| check.state == CiState::Pending);
                 match (checks.is_empty(), pending) {
                     (true, _) if over || began.elapsed() >= pace.nothing => return UpstreamCi::Nothing,
@@ -58,5 +72,61 @@ pub(super) async fn wait(github: &GitHub, repository: &str, commit: &Commit, pac
             }
         }
         tokio::time::sleep(pace.every).await;
+    }
+}
+
+/// Whether the same answer comes however long is waited.
+fn lasts(error: &GitHubError) -> bool {
+    matches!(error, GitHubError::Refused { .. } | GitHubError::NotFound { .. })
+}
+
+fn why(error: &GitHubError) -> String {
+    let hint = if lasts(error) { "; the token needs to read commit statuses and checks there" } else { "" };
+    format!("{error}{hint}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused() -> GitHubError {
+        GitHubError::Refused { host: "github.test".into(), status: 403, message: "not accessible".into() }
+    }
+
+    fn away() -> GitHubError {
+        GitHubError::Away { host: "github.test".into(), why: "502".into() }
+    }
+
+    /// What the answers, the last of which is given again and again, come to, and after how many looks.
+    async fn told(answers: &[fn() -> Result<Vec<CiCheck>, GitHubError>], most: u64) -> (UpstreamCi, usize) {
+        let short = Duration::from_millis;
+        let pace = Pace { every: short(1), nothing: short(20), most: short(most) };
+        let mut looks = 0;
+        let ci = watch(
+            || {
+                let answer = answers[looks.min(answers.len() - 1)]();
+                looks += 1;
+                std::future::ready(answer)
+            },
+            pace,
+        )
+        .await;
+        (ci, looks)
+    }
+
+    #[tokio::test]
+    async fn a_token_that_may_not_read_ends_the_wait_with_what_it_lacks() {
+        let (ci, looks) = told(&[|| Err(refused())], 60_000).await;
+        let UpstreamCi::Unknown(why) = ci else { panic!("{ci:?}") };
+        assert!(why.contains("not accessible") && why.contains("commit statuses and checks"), "{why}");
+        assert_eq!(looks, 2);
+    }
+
+    #[tokio::test]
+    async fn one_refusal_and_a_server_that_is_away_end_with_time() {
+        let (ci, _) = told(&[|| Err(refused()), || Err(away()), || Err(refused()), || Ok(Vec::new())], 60_000).await;
+        assert_eq!(ci, UpstreamCi::Nothing);
+        let (ci, looks) = told(&[|| Err(away())], 30).await;
+        assert!(looks > 2 && matches!(&ci, UpstreamCi::Unknown(why) if !why.contains("token")), "{ci:?}");
     }
 }

@@ -127,6 +127,9 @@ pub trait ForgeReads: Send + Sync {
     /// The newest status of each context at a commit (40 hexadecimal digits).
     async fn statuses(&self, repo: &RepoRef, commit: &str) -> Result<Vec<Status>>;
 
+    /// The same for who asks often: refused as too large where so many were ever set that it takes over twenty requests.
+    async fn few_statuses(&self, repo: &RepoRef, commit: &str) -> Result<Vec<Status>>;
+
     /// The end of the forge's own log, at most `most` bytes, of the CI job whose page has this address; `None` where that is no page of a
     /// job on this commit, or the forge has no such log.
     async fn job_log(&self, repo: &RepoRef, commit: &str, page: &str, most: usize) -> Result<Option<String>>;

@@ -218,7 +218,8 @@ pub fn not_tested(login: &str, why: NotTested<'_>) -> String {
             "this is no pull request, so say which branch is meant: `/test-pr \"command\" branch`".to_owned()
         }
         NotTested::Fork => "the head of this pull request lies in a fork, so people may push to it who may not write here. Leave `--each-push` out, and \
-                            ask for each commit that you have looked at"
+                            ask for each commit. What is run is the newest one at the moment when the bot reads your words, which may be \
+                            newer than the one you looked at; the answer names it"
             .to_owned(),
         NotTested::NoPull => {
             "`--each-push` is for a pull request. Write it there; here, name the branch that is to be run once".to_owned()

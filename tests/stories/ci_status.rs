@@ -22,6 +22,8 @@ call = [
 ]
 "#;
 
+/// Milliseconds after which a success counts, and after which nothing is nothing.
+const LONG_ENOUGH: i64 = 121_000;
 const ASKS: &str = "test = \"python3 -m unittest -q tests.test_semver\"\n[ci]\nwait = true\n";
 const LOG: &str = "2025-11-05T10:00:00.0000000Z FF\n2025-11-05T10:00:00.0000000Z ======================================================================\n2025-11-05T10:00:00.0000000Z FAIL: test_all (tests.test_lists.Lists.test_all)\n2025-11-05T10:00:00.0000000Z ----------------------------------------------------------------------\n2025-11-05T10:00:00.0000000Z Traceback (most recent call last):\n2025-11-05T10:00:00.0000000Z   File \"/workspace/tests/test_lists.py\", line 7, in test_all\n2025-11-05T10:00:00.0000000Z     self.assertEqual(1, 2)\n2025-11-05T10:00:00.0000000Z AssertionError: 1 != 2\n";
 
@@ -57,6 +59,9 @@ async fn a_ci_that_passes_is_told_with_its_pages_before_anybody_is_asked() {
     let said = world.said(1).await.join("\n");
     assert!(said.contains("waiting for the forge's CI"), "{said}");
     set(&world, &task, "build / unit (push)", StatusState::Success, "/lab/shop/actions/runs/1/jobs/0").await;
+    world.heard(1).await;
+    assert_eq!(world.task().await.state.name(), "awaiting-ci", "another check may come");
+    world.clock_moves_on(LONG_ENOUGH);
     let (task, text) = final_review(&world).await;
     let page = format!("[page]({}/lab/shop/actions/runs/1/jobs/0)", world.forge.url());
     for words in ["**CI** — ✅ 1 check passed on", "`build / unit (push)`", page.as_str()] {
@@ -84,6 +89,7 @@ async fn a_failure_goes_back_to_the_agent_with_the_end_of_the_forges_own_log() {
     let ended = ended.expect("told");
     assert!(ended.returned && ended.log().contains("FAIL: test_all") && !ended.log().contains("2025-11-05"));
     set(&world, &next, "build / unit (push)", StatusState::Success, "").await;
+    world.clock_moves_on(LONG_ENOUGH);
     let (task, text) = final_review(&world).await;
     assert_eq!(task.failures, 1);
     assert!(text.contains("**CI** — ✅"), "{text}");
@@ -96,7 +102,7 @@ async fn a_failure_goes_back_to_the_agent_with_the_end_of_the_forges_own_log() {
 #[tokio::test(flavor = "multi_thread")]
 async fn no_ci_and_one_that_does_not_end_are_told_as_such() {
     let (world, _) = waiting(ASKS).await;
-    world.clock_moves_on(121_000);
+    world.clock_moves_on(LONG_ENOUGH);
     let (_, text) = final_review(&world).await;
     assert!(text.contains("no CI reported"), "{text}");
 
@@ -120,6 +126,8 @@ async fn the_wait_outlives_the_process_and_holds_up_neither_pause_nor_stop() {
     world.kill();
     world.start().await;
     world.alice().comment(REPO, 1, "/resume").expect("said");
+    world.until_state("awaiting-ci").await;
+    world.clock_moves_on(LONG_ENOUGH);
     let (_, text) = final_review(&world).await;
     assert!(text.contains("**CI** — ✅ 1 check passed"), "{text}");
 
@@ -150,6 +158,7 @@ async fn a_forge_that_cannot_be_read_is_no_result_and_the_operators_word_counts(
     }
     assert_eq!(world.task().await.state.name(), "awaiting-ci");
     world.forge.set_faults(|_, _| None);
+    world.clock_moves_on(LONG_ENOUGH);
     final_review(&world).await;
 
     // What the operator forbids is not waited for, whatever the repository asks.

@@ -12,7 +12,7 @@ pub(super) fn wait(draft: &mut Draft, n: u32, commit: &Commit, wait: &CiWait) {
 }
 
 /// Takes what the CI said: a failure goes back to the agent as one of the bot's own checks does, anything else to the final review.
-pub(super) fn ended(draft: &mut Draft, n: u32, outcome: CiOutcome, checks: &[CiCheck]) {
+pub(super) fn ended(draft: &mut Draft, n: u32, outcome: CiOutcome, checks: &[CiCheck], more: u32) {
     let State::AwaitingCi { n: now, commit } = draft.task.state.clone() else { return };
     if now != n {
         return;
@@ -20,7 +20,7 @@ pub(super) fn ended(draft: &mut Draft, n: u32, outcome: CiOutcome, checks: &[CiC
     let failed = outcome == CiOutcome::Failed;
     let again = draft.task.failures + 1 < VERIFY_LIMIT && draft.task.used < draft.task.every();
     let returned = failed && again;
-    let ended = CiEnded { n, commit: commit.clone(), outcome, checks: checks.to_vec(), returned };
+    let ended = CiEnded { n, commit: commit.clone(), outcome, checks: checks.to_vec(), more, returned };
     draft.emit(Event::CiEnded(Box::new(ended)));
     if !returned {
         let state = if failed { "failure" } else { "pending" };

@@ -213,7 +213,7 @@ fn take(draft: &mut Draft, input: &Input) {
         Input::QuestionPosted { about, number } => ask::posted(draft, *about, *number),
         Input::PermissionAsked { number, reason } => ask::permission(draft, *number, reason),
         Input::CheckpointVoided { n } => publish::voided(draft, *n),
-        Input::CiEnded { n, outcome, checks } => ci::ended(draft, *n, *outcome, checks),
+        Input::CiEnded { n, outcome, checks, more } => ci::ended(draft, *n, *outcome, checks, *more),
         Input::RemarksWithdrawn { remarks } => remark::withdrawn(draft, remarks),
         Input::SecondLookStarting { .. }
         | Input::SecondLooked { .. }

@@ -28,7 +28,7 @@ fn waiting() -> Walk {
 }
 
 fn ended(walk: &mut Walk, n: u32, outcome: CiOutcome, state: CiState) {
-    walk.feed(Input::CiEnded { n, outcome, checks: vec![check(state)] });
+    walk.feed(Input::CiEnded { n, outcome, checks: vec![check(state)], more: 0 });
 }
 
 #[test]

@@ -223,7 +223,7 @@ impl Shell {
             State::Approved { commit, .. } => self.feed(Input::Fetched { commit }),
             State::AwaitingCi { n, .. } => {
                 let outcome = if n % 4 == 0 { CiOutcome::Failed } else { CiOutcome::Passed };
-                self.feed(Input::CiEnded { n, outcome, checks: Vec::new() });
+                self.feed(Input::CiEnded { n, outcome, checks: Vec::new(), more: 0 });
             }
             State::Preparing
             | State::Running

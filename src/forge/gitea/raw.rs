@@ -165,9 +165,14 @@ impl Raw {
 
     /// All pages of a list; `null` counts as empty. `path` may have a query.
     pub async fn pages<T: DeserializeOwned>(&self, path: &str) -> Result<Vec<T>> {
+        self.few_pages(path, MAX_PAGES).await
+    }
+
+    /// The same with at most so many requests; a longer list is too large.
+    pub async fn few_pages<T: DeserializeOwned>(&self, path: &str, most: usize) -> Result<Vec<T>> {
         let joint = if path.contains('?') { '&' } else { '?' };
         let (mut all, mut page, mut limit) = (Vec::new(), 1, PAGE);
-        for _ in 0..MAX_PAGES {
+        for _ in 0..most {
             let at = format!("{path}{joint}page={page}&limit={limit}");
             let answer = match self.send(RequestKind::Read, Method::GET, &at, None).await {
                 // The entries are long, so fewer are requested at a time, from the start of the next page.
@@ -189,7 +194,7 @@ impl Raw {
             }
         }
         let path = path.split('?').next().unwrap_or(path);
-        Err(ForgeError::TooLarge(format!("GET {path} has over {} entries", MAX_PAGES * PAGE)))
+        Err(ForgeError::TooLarge(format!("GET {path} has over {} entries", most * PAGE)))
     }
 }
 
@@ -333,5 +338,34 @@ mod tests {
             Credential::Token(Secret::new("verysecret")),
         );
         assert!(!format!("{raw:?}").contains("verysecret"));
+    }
+
+    /// A server whose list has no end, and the requests that it got.
+    fn endless() -> (Url, std::sync::Arc<std::sync::atomic::AtomicUsize>) {
+        use std::io::{Read as _, Write as _};
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/", listener.local_addr().unwrap()).parse().unwrap();
+        let got = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
+        let counted = got.clone();
+        std::thread::spawn(move || {
+            let body = serde_json::to_string(&vec![1; PAGE]).unwrap();
+            for stream in listener.incoming() {
+                let mut stream = stream.unwrap();
+                let _ = stream.read(&mut [0; 4096]).unwrap();
+                counted.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+                let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", body.len());
+                stream.write_all(format!("{head}{body}").as_bytes()).unwrap();
+            }
+        });
+        (url, got)
+    }
+
+    #[tokio::test]
+    async fn a_list_that_is_read_often_takes_few_requests() {
+        let (url, got) = endless();
+        let raw = Raw::new(http_client("t").unwrap(), &url, Credential::Token(Secret::new("verysecret")));
+        let read = raw.few_pages::<u32>("/endless", 3).await;
+        assert!(matches!(read, Err(ForgeError::TooLarge(_))), "{read:?}");
+        assert_eq!(got.load(std::sync::atomic::Ordering::SeqCst), 3);
     }
 }

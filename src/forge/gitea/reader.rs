@@ -5,7 +5,10 @@ use super::{Gitea, convert, sdk, wire};
 use crate::forge::*;
 use reqwest::{Method, StatusCode};
 use serde::Deserialize;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+/// The most pages of a list that is read again and again.
+const FEW: usize = 20;
 
 pub(super) fn base(repo: &RepoRef) -> String {
     format!("/repos/{}/{}", seg(&repo.owner), seg(&repo.name))
@@ -209,17 +212,11 @@ impl ForgeReads for Gitea {
     }
 
     async fn statuses(&self, repo: &RepoRef, commit: &str) -> Result<Vec<Status>> {
-        let path = format!("{}/commits/{}/statuses", base(repo), commit_id(commit)?);
-        let mut found: Vec<wire::Status> = self.raw.pages(&path).await?;
-        // Gitea sorts by whole seconds, which may be equal; ids are not.
-        found.sort_by_key(|s| std::cmp::Reverse(s.id));
-        let mut newest: Vec<Status> = Vec::new();
-        for status in found.into_iter().map(convert::status) {
-            if !newest.iter().any(|s| s.context == status.context) {
-                newest.push(status);
-            }
-        }
-        Ok(newest)
+        Ok(newest(self.raw.pages(&statuses(repo, commit)?).await?))
+    }
+
+    async fn few_statuses(&self, repo: &RepoRef, commit: &str) -> Result<Vec<Status>> {
+        Ok(newest(self.raw.few_pages(&statuses(repo, commit)?, FEW).await?))
     }
 
     async fn job_log(&self, repo: &RepoRef, commit: &str, page: &str, most: usize) -> Result<Option<String>> {
@@ -304,6 +301,18 @@ impl Gitea {
             Err(e) => Err(e),
         }
     }
+}
+
+fn statuses(repo: &RepoRef, commit: &str) -> Result<String> {
+    Ok(format!("{}/commits/{}/statuses", base(repo), commit_id(commit)?))
+}
+
+/// The newest status of each context.
+fn newest(mut found: Vec<wire::Status>) -> Vec<Status> {
+    // Gitea sorts by whole seconds, which may be equal; ids are not.
+    found.sort_by_key(|s| std::cmp::Reverse(s.id));
+    let mut seen = HashSet::new();
+    found.into_iter().map(convert::status).filter(|status| seen.insert(status.context.clone())).collect()
 }
 
 fn retitled(entries: &[wire::Shown]) -> bool {
