@@ -100,7 +100,7 @@ impl ServerQuirks {
             &self.newer_limit
         } else if has_temperature(request, form) && text.contains("temperature") {
             &self.own_temperature
-        } else if !form.forgetful && lower.contains(DETAILS) {
+        } else if !form.forgetful && lower.contains(DETAILS) && !asks_for_it(&lower) {
             &self.forgetful
         } else if !form.wants_thoughts && lower.contains(THOUGHTS) && asks_for_it(&lower) {
             &self.wants_thoughts

@@ -22,7 +22,8 @@ pub struct Folders<'a> {
 impl<'a> Folders<'a> {
     /// Takes up the rules of a base. Those of a base that has others are told anew.
     pub fn prepared(&mut self, rules: &'a Rules) {
-        if self.rules.replace(rules) != Some(rules) {
+        let before = self.rules.replace(rules);
+        if !before.is_some_and(|before| before.same_files(rules)) {
             self.known.clear();
         }
     }
@@ -117,6 +118,17 @@ mod tests {
         let newer = rules(&["docs/AGENTS.md"]);
         folders.prepared(&newer);
         assert_eq!(entered(&mut folders, &read("docs/b"), None), ["docs/AGENTS.md"], "those of another base are not");
+    }
+
+    #[test]
+    fn a_newer_base_with_the_same_rules_and_other_instructions_tells_none_anew() {
+        let (mut folders, rules) = (Folders::default(), rules(&["web/AGENTS.md"]));
+        let prompt = domain::KindPrompt { kind: domain::TaskKind::Fix, text: "Lint first.".into() };
+        let newer = Rules { prompts: vec![prompt], ..rules.clone() };
+        folders.prepared(&rules);
+        assert_eq!(entered(&mut folders, &read("web/a.ts"), None), ["web/AGENTS.md"]);
+        folders.prepared(&newer);
+        assert!(entered(&mut folders, &read("web/a.ts"), None).is_empty());
     }
 
     #[test]

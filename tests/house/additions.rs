@@ -21,6 +21,12 @@ fn named(row: &str, name: &str) -> BTreeSet<String> {
     quoted.filter(|path| path.contains("src/")).collect()
 }
 
+/// Whether a module of tests with its body begins here.
+fn of_tests(text: &str) -> bool {
+    let declared = text.lines().skip(1).find(|line| !line.starts_with("#["));
+    declared.is_some_and(|line| line.starts_with("mod ") && line.ends_with('{'))
+}
+
 /// Production files in which the sample stands, outside comments.
 fn places(sample: &Regex) -> BTreeSet<String> {
     let folders = ["src", "domain/src", "protocol/src", "runner/src"];
@@ -29,7 +35,9 @@ fn places(sample: &Regex) -> BTreeSet<String> {
     all.filter(|path| !tests(&path.file_stem().unwrap_or_default().to_string_lossy()))
         .filter(|path| {
             let text = read(path);
-            let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+            // A module of tests in a file of its own may be declared above the code.
+            let end = text.match_indices("#[cfg(test)]").find(|(at, _)| of_tests(&text[*at..])).map(|(at, _)| at);
+            let code = &text[..end.unwrap_or(text.len())];
             code.lines().any(|line| !line.trim_start().starts_with("//") && sample.is_match(line))
         })
         .map(|path| shown(&path))
