@@ -79,7 +79,7 @@ pub struct RuleScan {
     pub more: u64,
     /// Files whose lines were looked at.
     pub files: u64,
-    /// Files that were passed over because they are larger than is read, or no text.
+    /// Files that were passed over because they are larger than is read, or no text; and what lies too deep or has too long a path, whole folders as one.
     #[serde(default)]
     pub passed_over: u64,
     /// Lines that were passed over because they are longer than is read.
@@ -141,7 +141,7 @@ pub struct AdvisoryScan {
     pub date: String,
     /// Advisories that the data holds, without those that were withdrawn.
     pub known: u64,
-    /// Advisories that were not understood, or left out by a limit.
+    /// Files that were not understood, and files and folders that were left out by a limit.
     #[serde(default)]
     pub unread: u64,
     /// The first matches, direct dependencies first.
@@ -152,6 +152,9 @@ pub struct AdvisoryScan {
     /// Packages with an advisory whose version could not be compared, as `name version`.
     #[serde(default)]
     pub not_compared: Vec<String>,
+    /// Locked versions that were not looked up to the end, because of a limit of number or time.
+    #[serde(default)]
+    pub not_looked_up: u64,
     /// Why nothing was looked at although there should be data, as a sentence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trouble: Option<String>,

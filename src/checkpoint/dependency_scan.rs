@@ -66,6 +66,7 @@ fn advisories(scan: &DependencyScan) -> String {
     let data = format!("data of {}, {} {noun}", date(found), grouped(found.known));
     let versions = count(scan.locked, "locked version");
     let mut out = match found.matches.is_empty() {
+        true if found.not_looked_up > 0 => format!("**No known advisory** was found, of {versions} ({data}).\n"),
         true => format!("**No known advisory** is about any of {versions} ({data}).\n"),
         false => {
             let total = found.matches.len() as u64 + found.more;
@@ -85,6 +86,10 @@ fn advisories(scan: &DependencyScan) -> String {
         let more = found.not_compared.len().saturating_sub(NAMED);
         let more = if more == 0 { String::new() } else { format!(" and {more} more") };
         let _ = writeln!(out, "\n⚠️ **Cannot compare** these with advisories about them: {}{more}.", named.join(", "));
+    }
+    if found.not_looked_up > 0 {
+        let which = count(found.not_looked_up, "locked version");
+        let _ = writeln!(out, "\n⚠️ **Not looked up**, because of a limit of number or time: {which}.");
     }
     if found.unread > 0 {
         let _ = writeln!(out, "\n{} of the data could not be read.", count(found.unread, "file"));
@@ -211,6 +216,7 @@ mod tests {
             matches: vec![about("RUSTSEC-2026-0001", "serde", true), about("GHSA-1", "deep", false)],
             more: 1,
             not_compared: vec!["odd latest".into()],
+            not_looked_up: 0,
             trouble: None,
         });
         let none = DependencyScan {
@@ -231,6 +237,14 @@ mod tests {
         let advisories = Some(AdvisoryScan { matches, ..AdvisoryScan::default() });
         let text = render_dependency_scan(&DependencyScan { direct, advisories, ..scan() }, &commit(), &link);
         assert!(text.len() < LONGEST + 2_000 && text.matches("more.").count() >= 2, "{}", text.len());
+    }
+
+    #[test]
+    fn versions_that_were_not_looked_up_are_said_and_nothing_is_said_of_all() {
+        let advisories = Some(AdvisoryScan { not_looked_up: 7, ..AdvisoryScan::default() });
+        let text = render_dependency_scan(&DependencyScan { advisories, ..scan() }, &commit(), &|_, _| None);
+        assert!(text.contains("because of a limit of number or time: 7 locked versions."), "{text}");
+        assert!(!text.contains("about any of"), "{text}");
     }
 
     #[test]

@@ -89,7 +89,10 @@ fn gaps(scan: &RuleScan) -> String {
     let mut out = String::new();
     let mut passed = Vec::new();
     if scan.passed_over > 0 {
-        passed.push(format!("{} (larger than 512 KiB, or no text)", count(scan.passed_over, "file")));
+        passed.push(format!(
+            "{} (larger than 512 KiB, too deep in folders, or no text)",
+            count(scan.passed_over, "file")
+        ));
     }
     if scan.long_lines > 0 {
         passed.push(format!("{} of more than 2 000 bytes", count(scan.long_lines, "line")));

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use domain::Commit;
 use git2::{ErrorCode, ObjectType, Odb, Oid, Repository, Tree};
 
+use super::folders::Folders;
 use super::read::{FILES, oid};
 use super::{GitError, Repos};
 
@@ -47,7 +48,7 @@ pub struct FilesRead<T> {
     pub found: T,
     /// Files that were read.
     pub files: u64,
-    /// Files that were passed over: too large, or refused by the reader.
+    /// Files that were passed over: too large, or refused by the reader; and what has too long a path or lies too deep, whole folders as one.
     pub passed_over: u64,
     /// Whether a limit ended it early.
     pub cut: bool,
@@ -193,9 +194,9 @@ fn walk<T, F: FnMut(&mut T, &str, &[u8]) -> bool>(
     tree: Oid,
     which: &WhichFiles,
 ) -> Result<(), GitError> {
-    let (mut seen, mut waiting) = (0, vec![(String::new(), tree)]);
-    while let Some((above, tree)) = waiting.pop() {
-        for entry in &repo.find_tree(tree)? {
+    let (mut seen, mut folders) = (0, Folders::of(tree));
+    while let Some(folder) = folders.next() {
+        for entry in &repo.find_tree(folder.id)? {
             seen += 1;
             if reading.is_over() || seen > ENTRIES {
                 reading.read.cut = true;
@@ -206,11 +207,14 @@ fn walk<T, F: FnMut(&mut T, &str, &[u8]) -> bool>(
                 reading.read.passed_over += u64::from(!is_folder);
                 continue;
             };
-            let path = format!("{above}{name}");
+            let Some(path) = folder.path_of(name) else {
+                reading.read.passed_over += 1;
+                continue;
+            };
             if !is_folder && FILES.contains(&entry.filemode()) && which.has(&path) {
                 reading.take(&path, entry.id())?;
-            } else if is_folder && which.enters(&path) {
-                waiting.push((format!("{path}/"), entry.id()));
+            } else if is_folder && which.enters(&path) && !folders.add(&folder, &path, entry.id()) {
+                reading.read.passed_over += 1;
             }
         }
     }
@@ -278,5 +282,24 @@ mod tests {
             let some = read(WhichFiles::default(), limits).await;
             assert!(some.cut && some.found.len() <= 2, "{limits:?}: {some:?}");
         }
+    }
+
+    #[tokio::test]
+    async fn folders_that_are_too_deep_and_names_that_are_too_long_are_passed_over() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let repos = Repos::new(dir.path());
+        let (deep, long) = (format!("{}c.txt", "d/".repeat(300)), "n".repeat(5_000));
+        let files = ["a.txt", &deep, &long].map(|name| format!("M 100644 inline {name}\ndata 1\nx\n")).concat();
+        let stream = format!("commit refs/remotes/origin/main\ncommitter a <a@b> 1 +0000\ndata 1\nx\n{files}");
+        repos.fast_import("shop", stream).await.expect("imported");
+        let commit = repos.resolve("shop", &Branch::parse("main").expect("a branch")).await.expect("a commit");
+        let look = |found: &mut Vec<String>, path: &str, _: &[u8]| {
+            found.push(path.to_owned());
+            true
+        };
+        let read = repos.each_file("shop", &commit, WhichFiles::default(), LIMITS, look).await.expect("read");
+        assert_eq!((read.found, read.passed_over), (vec!["a.txt".to_owned()], 2));
+        let said = repos.elsewhere("shop", &commit).await.expect("read").sentence().expect("a sentence");
+        assert!(said.starts_with("2 files or folders were not looked through"), "{said}");
     }
 }

@@ -14,6 +14,7 @@ pub(crate) mod diff;
 mod difference;
 mod elsewhere;
 mod failure;
+mod folders;
 mod forget;
 mod home;
 pub mod listing;

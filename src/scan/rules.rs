@@ -7,8 +7,9 @@ use domain::{RuleFinding, RuleSeverity};
 use globset::{Glob, GlobSet, GlobSetBuilder};
 use regex::{Regex, RegexSet};
 use serde::Deserialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::LazyLock;
+use std::time::Instant;
 
 use crate::redact::redacted;
 use crate::text::{CREDENTIALS, cut};
@@ -18,6 +19,8 @@ const WRITTEN: &str = include_str!("rules.toml");
 const CREDENTIAL: &str = "credential";
 /// The longest line that is looked at, in bytes: longer ones are made by programs.
 const LONGEST_LINE: usize = 2_000;
+/// Lines that are looked at before time is looked at again.
+const LINES_AT_ONCE: usize = 64;
 /// Lines above one that may say why it is right.
 const NEAR: usize = 4;
 /// Characters kept of a line.
@@ -96,11 +99,13 @@ pub(super) struct Found {
     pub findings: Vec<RuleFinding>,
     /// Lines that were longer than is looked at.
     pub long_lines: u64,
+    /// Whether time ended it before the last line.
+    pub cut: bool,
 }
 
-/// What the rules find in the text of a file with this path. Credentials are found in every file; at most `most` findings are kept.
-pub(super) fn look(path: &str, text: &str, most: usize) -> Found {
-    RULES.look(path, text, most)
+/// What the rules find in the text of a file with this path, until `end`. Credentials are found in every file; at most `most` findings are kept.
+pub(super) fn look(path: &str, text: &str, most: usize, end: Instant) -> Found {
+    RULES.look(path, text, most, end)
 }
 
 impl Rules {
@@ -140,11 +145,17 @@ impl Rules {
         Ok(Self { languages, rules, credentials })
     }
 
-    fn look(&self, path: &str, text: &str, most: usize) -> Found {
+    fn look(&self, path: &str, text: &str, most: usize, end: Instant) -> Found {
         let languages: Vec<&Language> = self.languages.iter().filter(|it| it.files.is_match(path)).collect();
         let mut found = Found::default();
         let lines: Vec<&str> = text.lines().collect();
+        // What the whole file must match is asked once for each rule: a file can have a line that asks for it thousands of times.
+        let mut whole: HashMap<usize, bool> = HashMap::new();
         for (at, line) in lines.iter().enumerate() {
+            if at.is_multiple_of(LINES_AT_ONCE) && Instant::now() >= end {
+                found.cut = true;
+                break;
+            }
             if line.len() > LONGEST_LINE {
                 found.long_lines += 1;
                 continue;
@@ -158,9 +169,11 @@ impl Rules {
             for language in &languages {
                 let comment = language.comments.iter().any(|mark| line.trim_start().starts_with(mark.as_str()));
                 let met = language.patterns.matches(line).into_iter().filter(|_| !comment);
-                let rules = met.map(|which| &self.rules[language.rules[which]]);
-                let counted = rules.filter(|rule| rule.counts(text, &lines, at));
-                for rule in counted {
+                for number_of_rule in met.map(|which| language.rules[which]) {
+                    let rule = &self.rules[number_of_rule];
+                    if !rule.counts(&lines, at) || !*whole.entry(number_of_rule).or_insert_with(|| rule.is_of(text)) {
+                        continue;
+                    }
                     // A rule of two languages that a file is in counts once.
                     if !found.findings.iter().rev().take_while(|it| it.line == number(at)).any(|it| it.rule == rule.id)
                     {
@@ -187,12 +200,16 @@ impl Rules {
 }
 
 impl Rule {
-    /// Whether a line that its pattern matches counts.
-    fn counts(&self, text: &str, lines: &[&str], at: usize) -> bool {
+    /// Whether the file has what it must have.
+    fn is_of(&self, text: &str) -> bool {
+        self.file_has.as_ref().is_none_or(|has| has.is_match(text))
+    }
+
+    /// Whether a line that its pattern matches counts, in a file that has what it must have.
+    fn counts(&self, lines: &[&str], at: usize) -> bool {
         let near = &lines[at.saturating_sub(NEAR)..=at];
         !self.unless.as_ref().is_some_and(|unless| unless.is_match(lines[at]))
             && !self.unless_near.as_ref().is_some_and(|unless| near.iter().any(|line| unless.is_match(line)))
-            && self.file_has.as_ref().is_none_or(|has| has.is_match(text))
     }
 
     fn finding(&self, path: &str, at: usize, text: String) -> RuleFinding {
@@ -228,6 +245,11 @@ fn number(at: usize) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
+
+    fn look(path: &str, text: &str, most: usize) -> Found {
+        super::look(path, text, most, Instant::now() + Duration::from_secs(600))
+    }
 
     /// A path in the language of this name.
     fn sample(language: &str) -> &'static str {
@@ -297,6 +319,22 @@ mod tests {
         // Whatever the rule was that found the line.
         let run = look("a.py", "app.run(debug=True, password=\"hunter2hunter2\")\n", 100).findings;
         assert!(run.len() == 2 && run.iter().all(|it| !it.text.contains("hunter2")), "{run:?}");
+    }
+
+    #[test]
+    fn many_lines_that_ask_for_the_whole_file_take_no_time_for_each() {
+        // Every line matches and none counts, for the file never has the rest: asked for each line, it would take minutes.
+        let text = "\"text/template\"\n".repeat(32_000);
+        let began = Instant::now();
+        assert_eq!(ids("a.go", &text), []);
+        assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
+    }
+
+    #[test]
+    fn time_is_looked_at_within_a_file() {
+        let found = super::look("a.py", "eval(y)\n", 10, Instant::now());
+        assert!(found.cut && found.findings.is_empty(), "{found:?}");
+        assert!(!look("a.py", "eval(y)\n", 10).cut);
     }
 
     #[test]

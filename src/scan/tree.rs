@@ -4,7 +4,7 @@
 //! Tests: below.
 
 use std::collections::{HashMap, HashSet};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use domain::{Commit, RuleFinding, RuleScan};
 
@@ -21,6 +21,8 @@ const OF_A_FILE: usize = 200;
 const OF_ALL: usize = 20_000;
 /// Files of a pull request whose added lines are looked up: those with findings.
 const COMPARED: usize = 200;
+/// How long looking them up may take, all together.
+const COMPARING: Duration = Duration::from_secs(60);
 /// The longest difference of one file that is read, in bytes.
 const ONE_FILE: u64 = 4 << 20;
 /// What a file without text has near its beginning.
@@ -31,6 +33,7 @@ struct Collected {
     findings: Vec<RuleFinding>,
     more: u64,
     long_lines: u64,
+    cut: bool,
 }
 
 /// What the rules find in a commit, all of it or what lies at or below a path. With `from`, only what the commit adds to that one counts.
@@ -49,6 +52,8 @@ pub async fn look_for_weaknesses(
         None => None,
     };
     let which = WhichFiles { below: below.clone(), only, pick: None };
+    let end = Instant::now() + LIMITS.time;
+    let collect = move |all: &mut Collected, path: &str, bytes: &[u8]| collect(all, path, bytes, end);
     let read = repos.each_file(key, commit, which, LIMITS, collect).await?;
     let mut scan = RuleScan {
         findings: read.found.findings,
@@ -56,12 +61,12 @@ pub async fn look_for_weaknesses(
         files: read.files,
         passed_over: read.passed_over,
         long_lines: read.found.long_lines,
-        cut: read.cut,
+        cut: read.cut || read.found.cut,
         below,
         added_only: from.is_some(),
     };
     if let Some(from) = from {
-        keep_added(repos, key, (from, commit), &mut scan).await?;
+        keep_added(repos, key, (from, commit), &mut scan, COMPARING).await?;
     }
     let order = |it: &RuleFinding| (it.severity, it.path.clone(), it.line);
     scan.findings.sort_by_cached_key(order);
@@ -71,11 +76,12 @@ pub async fn look_for_weaknesses(
 }
 
 /// Takes a file up; false where it is no text.
-fn collect(all: &mut Collected, path: &str, bytes: &[u8]) -> bool {
+fn collect(all: &mut Collected, path: &str, bytes: &[u8], end: Instant) -> bool {
     if bytes.iter().take(BINARY).any(|byte| *byte == 0) {
         return false;
     }
-    let found = look(path, &String::from_utf8_lossy(bytes), OF_A_FILE);
+    let found = look(path, &String::from_utf8_lossy(bytes), OF_A_FILE, end);
+    all.cut |= found.cut;
     all.long_lines += found.long_lines;
     let room = OF_ALL - all.findings.len();
     all.more += found.findings.len().saturating_sub(room) as u64;
@@ -89,14 +95,15 @@ async fn changed(repos: &Repos, key: &str, from: &Commit, to: &Commit) -> Result
     Ok(changes.into_iter().filter(|it| it.status != 'D').filter_map(|it| String::from_utf8(it.path).ok()).collect())
 }
 
-/// Leaves the findings on lines that the second commit adds to the first.
+/// Leaves the findings on lines that the second commit adds to the first, as far as there is time to compare.
 async fn keep_added(
     repos: &Repos,
     key: &str,
     (from, to): (&Commit, &Commit),
     scan: &mut RuleScan,
+    time: Duration,
 ) -> Result<(), GitError> {
-    let mut added: HashMap<String, HashSet<u64>> = HashMap::new();
+    let (end, mut added): (_, HashMap<String, HashSet<u64>>) = (tokio::time::Instant::now() + time, HashMap::new());
     for finding in &scan.findings {
         if added.contains_key(&finding.path) {
             continue;
@@ -105,7 +112,13 @@ async fn keep_added(
             scan.cut = true;
             break;
         }
-        let patch = repos.difference(key, from, to, Some(&finding.path), ONE_FILE).await?;
+        // Both sides are a stranger's, and each difference alone may take long.
+        let compare = repos.difference(key, from, to, Some(&finding.path), ONE_FILE);
+        let Ok(patch) = tokio::time::timeout_at(end, compare).await else {
+            scan.cut = true;
+            break;
+        };
+        let patch = patch?;
         // Where it is too long to be compared, nothing of it counts, and that is said.
         scan.cut |= patch.is_none();
         added.insert(finding.path.clone(), patch.as_deref().map(added_lines).unwrap_or_default());
@@ -167,6 +180,15 @@ mod tests {
         let scan = look_for_weaknesses(&repos, "shop", &head, None, Some(&main)).await.expect("looked through");
         assert_eq!(places(&scan), [("python-eval", "a.py", 3), ("python-os-system", "c.py", 2)]);
         assert!(scan.added_only && scan.files == 2, "{scan:?}");
+    }
+
+    #[tokio::test]
+    async fn comparing_has_one_limit_of_time_for_all_files() {
+        let (repos, main, head, _dir) = commits(&[("a.py", "x = 1\n")], &[("a.py", "eval(other)\n")]).await;
+        let mut scan = look_for_weaknesses(&repos, "shop", &head, None, Some(&main)).await.expect("looked through");
+        assert_eq!((places(&scan).len(), scan.cut), (1, false));
+        keep_added(&repos, "shop", (&main, &head), &mut scan, Duration::ZERO).await.expect("cut");
+        assert_eq!((places(&scan), scan.cut), (vec![], true), "what was not compared does not count");
     }
 
     #[tokio::test]

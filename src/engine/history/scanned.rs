@@ -99,6 +99,12 @@ fn of_advisories(scan: &AdvisoryScan) -> String {
     for it in &scan.not_compared {
         let _ = writeln!(out, "cannot compare: {}", one_line(it));
     }
+    if scan.more > 0 {
+        let _ = writeln!(out, "({} more advisories about what is locked)", scan.more);
+    }
+    if scan.not_looked_up > 0 {
+        let _ = writeln!(out, "not looked up, because of a limit: {} locked versions", scan.not_looked_up);
+    }
     out
 }
 

@@ -6,7 +6,7 @@
 mod osv;
 mod versions;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
@@ -24,6 +24,9 @@ const MOST_FILES: usize = 500_000;
 const MOST_BYTES: u64 = 4 << 20;
 const MOST_FOLDERS: usize = 1_000;
 const TIME: Duration = Duration::from_secs(300);
+/// Versions of one package that are looked up, and how long all of them may take. How many packages there are, the reader of lock files limits.
+const VERSIONS: usize = 50;
+const LOOKING: Duration = Duration::from_secs(60);
 /// Matches that are kept, packages that are named as not compared, versions without an advisory, and characters of what it says.
 const KEPT: usize = 100;
 const NOT_COMPARED: usize = 40;
@@ -61,7 +64,7 @@ impl Advisories {
         self.dir.as_ref()?;
         let this = self.clone();
         let trouble = |sentence: String| AdvisoryScan { trouble: Some(sentence), ..AdvisoryScan::default() };
-        let looked = tokio::task::spawn_blocking(move || this.look_now(&packages)).await;
+        let looked = tokio::task::spawn_blocking(move || this.look_now(&packages, LOOKING)).await;
         Some(match looked {
             Ok(Ok(scan)) => scan,
             Ok(Err(error)) => {
@@ -76,47 +79,34 @@ impl Advisories {
         })
     }
 
-    fn look_now(&self, packages: &[Package]) -> std::io::Result<AdvisoryScan> {
+    fn look_now(&self, packages: &[Package], time: Duration) -> std::io::Result<AdvisoryScan> {
         let Some(dir) = &self.dir else { return Ok(AdvisoryScan::default()) };
         let index = self.index(dir)?;
-        let mut scan = AdvisoryScan {
+        let scan = AdvisoryScan {
             date: index.modified.get(..10).unwrap_or_default().to_owned(),
             known: index.known,
             unread: index.unread,
             ..AdvisoryScan::default()
         };
-        let mut matches = Vec::new();
-        for package in packages {
-            let Some(ecosystem) = ECOSYSTEMS.into_iter().find(|it| *it == package.ecosystem) else { continue };
-            let of = index.by_package.get(&(ecosystem, package.name.clone()));
-            let mut unclear = false;
-            for file in of.into_iter().flatten().filter_map(|at| index.files.get(*at as usize)) {
-                match judge(file, ecosystem, package) {
-                    Judged::Match(found) => matches.push(found),
-                    Judged::Unclear => unclear = true,
-                    Judged::Nothing => {}
-                }
-            }
-            if unclear && scan.not_compared.len() < NOT_COMPARED {
-                scan.not_compared.push(format!("{} {}", package.name, package.version));
+        let mut looking = Looking { scan, end: Instant::now() + time };
+        for ((_, ecosystem, name), versions) in grouped(packages) {
+            if let Some(of) = index.by_package.get(&(ecosystem, name.to_owned())) {
+                looking.package(ecosystem, &versions, of.iter().filter_map(|at| index.files.get(*at as usize)));
             }
         }
-        matches.sort_by(|a, b| (!a.direct, &a.name, &a.version, &a.id).cmp(&(!b.direct, &b.name, &b.version, &b.id)));
-        scan.more = matches.len().saturating_sub(KEPT) as u64;
-        matches.truncate(KEPT);
-        scan.matches = matches;
-        Ok(scan)
+        looking.keep_first();
+        Ok(looking.scan)
     }
 
     /// The index of the folder as it is now. One at a time makes it.
     fn index(&self, dir: &Path) -> std::io::Result<Arc<Index>> {
         let mut kept = self.index.lock().unwrap_or_else(PoisonError::into_inner);
-        let folders = folders(dir)?;
+        let (folders, left_out) = folders(dir, MOST_FOLDERS)?;
         if let Some(index) = kept.as_ref().filter(|index| index.made_of == folders) {
             return Ok(index.clone());
         }
         let began = Instant::now();
-        let index = Arc::new(Index::make(folders)?);
+        let index = Arc::new(Index::make(folders, left_out)?);
         tracing::info!(
             files = index.files.len(),
             known = index.known,
@@ -129,25 +119,100 @@ impl Advisories {
     }
 }
 
-/// The folder and those in it, each with the time of its last change. Links are not followed.
-fn folders(dir: &Path) -> std::io::Result<Vec<(PathBuf, SystemTime)>> {
-    let (mut found, mut waiting) = (Vec::new(), vec![dir.to_owned()]);
+/// Packages of known ecosystems by whether a manifest asks for one, ecosystem and name: those that are asked for come first, for time may run out.
+fn grouped(packages: &[Package]) -> BTreeMap<(bool, &'static str, &str), Vec<&Package>> {
+    let mut found: BTreeMap<(bool, &'static str, &str), Vec<&Package>> = BTreeMap::new();
+    for package in packages {
+        if let Some(ecosystem) = ECOSYSTEMS.into_iter().find(|it| *it == package.ecosystem) {
+            found.entry((!package.direct, ecosystem, &package.name)).or_default().push(package);
+        }
+    }
+    found
+}
+
+/// A look under way.
+struct Looking {
+    scan: AdvisoryScan,
+    end: Instant,
+}
+
+impl Looking {
+    /// Looks up the versions of one package. Every advisory about it is read once, and dropped before the next.
+    fn package<'a>(
+        &mut self,
+        ecosystem: &'static str,
+        versions: &[&Package],
+        files: impl Iterator<Item = &'a PathBuf>,
+    ) {
+        let taken = &versions[..versions.len().min(VERSIONS)];
+        self.scan.not_looked_up += (versions.len() - taken.len()) as u64;
+        let mut unclear = vec![false; taken.len()];
+        for file in files {
+            // It may have been taken away since the index was made.
+            let advisory = read(file).ok().flatten();
+            for (package, unclear) in taken.iter().zip(&mut unclear) {
+                if Instant::now() >= self.end {
+                    self.scan.not_looked_up += taken.len() as u64;
+                    return;
+                }
+                match advisory.as_ref().map_or(Judged::Unclear, |it| judge(it, ecosystem, package)) {
+                    Judged::Match(found) => self.keep(found),
+                    Judged::Unclear => *unclear = true,
+                    Judged::Nothing => {}
+                }
+            }
+        }
+        for (package, _) in taken.iter().zip(unclear).filter(|(_, unclear)| *unclear) {
+            if self.scan.not_compared.len() < NOT_COMPARED {
+                self.scan.not_compared.push(format!("{} {}", package.name, package.version));
+            }
+        }
+    }
+
+    fn keep(&mut self, found: AdvisoryMatch) {
+        self.scan.matches.push(found);
+        // A multiple of what stays, so that sorting is rare.
+        if self.scan.matches.len() >= 10 * KEPT {
+            self.keep_first();
+        }
+    }
+
+    /// Leaves the first matches and counts the rest.
+    fn keep_first(&mut self) {
+        let matches = &mut self.scan.matches;
+        matches.sort_by(|a, b| (!a.direct, &a.name, &a.version, &a.id).cmp(&(!b.direct, &b.name, &b.version, &b.id)));
+        self.scan.more += matches.len().saturating_sub(KEPT) as u64;
+        matches.truncate(KEPT);
+    }
+}
+
+/// A folder with the time of its last change.
+type Folder = (PathBuf, SystemTime);
+
+/// The folder and those in it, and how many more there are than `most`. Links are not followed.
+fn folders(dir: &Path, most: usize) -> std::io::Result<(Vec<Folder>, u64)> {
+    let (mut found, mut waiting, mut left_out) = (Vec::new(), vec![dir.to_owned()], 0);
     while let Some(folder) = waiting.pop() {
         found.push((folder.clone(), std::fs::metadata(&folder)?.modified()?));
         for entry in std::fs::read_dir(&folder)? {
             let entry = entry?;
-            if entry.file_type()?.is_dir() && found.len() + waiting.len() < MOST_FOLDERS {
-                waiting.push(entry.path());
+            if !entry.file_type()?.is_dir() {
+                continue;
+            }
+            match found.len() + waiting.len() < most {
+                true => waiting.push(entry.path()),
+                false => left_out += 1,
             }
         }
     }
     found.sort_unstable();
-    Ok(found)
+    Ok((found, left_out))
 }
 
 impl Index {
-    fn make(folders: Vec<(PathBuf, SystemTime)>) -> std::io::Result<Self> {
-        let (end, mut index) = (Instant::now() + TIME, Index::default());
+    /// Of these folders; what was left out of them is counted as unread.
+    fn make(folders: Vec<Folder>, left_out: u64) -> std::io::Result<Self> {
+        let (end, mut index) = (Instant::now() + TIME, Index { unread: left_out, ..Index::default() });
         for (folder, _) in &folders {
             for entry in std::fs::read_dir(folder)? {
                 let entry = entry?;
@@ -216,9 +281,7 @@ enum Judged {
     Nothing,
 }
 
-fn judge(file: &Path, ecosystem: &'static str, package: &Package) -> Judged {
-    // It may have been taken away since the index was made.
-    let Ok(Some(advisory)) = read(file) else { return Judged::Unclear };
+fn judge(advisory: &Advisory, ecosystem: &'static str, package: &Package) -> Judged {
     let is_it = |it: &&osv::Affected| {
         it.package.as_ref().is_some_and(|named| {
             known(&named.ecosystem) == Some(ecosystem) && plain(ecosystem, &named.name) == package.name
@@ -315,5 +378,41 @@ mod tests {
         let scan = gone.look(vec![package("npm", "a", "1.0.0", true)]).await.expect("said");
         let sentence = scan.trouble.expect("a sentence");
         assert!(sentence.contains("cannot be read") && !sentence.contains("gone"), "{sentence}");
+    }
+
+    #[test]
+    fn versions_of_a_package_have_a_limit_and_matches_are_bounded() {
+        let dir = tempfile::tempdir().expect("a folder");
+        for number in 0..30 {
+            write(dir.path(), &format!("A-{number}.json"), "npm", "tensor", "");
+        }
+        let advisories = Advisories::new(Some(dir.path().to_owned()));
+        let wanted: Vec<Package> = (0..80).map(|n| package("npm", "tensor", &format!("1.0.{n}"), false)).collect();
+        let scan = advisories.look_now(&wanted, LOOKING).expect("data");
+        assert_eq!((scan.matches.len(), scan.more, scan.not_looked_up), (KEPT, 1_400, 30));
+        let first = &scan.matches[0];
+        assert_eq!((first.id.as_str(), first.version.as_str()), ("A-0", "1.0.0"));
+    }
+
+    #[test]
+    fn without_time_nothing_is_looked_up_and_that_is_counted() {
+        let dir = tempfile::tempdir().expect("a folder");
+        write(dir.path(), "A-1.json", "npm", "a", "");
+        let advisories = Advisories::new(Some(dir.path().to_owned()));
+        let wanted = [package("npm", "a", "1.0.0", true), package("npm", "unknown", "1.0.0", true)];
+        let scan = advisories.look_now(&wanted, Duration::ZERO).expect("data");
+        assert_eq!((scan.matches.len(), scan.not_looked_up), (0, 1), "of the other there is no advisory to read");
+    }
+
+    #[test]
+    fn folders_beyond_the_limit_are_counted() {
+        let dir = tempfile::tempdir().expect("a folder");
+        for name in ["a", "b/c", "d"] {
+            std::fs::create_dir_all(dir.path().join(name)).expect("made");
+        }
+        assert_eq!(folders(dir.path(), 5).map(|(all, more)| (all.len(), more)).expect("read"), (5, 0));
+        let (some, more) = folders(dir.path(), 2).expect("read");
+        assert_eq!((some.len(), more >= 2), (2, true), "{more}");
+        assert_eq!(Index::make(some, more).expect("made").unread, more);
     }
 }

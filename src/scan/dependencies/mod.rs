@@ -10,8 +10,8 @@ mod python;
 
 pub(super) use python::plain as plain_python;
 
-use std::collections::BTreeMap;
-use std::time::Duration;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::time::{Duration, Instant};
 
 use domain::{Commit, Dependency, DependencyScan};
 
@@ -26,6 +26,13 @@ const MOST_FILES: usize = 200;
 /// Direct dependencies that are kept, and files that are named as not read.
 const KEPT: usize = 300;
 const UNREAD: usize = 40;
+/// Of all files together: dependencies that are asked for, and versions that are locked; and versions of one package in one folder.
+/// What is beyond is counted and not looked at, for a stranger's file can name a million.
+const ASKED: usize = 5_000;
+const LOCKED: usize = 50_000;
+const VERSIONS: usize = 50;
+/// How long what was read may be parsed. A single file is small enough to end soon.
+const PARSING: Duration = Duration::from_secs(60);
 /// Characters of a name or a version.
 const WORD: usize = 100;
 /// Folders that hold other people's packages.
@@ -105,7 +112,11 @@ pub async fn look_for_dependencies(
         room
     };
     let read = repos.each_file(key, commit, which, LIMITS, collect).await?;
-    let (mut scan, packages) = read_files(&read.found);
+    let (files, end) = (read.found, Instant::now() + PARSING);
+    // A file of several megabytes takes its time, and the thread of an asynchronous task serves others.
+    let parse = move || read_files(&files, end);
+    let parsed = tokio::task::spawn_blocking(parse).await;
+    let (mut scan, packages) = parsed.map_err(|e| GitError::Io(format!("reading manifests ended early: {e}")))?;
     if read.cut || read.passed_over > 0 {
         let what = format!("{} more", read.passed_over.max(1));
         scan.unread.push((what, "a limit of files, bytes or time was reached".to_owned()));
@@ -120,97 +131,158 @@ fn is_meant(path: &str) -> bool {
     !folder.split('/').any(|part| FOREIGN.contains(&part)) && (NOT_READ.contains(&name) || FORMATS.iter().any(known))
 }
 
-/// Puts manifests and lock files together.
-fn read_files(files: &BTreeMap<String, String>) -> (DependencyScan, Vec<Package>) {
-    let mut scan = DependencyScan::default();
-    let mut packages: Vec<Package> = Vec::new();
+/// The versions of packages by their plain names.
+type Locked = HashMap<String, BTreeSet<String>>;
+
+/// What is made of the files, within the limits.
+struct Reading {
+    scan: DependencyScan,
+    packages: Vec<Package>,
+    end: Instant,
+    /// Dependencies and locked versions that were taken up.
+    asked: usize,
+    locked: usize,
+    /// Locked versions, and files, that were not.
+    locked_more: u64,
+    late: u64,
+}
+
+/// Puts manifests and lock files together, until `end`.
+fn read_files(files: &BTreeMap<String, String>, end: Instant) -> (DependencyScan, Vec<Package>) {
+    let (scan, packages) = (DependencyScan::default(), Vec::new());
+    let mut reading = Reading { scan, packages, end, asked: 0, locked: 0, locked_more: 0, late: 0 };
     for format in FORMATS {
-        let locks = lock_files(format, files, &mut scan);
+        let locks = reading.lock_files(format, files);
         for (path, text) in files.iter().filter(|(path, _)| (format.is_manifest)(name_of(path))) {
-            let asked = match (format.manifest)(text) {
-                Ok(asked) => asked,
-                Err(why) => {
-                    scan.unread.push((path.clone(), short(&why)));
-                    continue;
-                }
-            };
-            scan.read.push(path.clone());
-            let mut all: Vec<Dependency> =
-                asked.into_iter().map(|asked| dependency(format, (path, text), asked, &locks)).collect();
-            all.sort_by_key(|it| it.line);
-            for dependency in all {
-                packages.extend(dependency.locked.iter().map(|version| Package {
-                    ecosystem: dependency.ecosystem.clone(),
-                    name: dependency.name.clone(),
-                    version: version.clone(),
-                    direct: true,
-                }));
-                match scan.direct.len() < KEPT {
-                    true => scan.direct.push(dependency),
-                    false => scan.more += 1,
-                }
-            }
+            reading.manifest(format, (path, text), nearest(&locks, folder_of(path)));
         }
-        packages.extend(locks.values().flatten().map(|(name, version)| Package {
+        let locked = locks.into_values().flatten();
+        let each = locked.flat_map(|(name, versions)| versions.into_iter().map(move |version| (name.clone(), version)));
+        reading.packages.extend(each.map(|(name, version)| Package {
             ecosystem: format.ecosystem.to_owned(),
-            name: name.clone(),
-            version: version.clone(),
+            name,
+            version,
             direct: false,
         }));
     }
-    for path in files.keys().filter(|path| NOT_READ.contains(&name_of(path))) {
-        scan.unread.push((path.clone(), "this format is not understood".to_owned()));
-    }
-    scan.unread.truncate(UNREAD);
-    // One may be both.
-    scan.read.sort_unstable();
-    scan.read.dedup();
-    // Of one that is asked for by name and stands in a lock file too, the direct one stays.
-    packages.sort_by(|a, b| {
-        (&a.ecosystem, &a.name, &a.version, !a.direct).cmp(&(&b.ecosystem, &b.name, &b.version, !b.direct))
-    });
-    packages.dedup_by(|a, b| (&a.ecosystem, &a.name, &a.version) == (&b.ecosystem, &b.name, &b.version));
-    scan.locked = packages.len() as u64;
-    (scan, packages)
+    reading.ended(files)
 }
 
-/// The lock files of a format by their folders, each with plain names and versions.
-fn lock_files(
-    format: &Format,
-    files: &BTreeMap<String, String>,
-    scan: &mut DependencyScan,
-) -> BTreeMap<String, Vec<(String, String)>> {
-    let mut found: BTreeMap<String, Vec<(String, String)>> = BTreeMap::new();
-    for (path, text) in files {
-        let Some((_, read)) = format.locks.iter().find(|(lock, _)| *lock == name_of(path)) else { continue };
-        match read(text) {
-            Ok(locked) => {
-                scan.read.push(path.clone());
-                let plain = locked.into_iter().map(|(name, version)| ((format.plain)(&short(&name)), short(&version)));
-                found.entry(folder_of(path).to_owned()).or_default().extend(plain);
+impl Reading {
+    /// Whether there is no time for one more file; that is counted.
+    fn is_late(&mut self) -> bool {
+        let late = Instant::now() >= self.end;
+        self.late += u64::from(late);
+        late
+    }
+
+    /// The lock files of a format by their folders.
+    fn lock_files(&mut self, format: &Format, files: &BTreeMap<String, String>) -> BTreeMap<String, Locked> {
+        let mut found: BTreeMap<String, Locked> = BTreeMap::new();
+        for (path, text) in files {
+            let Some((_, read)) = format.locks.iter().find(|(lock, _)| *lock == name_of(path)) else { continue };
+            if self.is_late() {
+                continue;
             }
-            Err(why) => scan.unread.push((path.clone(), short(&why))),
+            match read(text) {
+                Ok(locked) => {
+                    self.scan.read.push(path.clone());
+                    self.lock(format, locked, found.entry(folder_of(path).to_owned()).or_default());
+                }
+                Err(why) => self.scan.unread.push((path.clone(), short(&why))),
+            }
+        }
+        found
+    }
+
+    /// Takes up what a lock file names.
+    fn lock(&mut self, format: &Format, locked: Vec<(String, String)>, into: &mut Locked) {
+        for (at, (name, version)) in locked.iter().enumerate() {
+            if self.locked >= LOCKED {
+                self.locked_more += (locked.len() - at) as u64;
+                return;
+            }
+            let versions = into.entry((format.plain)(&short(name))).or_default();
+            let version = short(version);
+            if versions.len() >= VERSIONS && !versions.contains(&version) {
+                self.locked_more += 1;
+            } else if versions.insert(version) {
+                self.locked += 1;
+            }
         }
     }
-    found
+
+    /// Takes up what a manifest asks for.
+    fn manifest(&mut self, format: &Format, (path, text): (&str, &str), lock: Option<&Locked>) {
+        if self.is_late() {
+            return;
+        }
+        let mut asked = match (format.manifest)(text) {
+            Ok(asked) => asked,
+            Err(why) => return self.scan.unread.push((path.to_owned(), short(&why))),
+        };
+        self.scan.read.push(path.to_owned());
+        let room = ASKED - self.asked;
+        self.scan.more += asked.len().saturating_sub(room) as u64;
+        asked.truncate(room);
+        self.asked += asked.len();
+        let lines = lines_of(text, &asked);
+        let line = |it: &Asked| lines.get(it.name.as_str()).copied().unwrap_or_default();
+        let mut all: Vec<Dependency> =
+            asked.iter().map(|it| Dependency { line: line(it), ..dependency(format, path, it, lock) }).collect();
+        all.sort_by_key(|it| it.line);
+        for dependency in all {
+            self.packages.extend(dependency.locked.iter().map(|version| Package {
+                ecosystem: dependency.ecosystem.clone(),
+                name: dependency.name.clone(),
+                version: version.clone(),
+                direct: true,
+            }));
+            match self.scan.direct.len() < KEPT {
+                true => self.scan.direct.push(dependency),
+                false => self.scan.more += 1,
+            }
+        }
+    }
+
+    /// What there is in the end, with what was left out.
+    fn ended(self, files: &BTreeMap<String, String>) -> (DependencyScan, Vec<Package>) {
+        let Self { mut scan, mut packages, .. } = self;
+        for path in files.keys().filter(|path| NOT_READ.contains(&name_of(path))) {
+            scan.unread.push((path.clone(), "this format is not understood".to_owned()));
+        }
+        scan.unread.truncate(UNREAD);
+        if self.locked_more > 0 {
+            let why = "more locked versions than are looked at".to_owned();
+            scan.unread.push((format!("{} more", self.locked_more), why));
+        }
+        if self.late > 0 {
+            scan.unread.push((format!("{} more", self.late), "there was no time for these files".to_owned()));
+        }
+        // One may be both.
+        scan.read.sort_unstable();
+        scan.read.dedup();
+        // Of one that is asked for by name and stands in a lock file too, the direct one stays.
+        packages.sort_by(|a, b| {
+            (&a.ecosystem, &a.name, &a.version, !a.direct).cmp(&(&b.ecosystem, &b.name, &b.version, !b.direct))
+        });
+        packages.dedup_by(|a, b| (&a.ecosystem, &a.name, &a.version) == (&b.ecosystem, &b.name, &b.version));
+        scan.locked = packages.len() as u64;
+        (scan, packages)
+    }
 }
 
-fn dependency(
-    format: &Format,
-    (path, text): (&str, &str),
-    asked: Asked,
-    locks: &BTreeMap<String, Vec<(String, String)>>,
-) -> Dependency {
-    let line = line_of(text, &asked.name);
+/// A dependency whose line is not known yet.
+fn dependency(format: &Format, path: &str, asked: &Asked, lock: Option<&Locked>) -> Dependency {
     let name = (format.plain)(&short(&asked.name));
-    let mut locked = match nearest(locks, folder_of(path)) {
-        Some(lock) => lock.iter().filter(|(other, _)| *other == name).map(|(_, version)| version.clone()).collect(),
-        None => asked.locked,
+    let mut locked: Vec<String> = match lock {
+        Some(lock) => lock.get(&name).into_iter().flatten().cloned().collect(),
+        None => asked.locked.iter().map(|version| short(version)).collect(),
     };
     locked.sort_unstable();
     locked.dedup();
     let (ecosystem, manifest) = (format.ecosystem.to_owned(), path.to_owned());
-    Dependency { ecosystem, name, asked: short(&asked.version), locked, manifest, line }
+    Dependency { ecosystem, name, asked: short(&asked.version), locked, manifest, line: 0 }
 }
 
 /// The lock file of this folder, or of the nearest one above it.
@@ -227,16 +299,26 @@ fn nearest<'a, T>(locks: &'a BTreeMap<String, T>, folder: &str) -> Option<&'a T>
     }
 }
 
-/// The first line that begins with this name, or has it in quotes, from 1 on; 0 where there is none.
-fn line_of(text: &str, name: &str) -> u64 {
-    let is_it = |line: &str| {
+/// For each name the first line that begins with it, or has it in quotes, from 1 on; none where there is no such line. The text is gone through once.
+fn lines_of<'a>(text: &str, asked: &'a [Asked]) -> HashMap<&'a str, u64> {
+    let mut missing: HashMap<&str, &'a str> = asked.iter().map(|it| (it.name.as_str(), it.name.as_str())).collect();
+    let mut found = HashMap::new();
+    for (at, line) in text.lines().enumerate() {
+        if missing.is_empty() {
+            break;
+        }
         let bare = line.trim_start().trim_start_matches(['"', '\'']);
-        let begins = bare
-            .strip_prefix(name)
-            .is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || "-_./".contains(c)));
-        begins || ["\"", "'"].iter().any(|quote| line.contains(&format!("{quote}{name}{quote}")))
-    };
-    text.lines().position(is_it).map_or(0, |at| at as u64 + 1)
+        let (scope, rest) = bare.split_at(usize::from(bare.starts_with('@')));
+        let end = rest.find(|c: char| !(c.is_alphanumeric() || "-_./".contains(c))).unwrap_or(rest.len());
+        let begins = [&bare[..scope.len() + end], bare.split_whitespace().next().unwrap_or_default()];
+        let quoted = ['"', '\''].into_iter().flat_map(|quote| line.split(quote).skip(1));
+        for word in begins.into_iter().chain(quoted) {
+            if let Some(name) = missing.remove(word) {
+                found.insert(name, at as u64 + 1);
+            }
+        }
+    }
+    found
 }
 
 fn name_of(path: &str) -> &str {
@@ -258,6 +340,10 @@ mod tests {
 
     fn files(all: &[(&str, &str)]) -> BTreeMap<String, String> {
         all.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect()
+    }
+
+    fn read_files(files: &BTreeMap<String, String>) -> (DependencyScan, Vec<Package>) {
+        super::read_files(files, Instant::now() + PARSING)
     }
 
     #[test]
@@ -303,5 +389,51 @@ mod tests {
         let (scan, _) = read_files(&files(&[("Cargo.toml", &format!("[dependencies]\n{many}"))]));
         assert_eq!((scan.direct.len(), scan.more), (KEPT, 100));
         assert!(scan.direct.iter().all(|it| it.asked.chars().count() <= WORD));
+    }
+
+    #[test]
+    fn a_manifest_and_a_lock_file_without_an_end_are_cut_soon_and_the_rest_is_counted() {
+        let asked: Vec<String> = (0..200_000).map(|n| format!("\"a{n}\": \"1\"")).collect();
+        let entries: Vec<String> =
+            (0..100_000).map(|n| format!("\"node_modules/a{n}\": {{\"version\": \"1.0.0\"}}")).collect();
+        let began = Instant::now();
+        let (scan, packages) = read_files(&files(&[
+            ("package.json", &format!("{{\"dependencies\": {{\n{}\n}}}}", asked.join(",\n"))),
+            ("package-lock.json", &format!("{{\"packages\": {{\n{}\n}}}}", entries.join(",\n"))),
+        ]));
+        assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
+        assert_eq!((scan.direct.len() as u64 + scan.more, packages.len()), (200_000, LOCKED));
+        let why = "more locked versions than are looked at".to_owned();
+        assert!(scan.unread.contains(&("50000 more".to_owned(), why)), "{:?}", scan.unread);
+    }
+
+    #[test]
+    fn a_package_has_a_limit_of_versions() {
+        let entries: Vec<String> =
+            (0..60).map(|n| format!("\"{n}/node_modules/a\": {{\"version\": \"1.0.{n}\"}}")).collect();
+        let (scan, packages) = read_files(&files(&[
+            ("package.json", "{\"dependencies\": {\"a\": \"1\"}}"),
+            ("package-lock.json", &format!("{{\"packages\": {{{}}}}}", entries.join(","))),
+        ]));
+        assert_eq!((scan.direct[0].locked.len(), packages.len()), (VERSIONS, VERSIONS));
+        assert_eq!(scan.unread[0].0, "10 more");
+    }
+
+    #[test]
+    fn without_time_no_file_is_parsed_and_that_is_said() {
+        let all = files(&[("Cargo.toml", "[dependencies]\na = \"1\"\n"), ("Cargo.lock", "")]);
+        let (scan, _) = super::read_files(&all, Instant::now());
+        assert_eq!(scan.unread, [("2 more".to_owned(), "there was no time for these files".to_owned())]);
+        assert!(scan.read.is_empty() && scan.direct.is_empty(), "{scan:?}");
+    }
+
+    #[test]
+    fn a_name_stands_where_a_line_begins_with_it_or_has_it_in_quotes() {
+        let asked = |name: &str| Asked { name: name.into(), version: String::new(), locked: Vec::new() };
+        let all: Vec<Asked> = ["b", "@s/c", "d", "h/e~f", "none"].into_iter().map(asked).collect();
+        let text = "b-c = 1\n b==2\n\"@s/c\": \"1\"\nx = { package = \"d\" }\n\th/e~f v1\nb = 3\n";
+        let lines = lines_of(text, &all);
+        let of = |name: &str| lines.get(name).copied();
+        assert_eq!(["b", "@s/c", "d", "h/e~f", "none"].map(of), [Some(2), Some(3), Some(4), Some(5), None]);
     }
 }

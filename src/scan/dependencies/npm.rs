@@ -2,6 +2,8 @@
 //!
 //! Owns how both forms of the lock file are read. Tests: below.
 
+use std::collections::HashSet;
+
 use serde_json::Value;
 
 use super::{Asked, Format};
@@ -23,11 +25,11 @@ fn read(text: &str) -> Result<Value, String> {
 
 fn manifest(text: &str) -> Result<Vec<Asked>, String> {
     let file = read(text)?;
-    let mut found: Vec<Asked> = Vec::new();
+    let (mut found, mut known): (Vec<Asked>, HashSet<&str>) = (Vec::new(), HashSet::new());
     for (name, version) in TABLES.iter().filter_map(|table| file.get(*table)?.as_object()).flatten() {
         let version = version.as_str().unwrap_or_default();
         let own = ["file:", "link:", "workspace:"].iter().any(|scheme| version.starts_with(scheme));
-        if !own && !found.iter().any(|known| known.name == *name) {
+        if !own && known.insert(name) {
             found.push(Asked { name: name.clone(), version: version.to_owned(), locked: Vec::new() });
         }
     }
