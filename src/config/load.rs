@@ -2,7 +2,7 @@
 
 use super::prices::Files;
 use super::problem::Problem;
-use super::process::{Model, Process};
+use super::process::{Model, Process, Repository};
 use super::renamed;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use toml::{Table, Value};
 pub const DEFAULTS: &str = include_str!("defaults.toml");
 
 /// Keys of one `[[repositories]]` table.
-const REPOSITORY_KEYS: [&str; 11] = [
+const REPOSITORY_KEYS: [&str; 12] = [
     "key",
     "owner",
     "name",
@@ -25,6 +25,7 @@ const REPOSITORY_KEYS: [&str; 11] = [
     "accepted",
     "accepted_foreign",
     "models",
+    "merge",
 ];
 
 /// Keys of one `[[egress.rule]]` table.
@@ -206,14 +207,16 @@ fn typed(merged: &Table) -> Result<Process, Problem> {
     })
 }
 
-/// The error does not say which model of a list is wrong, so each is tried alone.
+/// The error does not say which entry of a list is wrong, so each is tried alone.
 fn numbered(merged: &Table, key: &str) -> String {
-    let entries = merged.get("model").and_then(Value::as_array);
-    let wrong = entries.and_then(|all| all.iter().position(|entry| entry.clone().try_into::<Model>().is_err()));
-    match (key.strip_prefix("model."), wrong) {
-        (Some(rest), Some(at)) => format!("model.{at}.{rest}"),
-        _ => key.to_owned(),
-    }
+    let at = |list: &str, wrong: fn(&Value) -> bool| {
+        let rest = key.strip_prefix(list)?.strip_prefix('.')?;
+        let at = merged.get(list)?.as_array()?.iter().position(wrong)?;
+        Some(format!("{list}.{at}.{rest}"))
+    };
+    at("model", |entry| entry.clone().try_into::<Model>().is_err())
+        .or_else(|| at("repositories", |entry| entry.clone().try_into::<Repository>().is_err()))
+        .unwrap_or_else(|| key.to_owned())
 }
 
 fn lay_over(base: &mut Table, over: Table) {
