@@ -3,7 +3,7 @@
 
 use crate::Person;
 use crate::api::{App, Caller};
-use crate::person::split;
+use crate::names::split;
 use crate::world::{Access, Attachment, Issue, Result, World, refuse};
 use axum::Json;
 use axum::body::Bytes;

@@ -3,7 +3,7 @@
 
 use crate::Devforge;
 use crate::api::{App, Caller, Shared, no_content};
-use crate::person::split;
+use crate::names::split;
 use crate::world::{Access, Refusal, Result, World, refuse};
 use axum::Json;
 use axum::extract::{Path, Request, State};

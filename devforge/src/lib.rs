@@ -16,6 +16,7 @@ mod hooks;
 mod issues;
 mod json;
 mod markdown;
+mod names;
 mod pages;
 mod person;
 mod plans;
@@ -151,7 +152,7 @@ impl Devforge {
 
     /// Adds an empty repository `owner/name` with the default branch `main`.
     pub async fn add_repository(&self, repo: &str, private: bool) -> anyhow::Result<()> {
-        let (owner, name) = person::split(repo).map_err(|e| anyhow::anyhow!(e.message))?;
+        let (owner, name) = names::split(repo).map_err(|e| anyhow::anyhow!(e.message))?;
         git::init(&self.repository_dir(repo), "main").await?;
         self.shared.world().add_repo(owner, name, private, "main").map_err(|e| anyhow::anyhow!(e.message))?;
         Ok(())
@@ -159,7 +160,7 @@ impl Devforge {
 
     /// Gives an account this right to a repository `owner/name` in place of its former one; 404 if either does not exist.
     pub fn add_collaborator(&self, repo: &str, login: &str, access: Access) -> Result<(), Refusal> {
-        let (owner, name) = person::split(repo)?;
+        let (owner, name) = names::split(repo)?;
         let mut world = self.shared.world();
         let at = world.repo(owner, name, Some("root"), Access::Read)?;
         let login = world.account(login)?.login.clone();
@@ -169,7 +170,7 @@ impl Devforge {
 
     /// Takes a collaborator's rights away.
     pub fn remove_collaborator(&self, repo: &str, login: &str) -> Result<(), Refusal> {
-        let (owner, name) = person::split(repo)?;
+        let (owner, name) = names::split(repo)?;
         let mut world = self.shared.world();
         let at = world.repo(owner, name, Some("root"), Access::Read)?;
         world.repos[at].collaborators.remove(login);
@@ -186,7 +187,7 @@ impl Devforge {
         units: &[(&str, Access)],
         members: &[&str],
     ) -> Result<(), Refusal> {
-        let (owner, repository) = person::split(repo)?;
+        let (owner, repository) = names::split(repo)?;
         let mut world = self.shared.world();
         let at = world.repo(owner, repository, Some("root"), Access::Read)?;
         let id = world.repos[at].id;
@@ -200,7 +201,7 @@ impl Devforge {
 
     /// Sets a hook for every event that the bot asks for; it is active at once.
     pub fn add_hook(&self, repo: &str, url: &str, secret: &str) -> Result<(), Refusal> {
-        let (owner, name) = person::split(repo)?;
+        let (owner, name) = names::split(repo)?;
         let mut world = self.shared.world();
         let at = world.repo(owner, name, Some("root"), Access::Read)?;
         let id = world.id();

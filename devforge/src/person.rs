@@ -2,6 +2,7 @@
 //! those of the account, checked where the API checks them.
 
 use crate::api::{Shared, repos};
+use crate::names::split;
 use crate::reviews::{NewNote, NewReview};
 use crate::world::{Result, ReviewState, World, refuse};
 use std::sync::Arc;
@@ -11,10 +12,6 @@ use std::sync::Arc;
 pub struct Person {
     pub(crate) shared: Arc<Shared>,
     pub(crate) login: String,
-}
-
-pub(crate) fn split(repo: &str) -> Result<(&str, &str)> {
-    repo.split_once('/').map_or_else(|| refuse(404, format!("{repo} is not owner/name")), Ok)
 }
 
 impl Person {

@@ -79,7 +79,7 @@ pub enum MergeBar {
     /// The forge refused it.
     Forge {
         /// What the forge said. Untrusted.
-        said: String,
+        refusal: String,
     },
 }
 

@@ -117,7 +117,7 @@ impl EffectRunner {
                 publisher.ready_pull(task).await?;
                 talk.attach_log(task, row).await
             }
-            Effect::Merge { commit, asker, to, .. } => publisher.merge(task, commit, (asker, *to)).await,
+            Effect::Merge { commit, asker, to, .. } => publisher.merge(task, commit, (asker, *to), row.failures).await,
             Effect::ShowPlan { .. } => publisher.show_plan(task).await,
             Effect::Egress { serial, repo, notice } => self.egress.set(task, *repo, *serial, notice).await,
             Effect::Comment { notice, .. } => talk.comment(task, row, notice, feed).await,

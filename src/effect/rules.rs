@@ -65,6 +65,9 @@ impl Repositories {
         let told =
             sentence(&rules, &unread).into_iter().chain(of_prompts(&prompts, kind)).collect::<Vec<_>>().join(" ");
         rules.prompts = prompts.prompts;
+        for prompt in &mut rules.prompts {
+            prompt.text = redact::without(std::mem::take(&mut prompt.text));
+        }
         Ok((rules, Some(told).filter(|told| !told.is_empty())))
     }
 }

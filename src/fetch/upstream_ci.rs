@@ -98,9 +98,9 @@ mod tests {
     }
 
     /// What the answers, the last of which is given again and again, come to, and after how many looks.
-    type Answer = fn() -> Result<Vec<CiCheck>, GitHubError>;
+    type OneLook = fn() -> Result<Vec<CiCheck>, GitHubError>;
 
-    async fn told(answers: &[Answer], most: u64) -> (UpstreamCi, usize) {
+    async fn told(answers: &[OneLook], most: u64) -> (UpstreamCi, usize) {
         let short = Duration::from_millis;
         let pace = Pace { every: short(1), nothing: short(20), most: short(most) };
         let mut looks = 0;

@@ -39,9 +39,9 @@ pub fn not_merged(login: &str, why: &MergeBar, about: &About<'_>) -> String {
         MergeBar::Unguarded { lack, branch } => {
             format!("{} `caisson repo check --fix` sets the rule, then `/merge` tries again.", lacks(*lack, branch))
         }
-        MergeBar::Forge { said } => format!(
+        MergeBar::Forge { refusal } => format!(
             "the forge refuses it: {}. An approval that the branch's rule requires is an approving review on the pull request's page, of its newest commit; `/approve` in a comment is none. `/merge` tries again.",
-            prose(said, MAX_REASON).trim_end_matches('.')
+            prose(refusal, MAX_REASON).trim_end_matches('.')
         ),
     };
     format!("{}: not merged: {why}", code(login))

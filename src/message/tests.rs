@@ -128,21 +128,23 @@ fn every_notice() {
         Notice::Failed { why: "the image has no git".into() },
         Notice::Delivered,
         Notice::Expired,
-        Notice::Trouble { sentence: "the model answers 529".into() },
         Notice::LeftUndone { sentence: "the sandbox could not be put away".into() },
-        Notice::Trouble {
-            sentence: "the disk is full: nothing was stored; free some space, the bot goes on by itself".into(),
-        },
     ];
     let task = task(TaskKind::Fix, review);
     let texts: Vec<_> = all
         .into_iter()
+        .chain(troubles())
         .chain(rebases())
         .chain(merges())
         .chain(pauses())
         .map(|n| format!("--- {n:?}\n{}\n", said(n.clone(), &task)))
         .collect();
     insta::assert_snapshot!("notices", texts.join("\n"));
+}
+
+fn troubles() -> [Notice; 2] {
+    let full = "the disk is full: nothing was stored; free some space, the bot goes on by itself";
+    ["the model answers 529", full].map(|sentence| Notice::Trouble { sentence: sentence.into() })
 }
 
 /// `/rebase`, followed and not.
@@ -173,7 +175,7 @@ fn merges() -> Vec<Notice> {
         MergeBar::Unguarded { lack: GuardLack::Approvals, branch: "main".into() },
         MergeBar::Unguarded { lack: GuardLack::PushBar, branch: "main".into() },
         MergeBar::Unguarded { lack: GuardLack::MergeRight, branch: "main".into() },
-        MergeBar::Forge { said: "POST /merge: 405 Does not have enough approvals @alice".into() },
+        MergeBar::Forge { refusal: "POST /merge: 405 Does not have enough approvals @alice".into() },
     ];
     let not = bars.into_iter().map(|why| Notice::NotMerged { login: "bob".into(), why });
     let done = |by: &str, asked: Option<&str>| Notice::Merged {

@@ -85,7 +85,9 @@ impl Threads {
             {
                 *why = self.own_while_at_work(entry, word, decision.right).await;
             }
-            decision.merges = matches!(decision.verb, Verb::Approve { .. }) && self.config.merges_when_approved(entry);
+            let merges = matches!(decision.verb, Verb::Approve { .. }) && self.config.merges_when_approved(entry);
+            let may = self.barred(&Verb::Merge { bar: None }, &decision.poster.login, decision.right).is_none();
+            decision.merges = merges && may;
             decision.barred = self.barred_here(task, decision);
         }
         Ok(found)

@@ -2,7 +2,7 @@
 
 use super::{App, Caller};
 use crate::Devforge;
-use crate::person::split;
+use crate::names::split;
 use crate::world::{Access, CiJob, Refusal, Repo, Result, refuse};
 use axum::Json;
 use axum::extract::{Path, Query, State};

@@ -19,7 +19,7 @@ mod unrun;
 mod work;
 
 use crate::{
-    Account, Decision, Effect, End, Ending, Envelope, Event, FailedEffect, Failure, Input, Notice, PauseReason,
+    Account, Commit, Decision, Effect, End, Ending, Envelope, Event, FailedEffect, Failure, Input, Notice, PauseReason,
     Request, State, Task, To, plan,
 };
 
@@ -192,11 +192,7 @@ fn take(draft: &mut Draft, input: &Input) {
         Input::IssueClosed => draft.end(End::Declined, Notice::Declined),
         Input::PullClosed { merged, how } => merge::pull_closed(draft, *merged, how.as_ref()),
         Input::NotMerged { why, login, to } => merge::refused(draft, why, login, *to),
-        Input::Fetched { commit } => {
-            if matches!(&draft.task.state, State::Approved { commit: approved, .. } if approved == commit) {
-                draft.end(End::Delivered, Notice::Delivered);
-            }
-        }
+        Input::Fetched { commit } => fetched(draft, commit),
         Input::PauseAsked { reason: PauseReason::ContextFull { context_tokens } } => {
             work::window_full(draft, *context_tokens);
         }
@@ -236,6 +232,12 @@ fn take(draft: &mut Draft, input: &Input) {
         | Input::ModelAnswered { .. }
         | Input::ActionEnded { .. }
         | Input::Opened { .. } => work::worked(draft, input),
+    }
+}
+
+fn fetched(draft: &mut Draft, commit: &Commit) {
+    if matches!(&draft.task.state, State::Approved { commit: approved, .. } if approved == commit) {
+        draft.end(End::Delivered, Notice::Delivered);
     }
 }
 

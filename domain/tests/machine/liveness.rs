@@ -169,7 +169,7 @@ impl Shell {
                 self.feed(Input::Settled);
             }
             Effect::Merge { asker, to, .. } => {
-                let why = MergeBar::Forge { said: "not now".into() };
+                let why = MergeBar::Forge { refusal: "not now".into() };
                 self.feed(Input::NotMerged { why, login: asker.login, to });
             }
             Effect::Advance { n, .. } => self.feed(Input::AdvanceRead { n, decision: None }),

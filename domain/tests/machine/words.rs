@@ -60,11 +60,10 @@ fn every_kind_of_action_says_what_is_true_of_it() {
 #[test]
 fn every_effect_says_what_it_needs() {
     use Again::{Charged, Converges, Never, ReadBack};
-    use Queue::{Egress, Talk, Work};
+    use Queue::{Egress, Work};
     use SandboxNeed::{IfThere, Made, Nothing, Open, Standing};
     let (n, serial, at) = (1, 1, || commit(BASE));
     let run = Action::Bash { command: "make".into() };
-    let state = || "success".to_owned();
     let source = Source::Comment(1);
     // Queue, whether it needs the barrier, whether it concerns the sandbox, whether it reads commits, whether it is cancelled with its
     // task, what a later try does.
@@ -113,6 +112,31 @@ fn every_effect_says_what_it_needs() {
             false,
             Converges,
         ),
+    ];
+    let mut keys = std::collections::BTreeSet::new();
+    for (effect, kind, queue, barrier, sandbox, commits, ends_with_task, again) in all.into_iter().chain(of_texts()) {
+        let set_aside = matches!(kind, "comment" | "status_comment");
+        let needs = Needs { queue, barrier, sandbox, commits, ends_with_task, again, set_aside };
+        assert_eq!(effect.needs(), needs, "{kind}");
+        let named = matches!(kind, "push" | "verify" | "merge" | "commit_status").then(at);
+        assert_eq!(effect.commit(), named.as_ref(), "{kind}");
+        assert_eq!((effect.kind(), effect.queue()), (kind, queue));
+        assert_eq!(FailedEffect::of(&effect.key()), failed(kind), "{kind}");
+        assert!(keys.insert(effect.key()), "{kind} has another's key");
+    }
+    assert_eq!(keys.len(), 25);
+}
+
+type Row = (Effect, &'static str, Queue, bool, SandboxNeed, bool, bool, Again);
+
+/// As in [`every_effect_says_what_it_needs`], of the queue of what people read.
+fn of_texts() -> [Row; 8] {
+    use Again::{Converges, ReadBack};
+    use Queue::Talk;
+    use SandboxNeed::Nothing;
+    let (n, serial, at) = (1, 1, || commit(BASE));
+    let state = || "success".to_owned();
+    [
         (
             Effect::Comment { to: To::Seen { seq: 1 }, notice: Notice::Help },
             "comment",
@@ -148,19 +172,7 @@ fn every_effect_says_what_it_needs() {
             ReadBack,
         ),
         (Effect::ShowPlan { n }, "show_plan", Talk, false, Nothing, false, false, Converges),
-    ];
-    let mut keys = std::collections::BTreeSet::new();
-    for (effect, kind, queue, barrier, sandbox, commits, ends_with_task, again) in all {
-        let set_aside = matches!(kind, "comment" | "status_comment");
-        let needs = Needs { queue, barrier, sandbox, commits, ends_with_task, again, set_aside };
-        assert_eq!(effect.needs(), needs, "{kind}");
-        let named = matches!(kind, "push" | "verify" | "merge" | "commit_status").then(at);
-        assert_eq!(effect.commit(), named.as_ref(), "{kind}");
-        assert_eq!((effect.kind(), effect.queue()), (kind, queue));
-        assert_eq!(FailedEffect::of(&effect.key()), failed(kind), "{kind}");
-        assert!(keys.insert(effect.key()), "{kind} has another's key");
-    }
-    assert_eq!(keys.len(), 24);
+    ]
 }
 
 /// What a failure of this kind of effect is about.

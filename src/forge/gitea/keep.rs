@@ -174,7 +174,10 @@ impl Gitea {
         let path = format!("{}/branch_protections/{}", base(repo), seg(rule));
         let now: wire::Protection = self.raw.get(&path).await?;
         let least = now.required_approvals.max(1);
-        let body = json!({ "required_approvals": least, "block_admin_merge_override": true });
+        let body = json!({
+            "required_approvals": least, "block_admin_merge_override": true,
+            "ignore_stale_approvals": true, "block_on_rejected_reviews": true,
+        });
         self.raw.put(Method::PATCH, &path, Some(&body)).await?;
         match self.requires_approval(repo, rule).await? {
             true => Ok(Made::New),
