@@ -8,7 +8,7 @@ use crate::line::Line;
 use crate::message::{self, About, StatusPlaces};
 use crate::store::{EffectRow, EffectState};
 use crate::trouble::{TELL_AFTER, Trouble};
-use domain::{Event, Input, Queue, State, Task};
+use domain::{Event, Input, Queue, State, Task, TaskKind};
 use std::time::Duration;
 
 impl Talk {
@@ -31,7 +31,10 @@ impl Talk {
         let scripted = self.models.of(task).model.scripted();
         let about = About { task, pull_url: url.as_deref(), scripted, line: line.as_ref() };
         let log: Vec<Event> = self.store.log(task.id).await?.into_iter().map(|(_, event)| event).collect();
-        let places = StatusPlaces { repository: self.page(task), action_log: self.attached_log(task).await };
+        let searches = task.kind == TaskKind::Search;
+        let nowhere = if searches { self.repositories.nowhere(task)? } else { None };
+        let note = nowhere.map(message::nowhere_to_look);
+        let places = StatusPlaces { repository: self.page(task), action_log: self.attached_log(task).await, note };
         Ok(message::status_comment(&about, &log, &places, self.standing_trouble(task).await?.as_deref()))
     }
 

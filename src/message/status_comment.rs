@@ -27,13 +27,17 @@ pub struct StatusPlaces {
     pub repository: Option<String>,
     /// Address of the attached log of actions; none before there is one.
     pub action_log: Option<String>,
+    /// What is said behind the acceptance while the task goes on, with a space before it; in words of ours.
+    pub note: Option<&'static str>,
 }
 
 /// The text of the status comment, without its mark. `log` is the task's whole log; `waits_for` is what a step waits for that was tried
 /// several times. Foreign text of both is shown as such.
 pub fn status_comment(about: &About<'_>, log: &[Event], places: &StatusPlaces, waits_for: Option<&str>) -> String {
     let task = about.task;
-    let mut out = format!("### Task {}: {}\n\n{}\n", task.id, now_words(about), next_words(about));
+    let over = matches!(task.state, State::Approved { .. } | State::Ended { .. });
+    let note = places.note.filter(|_| !over).unwrap_or_default();
+    let mut out = format!("### Task {}: {}\n\n{}{note}\n", task.id, now_words(about), next_words(about));
     if let State::Paused { reason, .. } = &task.state {
         let _ = write!(out, "\n{}\n", pause_reason(reason));
     }

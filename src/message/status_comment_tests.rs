@@ -13,7 +13,7 @@ const PAGE: &str = "http://forge.example/lab/semver";
 
 fn places() -> StatusPlaces {
     let action_log = Some("http://forge.example/attachments/8a3e-1".to_owned());
-    StatusPlaces { repository: Some(PAGE.to_owned()), action_log }
+    StatusPlaces { repository: Some(PAGE.to_owned()), action_log, note: None }
 }
 
 /// The log of these commands; a checkpoint follows the first two.
