@@ -12,6 +12,8 @@ use std::time::Duration;
 
 /// While the forge checks for conflicts it merges nothing, and says so.
 const CHECKING: &str = "try again later";
+const NOT_APPROVED: &str =
+    "there are not enough approvals: a review has to approve exactly this commit, and none may ask for changes of it";
 const CHECK_TRIES: u32 = 20;
 const CHECK_WAIT: Duration = Duration::from_millis(500);
 /// After so many tries that the forge could not answer, the person is told.
@@ -110,7 +112,9 @@ impl Publisher {
         }
         let guard = self.forge.guard(&repository.at, branch).await?;
         let lack = match guard.map_or(Some(GuardLack::Rule), |guard| guard.lack()) {
-            None if !self.is_approved(repository, pull).await? => Some(GuardLack::Approvals),
+            None if !self.is_approved(repository, pull).await? => {
+                return Ok(Some(MergeBar::Forge { refusal: NOT_APPROVED.to_owned() }));
+            }
             lack => lack,
         };
         Ok(lack.map(|lack| MergeBar::Unguarded { lack, branch: branch.clone() }))
