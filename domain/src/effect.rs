@@ -288,10 +288,8 @@ impl Effect {
             Effect::Comment { .. } => Needs { again: Again::ReadBack, set_aside: true, ..talk },
             // It waits for an interrupted try by itself, because an ordinary edit follows none.
             Effect::StatusComment => Needs { set_aside: true, ..talk },
-            // A file that an earlier try attached is looked for.
-            Effect::ReadyPull => Needs { again: Again::ReadBack, ..talk },
-            // The pull request is looked at first. It waits for nothing of a task that is over.
-            Effect::Merge { .. } => Needs { again: Again::ReadBack, ends_with_task: true, ..talk },
+            // A file that an earlier try attached is looked for, and so is a merge; of a task that is over nothing is merged.
+            Effect::ReadyPull | Effect::Merge { .. } => Needs { again: Again::ReadBack, ..talk },
             Effect::Label { .. } | Effect::CommitStatus { .. } | Effect::ClosePull | Effect::ShowPlan { .. } => talk,
         }
     }

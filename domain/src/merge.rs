@@ -76,6 +76,10 @@ pub enum MergeBar {
         /// Name of the base branch.
         branch: String,
     },
+    /// No review by somebody who may write approves exactly this head, or one asks for changes of it.
+    NotReviewed,
+    /// The forge did not say in time that it can be merged.
+    Undecided,
     /// The forge refused it.
     Forge {
         /// What the forge said. Untrusted.

@@ -118,7 +118,8 @@ mod tests {
     #[test]
     fn each_end_of_the_wait_is_told_and_only_the_forges_own_page_is_a_link() {
         let page = "https://forge.test/lab/shop/actions/runs/3/jobs/0";
-        let failed = check("a`](http://evil.test) @all", CiState::Failed, "https://forge.test/lab/shop/x)[y](z");
+        let mut failed = check("a`](http://evil.test) @all", CiState::Failed, "https://forge.test/lab/shop/x)[y](z");
+        failed.description = "@all ](http://evil.test) `x".to_owned();
         let texts = [
             told(CiOutcome::Passed, vec![check("build / unit (push)", CiState::Passed, page)]),
             told(CiOutcome::Failed, vec![failed, check("lint", CiState::Passed, "https://ci.test/1")]),

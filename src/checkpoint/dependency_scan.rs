@@ -82,10 +82,8 @@ fn advisories(scan: &DependencyScan) -> String {
         let _ = writeln!(out, "\n…and {rest} more.");
     }
     if !found.not_compared.is_empty() {
-        let named: Vec<String> = found.not_compared.iter().take(NAMED).map(|it| code(it)).collect();
-        let more = found.not_compared.len().saturating_sub(NAMED);
-        let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-        let _ = writeln!(out, "\n⚠️ **Cannot compare** these with advisories about them: {}{more}.", named.join(", "));
+        let named = listed(&found.not_compared, NAMED, |it| code(it));
+        let _ = writeln!(out, "\n⚠️ **Cannot compare** these with advisories about them: {named}.");
     }
     if found.not_looked_up > 0 {
         let which = count(found.not_looked_up, "locked version");
@@ -126,21 +124,22 @@ fn dependency(it: &Dependency, link: &dyn Fn(&str, u64) -> Option<Url>) -> Strin
 }
 
 fn versions(all: &[String]) -> String {
-    let shown: Vec<String> = all.iter().take(VERSIONS).map(|version| plain_cell(version)).collect();
-    let more = all.len().saturating_sub(VERSIONS);
+    listed(all, VERSIONS, |version| plain_cell(version))
+}
+
+/// The first of these, and how many more there are.
+pub(super) fn listed<T>(all: &[T], most: usize, shown: impl Fn(&T) -> String) -> String {
+    let more = all.len().saturating_sub(most);
     let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-    format!("{}{more}", shown.join(", "))
+    format!("{}{more}", all.iter().take(most).map(shown).collect::<Vec<_>>().join(", "))
 }
 
 /// Which files were read, and which were not.
 fn files(scan: &DependencyScan) -> String {
     let mut out = String::new();
-    let unread: Vec<String> =
-        scan.unread.iter().take(NAMED).map(|(path, why)| format!("{} ({})", code(path), prose(why, SUMMARY))).collect();
-    if !unread.is_empty() {
-        let more = scan.unread.len().saturating_sub(NAMED);
-        let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-        let _ = writeln!(out, "\n**Not read**: {}{more}.", unread.join(", "));
+    if !scan.unread.is_empty() {
+        let unread = listed(&scan.unread, NAMED, |(path, why)| format!("{} ({})", code(path), prose(why, SUMMARY)));
+        let _ = writeln!(out, "\n**Not read**: {unread}.");
     }
     let read: Vec<String> = scan.read.iter().take(NAMED).map(|path| code(path)).collect();
     if !read.is_empty() {

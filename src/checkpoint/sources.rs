@@ -3,6 +3,7 @@
 //! Owns which address counts as looked at: one that an action fetched, or that a fetched page led to, with a page as the answer. Whether the page says
 //! what the answer claims, nobody but a reader can tell. Addresses are foreign and shown as code. Tests: below.
 
+use super::dependency_scan::listed;
 use crate::text::{code, count};
 use domain::{Action, Event, Outcome};
 use std::collections::HashMap;
@@ -86,10 +87,8 @@ pub fn render_sources(sources: &[Source], hosts: Option<&[String]>) -> String {
             );
         }
         Some(hosts) => {
-            let named: Vec<String> = hosts.iter().take(HOSTS).map(|host| code(host)).collect();
-            let more = hosts.len().saturating_sub(HOSTS);
-            let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-            let _ = writeln!(out, "{gap}<sub>At its start it could reach {}{more}.</sub>", named.join(", "));
+            let named = listed(hosts, HOSTS, |host| code(host));
+            let _ = writeln!(out, "{gap}<sub>At its start it could reach {named}.</sub>");
         }
     }
     out

@@ -45,7 +45,7 @@ A file .caisson/commands/release-notes.md on the default branch makes the comman
   +++
   Write the notes of the release {words} into CHANGELOG.md, from the commits since the release before it.
 
-A file .caisson/prompts/fix.md (or plan, explain, test, refactor, review) holds instructions for tasks of that kind, of
+A file .caisson/prompts/fix.md (or of any other kind of task: plan, explain, test, refactor, review, security, deps, search) holds instructions for tasks of that kind, of
 at most 8 KiB. They follow those of the bot and widen nothing.
 ";
 
@@ -65,7 +65,7 @@ fn run(dir: &Path, printer: &Printer) -> Result<()> {
     let prompts = files(dir, own_prompts::FOLDER, own_prompts::MAX_BYTES)?;
     let commands = files(dir, FOLDER, MAX_BYTES)?;
     if let (None, None) = (&prompts, &commands) {
-        printer.say(&format!("no {FOLDER} in {}", dir.display()));
+        printer.say(&format!("no {FOLDER} in {}, and no {}", dir.display(), own_prompts::FOLDER));
         printer.hint("caisson command check --help shows a file that makes a command");
         return Ok(());
     }

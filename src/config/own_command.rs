@@ -38,7 +38,7 @@ const MAX_DESCRIPTION: usize = 200;
 const MOST: usize = 20;
 /// Longest name of a model, in bytes.
 const MAX_MODEL: usize = 100;
-/// The kinds that begin on an issue.
+/// The kinds that such a command may be.
 const KINDS: [TaskKind; 5] = [TaskKind::Fix, TaskKind::Plan, TaskKind::Explain, TaskKind::Test, TaskKind::Refactor];
 
 /// A parsed file.
@@ -89,6 +89,15 @@ enum Whom {
     Several(Vec<String>),
 }
 
+/// The text of a file without a byte order mark, or the line that is no UTF-8 and what to do.
+pub(super) fn utf8(bytes: &[u8]) -> Result<&str, (usize, String)> {
+    let text = std::str::from_utf8(bytes).map_err(|error| {
+        let line = bytes[..error.valid_up_to()].iter().filter(|byte| **byte == b'\n').count() + 1;
+        (line, "this is no UTF-8; save the file as UTF-8".to_owned())
+    })?;
+    Ok(text.strip_prefix('\u{feff}').unwrap_or(text))
+}
+
 impl OwnCommand {
     /// Parses the file with this name (without its folder); `blob` is the id of its content.
     ///
@@ -101,11 +110,7 @@ impl OwnCommand {
         if bytes.len() as u64 > MAX_BYTES {
             return Err(too_long(file_name));
         }
-        let text = std::str::from_utf8(bytes).map_err(|e| {
-            let line = bytes[..e.valid_up_to()].iter().filter(|b| **b == b'\n').count() + 1;
-            wrong(line, None, "this is no UTF-8; save the file as UTF-8".to_owned())
-        })?;
-        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let text = utf8(bytes).map_err(|(line, why)| wrong(line, None, why))?;
         let parts = Parts::split(text).map_err(|why| wrong(1, None, why))?;
         let path = path_of(file_name);
         // The settings begin in the file's second line.
@@ -282,7 +287,9 @@ impl Head {
             }
             Some(text) => {
                 let found = KINDS.into_iter().find(|kind| kind.name() == text);
-                found.ok_or_else(|| ("kind", format!("{text:?} is no kind of task; write one of {}", known())))?
+                found.ok_or_else(|| {
+                    ("kind", format!("{text:?} is no kind that a command here may have; write one of {}", known()))
+                })?
             }
         };
         match self.read_only {

@@ -73,7 +73,10 @@ fn each_mistake_is_told_with_its_line_and_what_to_write() {
     for (line, told) in [
         ("kidn = \"fix\"", "`kidn`: unknown field `kidn`"),
         ("kind = 1", "`kind`: invalid type"),
-        ("kind = \"dance\"", "`kind`: \"dance\" is no kind of task; write one of fix, plan, explain, test, refactor"),
+        (
+            "kind = \"dance\"",
+            "`kind`: \"dance\" is no kind that a command here may have; write one of fix, plan, explain, test, refactor",
+        ),
         ("kind = \"review\"", "`kind`: /review begins on pull requests"),
         ("who = []", "`who`: name 1 to 20"),
         ("who = 3", "`who`: write \"writers\""),

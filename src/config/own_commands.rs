@@ -27,7 +27,7 @@ pub struct CommandFile {
 pub enum Content {
     /// These bytes.
     Bytes(Vec<u8>),
-    /// More than [`own_command::MAX_BYTES`].
+    /// More than is read of one.
     TooLong,
     /// It is no regular file: a link, a folder.
     NoFile,

@@ -3,6 +3,7 @@
 //! Owns which files there may be and what they may hold. They follow the bot's own instructions for the kind and widen nothing; the
 //! instructions that guard (`system`) have no file. Must not know where the files come from. Tests: below.
 
+use super::own_command::utf8;
 use super::own_commands::{CommandFile, Content, MOST_FILES};
 use super::project::ProjectError;
 use domain::{KindPrompt, TaskKind};
@@ -12,8 +13,17 @@ pub const FOLDER: &str = ".caisson/prompts";
 /// Longest file that is read, in bytes.
 pub const MAX_BYTES: u64 = 8 << 10;
 /// The kinds that may have a file, each named after its command.
-const KINDS: [TaskKind; 6] =
-    [TaskKind::Fix, TaskKind::Plan, TaskKind::Explain, TaskKind::Test, TaskKind::Refactor, TaskKind::Review];
+const KINDS: [TaskKind; 9] = [
+    TaskKind::Fix,
+    TaskKind::Plan,
+    TaskKind::Explain,
+    TaskKind::Test,
+    TaskKind::Refactor,
+    TaskKind::Review,
+    TaskKind::Security,
+    TaskKind::Deps,
+    TaskKind::Search,
+];
 
 /// Path of a kind's file.
 pub fn path(kind: TaskKind) -> String {
@@ -60,10 +70,7 @@ fn parsed(file: &CommandFile) -> Result<KindPrompt, ProjectError> {
         }
         Content::Unread => return Err(wrong(1, format!("there are more than {MOST_FILES} files here; take some out"))),
     };
-    let text = std::str::from_utf8(bytes).map_err(|error| {
-        let line = 1 + bytes[..error.valid_up_to()].iter().filter(|byte| **byte == b'\n').count();
-        wrong(line, "this is not UTF-8; save the file in that encoding".to_owned())
-    })?;
+    let text = utf8(bytes).map_err(|(line, why)| wrong(line, why))?;
     match text.trim() {
         "" => Err(wrong(1, "the file is empty; write what such a task is to heed, or take it out".to_owned())),
         text => Ok(KindPrompt { kind, text: text.to_owned() }),
@@ -97,9 +104,9 @@ mod tests {
             mistakes,
             [
                 ".caisson/prompts/explain.md:1: the file is empty; write what such a task is to heed, or take it out",
-                ".caisson/prompts/plan.md:2: this is not UTF-8; save the file in that encoding",
+                ".caisson/prompts/plan.md:2: this is no UTF-8; save the file as UTF-8",
                 ".caisson/prompts/refactor.md:1: this is no regular file; put the instructions themselves here",
-                ".caisson/prompts/system.md:1: no kind of task has this name; there may be fix.md, plan.md, explain.md, test.md, refactor.md, review.md",
+                ".caisson/prompts/system.md:1: no kind of task has this name; there may be fix.md, plan.md, explain.md, test.md, refactor.md, review.md, security.md, deps.md, search.md",
                 ".caisson/prompts/test.md:1: the file is longer than 8192 bytes; shorten it",
             ]
         );

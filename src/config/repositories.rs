@@ -1,7 +1,7 @@
 //! The repositories and their settings: entries of the file and the store, and the operator's tables for both.
 //!
 //! Owns how they are joined: an entry of the file wins over the store's of the same key. `models`, `merge` and the tables `[repositories.sandbox]`,
-//! `.budget`, `.checkpoint`, `.slots` and `.start` are the file's alone, whoever has the entry. Must not know how the store keeps an entry (`entry.rs`). Tests: `tests.rs`.
+//! `.budget`, `.checkpoint`, `.slots`, `.start` and `.ci` are the file's alone, whoever has the entry. Must not know how the store keeps an entry (`entry.rs`). Tests: `tests.rs`.
 
 use super::Process;
 use super::process::{Budget, Checkpoint, Ci, Models, Repository, Sandbox, Start, each_once};

@@ -1,6 +1,7 @@
 //! The bot's own run of the project's checks, on the exact commit, in a fresh sandbox. May be repeated; the stored verdict is used.
 
 use super::images::Images;
+use super::policy::Policy;
 use super::repository::{Repositories, base};
 use crate::redact;
 use crate::sandbox::{SandboxError, Sandboxes, VerifySpec};
@@ -17,11 +18,12 @@ pub(super) struct Checks {
 
 impl Checks {
     pub(super) async fn verify(&self, task: &Task, n: u32, commit: &Commit, tries: i64) -> Result<Input, Trouble> {
-        let spec = self.spec(task, commit, tries).await?;
+        let policy = self.repositories.policy(task, &base(task)?).await?;
+        let ci = policy.effective.ci.clone();
+        let spec = self.spec_of(task, policy, (commit, tries)).await?;
         match self.sandboxes.verification.verify(&spec).await {
             Ok(verdict) => {
                 let verdict = self.repositories.judged(task, commit, redacted(verdict)).await?;
-                let ci = self.repositories.policy(task, &base(task)?).await?.effective.ci;
                 Ok(Input::Verified { n, verdict, ci })
             }
             // It is the run's sandbox that is gone, not the task's, so the run is repeated.
@@ -42,6 +44,15 @@ impl Checks {
     /// The parameters of verifying `commit`.
     pub(super) async fn spec(&self, task: &Task, commit: &Commit, tries: i64) -> Result<VerifySpec, Trouble> {
         let policy = self.repositories.policy(task, &base(task)?).await?;
+        self.spec_of(task, policy, (commit, tries)).await
+    }
+
+    async fn spec_of(
+        &self,
+        task: &Task,
+        policy: Policy<'_>,
+        (commit, tries): (&Commit, i64),
+    ) -> Result<VerifySpec, Trouble> {
         let image = self.images.of_task(task, &policy).await?;
         Ok(VerifySpec {
             task: task.id.0,

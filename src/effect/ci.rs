@@ -1,6 +1,7 @@
 //! Reads what the forge's CI says of a commit: its statuses, and for failures the forge's own logs of their jobs; decides nothing of a task. Tests: below, `tests/stories/ci_status.rs`.
 
 use super::repository::{Repositories, base};
+use crate::checkpoint::label;
 use crate::forge::{Forge, RepoRef, Status, StatusState};
 use crate::redact::without;
 use crate::text::{cut, one_line};
@@ -136,7 +137,10 @@ impl CiReader {
 /// The statuses that count, whole: what is shortened for the log meets no pattern.
 fn counting<'a>(wait: &CiWait, statuses: &'a [Status]) -> Vec<&'a Status> {
     let patterns = matchers(wait);
-    let ours = |context: &str| context == "caisson" || context.starts_with("caisson/");
+    let ours = |context: &str| {
+        let rest = context.strip_prefix(label::STATUS_CONTEXT);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
     let counts =
         |status: &&Status| !ours(&status.context) && patterns.iter().any(|pattern| pattern.is_match(&status.context));
     statuses.iter().filter(counts).collect()

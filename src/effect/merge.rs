@@ -5,19 +5,26 @@
 
 use super::publish::Publisher;
 use super::repository::{Repository, request};
-use crate::forge::{Access, ForgeError, PullRequest, ReviewState};
+use crate::config::process::Repository as Entry;
+use crate::forge::{ForgeError, PullRequest, ReviewState};
 use crate::trouble::Trouble;
-use domain::{Account, Commit, GuardLack, Input, MergeBar, Merged, State, Task, To};
+use domain::{Access, Account, Commit, Event, GuardLack, Input, MergeBar, Merged, State, Task, To, Verb};
+use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 /// While the forge checks for conflicts it merges nothing, and says so.
 const CHECKING: &str = "try again later";
-const NOT_APPROVED: &str =
-    "there are not enough approvals: a review has to approve exactly this commit, and none may ask for changes of it";
 const CHECK_TRIES: u32 = 20;
 const CHECK_WAIT: Duration = Duration::from_millis(500);
 /// After so many tries that the forge could not answer, the person is told.
 const MOST_FAILURES: i64 = 20;
+
+/// Somebody whose right is read again.
+struct Person {
+    account: crate::forge::Account,
+    /// Whether the merge is for them; otherwise they approved the work.
+    wants: bool,
+}
 
 impl Publisher {
     /// Merges it, or says why not: whoever wanted it is always told.
@@ -28,7 +35,7 @@ impl Publisher {
         (asker, to): (&Account, To),
         failures: i64,
     ) -> Result<Input, Trouble> {
-        let refusal = match self.try_merge(task, commit, asker).await {
+        let why = match self.try_merge(task, commit, (asker, to)).await {
             Ok(Ok(input)) => return Ok(input),
             Ok(Err(why)) => why,
             // The queue of texts gives these up without a word.
@@ -40,7 +47,7 @@ impl Publisher {
             }
             Err(trouble) => return Err(trouble),
         };
-        Ok(Input::NotMerged { why: refusal, login: asker.login.clone(), to })
+        Ok(Input::NotMerged { why, login: asker.login.clone(), to })
     }
 
     /// Reads everything again before each request, because the forge may ask to wait while somebody changes it.
@@ -48,36 +55,34 @@ impl Publisher {
         &self,
         task: &Task,
         commit: &Commit,
-        asker: &Account,
+        (asker, to): (&Account, To),
     ) -> Result<Result<Input, MergeBar>, Trouble> {
         let approved = matches!(&task.state, State::Approved { commit: approved, .. } if approved == commit);
         let Some(number) = task.pull.filter(|_| approved) else { return Ok(Ok(Input::Settled)) };
         let repository = self.repositories.of(task)?;
-        let mut refusal = String::new();
+        let people = self.people(task, asker).await?;
+        let mut why = MergeBar::Undecided;
         for _ in 0..CHECK_TRIES {
             let pull = self.forge.pull(&repository.at, number).await?;
             if pull.merged || !pull.open {
                 return Ok(Ok(self.closed(&pull, asker)));
             }
-            if let Some(bar) = self.bar(task, &repository, (&pull, commit), asker).await? {
+            if let Some(bar) = self.bar(task, &repository, (&pull, commit), (&people, to)).await? {
                 return Ok(Err(bar));
             }
             match self.forge.merge_pull(&repository.at, number, commit.as_str()).await {
                 Ok(()) => return self.done(&repository, number, asker).await.map(Ok),
-                Err(ForgeError::Conflict(said)) => {
-                    let waits = said.contains(CHECKING);
-                    refusal = said;
-                    if !waits {
-                        break;
-                    }
-                    tokio::time::sleep(CHECK_WAIT).await;
+                Err(ForgeError::Conflict(said)) if said.contains(CHECKING) => tokio::time::sleep(CHECK_WAIT).await,
+                Err(ForgeError::Conflict(refusal)) => {
+                    why = MergeBar::Forge { refusal };
+                    break;
                 }
                 Err(other) => return Err(other.into()),
             }
         }
         // What an earlier request was answered may have been lost.
         let pull = self.forge.pull(&repository.at, number).await?;
-        if pull.merged || !pull.open { Ok(Ok(self.closed(&pull, asker))) } else { Ok(Err(MergeBar::Forge { refusal })) }
+        if pull.merged || !pull.open { Ok(Ok(self.closed(&pull, asker))) } else { Ok(Err(why)) }
     }
 
     async fn done(&self, repository: &Repository, number: u64, asker: &Account) -> Result<Input, Trouble> {
@@ -94,45 +99,70 @@ impl Publisher {
         task: &Task,
         repository: &Repository,
         (pull, commit): (&PullRequest, &Commit),
-        asker: &Account,
+        (people, to): (&[Person], To),
     ) -> Result<Option<MergeBar>, Trouble> {
         let entry = self.repositories.configured(task)?;
         if let Some(bar) = self.config.merge_bar(&entry) {
             return Ok(Some(bar));
         }
+        let by_itself = matches!(to, To::Step { .. });
+        if by_itself && !self.config.merges_when_approved(&entry) {
+            return Ok(Some(MergeBar::Off { repository: entry.key.clone() }));
+        }
         let branch = &request(task)?.base_branch;
         if pull.head_sha != commit.as_str() || pull.base_ref != *branch {
             return Ok(Some(MergeBar::Moved { commit: commit.clone() }));
         }
-        for person in [Some(asker), task.last_decider.as_ref()].into_iter().flatten() {
-            let account = crate::forge::Account { id: person.id, login: person.login.clone() };
-            if self.forge.permission(&repository.at, &account).await? < Access::Write {
-                return Ok(Some(MergeBar::NoRight { login: person.login.clone() }));
+        let mut rights = HashMap::new();
+        for Person { account, wants } in people {
+            let right = self.threads.right(&entry, account, &mut rights).await?;
+            let barred = || self.threads.barred(&Verb::Merge { bar: None }, &account.login, right).is_some();
+            if right < Access::Write || *wants && barred() {
+                return Ok(Some(MergeBar::NoRight { login: account.login.clone() }));
             }
         }
         let guard = self.forge.guard(&repository.at, branch).await?;
-        let lack = match guard.map_or(Some(GuardLack::Rule), |guard| guard.lack()) {
-            None if !self.is_approved(repository, pull).await? => {
-                return Ok(Some(MergeBar::Forge { refusal: NOT_APPROVED.to_owned() }));
-            }
-            lack => lack,
+        if let Some(lack) = guard.map_or(Some(GuardLack::Rule), |guard| guard.lack()) {
+            return Ok(Some(MergeBar::Unguarded { lack, branch: branch.clone() }));
+        }
+        let approved = self.is_approved((&entry, repository), pull, &mut rights).await?;
+        Ok((!approved).then_some(MergeBar::NotReviewed))
+    }
+
+    /// Whoever wants the merge, and everybody whose final approval counted.
+    async fn people(&self, task: &Task, asker: &Account) -> Result<Vec<Person>, Trouble> {
+        let log = self.store.log(task.id).await?;
+        let used = log.iter().rev().find_map(|(_, event)| match event {
+            Event::DecisionUsed { decision, .. } if matches!(decision.verb, Verb::Approve { .. }) => Some(decision),
+            _ => None,
+        });
+        let others = used.and_then(|decision| decision.others.as_deref()).map(|others| others.approvals.as_slice());
+        let approvers = used.into_iter().map(|it| &**it).chain(others.unwrap_or_default());
+        let person = |it: &Account, wants: bool| {
+            let account = crate::forge::Account { id: it.id, login: it.login.clone() };
+            Person { account, wants }
         };
-        Ok(lack.map(|lack| MergeBar::Unguarded { lack, branch: branch.clone() }))
+        Ok(approvers.map(|it| person(&it.poster, false)).chain([person(asker, true)]).collect())
     }
 
     /// Whether a person who may write approved this very head by a review, and nobody who may write asks for changes of it. A forge's rule
     /// may count approvals of earlier commits.
-    async fn is_approved(&self, repository: &Repository, pull: &PullRequest) -> Result<bool, Trouble> {
+    async fn is_approved(
+        &self,
+        (entry, repository): (&Entry, &Repository),
+        pull: &PullRequest,
+        rights: &mut HashMap<i64, Access>,
+    ) -> Result<bool, Trouble> {
         let reviews = self.forge.reviews(&repository.at, pull.number).await?;
-        let mut verdicts = std::collections::BTreeMap::new();
-        for review in reviews.into_iter().filter(|review| review.author.id != self.me.id) {
+        let mut verdicts = BTreeMap::new();
+        for review in reviews.into_iter().filter(|review| self.threads.counts(&review.author)) {
             if matches!(review.state, ReviewState::Approved | ReviewState::RequestChanges) {
                 verdicts.insert(review.author.id, review);
             }
         }
         let mut approved = false;
         for review in verdicts.into_values().filter(|review| review.commit == pull.head_sha) {
-            let writes = self.forge.permission(&repository.at, &review.author).await? >= Access::Write;
+            let writes = self.threads.right(entry, &review.author, rights).await? >= Access::Write;
             match review.state {
                 ReviewState::RequestChanges if writes => return Ok(false),
                 _ => approved |= writes,

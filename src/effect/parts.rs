@@ -178,6 +178,7 @@ impl Given<'_> {
             forge: self.forge.clone(),
             me: self.me.clone(),
             store: self.store.clone(),
+            threads: self.threads.clone(),
             sandboxes: self.sandboxes.clone(),
             repositories: ground.repositories.clone(),
             lifecycle: ground.lifecycle.clone(),

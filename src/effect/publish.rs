@@ -11,6 +11,7 @@ use crate::message;
 use crate::redact::{redacted_diff, without};
 use crate::sandbox::{CaptureSpec, Captured, SandboxError, Sandboxes};
 use crate::store::Store;
+use crate::thread::Threads;
 use crate::trouble::Trouble;
 use domain::{CapturedTree, Commit, Input, Task, Why};
 use std::sync::Arc;
@@ -29,6 +30,7 @@ pub(super) struct Publisher {
     /// The bot's own account.
     pub me: Account,
     pub store: Store,
+    pub threads: Arc<Threads>,
     pub sandboxes: Arc<Sandboxes>,
     pub repositories: Arc<Repositories>,
     pub lifecycle: Arc<Lifecycle>,

@@ -14,7 +14,7 @@ use crate::message::{self, AnswerParts};
 use crate::store::{EffectRow, Store};
 use crate::thread::{Feed, Threads};
 use crate::trouble::Trouble;
-use domain::{Asked, Commit, Event, Input, State, Task, TaskKind};
+use domain::{Asked, Commit, Event, Input, Scan, State, Task, TaskKind};
 use std::sync::Arc;
 
 /// Posts what a task has to say.
@@ -122,13 +122,16 @@ impl Talk {
                     parts.before = self.rule_table(repository, &base(task)?, rules);
                 }
             }
-            TaskKind::Search => parts.after = self.sources(task).await?,
+            TaskKind::Search => {
+                let scan = scan_of(&self.store, task).await?;
+                parts.after = self.sources(task, scan.as_deref()).await?;
+            }
             TaskKind::Deps => {
                 let scan = scan_of(&self.store, task).await?;
                 if let Some(found) = scan.as_ref().and_then(|scan| scan.dependencies.as_ref()) {
                     parts.before = self.dependency_table(repository, &base(task)?, found);
                 }
-                parts.after = self.sources(task).await?;
+                parts.after = self.sources(task, scan.as_deref()).await?;
             }
             TaskKind::Fix
             | TaskKind::Plan
@@ -141,12 +144,9 @@ impl Talk {
     }
 
     /// The sources that the answer names, each with whether this task looked at it.
-    async fn sources(&self, task: &Task) -> Result<String, Trouble> {
+    async fn sources(&self, task: &Task, scan: Option<&Scan>) -> Result<String, Trouble> {
         let log: Vec<Event> = self.store.log(task.id).await?.into_iter().map(|(_, event)| event).collect();
-        let hosts = log.iter().rev().find_map(|event| match event {
-            Event::Prepared { scan: Some(scan), .. } => scan.hosts.clone(),
-            _ => None,
-        });
-        Ok(render_sources(&sources(task.summary.as_deref().unwrap_or_default(), &log), hosts.as_deref()))
+        let hosts = scan.and_then(|scan| scan.hosts.as_deref());
+        Ok(render_sources(&sources(task.summary.as_deref().unwrap_or_default(), &log), hosts))
     }
 }

@@ -117,8 +117,12 @@ fn sentence(rules: &Rules, unread: &[&str]) -> Option<String> {
 /// Which instructions for its kind the task was given, and which files give none.
 fn of_prompts(found: &OwnPrompts, kind: TaskKind) -> Option<String> {
     let mut out = Vec::new();
-    if found.prompts.iter().any(|prompt| prompt.kind == kind) {
+    let of = |kind: TaskKind| found.prompts.iter().any(|prompt| prompt.kind == kind);
+    if of(kind) {
         out.push(format!("It was given the instructions of {} after the bot's own.", code(&path(kind))));
+    }
+    if matches!(kind, TaskKind::Plan | TaskKind::Explain) && of(TaskKind::Fix) {
+        out.push(format!("Those of {} follow if it goes on as a `/fix`.", code(&path(TaskKind::Fix))));
     }
     let wrong = |mistake: &crate::config::project::ProjectError| {
         format!("{} was not used: {}.", code(&format!("{}:{}", mistake.file, mistake.line)), mistake.blamed())

@@ -55,7 +55,7 @@ impl Repositories {
     /// The file or folder that the first word names, if it is there.
     async fn named_path(&self, key: &str, commit: &Commit, words: &str) -> Result<Option<String>, Trouble> {
         let first = words.split_whitespace().next().unwrap_or_default().trim_matches('`');
-        let Some(path) = plain(first).filter(|path| !path.is_empty()) else { return Ok(None) };
+        let Some(path) = plain(first) else { return Ok(None) };
         Ok(self.repos.has_path(key, commit, &path).await?.then_some(path))
     }
 

@@ -30,11 +30,13 @@ impl Talk {
         let url = self.pull_url(task);
         let scripted = self.models.of(task).model.scripted();
         let about = About { task, pull_url: url.as_deref(), scripted, line: line.as_ref() };
-        let log: Vec<Event> = self.store.log(task.id).await?.into_iter().map(|(_, event)| event).collect();
+        // What came since belongs to the next edit.
+        let log = self.store.log(task.id).await?.into_iter().map(|(_, event)| event);
+        let log: Vec<Event> = log.take(task.seq as usize).collect();
         let searches = task.kind == TaskKind::Search;
         let nowhere = if searches { self.repositories.nowhere(task)? } else { None };
         let note = nowhere.map(message::nowhere_to_look);
-        let places = StatusPlaces { repository: self.page(task), action_log: self.attached_log(task).await, note };
+        let places = StatusPlaces { repository: self.pages(task), action_log: self.attached_log(task).await, note };
         Ok(message::status_comment(&about, &log, &places, self.standing_trouble(task).await?.as_deref()))
     }
 

@@ -62,7 +62,7 @@ impl Conversations {
             let sentence = format!("the model could not be tried out: {error}");
             match error {
                 ModelError::Unauthorized(_) | ModelError::BadRequest(_) | ModelError::Template(_) => {
-                    Trouble::blocked(format!("{sentence}. Check the model's settings, then `/resume`"))
+                    Trouble::blocked(format!("{sentence}. Check the model's settings"))
                 }
                 ModelError::RateLimited { .. }
                 | ModelError::Unavailable(_)

@@ -9,7 +9,7 @@ use crate::message::{self, About};
 use crate::store::EffectRow;
 use crate::thread::Feed;
 use crate::trouble::{Denial, Trouble};
-use domain::{Access, Commit, Effect, Event, Input, Notice, Task, TaskKind, To};
+use domain::{Access, Commit, Effect, Event, Input, Notice, Task, To};
 use std::time::{Duration, Instant};
 
 /// A passing state is labelled if it lasts this long.
@@ -40,10 +40,6 @@ impl Talk {
             }
             // Who asked may read the code: the task machine answers nobody else.
             Notice::Help => self.threads.help_at_work(&*self.repositories.configured(task)?, Access::Read).await,
-            Notice::Accepted if task.kind == TaskKind::Search => {
-                let nowhere = self.repositories.nowhere(task)?.map(message::nowhere_to_look);
-                format!("{}{}", message::notice(notice, &about), nowhere.unwrap_or_default())
-            }
             other => message::notice(other, &about),
         };
         let asked = match &row.effect {
@@ -137,14 +133,7 @@ impl Talk {
 
     /// Address of the pull request for people.
     pub(super) fn pull_url(&self, task: &Task) -> Option<String> {
-        let page = self.page(task)?;
+        let page = self.pages(task)?;
         task.pull.map(|pull| format!("{page}/pulls/{pull}"))
-    }
-
-    /// Address of the repository for people, without a slash at its end.
-    pub(super) fn page(&self, task: &Task) -> Option<String> {
-        let repository = self.repositories.of(task).ok()?;
-        let base = self.config.people_url()?;
-        Some(format!("{}/{}", base.as_str().trim_end_matches('/'), repository.at))
     }
 }

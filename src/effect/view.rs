@@ -114,8 +114,8 @@ impl Talk {
         Some(format!("{}/compare/{}...{}", self.pages(task)?, request.base_branch, request.branch))
     }
 
-    /// The address of the repository's pages for people.
-    fn pages(&self, task: &Task) -> Option<String> {
+    /// The address of the repository's pages for people, without a slash at its end.
+    pub(super) fn pages(&self, task: &Task) -> Option<String> {
         let repository = self.repositories.of(task).ok()?;
         let base = self.config.people_url()?;
         Some(format!("{}/{}", base.as_str().trim_end_matches('/'), repository.at))

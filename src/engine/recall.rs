@@ -1,9 +1,9 @@
 //! Shows earlier actions to the agent again.
 //!
-//! Owns: finding them in the log by number or words, in what they were given to write as well as in what came of them, and how they are shown. Pure: the result of a `recall` depends only on the log before
-//! it, so it is not stored. Must not: show another task's log. Tests: below and in `compact_tests.rs`.
+//! Owns: finding them in the log by number or words, in what they were given to write as well as in what came of them, and how they are
+//! shown. Pure: the result of a `recall` depends only on the log before it, so it is not stored. Must not: show another task's log. Tests: below and in `compact_tests.rs`.
 
-use domain::{Action, CallRequest, Event, Outcome, Recall, TextEdit};
+use domain::{Action, CallRequest, Event, Outcome, Recall, Shown};
 
 use regex::{Regex, RegexBuilder};
 use std::borrow::Cow;
@@ -87,37 +87,22 @@ fn whole(fence: &Fence, one: &Past<'_>, cap: usize) -> (String, bool) {
     (shown, false)
 }
 
-fn replaced<'a>(old: &'a str, new: &'a str) -> [Given<'a>; 2] {
-    [("old".into(), old), ("new".into(), new)]
-}
-
 /// What an action was given beside its object: texts that it was to write, and a command of several lines. Each with its argument's name.
 fn given(call: &CallRequest) -> Vec<Given<'_>> {
-    match call.call.action() {
-        Some(Action::WriteFile { content, .. }) => vec![("content".into(), content.as_str())],
-        Some(Action::EditFile { old, new, .. }) => replaced(old, new).to_vec(),
-        Some(Action::EditPlaces { edits, .. }) => {
-            edits.iter().flat_map(|TextEdit { old, new, .. }| replaced(old, new)).collect()
+    let Some(action) = call.call.action() else { return Vec::new() };
+    if let Some(command) = action.command().filter(|command| command.contains('\n')) {
+        return vec![("command".into(), command)];
+    }
+    match action.shown() {
+        Shown::Replaced(pairs) => {
+            pairs.into_iter().flat_map(|(old, new)| [("old".into(), old), ("new".into(), new)]).collect()
         }
-        Some(Action::WriteFiles { files } | Action::Try { files, .. }) => {
-            files.iter().map(|file| (Cow::Owned(format!("content of {}", file.path)), file.content.as_str())).collect()
+        Shown::Wrote(texts) if texts.len() == 1 => vec![("content".into(), texts[0])],
+        Shown::Wrote(texts) => {
+            let names = action.written().into_iter().map(|path| Cow::Owned(format!("content of {path}")));
+            names.zip(texts).collect()
         }
-        Some(Action::Bash { command } | Action::Background { command }) if command.contains('\n') => {
-            vec![("command".into(), command.as_str())]
-        }
-        Some(
-            Action::Bash { .. }
-            | Action::Background { .. }
-            | Action::ReadFile { .. }
-            | Action::ReadRanges { .. }
-            | Action::Summarize { .. }
-            | Action::MoveFile { .. }
-            | Action::DeleteFile { .. }
-            | Action::ListFiles { .. }
-            | Action::Search { .. }
-            | Action::WebFetch { .. },
-        )
-        | None => Vec::new(),
+        Shown::Ended | Shown::Started | Shown::Done | Shown::Printed => Vec::new(),
     }
 }
 

@@ -275,16 +275,16 @@ fn failed(error: RetryError, pictured: bool, context_tokens: u64) -> TurnError {
         }
         ModelError::ContextFull => TurnError::Failed(Failure::ContextFull { context_tokens: Some(context_tokens) }),
         ModelError::Unauthorized(_) => {
-            let sentence = format!("{error}. Put a valid key into the model's key file, restart, then `/resume`");
+            let sentence = format!("{error}. Put a valid key into the model's key file, and restart the bot");
             TurnError::Refused(Failure::Blocked { sentence })
         }
         ModelError::Template(_) => {
-            let sentence = format!("{error}. {TEMPLATE_ADVICE}, restart, then `/resume`");
+            let sentence = format!("{error}. {TEMPLATE_ADVICE}, and restart the bot");
             TurnError::Failed(Failure::Blocked { sentence })
         }
         ModelError::BadRequest(_) if pictured => TurnError::Pictures(sentence),
         ModelError::BadRequest(_) => {
-            let sentence = format!("{error}. Check the model's settings, then `/resume`");
+            let sentence = format!("{error}. Check the model's settings");
             TurnError::Failed(Failure::Blocked { sentence })
         }
     }

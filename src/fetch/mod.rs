@@ -219,10 +219,10 @@ impl Ready {
     /// [`Refusal`], with the clone as it was found.
     pub async fn bring(self, source: &dyn ApprovedSource) -> Result<Brought, Refusal> {
         let Self { home, plan, offer, commit, stands, as_branch, proposal, left_out, mut warnings, notes } = self;
-        let (mut pull, mut ci) = (None, None);
+        let (mut pull, mut pushed) = (None, None);
         if let Some(proposal) = &proposal {
-            let (opened, pushed) = proposal.make(&home, &offer, (&commit, stands)).await?;
-            (pull, ci) = (Some(opened), Some(pushed));
+            let (opened, at) = proposal.make(&home, &offer, (&commit, stands)).await?;
+            (pull, pushed) = (Some(opened), Some(at));
         } else if as_branch {
             home.branch(&offer.branch, &commit).await?;
         } else {
@@ -235,9 +235,9 @@ impl Ready {
             warnings.push(format!("{where_it_is}, but the bot could not be told so: {e}"));
         }
         // Last, so that whoever breaks off the wait loses nothing.
-        let ci = match (&proposal, &ci) {
-            (Some(proposal), Some(pushed)) => proposal.ci(pushed).await,
-            _ => None,
+        let ci = match proposal.as_ref().zip(pushed.as_ref()) {
+            Some((proposal, pushed)) => proposal.ci(pushed).await,
+            None => None,
         };
         Ok(Brought {
             task: offer.task,

@@ -1,7 +1,7 @@
 //! Hands out the files of one commit, one after the other, within limits of number, bytes and time.
 //!
-//! Owns the limits and the order: folder by folder. What is not a regular file, has a name that is no text, or is larger than is read, is counted
-//! and passed over. Nothing is checked out. Tests: below.
+//! Owns the limits and the order: folder by folder. What has a name that is no text, or is larger than is read, is counted
+//! and passed over; links and submodules are left out. Nothing is checked out. Tests: below.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -204,7 +204,7 @@ fn walk<T, F: FnMut(&mut T, &str, &[u8]) -> bool>(
             }
             let is_folder = entry.kind() == Some(ObjectType::Tree);
             let Ok(name) = std::str::from_utf8(entry.name_bytes()) else {
-                reading.read.passed_over += u64::from(!is_folder);
+                reading.read.passed_over += 1;
                 continue;
             };
             let Some(path) = folder.path_of(name) else {

@@ -93,7 +93,11 @@ impl Repos {
 fn found(repo: &Repository, root: git2::Oid) -> Result<Elsewhere, GitError> {
     let (mut all, mut folders) = (Elsewhere::default(), Folders::of(root));
     let (mut seen, mut bytes, odb) = (0, 0, repo.odb()?);
-    while let Some(folder) = folders.next().filter(|_| seen < ENTRIES) {
+    while let Some(folder) = folders.next() {
+        if seen >= ENTRIES {
+            all.passed_over += 1 + folders.waiting();
+            break;
+        }
         for entry in &repo.find_tree(folder.id)? {
             seen += 1;
             let name = String::from_utf8_lossy(entry.name_bytes());
@@ -164,7 +168,9 @@ mod tests {
             }
             below = tree.write().unwrap();
         }
-        assert_eq!(found(&repo, below).unwrap(), Elsewhere::default());
+        let all = found(&repo, below).unwrap();
+        assert!(all.passed_over > 0, "what was not looked at is counted");
+        assert_eq!(all, Elsewhere { passed_over: all.passed_over, ..Elsewhere::default() });
     }
 
     #[test]

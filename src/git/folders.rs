@@ -43,6 +43,11 @@ impl Folders {
         Some(folder)
     }
 
+    /// How many wait.
+    pub(super) fn waiting(&self) -> usize {
+        self.waiting.len()
+    }
+
     /// Lets a folder within `above` wait; false where a limit leaves it out.
     pub(super) fn add(&mut self, above: &Folder, path: &str, id: Oid) -> bool {
         let (path, deep) = (format!("{path}/"), above.deep + 1);

@@ -275,15 +275,15 @@ fn names(repo: &Repository, id: Oid, cap: u64) -> Result<Vec<String>, GitError> 
     while let Some((above, tree)) = waiting.pop() {
         for entry in &repo.find_tree(tree)? {
             let name = format!("{above}{}", String::from_utf8_lossy(entry.name_bytes()));
-            if entry.filemode() == DIRECTORY {
-                waiting.push((format!("{name}/"), entry.id()));
-                continue;
-            }
+            // Folders count too: those that hold no file can be without an end.
             bytes += name.len() as u64 + 1;
             if bytes > cap {
                 return Err(GitError::TooLarge { verb: "ls-tree", cap });
             }
-            found.push(name);
+            match entry.filemode() == DIRECTORY {
+                true => waiting.push((format!("{name}/"), entry.id())),
+                false => found.push(name),
+            }
         }
     }
     found.sort_unstable();

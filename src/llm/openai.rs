@@ -17,6 +17,7 @@ use serde_json::{Map, Value, json};
 
 use super::deltas::{Deltas, Silent};
 use super::http::{Endpoint, Whole, join, sensitive};
+use super::openai_reasoning::{DETAILS, THOUGHTS};
 use super::openai_stream::Chunks;
 use super::raw::{self, Json};
 use super::settings::Settings;
@@ -26,11 +27,6 @@ use super::{
     Facts, Model, ModelError, ModelRequest, ModelResponse, Presence, ToolCall, ToolSpec, Usage, VendorParts, presence,
     wire,
 };
-
-/// OpenRouter's signed or encrypted reasoning, which goes back with the answer that it belongs to.
-const DETAILS: &str = "reasoning_details";
-/// DeepSeek's reasoning in words, which most servers that send it do not want back.
-const THOUGHTS: &str = "reasoning_content";
 
 const DEFAULT_BASE: &str = "https://api.openai.com/v1";
 
@@ -154,7 +150,7 @@ impl OpenAi {
     }
 
     fn asker(&self, request: &ModelRequest) -> Asker<'_> {
-        Asker::new(CHAT, &self.name, request)
+        Asker::new(CHAT, &self.name, request).at(self.beside[0].as_str())
     }
 
     /// The request without the role that its template refuses. Where that helps nothing, the first refusal stands.

@@ -6,6 +6,11 @@
 
 use serde_json::{Map, Value, json};
 
+/// OpenRouter's signed or encrypted reasoning, which goes back with the answer that it belongs to.
+pub(super) const DETAILS: &str = "reasoning_details";
+/// DeepSeek's reasoning in words, which most servers that send it do not want back.
+pub(super) const THOUGHTS: &str = "reasoning_content";
+
 /// The fields of a detail that grow.
 const GROWING: [&str; 2] = ["text", "summary"];
 
@@ -21,14 +26,14 @@ impl Reasoning {
     /// Takes what a delta holds; returns its bytes. Some servers send the same under several names.
     pub(super) fn take(&mut self, delta: &Map<String, Value>) -> usize {
         let text = |name: &str| delta.get(name).and_then(Value::as_str).unwrap_or_default();
-        self.thoughts.push_str(text("reasoning_content"));
-        let pieces = delta.get("reasoning_details").and_then(Value::as_array).into_iter().flatten();
+        self.thoughts.push_str(text(THOUGHTS));
+        let pieces = delta.get(DETAILS).and_then(Value::as_array).into_iter().flatten();
         let mut bytes = 0;
         for piece in pieces.filter_map(Value::as_object) {
             bytes += piece.values().filter_map(Value::as_str).map(str::len).sum::<usize>();
             self.detail(piece);
         }
-        bytes.max(text("reasoning_content").len()).max(text("reasoning").len())
+        bytes.max(text(THOUGHTS).len()).max(text("reasoning").len())
     }
 
     fn detail(&mut self, piece: &Map<String, Value>) {
@@ -53,10 +58,10 @@ impl Reasoning {
     /// Puts it into the message that the server would have sent whole.
     pub(super) fn put_in(self, message: &mut Value) {
         if !self.details.is_empty() {
-            message["reasoning_details"] = self.details.into_iter().map(Value::Object).collect();
+            message[DETAILS] = self.details.into_iter().map(Value::Object).collect();
         }
         if !self.thoughts.is_empty() {
-            message["reasoning_content"] = json!(self.thoughts);
+            message[THOUGHTS] = json!(self.thoughts);
         }
     }
 }

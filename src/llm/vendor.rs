@@ -51,6 +51,12 @@ impl<'a> Asker<'a> {
         Self { wire, model, before: hex::encode(&hash.finalize()[..16]) }
     }
 
+    /// The same at one address: what one gateway signed is nothing to another one that has a model of this name.
+    pub(super) fn at(self, address: &str) -> Self {
+        let hash = Sha256::digest(format!("{}\n{address}", self.before));
+        Self { before: hex::encode(&hash[..16]), ..self }
+    }
+
     pub(super) fn model(&self) -> &str {
         self.model
     }
@@ -111,7 +117,8 @@ mod tests {
         assert_eq!(kept.parts, r#"[{"b":1.0, "a":"\u00fc"}]"#);
         let sent = |asker: &Asker<'_>| asker.own(Some(&kept)).map(|parts| serde_json::to_string(&parts[0]).unwrap());
         assert_eq!(sent(&asker).as_deref(), Some(r#"{"b":1.0, "a":"\u00fc"}"#));
-        for other in [Asker::new("x", "m", &one), Asker::new("w", "n", &one), Asker::new("w", "m", &two)] {
+        let elsewhere = Asker::new("w", "m", &one).at("https://a.example/");
+        for other in [Asker::new("x", "m", &one), Asker::new("w", "n", &one), Asker::new("w", "m", &two), elsewhere] {
             assert_eq!(sent(&other), None);
         }
         assert!(asker.own(None).is_none());

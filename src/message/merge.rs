@@ -39,8 +39,10 @@ pub fn not_merged(login: &str, why: &MergeBar, about: &About<'_>) -> String {
         MergeBar::Unguarded { lack, branch } => {
             format!("{} `caisson repo check --fix` sets the rule, then `/merge` tries again.", lacks(*lack, branch))
         }
+        MergeBar::NotReviewed => "no review of somebody who may write approves exactly this commit, or one asks for changes of it. Approve it by a review on the pull request's page (`/approve` in a comment is none), then `/merge` tries again.".to_owned(),
+        MergeBar::Undecided => "the forge did not say within ten seconds that it can be merged: it still looks for conflicts, or there are some. The pull request's page shows them. Without any, `/merge` tries again; with some, `/retry` begins from the branch as it is now.".to_owned(),
         MergeBar::Forge { refusal } => format!(
-            "the forge refuses it: {}. An approval that the branch's rule requires is an approving review on the pull request's page, of its newest commit; `/approve` in a comment is none. `/merge` tries again.",
+            "the forge refuses it: {}. `/merge` tries again.",
             prose(refusal, MAX_REASON).trim_end_matches('.')
         ),
     };

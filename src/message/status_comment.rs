@@ -140,7 +140,7 @@ fn review_link(task: &Task, checkpoint: &Checkpoint, places: &StatusPlaces) -> O
     let (page, request) = (places.repository.as_ref()?, task.request.as_ref()?);
     let thread = match task.pull.filter(|_| checkpoint.review != 0) {
         Some(pull) => format!("pulls/{pull}"),
-        None if task.kind.of_a_pull() => format!("pulls/{}", request.issue),
+        None if task.of_a_pull() => format!("pulls/{}", request.issue),
         None => format!("issues/{}", request.issue),
     };
     (!checkpoint.void).then(|| format!("{page}/{thread}#issuecomment-{}", checkpoint.number))

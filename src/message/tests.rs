@@ -175,6 +175,8 @@ fn merges() -> Vec<Notice> {
         MergeBar::Unguarded { lack: GuardLack::Approvals, branch: "main".into() },
         MergeBar::Unguarded { lack: GuardLack::PushBar, branch: "main".into() },
         MergeBar::Unguarded { lack: GuardLack::MergeRight, branch: "main".into() },
+        MergeBar::NotReviewed,
+        MergeBar::Undecided,
         MergeBar::Forge { refusal: "POST /merge: 405 Does not have enough approvals @alice".into() },
     ];
     let not = bars.into_iter().map(|why| Notice::NotMerged { login: "bob".into(), why });

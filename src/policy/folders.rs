@@ -51,20 +51,8 @@ fn places(action: &Action, ended: &Outcome) -> Vec<String> {
     if matches!(ended.status, OutcomeStatus::Denied { .. }) {
         return Vec::new();
     }
-    let named = match action {
-        Action::ReadFile { path, .. }
-        | Action::ReadRanges { path, .. }
-        | Action::Summarize { path, .. }
-        | Action::ListFiles { path, .. }
-        | Action::Search { path, .. } => vec![path.as_str()],
-        Action::WriteFile { .. }
-        | Action::WriteFiles { .. }
-        | Action::EditFile { .. }
-        | Action::EditPlaces { .. }
-        | Action::MoveFile { .. }
-        | Action::DeleteFile { .. } => action.changed(),
-        Action::Bash { .. } | Action::Background { .. } | Action::WebFetch { .. } | Action::Try { .. } => Vec::new(),
-    };
+    let mut named = action.changed();
+    named.extend(action.looked_at());
     let touched = ended.touched.iter().flat_map(|touched| {
         let few = touched.read.len() <= FEW_READ && touched.read_unnamed == 0;
         let read = touched.read.iter().filter(move |_| few);

@@ -161,6 +161,7 @@ impl Rules {
                 continue;
             }
             if found.findings.len() >= most {
+                found.cut = true;
                 break;
             }
             if let Some(which) = self.credentials.matches(line).iter().next() {

@@ -65,11 +65,12 @@ pub async fn look_for_weaknesses(
         below,
         added_only: from.is_some(),
     };
+    // Also before comparing, which may end early.
+    let order = |it: &RuleFinding| (it.severity, it.path.clone(), it.line);
+    scan.findings.sort_by_cached_key(order);
     if let Some(from) = from {
         keep_added(repos, key, (from, commit), &mut scan, COMPARING).await?;
     }
-    let order = |it: &RuleFinding| (it.severity, it.path.clone(), it.line);
-    scan.findings.sort_by_cached_key(order);
     scan.more += scan.findings.len().saturating_sub(KEPT) as u64;
     scan.findings.truncate(KEPT);
     Ok(scan)

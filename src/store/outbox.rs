@@ -99,10 +99,13 @@ pub(super) async fn drop_open(c: &mut AnyConnection, task: TaskId, now: i64) -> 
     Ok(())
 }
 
-// A status comment that stands is brought up to date after everything else, because it may wait for its time.
+// A status comment that stands is brought up to date after everything else, because it may wait for its time; a text that was set aside goes
+// before it where that was due earlier.
 pub(super) const NEXT: &str = "SELECT id, task, key, body, state, epoch, tries, failures, not_before, trouble, CAST(held AS INTEGER) AS held, aside, closed_at FROM effects \
                                WHERE task = $1 AND lane = $2 AND state IN ('pending', 'started') \
-                               ORDER BY aside > 0 OR (kind = 'status_comment' AND closed_at IS NOT NULL), CASE WHEN aside > 0 THEN not_before ELSE 0 END, id LIMIT 1";
+                               ORDER BY aside > 0 OR (kind = 'status_comment' AND closed_at IS NOT NULL), \
+                               CASE WHEN aside > 0 THEN not_before WHEN kind <> 'status_comment' OR closed_at IS NULL THEN 0 \
+                               WHEN not_before > closed_at THEN not_before ELSE closed_at END, id LIMIT 1";
 pub(super) const WITH_EFFECTS: &str =
     "SELECT DISTINCT task FROM effects WHERE state IN ('pending', 'started') ORDER BY task";
 

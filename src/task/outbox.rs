@@ -27,6 +27,9 @@ const DENIED_WAIT_MS: u64 = 2_000;
 /// First and longest postponement of a text that the forge forbids; it doubles each time.
 const FIRST_ASIDE_MS: i64 = 10_000;
 const LONGEST_ASIDE_MS: i64 = 6 * 3_600_000;
+/// Postponements of the status comment that make it wait longer: it is never given up, and tried at least every ten minutes, because it would
+/// show an old state.
+const MOST_STATUS_ASIDE: i64 = 6;
 /// Postponements (three days) after which it is given up.
 const MOST_ASIDE: i64 = 23;
 
@@ -234,7 +237,7 @@ impl Outbox {
 
     /// Milliseconds until the status comment of a task at work may be edited again; any other state is shown at once.
     async fn paced(&self, row: &EffectRow) -> Result<i64, StoreError> {
-        let (Effect::StatusComment, Some(last)) = (&row.effect, row.closed_at) else { return Ok(0) };
+        let Some(last) = row.closed_at.filter(|_| is_status(row)) else { return Ok(0) };
         let busy = self.machine.look(row.task).await?.state.busy();
         Ok(if busy { pause_after(last, now(), self.effects.status_edit_ms) } else { 0 })
     }
@@ -360,7 +363,10 @@ impl Outbox {
         };
         match certain {
             false => self.later(row, &sentence, Some(DENIED_WAIT_MS)).await,
-            true if row.effect.needs().set_aside && denial != Denial::Missing => self.set_aside(row, sentence).await,
+            // Of one text, a thread that is gone is the end; a state may have to be shown once it is back.
+            true if row.effect.needs().set_aside && (denial != Denial::Missing || is_status(row)) => {
+                self.set_aside(row, sentence).await
+            }
             true => {
                 self.refusals.forget(&row.id);
                 self.failed(row, Failure::Blocked { sentence }).await
@@ -370,7 +376,8 @@ impl Outbox {
 
     /// Postpones a text, so that a blocked user or a locked thread does not hold up labels, statuses and pull requests.
     async fn set_aside(&self, row: &EffectRow, sentence: String) -> Result<(), StoreError> {
-        let Some(wait) = aside_ms(row.aside) else {
+        let times = if is_status(row) { row.aside.min(MOST_STATUS_ASIDE) } else { row.aside };
+        let Some(wait) = aside_ms(times) else {
             self.refusals.forget(&row.id);
             return self.failed(row, Failure::Blocked { sentence }).await;
         };
@@ -397,6 +404,10 @@ impl Outbox {
     async fn close(&self, row: &EffectRow, input: Input, failed: bool) -> Result<(), StoreError> {
         let key = format!("effect:{}:{}#{}", row.task, row.key, row.tries + 1);
         self.machine.feed(row.task, &key, input, Some(Close { effect: row.id, failed })).await?;
+        if row.failures >= TELL_AFTER && row.effect.queue() != Queue::Talk {
+            // What it waited for is over, and there may be no event that shows it.
+            self.tell_trouble(row, "over").await?;
+        }
         self.works.well(&work(row.task, row.effect.queue()));
         Ok(())
     }
@@ -405,7 +416,7 @@ impl Outbox {
         Begun { id: row.id, epoch: self.machine.epoch() }
     }
 
-    /// Postpones an effect after a temporary failure; a person is told once.
+    /// Postpones an effect after a temporary failure, which the status comment shows once it lasts.
     async fn later(&self, row: &EffectRow, sentence: &str, after_ms: Option<u64>) -> Result<(), StoreError> {
         let wait = wait_ms(row.failures, after_ms);
         tracing::warn!(
@@ -417,13 +428,24 @@ impl Outbox {
             "will be tried again"
         );
         self.machine.store().effect_later(self.begun(row), now() + wait, sentence).await?;
-        if row.failures + 1 == TELL_AFTER && row.effect.queue() != Queue::Talk {
-            let notice = Notice::Trouble { sentence: sentence.to_owned() };
-            let key = format!("trouble:{}:{}", row.task, row.key);
-            self.machine.feed(row.task, &key, Input::Noticed { notice }, None).await?;
+        // Again ever more rarely, because an edit that was under way the first time does not show it.
+        let failures = row.failures + 1;
+        if failures >= TELL_AFTER && failures & (failures - 1) == 0 && row.effect.queue() != Queue::Talk {
+            self.tell_trouble(row, sentence).await?;
         }
         Ok(())
     }
+
+    /// Has the status comment show what a step waits for, or that it no longer does.
+    async fn tell_trouble(&self, row: &EffectRow, sentence: &str) -> Result<(), StoreError> {
+        let notice = Notice::Trouble { sentence: sentence.to_owned() };
+        let key = format!("trouble:{}:{}#{}:{}", row.task, row.key, row.tries, row.failures);
+        self.machine.feed(row.task, &key, Input::Noticed { notice }, None).await.map(drop)
+    }
+}
+
+fn is_status(row: &EffectRow) -> bool {
+    matches!(row.effect, Effect::StatusComment)
 }
 
 /// A queue's name in what `/readyz` says.

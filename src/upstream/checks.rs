@@ -88,18 +88,17 @@ impl GitHub {
             if status != 200 {
                 return Err(self.refusal(repository, status, wait, &text));
             }
-            let read: T = serde_json::from_str(&text).map_err(|error| GitHubError::Away {
-                host: self.host(),
-                why: format!("its answer cannot be read: {error}"),
-            })?;
+            let read: T = serde_json::from_str(&text).map_err(|error| self.unreadable(&error))?;
             let (total, entries) = read.parts();
             let last = entries.is_empty();
             all.extend(entries);
             if last || all.len() >= total {
-                break;
+                return Ok(all);
             }
         }
-        Ok(all)
+        // A list that is not whole may lack the one that failed.
+        let most = MOST_PAGES * PER_PAGE;
+        Err(GitHubError::Away { host: self.host(), why: format!("the commit has more than {most} checks") })
     }
 }
 

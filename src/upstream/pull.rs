@@ -78,7 +78,7 @@ impl GitHub {
         Ok(OpenPull { number, url: self.page(repository, number), known })
     }
 
-    fn unreadable(&self, error: &serde_json::Error) -> GitHubError {
+    pub(super) fn unreadable(&self, error: &serde_json::Error) -> GitHubError {
         GitHubError::Away { host: self.host(), why: format!("its answer cannot be read: {error}") }
     }
 }

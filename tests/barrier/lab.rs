@@ -85,7 +85,7 @@ impl Lab {
         let file = self.dir.path().join("caisson.toml");
         let text = format!(
             "installation = \"{}\"\n[sandbox]\nimage = \"{IMAGE}\"\nmemory_mib = 512\ntmp_mib = 16\n\
-             pids = 64\ncpus = 1.0\nnofile = 512\n[router]\nimage = \"{ROUTER}\"\nberths = 1\n{more}",
+             pids = 64\ncpus = 1.0\nnofile = 512\n[router]\nimage = \"{ROUTER}\"\nsubnets = 1\n{more}",
             self.installation
         );
         std::fs::write(&file, text).expect("written");

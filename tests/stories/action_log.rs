@@ -5,7 +5,6 @@ use caisson::forge::{Attachment, ForgeReads, RepoRef};
 use devforge::Fault;
 use domain::Task;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 async fn finished(world: &World) {
     world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
@@ -19,16 +18,6 @@ async fn approved(world: &World) -> Task {
     world.until_state("approved").await
 }
 
-/// What the bot still wants to do is done.
-async fn settled(world: &World) {
-    let done = async {
-        while !world.store().tasks_with_effects().await.expect("read").is_empty() {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(60), done).await.expect("nothing is left to do");
-}
-
 async fn attached(world: &World, pull: u64) -> Vec<Attachment> {
     world.look().attachments(&RepoRef::new("lab", "shop"), pull).await.expect("attachments")
 }
@@ -38,7 +27,7 @@ async fn what_the_agent_did_hangs_on_the_pull_request_once() {
     let world = World::new(FIX).await;
     finished(&world).await;
     let pull = approved(&world).await.pull.expect("a pull request");
-    settled(&world).await;
+    world.settled().await;
     let files = attached(&world, pull).await;
     assert_eq!(files.iter().map(|file| file.name.as_str()).collect::<Vec<_>>(), ["task-1-actions.md"]);
     let text = world.look().attachment(&files[0], 1 << 20).await.expect("the file");
@@ -58,7 +47,7 @@ async fn where_the_forge_takes_no_files_a_comment_has_it() {
     let pull = approved(&world).await.pull.expect("a pull request");
     let said = world.until_said(pull, "this forge takes no file of it").await;
     assert!(said.contains("## 4. `edit_file semver.py`"), "{said}");
-    settled(&world).await;
+    world.settled().await;
     let said = world.said(pull).await;
     assert_eq!(said.iter().filter(|text| text.contains("takes no file of it")).count(), 1);
     world.forge.refuse(&[]);
@@ -78,7 +67,7 @@ async fn an_attachment_whose_answer_is_lost_hangs_there_once() {
         (is_upload(method, path) && !lost.swap(true, Ordering::SeqCst)).then_some(Fault::Unanswered)
     });
     let pull = approved(&world).await.pull.expect("a pull request");
-    settled(&world).await;
+    world.settled().await;
     assert_eq!(attached(&world, pull).await.len(), 1);
     assert!(!world.said(pull).await.iter().any(|text| text.contains("takes no file of it")));
 }
@@ -89,6 +78,6 @@ async fn a_forge_that_fails_at_every_attachment_holds_nothing_up() {
     finished(&world).await;
     world.forge.set_faults(|method, path| is_upload(method, path).then_some(Fault::Refused(503)));
     let pull = approved(&world).await.pull.expect("a pull request");
-    settled(&world).await;
+    world.settled().await;
     assert_eq!(attached(&world, pull).await, []);
 }

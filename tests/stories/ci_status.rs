@@ -29,7 +29,7 @@ const LOG: &str = "2025-11-05T10:00:00.0000000Z FF\n2025-11-05T10:00:00.0000000Z
 
 async fn set(world: &World, task: &Task, context: &str, state: StatusState, page: &str) {
     let commit = task.ci_awaited.as_ref().expect("waited for").commit.clone();
-    let description = "@all ](http://evil.example) it says".to_owned();
+    let description = "it says".to_owned();
     let new = NewStatus { context: context.into(), state, description, target_url: page.into() };
     world.look().post_status(&RepoRef::new("lab", "shop"), commit.as_str(), &new).await.expect("a status");
 }

@@ -187,12 +187,8 @@ async fn an_answer_that_a_rule_refuses_is_not_tried_and_not_written() {
     world.push(&[(".caisson.toml", GUARDED)]);
     world.alice().open_issue(REPO, "Versions compare as text", "`1.10` sorts before `1.9`.\n\n/fix").expect("issue");
     world.until("every answer and its write", |task| task.used == 0 && task.actions == 5 || task.used == 5).await;
-    let ended = world.log().await.into_iter().filter_map(|event| match event {
-        Event::ActionFinished { outcome, .. } => Some(outcome.status),
-        _ => None,
-    });
     let refused = "people change this file (versions)";
-    for status in ended.collect::<Vec<_>>() {
+    for status in world.ends().await {
         assert!(matches!(&status, OutcomeStatus::Denied { reason } if reason == refused), "{status:?}");
     }
 }

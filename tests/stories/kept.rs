@@ -2,7 +2,7 @@
 //! mistake.
 
 use crate::world::{REPO, World};
-use domain::{Event, OutcomeStatus};
+use domain::OutcomeStatus;
 
 /// A denied edit, an added test, a denied edit, a mistake, its correction; then done.
 const SCRIPT: &str = r#"
@@ -28,20 +28,12 @@ call = [ { name = "done", arguments = { summary = "newer() compares the parsed n
 "#;
 
 /// How each of the first actions ended.
-async fn ended(world: &World) -> Vec<OutcomeStatus> {
-    let finished = |event| match event {
-        Event::ActionFinished { outcome, .. } => Some(outcome.status),
-        _ => None,
-    };
-    world.log().await.into_iter().filter_map(finished).collect()
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn an_existing_test_is_added_to_and_not_changed_and_a_mistake_is_told_at_once() {
     let world = World::new(SCRIPT).await;
     world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
     let pull = world.until_state("awaiting-review").await.pull.expect("a pull request");
-    let ended = ended(&world).await;
+    let ended = world.ends().await;
     let denied = |status: &OutcomeStatus| matches!(status, OutcomeStatus::Denied { reason } if reason.contains("test_semver.py"));
     assert!(ended.len() == 5 && denied(&ended[0]) && denied(&ended[2]), "{ended:?}");
     assert!([1, 3, 4].iter().all(|at| ended[*at] == OutcomeStatus::Ok), "{ended:?}");
@@ -62,6 +54,6 @@ async fn an_issue_that_names_the_test_may_have_it_changed() {
     let words = "/fix\n\nThe case in test_semver.py is wrong too.";
     world.alice().open_issue(REPO, "Versions compare as text", words).expect("issue");
     world.until_state("awaiting-review").await;
-    let ended = ended(&world).await;
+    let ended = world.ends().await;
     assert!(ended.len() == 5 && ended.iter().all(|status| *status == OutcomeStatus::Ok), "{ended:?}");
 }

@@ -41,11 +41,6 @@ async fn losses(world: &World) -> Vec<Loss> {
     world.log().await.into_iter().filter_map(lost).collect()
 }
 
-async fn ends(world: &World) -> Vec<OutcomeStatus> {
-    let ended = |event| if let Event::ActionFinished { outcome, .. } = event { Some(outcome.status) } else { None };
-    world.log().await.into_iter().filter_map(ended).collect()
-}
-
 /// Everything that was pushed is on the forge, and the log in the store: of the state directory only the store and the key of the bot's
 /// marks cannot be made anew.
 #[tokio::test(flavor = "multi_thread")]
@@ -98,7 +93,7 @@ async fn each_way_of_losing_a_sandbox_is_told_as_what_it_was_and_work_goes_on() 
         }
         world.until_state("awaiting-review").await;
         assert_eq!(losses(&world).await, [loss]);
-        assert_eq!(ends(&world).await, [OutcomeStatus::Interrupted, OutcomeStatus::Ok], "{loss:?}");
+        assert_eq!(world.ends().await, [OutcomeStatus::Interrupted, OutcomeStatus::Ok], "{loss:?}");
         let review = world.until_said(issue, words).await;
         assert!(review.contains("made anew from the last commit"), "{review}");
         assert!(review.contains("interrupted; it may have run"), "{review}");
@@ -210,12 +205,12 @@ async fn what_fills_the_disk_is_killed_and_a_person_is_asked_what_to_do() {
     let world = World::in_image(&script, sandbox).await;
     let issue = ask(&world).await;
     world.until_state("paused").await;
-    let ends_then = ends(&world).await;
+    let ends_then = world.ends().await;
     assert!(matches!(&ends_then[..], [OutcomeStatus::DiskSpent { what }] if what.contains("64 MiB")), "{ends_then:?}");
     world.until_said(issue, "`sandbox.disk_mib`").await;
     world.alice().comment(REPO, issue, "/resume").expect("said");
     world.until_state("awaiting-review").await;
-    assert_eq!(ends(&world).await.last(), Some(&OutcomeStatus::Ok), "what deletes goes on");
+    assert_eq!(world.ends().await.last(), Some(&OutcomeStatus::Ok), "what deletes goes on");
     assert!(losses(&world).await.is_empty());
     world.until_said(issue, "disk space ran out").await;
 }

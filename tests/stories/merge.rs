@@ -115,7 +115,7 @@ async fn set_never_to(world: &mut World, setting: &str) {
     world.reconfigure(|text| text.replace("merge = \"never\"", &format!("merge = \"{setting}\""))).await;
 }
 
-/// An approval in a comment is none for the forge: its refusal is answered once, and the work stays approved until a review is there.
+/// An approval in a comment is no review: that is answered once, as is a refusal of the forge, and the work stays approved.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_the_forge_refuses_is_answered_once_and_can_be_asked_for_again() {
     let mut world = World::new(FIX).await;
@@ -129,19 +129,23 @@ async fn what_the_forge_refuses_is_answered_once_and_can_be_asked_for_again() {
         }
     }
     world.alice().comment(REPO, issue, &format!("/approve {commit}")).expect("said");
-    let said = world.until_said(pull, "the forge refuses it").await;
-    assert!(said.contains("enough approvals") && said.contains("`/merge` tries again"), "{said}");
+    let said = world.until_said(pull, "no review of somebody who may write approves exactly this commit").await;
+    assert!(said.contains("`/merge` tries again"), "{said}");
     let task = world.task().await;
     assert_eq!(task.state.name(), "approved");
     world.alice().approve(REPO, pull, commit.as_str()).expect("approved");
+    world.forge.refuse(&[("POST /merge", 409)]);
+    world.alice().comment(REPO, issue, "/merge").expect("said");
+    world.until_said(issue, "the forge refuses it").await;
+    world.forge.refuse(&[]);
     world.alice().comment(REPO, issue, "/merge").expect("said");
     delivered(&world).await;
-    let all = world.said(pull).await;
-    assert_eq!(all.iter().filter(|text| text.contains("the forge refuses it")).count(), 1, "{all:#?}");
-    assert!(matches!(
-        &steps(&world).await[..],
-        [MergeStep::Wanted { .. }, MergeStep::Refused { .. }, MergeStep::Wanted { .. }, MergeStep::Done(_)]
-    ));
+    let all = [world.said(pull).await, world.said(issue).await].concat();
+    for why in ["no review of somebody", "the forge refuses it"] {
+        assert_eq!(all.iter().filter(|text| text.contains(why)).count(), 1, "{all:#?}");
+    }
+    let merge: Vec<bool> = steps(&world).await.iter().map(|it| matches!(it, MergeStep::Refused { .. })).collect();
+    assert_eq!(merge, [false, true, false, true, false, false], "wanted, refused, twice; wanted, done");
 }
 
 #[tokio::test(flavor = "multi_thread")]

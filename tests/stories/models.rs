@@ -1,9 +1,9 @@
 //! Several models with different roles, and one that does not support tools.
 
+use crate::stuck::small_and_big;
 use crate::world::{REPO, World, single};
 use caisson::forge::{ForgeReads, RepoRef};
 use domain::{Event, FallbackReason, VerdictKind};
-use std::path::Path;
 
 const WORKS: &str = r#"
 name = "the worker"
@@ -33,21 +33,10 @@ async fn answering_models(world: &World) -> Vec<String> {
     world.log().await.iter().filter_map(named).collect()
 }
 
-/// A worker that follows the world's recording, and a planner that follows this one.
-fn two_models(planner: &Path) -> String {
-    format!(
-        "[[model]]\nid = \"small\"\nkind = \"scripted\"\nscript = \"script.toml\"\nroles = [\"worker\"]\n\
-         [[model]]\nid = \"big\"\nkind = \"scripted\"\nscript = \"{}\"\nroles = [\"planner\"]\n",
-        planner.display()
-    )
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn a_plan_is_the_planners_and_its_fix_the_workers() {
     let dir = tempfile::tempdir().expect("a directory");
-    let planner = dir.path().join("planner.toml");
-    std::fs::write(&planner, PLANS).expect("written");
-    let world = World::of_models(WORKS, &two_models(&planner)).await;
+    let world = World::of_models(WORKS, &small_and_big(dir.path(), PLANS)).await;
     let issue = world.alice().open_issue(REPO, "How would you compare?", "/plan").expect("issue");
     world.until_said(issue, "Compare parsed numbers").await;
     world.until_state("awaiting-review").await;
@@ -73,9 +62,7 @@ call = [{ name = "done", arguments = { summary = "worked" } }]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_persons_own_list_is_the_plan_that_is_carried_out() {
     let dir = tempfile::tempdir().expect("a directory");
-    let planner = dir.path().join("planner.toml");
-    std::fs::write(&planner, PLANS).expect("written");
-    let world = World::of_models(CARRIES_OUT, &two_models(&planner)).await;
+    let world = World::of_models(CARRIES_OUT, &small_and_big(dir.path(), PLANS)).await;
     world.push(&[(".caisson.toml", "test = \"true\"\n")]);
     let issue = world.alice().open_issue(REPO, "How would you compare?", "/plan").expect("issue");
     world.until_state("awaiting-review").await;
@@ -103,7 +90,7 @@ async fn a_command_has_a_model_of_its_own() {
     std::fs::write(&explainer, PLANS.replace("the planner", "the explainer")).expect("written");
     let own = format!(
         "{}[[model]]\nid = \"own\"\nkind = \"scripted\"\nscript = \"{}\"\n[commands.explain]\nmodel = \"own\"\n",
-        two_models(&planner),
+        small_and_big(dir.path(), PLANS),
         explainer.display()
     );
     let world = World::of_models(WORKS, &own).await;

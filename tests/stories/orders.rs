@@ -46,7 +46,7 @@ async fn a_running_bot_obeys_stop_at_once() {
     assert!(!again.status.success() && said(&again).contains("it has ended"), "{}", said(&again));
     let unknown = caisson(&world, &["task", "stop", "7"]).await;
     assert!(!unknown.status.success() && said(&unknown).contains("there is no task 7"), "{}", said(&unknown));
-    assert!(world.said(issue).await.iter().any(|text| text.contains("is on it")));
+    world.until_said(issue, "### Task 1: over, cancelled").await;
 }
 
 /// The exported file is enough: replayed on another machine, the task has the same state after any event.
@@ -151,11 +151,7 @@ async fn an_ended_task_is_deleted_by_the_running_bot_and_its_number_is_nobodys()
     assert!(caisson(&world, &["task", "stop", "1"]).await.status.success());
     world.until_said(pull, "Stopped by `operator`").await;
     world.nothing_left().await;
-    let end = Instant::now() + Duration::from_secs(60);
-    while !world.store().tasks_with_effects().await.expect("read").is_empty() {
-        assert!(Instant::now() < end, "its last effects never ended");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    world.settled().await;
     let deleted = caisson(&world, &["task", "delete", "1"]).await;
     assert!(deleted.status.success() && said(&deleted).contains("task 1 is deleted"), "{}", said(&deleted));
     assert!(world.store().task_row(TaskId(1)).await.expect("read").is_none() && refs(&world, 1).is_empty());

@@ -27,7 +27,6 @@ fn project(world: &World) -> PathBuf {
 
 /// Pushes these files of the folder.
 fn push(world: &World, files: &[(&str, &str)]) {
-    std::fs::create_dir_all(project(world).join(".caisson/commands")).expect("made");
     let paths: Vec<String> = files.iter().map(|(name, _)| format!(".caisson/commands/{name}")).collect();
     let files: Vec<(&str, &str)> = paths.iter().zip(files).map(|(path, (_, text))| (path.as_str(), *text)).collect();
     world.push(&files);

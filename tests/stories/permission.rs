@@ -118,11 +118,7 @@ async fn ends(author: &str) -> Vec<OutcomeStatus> {
     let issue = author.open_issue(REPO, "Two notes", "Please write them.").expect("issue");
     world.alice().comment(REPO, issue, "/fix").expect("said");
     world.until("a review", |task| task.checkpoint().is_some()).await;
-    let ends = world.log().await.into_iter().filter_map(|event| match event {
-        Event::ActionFinished { outcome, .. } => Some(outcome.status),
-        _ => None,
-    });
-    ends.collect()
+    world.ends().await
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -176,11 +172,7 @@ async fn reading_a_delicate_place_and_a_page_of_a_host_are_refused_with_the_reas
     world.push(&[(".caisson.toml", "test = \"true\"\n")]);
     world.alice().open_issue(REPO, "Look around", "/plan").expect("issue");
     world.until("the answer", |task| task.turn == 2).await;
-    let ended = world.log().await.into_iter().filter_map(|event| match event {
-        Event::ActionFinished { outcome, .. } => Some(outcome.status),
-        _ => None,
-    });
-    let ended: Vec<OutcomeStatus> = ended.collect();
+    let ended = world.ends().await;
     let denied = |status: &OutcomeStatus, name: &str| matches!(status, OutcomeStatus::Denied { reason } if reason.ends_with(name));
     assert!(
         denied(&ended[0], "(the tests)") && denied(&ended[1], "(the tests)") && denied(&ended[2], "(the wiki)"),

@@ -104,7 +104,6 @@ call = [
 #[tokio::test(flavor = "multi_thread")]
 async fn instructions_for_its_kind_are_given_and_a_mistake_in_others_is_said_on_the_issue() {
     let world = World::new(INSTRUCTED).await;
-    std::fs::create_dir_all(world.dir.path().join("project/.caisson/prompts")).expect("made");
     world.push(&[
         (".caisson/prompts/fix.md", "Run the linter before you stop.\n"),
         (".caisson/prompts/plan.md", "Only for plans.\n"),
@@ -120,7 +119,7 @@ async fn instructions_for_its_kind_are_given_and_a_mistake_in_others_is_said_on_
     assert!(!log.contains("You may push."), "what has no kind is not kept: {log}");
 }
 
-/// A token in the repository that has no vendor's format.
+/// A token of GitHub's form that is none, put together so that no scanner of this repository finds it.
 fn token() -> String {
     format!("gh{}_{}", "p", "a1B2c3D4".repeat(5))
 }

@@ -40,7 +40,7 @@ call = [
 "#;
 
 /// A worker that plays the world's recording, and a planner with one of its own.
-fn small_and_big(dir: &Path, planner: &str) -> String {
+pub fn small_and_big(dir: &Path, planner: &str) -> String {
     let file = dir.join("planner.toml");
     std::fs::write(&file, planner).expect("written");
     format!(

@@ -45,7 +45,7 @@ async fn who_is_approved_takes_a_turn_as_who_begins_does() {
 }
 
 /// Exactly four actions, of which the fourth is the edit.
-const FOUR: &str = "[router]\nberths = 1\n[budget]\nactions = 4";
+const FOUR: &str = "[router]\nsubnets = 1\n[budget]\nactions = 4";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_sandbox_that_waits_longest_makes_room_and_its_work_is_kept() {

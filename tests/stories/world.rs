@@ -18,7 +18,7 @@ use caisson::sandbox::{SandboxError, Sandboxes, Settings};
 use caisson::store::Store;
 use caisson::supervise::Works;
 use devforge::{Access, Devforge, Options, Person};
-use domain::{Event, Task, TaskId};
+use domain::{Event, OutcomeStatus, Task, TaskId};
 use metrics_exporter_prometheus::PrometheusBuilder;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
@@ -273,6 +273,22 @@ impl World {
         git(&work, &["commit", "-q", "-m", "More of the shop"]);
         let header = format!("http.extraHeader=Authorization: token {}", self.forge.admin_token());
         git(&work, &["-c", &header, "push", "-q", &format!("{}/{REPO}.git", self.forge.url()), "main"]);
+    }
+
+    /// How each action ended.
+    pub async fn ends(&self) -> Vec<OutcomeStatus> {
+        let ended = |event| if let Event::ActionFinished { outcome, .. } = event { Some(outcome.status) } else { None };
+        self.log().await.into_iter().filter_map(ended).collect()
+    }
+
+    /// Waits until no effect of any task is open.
+    pub async fn settled(&self) {
+        let done = async {
+            while !self.store().tasks_with_effects().await.expect("read").is_empty() {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(60), done).await.expect("effects are still open");
     }
 
     pub fn alice(&self) -> Person {

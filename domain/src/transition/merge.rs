@@ -2,7 +2,7 @@
 //! here approves: only work that is approved already is merged. Tests: `tests/machine/merge.rs`.
 
 use super::Draft;
-use crate::{Decision, Effect, End, Event, MergeBar, MergeStep, Merged, Notice, State, To, VerdictKind};
+use crate::{CiEnded, Decision, Effect, End, Event, MergeBar, MergeStep, Merged, Notice, State, To, VerdictKind};
 
 /// Takes up a `/merge` by somebody who may write; `bar` is what the operator set.
 pub(super) fn asked(draft: &mut Draft, decision: &Decision, bar: Option<&MergeBar>) {
@@ -34,8 +34,9 @@ pub(super) fn asked(draft: &mut Draft, decision: &Decision, bar: Option<&MergeBa
 
 /// Wants the merge after this final approval, where the operator lets it follow.
 pub(super) fn approved(draft: &mut Draft, decision: &Decision) {
-    let failed = matches!(&draft.task.state, State::Approved { verdict, .. } if verdict.kind == VerdictKind::Failed);
-    // What its checks do not hold is merged only by a person's `/merge`.
+    let verdict = matches!(&draft.task.state, State::Approved { verdict, .. } if verdict.kind == VerdictKind::Failed);
+    let failed = verdict || draft.task.ci.as_ref().is_some_and(CiEnded::failed);
+    // What its checks, or the forge's CI, do not hold is merged only by a person's `/merge`.
     if decision.merges && !failed && !has_upstream(draft) {
         let at = u32::try_from(draft.step.effects.len()).unwrap_or(u32::MAX);
         want(draft, decision, To::Step { seq: draft.task.seq.saturating_add(1), at });

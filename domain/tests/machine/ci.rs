@@ -65,6 +65,11 @@ fn a_failure_goes_back_to_the_agent_as_often_as_one_of_the_bots_own_checks() {
     walk.feed(Input::ReviewPosted { n: 3, review: 50, number: 100, risk: None });
     assert_eq!(walk.task.state.name(), "final-review");
     assert!(walk.task.ci.as_ref().is_some_and(|it| it.failed() && !it.returned));
+    // The approval of work whose CI failed is followed by no merge.
+    walk.task.request.as_mut().expect("a request").has_upstream = false;
+    walk.decide(Decision { merges: true, ..approval(101) });
+    assert_eq!(walk.task.state.name(), "approved");
+    assert!(!walk.wants("merge"));
 }
 
 #[test]

@@ -51,6 +51,16 @@ fn the_final_approval_is_followed_by_the_merge_only_where_the_operator_lets_it()
     copied.decide(Decision { merges: true, ..approval(101) });
     assert_eq!(copied.task.state.name(), "approved");
     assert!(!copied.wants("merge"), "it is a copy of another repository");
+    let mut red = Walk::at_final();
+    red.task.request.as_mut().expect("a request").has_upstream = false;
+    if let State::FinalReview { verdict, .. } = &mut red.task.state {
+        verdict.kind = VerdictKind::Failed;
+    }
+    red.decide(Decision { merges: true, ..approval(101) });
+    assert_eq!(red.task.state.name(), "approved");
+    assert!(!red.wants("merge"), "its checks do not hold: somebody has to say so");
+    red.decide(asked(201, None));
+    assert!(red.wants("merge"));
     let mut checkpoint = Walk::at_checkpoint();
     checkpoint.task.request.as_mut().expect("a request").has_upstream = false;
     checkpoint.decide(Decision { merges: true, ..approval(101) });

@@ -168,7 +168,7 @@ fn of_texts() -> [Row; 8] {
             false,
             Nothing,
             false,
-            true,
+            false,
             ReadBack,
         ),
         (Effect::ShowPlan { n }, "show_plan", Talk, false, Nothing, false, false, Converges),

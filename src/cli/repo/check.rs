@@ -82,7 +82,10 @@ pub(in crate::cli) async fn faults(config: &Process, accounts: &Accounts, entry:
         }
     }
     if config.merge_bar(entry).is_none() && !accounts.forge.requires_approval(&repo, &entry.default_branch).await? {
-        wrong.push(format!("{} requires nobody's approval, so the bot merges nothing into it", entry.default_branch));
+        wrong.push(format!(
+            "{} does not require an approval that binds administrators too, which merges by the bot want",
+            entry.default_branch
+        ));
     }
     if accounts.forge.permission(&repo, &accounts.sync).await? < Access::Write {
         wrong.push(format!("{} may not write", accounts.sync.login));

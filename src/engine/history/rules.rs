@@ -38,8 +38,10 @@ impl Replay<'_> {
     /// Shows the repository's own instructions for the task's kind, or says that those of the base before no longer hold.
     pub(super) fn instructed(&mut self, text: Option<&str>, newer: bool) {
         let Some(text) = text else { return self.ask(NO_PROMPT.to_owned()) };
-        let name = format!(".caisson/prompts/{}.md", self.kind.name());
-        let values = context! { kind => self.kind.name(), newer, text => self.fence.wrap(&name, Trust::Base, text) };
+        let name = crate::config::own_prompts::path(self.kind);
+        let (text, missing) = text::cut(text, self.rules_chars);
+        let text = self.fenced(&name, text, missing == 0);
+        let values = context! { kind => self.kind.name(), newer, text };
         self.ask(prompt::render("own_prompt", values));
     }
 
@@ -61,9 +63,12 @@ impl Replay<'_> {
         }
         let (text, missing) = text::cut(&file.text, self.rules_left);
         self.rules_left -= text.chars().count();
-        let whole = missing == 0 && file.cut == 0;
+        Some(self.fenced(&file.path, text, missing == 0 && file.cut == 0))
+    }
+
+    fn fenced(&self, path: &str, text: &str, whole: bool) -> String {
         let more = if whole { "" } else { "\n[… the file goes on; read it where it bears on the work …]" };
-        Some(self.fence.wrap(&file.path, Trust::Base, &format!("{text}{more}")))
+        self.fence.wrap(path, Trust::Base, &format!("{text}{more}"))
     }
 
     fn base_branch(&self) -> String {

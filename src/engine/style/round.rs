@@ -332,7 +332,7 @@ fn nothing_found(log: &[Event]) -> String {
         )
         .count();
     format!(
-        "{tried} candidates were tried and the project's checks refuse each; say in a comment what is missing, or which file to change, then `/resume` tries anew"
+        "{tried} candidates were tried and the project's checks refuse each; say in a comment what is missing, or which file to change"
     )
 }
 

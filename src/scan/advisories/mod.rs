@@ -221,7 +221,7 @@ impl Index {
                     continue;
                 }
                 let full = index.files.len() >= MOST_FILES || Instant::now() >= end;
-                match if full { None } else { read(&path)? } {
+                match if full { None } else { read(&path).ok().flatten() } {
                     Some(advisory) => index.add(path, &advisory),
                     None => index.unread += 1,
                 }
