@@ -16,7 +16,7 @@ use tokio::sync::{OnceCell, RwLock};
 use crate::Settings;
 use crate::able;
 use crate::engine::{Engine, unless_gone};
-use crate::hardening::{Fittings, Host};
+use crate::hardening::{Host, ResolvedConfig};
 use crate::name::{Names, ResourceKind};
 use crate::router::shape::sorted;
 use crate::seccomp;
@@ -76,9 +76,9 @@ impl Core {
         image: &'a str,
         runner: &'a str,
         place: Option<&'a Place>,
-    ) -> Result<Fittings<'a>, Problem> {
+    ) -> Result<ResolvedConfig<'a>, Problem> {
         let (runtime, gpus) = (self.settings.runtime.as_deref(), &self.settings.gpus);
-        Ok(Fittings { image, runner, place, runtime, gpus, host: self.host().await? })
+        Ok(ResolvedConfig { image, runner, place, runtime, gpus, host: self.host().await? })
     }
 
     /// The engine's present information, if it can run our containers.

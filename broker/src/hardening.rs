@@ -37,7 +37,7 @@ pub struct Host {
 
 /// The parts of a container's configuration that do not come from its spec.
 #[derive(Clone, Debug)]
-pub struct Fittings<'a> {
+pub struct ResolvedConfig<'a> {
     /// The image's id, never its name.
     pub image: &'a str,
     /// The volume that holds the runner.
@@ -71,7 +71,11 @@ const MASKED: &[&str] = &[
 const READ_ONLY: &[&str] = &["/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"];
 
 /// The configuration of the container for a spec.
-pub fn container(names: &Names, spec: &ContainerSpec, fit: &Fittings<'_>) -> Result<ContainerCreateBody, Problem> {
+pub fn container(
+    names: &Names,
+    spec: &ContainerSpec,
+    fit: &ResolvedConfig<'_>,
+) -> Result<ContainerCreateBody, Problem> {
     let mut body = hardened(names, spec.user, &spec.limits, &spec.profile, fit)?;
     body.labels = Some(labels(names, spec)?);
     let ContainerLimits { disk_bytes, disk_floor_bytes, .. } = spec.limits;
@@ -109,7 +113,7 @@ pub fn container(names: &Names, spec: &ContainerSpec, fit: &Fittings<'_>) -> Res
 }
 
 /// A container as restricted as a task's, without a workspace, that only inspects its image.
-pub fn throw_away(names: &Names, fit: &Fittings<'_>, command: &[&str]) -> Result<ContainerCreateBody, Problem> {
+pub fn throw_away(names: &Names, fit: &ResolvedConfig<'_>, command: &[&str]) -> Result<ContainerCreateBody, Problem> {
     let limits =
         ContainerLimits { memory_bytes: 256 << 20, pids: 64, cpus: 1.0, tmp_bytes: 16 << 20, ..Default::default() };
     let mut body = hardened(names, *USERS.start(), &limits, "sealed", fit)?;
@@ -159,7 +163,7 @@ fn hardened(
     user: u32,
     limits: &ContainerLimits,
     profile: &str,
-    fit: &Fittings<'_>,
+    fit: &ResolvedConfig<'_>,
 ) -> Result<ContainerCreateBody, Problem> {
     let profile = seccomp::profile(profile)?;
     Ok(ContainerCreateBody {
@@ -183,7 +187,7 @@ fn hardened(
     })
 }
 
-fn host_config(user: u32, limits: &ContainerLimits, profile: &str, fit: &Fittings<'_>) -> HostConfig {
+fn host_config(user: u32, limits: &ContainerLimits, profile: &str, fit: &ResolvedConfig<'_>) -> HostConfig {
     let memory = Some(limits.memory_bytes as i64);
     HostConfig {
         cap_drop: Some(vec!["ALL".into()]),
@@ -273,7 +277,8 @@ mod tests {
 
     fn made(spec: &ContainerSpec, place: Option<&Place>) -> ContainerCreateBody {
         let host = Host { cores: 2.0, cgroup2: true, ipv6: true, users_from: (200_000, 300_000) };
-        let fit = Fittings { image: "sha256:aa", runner: "the-runner", place, runtime: None, gpus: &Gpus::All, host };
+        let fit =
+            ResolvedConfig { image: "sha256:aa", runner: "the-runner", place, runtime: None, gpus: &Gpus::All, host };
         container(&Names::new("one").unwrap(), spec, &fit).unwrap()
     }
 

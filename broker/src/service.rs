@@ -43,30 +43,30 @@ impl Service {
 
     /// As [`Service::new`], on this engine.
     pub fn on(engine: Arc<dyn Engine>, settings: Settings) -> Result<Self, Problem> {
-        let ground = Ground::new(engine, settings)?;
-        let host = Arc::new(ground.host());
-        let router = Router::new(&ground.core, &ground.images, &ground.helpers, &ground.attachments, &host);
-        Ok(ground.service(host, Arc::new(router)))
+        let parts = BrokerParts::new(engine, settings)?;
+        let host = Arc::new(parts.host());
+        let router = Router::new(&parts.core, &parts.images, &parts.helpers, &parts.attachments, &host);
+        Ok(parts.service(host, Arc::new(router)))
     }
 
     /// As [`Service::on`], with this way out.
     #[cfg(test)]
     pub fn beside(engine: Arc<dyn Engine>, settings: Settings, router: Arc<dyn WayOut>) -> Result<Self, Problem> {
-        let ground = Ground::new(engine, settings)?;
-        let host = Arc::new(ground.host());
-        Ok(ground.service(host, router))
+        let parts = BrokerParts::new(engine, settings)?;
+        let host = Arc::new(parts.host());
+        Ok(parts.service(host, router))
     }
 }
 
 /// What both router and containers need.
-struct Ground {
+struct BrokerParts {
     core: Arc<Core>,
     helpers: Arc<Helpers>,
     images: Arc<Images>,
     attachments: Arc<Attachments>,
 }
 
-impl Ground {
+impl BrokerParts {
     fn new(engine: Arc<dyn Engine>, settings: Settings) -> Result<Self, Problem> {
         let core = Arc::new(Core::new(engine, settings)?);
         let helpers = Arc::new(Helpers::new(core.clone()));

@@ -10,7 +10,7 @@ use protocol::broker::PROBE_USERS;
 use protocol::probe::{Finding, OPEN};
 
 use super::inside::Inside;
-use super::{Ground, Untested};
+use super::{BarrierSetup, Untested};
 use crate::git::{GitError, Repos, checkpoint_ref};
 use crate::sandbox::{SandboxError, Sandboxes, Settings};
 
@@ -58,8 +58,8 @@ fn commit(of: &str, from: Option<&str>, text: &str) -> String {
 
 impl History {
     /// Makes the repository, and its mirror through the tested broker.
-    pub async fn make(ground: &Ground) -> Result<History, Untested> {
-        let dir = tempfile::Builder::new().prefix("barrier-").tempdir_in(&ground.state_dir)?;
+    pub async fn make(setup: &BarrierSetup) -> Result<History, Untested> {
+        let dir = tempfile::Builder::new().prefix("barrier-").tempdir_in(&setup.state_dir)?;
         let repos = Repos::new(dir.path().join("repos"));
         let [main, other, leaked] = BRANCHES.map(|name| format!("refs/remotes/origin/{name}"));
         let task = checkpoint_ref(OTHER_TASK, 1);
@@ -81,9 +81,9 @@ impl History {
             ("a secret that was taken out", leaked.clone()),
         ];
         let allowed = repos.reached(KEY, &base).await?;
-        let mut settings = Settings::new(dir.path(), &ground.own_image);
+        let mut settings = Settings::new(dir.path(), &setup.own_image);
         (settings.mirror_from_bytes, settings.user) = (0, Some(PROBE_USERS[0]));
-        let sandboxes = Sandboxes::new(ground.broker.clone(), None, repos, settings, ground.epoch)?;
+        let sandboxes = Sandboxes::new(setup.broker.clone(), None, repos, settings, setup.epoch)?;
         // The branch was here and is then rewritten: objects of the first mirror must not be in the second.
         let mut mirror = sandboxes.mirrors.mirror_for_probe(KEY, &leaked).await;
         if mirror.is_ok() {
@@ -97,7 +97,7 @@ impl History {
 
     /// Brings the base into a sandbox, and lists what git can read there.
     pub async fn look(&self, inside: Inside) -> Result<(Inside, Vec<Finding>), Untested> {
-        let (inside, brought) = inside.furnished(&self.sandboxes.stock, KEY, &self.base).await;
+        let (inside, brought) = inside.furnished(&self.sandboxes.loader, KEY, &self.base).await;
         let mut found = Vec::new();
         match brought {
             Ok(true) => {}

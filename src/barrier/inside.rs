@@ -9,10 +9,10 @@ use protocol::probe::{Finding, OPEN, Plan, Reach};
 use protocol::runner::{Limits, Op, Outcome, Status};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 
-use super::{Ground, Untested};
+use super::{BarrierSetup, Untested};
 use crate::sandbox::broker::Broker;
 use crate::sandbox::link::Link;
-use crate::sandbox::{SandboxError, Stock};
+use crate::sandbox::{RepositoryLoader, SandboxError};
 
 /// Longer than any of the tries takes.
 const WALL_MS: u64 = 120_000;
@@ -31,7 +31,7 @@ pub const NAMES: [&str; 2] = ["barrier-1", "barrier-2"];
 impl Inside {
     /// Makes the first or the second sandbox, each with a user of its own like those of two repositories.
     pub(super) async fn make(
-        ground: &Ground,
+        setup: &BarrierSetup,
         which: usize,
         subnet: Option<u32>,
         mirror: Option<&str>,
@@ -42,22 +42,22 @@ impl Inside {
             task: None,
             purpose: Purpose::Probe,
             user,
-            image: ground.image.clone(),
+            image: setup.image.clone(),
             subnet,
-            limits: ground.limits,
+            limits: setup.limits,
             env: Vec::new(),
-            profile: ground.profile.clone(),
+            profile: setup.profile.clone(),
             mirror: mirror.map(str::to_owned),
             layered: false,
         };
-        let broker: &dyn Broker = ground.broker.as_ref();
+        let broker: &dyn Broker = setup.broker.as_ref();
         broker.remove(name).await?;
         broker.create(&spec).await?;
         broker.start(name).await?;
         let found = broker.inspect(name).await?;
         let address = found.and_then(|container| container.address).and_then(|text| text.parse().ok());
         let stream = broker.attach(name).await?;
-        let (link, welcome) = Link::attach(Box::new(stream), ground.epoch).await?;
+        let (link, welcome) = Link::attach(Box::new(stream), setup.epoch).await?;
         let given = broker.hello().await?.runner;
         if welcome.runner != given {
             return Err(Untested(format!("the runner in {name} is {}, not {given}", welcome.runner)));
@@ -77,11 +77,11 @@ impl Inside {
     /// Brings a commit into its workspace, as into a task's; `false` where there is no git.
     pub(super) async fn furnished(
         self,
-        stock: &Stock,
+        loader: &RepositoryLoader,
         key: &str,
         commit: &Commit,
     ) -> (Inside, Result<bool, SandboxError>) {
-        let (link, done) = stock.furnish_probe(self.link, key, commit).await;
+        let (link, done) = loader.furnish_probe(self.link, key, commit).await;
         (Inside { link, ..self }, done)
     }
 

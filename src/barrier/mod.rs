@@ -74,7 +74,7 @@ impl From<std::io::Error> for Untested {
 }
 
 /// Everything that a test needs.
-pub struct Ground {
+pub struct BarrierSetup {
     /// The broker that makes and removes the sandboxes under test.
     pub broker: Arc<dyn Broker>,
     /// The router; `None` = sandboxes have no network.
@@ -168,23 +168,23 @@ impl Report {
 ///
 /// # Errors
 /// [`Untested`] when it could not be completed.
-pub async fn run(ground: &Ground, say: &(dyn Fn(&str) + Sync)) -> Result<Report, Untested> {
+pub async fn run(setup: &BarrierSetup, say: &(dyn Fn(&str) + Sync)) -> Result<Report, Untested> {
     say("making a repository's mirror");
-    let history = History::make(ground).await?;
-    let image = ground.router.as_ref().map(|router| router.router_image.as_str());
-    let listeners = Listeners::open(ground.broker.as_ref(), image).await;
+    let history = History::make(setup).await?;
+    let image = setup.router.as_ref().map(|router| router.router_image.as_str());
+    let listeners = Listeners::open(setup.broker.as_ref(), image).await;
     let (machine, done) = match listeners {
-        Ok(mut listeners) => (listeners.machine(), Box::pin(tried(ground, &history, &mut listeners, say)).await),
+        Ok(mut listeners) => (listeners.machine(), Box::pin(tried(setup, &history, &mut listeners, say)).await),
         Err(trouble) => (Vec::new(), Err(trouble)),
     };
     for name in NAMES {
         // The next run, or reaping, removes what is left.
-        if let Err(error) = ground.broker.remove(name).await {
+        if let Err(error) = setup.broker.remove(name).await {
             tracing::warn!(%error, name, "a sandbox of the barrier's self-test could not be removed");
         }
     }
     let mut closed = Ok(());
-    if let Some(router) = &ground.router {
+    if let Some(router) = &setup.router {
         for subnet in &router.subnets {
             let shut = router.egress.close(subnet.number).await;
             closed = closed.and(shut);
@@ -195,42 +195,42 @@ pub async fn run(ground: &Ground, say: &(dyn Fn(&str) + Sync)) -> Result<Report,
     let found = done?;
     closed?;
     removed?;
-    let rows = judge::judge(&expect(ground), &found);
+    let rows = judge::judge(&expect(setup), &found);
     let held = rows.iter().all(|row| row.verdict != Verdict::Mismatch);
-    Ok(Report { holds: held, image: ground.image.clone(), profile: ground.profile.clone(), machine, rows })
+    Ok(Report { holds: held, image: setup.image.clone(), profile: setup.profile.clone(), machine, rows })
 }
 
-fn expect(ground: &Ground) -> Expect {
-    let router = ground.router.as_ref().map(|router| {
+fn expect(setup: &BarrierSetup) -> Expect {
+    let router = setup.router.as_ref().map(|router| {
         let [first, _] = &router.subnets;
         ExpectedWay::of(&first.gateway, &first.cidr)
     });
-    Expect { limits: ground.limits, debug: ground.profile == "debug", router, alone: false }
+    Expect { limits: setup.limits, debug: setup.profile == "debug", router, alone: false }
 }
 
 async fn tried(
-    ground: &Ground,
+    setup: &BarrierSetup,
     history: &History,
     listeners: &mut Listeners,
     say: &(dyn Fn(&str) + Sync),
 ) -> Result<Vec<Finding>, Untested> {
     let names = Names::new()?;
-    let _planted = Planted::in_state(&ground.state_dir)?;
-    let subnet = |at: usize| ground.router.as_ref().map(|router| router.subnets[at].number);
+    let _planted = Planted::in_state(&setup.state_dir)?;
+    let subnet = |at: usize| setup.router.as_ref().map(|router| router.subnets[at].number);
     say("making a sandbox");
-    let first = Inside::make(ground, 0, subnet(0), history.mirror.as_deref()).await?;
+    let first = Inside::make(setup, 0, subnet(0), history.mirror.as_deref()).await?;
     let (first, mut found) = history.look(first).await?;
     say("making its neighbour");
-    let second = Inside::make(ground, 1, subnet(1), None).await?;
+    let second = Inside::make(setup, 1, subnet(1), None).await?;
     found.extend(watch::tried(&first, &second).await?);
-    match &ground.router {
+    match &setup.router {
         None => {
-            found.extend(first.carry_out(&plan::all(ground, &names, &listeners.endpoints(), None)).await?);
+            found.extend(first.carry_out(&plan::all(setup, &names, &listeners.endpoints(), None)).await?);
             found.push(Finding::new(13, plan::UPSTREAM, names.upstream(None)));
         }
-        Some(router) => networked(ground, router, &names, [&first, &second], listeners, &mut found, say).await?,
+        Some(router) => networked(setup, router, &names, [&first, &second], listeners, &mut found, say).await?,
     }
-    if ground.router.is_none() {
+    if setup.router.is_none() {
         found.extend(listeners.heard_since(11).await?);
     }
     say("leaving a daemon behind");
@@ -241,7 +241,7 @@ async fn tried(
 
 /// Tries everything inside an open subnet, then after it was closed, allocated again, and without a router.
 async fn networked(
-    ground: &Ground,
+    setup: &BarrierSetup,
     router: &RouterUnderTest,
     names: &Names,
     [first, second]: [&Inside; 2],
@@ -254,12 +254,12 @@ async fn networked(
     router.egress.open(own, &names.rules()).await?;
     say("trying every address");
     let neighbour = second.address.map(|address| (address, plan::NEIGHBOUR));
-    let all = plan::all(ground, names, &listeners.endpoints(), neighbour);
+    let all = plan::all(setup, names, &listeners.endpoints(), neighbour);
     let tried = async || {
         let mut seen = first.carry_out(&all).await?;
         seen.extend(listeners.heard_since(11).await?);
         say("trying them from the router's place");
-        seen.extend(outside(ground, listeners, neighbour).await?);
+        seen.extend(outside(setup, listeners, neighbour).await?);
         Ok(seen)
     };
     let (mut seen, heard) = second.listening(plan::NEIGHBOUR, tried).await?;
@@ -282,7 +282,7 @@ async fn networked(
     let now = first.carry_out(&plan::asked_again(names)).await?;
     let address = now.first().map(|finding| finding.seen.clone()).unwrap_or_default();
     let stopped = router.egress.with_router_away(async {
-        ground.broker.router_stop().await?;
+        setup.broker.router_stop().await?;
         first.carry_out(&plan::once_more(names, &address)).await
     });
     found.extend(stopped.await?);
@@ -307,13 +307,13 @@ fn whom(heard: Option<Vec<String>>) -> String {
 
 /// What the router's user reaches without the proxy.
 async fn outside(
-    ground: &Ground,
+    setup: &BarrierSetup,
     listeners: &mut Listeners,
     neighbour: Option<(Ipv4Addr, u16)>,
 ) -> Result<Vec<Finding>, Untested> {
-    let plan = plan::outside(&ground.strangers, &listeners.endpoints(), neighbour.as_slice());
+    let plan = plan::outside(&setup.strangers, &listeners.endpoints(), neighbour.as_slice());
     let plan = serde_json::to_string(&plan).map_err(|error| Untested(error.to_string()))?;
-    let said = ground.broker.router_probe(&ground.image, &plan).await?;
+    let said = setup.broker.router_probe(&setup.image, &plan).await?;
     let mut found = inside::read("the router's place", &said)?;
     found.extend(listeners.heard_since(31).await?);
     Ok(found)

@@ -8,7 +8,7 @@ use protocol::router::Rule;
 
 use super::canary::{self, Upstream};
 use super::inside::Inside;
-use super::{Ground, Untested};
+use super::{BarrierSetup, Untested};
 
 /// Port of the second sandbox's listener.
 pub const NEIGHBOUR: u16 = 7700;
@@ -79,16 +79,21 @@ impl Names {
 }
 
 /// Everything that needs one sandbox, including what it should not reach. `endpoints`: listeners on this machine.
-pub(super) fn all(ground: &Ground, names: &Names, endpoints: &[Endpoint], neighbour: Option<(Ipv4Addr, u16)>) -> Plan {
+pub(super) fn all(
+    setup: &BarrierSetup,
+    names: &Names,
+    endpoints: &[Endpoint],
+    neighbour: Option<(Ipv4Addr, u16)>,
+) -> Plan {
     let gateways =
-        ground.router.iter().flat_map(|router| &router.subnets).filter_map(|it| it.gateway.parse::<IpAddr>().ok());
+        setup.router.iter().flat_map(|router| &router.subnets).filter_map(|it| it.gateway.parse::<IpAddr>().ok());
     let gateways: Vec<IpAddr> = gateways.collect();
-    let mut reach = around(endpoints, &gateways, &ground.strangers, neighbour.as_slice());
+    let mut reach = around(endpoints, &gateways, &setup.strangers, neighbour.as_slice());
     for ip in with(endpoints, &gateways)
         .into_iter()
         .map(|(ip, _)| ip)
         .filter(IpAddr::is_ipv4)
-        .chain(ground.strangers.iter().copied())
+        .chain(setup.strangers.iter().copied())
     {
         add(&mut reach, 14, true, ip, 443);
     }
@@ -96,7 +101,7 @@ pub(super) fn all(ground: &Ground, names: &Names, endpoints: &[Endpoint], neighb
     add(&mut reach, 14, false, IpAddr::from([0x2001, 0xdb8, 0, 0, 0, 0, 0, 1]), 443);
     let mut plan =
         Plan { standing: true, reach: in_order(reach), look_ups: vec![unheard_of(names)], ..Plan::default() };
-    if ground.router.is_some() {
+    if setup.router.is_some() {
         plan.look_ups.push(look_up(16, "a denied name", &names.denied));
         plan.look_ups.push(look_up(15, SYNTHETIC, &names.allowed));
         plan.talks = talks(names);

@@ -3,10 +3,10 @@
 //! Owns only the wiring and the order of starting and stopping.
 
 mod ci;
+mod cleanup;
 mod entries;
 mod hosts;
 mod idle;
-mod keeper;
 mod prover;
 mod registry;
 mod rewritten;
@@ -17,17 +17,17 @@ mod way_out;
 
 use crate::barrier::{Inspector, Standing};
 use crate::bot::ci::CiWatch;
+use crate::bot::cleanup::Cleanup;
 use crate::bot::hosts::Hosts;
 use crate::bot::idle::IdleSandboxes;
-use crate::bot::keeper::Keeper;
 use crate::bot::registry::{Followers, Registry};
 use crate::bot::rewritten::RewrittenIssues;
 use crate::bot::test_runs::TestLine;
 use crate::bot::upstreams::InStep;
 use crate::clock::Clock;
 use crate::config::{Process, Secret};
-use crate::effect::{EffectRunner, Given};
-use crate::forge::{Account, Forge, Whereabouts};
+use crate::effect::{Dependencies, EffectRunner};
+use crate::forge::{Account, Forge, RepositoryAddresses};
 use crate::git::{Auth, Repos};
 use crate::handler::{Intake, Reader};
 use crate::llm::Models;
@@ -147,10 +147,10 @@ impl Bot {
         let (machine, moved) = Machine::of(parts.store.clone(), parts.epoch, host, leases);
         let config = parts.config.clone();
         let registry = Registry::begin(&parts).await?;
-        let whereabouts = Arc::new(Whereabouts::new(parts.forge.clone()));
+        let addresses = Arc::new(RepositoryAddresses::new(parts.forge.clone()));
         let upstreams = upstreams(&parts);
-        let threads = threads(&parts, whereabouts.clone(), machine.clock().clone(), upstreams.clone());
-        let effects = Arc::new(effects(&parts, whereabouts.clone(), threads.clone()));
+        let threads = threads(&parts, addresses.clone(), machine.clock().clone(), upstreams.clone());
+        let effects = Arc::new(effects(&parts, addresses.clone(), threads.clone()));
         effects.repositories.find_all().await;
         if let Err(trouble) = effects.egress.reach_all().await {
             tracing::warn!(?trouble, "the rules of a sandbox that stands could not be made anew");
@@ -168,7 +168,7 @@ impl Bot {
         let hosts = parts.store.is_shared().then(hosts);
         let mut at_work = at_work(&parts, &machine, moved, &outbox, intake.clone(), &stopping);
         at_work.extend([test_runs, ci].map(|begin| begin(&parts, &machine, &effects, &stopping)));
-        at_work.extend(upstreams.map(|own| in_step(&parts, &machine, &whereabouts, own, &stopping)));
+        at_work.extend(upstreams.map(|own| in_step(&parts, &machine, &addresses, own, &stopping)));
         let clients = clients(&config);
         let hooks = Hooks { secrets: registry.hooks.clone(), store: parts.store.clone(), bell, clients };
         let (wishes, reloads) = mpsc::channel(1);
@@ -273,10 +273,10 @@ fn at_work(
     };
     let (ended, repos, keep, end) = (machine.clone(), parts.repos.clone(), config.keep, stopping.clone());
     let known = config.clone();
-    let repositories: keeper::Keys = Arc::new(move || known.keys());
-    let keeper = move || {
+    let repositories: cleanup::Keys = Arc::new(move || known.keys());
+    let cleanup = move || {
         let (machine, repos, repositories) = (ended.clone(), repos.clone(), repositories.clone());
-        Keeper { machine, repos, keep, repositories, stopping: end.clone() }.run()
+        Cleanup { machine, repos, keep, repositories, stopping: end.clone() }.run()
     };
     let (told, egress) = (machine.clone(), sandboxes.egress.clone());
     let routers = move || note_routers(told.clone(), egress.clone());
@@ -293,7 +293,7 @@ fn at_work(
         works.stay("the outbox", stopping.clone(), drain),
         works.stay("the line of tasks", stopping.clone(), slots),
         works.stay("the shelves", stopping.clone(), idle),
-        works.stay("retention", stopping.clone(), keeper),
+        works.stay("retention", stopping.clone(), cleanup),
         works.stay("the router's lives", stopping.clone(), routers),
         works.stay("reading again", stopping.clone(), rounds),
         works.stay("the hooks' intake", stopping.clone(), hooks),
@@ -372,39 +372,39 @@ fn upstreams(parts: &Parts) -> Option<Arc<Upstreams>> {
 fn in_step(
     parts: &Parts,
     machine: &Arc<Machine>,
-    whereabouts: &Arc<Whereabouts>,
+    addresses: &Arc<RepositoryAddresses>,
     upstreams: Arc<Upstreams>,
     stopping: &CancellationToken,
 ) -> JoinHandle<()> {
-    let (machine, config, whereabouts) = (machine.clone(), parts.config.clone(), whereabouts.clone());
+    let (machine, config, addresses) = (machine.clone(), parts.config.clone(), addresses.clone());
     let end = stopping.clone();
     let issues = Arc::new(RewrittenIssues::new(parts.forge.clone(), parts.me.clone(), parts.mark_key.clone()));
     let run = move || {
         let (machine, config, upstreams) = (machine.clone(), config.clone(), upstreams.clone());
-        let (whereabouts, issues, stopping) = (whereabouts.clone(), issues.clone(), end.clone());
-        InStep { machine, config, whereabouts, upstreams, issues, stopping }.run()
+        let (addresses, issues, stopping) = (addresses.clone(), issues.clone(), end.clone());
+        InStep { machine, config, addresses, upstreams, issues, stopping }.run()
     };
     parts.works.stay("keeping repositories in step", stopping.clone(), run)
 }
 
 fn threads(
     parts: &Parts,
-    whereabouts: Arc<Whereabouts>,
+    addresses: Arc<RepositoryAddresses>,
     clock: Arc<Clock>,
     upstreams: Option<Arc<Upstreams>>,
 ) -> Arc<Threads> {
     let (config, store, me, sync) = (parts.config.clone(), parts.store.clone(), parts.me.clone(), parts.sync.as_ref());
     let mark_key = parts.mark_key.clone();
-    let threads = Threads::new(config, store, whereabouts, clock, me, sync, mark_key).with_upstreams(upstreams);
+    let threads = Threads::new(config, store, addresses, clock, me, sync, mark_key).with_upstreams(upstreams);
     Arc::new(threads.with_own_commands(parts.repos.clone(), parts.auth.clone()))
 }
 
-fn effects(parts: &Parts, whereabouts: Arc<Whereabouts>, threads: Arc<Threads>) -> EffectRunner {
-    EffectRunner::new(Given {
+fn effects(parts: &Parts, addresses: Arc<RepositoryAddresses>, threads: Arc<Threads>) -> EffectRunner {
+    EffectRunner::new(Dependencies {
         config: parts.config.clone(),
         store: parts.store.clone(),
         forge: parts.forge.clone(),
-        whereabouts,
+        addresses,
         threads,
         me: parts.me.clone(),
         auth: parts.auth.clone(),

@@ -5,7 +5,7 @@
 //! starts until a test succeeds, which is repeated when anything changes that the proof depends on, and regularly. An unfit runner is
 //! reported once, and tasks are refused. Tests: `tests/barrier/proof.rs`.
 
-use crate::barrier::{self, Ground, Key, Outdated, Proof, RouterUnderTest, Standing, Untested};
+use crate::barrier::{self, BarrierSetup, Key, Outdated, Proof, RouterUnderTest, Standing, Untested};
 use crate::bot::router_spec;
 use crate::clock::now;
 use crate::config::Process;
@@ -179,9 +179,9 @@ impl Prover {
         for image in untried {
             for profile in profiles(&self.config) {
                 tracing::info!(image, profile, "proving the barrier");
-                let ground = self.ground(&image, profile).await?;
+                let setup = self.setup(&image, profile).await?;
                 let report =
-                    Box::pin(barrier::run(&ground, &|step| tracing::info!(step, "proving the barrier"))).await?;
+                    Box::pin(barrier::run(&setup, &|step| tracing::info!(step, "proving the barrier"))).await?;
                 tried.extend(report.machine.iter().copied());
                 mismatches.extend(report.mismatches().into_iter().map(|what| format!("{image}, {profile}: {what}")));
             }
@@ -203,7 +203,7 @@ impl Prover {
         Ok(Standing::Broken(proof.mismatches))
     }
 
-    async fn ground(&self, image: &str, profile: &str) -> Result<Ground, Untested> {
+    async fn setup(&self, image: &str, profile: &str) -> Result<BarrierSetup, Untested> {
         let way = match &self.egress {
             None => None,
             Some(egress) => {
@@ -212,7 +212,7 @@ impl Prover {
                 Some(RouterUnderTest { egress: egress.clone(), subnets, upstream: None, router_image })
             }
         };
-        Ok(Ground {
+        Ok(BarrierSetup {
             broker: self.broker.clone(),
             router: way,
             image: image.to_owned(),

@@ -5,7 +5,7 @@
 use super::rewritten::RewrittenIssues;
 use crate::config::Process;
 use crate::config::process::Repository;
-use crate::forge::Whereabouts;
+use crate::forge::RepositoryAddresses;
 use crate::message::plain_lines;
 use crate::supervise::caught;
 use crate::task::Machine;
@@ -27,7 +27,7 @@ const DOUBLINGS: u32 = 4;
 pub struct InStep {
     pub machine: Arc<Machine>,
     pub config: Arc<Process>,
-    pub whereabouts: Arc<Whereabouts>,
+    pub addresses: Arc<RepositoryAddresses>,
     pub upstreams: Arc<Upstreams>,
     pub issues: Arc<RewrittenIssues>,
     pub stopping: CancellationToken,
@@ -73,7 +73,7 @@ impl InStep {
     async fn one(&self, entry: Arc<Repository>) -> (String, Result<Option<Synced>, String>) {
         let work = async {
             // Another repository may have taken the name since the last round.
-            let at = self.whereabouts.look(&entry).await.map_err(|error| error.to_string())?;
+            let at = self.addresses.look(&entry).await.map_err(|error| error.to_string())?;
             let synced = self.upstreams.sync(&entry, at.clone()).await.map_err(|error| error.to_string())?;
             if let Some(found) = &synced
                 && let Err(error) = self.issues.tell(&at, &entry.key, found).await

@@ -24,13 +24,13 @@ const BATCH: usize = 256;
 const AGAIN: Duration = Duration::from_secs(1);
 
 /// Connects to the router whenever it is gone: ensures it, then attaches.
-struct Through {
+struct ThroughBroker {
     broker: Arc<dyn Broker>,
     spec: RouterSpec,
 }
 
 #[async_trait]
-impl Dial for Through {
+impl Dial for ThroughBroker {
     async fn dial(&self) -> std::io::Result<Box<dyn Duplex>> {
         let failed = |error: protocol::broker::Problem| std::io::Error::other(error.to_string());
         self.broker.router_ensure(&self.spec).await.map_err(failed)?;
@@ -81,7 +81,7 @@ pub async fn way_out(config: &Process, broker: &Arc<dyn Broker>) -> Result<(Arc<
             metrics::counter!("caisson_egress_dropped_total").increment(1);
         }
     });
-    let through = Through { broker: broker.clone(), spec: router_spec(config) };
+    let through = ThroughBroker { broker: broker.clone(), spec: router_spec(config) };
     let first = through.dial().await?;
     let mut policy = policy(&config.egress)?;
     // Addresses of the machine that sandboxes run on, because a public one among them must be refused by name as well.

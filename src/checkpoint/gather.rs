@@ -1,4 +1,4 @@
-//! Builds a view from a task's log. Pure; data outside of the log is in [`Around`].
+//! Builds a view from a task's log. Pure; data outside of the log is in [`ViewContext`].
 
 use super::touched;
 use super::view::{
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 /// Data for a view that is not in the task's log.
 #[derive(Clone, Debug, Default)]
-pub struct Around {
+pub struct ViewContext {
     /// Address for people of the comparison between base branch and task branch; none where it cannot be made.
     pub compare_url: Option<String>,
     /// Address for people of the repository's commits, which ends with `/commit/`; none where it cannot be made.
@@ -38,7 +38,7 @@ pub struct Around {
 }
 
 /// The view of checkpoint `n` while it is being published: everything since the one before.
-pub fn gather(task: &Task, log: &[Event], n: u32, around: Around) -> CheckpointView {
+pub fn gather(task: &Task, log: &[Event], n: u32, around: ViewContext) -> CheckpointView {
     let window = &log[start(log, n)..];
     let of_done = done_window(log, window);
     let request = task.request.as_ref();

@@ -1,6 +1,6 @@
 //! What a view is gathered from.
 
-use super::super::gather::{Around, gather};
+use super::super::gather::{ViewContext, gather};
 use super::*;
 use domain::{Account, Action, Budget, Call, CallRequest, Commit, Event, Outcome, OutcomeStatus, Request, TaskKind};
 use domain::{CapturedTree, FileChange, Source, Task, TaskId, Usage, Why};
@@ -90,7 +90,7 @@ fn a_view_holds_what_happened_since_the_last_checkpoint() {
     log.push(Event::TreeCaptured { n: 2, tree });
     let task = Task::fold(TaskId(7), &log);
     let blocked = vec![BlockedLine { host: "semver.org".into(), port: 443, count: 1, ..Default::default() }];
-    let view = gather(&task, &log, 2, Around { blocked, ..Around::default() });
+    let view = gather(&task, &log, 2, ViewContext { blocked, ..ViewContext::default() });
     let results: Vec<_> = view.actions.iter().map(|a| (a.n, a.result.clone())).collect();
     let note = Some("1 failed, 1 passed in 0.01s".to_owned());
     assert_eq!(
@@ -128,7 +128,7 @@ fn finished_work_on_a_newer_base_shows_what_its_done_said_and_new_work_does_not(
     log.push(Event::CheckpointPosted { n: 1, review: 5, number: 9, at: 0, commit: None, last: true, verdict: None });
     let rebased = domain::Rebased { from: commit("a"), head: commit("b"), onto: commit("c"), conflicts: Vec::new() };
     log.push(Event::Rebased(Box::new(rebased)));
-    let shown = |log: &[Event]| gather(&Task::fold(TaskId(7), log), log, 2, Around::default());
+    let shown = |log: &[Event]| gather(&Task::fold(TaskId(7), log), log, 2, ViewContext::default());
     let unfinished = [&log[..], &[Event::PublishStarted { n: 2, why: Why::Rebased }]].concat();
     let view = shown(&unfinished);
     assert!(view.summary.is_empty() && view.claims.is_empty(), "only finished work was summed up");

@@ -56,7 +56,7 @@ pub fn reached(lines: &[String], since: i64, note: u64) -> Reached {
 
 #[cfg(test)]
 mod tests {
-    use super::super::gather::{Around, gather};
+    use super::super::gather::{ViewContext, gather};
     use super::super::render_checkpoint;
     use super::*;
     use domain::{Commit, Risk, Task, TaskId};
@@ -76,7 +76,7 @@ mod tests {
 
     fn told(lines: &[String]) -> String {
         let Reached { blocked, uploads } = reached(lines, 100, NOTE);
-        let around = Around { blocked, uploads, ..Around::default() };
+        let around = ViewContext { blocked, uploads, ..ViewContext::default() };
         let text = render_checkpoint(&gather(&Task::new(TaskId(1)), &[], 1, around));
         text.lines().filter(|line| line.starts_with("> ")).collect::<Vec<_>>().join("\n")
     }
@@ -136,8 +136,8 @@ mod tests {
         let commit = Commit::parse(&"a".repeat(40)).ok();
         let task = Task { captured: commit, pull: Some(9), ..Task::new(TaskId(1)) };
         let Reached { uploads, .. } = reached(&[line(1, "up.test", NOTE + 1, json!({}))], 0, NOTE);
-        let quiet = gather(&task, &[], 1, Around::default());
+        let quiet = gather(&task, &[], 1, ViewContext::default());
         assert_eq!(quiet.risk, quiet.unseen.then_some(Risk::Unseen));
-        assert_eq!(gather(&task, &[], 1, Around { uploads, ..Around::default() }).risk, Some(Risk::Upload));
+        assert_eq!(gather(&task, &[], 1, ViewContext { uploads, ..ViewContext::default() }).risk, Some(Risk::Upload));
     }
 }

@@ -1,6 +1,6 @@
 //! The changed files of a review: their order, their reasons, and where their names lead.
 
-use super::gather::{Around, gather};
+use super::gather::{ViewContext, gather};
 use super::order::{risks, sort};
 use super::tests::{counted, example, file, page, part};
 use super::view::*;
@@ -161,7 +161,10 @@ fn trees_of_one_checkpoint_are_one_change_and_older_logs_are_ordered_too() {
     let first = facts("tests/test_a.py", (3, 7, 0), (3, 4, 0));
     let again = facts("tests/test_a.py", (3, 4, 0), (3, 7, 0));
     let changes = [("src/z.py", "modified"), ("tests/test_a.py", "modified")];
-    let around = || Around { commits_url: Some("http://forge.example/lab/semver/commit/".into()), ..Around::default() };
+    let around = || ViewContext {
+        commits_url: Some("http://forge.example/lab/semver/commit/".into()),
+        ..ViewContext::default()
+    };
     let shown = |log: &[Event]| gather(&Task::fold(TaskId(7), log), log, 1, around());
     let worst = |view: &CheckpointView| risks(&view.files[0]).remove(0).0;
     let mut log = vec![captured(1, "a", &changes, vec![first])];
@@ -183,7 +186,7 @@ fn what_was_made_executable_and_then_deleted_is_only_deleted() {
     let modes = Some(("000000".to_owned(), "100755".to_owned()));
     let made = FileFacts { path: "run".into(), modes, tests: None, generated: false };
     let log = [captured(1, "a", &[("run", "added")], vec![made]), captured(1, "b", &[("run", "deleted")], Vec::new())];
-    let view = gather(&Task::fold(TaskId(7), &log), &log, 1, Around::default());
+    let view = gather(&Task::fold(TaskId(7), &log), &log, 1, ViewContext::default());
     assert_eq!((view.files[0].state, risks(&view.files[0])), (FileState::Deleted, Vec::new()));
 }
 

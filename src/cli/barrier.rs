@@ -13,7 +13,7 @@ use serde_json::json;
 
 use super::broker_child::TemporaryBroker;
 use super::printer::{Complaint, Printer};
-use crate::barrier::{self, Ground, Outdated, Report, RouterUnderTest, Upstream, Verdict};
+use crate::barrier::{self, BarrierSetup, Outdated, Report, RouterUnderTest, Upstream, Verdict};
 use crate::bot::{proven_limits, router_spec, way_out};
 use crate::config::Process;
 use crate::config::process::{Hardening, Network};
@@ -114,7 +114,7 @@ async fn on(
             Some(RouterUnderTest { egress, subnets, upstream, router_image: config.router.image.clone() })
         }
     };
-    let ground = Ground {
+    let setup = BarrierSetup {
         broker,
         router: way,
         image,
@@ -125,7 +125,7 @@ async fn on(
         epoch: 1,
         strangers: barrier::strangers(),
     };
-    Ok(barrier::run(&ground, &|text| printer.step(text)).await?)
+    Ok(barrier::run(&setup, &|text| printer.step(text)).await?)
 }
 
 fn show(printer: &Printer, report: &Report, as_json: bool) {

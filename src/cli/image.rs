@@ -9,7 +9,7 @@ use crate::config::{Process, write};
 use crate::sandbox::broker::{Broker, SocketBroker};
 use crate::text::cut;
 use ::broker::toolchain::{
-    BASE, Built, DEFAULT_BASE, Image, OfficialToolchain, Origin, Profile, Progress, Pruned, Stock, Toolchains,
+    BASE, Built, DEFAULT_BASE, Image, OfficialToolchain, Origin, Profile, Progress, Pruned, StoredImages, Toolchains,
     find_on_host, kind, kinds, profile, profiles, tag,
 };
 use anyhow::Result;
@@ -405,7 +405,7 @@ fn day(seconds: i64) -> Option<String> {
     Some(at.strftime("%Y-%m-%d %H:%M").to_string())
 }
 
-fn lines(stock: &Stock) -> Vec<Line> {
+fn lines(stock: &StoredImages) -> Vec<Line> {
     let one = |profile: Option<&'static str>, image: &Image, name: String, state: String| Line {
         profile,
         image: name,

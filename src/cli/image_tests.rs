@@ -38,7 +38,7 @@ fn what_was_brought_is_offered_once_and_everything_else_stays_as_it_was_written(
 
 #[test]
 fn what_is_not_built_is_a_line_too() {
-    let all = lines(&Stock::default());
+    let all = lines(&StoredImages::default());
     assert_eq!(all.len(), profiles().count());
     assert!(all.iter().all(|line| line.state == "not built" && line.id.is_none()));
     assert_eq!(all[2].cells()[..2], ["rust", "caisson-sandbox:rust"]);

@@ -74,7 +74,7 @@ type Mistake = (&'static str, String);
 struct Head {
     description: Option<String>,
     kind: Option<String>,
-    who: Option<Whom>,
+    who: Option<OneOrSeveral>,
     model: Option<String>,
     checkpoint: Option<i64>,
     budget: Option<String>,
@@ -84,7 +84,7 @@ struct Head {
 
 #[derive(Deserialize)]
 #[serde(untagged, expecting = "write \"writers\" or \"admins\", or a list such as [\"admins\", \"@alice\"]")]
-enum Whom {
+enum OneOrSeveral {
     One(String),
     Several(Vec<String>),
 }
@@ -319,8 +319,8 @@ impl Head {
     fn who(&self) -> Result<Vec<String>, Mistake> {
         let words = match &self.who {
             None => return Ok(Vec::new()),
-            Some(Whom::One(word)) => std::slice::from_ref(word),
-            Some(Whom::Several(words)) => words,
+            Some(OneOrSeveral::One(word)) => std::slice::from_ref(word),
+            Some(OneOrSeveral::Several(words)) => words,
         };
         if words.is_empty() || words.len() > MOST {
             return Err(("who", format!("name 1 to {MOST}; [\"nobody\"] if that is meant, or leave it out")));

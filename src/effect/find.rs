@@ -13,8 +13,8 @@ impl Repositories {
     pub async fn find_again(&self, task: &Task) -> Result<bool, Trouble> {
         let key = &request(task)?.repository;
         let Some(entry) = self.config.repository(key) else { return Ok(false) };
-        let before = self.whereabouts.at(&entry).ok();
-        let now = self.whereabouts.look(&entry).await?;
+        let before = self.addresses.at(&entry).ok();
+        let now = self.addresses.look(&entry).await?;
         Ok(before.is_some_and(|before| before != now))
     }
 
@@ -22,7 +22,7 @@ impl Repositories {
     pub async fn find_all(&self) {
         let entries = self.config.repositories();
         let looks = entries.iter().map(|entry| async move {
-            match tokio::time::timeout(FIND, self.whereabouts.look(entry)).await {
+            match tokio::time::timeout(FIND, self.addresses.look(entry)).await {
                 Ok(Ok(_)) => {}
                 Ok(Err(error)) => tracing::warn!(%error, key = entry.key, "the repository was not found by its id"),
                 Err(_) => tracing::warn!(key = entry.key, "the forge does not say where the repository is"),

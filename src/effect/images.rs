@@ -126,7 +126,7 @@ impl Choice<'_> {
     }
 
     /// The version that an image declares, or none if no sandbox can be made from it. An image that the broker refuses counts as missing.
-    async fn there(&self, image: &str) -> Result<Option<Has>, Trouble> {
+    async fn there(&self, image: &str) -> Result<Option<ToolchainVersion>, Trouble> {
         match self.sandboxes.image(image).await {
             Ok(found) => Ok(found.map(|found| found.version)),
             Err(SandboxError::Refused(why)) => {
@@ -143,7 +143,7 @@ fn plainly(image: &str) -> Chosen {
 }
 
 /// The version that an image declares, if any.
-type Has = Option<String>;
+type ToolchainVersion = Option<String>;
 
 /// What the files of a repository indicate, within what the operator offers.
 pub(crate) enum FromFiles {
@@ -204,8 +204,8 @@ fn from_files(sandbox: &Sandbox, root: &[String], text: &dyn Fn(&str) -> Option<
 struct Candidate {
     name: String,
     image: String,
-    /// The image's version as in [`Has`]; `None` if the image is missing.
-    found: Option<Has>,
+    /// The image's version as in [`ToolchainVersion`]; `None` if the image is missing.
+    found: Option<ToolchainVersion>,
 }
 
 impl Candidate {

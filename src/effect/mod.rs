@@ -52,7 +52,7 @@ mod view;
 pub use ci::{CiReader, Look, Seen};
 pub use egress::Egress;
 pub(crate) use images::{Choice, Chosen, FromFiles, read as read_toolchain};
-pub use parts::Given;
+pub use parts::Dependencies;
 pub use repository::{Repositories, Repository};
 pub use test_run::TestRuns;
 

@@ -20,7 +20,7 @@ use super::summarizer::Summarizer;
 use super::{CiReader, EffectRunner, Egress, Repositories, TestRuns};
 use crate::barrier::Inspector;
 use crate::config::{Process, Secret};
-use crate::forge::{Account, Forge, Whereabouts};
+use crate::forge::{Account, Forge, RepositoryAddresses};
 use crate::git::{Auth, Repos};
 use crate::llm::Models;
 use crate::sandbox::Sandboxes;
@@ -30,7 +30,7 @@ use crate::thread::Threads;
 use std::sync::Arc;
 
 /// The dependencies of all effects.
-pub struct Given<'a> {
+pub struct Dependencies<'a> {
     /// The configuration of this process.
     pub config: Arc<Process>,
     /// Holds tasks, logs and effects.
@@ -38,7 +38,7 @@ pub struct Given<'a> {
     /// The forge, as the bot's own account sees it.
     pub forge: Arc<dyn Forge>,
     /// Finds where each configured repository is on the forge now.
-    pub whereabouts: Arc<Whereabouts>,
+    pub addresses: Arc<RepositoryAddresses>,
     /// Reads what people say to tasks.
     pub threads: Arc<Threads>,
     /// The bot's own account.
@@ -60,7 +60,7 @@ pub struct Given<'a> {
 }
 
 /// Dependencies of everything that happens in sandboxes.
-struct Ground {
+struct SharedParts {
     repositories: Arc<Repositories>,
     egress: Arc<Egress>,
     images: Arc<Images>,
@@ -73,9 +73,9 @@ struct Ground {
 
 impl EffectRunner {
     /// Builds the parts and connects them.
-    pub fn new(given: Given<'_>) -> Self {
+    pub fn new(given: Dependencies<'_>) -> Self {
         let models = Arc::new(ConfiguredModels::new(&given.config, given.models, &given.mark_key));
-        let ground = given.ground(&models);
+        let shared = given.shared(&models);
         let paid = Arc::<Paid>::default();
         let spending_limits = Arc::new(SpendingLimits {
             paid: paid.clone(),
@@ -87,29 +87,29 @@ impl EffectRunner {
         Self {
             settle_ms: given.config.forge.settle_ms,
             status_edit_ms: i64::try_from(given.config.forge.status_edit_s.saturating_mul(1000)).unwrap_or(i64::MAX),
-            test_runs: given.test_runs(&ground),
-            ci: ground.ci.clone(),
-            actions: given.actions(&ground, &summarizer),
-            conversations: given.conversations(&ground, &models, &spending_limits, summarizer),
-            publisher: given.publisher(&ground),
-            talk: given.talk(&ground, models, spending_limits),
-            egress: ground.egress,
-            repositories: ground.repositories,
-            checks: ground.checks,
-            lifecycle: ground.lifecycle,
+            test_runs: given.test_runs(&shared),
+            ci: shared.ci.clone(),
+            actions: given.actions(&shared, &summarizer),
+            conversations: given.conversations(&shared, &models, &spending_limits, summarizer),
+            publisher: given.publisher(&shared),
+            talk: given.talk(&shared, models, spending_limits),
+            egress: shared.egress,
+            repositories: shared.repositories,
+            checks: shared.checks,
+            lifecycle: shared.lifecycle,
             threads: given.threads,
             paid,
         }
     }
 }
 
-impl Given<'_> {
-    fn ground(&self, models: &Arc<ConfiguredModels>) -> Ground {
+impl Dependencies<'_> {
+    fn shared(&self, models: &Arc<ConfiguredModels>) -> SharedParts {
         let (config, store, sandboxes) = (&self.config, &self.store, &self.sandboxes);
         let repositories = Arc::new(Repositories {
             config: config.clone(),
             store: store.clone(),
-            whereabouts: self.whereabouts.clone(),
+            addresses: self.addresses.clone(),
             repos: self.repos.clone(),
             auth: self.auth.clone(),
             pack_key: self.mark_key.clone(),
@@ -147,32 +147,32 @@ impl Given<'_> {
             inspector: self.inspector.clone(),
         });
         let ci = Arc::new(CiReader { forge: self.forge.clone(), repositories: repositories.clone() });
-        Ground { repositories, egress, images, checks, lifecycle, listeners, pictures, ci }
+        SharedParts { repositories, egress, images, checks, lifecycle, listeners, pictures, ci }
     }
 
-    fn actions(&self, ground: &Ground, summarizer: &Arc<Summarizer>) -> Actions {
+    fn actions(&self, shared: &SharedParts, summarizer: &Arc<Summarizer>) -> Actions {
         let rulebook = Rulebook {
             config: self.config.clone(),
             store: self.store.clone(),
-            repositories: ground.repositories.clone(),
+            repositories: shared.repositories.clone(),
             read: std::sync::Mutex::default(),
         };
         Actions {
             config: self.config.clone(),
             store: self.store.clone(),
             sandboxes: self.sandboxes.clone(),
-            repositories: ground.repositories.clone(),
-            egress: ground.egress.clone(),
-            images: ground.images.clone(),
-            checks: ground.checks.clone(),
-            lifecycle: ground.lifecycle.clone(),
-            pictures: ground.pictures.clone(),
+            repositories: shared.repositories.clone(),
+            egress: shared.egress.clone(),
+            images: shared.images.clone(),
+            checks: shared.checks.clone(),
+            lifecycle: shared.lifecycle.clone(),
+            pictures: shared.pictures.clone(),
             rulebook,
             summarizer: summarizer.clone(),
         }
     }
 
-    fn publisher(&self, ground: &Ground) -> Publisher {
+    fn publisher(&self, shared: &SharedParts) -> Publisher {
         Publisher {
             config: self.config.clone(),
             forge: self.forge.clone(),
@@ -180,17 +180,17 @@ impl Given<'_> {
             store: self.store.clone(),
             threads: self.threads.clone(),
             sandboxes: self.sandboxes.clone(),
-            repositories: ground.repositories.clone(),
-            lifecycle: ground.lifecycle.clone(),
-            listeners: ground.listeners.clone(),
+            repositories: shared.repositories.clone(),
+            lifecycle: shared.lifecycle.clone(),
+            listeners: shared.listeners.clone(),
         }
     }
 
-    fn test_runs(&self, ground: &Ground) -> Arc<TestRuns> {
+    fn test_runs(&self, shared: &SharedParts) -> Arc<TestRuns> {
         Arc::new(TestRuns {
             forge: self.forge.clone(),
             sandboxes: self.sandboxes.clone(),
-            repositories: ground.repositories.clone(),
+            repositories: shared.repositories.clone(),
             posts: Posts::new(self.forge.clone(), self.store.clone(), self.me.id, self.mark_key.clone()),
             settle_ms: self.config.forge.settle_ms,
         })
@@ -207,7 +207,7 @@ impl Given<'_> {
 
     fn conversations(
         &self,
-        ground: &Ground,
+        shared: &SharedParts,
         models: &Arc<ConfiguredModels>,
         spending_limits: &Arc<SpendingLimits>,
         summarizer: Arc<Summarizer>,
@@ -216,17 +216,17 @@ impl Given<'_> {
             config: self.config.clone(),
             store: self.store.clone(),
             sandboxes: self.sandboxes.clone(),
-            repositories: ground.repositories.clone(),
-            checks: ground.checks.clone(),
+            repositories: shared.repositories.clone(),
+            checks: shared.checks.clone(),
             models: models.clone(),
             spending_limits: spending_limits.clone(),
-            pictures: ground.pictures.clone(),
+            pictures: shared.pictures.clone(),
             summarizer,
             epoch: self.epoch,
         }
     }
 
-    fn talk(&self, ground: &Ground, models: Arc<ConfiguredModels>, spending_limits: Arc<SpendingLimits>) -> Talk {
+    fn talk(&self, shared: &SharedParts, models: Arc<ConfiguredModels>, spending_limits: Arc<SpendingLimits>) -> Talk {
         let second_look = SecondLook {
             models: models.clone(),
             store: self.store.clone(),
@@ -235,7 +235,7 @@ impl Given<'_> {
         };
         let replies = Replies {
             store: self.store.clone(),
-            repositories: ground.repositories.clone(),
+            repositories: shared.repositories.clone(),
             models: models.clone(),
             spending_limits,
             epoch: self.epoch,
@@ -245,12 +245,12 @@ impl Given<'_> {
             store: self.store.clone(),
             forge: self.forge.clone(),
             threads: self.threads.clone(),
-            repositories: ground.repositories.clone(),
+            repositories: shared.repositories.clone(),
             models,
             second_look,
             replies,
             posts: Posts::new(self.forge.clone(), self.store.clone(), self.me.id, self.mark_key.clone()),
-            ci: ground.ci.clone(),
+            ci: shared.ci.clone(),
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::known_commits::KnownCommits;
 use crate::config::process::Repository as Entry;
 use crate::config::{Process, Secret};
-use crate::forge::{RepoRef, Whereabouts};
+use crate::forge::{RepoRef, RepositoryAddresses};
 use crate::git::{Auth, Branch, RemoteUrl, Repos};
 use crate::store::Store;
 use crate::trouble::Trouble;
@@ -32,7 +32,7 @@ pub struct Repositories {
     /// Holds grants, and packs for other hosts.
     pub store: Store,
     /// Finds where each configured repository is on the forge now.
-    pub whereabouts: Arc<Whereabouts>,
+    pub addresses: Arc<RepositoryAddresses>,
     /// The bot's bare repositories in the state directory.
     pub repos: Repos,
     /// The credential with which git fetches from and pushes to the forge.
@@ -59,7 +59,7 @@ impl Repositories {
 
     /// A configured repository at its present place.
     pub(super) fn entry(&self, entry: &Entry) -> Result<Repository, Trouble> {
-        let at = self.whereabouts.at(entry)?;
+        let at = self.addresses.at(entry)?;
         let base = self.config.forge.url.as_ref().ok_or_else(|| Trouble::blocked("forge.url is not configured"))?;
         let url = format!("{}/{at}.git", base.as_str().trim_end_matches('/'));
         Ok(Repository {

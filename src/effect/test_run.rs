@@ -35,7 +35,7 @@ pub struct TestRuns {
 }
 
 /// What the commands of one run have in common.
-struct Ground {
+struct RunInputs {
     spec: VerifySpec,
     kept: Option<String>,
     /// The merge base of the branch and its base branch.
@@ -71,21 +71,21 @@ impl TestRuns {
     /// # Errors
     /// When something is unavailable, or [`Trouble::Failed`] with why it cannot be run. A command that fails or hangs is a result.
     pub async fn run(&self, row: &TestRunRow) -> Result<(TestResult, String), Trouble> {
-        let ground = self.ground(row).await?;
-        let asked = |side| Asked { setup: row.run.setup.as_deref(), kept: ground.kept.as_deref(), side };
-        let on_branch = self.sandboxes.runs.run_asked(&ground.spec, asked("branch")).await?;
+        let inputs = self.inputs(row).await?;
+        let asked = |side| Asked { setup: row.run.setup.as_deref(), kept: inputs.kept.as_deref(), side };
+        let on_branch = self.sandboxes.runs.run_asked(&inputs.spec, asked("branch")).await?;
         let mut log = format!("--- on {} at {}\n{}", row.run.branch, row.run.commit, on_branch.log);
         let mut on_base = None;
         if row.run.bug {
-            let base = ground.fork.clone().ok_or_else(|| {
+            let base = inputs.fork.clone().ok_or_else(|| {
                 Trouble::blocked(format!("the branch has no commit in common with {}", row.run.base_branch))
             })?;
-            let spec = VerifySpec { commit: base.clone(), base: row.run.commit.clone(), ..ground.spec.clone() };
+            let spec = VerifySpec { commit: base.clone(), base: row.run.commit.clone(), ..inputs.spec.clone() };
             let (ran, files) = self.sandboxes.runs.run_asked_under(&spec, asked("base")).await?;
             log.push_str(&format!("--- on its base {base}, under the branch's tests\n{}", ran.log));
             on_base = Some(OnBase { commit: base, files: u32::try_from(files).unwrap_or(u32::MAX), exit: stored(ran) });
         }
-        let weaker = self.weaker(row, ground.fork.as_ref()).await?;
+        let weaker = self.weaker(row, inputs.fork.as_ref()).await?;
         Ok((TestResult::Ran { on_branch: stored(on_branch), on_base, weaker }, redact::without(log)))
     }
 
@@ -140,7 +140,7 @@ impl TestRuns {
     /// # Errors
     /// Those of the forge.
     pub async fn find_again(&self, row: &TestRunRow) -> Result<(), Trouble> {
-        self.repositories.whereabouts.look(&*self.configured(row)?).await?;
+        self.repositories.addresses.look(&*self.configured(row)?).await?;
         Ok(())
     }
 
@@ -152,7 +152,7 @@ impl TestRuns {
     }
 
     /// Fetches the commits and runs the project's setup: image, setup and limits are those of a task that would begin now.
-    async fn ground(&self, row: &TestRunRow) -> Result<Ground, Trouble> {
+    async fn inputs(&self, row: &TestRunRow) -> Result<RunInputs, Trouble> {
         let entry = self.configured(row)?;
         let repository = self.repositories.entry(&entry)?;
         let Repositories { repos, auth, .. } = &*self.repositories;
@@ -198,7 +198,7 @@ impl TestRuns {
             limits: policy.sandbox.limits(),
             wall_ms: policy.sandbox.verify_wall_s * 1000,
         };
-        Ok(Ground { spec, kept: kept?, fork })
+        Ok(RunInputs { spec, kept: kept?, fork })
     }
 
     /// Removes what an interrupted run left on this host.

@@ -2,7 +2,7 @@
 
 use super::repository::{Repositories, Repository};
 use super::review::Talk;
-use crate::checkpoint::gather::{Around, gather, start};
+use crate::checkpoint::gather::{ViewContext, gather, start};
 use crate::checkpoint::overlap;
 use crate::checkpoint::reached::reached;
 use crate::checkpoint::view::{BaseMoved, CheckpointView};
@@ -24,7 +24,7 @@ impl Talk {
         let note = self.config.egress.upload_note_kib.saturating_mul(1024);
         let reached = reached(&self.store.egress(task.id).await?, since, note);
         let repository = task.request.as_ref().map(|request| request.repository.as_str()).unwrap_or_default();
-        let around = Around {
+        let around = ViewContext {
             compare_url: self.compare_url(task),
             commits_url: self.pages(task).map(|pages| format!("{pages}/commit/")),
             blocked: reached.blocked,

@@ -3,6 +3,7 @@
 //! anything: no rights, no order, no retries beyond what one call promises here. Tests: `tests/contract.rs` runs one suite with the
 //! built-in forge and a real Gitea.
 
+mod addresses;
 mod certain;
 mod digest;
 mod error;
@@ -12,8 +13,8 @@ pub mod gitea;
 mod issue_locks;
 mod signature;
 mod types;
-mod whereabouts;
 
+pub use addresses::RepositoryAddresses;
 pub use certain::Refusals;
 pub use digest::{own_remarks, review_hash, text_hash};
 pub use error::ForgeError;
@@ -22,7 +23,6 @@ pub use gitea::Gitea;
 pub use issue_locks::IssueLocks;
 pub use signature::{SignatureError, verify};
 pub use types::*;
-pub use whereabouts::Whereabouts;
 
 use domain::BranchGuard;
 

@@ -96,7 +96,7 @@ impl Reader {
                 tokio::time::sleep(AGAIN).await;
             }
             loop {
-                let posted = match egress.repositories.whereabouts.at(&entry) {
+                let posted = match egress.repositories.addresses.at(&entry) {
                     Ok(at) => forge.post_comment(&at, number, &answer).await,
                     Err(error) => Err(error),
                 };

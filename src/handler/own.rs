@@ -11,7 +11,7 @@ use crate::config::project::Network;
 use crate::forge::Issue;
 use crate::message;
 use crate::secret;
-use crate::thread::Lacking;
+use crate::thread::MissingHosts;
 use crate::thread::terms::{Agreed, agree};
 use crate::thread::words;
 use crate::trouble::Trouble;
@@ -163,7 +163,8 @@ impl Reader {
         given: &Terms,
         allowed: &[String],
     ) -> Result<OwnCommand, Trouble> {
-        let Lacking { lacks, closed } = self.threads.lacking(entry, &called.at_tip, (&file.wish(), allowed)).await?;
+        let MissingHosts { lacks, closed } =
+            self.threads.lacking(entry, &called.at_tip, (&file.wish(), allowed)).await?;
         Ok(OwnCommand {
             name: file.name.clone(),
             commit: called.at_tip.commit.clone(),
@@ -189,7 +190,7 @@ impl Reader {
             && let Some(at_tip) = self.threads.own_commands(entry).await?
         {
             let wanted = Network::of(kind, &own);
-            let Lacking { lacks, closed } = self.threads.lacking(entry, &at_tip, (&wanted, &[])).await?;
+            let MissingHosts { lacks, closed } = self.threads.lacking(entry, &at_tip, (&wanted, &[])).await?;
             (own.lacks, own.closed) = (lacks, closed);
         }
         Ok(Some(own))

@@ -16,7 +16,7 @@ use domain::{Failure, Input, PauseReason, State, TaskId};
 use std::time::{Duration, Instant};
 
 /// State of the repository of a part that was not found.
-enum Above {
+enum ParentState {
     Answers,
     /// It is unknown whether the part exists; with the reason and what a person can do.
     Refused(String),
@@ -71,15 +71,15 @@ impl Reader {
                     return error.into();
                 }
             },
-            None => Above::Refused(advice(first)),
+            None => ParentState::Refused(advice(first)),
         };
         let input = match (above, missing) {
-            (Above::Answers, Some(it)) if self.gone.heard(&what) && refused => {
+            (ParentState::Answers, Some(it)) if self.gone.heard(&what) && refused => {
                 let why = format!("{} is not there any more", it.what);
                 Input::EffectFailed { effect: "reading".to_owned(), failure: Failure::Fatal { why } }
             }
-            (Above::Answers, _) => return Trouble::later(sentence),
-            (Above::Refused(why), _) => {
+            (ParentState::Answers, _) => return Trouble::later(sentence),
+            (ParentState::Refused(why), _) => {
                 self.gone.forget(&what);
                 if !refused {
                     return Trouble::later(sentence);
@@ -139,11 +139,11 @@ impl Reader {
 
     /// A part is gone only if its repository can still be seen by its id, and others of its kind can be listed: after a loss of rights, or
     /// with issues switched off, the part is not found either.
-    async fn above(&self, entry: &Repository, what: Part) -> Result<Above, ForgeError> {
+    async fn above(&self, entry: &Repository, what: Part) -> Result<ParentState, ForgeError> {
         match self.forge.locate(entry.id).await {
             Ok(_) => {}
             Err(ForgeError::NotFound(_) | ForgeError::Forbidden(_)) => {
-                return Ok(Above::Refused(format!(
+                return Ok(ParentState::Refused(format!(
                     "the repository {} was deleted, or the bot may not see it any more; if it is gone, end the task with `caisson task stop`",
                     entry.key
                 )));
@@ -155,8 +155,8 @@ impl Reader {
             Part::Pull(_) => (true, "pull requests"),
         };
         match self.forge.lists(&self.threads.place(entry)?, pulls).await {
-            Ok(()) => Ok(Above::Answers),
-            Err(ForgeError::NotFound(_) | ForgeError::Forbidden(_)) => Ok(Above::Refused(format!(
+            Ok(()) => Ok(ParentState::Answers),
+            Err(ForgeError::NotFound(_) | ForgeError::Forbidden(_)) => Ok(ParentState::Refused(format!(
                 "{what} cannot be read: the {kind} of {} are switched off, or the bot may not read them any more",
                 entry.key
             ))),

@@ -18,9 +18,9 @@ const LINES: u64 = 1 << 20;
 /// Limit of reading a file, in milliseconds.
 const READING_MS: u64 = 30_000;
 
-/// Addresses as the engine reports them.
+/// SandboxAddresses as the engine reports them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Around {
+pub struct SandboxAddresses {
     /// The sandbox's own; none without a network.
     pub own: Option<Ipv4Addr>,
     /// Those of this installation's other sandboxes.
@@ -34,13 +34,13 @@ pub struct Looks {
 }
 
 impl Looks {
-    /// Addresses of a task's sandbox and of the others.
+    /// SandboxAddresses of a task's sandbox and of the others.
     ///
     /// # Errors
     /// [`SandboxError::Unavailable`] when the engine is unreachable, or reports no address for a sandbox with a subnet.
-    pub async fn around(&self, task: i64) -> Result<Around> {
+    pub async fn around(&self, task: i64) -> Result<SandboxAddresses> {
         let record = self.core.records.ready(task)?;
-        let mut around = Around::default();
+        let mut around = SandboxAddresses::default();
         for container in self.core.broker.list().await.map_err(session::from_broker)? {
             let address = container.address.and_then(|text| text.parse().ok());
             match container.name == record.name {

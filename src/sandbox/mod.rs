@@ -52,10 +52,10 @@ use self::core::Core;
 use crate::git::Repos;
 use allocations::SubnetAllocations;
 use broker::Broker;
+pub use cache::loader::RepositoryLoader;
 pub use cache::mirror::Mirrors;
 use cache::setup::Setups;
 pub use cache::setup::{SetupSpec, Tried};
-pub use cache::stock::Stock;
 pub use capture::Captures;
 pub use capture::quarantine::{Quarantine, Quarantines};
 use capture::take::Trees;
@@ -65,7 +65,7 @@ use index::Indexes;
 pub use life::TaskSandboxes;
 pub use life::act::Actions;
 use life::carry::Carried;
-pub use look::{Around, Looks};
+pub use look::{Looks, SandboxAddresses};
 pub use proven::ProvenImages;
 use record::Records;
 pub use record::{Merge, Replacement};
@@ -138,7 +138,7 @@ pub struct Sandboxes {
     /// Mirrors of repositories.
     pub mirrors: Arc<Mirrors>,
     /// Filling containers with repositories.
-    pub stock: Arc<Stock>,
+    pub loader: Arc<RepositoryLoader>,
     /// Images with which the barrier was proven.
     pub images: Arc<ProvenImages>,
 }
@@ -173,19 +173,19 @@ impl Sandboxes {
         let indexes = Arc::new(Indexes::new(own()));
         let images = Arc::new(ProvenImages::new(own()));
         let mirrors = Arc::new(Mirrors::new(own()));
-        let stock = Arc::new(Stock::new(own(), mirrors.clone()));
-        let setups = Arc::new(Setups::new(own(), mirrors.clone(), stock.clone()));
+        let loader = Arc::new(RepositoryLoader::new(own(), mirrors.clone()));
+        let setups = Arc::new(Setups::new(own(), mirrors.clone(), loader.clone()));
         let trees = Arc::new(Trees::new(own(), indexes.clone()));
         let quarantines = Arc::new(Quarantines::new(own(), mirrors.clone()));
         let carried = Arc::new(Carried::new(own(), sessions.clone(), trees.clone()));
-        let runs = Runs { core: own(), mirrors: mirrors.clone(), stock: stock.clone(), setups: setups.clone() };
+        let runs = Runs { core: own(), mirrors: mirrors.clone(), loader: loader.clone(), setups: setups.clone() };
         let runs = Arc::new(runs);
         let base_runs = Arc::new(BaseRuns::new(own(), runs.clone()));
         let of_tasks = Arc::new(TaskSandboxes {
             core: own(),
             sessions: sessions.clone(),
             mirrors: mirrors.clone(),
-            stock: stock.clone(),
+            loader: loader.clone(),
             setups: setups.clone(),
             carried: carried.clone(),
             indexes,
@@ -206,7 +206,7 @@ impl Sandboxes {
             runs,
             base_runs,
             mirrors,
-            stock,
+            loader,
             images,
         }
     }

@@ -16,13 +16,13 @@ use protocol::broker::USERS;
 use super::{Result, SandboxError};
 
 /// User numbers by the keys of repositories.
-type Given = BTreeMap<String, u32>;
+type Assignments = BTreeMap<String, u32>;
 
 pub(super) struct Users {
     path: PathBuf,
     /// One user for everything, as for the barrier's own sandboxes.
     only: Option<u32>,
-    given: Mutex<Given>,
+    given: Mutex<Assignments>,
 }
 
 impl Users {
@@ -38,13 +38,13 @@ impl Users {
                     path.display()
                 ))
             })?,
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Given::new(),
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Assignments::new(),
             Err(e) => return Err(io(&path, &e)),
         };
         Ok(Self { path, only, given: Mutex::new(given) })
     }
 
-    fn lock(&self) -> MutexGuard<'_, Given> {
+    fn lock(&self) -> MutexGuard<'_, Assignments> {
         // A panic while the lock was held leaves the map consistent.
         self.given.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -75,7 +75,7 @@ impl Users {
     }
 
     /// Writes and syncs the file, because an empty file after a power failure would stop everything.
-    fn write(&self, given: &Given) -> Result<()> {
+    fn write(&self, given: &Assignments) -> Result<()> {
         let text = serde_json::to_vec(given).map_err(|e| SandboxError::Refused(e.to_string()))?;
         let beside = self.path.with_extension("new");
         let directory = self.path.parent().unwrap_or(Path::new("."));
@@ -87,8 +87,8 @@ impl Users {
     }
 }
 
-fn parse(text: &[u8]) -> std::result::Result<Given, String> {
-    let given: Given = serde_json::from_slice(text).map_err(|e| e.to_string())?;
+fn parse(text: &[u8]) -> std::result::Result<Assignments, String> {
+    let given: Assignments = serde_json::from_slice(text).map_err(|e| e.to_string())?;
     match given.iter().find(|(_, user)| !USERS.contains(user)) {
         Some((key, user)) => Err(format!("{user}, of {}, is no sandbox's", crate::text::one_line(key))),
         None => Ok(given),
@@ -96,7 +96,7 @@ fn parse(text: &[u8]) -> std::result::Result<Given, String> {
 }
 
 /// The lowest number among those that the fewest repositories have.
-fn next(given: &Given) -> u32 {
+fn next(given: &Assignments) -> u32 {
     let load = |user: u32| given.values().filter(|it| **it == user).count();
     USERS.min_by_key(|user| (load(*user), *user)).unwrap_or(*USERS.start())
 }
@@ -127,7 +127,8 @@ mod tests {
         assert_eq!(given, (10_003..=10_064).collect::<Vec<_>>());
         assert_eq!([users.of("more"), users.of("and more")], [Ok(10_003), Ok(10_004)]);
         // A gap, as left by an entry removed by hand.
-        let mut all: Given = serde_json::from_slice(&std::fs::read(dir.path().join("users.json")).unwrap()).unwrap();
+        let mut all: Assignments =
+            serde_json::from_slice(&std::fs::read(dir.path().join("users.json")).unwrap()).unwrap();
         all.retain(|_, user| *user != 10_030);
         assert_eq!(next(&all), 10_030);
     }

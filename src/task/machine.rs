@@ -146,7 +146,7 @@ impl Machine {
             };
             // The answer may be lost although the write succeeded, or the caller may go away: then the task is read from the store again.
             let read = fold.take();
-            let unsure = Unsure { machine: self, slot: &slot, id, over: false };
+            let unsure = ForgetUnlessDone { machine: self, slot: &slot, id, over: false };
             let appended = self.store.append(append).await.inspect_err(|error| self.note_loss(error))?;
             match appended {
                 Appended::Conflict => unsure.over(),
@@ -242,20 +242,20 @@ impl Machine {
 
 /// Exists while it is unknown whether an input was stored; when dropped, the task is read again after the store has finished, and its
 /// queues are woken.
-struct Unsure<'a> {
+struct ForgetUnlessDone<'a> {
     machine: &'a Machine,
     slot: &'a Slot,
     id: TaskId,
     over: bool,
 }
 
-impl Unsure<'_> {
+impl ForgetUnlessDone<'_> {
     fn over(mut self) {
         self.over = true;
     }
 }
 
-impl Drop for Unsure<'_> {
+impl Drop for ForgetUnlessDone<'_> {
     fn drop(&mut self) {
         if self.over {
             return;

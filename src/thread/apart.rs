@@ -43,7 +43,7 @@ impl Threads {
             return Ok(Err("the bot has no account for that (forge.sync_token_file)"));
         };
         // Another repository may have taken the name since the last round.
-        let (at, entry) = (self.whereabouts.look(entry).await?, Arc::new(entry.clone()));
+        let (at, entry) = (self.addresses.look(entry).await?, Arc::new(entry.clone()));
         Ok(match tokio::time::timeout(PATIENCE, upstreams.sync(&entry, at)).await {
             Ok(Ok(done)) => Ok(done),
             Ok(Err(error)) => {

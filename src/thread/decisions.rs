@@ -10,7 +10,7 @@ use domain::{Access, Commit, Decision, Others, Source, State, Task, TaskKind, Te
 use std::collections::HashMap;
 
 /// A decision as it stands in the thread.
-pub(super) struct Given {
+pub(super) struct FoundDecision {
     pub decision: Decision,
     /// Names of the commands in the inline comments of its review that are not carried out.
     pub left: Vec<String>,
@@ -25,7 +25,7 @@ impl Threads {
         task: &Task,
         thread: &Thread,
         only: Option<&[Source]>,
-    ) -> Result<Vec<Given>, Trouble> {
+    ) -> Result<Vec<FoundDecision>, Trouble> {
         let mut found = self.read_decisions(entry, task, thread, only).await?;
         let needed = self.config.approvals_of(&entry.key).saturating_sub(1);
         if needed > 0 && found.iter().any(|it| matches!(it.decision.verb, Verb::Approve { .. })) {
@@ -41,7 +41,7 @@ impl Threads {
         task: &Task,
         thread: &Thread,
         only: Option<&[Source]>,
-    ) -> Result<Vec<Given>, Trouble> {
+    ) -> Result<Vec<FoundDecision>, Trouble> {
         let began = task.request.as_ref().map_or(0, |r| r.number);
         let mut rights = HashMap::new();
         let mut found = Vec::new();
@@ -57,7 +57,7 @@ impl Threads {
                 continue;
             }
             let decision = self.of_comment(entry, task, comment, &mut rights).await?;
-            found.push(Given { decision, left: Vec::new() });
+            found.push(FoundDecision { decision, left: Vec::new() });
         }
         for review in thread.reviews.iter().filter(|r| self.counts(&r.author)) {
             let source = Source::Review(review.id);
@@ -99,7 +99,7 @@ impl Threads {
         entry: &Repository,
         (task, thread): (&Task, &Thread),
         needed: u8,
-        found: &mut [Given],
+        found: &mut [FoundDecision],
     ) -> Result<(), Trouble> {
         let held: Vec<Source> =
             task.unjudged.iter().filter(|it| found.iter().all(|new| new.decision.source != **it)).cloned().collect();
@@ -188,7 +188,7 @@ impl Threads {
         pull: Option<u64>,
         review: &Review,
         rights: &mut HashMap<i64, Access>,
-    ) -> Result<Option<Given>, Trouble> {
+    ) -> Result<Option<FoundDecision>, Trouble> {
         let inline = match pull {
             Some(pull) if review.comments > 0 => {
                 self.forge.review_comments(&self.place(entry)?, pull, review.id).await?
@@ -221,7 +221,7 @@ impl Threads {
             barred: None,
             verb,
         };
-        Ok(Some(Given { decision, left }))
+        Ok(Some(FoundDecision { decision, left }))
     }
 
     async fn is_open(&self, source: &Source, only: Option<&[Source]>) -> Result<bool, Trouble> {

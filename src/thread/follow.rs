@@ -1,7 +1,7 @@
 //! Reads a task's thread: feeds every new text, in the forge's own order, and what happened to its issue, pull request and reviews.
 
-use super::beside::beside_key;
-use super::decisions::{Given, decision_key};
+use super::decisions::{FoundDecision, decision_key};
+use super::further::beside_key;
 use super::read::{Thread, counts_in_part, whole};
 use super::{Feed, Threads, withdrawn};
 use crate::clock::now;
@@ -55,7 +55,7 @@ impl Threads {
         entry: &Repository,
         (id, task): (TaskId, &Task),
         thread: &Thread,
-        Given { decision, left }: Given,
+        FoundDecision { decision, left }: FoundDecision,
         feed: &dyn Feed,
     ) -> Result<(), Trouble> {
         let key = decision_key(&decision.source);
@@ -101,7 +101,7 @@ impl Threads {
         let at = self.place(&entry)?;
         let thread = whole(self.thread(&at, task).await?)?;
         self.was_at(&entry, &at, feed).await?;
-        for Given { decision, .. } in self.decisions(&entry, task, &thread, Some(sources)).await? {
+        for FoundDecision { decision, .. } in self.decisions(&entry, task, &thread, Some(sources)).await? {
             let key = format!("recheck:{}:{n}:{}", task.id, decision.source);
             feed.feed(task.id, &key, Input::Decided { decision: Box::new(decision) }).await?;
         }

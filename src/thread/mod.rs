@@ -6,11 +6,11 @@
 
 mod answer;
 mod apart;
-mod beside;
 mod decisions;
 mod evidence;
 mod feed;
 mod follow;
+mod further;
 mod hosts;
 mod inline;
 mod moved;
@@ -25,13 +25,13 @@ pub(crate) mod words;
 pub use decisions::decision_key;
 pub use feed::Feed;
 pub use follow::withdrawn_key;
-pub use own::{AtTip, Lacking};
+pub use own::{AtTip, MissingHosts};
 pub use read::{Hidden, Part, Thread};
 
 use crate::clock::Clock;
 use crate::config::Process;
 use crate::config::process::Repository;
-use crate::forge::{Account, Forge, ForgeError, IssueLocks, Refusals, RepoRef, Whereabouts};
+use crate::forge::{Account, Forge, ForgeError, IssueLocks, Refusals, RepoRef, RepositoryAddresses};
 use crate::git::{Auth, Repos};
 use crate::secret::Secret;
 use crate::store::Store;
@@ -48,7 +48,7 @@ pub struct Threads {
     config: Arc<Process>,
     store: Store,
     forge: Arc<dyn Forge>,
-    whereabouts: Arc<Whereabouts>,
+    addresses: Arc<RepositoryAddresses>,
     clock: Arc<Clock>,
     /// The bot's own account.
     me: Account,
@@ -74,7 +74,7 @@ impl Threads {
     pub fn new(
         config: Arc<Process>,
         store: Store,
-        whereabouts: Arc<Whereabouts>,
+        addresses: Arc<RepositoryAddresses>,
         clock: Arc<Clock>,
         me: Account,
         sync: Option<&Account>,
@@ -83,10 +83,10 @@ impl Threads {
         let mut silent: HashSet<String> = config.automation_accounts.iter().map(|l| l.to_lowercase()).collect();
         silent.insert(me.login.to_lowercase());
         silent.extend(sync.map(|account| account.login.to_lowercase()));
-        let forge = whereabouts.forge().clone();
+        let forge = addresses.forge().clone();
         let (turns, refused) = (IssueLocks::default(), Refusals::of_rounds(config.forge.poll_s));
         let (tests, upstreams, own) = (Arc::default(), None, None);
-        Self { config, store, forge, whereabouts, clock, me, silent, tests, upstreams, own, mark_key, turns, refused }
+        Self { config, store, forge, addresses, clock, me, silent, tests, upstreams, own, mark_key, turns, refused }
     }
 
     /// Has `/sync` carried out by these.
@@ -111,12 +111,12 @@ impl Threads {
 
     /// The place where the repository was last seen.
     pub fn place(&self, entry: &Repository) -> Result<RepoRef, ForgeError> {
-        self.whereabouts.at(entry)
+        self.addresses.at(entry)
     }
 
     /// That place, if it was looked up within this time.
     pub fn recent_place(&self, entry: &Repository, within: Duration) -> Option<RepoRef> {
-        self.whereabouts.recent(entry, within)
+        self.addresses.recent(entry, within)
     }
 
     /// The account's right to the code, asked now. An error if the forge cannot tell, so that nothing is decided yet.

@@ -10,7 +10,7 @@ use domain::{Input, Notice, TaskId};
 impl Threads {
     /// Asks the forge where the repository is now, and tells its live tasks of a new name once.
     pub async fn find(&self, entry: &Repository, feed: &dyn Feed) -> Result<RepoRef, Trouble> {
-        let now = self.whereabouts.look(entry).await?;
+        let now = self.addresses.look(entry).await?;
         let kept = self.store.address(&entry.key).await?.filter(|kept| kept.forge_id == entry.id);
         let (owner, name) = kept.as_ref().map_or((&entry.owner, &entry.name), |kept| (&kept.owner, &kept.name));
         let before = RepoRef::new(owner, name);

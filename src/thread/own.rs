@@ -49,7 +49,7 @@ impl OwnReader {
 
 /// The hosts that a task does without.
 #[derive(Debug, Default)]
-pub struct Lacking {
+pub struct MissingHosts {
     /// Those that nobody has allowed.
     pub lacks: Vec<String>,
     /// Those that nobody can allow: the operator denies them, or sandboxes have no network.
@@ -166,12 +166,12 @@ impl Threads {
         entry: &Repository,
         at_tip: &AtTip,
         (wanted, more): (&Network, &[String]),
-    ) -> Result<Lacking, Trouble> {
+    ) -> Result<MissingHosts, Trouble> {
         let Some(reader) = self.own.as_ref().filter(|_| !wanted.hosts.is_empty()) else {
-            return Ok(Lacking::default());
+            return Ok(MissingHosts::default());
         };
         if !self.config.sandbox_of(&entry.key).networked() {
-            return Ok(Lacking { closed: wanted.hosts.clone(), ..Lacking::default() });
+            return Ok(MissingHosts { closed: wanted.hosts.clone(), ..MissingHosts::default() });
         }
         let file = reader.repos.show(&entry.key, &at_tip.commit, FILE, MAX_BYTES).await;
         let project = match file.map_err(|error| not_now(error.into()))? {
@@ -189,7 +189,7 @@ impl Threads {
         let is_denied = |host: &String| Rule::parse(host).is_ok_and(|rule| overruled(&denied, &rule).is_some());
         let (closed, open): (Vec<String>, Vec<String>) = wanted.hosts.iter().cloned().partition(is_denied);
         let reached = |host: &String| Rule::parse(host).is_ok_and(|rule| granted.reaches(&rule));
-        Ok(Lacking { closed, lacks: open.into_iter().filter(|host| !reached(host)).collect() })
+        Ok(MissingHosts { closed, lacks: open.into_iter().filter(|host| !reached(host)).collect() })
     }
 }
 

@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use bollard::Docker;
 use bollard::models::ContainerCreateBody;
 use bollard::query_parameters::{CreateContainerOptionsBuilder, RemoveContainerOptionsBuilder};
-use caisson::barrier::{self, Ground, Report, RouterUnderTest, Upstream, Verdict};
+use caisson::barrier::{self, BarrierSetup, Report, RouterUnderTest, Upstream, Verdict};
 use caisson::bot::{router_spec, way_out};
 use caisson::config::Process;
 use caisson::sandbox::broker::{Broker, Result, SocketBroker, Stream};
@@ -93,8 +93,8 @@ impl Lab {
     }
 
     /// Without a network, through this broker.
-    pub fn ground(&self, broker: Arc<dyn Broker>) -> Ground {
-        Ground {
+    pub fn setup(&self, broker: Arc<dyn Broker>) -> BarrierSetup {
+        BarrierSetup {
             broker,
             router: None,
             image: IMAGE.to_owned(),
@@ -109,7 +109,7 @@ impl Lab {
     }
 
     /// With a router that asks the test's own name server.
-    pub async fn networked(&self, broker: Arc<dyn Broker>, more: &str) -> Ground {
+    pub async fn networked(&self, broker: Arc<dyn Broker>, more: &str) -> BarrierSetup {
         let upstream = Upstream::start().await.expect("a name server").expect("an address");
         let mut config = self.config(more);
         config.router.upstream = upstream.at.to_string();
@@ -125,7 +125,7 @@ impl Lab {
         };
         let subnets = barrier::subnets(broker.as_ref(), &router_spec(&config)).await.expect("two subnets");
         let way = RouterUnderTest { egress, subnets, upstream: Some(upstream), router_image: ROUTER.to_owned() };
-        Ground { router: Some(way), ..self.ground(broker) }
+        BarrierSetup { router: Some(way), ..self.setup(broker) }
     }
 }
 
@@ -156,8 +156,8 @@ pub async fn lenient(lab: &Lab) -> bool {
 }
 
 /// The whole self-test, and the numbers of the checks that fail.
-pub async fn mismatches(ground: &Ground) -> (Report, Vec<u8>) {
-    let report = barrier::run(ground, &|text| eprintln!("  {text}")).await.expect("carried out");
+pub async fn mismatches(setup: &BarrierSetup) -> (Report, Vec<u8>) {
+    let report = barrier::run(setup, &|text| eprintln!("  {text}")).await.expect("carried out");
     let wrong = report.rows.iter().filter(|row| row.verdict == Verdict::Mismatch).map(|row| row.number).collect();
     (report, wrong)
 }

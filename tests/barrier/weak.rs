@@ -222,7 +222,7 @@ async fn each(lab: Arc<Lab>, weaknesses: &[Weakness]) {
     let mut wrong = Vec::new();
     for (what, change, expected) in weaknesses {
         let weak = Weak::new(&lab, *change);
-        let (report, seen) = mismatches(&lab.ground(Arc::new(weak))).await;
+        let (report, seen) = mismatches(&lab.setup(Arc::new(weak))).await;
         if seen != *expected {
             wrong.push(format!("{what}: {seen:?} instead of {expected:?}: {:#?}", report.mismatches()));
         }
@@ -248,7 +248,7 @@ async fn a_user_that_two_sandboxes_share_is_caught() {
     let Some(runner) = runner() else { return };
     run_alone(runner, |lab| async move {
         let shared = Weak { victim: "barrier-2", ..Weak::new(&lab, |body, _| body["User"] = json!(FIRST)) };
-        let (report, seen) = mismatches(&lab.ground(Arc::new(shared))).await;
+        let (report, seen) = mismatches(&lab.setup(Arc::new(shared))).await;
         let said = report.mismatches().join("\n");
         assert_eq!(seen, [2], "{said}");
         assert!(said.contains("an inotify instance meanwhile: EMFILE instead of OPEN"), "{said}");
@@ -275,7 +275,7 @@ async fn an_internal_network_of_the_engine_is_caught() {
             body["NetworkingConfig"] = json!({});
         };
         let weak = Weak::new(&lab, change);
-        let (report, seen) = mismatches(&lab.ground(Arc::new(weak))).await;
+        let (report, seen) = mismatches(&lab.setup(Arc::new(weak))).await;
         for number in [8, 9, 11] {
             assert!(seen.contains(&number), "{number}: {:#?}", report.mismatches());
         }
@@ -300,17 +300,17 @@ async fn a_way_out_that_is_too_wide_is_caught() {
         let (report, seen) = mismatches(&lab.networked(hole, "").await).await;
         assert_eq!(seen, [31], "a hole in the router's firewall: {:#?}", report.mismatches());
         let uncounted = Arc::new(Weak { uncounted: true, ..Weak::new(&lab, unchanged) });
-        let ground = lab.networked(uncounted, "").await;
-        let (mut report, mut seen) = mismatches(&ground).await;
+        let setup = lab.networked(uncounted, "").await;
+        let (mut report, mut seen) = mismatches(&setup).await;
         // On a busy machine one try may not send enough.
         for _ in 0..2 {
             if seen.is_empty() {
-                (report, seen) = mismatches(&ground).await;
+                (report, seen) = mismatches(&setup).await;
             }
         }
         assert_eq!(seen, [33], "a resolver that one can take: {:#?}", report.mismatches());
         // Otherwise its client would keep sending to the router.
-        drop(ground);
+        drop(setup);
         let shut = "[egress]\ndeny = [\"*.caisson-barrier.invalid\"]\n";
         let (report, seen) = mismatches(&lab.networked(lab.broker.clone(), shut).await).await;
         assert!(seen.contains(&15) && seen.contains(&17), "nothing is let pass: {:#?}", report.mismatches());
@@ -326,9 +326,9 @@ async fn a_table_that_was_flushed_is_caught() {
     let Some(runner) = runner() else { return };
     run(runner, |lab| async move {
         let open = Arc::new(Weak { unfenced: true, ..Weak::new(&lab, |_, _| {}) });
-        let ground = lab.networked(open, "").await;
+        let setup = lab.networked(open, "").await;
         if lenient(&lab).await {
-            let (report, seen) = mismatches(&ground).await;
+            let (report, seen) = mismatches(&setup).await;
             let what = report.mismatches().join("\n");
             assert_eq!(seen, [11], "{what}");
             assert!(what.contains("the machine's listener heard: 10."), "{what}");
@@ -342,9 +342,9 @@ async fn a_mirror_that_could_not_be_made_is_no_mismatch_and_is_tried_again() {
     let Some(runner) = runner() else { return };
     run(runner, |lab| async move {
         let busy = Arc::new(Weak { busy: true, ..Weak::new(&lab, |_, _| {}) });
-        let trouble = caisson::barrier::run(&lab.ground(busy), &|_| {}).await.expect_err("carried out");
+        let trouble = caisson::barrier::run(&lab.setup(busy), &|_| {}).await.expect_err("carried out");
         assert!(trouble.0.contains("the engine is busy"), "{trouble}");
-        let (report, seen) = mismatches(&lab.ground(lab.broker.clone())).await;
+        let (report, seen) = mismatches(&lab.setup(lab.broker.clone())).await;
         assert!(seen.is_empty() && report.holds, "{:#?}", report.mismatches());
     })
     .await;
@@ -355,7 +355,7 @@ async fn an_image_without_git_is_no_mismatch_and_the_row_says_it() {
     let Some(runner) = runner() else { return };
     run(runner, |lab| async move {
         let change: Change = |body, lab| bind(body, &no_program(lab), "/usr/bin/git", true);
-        let (report, seen) = mismatches(&lab.ground(Arc::new(Weak::new(&lab, change)))).await;
+        let (report, seen) = mismatches(&lab.setup(Arc::new(Weak::new(&lab, change)))).await;
         assert!(seen.is_empty(), "{:#?}", report.mismatches());
         let row = report.rows.iter().find(|row| row.number == 30).expect("check 30");
         assert!(row.seen.contains("the image has no git"), "{}", row.seen);

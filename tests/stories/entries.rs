@@ -1,7 +1,7 @@
 //! Entries of repositories in the store: added, changed and removed while tasks continue, on each host that shares it.
 
-use crate::beside::Beside;
 use crate::hosts::told;
+use crate::second_host::SecondHost;
 use crate::world::{REPO, World, held, postgres};
 use caisson::bot::{gone, sealed};
 use caisson::config::Secret;
@@ -164,7 +164,7 @@ async fn a_host_without_an_entry_in_its_file_works_for_what_another_adds_and_fin
     let mut world = World::with(&held(), &store).await;
     moved(&mut world).await;
     world.reconfigure(without_entries).await;
-    let mut beside = Beside::new(&world, |text| text);
+    let mut beside = SecondHost::new(&world, |text| text);
     assert!(beside.config.keys().is_empty());
     beside.start(&world).await;
     let till = till(&world).await;

@@ -1,7 +1,7 @@
 //! Leases that are lost and regained, and what happens in the engine meanwhile. Where no second host is needed, the test writes its rows
 //! into the store.
 
-use crate::beside::Beside;
+use crate::second_host::SecondHost;
 use crate::world::{FIX, REPO, World, held, postgres};
 use caisson::task::Boundary;
 use domain::{Event, Loss};
@@ -112,7 +112,7 @@ async fn a_task_that_ends_on_another_host_leaves_no_sandbox_on_the_first() {
     let Some(world) = world(FIX).await else { return };
     let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
     world.until_state("awaiting-review").await;
-    let mut beside = Beside::new(&world, |text| text);
+    let mut beside = SecondHost::new(&world, |text| text);
     beside.start(&world).await;
     let other = "SELECT COUNT(*) FROM hosts WHERE address LIKE '%beside%'";
     let db = world.by_hand().await;

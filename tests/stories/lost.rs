@@ -1,7 +1,7 @@
 //! Leases that are lost and regained while the engine or the database is slow or unavailable.
 
-use crate::beside::Beside;
 use crate::leases::{LOCK, UNLOCK, sql, until};
+use crate::second_host::SecondHost;
 use crate::world::{FIX, REPO, World, held, postgres};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -107,7 +107,7 @@ async fn a_host_that_is_away_for_long_finds_its_work_again() {
     world.until("an action that runs", |task| task.running.is_some()).await;
     let work = world.broker.workspace("task-1-1").join("uncommitted");
     std::fs::write(&work, "work").expect("written");
-    let mut beside = Beside::new(&world, |text| text.replace("key = \"shop\"", "key = \"another\""));
+    let mut beside = SecondHost::new(&world, |text| text.replace("key = \"shop\"", "key = \"another\""));
     world.kill();
     sql(&world, "BEGIN; UPDATE leases SET until = until - 700000; UPDATE hosts SET until = until - 700000; COMMIT")
         .await;
@@ -127,7 +127,7 @@ async fn a_host_that_is_away_for_long_finds_its_work_again() {
 async fn a_host_without_an_engine_gives_what_it_could_not_begin_to_one_that_has() {
     let Some(store) = postgres() else { return };
     let world = World::with(FIX, &store).await;
-    let mut beside = Beside::new(&world, |text| text);
+    let mut beside = SecondHost::new(&world, |text| text);
     until("a lease", async || number(&world, "SELECT COUNT(*) FROM leases").await > 0).await;
     beside.start(&world).await;
     world.broker.set_away(true);

@@ -1,8 +1,8 @@
 //! Two hosts, each a bot with its own state directory and engine, on one PostgreSQL database. Hosts are ended by `kill -9`, unless a story
 //! says otherwise.
 
-use crate::beside::Beside;
 use crate::dice::{Dice, number};
+use crate::second_host::SecondHost;
 use crate::world::{FIX, REPO, World, held, postgres};
 use caisson::store::Host;
 use domain::{Event, Loss, OutcomeStatus, TaskId};
@@ -81,7 +81,7 @@ async fn to_the_end(world: &World, issue: u64) {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_host_that_is_killed_at_an_action_is_followed_by_the_other() {
     let Some(mut world) = world(&held()).await else { return };
-    let mut beside = Beside::new(&world, |text| text);
+    let mut beside = SecondHost::new(&world, |text| text);
     beside.start(&world).await;
     let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
     world.until("an action", |task| task.used == 1).await;
@@ -110,7 +110,7 @@ async fn a_host_that_is_killed_at_an_action_is_followed_by_the_other() {
 async fn what_was_sealed_and_not_pushed_is_pushed_by_the_other() {
     let Some(mut world) = world(FIX).await else { return };
     world.cuts.set(|row, _| row.effect.kind() == "push");
-    let mut beside = Beside::new(&world, |text| text);
+    let mut beside = SecondHost::new(&world, |text| text);
     beside.start(&world).await;
     let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
     let captured = |task: &domain::Task| task.state.name() == "publishing" && task.seq > 0;
@@ -130,7 +130,7 @@ async fn what_was_sealed_and_not_pushed_is_pushed_by_the_other() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_rolling_restart_leaves_no_gap() {
     let Some(mut world) = world(FIX).await else { return };
-    let mut beside = Beside::new(&world, |text| text);
+    let mut beside = SecondHost::new(&world, |text| text);
     beside.start(&world).await;
     let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
     world.until_state("awaiting-review").await;
@@ -150,7 +150,7 @@ async fn a_rolling_restart_leaves_no_gap() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_host_that_is_back_at_once_goes_on_where_it_was() {
     let Some(mut world) = world(FIX).await else { return };
-    let mut beside = Beside::new(&world, |text| text);
+    let mut beside = SecondHost::new(&world, |text| text);
     beside.start(&world).await;
     let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
     world.until("some work", |task| task.used >= 2).await;
@@ -167,7 +167,7 @@ async fn a_host_that_is_back_at_once_goes_on_where_it_was() {
 async fn a_hook_may_arrive_at_any_host() {
     let Some(mut world) = world(FIX).await else { return };
     // It polls once an hour, so it is woken by what the other host stored.
-    let mut beside = Beside::new(&world, |text| text.replace("poll_s = 1\n", "poll_s = 3600\n"));
+    let mut beside = SecondHost::new(&world, |text| text.replace("poll_s = 1\n", "poll_s = 3600\n"));
     beside.start(&world).await;
     world.stop().await;
     until_held(&world, &["beside"]).await;
@@ -191,7 +191,7 @@ async fn two_hosts_that_are_killed_wherever_the_dice_fall_finish_the_task() {
     let ((mut dice, seed), mut kills) = (Dice::cast(), 0);
     while kills < wanted {
         let Some(mut world) = world(FIX).await else { return };
-        let mut beside = Beside::new(&world, |text| text);
+        let mut beside = SecondHost::new(&world, |text| text);
         beside.start(&world).await;
         let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
         let (mut back, mut next) = ([Instant::now(); 2], Instant::now() + Duration::from_millis(dice.roll(3_000)));

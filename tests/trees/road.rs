@@ -44,10 +44,10 @@ while True:
     c, _ = l.accept(); c.recv(1); c.sendall(b"y"); kept.append(c); print("hit", flush=True)
 "#;
 
-struct Through(Arc<SocketBroker>, RouterSpec);
+struct ThroughBroker(Arc<SocketBroker>, RouterSpec);
 
 #[async_trait::async_trait]
-impl Dial for Through {
+impl Dial for ThroughBroker {
     async fn dial(&self) -> std::io::Result<Box<dyn Duplex>> {
         let failed = |problem: protocol::broker::Problem| std::io::Error::other(problem.to_string());
         self.0.router_ensure(&self.1).await.map_err(failed)?;
@@ -169,10 +169,10 @@ pub async fn lay(
         private: Vec::new(),
     };
     // Before there is anybody who would dial too: who attaches last has the router.
-    let first = Through(broker.clone(), spec.clone()).dial().await.expect("a router");
+    let first = ThroughBroker(broker.clone(), spec.clone()).dial().await.expect("a router");
     let egress = Egress::new(EgressSettings {
         policy: Policy { private: Vec::<Net>::new(), ..Policy::default() },
-        dial: Some(Arc::new(Through(broker.clone(), spec))),
+        dial: Some(Arc::new(ThroughBroker(broker.clone(), spec))),
         on_entry: Some(Arc::new(move |_, entry| {
             if entry.verdict == Verdict::Denied {
                 on_denied();

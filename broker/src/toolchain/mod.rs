@@ -25,7 +25,7 @@ pub use build::{Built, Progress};
 pub use host::{Found, find as find_on_host};
 pub use kind::{OfficialToolchain, kind, kinds, suits};
 pub use profile::{BASE, DOCKERFILE, Profile, REPOSITORY, profile, profiles};
-pub use stock::{Image, Pruned, Stock};
+pub use stock::{Image, Pruned, StoredImages};
 
 /// Default base image, made by `compose/images/base.sh`.
 pub const DEFAULT_BASE: &str = "caisson-base:local";

@@ -35,7 +35,7 @@ pub struct Image {
 
 /// All of our images on the engine.
 #[derive(Clone, Debug, Default)]
-pub struct Stock {
+pub struct StoredImages {
     /// The images, newest first.
     pub images: Vec<Image>,
     /// Id of the image that a build would start from; none if it is missing, and then no image counts as outdated.
@@ -65,7 +65,7 @@ pub enum Pruned {
     },
 }
 
-impl Stock {
+impl StoredImages {
     /// The present image of a profile.
     pub fn of(&self, profile: Profile) -> Option<&Image> {
         let tag = profile.tag();
@@ -98,7 +98,7 @@ impl Toolchains {
     ///
     /// # Errors
     /// When the engine is unreachable.
-    pub async fn stock(&self, base: Option<&str>) -> Result<Stock, Problem> {
+    pub async fn stock(&self, base: Option<&str>) -> Result<StoredImages, Problem> {
         let filters = HashMap::from([("label", vec![IMAGE])]);
         let options = ListImagesOptionsBuilder::default().filters(&filters).build();
         let mut images = Vec::new();
@@ -114,7 +114,7 @@ impl Toolchains {
             Some(reference) => self.found(reference).await?.and_then(|it| it.id),
             None => None,
         };
-        Ok(Stock { images, base })
+        Ok(StoredImages { images, base })
     }
 
     /// Removes images of no profile, unless a container uses them or they are in `needed` (references or ids that the configuration names
@@ -249,7 +249,7 @@ mod tests {
             image("f", &["caisson-sandbox:rust-1.95"], ""),
             image("g", &["caisson-sandbox:untried-rust"], ""),
         ];
-        let stock = Stock { images, base: None };
+        let stock = StoredImages { images, base: None };
         assert_eq!(stock.left_over().map(|it| it.id.as_str()).collect::<Vec<_>>(), ["b", "c", "g"]);
         assert_eq!(stock.versioned().map(|(tag, _)| tag).collect::<Vec<_>>(), ["caisson-sandbox:rust-1.95"]);
     }
@@ -257,7 +257,7 @@ mod tests {
     #[test]
     fn an_image_of_an_older_base_is_out_of_date() {
         let go = profile("go").unwrap();
-        let stock = |content: String, base: Option<&str>| Stock {
+        let stock = |content: String, base: Option<&str>| StoredImages {
             images: vec![image("a", &["caisson-sandbox:go"], &content)],
             base: base.map(str::to_owned),
         };
@@ -267,6 +267,6 @@ mod tests {
         brought.images[0].from = Some("host".into());
         assert!(!brought.outdated(go), "not Debian's");
         assert!(!stock(go.content("sha256:1"), None).outdated(go), "without a base nobody can say");
-        assert!(!Stock::default().outdated(go), "what is not there is not out of date");
+        assert!(!StoredImages::default().outdated(go), "what is not there is not out of date");
     }
 }

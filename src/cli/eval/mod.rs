@@ -1,6 +1,6 @@
 //! `caisson eval`: solves tasks through the whole product and judges the results, with their cost.
 //!
-//! Owns flags and their refusals. Tasks on disk (`tasks.rs`, `frozen.rs`), the environment of a run (`ground.rs`, `own/`), tries (`run.rs`,
+//! Owns flags and their refusals. Tasks on disk (`tasks.rs`, `frozen.rs`), the environment of a run (`environment.rs`, `own/`), tries (`run.rs`,
 //! `drive.rs`), judgement (`judge.rs`, `check.rs`, `answers.rs`), the model (`model.rs`), numbers and their comparison (`measure.rs`,
 //! `results.rs`, `table.rs`, `against.rs`). A running installation is never touched. Tests: in each file, and `tests/eval.rs`.
 
@@ -8,8 +8,8 @@ mod against;
 mod answers;
 mod check;
 mod drive;
+mod environment;
 mod frozen;
-mod ground;
 mod judge;
 mod measure;
 mod model;

@@ -3,8 +3,8 @@
 //! Owns the order and what counts as not run. A failure of one task does not stop the others.
 
 use super::drive::{LIMIT, Policy, TryResult};
+use super::environment::Environment;
 use super::frozen::{self, Frozen};
-use super::ground::Ground;
 use super::judge::{From, Judge, Judged, Planted};
 use super::measure::{measure, said_done};
 use super::model::{Asked, config_hash};
@@ -109,11 +109,12 @@ impl Run<'_> {
             None => "starting a forge, a broker and an installation of its own",
         });
         let judge = Judge::start(under(self.process, "j"), dir.path()).await?;
-        let mut ground = Ground::lay(self.process, &installation("b"), dir.path(), self.args.forge().as_ref()).await?;
+        let mut environment =
+            Environment::lay(self.process, &installation("b"), dir.path(), self.args.forge().as_ref()).await?;
         let mut ready = Vec::new();
         for (at, task) in chosen.iter().enumerate() {
             self.printer.step(&format!("{}: its hidden tests on the base", task.spec.name));
-            match self.plant(&judge, &ground, at, task).await {
+            match self.plant(&judge, &environment, at, task).await {
                 Ok(planted) => ready.push(planted),
                 Err(why) => add(not_run(&task.spec.name, 1, Some(task), recording, format!("{why:#}")))?,
             }
@@ -122,12 +123,12 @@ impl Run<'_> {
             return Ok(());
         }
         self.printer.step("starting the bot; it proves the barrier first");
-        ground.serve().await.context("caisson serve")?;
+        environment.serve().await.context("caisson serve")?;
         for repeat in 1..=self.args.seeds {
             for it in &ready {
                 self.printer.step(&format!("{}: begins", it.task.spec.name));
                 let mut row = not_run(&it.task.spec.name, repeat, Some(it.task), recording, String::new());
-                match self.one(&judge, &mut ground, it, repeat, &mut row).await {
+                match self.one(&judge, &mut environment, it, repeat, &mut row).await {
                     Ok(()) => {}
                     Err(why) => (row.outcome, row.reason) = (Outcome::NotRun, format!("{why:#}")),
                 }
@@ -138,23 +139,36 @@ impl Run<'_> {
     }
 
     /// Puts the base on the forge once for each try, so that no try sees another's branch.
-    async fn plant<'a>(&self, judge: &Judge, ground: &Ground, at: usize, task: &'a TaskDir) -> Result<Ready<'a>> {
+    async fn plant<'a>(
+        &self,
+        judge: &Judge,
+        environment: &Environment,
+        at: usize,
+        task: &'a TaskDir,
+    ) -> Result<Ready<'a>> {
         let key = format!("t{at}");
         let planted = judge.plant(&key, task).await?;
         let plain: String = task.spec.repository.to_lowercase().replace(|c: char| !c.is_ascii_alphanumeric(), "-");
         let names: Vec<String> = (1..=self.args.seeds).map(|repeat| format!("{plain}-{}-{repeat}", at + 1)).collect();
         for name in &names {
-            ground.add(&judge.place(&key), name)?;
+            environment.add(&judge.place(&key), name)?;
         }
         Ok(Ready { task, planted, names })
     }
 
-    async fn one(&self, judge: &Judge, ground: &mut Ground, it: &Ready<'_>, repeat: u32, row: &mut Row) -> Result<()> {
-        ground.serve().await?;
+    async fn one(
+        &self,
+        judge: &Judge,
+        environment: &mut Environment,
+        it: &Ready<'_>,
+        repeat: u32,
+        row: &mut Row,
+    ) -> Result<()> {
+        environment.serve().await?;
         let name = &it.names[repeat as usize - 1];
-        let person = ground.person(name)?;
+        let person = environment.person(name)?;
         let policy = Policy { reviews: self.args.reviews, limit: limit(self.args) };
-        let driven = ground.place(&person, name).drive(&it.task.title, &it.task.body, policy).await?;
+        let driven = environment.place(&person, name).drive(&it.task.title, &it.task.body, policy).await?;
         row.measured = measured(&driven);
         (row.end, row.reason) = (driven.end.clone(), driven.reason.clone());
         // A try that ran into the limit while the model answered counts; one whose model could not be asked does not.
@@ -167,7 +181,7 @@ impl Run<'_> {
             row.reason = one_of(&driven.reason, "nothing was changed");
             return Ok(());
         };
-        let (url, auth) = ground.remote(name)?;
+        let (url, auth) = environment.remote(name)?;
         let judged = judge.judge(&it.planted, it.task, &From { url: &url, auth: &auth }, commit).await;
         let judged = judged.context("its last commit could not be judged")?;
         settle(row, &judged, said_done(&driven.log));

@@ -2,9 +2,9 @@
 //! proposes a `.caisson.toml`. `caisson repo add` ends with the same.
 //!
 //! Owns the command and its changes: none, unless `--propose` asks for a pull request. What is tried is in `trial/look.rs`, its environment
-//! in `trial/ground.rs`, the pull request in `trial/propose.rs`. Tests: `tests/try_out.rs`.
+//! in `trial/environment.rs`, the pull request in `trial/propose.rs`. Tests: `tests/try_out.rs`.
 
-mod ground;
+mod environment;
 mod look;
 mod propose;
 
@@ -19,7 +19,7 @@ use crate::git::{Auth, Branch, RemoteUrl, Repos};
 use anyhow::Result;
 use clap::Args;
 use domain::Commit;
-use ground::Ground;
+use environment::Environment;
 use look::{Look, Seen};
 
 /// The repository to try.
@@ -121,8 +121,8 @@ async fn look(config: &Process, target: &Target<'_>, printer: &Printer) -> Resul
         return Err(complaint.because(broken.join("; ")).attempt("mend that, see that `caisson barrier` holds").into());
     }
     let work = async {
-        let mut ground = Ground::lay(config, target.repos.clone(), printer).await?;
-        let seen = Box::pin(Look::new(&mut ground, target, printer).all()).await;
+        let mut environment = Environment::lay(config, target.repos.clone(), printer).await?;
+        let seen = Box::pin(Look::new(&mut environment, target, printer).all()).await;
         printer.step("removing what was made");
         seen
     };

@@ -115,17 +115,17 @@ pub(super) async fn sync_one(
     printer: &Printer,
 ) -> Result<Synced> {
     let accounts = Accounts::open(config).await?;
-    let beside = Beside::open(config, &accounts, entry).await?;
-    protect(config, &accounts, &beside.at, entry).await?;
-    let Some(commit) = rewritten else { return beside.sync(None).await };
-    let before = beside.compare().await?;
+    let copy = UpstreamCopy::open(config, &accounts, entry).await?;
+    protect(config, &accounts, &copy.at, entry).await?;
+    let Some(commit) = rewritten else { return copy.sync(None).await };
+    let before = copy.compare().await?;
     let Some((branch, _, _)) = before.rewritten().find(|(_, _, theirs)| *theirs == commit) else {
         let complaint = Complaint::new(format!("no branch's upstream was rewritten to {commit}"));
         return Err(complaint.attempt(format!("caisson repo status {}", entry.key)).into());
     };
-    let (repo, sync) = (&beside.at, accounts.sync.login.as_str());
+    let (repo, sync) = (&copy.at, accounts.sync.login.as_str());
     let done = match accounts.forge.allow_force(repo, branch.as_str(), sync).await {
-        Ok(()) => beside.sync(Some((branch, commit))).await,
+        Ok(()) => copy.sync(Some((branch, commit))).await,
         // The failed request may have been carried out.
         Err(error) => Err(error.into()),
     };
@@ -184,7 +184,7 @@ async fn on_github(config: &Process, entry: &Entry, printer: &Printer) {
 
 /// How one stands beside its upstream; nothing is changed.
 pub(super) async fn compare_one(config: &Process, accounts: &Accounts, entry: &Entry) -> Result<Synced> {
-    Beside::open(config, accounts, entry).await?.compare().await
+    UpstreamCopy::open(config, accounts, entry).await?.compare().await
 }
 
 /// What the upstream of an entry has.
@@ -213,7 +213,7 @@ fn forget_old(state_dir: &Path) {
 }
 
 /// A repository of the forge, and what it was copied from.
-pub(super) struct Beside {
+pub(super) struct UpstreamCopy {
     key: String,
     from: RemoteUrl,
     credential: Option<Auth>,
@@ -226,7 +226,7 @@ pub(super) struct Beside {
     _dir: tempfile::TempDir,
 }
 
-impl Beside {
+impl UpstreamCopy {
     pub(super) async fn open(config: &Process, accounts: &Accounts, entry: &Entry) -> Result<Self> {
         let from = RemoteUrl::parse(entry.origin())?;
         if elsewhere(entry) {

@@ -15,8 +15,8 @@ use protocol::runner::{Op, Outcome, Status};
 use sha2::{Digest, Sha256};
 use tokio::sync::Mutex;
 
+use super::loader::RepositoryLoader;
 use super::mirror::Mirrors;
-use super::stock::Stock;
 use crate::sandbox::core::Core;
 use crate::sandbox::record::Record;
 use crate::sandbox::session::{self, Session, Work};
@@ -72,14 +72,14 @@ const PARTS: [(&str, &str, &str); 2] = [("work.tar", PACK_WORK, UNPACK_WORK), ("
 pub(in crate::sandbox) struct Setups {
     core: Arc<Core>,
     mirrors: Arc<Mirrors>,
-    stock: Arc<Stock>,
+    loader: Arc<RepositoryLoader>,
     /// Held while setup commands run.
     setting_up: Mutex<()>,
 }
 
 impl Setups {
-    pub fn new(core: Arc<Core>, mirrors: Arc<Mirrors>, stock: Arc<Stock>) -> Self {
-        Self { core, mirrors, stock, setting_up: Mutex::default() }
+    pub fn new(core: Arc<Core>, mirrors: Arc<Mirrors>, loader: Arc<RepositoryLoader>) -> Self {
+        Self { core, mirrors, loader, setting_up: Mutex::default() }
     }
 
     /// Removes results that no living sandbox was made with, unless one is being made right now.
@@ -164,7 +164,7 @@ impl Setups {
         tried: &mut Vec<Tried>,
     ) -> Result<Session> {
         let generation = self.mirrors.current(&spec.repo_key);
-        let (session, _) = self.stock.stocked(container, &spec.repo_key, &setup.commit, 1, generation).await?;
+        let (session, _) = self.loader.loaded(container, &spec.repo_key, &setup.commit, 1, generation).await?;
         if let Some(subnet) = container.subnet {
             self.core.subnets.open(subnet, || Ok(Some(spec.egress.clone()))).await?;
         }

@@ -12,9 +12,9 @@ mod rest;
 use std::sync::Arc;
 
 use super::Result;
+use super::cache::loader::RepositoryLoader;
 use super::cache::mirror::Mirrors;
 use super::cache::setup::Setups;
-use super::cache::stock::Stock;
 use super::capture::quarantine::Quarantines;
 use super::core::Core;
 use super::index::Indexes;
@@ -28,7 +28,7 @@ pub struct TaskSandboxes {
     pub(super) core: Arc<Core>,
     pub(super) sessions: Arc<Sessions>,
     pub(super) mirrors: Arc<Mirrors>,
-    pub(super) stock: Arc<Stock>,
+    pub(super) loader: Arc<RepositoryLoader>,
     pub(super) setups: Arc<Setups>,
     pub(super) carried: Arc<Carried>,
     pub(super) indexes: Arc<Indexes>,

@@ -9,7 +9,7 @@ use protocol::broker::{ContainerSpec, ContainerState, Purpose};
 use protocol::runner::VERSION;
 
 use super::{TaskSandboxes, merge};
-use crate::sandbox::cache::stock;
+use crate::sandbox::cache::loader;
 use crate::sandbox::record::{Merged, MirrorGeneration, Record};
 use crate::sandbox::session::{self, Session};
 use crate::sandbox::{PrepareSpec, Prepared, Result, SandboxError};
@@ -101,11 +101,11 @@ impl TaskSandboxes {
             layered: false,
         };
         let (session, generation) = self
-            .stock
-            .stocked(&container, &spec.repo_key, &spec.base, self.core.settings.history_depth, generation)
+            .loader
+            .loaded(&container, &spec.repo_key, &spec.base, self.core.settings.history_depth, generation)
             .await?;
         let generation = generation.map(|generation| MirrorGeneration {
-            tree: stock::laid_over(&container, &generation).cloned(),
+            tree: loader::laid_over(&container, &generation).cloned(),
             ..generation
         });
         self.indexes.forget(&spec.task.to_string());

@@ -12,9 +12,9 @@ use protocol::broker::{ContainerSpec, Purpose};
 use protocol::runner::{Limits, MAX_TEXT, Op, Outcome, Status};
 
 use crate::git::listing::Change;
+use crate::sandbox::cache::loader::RepositoryLoader;
 use crate::sandbox::cache::mirror::Mirrors;
 use crate::sandbox::cache::setup::Setups;
-use crate::sandbox::cache::stock::Stock;
 use crate::sandbox::core::Core;
 use crate::sandbox::detect::{Detected, WANTED, steers_tests, test_command};
 use crate::sandbox::record::MirrorGeneration;
@@ -39,7 +39,7 @@ impl Apart {
 pub struct Runs {
     pub(in crate::sandbox) core: Arc<Core>,
     pub(in crate::sandbox) mirrors: Arc<Mirrors>,
-    pub(in crate::sandbox) stock: Arc<Stock>,
+    pub(in crate::sandbox) loader: Arc<RepositoryLoader>,
     pub(in crate::sandbox) setups: Arc<Setups>,
 }
 
@@ -121,7 +121,7 @@ impl Runs {
         // Removed when this is dropped.
         let passing = self.core.passing(&container.name);
         let generation = self.mirrors.current(&spec.repo_key);
-        let (session, generation) = self.stock.stocked(&container, &spec.repo_key, commit, 1, generation).await?;
+        let (session, generation) = self.loader.loaded(&container, &spec.repo_key, commit, 1, generation).await?;
         // The base's setup result, even for a later commit, because without a network it cannot make its own.
         self.setups.bring_setup(&session, setup).await?;
         Ok(Apart { session, generation, _passing: passing })

@@ -4,7 +4,7 @@
 //! is escaped. The search ends with the first setup that makes the checks run, and run better than before.
 
 use super::Target;
-use super::ground::Ground;
+use super::environment::Environment;
 use crate::cli::printer::Printer;
 use crate::config::process::Sandbox;
 use crate::config::project::{self, Project};
@@ -48,7 +48,7 @@ struct Attempt {
 }
 
 pub(super) struct Look<'a> {
-    ground: &'a mut Ground,
+    environment: &'a mut Environment,
     target: &'a Target<'a>,
     printer: &'a Printer,
     attempts: u32,
@@ -69,13 +69,13 @@ struct Read {
 }
 
 impl<'a> Look<'a> {
-    pub fn new(ground: &'a mut Ground, target: &'a Target<'a>, printer: &'a Printer) -> Self {
-        Self { ground, target, printer, attempts: 0, hosts: Vec::new() }
+    pub fn new(environment: &'a mut Environment, target: &'a Target<'a>, printer: &'a Printer) -> Self {
+        Self { environment, target, printer, attempts: 0, hosts: Vec::new() }
     }
 
     /// The settings of its sandboxes.
     fn sandbox(&self) -> &Sandbox {
-        self.ground.config.sandbox_of(self.target.key)
+        self.environment.config.sandbox_of(self.target.key)
     }
 
     pub async fn all(mut self) -> Result<Seen> {
@@ -99,7 +99,7 @@ impl<'a> Look<'a> {
 
     /// Reads the files and chooses the image. None without an available image, after printing that.
     async fn read(&mut self) -> Result<Option<Read>> {
-        let (repos, key, commit) = (&self.ground.repos, self.target.key, self.target.commit);
+        let (repos, key, commit) = (&self.environment.repos, self.target.key, self.target.commit);
         let files = repos.files(key, commit, 32 << 20).await?;
         let mut texts = HashMap::new();
         for name in commands::files_to_read(&files) {
@@ -114,10 +114,11 @@ impl<'a> Look<'a> {
         let project = text.as_deref().map(|text| Project::parse(project::FILE, text)).transpose()?.unwrap_or_default();
         let networks = repos.own_commands(key, commit).await?.networks();
         let project = project.with_networks(networks.clone());
-        let grants = Granted::of(&self.ground.config, key);
+        let grants = Granted::of(&self.environment.config, key);
         let accepted = Some(self.target.accepted).filter(|hash| !hash.is_empty());
         let effective = project.within(&grants, accepted);
-        let choice = Choice { sandboxes: &self.ground.sandboxes, repos, sandbox: self.ground.config.sandbox_of(key) };
+        let choice =
+            Choice { sandboxes: &self.environment.sandboxes, repos, sandbox: self.environment.config.sandbox_of(key) };
         let chosen = match choice.of(key, commit, &effective.image).await {
             Ok(chosen) => chosen,
             Err(trouble) => {
@@ -133,7 +134,7 @@ impl<'a> Look<'a> {
         if let Some(note) = &chosen.note {
             self.printer.warn(note);
         }
-        let denied = self.ground.config.egress.denied();
+        let denied = self.environment.config.egress.denied();
         let mut rules = grants.egress;
         rules.extend(effective.egress);
         rules.retain(|rule| overruled(&denied, rule).is_none());
@@ -183,7 +184,7 @@ impl<'a> Look<'a> {
             match &setup {
                 Some(setup) if !self.set_up(read, setup).await? => continue,
                 Some(_) => {}
-                None => self.ground.sandboxes.trials.without_setup(TASK)?,
+                None => self.environment.sandboxes.trials.without_setup(TASK)?,
             }
             // Commands that were already run on the unchanged commit are skipped.
             let known = self.known_test(read);
@@ -231,8 +232,8 @@ impl<'a> Look<'a> {
             merge: None,
             afresh: false,
         };
-        let tried = self.ground.sandboxes.trials.try_setup(&spec).await;
-        let refused = self.ground.refused().await;
+        let tried = self.environment.sandboxes.trials.try_setup(&spec).await;
+        let refused = self.environment.refused().await;
         let tried = match tried {
             Ok(tried) => tried,
             Err(why) => {
@@ -288,7 +289,7 @@ impl<'a> Look<'a> {
             limits: self.sandbox().limits(),
             wall_ms: self.sandbox().verify_wall_s * 1000,
         };
-        Ok(self.ground.sandboxes.trials.try_checks(&spec, self.target.commit, command, side).await?)
+        Ok(self.environment.sandboxes.trials.try_checks(&spec, self.target.commit, command, side).await?)
     }
 
     /// Runs build and lint commands, if the files name any: they tell more about the project, although no key of a project file takes them.
@@ -296,7 +297,7 @@ impl<'a> Look<'a> {
         match setup {
             // The result was kept, so the setup does not run again.
             Some(setup) => drop(self.set_up(read, setup).await?),
-            None => self.ground.sandboxes.trials.without_setup(TASK)?,
+            None => self.environment.sandboxes.trials.without_setup(TASK)?,
         }
         for (what, found) in [("build", read.found.builds.first()), ("lint", read.found.lints.first())] {
             let Some(found) = found else { continue };
@@ -410,7 +411,7 @@ impl<'a> Look<'a> {
     /// Prints what in the proposal has no effect until the operator accepts it.
     fn wishes(&self, text: &str, networks: &[Network]) -> Result<()> {
         let asked = Project::parse(project::FILE, text)?.with_networks(networks.to_vec());
-        let wishes = asked.wishes(&Granted::of(&self.ground.config, self.target.key));
+        let wishes = asked.wishes(&Granted::of(&self.environment.config, self.target.key));
         if wishes.is_empty() {
             return Ok(());
         }

@@ -13,7 +13,7 @@ use domain::{Access, Event, Task, Verb};
 
 /// A further command of a text.
 #[derive(Debug, PartialEq, Eq)]
-enum Beside {
+enum FurtherCommand {
     Status,
     Cost,
     Help,
@@ -74,7 +74,7 @@ fn carried_out((login, text, done): (&str, &str, &Verb), own: &OwnNames) -> Stri
 }
 
 /// The further commands of `text`, written by `login`, without `done`: in order, each once. `own` are the repository's own.
-fn beside((login, text, done): (&str, &str, &Verb), own: &OwnNames) -> Vec<Beside> {
+fn beside((login, text, done): (&str, &str, &Verb), own: &OwnNames) -> Vec<FurtherCommand> {
     let mut commands = parsed_with(text, login, own).commands;
     if let Some(at) = commands.iter().position(|command| is_done(command, done)) {
         commands.remove(at);
@@ -87,10 +87,10 @@ fn beside((login, text, done): (&str, &str, &Verb), own: &OwnNames) -> Vec<Besid
         let one = match &command.verb {
             Verb::Allow { .. } | Verb::Deny { .. } => continue,
             Verb::Changes { .. } if whole => continue,
-            Verb::Status => Beside::Status,
-            Verb::Cost => Beside::Cost,
-            Verb::Help => Beside::Help,
-            Verb::Unknown { word, why } => Beside::Unknown { word: word.clone(), why: why.clone() },
+            Verb::Status => FurtherCommand::Status,
+            Verb::Cost => FurtherCommand::Cost,
+            Verb::Help => FurtherCommand::Help,
+            Verb::Unknown { word, why } => FurtherCommand::Unknown { word: word.clone(), why: why.clone() },
             Verb::Approve { .. }
             | Verb::Changes { .. }
             | Verb::Stop
@@ -108,7 +108,9 @@ fn beside((login, text, done): (&str, &str, &Verb), own: &OwnNames) -> Vec<Besid
             | Verb::Test { .. }
             | Verb::TestOff
             | Verb::Sync
-            | Verb::Model { .. } => Beside::Left { name: command.name.clone(), against: opposed(&command.verb, done) },
+            | Verb::Model { .. } => {
+                FurtherCommand::Left { name: command.name.clone(), against: opposed(&command.verb, done) }
+            }
         };
         if found.len() == MOST {
             break;
@@ -153,36 +155,36 @@ impl Threads {
         let (mut against, mut others) = (Vec::new(), Vec::new());
         for one in beside((login, text, done), own) {
             let asks = match &one {
-                Beside::Status => Some(Verb::Status),
-                Beside::Cost => Some(Verb::Cost),
+                FurtherCommand::Status => Some(Verb::Status),
+                FurtherCommand::Cost => Some(Verb::Cost),
                 _ => None,
             };
             if asks.is_some_and(|verb| self.barred(&verb, login, right).is_some()) {
                 continue;
             }
             match (one, task) {
-                (Beside::Status, Some(task)) => {
+                (FurtherCommand::Status, Some(task)) => {
                     let line = Line::standing_of(&self.store, &self.config, &entry.key, task.id).await?;
                     parts.push(message::status(&About { task, pull_url: None, scripted: false, line: line.as_ref() }));
                 }
-                (Beside::Status | Beside::Cost, None) => parts.push(message::no_task(login)),
-                (Beside::Cost, Some(task)) => {
+                (FurtherCommand::Status | FurtherCommand::Cost, None) => parts.push(message::no_task(login)),
+                (FurtherCommand::Cost, Some(task)) => {
                     let log: Vec<Event> = self.store.log(task.id).await?.into_iter().map(|(_, event)| event).collect();
                     let about = About { task, pull_url: None, scripted: false, line: None };
                     parts.push(message::cost(&about, &message::sums(&log)));
                 }
-                (Beside::Help, Some(_)) => parts.push(self.help_at_work(entry, right).await),
-                (Beside::Help, None) => parts.push(self.help(entry, right).await),
-                (Beside::Unknown { word, why: None }, Some(_)) => {
+                (FurtherCommand::Help, Some(_)) => parts.push(self.help_at_work(entry, right).await),
+                (FurtherCommand::Help, None) => parts.push(self.help(entry, right).await),
+                (FurtherCommand::Unknown { word, why: None }, Some(_)) => {
                     let why = self.own_while_at_work(entry, &word, right).await;
                     parts.push(message::unknown_command(&word, why.as_deref()));
                 }
-                (Beside::Unknown { word, why }, _) => {
+                (FurtherCommand::Unknown { word, why }, _) => {
                     let names: Vec<&str> = own.keys().map(String::as_str).collect();
                     parts.push(message::unknown_beside(&word, why.as_deref(), &names));
                 }
-                (Beside::Left { name, against: true }, _) => against.push(name),
-                (Beside::Left { name, against: false }, _) => others.push(name),
+                (FurtherCommand::Left { name, against: true }, _) => against.push(name),
+                (FurtherCommand::Left { name, against: false }, _) => others.push(name),
             }
         }
         if !against.is_empty() || !others.is_empty() {
@@ -199,13 +201,13 @@ mod tests {
     use crate::thread::words;
 
     fn names(text: &str) -> Vec<String> {
-        let one = |beside: Beside| match beside {
-            Beside::Status => "status".to_owned(),
-            Beside::Help => "help".to_owned(),
-            Beside::Unknown { word, .. } => format!("{word}?"),
-            Beside::Cost => "cost".to_owned(),
-            Beside::Left { name, against: false } => format!("-{name}"),
-            Beside::Left { name, against: true } => format!("!{name}"),
+        let one = |beside: FurtherCommand| match beside {
+            FurtherCommand::Status => "status".to_owned(),
+            FurtherCommand::Help => "help".to_owned(),
+            FurtherCommand::Unknown { word, .. } => format!("{word}?"),
+            FurtherCommand::Cost => "cost".to_owned(),
+            FurtherCommand::Left { name, against: false } => format!("-{name}"),
+            FurtherCommand::Left { name, against: true } => format!("!{name}"),
         };
         beside(("u7", text, &words::text(text, "u7")), &OwnNames::new()).into_iter().map(one).collect()
     }
@@ -232,8 +234,8 @@ mod tests {
         let text = "/revise use a set\n/status";
         let done = Verb::Changes { items: vec![item(text)] };
         let none = OwnNames::new();
-        assert_eq!(beside(("u7", text, &done), &none), [Beside::Status]);
-        let left = [Beside::Left { name: "resume".into(), against: false }];
+        assert_eq!(beside(("u7", text, &done), &none), [FurtherCommand::Status]);
+        let left = [FurtherCommand::Left { name: "resume".into(), against: false }];
         assert_eq!(beside(("u7", "/resume", &Verb::approve()), &none), left);
     }
 
@@ -242,11 +244,11 @@ mod tests {
         let own = OwnNames::from([("deploy".to_owned(), Ok(domain::TaskKind::Fix))]);
         let text = "/deploy it\n/budget 1 usd\n/frob";
         let done = words::strongest_with(text, "u7", &own).expect("a command").verb;
-        let left = Beside::Left { name: "budget".into(), against: false };
-        let unknown = Beside::Unknown { word: "frob".into(), why: None };
+        let left = FurtherCommand::Left { name: "budget".into(), against: false };
+        let unknown = FurtherCommand::Unknown { word: "frob".into(), why: None };
         assert_eq!(beside(("u7", text, &done), &own), [left, unknown]);
         assert_eq!(carried_out(("u7", text, &done), &own), "`/deploy`");
-        let stopped = Beside::Left { name: "deploy".into(), against: true };
+        let stopped = FurtherCommand::Left { name: "deploy".into(), against: true };
         assert_eq!(beside(("u7", "/deploy\n/stop", &Verb::Stop), &own), [stopped]);
         let why = Some("one is at work".to_owned());
         let answered = Verb::Unknown { word: "deploy".into(), why };

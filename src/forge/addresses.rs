@@ -8,7 +8,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 /// The present owner and name of each configured repository, as looked up in this life of the process.
-pub struct Whereabouts {
+pub struct RepositoryAddresses {
     forge: Arc<dyn Forge>,
     /// By the repository's key.
     seen: RwLock<HashMap<String, Seen>>,
@@ -22,8 +22,8 @@ struct Seen {
     when: Instant,
 }
 
-impl Whereabouts {
-    /// Knows no repository until [`Whereabouts::look`].
+impl RepositoryAddresses {
+    /// Knows no repository until [`RepositoryAddresses::look`].
     pub fn new(forge: Arc<dyn Forge>) -> Self {
         Self { forge, seen: RwLock::default() }
     }

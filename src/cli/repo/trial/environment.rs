@@ -17,7 +17,7 @@ use protocol::router::Verdict;
 use std::sync::Arc;
 use tempfile::TempDir;
 
-pub(super) struct Ground {
+pub(super) struct Environment {
     pub sandboxes: Sandboxes,
     /// The operator's configuration with another installation name.
     pub config: Process,
@@ -27,8 +27,8 @@ pub(super) struct Ground {
     _state: TempDir,
 }
 
-impl Ground {
-    pub async fn lay(config: &Process, repos: Repos, printer: &Printer) -> Result<Ground> {
+impl Environment {
+    pub async fn lay(config: &Process, repos: Repos, printer: &Printer) -> Result<Environment> {
         let state = tempfile::Builder::new().prefix("caisson-try-").tempdir().context("no temporary directory")?;
         let config = own(config, &state);
         printer.step("starting a broker of its own");
@@ -53,7 +53,7 @@ impl Ground {
         let sandboxes = Sandboxes::new(broker, control, repos.clone(), serve::settings(&config), 1)?;
         let temporary = guard.temporary.take().context("the broker is gone")?;
         drop(guard);
-        Ok(Ground { sandboxes, repos, temporary, log, _state: state, config })
+        Ok(Environment { sandboxes, repos, temporary, log, _state: state, config })
     }
 
     /// Names and ports that the router refused since the last call.
@@ -73,7 +73,7 @@ impl Ground {
     }
 }
 
-impl Drop for Ground {
+impl Drop for Environment {
     fn drop(&mut self) {
         tear_down(&mut self.temporary, &self.config);
     }

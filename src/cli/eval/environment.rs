@@ -34,15 +34,15 @@ const TAKEN: [&str; 8] = [
     "CAISSON_ENGINE_SOCKET",
 ];
 
-pub struct Ground {
+pub struct Environment {
     bot: Bot,
     forge: OwnForge,
     serving: bool,
 }
 
-impl Ground {
+impl Environment {
     /// Starts a forge and creates an installation, without repositories and without starting the bot.
-    pub async fn lay(process: &Process, installation: &str, dir: &Path, named: Option<&Named>) -> Result<Ground> {
+    pub async fn lay(process: &Process, installation: &str, dir: &Path, named: Option<&Named>) -> Result<Environment> {
         let forge = match named {
             Some(named) => OwnForge::named(named).await?,
             None => OwnForge::start(&dir.join("forge")).await?,
@@ -65,7 +65,7 @@ impl Ground {
         set(&file, "router.pool", variable("CAISSON_ROUTER_POOL").unwrap_or_else(pool))?;
         set(&file, "router.subnets", 2)?;
         set(&file, "forge.poll_s", 15)?;
-        Ok(Ground { bot, forge, serving: false })
+        Ok(Environment { bot, forge, serving: false })
     }
 
     /// Puts a repository on the forge. Must precede `serve`, which reads the configuration once.

@@ -36,18 +36,18 @@ printf '[user]\n\tname = agent\n\temail = agent@sandbox.invalid\n[gc]\n\tauto = 
 "#;
 
 /// Fills containers with repositories.
-pub struct Stock {
+pub struct RepositoryLoader {
     core: Arc<Core>,
     mirrors: Arc<Mirrors>,
 }
 
-impl Stock {
+impl RepositoryLoader {
     pub(in crate::sandbox) fn new(core: Arc<Core>, mirrors: Arc<Mirrors>) -> Self {
         Self { core, mirrors }
     }
 
     /// A new container with one commit (and `depth` of its history) checked out, and the mirror it reads from.
-    pub(in crate::sandbox) async fn stocked(
+    pub(in crate::sandbox) async fn loaded(
         &self,
         container: &ContainerSpec,
         key: &str,
@@ -55,17 +55,17 @@ impl Stock {
         depth: u32,
         generation: Option<MirrorGeneration>,
     ) -> Result<(Session, Option<MirrorGeneration>)> {
-        let made = self.stock(container, key, commit, depth, generation.as_ref()).await;
+        let made = self.load(container, key, commit, depth, generation.as_ref()).await;
         match (made, generation) {
             (Err(why), Some(generation)) if mirror::may_be_why(&why) => {
                 if laid_over(container, &generation).is_some() {
                     let plain = MirrorGeneration { tree: None, ..generation.clone() };
-                    if let Ok(session) = self.stock(container, key, commit, depth, Some(&plain)).await {
+                    if let Ok(session) = self.load(container, key, commit, depth, Some(&plain)).await {
                         self.mirrors.blame_tree(key, &generation, &why)?;
                         return Ok((session, Some(plain)));
                     }
                 }
-                let session = self.stock(container, key, commit, depth, None).await?;
+                let session = self.load(container, key, commit, depth, None).await?;
                 self.mirrors.blame_mirror(key, &generation, &why)?;
                 Ok((session, None))
             }
@@ -89,7 +89,7 @@ impl Stock {
         (session.link, done)
     }
 
-    async fn stock(
+    async fn load(
         &self,
         container: &ContainerSpec,
         key: &str,

@@ -9,7 +9,7 @@ use caisson::config::Process;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub struct Beside {
+pub struct SecondHost {
     pub broker: Arc<LocalBroker>,
     pub cuts: Cuts,
     pub config: Arc<Process>,
@@ -17,7 +17,7 @@ pub struct Beside {
     bot: Option<(tokio::runtime::Runtime, Bot)>,
 }
 
-impl Beside {
+impl SecondHost {
     /// Not started yet. `change` makes its configuration from the text of the world's.
     pub fn new(world: &World, change: impl FnOnce(String) -> String) -> Self {
         let (dir, from) = (tempfile::tempdir().expect("a directory"), world.dir.path());
@@ -65,7 +65,7 @@ impl Beside {
     }
 }
 
-impl Drop for Beside {
+impl Drop for SecondHost {
     fn drop(&mut self) {
         self.kill();
     }

@@ -23,7 +23,7 @@ const AGAIN: Duration = Duration::from_secs(60);
 /// Time between two maintenance runs of a repository.
 const TIDY: Duration = Duration::from_secs(24 * 60 * 60);
 
-pub struct Keeper {
+pub struct Cleanup {
     pub machine: Arc<Machine>,
     pub repos: Repos,
     pub keep: Keep,
@@ -32,7 +32,7 @@ pub struct Keeper {
     pub stopping: CancellationToken,
 }
 
-impl Keeper {
+impl Cleanup {
     pub async fn run(self) {
         let mut tidied: Option<Instant> = None;
         loop {
@@ -151,8 +151,8 @@ mod tests {
     use domain::Input;
     use std::path::Path;
 
-    fn keeper(store: &Store, dir: &Path) -> Keeper {
-        Keeper {
+    fn cleanup(store: &Store, dir: &Path) -> Cleanup {
+        Cleanup {
             machine: Machine::new(store.clone(), 1).0,
             repos: Repos::new(dir.join("repos")),
             keep: Keep { deliveries_days: 7, details_days: 30, tasks_days: 90 },
@@ -168,11 +168,11 @@ mod tests {
         let ended = created(&store, "opened:3").await;
         let live = created(&store, "opened:4").await.id;
         feed_at(20, &store, &ended, "closed", Input::IssueClosed).await;
-        let keeper = keeper(&store, dir.path());
+        let cleanup = cleanup(&store, dir.path());
         let there = async |id: TaskId| store.task_row(id).await.expect("read").is_some();
-        keeper.round(20 + 90 * DAY_MS).await.expect("done");
+        cleanup.round(20 + 90 * DAY_MS).await.expect("done");
         assert!(there(ended.id).await);
-        keeper.round(21 + 90 * DAY_MS).await.expect("done");
+        cleanup.round(21 + 90 * DAY_MS).await.expect("done");
         assert!(!there(ended.id).await && there(live).await);
         assert!(store.knows_input("opened:3").await.expect("read"), "and it does not begin anew");
     }
@@ -183,13 +183,13 @@ mod tests {
         let store = Store::open(dir.path()).await.expect("open");
         let ended = created(&store, "opened:3").await;
         feed_at(now() - 100 * DAY_MS, &store, &ended, "closed", Input::IssueClosed).await;
-        let keeper = keeper(&store, dir.path());
+        let cleanup = cleanup(&store, dir.path());
         let there = async || store.task_row(ended.id).await.expect("read").is_some();
-        assert!(!keeper.agreed_round().await && there().await, "the forge was not heard");
-        keeper.machine.clock().hear(now() - 365 * DAY_MS);
-        assert!(!keeper.agreed_round().await && there().await, "by the forge's clock it is not old");
-        keeper.machine.clock().hear(now() - 60_000);
-        assert!(keeper.agreed_round().await && !there().await);
+        assert!(!cleanup.agreed_round().await && there().await, "the forge was not heard");
+        cleanup.machine.clock().hear(now() - 365 * DAY_MS);
+        assert!(!cleanup.agreed_round().await && there().await, "by the forge's clock it is not old");
+        cleanup.machine.clock().hear(now() - 60_000);
+        assert!(cleanup.agreed_round().await && !there().await);
     }
 
     #[test]
@@ -221,8 +221,8 @@ mod tests {
         let keep = Keep { tasks_days: 1, ..never() };
         let stopping = CancellationToken::new();
         let machine = Machine::new(store.clone(), 1).0;
-        let keeper = Keeper { machine, repos, keep, repositories: Arc::new(Vec::new), stopping };
-        keeper.round(1000 + DAY_MS).await.expect("done");
+        let cleanup = Cleanup { machine, repos, keep, repositories: Arc::new(Vec::new), stopping };
+        cleanup.round(1000 + DAY_MS).await.expect("done");
         let there = async |id: TaskId| store.task_row(id).await.expect("read").is_some();
         assert!(there(ended[0]).await && there(ended[23]).await, "its refs are still to be deleted");
         assert!(!there(ended[24]).await);
@@ -266,8 +266,8 @@ mod tests {
         repos.fast_import("shop", commit("y")).await.expect("imported");
         let repositories: Keys = Arc::new(|| vec!["shop".to_owned()]);
         let (machine, stopping) = (Machine::new(store, 1).0, CancellationToken::new());
-        let keeper = Keeper { machine, repos: repos.clone(), keep: never(), repositories, stopping };
-        keeper.tidy().await;
+        let cleanup = Cleanup { machine, repos: repos.clone(), keep: never(), repositories, stopping };
+        cleanup.tidy().await;
         repos.tidy("shop", Duration::ZERO).await.expect("tidied");
         assert_ne!(repos.resolve("shop", &main).await.as_ref(), Ok(&base));
         assert_eq!(repos.has("shop", &base).await, Ok(true));
