@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 pub async fn the_token_says_who(lab: Arc<Lab>) {
     assert_eq!(lab.bot.whoami().await.unwrap().login, "caisson");
-    assert!(lab.bot.version().await.unwrap().starts_with("1."));
+    // Gitea's begins with 1, Forgejo's with its own number.
+    assert!(lab.bot.version().await.unwrap().starts_with(|c: char| c.is_ascii_digit()));
     let stranger = Gitea::new(&lab.url, Secret::new("0123456789012345678901234567890123456789"), "test").unwrap();
     let refused = stranger.whoami().await.unwrap_err();
     assert!(matches!(refused, ForgeError::Forbidden(_)), "{refused:?}");
@@ -194,7 +195,8 @@ pub async fn a_team_has_the_right_of_its_code_unit(lab: Arc<Lab>) {
         assert_eq!(lab.hand("root").call("PUT", &path, admin).await.0, 204);
         let carol = lab.as_account("carol");
         let seen = carol.permission(&alone, &member).await.unwrap();
-        assert!(if right >= Access::Admin { told(seen) } else { seen == no }, "{name}, not shown: {seen:?}");
+        // Until Gitea 1.23 the forge itself counts a team's right to the code.
+        assert!(told(seen) || (right < Access::Admin && seen == no), "{name}, not shown: {seen:?}");
         for found in carol.teams(&alone).await.unwrap() {
             assert!(!carol.shows(&found).await.unwrap() && lab.bot.shows(&found).await.unwrap(), "{name}");
         }
@@ -214,5 +216,6 @@ pub async fn a_right_by_team_ends_with_it(lab: Arc<Lab>) {
     let (status, said) =
         lab.hand("root").call("DELETE", &format!("/teams/{id}/members/{}", member.login), json!({})).await;
     assert_eq!(status, 204, "{said}");
-    assert_eq!(lab.bot.permission(&place.repo, &member).await.unwrap(), Access::Read);
+    // An account that leaves its last team also loses what it had by name, before Gitea 1.24 and on Forgejo.
+    assert!(lab.bot.permission(&place.repo, &member).await.unwrap() <= Access::Read);
 }

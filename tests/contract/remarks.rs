@@ -94,13 +94,20 @@ pub async fn a_resolved_conversation_and_a_deleted_comment_show(lab: Arc<Lab>) {
     // Only the first comment of a conversation is marked.
     resolve(&lab, &place, pull, "dora", all[0].id).await;
     assert_eq!(seen(&read().await), [(Some(2), true), (Some(2), false), (Some(4), false)]);
-    // A deleted comment is gone, the others of its review stay.
-    let path = format!("/repos/{}/issues/comments/{}", place.repo, all[2].id);
-    assert_eq!(lab.hand("alice").call("DELETE", &path, json!(null)).await.0, 204);
+    // A deleted comment is gone, the others of its review stay. Forgejo deletes one by its review, and answers Gitea's address for nothing.
+    let gone = async |comment: &ReviewComment| {
+        let hand = lab.hand("alice");
+        let path = format!("/repos/{}/issues/comments/{}", place.repo, comment.id);
+        assert_eq!(hand.call("DELETE", &path, json!(null)).await.0, 204);
+        if read().await.iter().any(|it| it.id == comment.id) {
+            let path = format!("/repos/{}/pulls/{pull}/reviews/{review}/comments/{}", place.repo, comment.id);
+            assert_eq!(hand.call("DELETE", &path, json!(null)).await.0, 204);
+        }
+    };
+    gone(&all[2]).await;
     assert_eq!(seen(&read().await), [(Some(2), true), (Some(2), false)]);
     for comment in &all[..2] {
-        let path = format!("/repos/{}/issues/comments/{}", place.repo, comment.id);
-        assert_eq!(lab.hand("alice").call("DELETE", &path, json!(null)).await.0, 204);
+        gone(comment).await;
     }
     // A review whose comments are all gone still stands.
     assert_eq!(seen(&read().await), []);

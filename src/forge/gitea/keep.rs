@@ -175,13 +175,17 @@ impl Gitea {
         let now: wire::Protection = self.raw.get(&path).await?;
         let least = now.required_approvals.max(1);
         let body = json!({
-            "required_approvals": least, "block_admin_merge_override": true,
+            "required_approvals": least, "block_admin_merge_override": true, "apply_to_admins": true,
             "ignore_stale_approvals": true, "block_on_rejected_reviews": true,
         });
         self.raw.put(Method::PATCH, &path, Some(&body)).await?;
-        match self.requires_approval(repo, rule).await? {
-            true => Ok(Made::New),
-            false => Err(ForgeError::Conflict(format!("the rule {rule} still requires no approval"))),
+        let now: wire::Protection = self.raw.get(&path).await?;
+        match (now.required_approvals > 0, now.binds_admins()) {
+            (true, true) => Ok(Made::New),
+            (false, _) => Err(ForgeError::Conflict(format!("the rule {rule} still requires no approval"))),
+            (true, false) => Err(ForgeError::Conflict(format!(
+                "the rule {rule} requires an approval, and this version of the forge cannot hold administrators to it"
+            ))),
         }
     }
 
@@ -189,7 +193,7 @@ impl Gitea {
     pub async fn requires_approval(&self, repo: &RepoRef, rule: &str) -> Result<bool> {
         let path = format!("{}/branch_protections/{}", base(repo), seg(rule));
         let found = self.raw.find::<wire::Protection>(&path).await?;
-        Ok(found.is_some_and(|rule| rule.required_approvals > 0 && rule.block_admin_merge_override))
+        Ok(found.is_some_and(|rule| rule.required_approvals > 0 && rule.binds_admins()))
     }
 
     /// Lets one account replace the branch's history until [`Gitea::ensure_protection`] is said again. The rule must exist.

@@ -247,8 +247,19 @@ pub(super) struct Protection {
     pub enable_force_push: bool,
     #[serde(default)]
     pub required_approvals: u64,
+    /// Gitea's word, since 1.23.
     #[serde(default)]
     pub block_admin_merge_override: bool,
+    /// Forgejo's word for it.
+    #[serde(default)]
+    pub apply_to_admins: bool,
+}
+
+impl Protection {
+    /// Whether administrators may not merge past the rule either.
+    pub fn binds_admins(&self) -> bool {
+        self.block_admin_merge_override || self.apply_to_admins
+    }
 }
 
 /// An entry of a timeline, with the fields needed for edited reviews, assignments and labels.
