@@ -136,6 +136,8 @@ async fn what_an_action_leaves_behind_is_watched_too() {
     while size(&runner.workspace().join("big")) < 96 << 20 && Instant::now() < end {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
+    // While no command runs it is looked at once a second.
+    tokio::time::sleep(Duration::from_millis(1500)).await;
     let next = link.run(2, bash("echo never"), LIMITS).await.expect("an outcome");
     assert!(spent(&next.status).contains("4 MiB"), "{next:?}");
     assert_eq!(link.run(3, bash("rm big"), LIMITS).await.expect("an outcome").status, Status::Ok);
