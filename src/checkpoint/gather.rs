@@ -68,6 +68,7 @@ pub fn gather(task: &Task, log: &[Event], n: u32, around: Around) -> CheckpointV
         base_moved: around.base_moved,
         scripted: around.scripted,
         approvals: around.approvals,
+        artifacts: task.artifacts.clone(),
         advance: task.advance.as_ref().map(|given| (given.poster.login.clone(), given.left)),
         ..CheckpointView::default()
     };
