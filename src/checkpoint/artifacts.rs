@@ -45,14 +45,14 @@ fn heading(held: &Artifacts) -> String {
     }
     match &held.hang {
         Some(ArtifactsHang::Under { name }) => format!(
-            "{} hangs on this pull request: {files} out of the stopped sandbox that `{commit}` was made of. Code under review made them, and nobody looked into them: open them only where that can do no harm.",
+            "{} hangs on this pull request, with {files} out of the stopped sandbox that `{commit}` was made of. Code under review made them and nobody looked into them: open them only where that can do no harm.",
             code(name)
         ),
         Some(ArtifactsHang::Refused) => format!(
-            "⚠️ not attached: this forge takes no such archive. The {files} out of the stopped sandbox that `{commit}` was made of:"
+            "⚠️ not attached, because this forge takes no such archive: {files} out of the stopped sandbox that `{commit}` was made of."
         ),
         Some(ArtifactsHang::Failed) | None => format!(
-            "⚠️ not attached: the forge did not take the archive when this was posted. The {files} out of the stopped sandbox that `{commit}` was made of:"
+            "⚠️ not attached, because the forge did not take the archive when this was posted: {files} out of the stopped sandbox that `{commit}` was made of."
         ),
     }
 }

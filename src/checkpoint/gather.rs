@@ -68,7 +68,6 @@ pub fn gather(task: &Task, log: &[Event], n: u32, around: Around) -> CheckpointV
         base_moved: around.base_moved,
         scripted: around.scripted,
         approvals: around.approvals,
-        artifacts: task.artifacts.clone(),
         advance: task.advance.as_ref().map(|given| (given.poster.login.clone(), given.left)),
         ..CheckpointView::default()
     };
@@ -83,7 +82,7 @@ pub fn gather(task: &Task, log: &[Event], n: u32, around: Around) -> CheckpointV
     view.claims =
         super::claims::gather(of_done, || lines(log, log, &view.blocked).into_iter().map(|(line, _)| line).collect());
     view.remarks = super::remarks::gather(log, start(log, n));
-    (view.looked, view.breach) = (looked(window), breach(task, log));
+    (view.looked, view.breach, view.artifacts) = (looked(window), breach(task, log), task.artifacts.clone());
     view.candidates = super::candidates::gather(log, window);
     view.waiting = waiting(task);
     view.note = window.iter().rev().find_map(|event| match event {

@@ -100,13 +100,13 @@ impl Talk {
     async fn put_artifacts(
         &self,
         task: &Task,
-        held: &Artifacts,
+        artifacts: &Artifacts,
         pull: u64,
         (name, tries): (&str, i64),
     ) -> Result<Attached, Trouble> {
         let repository = self.repositories.of(task)?;
         let mut files = Vec::new();
-        for Artifact { path, sha256, .. } in &held.files {
+        for Artifact { path, sha256, .. } in &artifacts.files {
             let bytes = self.store.kept_file(task.id, sha256).await?;
             files.push((path.as_str(), bytes.ok_or_else(|| Trouble::blocked("its bytes are not stored any more"))?));
         }

@@ -6,7 +6,7 @@ use domain::{ArtifactBar, ArtifactLeft};
 
 use crate::world::World;
 
-fn rules(patterns: &[&str]) -> ArtifactRules {
+pub fn rules(patterns: &[&str]) -> ArtifactRules {
     let patterns = patterns.iter().map(|pattern| (*pattern).to_owned()).collect();
     ArtifactRules { patterns, files: 3, file_bytes: 10, total_bytes: 16 }
 }
