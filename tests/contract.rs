@@ -60,6 +60,7 @@ const CASES: &[(&str, Case)] = cases![
     people::protection_holds,
     comments::issues_are_read_as_written,
     comments::files_of_an_issue_are_listed_and_handed_out_to_whoever_may_read_it,
+    comments::an_archive_is_taken_and_a_file_of_another_type_is_not,
     comments::changed_issues_are_found_again,
     comments::comments_come_and_go,
     comments::comments_of_the_repository_are_found_again,

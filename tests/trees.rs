@@ -3,6 +3,8 @@
 //! The runner is a plain process in temporary directories (`tests/support/local_broker.rs`): these tests check the host's side and what it
 //! refuses. The isolation of a real container is tested with Docker in `broker/tests/docker`.
 
+#[path = "trees/artifacts.rs"]
+mod artifacts;
 #[path = "trees/base_runs.rs"]
 mod base_runs;
 #[path = "trees/by_products.rs"]

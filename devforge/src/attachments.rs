@@ -73,6 +73,9 @@ impl World {
     }
 }
 
+/// Endings of the files that are taken, as by default in Gitea (`modules/setting/attachment.go`).
+const TAKEN: &str = "avif cpuprofile csv dmp docx fodg fodp fods fodt gif gz jpeg jpg json jsonc log md mov mp4 odf odg odp ods odt patch pdf png pptx svg tgz txt webm webp xls xlsx zip";
+
 type IssuePath = Path<(String, String, u64)>;
 
 pub(crate) async fn list(State(app): App, caller: Caller, Path((o, r, n)): IssuePath) -> Result<Json<Value>> {
@@ -102,6 +105,9 @@ fn sent(headers: &HeaderMap, body: &Bytes) -> Result<Attachment> {
     let kind = headers.get(header::CONTENT_TYPE).and_then(|it| it.to_str().ok()).unwrap_or_default();
     let boundary = kind.split_once("boundary=").map(|(_, boundary)| boundary).unwrap_or_default();
     let Some((name, bytes)) = part(body, boundary) else { return refuse(400, "request has no form") };
+    if !name.rsplit_once('.').is_some_and(|(_, ending)| TAKEN.split(' ').any(|taken| taken == ending)) {
+        return refuse(422, "This file cannot be uploaded or modified due to a forbidden file extension or type.");
+    }
     Ok(Attachment { uuid: uuid::Uuid::new_v4().to_string(), name, bytes, elsewhere: None })
 }
 

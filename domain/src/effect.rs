@@ -60,6 +60,11 @@ pub enum Effect {
     },
     /// Opens the draft pull request, or finds the one that is open; answered by [`crate::Input::PullOpened`].
     OpenPull,
+    /// Attaches the files that were taken beside finished work to the pull request; answered by [`crate::Input::Artifacts`].
+    Attach {
+        /// Number of the checkpoint.
+        n: u32,
+    },
     /// Posts the review of checkpoint `n`; `last` marks the final one.
     Review {
         /// Number of the checkpoint.
@@ -193,6 +198,7 @@ impl Effect {
             Effect::Capture { n, .. } => format!("seal:{n}"),
             Effect::Push { n, .. } => format!("push:{n}"),
             Effect::OpenPull => "open-pull".into(),
+            Effect::Attach { n } => format!("attach:{n}"),
             Effect::Review { n, .. } => format!("review:{n}"),
             Effect::Ask { about: Asked::Question { turn, index }, .. } => format!("ask:question:{turn}:{index}"),
             Effect::Ask { about: Asked::Permission { number }, .. } => format!("ask:permission:{number}"),
@@ -226,6 +232,7 @@ impl Effect {
             Effect::Capture { .. } => "seal",
             Effect::Push { .. } => "push",
             Effect::OpenPull => "open_pull",
+            Effect::Attach { .. } => "attach",
             Effect::Review { .. } => "review",
             Effect::Ask { .. } => "ask",
             Effect::Verify { .. } => "verify",
@@ -279,7 +286,7 @@ impl Effect {
             Effect::Recheck { .. } | Effect::Advance { .. } => work,
             // These only stop or remove the sandbox.
             Effect::Rest { .. } | Effect::Suspend { .. } => Needs { sandbox: Sandbox::IfThere, ..work },
-            Effect::OpenPull | Effect::Ask { .. } => Needs { again: Again::ReadBack, ..work },
+            Effect::OpenPull | Effect::Attach { .. } | Effect::Ask { .. } => Needs { again: Again::ReadBack, ..work },
             Effect::Review { .. } => Needs { commits: true, again: Again::ReadBack, ..work },
             Effect::Teardown => Needs { sandbox: Sandbox::IfThere, ends_with_task: false, ..work },
             Effect::Egress { .. } => {
@@ -307,6 +314,7 @@ impl Effect {
             | Effect::Act { .. }
             | Effect::Capture { .. }
             | Effect::OpenPull
+            | Effect::Attach { .. }
             | Effect::Ask { .. }
             | Effect::Open { .. }
             | Effect::Rest { .. }

@@ -1,8 +1,7 @@
 //! Events: what happened to a task. Its state is the fold of them; stored events must stay readable in all later versions.
 use crate::{
     Account, Budget, CallRequest, Commit, Decision, Difference, End, Ending, Fallback, Item, Look, Loss, MergeStep,
-    Millis, ModelChosen, Outcome, Picture, PlanStep, Question, Rebased, Recall, RemarkAnswer, RemarkWithdrawn, Reply,
-    Request, Rules, Source, SummaryOf, Usage, Verdict,
+    Millis, Outcome, Picture, PlanStep, Question, Recall, RemarkWithdrawn, Request, Rules, Source, SummaryOf, Usage,
 };
 use serde::{Deserialize, Serialize};
 
@@ -49,7 +48,7 @@ pub enum Event {
         scan: Option<Box<crate::Scan>>,
     },
     /// The work was merged onto a newer commit of its base branch, in a sandbox of which [`Event::Prepared`] told just before.
-    Rebased(Box<Rebased>),
+    Rebased(Box<crate::Rebased>),
     /// The host read files of the workspace for the request of this turn.
     Looked {
         /// Turn that the request is about to be made for.
@@ -260,6 +259,8 @@ pub enum Event {
         /// What is wrong, one sentence each, for the agent and for a person.
         reasons: Vec<String>,
     },
+    /// Files were taken beside a commit of finished work, or it is known what became of them.
+    Artifacts(Box<crate::ArtifactStep>),
     /// The checkpoint's commit is on the agent's branch on the forge.
     Pushed {
         /// Number of the checkpoint that is being published.
@@ -288,7 +289,7 @@ pub enum Event {
         /// The commit that was tested.
         commit: Commit,
         /// What the run gave.
-        verdict: Verdict,
+        verdict: crate::Verdict,
     },
     /// The forge's CI is waited for.
     CiAwaited(Box<crate::CiAwaited>),
@@ -299,7 +300,7 @@ pub enum Event {
         /// Number of the checkpoint that was being published; it is not posted.
         n: u32,
         /// The failed verdict.
-        verdict: Verdict,
+        verdict: crate::Verdict,
     },
     /// The agent said done, but nothing differs from the commit that the work began from: the agent is asked once more.
     DoneReturned {
@@ -343,7 +344,7 @@ pub enum Event {
         /// Whether it is the final review.
         last: bool,
         /// The bot's own test run; none for a checkpoint that was not verified.
-        verdict: Option<Verdict>,
+        verdict: Option<crate::Verdict>,
     },
     /// The read-only task's answer was posted on the issue.
     Answered {
@@ -418,7 +419,7 @@ pub enum Event {
         asks: bool,
     },
     /// The agent said what became of a remark; the call's result follows.
-    RemarkAnswered(RemarkAnswer),
+    RemarkAnswered(crate::RemarkAnswer),
     /// The author of an open remark took it back.
     RemarkWithdrawn(RemarkWithdrawn),
     /// A read-only task goes on as one that may write.
@@ -443,9 +444,9 @@ pub enum Event {
         worst_micro_usd: u64,
     },
     /// A model answered a person's question; the answer is posted and decides nothing.
-    Replied(Reply),
+    Replied(crate::Reply),
     /// Somebody named the model that answers from the next turn on.
-    ModelChosen(ModelChosen),
+    ModelChosen(crate::ModelChosen),
     /// Work stopped until a person resumes the task.
     Paused {
         /// Why it stopped.

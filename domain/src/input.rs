@@ -212,6 +212,12 @@ pub enum Input {
         /// What is wrong, one sentence each, for the agent and for a person.
         reasons: Vec<String>,
     },
+    /// Files were taken beside a commit of finished work, recorded before the tree's own input, which answers no effect; or the effect that
+    /// attaches them ended.
+    Artifacts {
+        /// What happened to them.
+        step: Box<crate::ArtifactStep>,
+    },
     /// The checkpoint's commit stands on the agent's branch on the forge.
     Pushed {
         /// Number of the checkpoint that is being published.

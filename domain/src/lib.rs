@@ -8,6 +8,7 @@
 
 pub mod action;
 pub mod advance;
+mod artifact;
 pub mod budget;
 pub mod call;
 pub mod checkpoint;
@@ -54,6 +55,7 @@ pub use action::{
     Shown, TextEdit,
 };
 pub use advance::{Advance, Ending, Risk};
+pub use artifact::{Artifact, ArtifactBar, ArtifactLeft, ArtifactStep, Artifacts, ArtifactsHang};
 pub use budget::{Budget, BudgetBar, Spent};
 pub use call::{Call, CallRequest, Claim, MOST_OPTIONS, Question, Recall};
 pub use checkpoint::Checkpoint;

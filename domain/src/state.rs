@@ -226,6 +226,11 @@ impl State {
         matches!(self, State::Ended { .. })
     }
 
+    /// Whether checkpoint `n` is being published.
+    pub(crate) fn publishes(&self, n: u32) -> bool {
+        matches!(self, State::Publishing { n: now, .. } | State::Verifying { n: now, .. } if *now == n)
+    }
+
     /// Whether it takes one of the `max_tasks` slots because work goes on without a person.
     pub fn busy(&self) -> bool {
         matches!(self, State::Preparing | State::Running | State::Publishing { .. } | State::Verifying { .. })

@@ -4,9 +4,9 @@ mod decided;
 mod work;
 
 use crate::{
-    Account, Action, Advance, Budget, CallRequest, Checkpoint, CiAwaited, CiEnded, Commit, Earlier, End, Event, Grant,
-    Item, Loss, Millis, OwnCommand, PlanStep, PullHead, Question, Rebase, Remarks, Source, Spent, State, Suspension,
-    TaskId, TaskKind, Terms, Trigger, Verdict, VerdictKind,
+    Account, Action, Advance, Artifacts, Budget, CallRequest, Checkpoint, CiAwaited, CiEnded, Commit, Earlier, End,
+    Event, Grant, Item, Loss, Millis, OwnCommand, PlanStep, PullHead, Question, Rebase, Remarks, Source, Spent, State,
+    Suspension, TaskId, TaskKind, Terms, Trigger, Verdict, VerdictKind,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -158,6 +158,8 @@ pub struct Task {
     pub ci_awaited: Option<CiAwaited>,
     /// What the forge's CI said of the newest finished commit; none before.
     pub ci: Option<CiEnded>,
+    /// Files that were taken out of the sandbox beside the newest finished commit; none where no pattern asks for any.
+    pub artifacts: Option<Artifacts>,
     /// Why the newest tree was refused, one sentence each; empty unless it was.
     pub refusal: Vec<String>,
     /// Whether a `done` without changes was returned to the agent; the next one goes to a person.
@@ -298,7 +300,7 @@ impl Task {
                 self.lost = false;
                 self.published_n = self.published_n.max(*n);
                 self.state = State::Publishing { n: *n, why: *why };
-                (self.verdict, self.ci, self.captured) = (None, None, None);
+                (self.verdict, self.ci, self.captured, self.artifacts) = (None, None, None, None);
                 self.refusal.clear();
             }
             Event::VerifyStarted { n, commit } => {
@@ -411,6 +413,7 @@ impl Task {
                     self.failures += 1;
                 }
             }
+            Event::Artifacts(step) => self.artifacts = Artifacts::after(self.artifacts.take(), step),
             Event::CiAwaited(it) => self.await_ci(it),
             Event::CiEnded(it) => self.end_ci(it),
             Event::VerdictReturned { .. } => self.state = State::Running,

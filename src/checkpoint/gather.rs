@@ -82,7 +82,7 @@ pub fn gather(task: &Task, log: &[Event], n: u32, around: ViewContext) -> Checkp
     view.claims =
         super::claims::gather(of_done, || lines(log, log, &view.blocked).into_iter().map(|(line, _)| line).collect());
     view.remarks = super::remarks::gather(log, start(log, n));
-    (view.looked, view.breach) = (looked(window), breach(task, log));
+    (view.looked, view.breach, view.artifacts) = (looked(window), breach(task, log), task.artifacts.clone());
     view.candidates = super::candidates::gather(log, window);
     view.waiting = waiting(task);
     view.note = window.iter().rev().find_map(|event| match event {

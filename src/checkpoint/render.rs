@@ -84,6 +84,7 @@ pub fn render_final(view: &CheckpointView) -> String {
         out.push_str(&super::against::part(&verdict.against_base));
     }
     super::ci::ended(&mut out, view);
+    super::artifacts::section(&mut out, view);
     second_look(&mut out, view);
     out.push('\n');
     if let Some(verdict) = view.verdict.as_ref().filter(|v| !v.tail.trim().is_empty()) {

@@ -401,6 +401,8 @@ pub struct CheckpointView {
     pub ci: Option<domain::CiEnded>,
     /// What the forge's CI says so far of a checkpoint's commit; empty where it is not waited for.
     pub ci_so_far: Vec<domain::CiCheck>,
+    /// Files that were taken beside finished work, of whichever commit; none where no pattern asks for any.
+    pub artifacts: Option<domain::Artifacts>,
     /// Address for people of the repository's pages, without a slash at its end; ours.
     pub pages: Option<String>,
     /// Login of the account that is asked to answer, shown as code.

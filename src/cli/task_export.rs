@@ -138,7 +138,7 @@ async fn write(
         line(serde_json::to_value(&event)?)?;
     }
     for Picture { digest, media, .. } in pictures {
-        let data = store.picture(id, digest).await?.map(|bytes| STANDARD.encode(bytes));
+        let data = store.kept_file(id, digest).await?.map(|bytes| STANDARD.encode(bytes));
         line(serde_json::to_value(&PictureLine { picture: digest.clone(), media: media.clone(), data })?)?;
     }
     Ok(())

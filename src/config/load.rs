@@ -40,7 +40,7 @@ const POLICY_KEYS: [&str; 11] =
 
 /// Tables of a `[[repositories]]`, with the keys that each may have; they override the operator's tables of the same name. Settings of the
 /// whole installation (hardening, mirrors, retention of setup results, when a sandbox is put away) are excluded.
-const OF_A_REPOSITORY: [(&str, &[&str]); 6] = [
+const OF_A_REPOSITORY: [(&str, &[&str]); 7] = [
     (
         "sandbox",
         &[
@@ -78,6 +78,7 @@ const OF_A_REPOSITORY: [(&str, &[&str]); 6] = [
     ("slots", &["per_repository"]),
     ("start", &["by", "begins"]),
     ("ci", &["wait", "timeout_min", "contexts"]),
+    ("artifacts", &["files", "file_mib", "total_mib"]),
 ];
 
 /// Tables that may be repeated, with the keys that each may have.

@@ -12,6 +12,7 @@ pub mod write;
 
 mod address;
 mod amounts;
+mod artifacts;
 mod check;
 mod ci;
 mod egress;
@@ -38,6 +39,7 @@ mod who;
 
 pub use crate::secret::Secret;
 pub use address::{database_address, is_socket, unprotected};
+pub use artifacts::ArtifactRules;
 pub use load::{ConfigError, DEFAULTS};
 pub use prices::BUILT_IN as PRICES;
 pub use problem::Problem;

@@ -1,5 +1,6 @@
 //! The process's own configuration, typed. `defaults.toml` describes each key.
 
+pub use super::artifacts::Artifacts;
 pub use super::ci::Ci;
 use super::fields::{address, database, path};
 pub use super::limits::{Advisories, Keep, Tests};
@@ -378,6 +379,9 @@ pub struct Repository {
     /// `[repositories.ci]`: whether the forge's CI is waited for before finished work is shown.
     #[serde(default)]
     pub ci: Ci,
+    /// `[repositories.artifacts]`: how much is taken beside finished work.
+    #[serde(default)]
+    pub artifacts: Artifacts,
     /// Whether the bot merges finally approved work on the forge, where the repository is no copy of another one.
     #[serde(default)]
     pub merge: Merging,

@@ -11,6 +11,7 @@
 //! image = "team/builder:3"            # in place of a toolchain: one of the operator's images
 //! egress = ["docs.example.org"]       # wish, unless the operator allows the host anyway
 //! protected = ["deploy/**"]           # the agent may not change these (on top of the defaults)
+//! artifacts = ["dist/*.whl"]          # files of finished work that are attached to its pull request (`artifacts.rs`)
 //! [[policy]]                          # a rule about single actions (docs/policy.md)
 //! name = "migrations"
 //! then = "ask"
@@ -29,6 +30,7 @@
 //! ```
 
 use super::Process;
+use super::artifacts::{self, ArtifactRules, Artifacts};
 use super::process::Ci;
 use crate::text::one_line;
 use domain::{ACTIONS_PER_CHECKPOINT, Budget, CiWait, OwnCommand, TaskKind};
@@ -76,6 +78,8 @@ pub struct Project {
     pub egress: Vec<String>,
     /// Glob patterns of protected files, relative to the root.
     pub protected: Vec<String>,
+    /// Glob patterns of files that are taken beside finished work, relative to the root.
+    pub artifacts: Vec<String>,
     /// `[[policy]]`: rules about single actions, in addition to the operator's; they only restrict.
     pub policy: Vec<crate::policy::Written>,
     /// `[checkpoint]`: how often a person is asked.
@@ -201,6 +205,8 @@ pub struct Granted {
     pub budget: Budget,
     /// What the operator says of the forge's CI.
     pub ci: Ci,
+    /// How much may be taken beside finished work.
+    pub artifacts: Artifacts,
 }
 
 impl Granted {
@@ -215,6 +221,7 @@ impl Granted {
             every: config.every_of(key),
             budget: config.budget_of(key).granted(),
             ci: config.ci_of(key),
+            artifacts: config.artifacts_of(key),
         }
     }
 }
@@ -256,6 +263,8 @@ pub struct Effective {
     pub budget: Budget,
     /// What is waited for before finished work is shown; none where nothing is.
     pub ci: Option<CiWait>,
+    /// What is taken beside finished work; none where nothing is.
+    pub artifacts: Option<ArtifactRules>,
 }
 
 impl Project {
@@ -356,6 +365,9 @@ impl Project {
                 return Err(("protected", format!("{pattern:?} starts with `/`; patterns are relative to the root")));
             }
         }
+        if let Some(why) = artifacts::problem_of(&self.artifacts) {
+            return Err(("artifacts", why));
+        }
         if let Some(problem) = self.ci.problem() {
             return Err(problem);
         }
@@ -422,6 +434,7 @@ impl Project {
             every: self.checkpoint.every.map_or(every, |n| n.min(every)),
             budget: granted.budget.narrowed(&wanted),
             ci: granted.ci.with(&self.ci),
+            artifacts: granted.artifacts.with(&self.artifacts),
         }
     }
 }

@@ -9,6 +9,7 @@ pub(in crate::config) fn granted() -> Granted {
         every: 5,
         budget: Budget { micro_usd: 2_000_000, tokens: 0, actions: 100, work_ms: 0 },
         ci: Ci::default(),
+        artifacts: Artifacts::default(),
     }
 }
 
@@ -27,6 +28,9 @@ fn mistakes_name_file_line_and_key() {
     assert!(refused("\n\negress = [\"*\"]\n").starts_with(".caisson.toml:3: `egress`:"));
     assert!(refused("egress = [\"10.0.0.1\"]").contains("address"));
     assert!(refused("protected = [\"[\"]").contains("no pattern"));
+    assert!(
+        refused("\nartifacts = [\"a\", \"../b\"]").starts_with(".caisson.toml:2: `artifacts`: \"../b\" has a part")
+    );
     assert!(refused("[budget]\nusd = -1.0").contains(":2: `usd`"));
     assert!(refused("test = ").starts_with(".caisson.toml:1"));
     assert!(refused("image = \"a\"\ntoolchain = \"b\"\n").contains(":2: `toolchain`"));
@@ -35,7 +39,7 @@ fn mistakes_name_file_line_and_key() {
 
 #[test]
 fn it_narrows_without_asking() {
-    let text = "test = \"make test\"\nimage = \"caisson/rust\"\nprotected = [\"deploy/**\"]\n[checkpoint]\nevery = 2\n\
+    let text = "test = \"make test\"\nimage = \"caisson/rust\"\nprotected = [\"deploy/**\"]\nartifacts = [\"a\"]\n[checkpoint]\nevery = 2\n\
                 [budget]\nusd = 0.5\ntokens = 10\nactions = 500\n";
     let project = Project::parse(FILE, text).unwrap();
     assert!(project.wishes(&granted()).is_empty());
@@ -44,6 +48,7 @@ fn it_narrows_without_asking() {
     assert_eq!(holds.image, Pick::Asked { image: "caisson/rust".to_owned(), toolchain: None });
     assert_eq!(holds.budget, Budget { micro_usd: 500_000, tokens: 10, actions: 100, work_ms: 0 });
     assert_eq!(holds.test.as_deref(), Some("make test"));
+    assert_eq!(holds.artifacts.map(|it| it.patterns), Some(vec!["a".to_owned()]), "nobody has to accept it");
 }
 
 #[test]

@@ -1,10 +1,10 @@
 //! The repositories and their settings: entries of the file and the store, and the operator's tables for both.
 //!
 //! Owns how they are joined: an entry of the file wins over the store's of the same key. `models`, `merge` and the tables `[repositories.sandbox]`,
-//! `.budget`, `.checkpoint`, `.slots`, `.start` and `.ci` are the file's alone, whoever has the entry. Must not know how the store keeps an entry (`entry.rs`). Tests: `tests.rs`.
+//! `.budget`, `.checkpoint`, `.slots`, `.start`, `.ci` and `.artifacts` are the file's alone, whoever has the entry. Must not know how the store keeps an entry (`entry.rs`). Tests: `tests.rs`.
 
 use super::Process;
-use super::process::{Budget, Checkpoint, Ci, Models, Repository, Sandbox, Start, each_once};
+use super::process::{Artifacts, Budget, Checkpoint, Ci, Models, Repository, Sandbox, Start, each_once};
 use domain::{ACTIONS_PER_CHECKPOINT, MergeBar, Merging};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -67,6 +67,7 @@ impl Process {
             slots: own.slots,
             start: own.start.clone(),
             ci: own.ci.clone(),
+            artifacts: own.artifacts,
             ..entry
         }
     }
@@ -116,6 +117,11 @@ impl Process {
     /// What the operator says of the CI of this repository.
     pub fn ci_of(&self, key: &str) -> Ci {
         self.tables_of(key).map(|own| own.ci.clone()).unwrap_or_default()
+    }
+
+    /// How much is taken beside this repository's finished work.
+    pub fn artifacts_of(&self, key: &str) -> Artifacts {
+        self.tables_of(key).map(|own| own.artifacts).unwrap_or_default()
     }
 
     /// The models that this repository's tasks are asked of, its summaries and second looks too.
@@ -188,6 +194,7 @@ impl Repository {
         let told = self.checkpoint != Checkpoint::default() || self.slots.per_repository.is_some();
         let told =
             told || self.start != Start::default() || self.ci != Ci::default() || self.merge != Merging::default();
+        let told = told || self.artifacts != Artifacts::default();
         told || self.sandbox.is_some() || self.budget.is_some() || !self.models.is_empty()
     }
 }

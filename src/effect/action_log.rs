@@ -1,6 +1,6 @@
 //! Attaches what the agent did to the pull request of approved work, once. Tests: `tests/stories/action_log.rs`, `tests/stories/kills.rs`.
 
-use super::attachment::{On, attach_once, is_refusal};
+use super::attachment::{Attached, On, attach_or_refused};
 use super::review::Talk;
 use crate::message;
 use crate::secret::without;
@@ -8,8 +8,6 @@ use crate::store::EffectRow;
 use crate::trouble::Trouble;
 use domain::{Event, Input, Task};
 
-/// Tries after which a refusal of the forge is final, and a comment takes the file's place.
-const CERTAIN: i64 = 2;
 /// Tries after which there is no file and no comment, because what waits behind this one matters more. Those of the title before it count.
 const MOST: i64 = 5;
 
@@ -35,26 +33,16 @@ impl Talk {
         }
         let log: Vec<Event> = self.store.log(task.id).await?.into_iter().map(|(_, event)| event).collect();
         // Each text is redacted by itself; over the whole only the bot's own secrets are searched.
-        let file = (message::action_log_name(task.id.0), without(&message::action_log(task.id.0, &log)));
-        let Err(refusal) = attach_once(&*self.forge, &repository.at, On::Thread(pull), &file).await else {
-            return Ok(());
-        };
-        if !is_refusal(&refusal) {
-            return Err(refusal.into());
-        }
-        // The tries before this one may have failed for other reasons: the same refusal has to come twice.
-        if row.tries >= CERTAIN {
-            match attach_once(&*self.forge, &repository.at, On::Thread(pull), &file).await {
-                Ok(()) => return Ok(()),
-                Err(again) if std::mem::discriminant(&again) == std::mem::discriminant(&refusal) => {
-                    let text = without(&message::action_log_comment(task.id.0, &log));
-                    self.posts.comment(&post, &text).await?;
-                    return Ok(());
-                }
-                Err(_) => {}
+        let (name, text) = (message::action_log_name(task.id.0), without(&message::action_log(task.id.0, &log)));
+        let (on, file) = (On::Thread(pull), (name.as_str(), text.as_bytes()));
+        match attach_or_refused(&*self.forge, &repository.at, on, file, row.tries).await? {
+            Attached::Hangs => {}
+            Attached::Refused => {
+                let text = without(&message::action_log_comment(task.id.0, &log));
+                self.posts.comment(&post, &text).await?;
             }
         }
-        Err(Trouble::later(format!("the log of actions cannot be attached: {refusal}")))
+        Ok(())
     }
 }
 

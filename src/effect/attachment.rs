@@ -1,7 +1,11 @@
 //! Files that the bot attaches to what it posts: each once, found again by its name. Tests: `tests/stories/action_log.rs`,
-//! `tests/stories/test_runs.rs`.
+//! `tests/stories/artifacts.rs`, `tests/stories/test_runs.rs`.
 
 use crate::forge::{Forge, ForgeError, RepoRef};
+use crate::trouble::Trouble;
+
+/// Tries after which a refusal of the forge is final; the ones before may have failed for other reasons.
+const CERTAIN: i64 = 2;
 
 /// Where a file hangs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,26 +16,61 @@ pub(super) enum On {
     Comment(i64),
 }
 
-/// Attaches a text, unless a file of this name hangs there. By its name alone: an attachment whose answer was lost may be of an earlier
-/// version of the bot, which wrote another text.
+/// What became of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Attached {
+    /// A file of its name hangs there.
+    Hangs,
+    /// The forge takes no such file.
+    Refused,
+}
+
+/// Attaches a file of this name and content, unless one of this name hangs there. By its name alone: an attachment whose answer was lost may
+/// be of an earlier version of the bot, which wrote other content.
 pub(super) async fn attach_once(
     forge: &dyn Forge,
     at: &RepoRef,
     on: On,
-    (name, text): &(String, String),
+    (name, bytes): (&str, &[u8]),
 ) -> Result<(), ForgeError> {
     let there = match on {
         On::Thread(number) => forge.attachments(at, number).await?,
         On::Comment(id) => forge.comment_attachments(at, id).await?,
     };
-    if there.iter().any(|file| file.name == *name) {
+    if there.iter().any(|file| file.name == name) {
         return Ok(());
     }
-    let bytes = text.clone().into_bytes();
     match on {
-        On::Thread(number) => forge.attach(at, number, name, bytes).await,
-        On::Comment(id) => forge.attach_to_comment(at, id, name, bytes).await,
+        On::Thread(number) => forge.attach(at, number, name, bytes.to_vec()).await,
+        On::Comment(id) => forge.attach_to_comment(at, id, name, bytes.to_vec()).await,
     }
+}
+
+/// As [`attach_once`], where a refusal counts once the same one came twice in a try after some (`tries`: those before this one).
+///
+/// # Errors
+/// Everything that may pass, a refusal that is not certain yet among it.
+pub(super) async fn attach_or_refused(
+    forge: &dyn Forge,
+    at: &RepoRef,
+    on: On,
+    file: (&str, &[u8]),
+    tries: i64,
+) -> Result<Attached, Trouble> {
+    let Err(refusal) = attach_once(forge, at, on, file).await else { return Ok(Attached::Hangs) };
+    if !is_refusal(&refusal) {
+        return Err(refusal.into());
+    }
+    if tries >= CERTAIN {
+        match attach_once(forge, at, on, file).await {
+            Ok(()) => return Ok(Attached::Hangs),
+            Err(again) if std::mem::discriminant(&again) == std::mem::discriminant(&refusal) => {
+                return Ok(Attached::Refused);
+            }
+            Err(_) => {}
+        }
+    }
+    Err(Trouble::later(format!("{} cannot be attached: {refusal}", file.0)))
 }
 
 /// Whether attachments are switched off, or not of this type or size.

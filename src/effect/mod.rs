@@ -7,6 +7,7 @@
 mod act;
 mod action_log;
 mod adopt;
+mod artifacts;
 mod attachment;
 mod base;
 mod brief;
@@ -101,9 +102,10 @@ impl EffectRunner {
             Effect::Act { number, action, permitted } => {
                 self.actions.act(task, *number, action, *permitted, (row.tries, feed)).await
             }
-            Effect::Capture { n, why } => publisher.capture(task, *n, *why).await,
+            Effect::Capture { n, why } => publisher.capture(task, *n, *why, feed).await,
             Effect::Push { n, commit, expected } => publisher.push(task, *n, commit, expected.as_ref()).await,
             Effect::OpenPull => publisher.open_pull(task, posts::ambiguous(row)).await,
+            Effect::Attach { .. } => talk.attach_artifacts(task, row).await,
             Effect::Review { n, commit, last } => talk.review(task, row, (*n, commit.as_ref(), *last), feed).await,
             Effect::Ask { about, .. } => talk.put(task, row, *about).await,
             Effect::Verify { n, commit } => self.checks.verify(task, *n, commit, row.tries).await,

@@ -128,14 +128,14 @@ impl Pictures {
             Ok(picture) => picture,
             Err(why) => return Ok(Err(why)),
         };
-        let kept = self.store.keep_picture(task.id, &picture.digest, bytes).await?;
+        let kept = self.store.keep_file(task.id, &picture.digest, bytes).await?;
         Ok(if kept { Ok(picture) } else { Err(Unfit::TooMany) })
     }
 
     /// Puts the pictures' bytes into a request that is about to be sent.
     pub(super) async fn put_in(&self, task: &Task, request: &mut ModelRequest) -> Result<(), Trouble> {
         for picture in request.pictures_mut() {
-            let bytes = self.store.picture(task.id, &picture.digest).await?;
+            let bytes = self.store.kept_file(task.id, &picture.digest).await?;
             picture.data = bytes.map(|bytes| STANDARD.encode(bytes).into());
         }
         Ok(())

@@ -11,7 +11,7 @@ use crate::message;
 use crate::redact::{redacted_diff, without};
 use crate::sandbox::{CaptureSpec, Captured, SandboxError, Sandboxes};
 use crate::store::Store;
-use crate::thread::Threads;
+use crate::thread::{Feed, Threads};
 use crate::trouble::Trouble;
 use domain::{CapturedTree, Commit, Input, Task, Why};
 use std::sync::Arc;
@@ -39,7 +39,7 @@ pub(super) struct Publisher {
 }
 
 impl Publisher {
-    pub(super) async fn capture(&self, task: &Task, n: u32, why: Why) -> Result<Input, Trouble> {
+    pub(super) async fn capture(&self, task: &Task, n: u32, why: Why, feed: &dyn Feed) -> Result<Input, Trouble> {
         let repository = self.repositories.of(task)?;
         let message = message::commit(request(task)?.issue, n, why == Why::Done);
         let spec = self.capture_spec(task, n, message, self.started_at(task, n).await?).await?;
@@ -54,7 +54,11 @@ impl Publisher {
             }
             captured => captured,
         };
-        Ok(match captured? {
+        let captured = captured?;
+        if let Some(commit) = finished(&captured, why, &parent) {
+            self.take_artifacts(task, n, commit, feed).await?;
+        }
+        Ok(match captured {
             Captured::Commit { commit, files, diff, diff_cut, mut steering, left_out } => {
                 self.repositories.lend(task, &commit).await?;
                 let key = &spec.segment.repo_key;
@@ -216,6 +220,16 @@ impl Publisher {
         }
         Ok(Input::Settled)
     }
+}
+
+/// The commit of finished work; none at another checkpoint, or where there is none.
+fn finished<'a>(captured: &'a Captured, why: Why, parent: &'a Commit) -> Option<&'a Commit> {
+    match captured {
+        Captured::Commit { commit, .. } => Some(commit),
+        Captured::Unchanged { .. } => Some(parent),
+        Captured::Refused { .. } => None,
+    }
+    .filter(|_| why == Why::Done)
 }
 
 fn opened(pull: &PullRequest) -> Result<Input, Trouble> {

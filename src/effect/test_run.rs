@@ -117,8 +117,9 @@ impl TestRuns {
     async fn attach(&self, row: &TestRunRow, at: &RepoRef, answer: &Comment) -> Result<(), Trouble> {
         let log = self.repositories.store.test_run(row.id).await?.and_then(|(_, log)| log);
         let Some(log) = log.filter(|log| !log.is_empty()) else { return Ok(()) };
-        let file = (message::test_log_name(row.id), log);
-        let refusal = match attach_once(&*self.forge, at, On::Comment(answer.id), &file).await {
+        let name = message::test_log_name(row.id);
+        let file = (name.as_str(), log.as_bytes());
+        let refusal = match attach_once(&*self.forge, at, On::Comment(answer.id), file).await {
             Err(error) if is_refusal(&error) => error,
             other => return Ok(other?),
         };

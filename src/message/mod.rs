@@ -7,6 +7,7 @@
 mod about;
 mod action_log;
 mod answer;
+mod artifacts;
 mod budget;
 mod cost;
 mod host;
@@ -36,6 +37,7 @@ pub use answer::{
     in_advance, left_inline, left_undone, malformed, name_the_commit, no_task, not_among, not_paused, not_reviewed,
     nothing_to_approve, refused, stale, starts_elsewhere, status, unknown_beside, unknown_command,
 };
+pub use artifacts::artifacts_name;
 pub use cost::{OfModel, cost, sums};
 pub use host::{allowed_nowhere, taken_back};
 pub use life::{

@@ -57,6 +57,7 @@ pub use cache::mirror::Mirrors;
 use cache::setup::Setups;
 pub use cache::setup::{SetupSpec, Tried};
 pub use capture::Captures;
+pub use capture::FoundArtifacts;
 pub use capture::quarantine::{Quarantine, Quarantines};
 use capture::take::Trees;
 pub use egress::SandboxEgress;

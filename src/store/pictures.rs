@@ -1,21 +1,21 @@
-//! Bytes of the pictures in tasks' conversations, under their digest; the log has only their metadata. Tests: `contract/pictures.rs`.
+//! Bytes that tasks' logs name by their digest: of pictures in conversations, and of files of finished work. Tests: `contract/pictures.rs`.
 
 use super::{Store, StoreError, queue};
 use domain::TaskId;
 use sqlx::{AnyConnection, Row};
 
-/// The most bytes of pictures stored per task.
+/// The most bytes of such files stored per task.
 pub const MOST_OF_A_TASK: u64 = 64 << 20;
 
 impl Store {
-    /// Stores a picture for a task; false if that would exceed the limit. The same picture is stored once.
-    pub async fn keep_picture(&self, task: TaskId, digest: &str, body: Vec<u8>) -> Result<bool, StoreError> {
+    /// Stores a file of a task; false if that would exceed the limit. The same file is stored once.
+    pub async fn keep_file(&self, task: TaskId, digest: &str, body: Vec<u8>) -> Result<bool, StoreError> {
         let (digest, epoch) = (digest.to_owned(), self.life());
         self.writer.ask(|answer| queue::Write::Picture { task, digest, epoch, body, answer }).await
     }
 
-    /// The bytes of a task's picture; none where it is not stored.
-    pub async fn picture(&self, task: TaskId, digest: &str) -> Result<Option<Vec<u8>>, StoreError> {
+    /// The bytes of a task's file; none where it is not stored.
+    pub async fn kept_file(&self, task: TaskId, digest: &str) -> Result<Option<Vec<u8>>, StoreError> {
         let sql = "SELECT body FROM pictures WHERE task = $1 AND sha256 = $2";
         let readers = self.readers();
         let row = sqlx::query(sql).bind(task.0).bind(digest).fetch_optional(&readers);

@@ -50,6 +50,26 @@ pub async fn files_of_an_issue_are_listed_and_handed_out_to_whoever_may_read_it(
     assert!(matches!(missing, ForgeError::NotFound(_)), "{missing:?}");
 }
 
+pub async fn an_archive_is_taken_and_a_file_of_another_type_is_not(lab: Arc<Lab>) {
+    let place = lab.place("archives").await;
+    let repo = &place.repo;
+    let number = lab.hand("alice").open_issue(repo, "t", "b").await;
+    let mut archive = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    archive.start_file("report.html", zip::write::SimpleFileOptions::default()).unwrap();
+    // As large as it may be by default.
+    std::io::Write::write_all(&mut archive, &vec![b'x'; 16 << 20]).unwrap();
+    let bytes = archive.finish().unwrap().into_inner();
+    lab.bot.attach(repo, number, "task-1-artifacts-0123456789.zip", bytes.clone()).await.unwrap();
+    for name in ["report.html", "shop-1.0-py3-none-any.whl"] {
+        let refused = lab.bot.attach(repo, number, name, b"<p>ok</p>".to_vec()).await.unwrap_err();
+        assert!(matches!(refused, ForgeError::Invalid(_)), "{refused:?}");
+    }
+    let found = lab.bot.attachments(repo, number).await.unwrap();
+    let names: Vec<&str> = found.iter().map(|file| file.name.as_str()).collect();
+    assert_eq!(names, ["task-1-artifacts-0123456789.zip"]);
+    assert!(lab.bot.attachment(&found[0], 32 << 20).await.unwrap() == bytes, "handed out as it was");
+}
+
 pub async fn changed_issues_are_found_again(lab: Arc<Lab>) {
     let place = lab.place("changed").await;
     let start = now() - 2000;

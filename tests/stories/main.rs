@@ -23,6 +23,7 @@ mod action_log;
 mod actions;
 mod advance;
 mod answers;
+mod artifacts;
 mod ask;
 mod barrier;
 mod base;

@@ -78,7 +78,7 @@ async fn a_model_is_shown_what_hangs_on_the_issue_and_what_it_reads() {
     let seen: Vec<_> = hung.iter().map(|picture| (picture.name.as_str(), picture.digest.clone())).collect();
     assert_eq!(seen, [("shot.png", digest(&png()))]);
     assert_eq!(read.iter().map(|picture| picture.name.as_str()).collect::<Vec<_>>(), ["a.png"]);
-    assert_eq!(world.store().picture(task.id, &digest(&png())).await.expect("read"), Some(png()));
+    assert_eq!(world.store().kept_file(task.id, &digest(&png())).await.expect("read"), Some(png()));
     let review = world.until_said(task.pull.expect("a pull request"), "It was given 1 picture of the issue.").await;
     assert!(review.contains("`no.png` of the issue is no PNG, JPEG, GIF or WebP and was not shown."), "{review}");
     assert!(review.contains("`elsewhere.png` of the issue could not be had from the forge"), "{review}");

@@ -15,6 +15,7 @@ use protocol::broker::ContainerLimits;
 use protocol::runner::{Limits, Status};
 use protocol::survey::{Question, Reason};
 
+use crate::artifacts::rules;
 use crate::skipped::skipped;
 use crate::world::{KEY, World};
 
@@ -114,6 +115,8 @@ async fn road(world: &World, broker: Arc<SocketBroker>, settings: Settings) {
         panic!("refused")
     };
     assert_eq!(files.len(), 1, "{files:?}");
+    let beside = sandboxes.captures.artifacts(1, &rules(&["build/warm", "**/none"])).await.expect("found");
+    assert_eq!(beside.files, [("build/warm".to_owned(), b"10003\n".to_vec())], "ignored, and taken: {beside:?}");
     sandboxes.of_tasks.rest(1).await.expect("resting");
     sandboxes.of_tasks.open(1).await.expect("open again");
     assert_eq!(bash(4, "cat sum.py | tail -1").await.outcome.text, "    return a + b\n");

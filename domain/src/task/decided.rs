@@ -136,6 +136,6 @@ fn taken_before(event: &Event) {
         | Event::QuestionAnswered { .. } | Event::DecisionHeld { .. } | Event::DecisionUsed { .. }
         | Event::DecisionRefused { .. } | Event::AdvanceEnded { .. } | Event::HostAllowed { .. }
         | Event::HostDenied { .. } | Event::FeedbackGiven { .. } | Event::ModelChosen(_)
-        | Event::ReplyStarted { .. } | Event::Replied(_) | Event::RemarkAnswered(_) | Event::RemarkWithdrawn(_) | Event::Merge(_) | Event::WidenedToFix { .. } => {}
+        | Event::ReplyStarted { .. } | Event::Replied(_) | Event::RemarkAnswered(_) | Event::RemarkWithdrawn(_) | Event::Merge(_) | Event::Artifacts(_) | Event::WidenedToFix { .. } => {}
     }
 }

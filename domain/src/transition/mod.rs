@@ -2,6 +2,7 @@
 //! `tests/machine/table.rs`, `tests/machine/properties.rs` (one end, no action past a checkpoint, any prefix folds).
 
 mod advance;
+mod artifact;
 mod ask;
 mod budget;
 mod ci;
@@ -209,6 +210,7 @@ fn take(draft: &mut Draft, input: &Input) {
         Input::QuestionPosted { about, number } => ask::posted(draft, *about, *number),
         Input::PermissionAsked { number, reason } => ask::permission(draft, *number, reason),
         Input::CheckpointVoided { n } => publish::voided(draft, *n),
+        Input::Artifacts { step } => artifact::happened(draft, step),
         Input::CiEnded { n, outcome, checks, more } => ci::ended(draft, *n, *outcome, checks, *more),
         Input::RemarksWithdrawn { remarks } => remark::withdrawn(draft, remarks),
         Input::SecondLookStarting { .. }

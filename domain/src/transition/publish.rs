@@ -1,6 +1,6 @@
 //! From a captured tree to a posted review, with the verification between them.
 
-use super::{Draft, advance, ci, unrun};
+use super::{Draft, advance, artifact, ci, unrun};
 use crate::{
     CiEnded, CiWait, Commit, Effect, End, Ending, Event, Input, Notice, Risk, State, VERIFY_LIMIT, Verdict,
     VerdictKind, Why,
@@ -38,7 +38,7 @@ pub(super) fn published(draft: &mut Draft, input: &Input) {
             }
         }
         // The task was paused meanwhile: the push is recorded, and the resume continues after it.
-        (Input::Pushed { n, commit }, State::Paused { .. }) if publishes(draft.task.underneath(), *n) => {
+        (Input::Pushed { n, commit }, State::Paused { .. }) if draft.task.underneath().publishes(*n) => {
             draft.emit(Event::Pushed { n: *n, commit: commit.clone() });
         }
         (Input::PullOpened { number, url }, State::Paused { .. })
@@ -49,11 +49,11 @@ pub(super) fn published(draft: &mut Draft, input: &Input) {
         (Input::Verified { n, verdict, ci }, State::Verifying { n: now, commit }) if *n == now => {
             verified(draft, *n, &commit, verdict, ci.as_ref());
         }
-        (Input::SecondLookStarting { n, worst_micro_usd }, state) if publishes(&state, *n) => {
+        (Input::SecondLookStarting { n, worst_micro_usd }, state) if state.publishes(*n) => {
             draft.emit(Event::SecondLookStarted { n: *n, worst_micro_usd: *worst_micro_usd });
         }
         (Input::SecondLooked { n, text, usage, micro_usd, duration_ms, model }, _)
-            if publishes(draft.task.underneath(), *n) =>
+            if draft.task.underneath().publishes(*n) =>
         {
             let (n, usage, micro_usd, duration_ms) = (*n, *usage, *micro_usd, *duration_ms);
             let (text, model) = (text.clone(), model.clone());
@@ -69,11 +69,6 @@ pub(super) fn published(draft: &mut Draft, input: &Input) {
         }
         _ => {}
     }
-}
-
-/// Whether checkpoint `n` is being published.
-fn publishes(state: &State, n: u32) -> bool {
-    matches!(state, State::Publishing { n: now, .. } | State::Verifying { n: now, .. } if *now == n)
 }
 
 /// Handles a tree that equals the last commit's: without a pull request only the summary is posted, and a first `done` without any change
@@ -123,7 +118,11 @@ fn verified(draft: &mut Draft, n: u32, commit: &Commit, verdict: &Verdict, wait:
 }
 
 pub(super) fn show_verdict(draft: &mut Draft, n: u32, commit: Commit) {
-    draft.want(Effect::Review { n, commit: Some(commit), last: is_last(draft) });
+    let last = is_last(draft);
+    if last {
+        artifact::attach(draft, n, &commit);
+    }
+    draft.want(Effect::Review { n, commit: Some(commit), last });
 }
 
 /// Whether the review after a verification is the final one: not if the agent gets the failure back.

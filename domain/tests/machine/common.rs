@@ -112,6 +112,18 @@ pub fn captured_tree(commit: Commit) -> CapturedTree {
     }
 }
 
+/// A file that was taken beside this commit, at checkpoint `n`.
+pub fn artifacts(n: u32, commit: Commit) -> Artifacts {
+    let file = Artifact { path: "dist/a.whl".into(), bytes: 3, sha256: "ab".repeat(32) };
+    let (left, unmatched) = (Vec::new(), Vec::new());
+    Artifacts { n, commit, files: vec![file], left, more: 0, unmatched, trouble: None, hang: None }
+}
+
+pub fn attached(commit: Commit) -> Input {
+    let hang = ArtifactsHang::Under { name: "a.zip".into() };
+    Input::Artifacts { step: Box::new(ArtifactStep::Attached { commit, hang }) }
+}
+
 pub struct Walk {
     pub task: Task,
     pub log: Vec<Event>,

@@ -133,9 +133,16 @@ impl Shell {
             Effect::Capture { n, .. } if odd => self.feed(Input::TreeRefused { n, reasons: vec!["r".into()] }),
             Effect::Capture { n, .. } => {
                 let tree = captured_tree(self.new_commit());
+                let taken = ArtifactStep::Taken(artifacts(n, tree.commit.clone()));
+                self.feed(Input::Artifacts { step: Box::new(taken) });
                 self.feed(Input::TreeCaptured { n, tree });
             }
             Effect::Push { n, commit, .. } => self.feed(Input::Pushed { n, commit }),
+            Effect::Attach { .. } if odd => self.feed(Input::Settled),
+            Effect::Attach { .. } => {
+                let commit = self.walk.task.artifacts.as_ref().map(|held| held.commit.clone());
+                self.feed(commit.map_or(Input::Settled, attached));
+            }
             Effect::OpenPull => self.feed(Input::PullOpened { number: 2, url: String::new() }),
             Effect::Review { n, .. } => {
                 self.number += 1;

@@ -1,6 +1,7 @@
 //! The task machine: its transition table, and its invariants.
 
 mod advance;
+mod artifacts;
 mod ask;
 mod ci;
 mod common;

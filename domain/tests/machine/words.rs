@@ -74,6 +74,7 @@ fn every_effect_says_what_it_needs() {
         (Effect::Capture { n, why: Why::Checkpoint }, "seal", Work, true, Standing, true, true, Converges),
         (Effect::Push { n, commit: at(), expected: None }, "push", Work, false, Nothing, true, true, Converges),
         (Effect::OpenPull, "open_pull", Work, false, Nothing, false, true, ReadBack),
+        (Effect::Attach { n }, "attach", Work, false, Nothing, false, true, ReadBack),
         (Effect::Review { n, commit: None, last: false }, "review", Work, false, Nothing, true, true, ReadBack),
         (
             Effect::Ask { about: Asked::Permission { number: 1 }, serial },
@@ -124,7 +125,7 @@ fn every_effect_says_what_it_needs() {
         assert_eq!(FailedEffect::of(&effect.key()), failed(kind), "{kind}");
         assert!(keys.insert(effect.key()), "{kind} has another's key");
     }
-    assert_eq!(keys.len(), 25);
+    assert_eq!(keys.len(), 26);
 }
 
 type Row = (Effect, &'static str, Queue, bool, SandboxNeed, bool, bool, Again);

@@ -39,6 +39,7 @@ pub(super) fn omitted(event: &Event) {
         | Event::RemarkAnswered(_)
         | Event::RemarkWithdrawn(_)
         | Event::Merge(_)
+        | Event::Artifacts(_)
         | Event::WorkKeeping
         | Event::WorkNotKept { .. }
         | Event::RouterReplaced

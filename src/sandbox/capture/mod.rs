@@ -1,14 +1,17 @@
 //! Makes one commit of the bot from a checkpoint's tree: taken out of the sandbox (`take.rs`) and judged in a quarantine (`quarantine.rs`,
-//! `inspection.rs`).
+//! `inspection.rs`). Files that a project wants beside it come out of the same stopped sandbox (`artifacts.rs`).
 //!
 //! Must not let git on the host read objects that were not checked in quarantine. Tests: `tests/trees.rs`.
 
+mod artifacts;
 mod by_products;
 mod inspection;
 pub mod quarantine;
 pub(super) mod take;
 
 use std::sync::Arc;
+
+pub use artifacts::FoundArtifacts;
 
 use super::core::Core;
 use super::life::carry::Carried;

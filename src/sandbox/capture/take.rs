@@ -21,7 +21,7 @@ use crate::sandbox::session::{self, Session, Work};
 use crate::sandbox::{CaptureSpec, Result, SandboxError};
 
 /// How long stopping everything may take, in milliseconds.
-const QUIESCE_MS: u64 = 10_000;
+pub(super) const QUIESCE_MS: u64 = 10_000;
 /// How long reading the tree may take, in milliseconds.
 const READ_MS: u64 = 300_000;
 

@@ -7,25 +7,25 @@ pub async fn a_picture_is_kept_once_for_its_task_and_goes_with_it(fresh: Fresh) 
     let store = fresh.open().await;
     let (one, two) = (created(&store, "opened:3").await.id, created(&store, "opened:4").await.id);
     let body = vec![0, 159, 146, 150];
-    assert!(store.keep_picture(one, "d1", body.clone()).await.expect("kept"));
-    assert!(store.keep_picture(one, "d1", body.clone()).await.expect("kept again"));
-    assert_eq!(store.picture(one, "d1").await.expect("read"), Some(body.clone()));
-    assert_eq!(store.picture(two, "d1").await.expect("read"), None, "another task's");
-    assert!(store.keep_picture(two, "d1", body.clone()).await.expect("kept"));
+    assert!(store.keep_file(one, "d1", body.clone()).await.expect("kept"));
+    assert!(store.keep_file(one, "d1", body.clone()).await.expect("kept again"));
+    assert_eq!(store.kept_file(one, "d1").await.expect("read"), Some(body.clone()));
+    assert_eq!(store.kept_file(two, "d1").await.expect("read"), None, "another task's");
+    assert!(store.keep_file(two, "d1", body.clone()).await.expect("kept"));
     let task = store.task(one).await.expect("folded");
     feed_at(20, &store, &task, "issue-closed", Input::IssueClosed).await;
     store.delete_task(one).await.expect("deleted");
-    assert_eq!(store.picture(one, "d1").await.expect("read"), None);
-    assert_eq!(store.picture(two, "d1").await.expect("read"), Some(body));
+    assert_eq!(store.kept_file(one, "d1").await.expect("read"), None);
+    assert_eq!(store.kept_file(two, "d1").await.expect("read"), Some(body));
 }
 
 pub async fn pictures_of_a_task_have_a_bound(fresh: Fresh) {
     let store = fresh.open().await;
     let id = created(&store, "opened:3").await.id;
     let large = usize::try_from(MOST_OF_A_TASK).expect("small") - 10;
-    assert!(store.keep_picture(id, "large", vec![1; large]).await.expect("kept"));
-    assert!(!store.keep_picture(id, "small", vec![1; 11]).await.expect("asked"));
-    assert_eq!(store.picture(id, "small").await.expect("read"), None);
-    assert!(store.keep_picture(id, "large", vec![1; large]).await.expect("the same again"));
-    assert!(store.keep_picture(id, "small", vec![1; 10]).await.expect("kept"));
+    assert!(store.keep_file(id, "large", vec![1; large]).await.expect("kept"));
+    assert!(!store.keep_file(id, "small", vec![1; 11]).await.expect("asked"));
+    assert_eq!(store.kept_file(id, "small").await.expect("read"), None);
+    assert!(store.keep_file(id, "large", vec![1; large]).await.expect("the same again"));
+    assert!(store.keep_file(id, "small", vec![1; 10]).await.expect("kept"));
 }
