@@ -295,6 +295,9 @@ impl Found {
         if let Some((key, why)) = repository.ci.problem() {
             self.when(true, &table(&format!("ci.{key}")), &why);
         }
+        if let Some((key, why)) = repository.upstream_issues.problem() {
+            self.when(true, &table(&format!("upstream_issues.{key}")), why);
+        }
     }
 
     /// Checks a whole entry, or tables for an entry of the store.
