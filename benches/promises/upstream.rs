@@ -39,11 +39,11 @@ async fn run() -> Result<Vec<Duration>> {
     let copy =
         Copy { key: NAME, from: (&upstream.1, Some(&upstream.2)), to: (&ours.1, Some(&ours.2)), branches: &branches };
     let repos = Repos::new(dir.path().join("repos"));
-    copy.sync(&repos, None).await?;
+    copy.sync_seen(&repos, &copy.look(&repos).await?, None).await?;
     let mut times = Vec::new();
     for _ in 0..ROUNDS {
         let began = Instant::now();
-        let synced = copy.sync(&repos, None).await?;
+        let synced = copy.sync_seen(&repos, &copy.look(&repos).await?, None).await?;
         times.push(began.elapsed());
         let unchanged = |moved: &Moved| matches!(moved, Moved::Left(_));
         anyhow::ensure!(synced.tags.new == 0 && synced.branches.iter().all(|(_, it)| unchanged(it)), "{synced:?}");

@@ -8,6 +8,7 @@ use crate::config::process::Repository;
 use crate::config::{Process, Secret};
 use crate::secret::SealingKey;
 use crate::store::{Store, StoreError, StoredEntry};
+use crate::upstream::SourceNow;
 use std::collections::HashMap;
 
 /// First part of the authenticated context: the kind of object.
@@ -82,6 +83,24 @@ pub fn sealed(
     let plain = serde_json::to_vec(&secrets).map_err(|error| error.to_string())?;
     stored.sealed = about(&stored, |about| key.seal(about, &plain))?;
     Ok(stored)
+}
+
+/// The store's entry of this repository with where its upstream is now; none where it says so already, or is not usable.
+///
+/// # Errors
+/// Why it cannot be read or sealed.
+pub async fn with_source(
+    store: &Store,
+    key: &SealingKey,
+    (repository, by): (&str, &str),
+    source: &SourceNow,
+) -> Result<Option<StoredEntry>, String> {
+    let stored = store.entries().await.map_err(|error| error.to_string())?;
+    let entry = stored.iter().find(|it| it.key == repository).map(|it| opened(Ok(key), it));
+    let Some(entry) = entry else { return Ok(None) };
+    let Some((known, secrets)) = entry.whole() else { return Ok(None) };
+    let wanted = source.entry(known);
+    wanted.map(|wanted| sealed(key, &wanted, secrets, (entry.generation + 1, by))).transpose()
 }
 
 /// The entry of a removed repository.
@@ -220,6 +239,32 @@ mod tests {
             "{other}"
         );
         assert_eq!(why(opened(Err("no key"), &stored)), "no key");
+    }
+
+    #[tokio::test]
+    async fn where_an_upstream_is_now_is_written_into_its_entry_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(crate::store::Location::from(dir.path())).await.unwrap();
+        let key = SealingKey::of(&Secret::new("mark"));
+        let address = |name: &str| crate::git::RemoteUrl::parse(&format!("https://github.com/{name}.git")).unwrap();
+        let shop = Repository { upstream: address("lab/shop").as_str().to_owned(), ..shop() };
+        store.put_entry(sealed(&key, &shop, &[Secret::new("hunter2")], (1, "one")).unwrap()).await.unwrap();
+        let now = |name: &str, renamed| SourceNow { id: 7, name: name.into(), address: address(name), renamed };
+        let learn = |source: SourceNow| {
+            let (store, key) = (&store, &key);
+            async move { with_source(store, key, ("shop", "two"), &source).await.unwrap() }
+        };
+        let learned = learn(now("lab/shop", false)).await.expect("its number was not known");
+        store.put_entry(learned.clone()).await.unwrap();
+        let entry = opened(Ok(&key), &learned);
+        let (known, secrets) = entry.whole().unwrap();
+        assert_eq!((known.upstream_id, &known.upstream, secrets[0].expose()), (7, &shop.upstream, "hunter2"));
+        assert_eq!(learn(now("lab/shop", false)).await, None);
+        let renamed = learn(now("lab/store", true)).await.expect("it was renamed");
+        assert_eq!((renamed.generation, renamed.written_by.as_str()), (3, "two"));
+        let entry = opened(Ok(&key), &renamed);
+        assert_eq!(entry.whole().unwrap().0.upstream, "https://github.com/lab/store.git");
+        assert_eq!(with_source(&store, &key, ("till", "two"), &now("lab/shop", false)).await, Ok(None));
     }
 
     #[test]

@@ -156,8 +156,14 @@ impl Bot {
             tracing::warn!(?trouble, "the rules of a sandbox that stands could not be made anew");
         }
         let forge = parts.forge.clone();
-        let reader =
-            Arc::new(Reader::new(config.clone(), machine.clone(), forge, threads, effects.egress.clone(), parts.me.id));
+        let reader = Arc::new(Reader::new(
+            config.clone(),
+            machine.clone(),
+            forge,
+            threads.clone(),
+            effects.egress.clone(),
+            parts.me.id,
+        ));
         let (barrier, works) = (parts.barrier.clone(), parts.works.clone());
         let outbox =
             Outbox::new(machine.clone(), effects.clone(), barrier, works.clone(), parts.cut.clone(), stopping.clone());
@@ -168,12 +174,14 @@ impl Bot {
         let hosts = parts.store.is_shared().then(hosts);
         let mut at_work = at_work(&parts, &machine, moved, &outbox, intake.clone(), &stopping);
         at_work.extend([test_runs, ci].map(|begin| begin(&parts, &machine, &effects, &stopping)));
-        at_work.extend(upstreams.map(|own| in_step(&parts, &machine, &addresses, own, &stopping)));
         let clients = clients(&config);
         let hooks = Hooks { secrets: registry.hooks.clone(), store: parts.store.clone(), bell, clients };
         let (wishes, reloads) = mpsc::channel(1);
         let followers = Followers { machine: machine.clone(), effects, intake: intake.clone(), hosts: hosts.clone() };
         let (entries, follow) = follow(registry, followers, &works, &stopping);
+        at_work.extend(
+            upstreams.clone().map(|own| in_step(&parts, &machine, &addresses, (own, &entries, &threads), &stopping)),
+        );
         let ops = Ops {
             machine: machine.clone(),
             repos: parts.repos,
@@ -185,6 +193,7 @@ impl Bot {
             works: works.clone(),
             reloads: wishes,
             entries,
+            upstreams,
             dashboard: Dashboard::new(stopping.clone()),
         };
         let (listening, hooks) = serve_hooks(&config, hooks, &stopping).await?;
@@ -373,16 +382,18 @@ fn in_step(
     parts: &Parts,
     machine: &Arc<Machine>,
     addresses: &Arc<RepositoryAddresses>,
-    upstreams: Arc<Upstreams>,
+    (upstreams, entries, threads): (Arc<Upstreams>, &mpsc::Sender<EntryWish>, &Arc<Threads>),
     stopping: &CancellationToken,
 ) -> JoinHandle<()> {
+    let (entries, mark_key, threads) = (entries.clone(), parts.mark_key.clone(), threads.clone());
     let (machine, config, addresses) = (machine.clone(), parts.config.clone(), addresses.clone());
     let end = stopping.clone();
     let issues = Arc::new(RewrittenIssues::new(parts.forge.clone(), parts.me.clone(), parts.mark_key.clone()));
     let run = move || {
         let (machine, config, upstreams) = (machine.clone(), config.clone(), upstreams.clone());
         let (addresses, issues, stopping) = (addresses.clone(), issues.clone(), end.clone());
-        InStep { machine, config, addresses, upstreams, issues, stopping }.run()
+        let (entries, mark_key, threads) = (entries.clone(), mark_key.clone(), threads.clone());
+        InStep { machine, config, addresses, upstreams, issues, threads, entries, mark_key, stopping }.run()
     };
     parts.works.stay("keeping repositories in step", stopping.clone(), run)
 }

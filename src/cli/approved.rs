@@ -57,12 +57,16 @@ impl StoreSource {
         Ok((at, pull, used.ok_or("no approval was used")?))
     }
 
-    /// Where a task's repository comes from, and the branch that it began from.
-    fn source(&self, entry: &Repository, task: &Task) -> Result<Option<fetch::Source>, String> {
+    /// Where a task's repository comes from, the branch that it began from, and the upstream's issue that it is for.
+    async fn source(&self, entry: &Repository, task: &Task) -> Result<Option<fetch::Source>, String> {
         let Some(request) = task.request.as_ref().filter(|_| !entry.upstream.is_empty()) else { return Ok(None) };
         let address = RemoteUrl::parse(&entry.upstream).map_err(|e| e.to_string())?;
         let github = self.config.upstream.github_of(&entry.upstream);
-        Ok(Some(fetch::Source { address, github, branch: request.base_branch.clone() }))
+        let row = self.store.upstream_of_issue(&entry.key, request.issue).await.map_err(|e| e.to_string())?;
+        // One of an upstream that this one took the place of is no issue there.
+        let row = row.filter(|row| entry.upstream_id == 0 || row.upstream == entry.upstream_id);
+        let issue = row.map(|row| row.number);
+        Ok(Some(fetch::Source { address, github, branch: request.base_branch.clone(), issue }))
     }
 
     /// The repository's present place, by its id.
@@ -158,7 +162,7 @@ impl ApprovedSource for StoreSource {
                 newest,
                 approved,
                 verdict: task.verdict.clone(),
-                upstream: self.source(entry, &task)?,
+                upstream: self.source(entry, &task).await?,
             }));
         }
         Ok(None)

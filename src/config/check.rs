@@ -298,6 +298,9 @@ impl Found {
         if let Some((key, why)) = repository.artifacts.problem() {
             self.when(true, &table(&format!("artifacts.{key}")), &why);
         }
+        if let Some((key, why)) = repository.upstream_issues.problem() {
+            self.when(true, &table(&format!("upstream_issues.{key}")), why);
+        }
     }
 
     /// Checks a whole entry, or tables for an entry of the store.

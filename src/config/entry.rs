@@ -7,8 +7,10 @@ use super::check;
 use super::process::Repository;
 use serde::{Deserialize, Serialize};
 
-/// The newest version, which has `branches`. An older one is read with defaults; a newer one is refused, because it may contain something unknown.
-const VERSION: u32 = 2;
+/// The newest version, which has `upstream_id`. An older one is read with defaults; a newer one is refused, because it may contain something unknown.
+const VERSION: u32 = 3;
+/// The version that has `branches`.
+const WITH_BRANCHES: u32 = 2;
 /// Version that is written where nothing of a newer one stands in it, so that earlier hosts read it.
 const FIRST: u32 = 1;
 /// The most bytes of a document that is read.
@@ -25,6 +27,9 @@ struct Document {
     default_branch: String,
     #[serde(default)]
     upstream: String,
+    /// Left out where it is not known.
+    #[serde(default, skip_serializing_if = "is_unknown")]
+    upstream_id: u64,
     /// Left out where there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     branches: Vec<String>,
@@ -34,6 +39,10 @@ struct Document {
     accepted: String,
     #[serde(default)]
     accepted_foreign: Vec<String>,
+}
+
+fn is_unknown(id: &u64) -> bool {
+    *id == 0
 }
 
 /// Read first, to check the version.
@@ -53,12 +62,17 @@ impl Repository {
             false => (String::new(), self.origin().to_owned()),
         };
         let document = Document {
-            version: if self.branches.is_empty() { FIRST } else { VERSION },
+            version: match (self.upstream_id, self.branches.is_empty()) {
+                (0, true) => FIRST,
+                (0, false) => WITH_BRANCHES,
+                (1.., _) => VERSION,
+            },
             owner: self.owner.clone(),
             name: self.name.clone(),
             id: self.id,
             default_branch: self.default_branch.clone(),
             upstream,
+            upstream_id: self.upstream_id,
             branches: self.branches.clone(),
             copied_from,
             accepted: self.accepted.clone(),
@@ -91,6 +105,7 @@ impl Repository {
             id: document.id,
             default_branch: document.default_branch,
             upstream: document.upstream,
+            upstream_id: document.upstream_id,
             branches: document.branches,
             copied_from: document.copied_from,
             accepted: document.accepted,
@@ -116,6 +131,7 @@ impl Repository {
             ("id", self.id != other.id),
             ("default_branch", self.default_branch != other.default_branch),
             ("upstream", self.origin() != other.origin()),
+            ("upstream_id", other_number(self.upstream_id, other.upstream_id)),
             ("branches", self.branches != other.branches),
             ("accepted", self.accepted != other.accepted),
             ("accepted_foreign", self.accepted_foreign != other.accepted_foreign),
@@ -124,4 +140,9 @@ impl Repository {
         .filter_map(|(name, differs)| differs.then_some(name))
         .collect()
     }
+}
+
+/// Whether two known numbers differ; one that is not known says nothing.
+fn other_number(one: u64, other: u64) -> bool {
+    one != 0 && other != 0 && one != other
 }

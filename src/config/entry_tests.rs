@@ -35,6 +35,12 @@ fn an_entry_of_the_store_is_read_as_it_was_written() {
     let written = more.document().unwrap();
     assert!(written.contains("\"version\":2"), "{written}");
     assert_eq!(Repository::from_document("shop", &written).unwrap(), more);
+    let numbered = Repository { upstream_id: 1_296_269, ..more.clone() };
+    let written = numbered.document().unwrap();
+    assert!(written.contains("\"version\":3") && written.contains("1296269"), "{written}");
+    assert_eq!(Repository::from_document("shop", &written).unwrap(), numbered);
+    assert_eq!(numbered.differs_from(&more), [""; 0], "a number that is not known is no other one");
+    assert_eq!(numbered.differs_from(&Repository { upstream_id: 5, ..more }), ["upstream_id"]);
     // Local files and tables of the host where it was added stay there.
     let local = Repository { upstream: "/srv/git/shop".into(), secret_files: vec![PathBuf::from("/etc/x")], ..shop() };
     let read = Repository::from_document("shop", &local.document().unwrap()).unwrap();
@@ -51,7 +57,7 @@ fn an_entry_that_says_more_than_an_entry_may_is_refused_with_its_reason() {
         ("sandbox", serde_json::json!({ "image": "evil" }), "unknown field"),
         ("hook_url", serde_json::json!("http://evil.example"), "unknown field"),
         ("token_file", serde_json::json!("/etc/shadow"), "unknown field"),
-        ("version", serde_json::json!(3), "newer version"),
+        ("version", serde_json::json!(4), "newer version"),
         ("id", serde_json::json!(0), "entry.id"),
         ("owner", serde_json::json!("../../api"), "entry.owner"),
         ("owner", serde_json::json!(".."), "entry.owner"),

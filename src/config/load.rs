@@ -13,7 +13,7 @@ use toml::{Table, Value};
 pub const DEFAULTS: &str = include_str!("defaults.toml");
 
 /// Keys of one `[[repositories]]` table.
-const REPOSITORY_KEYS: [&str; 12] = [
+const REPOSITORY_KEYS: [&str; 13] = [
     "key",
     "owner",
     "name",
@@ -21,6 +21,7 @@ const REPOSITORY_KEYS: [&str; 12] = [
     "secret_files",
     "default_branch",
     "upstream",
+    "upstream_id",
     "branches",
     "accepted",
     "accepted_foreign",
@@ -40,7 +41,7 @@ const POLICY_KEYS: [&str; 11] =
 
 /// Tables of a `[[repositories]]`, with the keys that each may have; they override the operator's tables of the same name. Settings of the
 /// whole installation (hardening, mirrors, retention of setup results, when a sandbox is put away) are excluded.
-const OF_A_REPOSITORY: [(&str, &[&str]); 7] = [
+const OF_A_REPOSITORY: [(&str, &[&str]); 8] = [
     (
         "sandbox",
         &[
@@ -79,6 +80,7 @@ const OF_A_REPOSITORY: [(&str, &[&str]); 7] = [
     ("start", &["by", "begins"]),
     ("ci", &["wait", "timeout_min", "contexts"]),
     ("artifacts", &["files", "file_mib", "total_mib"]),
+    ("upstream_issues", &["label"]),
 ];
 
 /// Tables that may be repeated, with the keys that each may have.

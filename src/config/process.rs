@@ -9,7 +9,7 @@ pub use super::origin::{Origin, Origins};
 use super::rule::OperatorRule;
 use super::shared::Shared;
 pub use super::slots::{Checkpoint, OwnSlots, Slots, Start};
-pub use super::upstream::{Upstream, UpstreamHost};
+pub use super::upstream::{Upstream, UpstreamHost, UpstreamIssues};
 pub use super::who::Who;
 use domain::Merging;
 use protocol::broker::ContainerLimits;
@@ -343,6 +343,9 @@ pub struct Repository {
     /// Path or URL of the repository that this one was copied from; empty = none. Of an entry of the store never a path.
     #[serde(default)]
     pub upstream: String,
+    /// GitHub's number of that repository, which stays when it is renamed; 0 = not known, or not on GitHub.
+    #[serde(default)]
+    pub upstream_id: u64,
     /// Branches that are kept in step with the upstream besides `default_branch`.
     #[serde(default)]
     pub branches: Vec<String>,
@@ -382,6 +385,9 @@ pub struct Repository {
     /// `[repositories.artifacts]`: how much is taken beside finished work.
     #[serde(default)]
     pub artifacts: Artifacts,
+    /// `[repositories.upstream_issues]`: which issues of the upstream are opened on the forge.
+    #[serde(default)]
+    pub upstream_issues: UpstreamIssues,
     /// Whether the bot merges finally approved work on the forge, where the repository is no copy of another one.
     #[serde(default)]
     pub merge: Merging,

@@ -1,10 +1,12 @@
 //! The repositories and their settings: entries of the file and the store, and the operator's tables for both.
 //!
 //! Owns how they are joined: an entry of the file wins over the store's of the same key. `models`, `merge` and the tables `[repositories.sandbox]`,
-//! `.budget`, `.checkpoint`, `.slots`, `.start`, `.ci` and `.artifacts` are the file's alone, whoever has the entry. Must not know how the store keeps an entry (`entry.rs`). Tests: `tests.rs`.
+//! `.budget`, `.checkpoint`, `.slots`, `.start`, `.ci`, `.artifacts` and `.upstream_issues` are the file's alone, whoever has the entry. Must not know how the store keeps an entry (`entry.rs`). Tests: `tests.rs`.
 
 use super::Process;
-use super::process::{Artifacts, Budget, Checkpoint, Ci, Models, Repository, Sandbox, Start, each_once};
+use super::process::{
+    Artifacts, Budget, Checkpoint, Ci, Models, Repository, Sandbox, Start, UpstreamIssues, each_once,
+};
 use domain::{ACTIONS_PER_CHECKPOINT, MergeBar, Merging};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -68,6 +70,7 @@ impl Process {
             start: own.start.clone(),
             ci: own.ci.clone(),
             artifacts: own.artifacts,
+            upstream_issues: own.upstream_issues.clone(),
             ..entry
         }
     }
@@ -122,6 +125,11 @@ impl Process {
     /// How much is taken beside this repository's finished work.
     pub fn artifacts_of(&self, key: &str) -> Artifacts {
         self.tables_of(key).map(|own| own.artifacts).unwrap_or_default()
+    }
+
+    /// The label of those issues of this repository's upstream that are opened on the forge; none where the operator names none.
+    pub fn upstream_label_of(&self, key: &str) -> Option<String> {
+        self.tables_of(key).and_then(|own| own.upstream_issues.label.clone())
     }
 
     /// The models that this repository's tasks are asked of, its summaries and second looks too.
@@ -185,6 +193,7 @@ impl Repository {
     pub(super) fn is_tables_only(&self) -> bool {
         let more = [&self.upstream, &self.accepted].iter().any(|it| !it.is_empty())
             || !self.branches.is_empty()
+            || self.upstream_id != 0
             || !self.accepted_foreign.is_empty();
         self.has_tables() && !more && !self.is_whole()
     }
@@ -195,6 +204,7 @@ impl Repository {
         let told =
             told || self.start != Start::default() || self.ci != Ci::default() || self.merge != Merging::default();
         let told = told || self.artifacts != Artifacts::default();
+        let told = told || self.upstream_issues != UpstreamIssues::default();
         told || self.sandbox.is_some() || self.budget.is_some() || !self.models.is_empty()
     }
 }

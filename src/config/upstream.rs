@@ -38,6 +38,28 @@ pub struct UpstreamHost {
     pub token_file: Option<PathBuf>,
 }
 
+/// `[repositories.upstream_issues]`: which issues of the upstream, on GitHub, are opened on the forge. None where nothing is said.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct UpstreamIssues {
+    /// The label that they have there.
+    pub label: Option<String>,
+}
+
+impl UpstreamIssues {
+    /// What is wrong with it: its key, and what to do.
+    pub(super) fn problem(&self) -> Option<(&'static str, &'static str)> {
+        let label = self.label.as_ref()?;
+        // GitHub reads a comma as the end of a label, and takes 50 characters.
+        let odd = label.trim() != label || label.contains(',') || label.chars().any(char::is_control);
+        let fit = (1..=50).contains(&label.chars().count()) && !odd;
+        (!fit).then_some((
+            "label",
+            "name one label of the upstream, 1 to 50 characters without a comma; leave it out for no issue",
+        ))
+    }
+}
+
 /// What GitHub, GitLab and Gitea take with a token.
 fn token_user() -> String {
     "x-access-token".to_owned()
@@ -143,6 +165,15 @@ mod tests {
             "/srv/git.example",
         ] {
             assert_eq!(at(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn a_label_is_one_label() {
+        let problem = |label: &str| UpstreamIssues { label: Some(label.to_owned()) }.problem();
+        assert_eq!((problem("good first issue"), UpstreamIssues::default().problem()), (None, None));
+        for label in ["", " caisson", "a,b", "a\nb", &"x".repeat(51)] {
+            assert_eq!(problem(label).map(|(key, _)| key), Some("label"), "{label}");
         }
     }
 

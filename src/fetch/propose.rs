@@ -13,7 +13,7 @@ use super::{Offer, Refusal};
 use crate::config::process::UpstreamHost;
 use crate::git::{Auth, Branch, GitError, Home, PushSpec, Pushed, RemoteUrl};
 use crate::text::plain_line;
-use crate::upstream::{GitHub, NewPull, OpenPull, name_in, name_of};
+use crate::upstream::{Answers, GitHub, NewPull, OpenPull, name_in, name_of};
 
 /// The most characters of a title.
 const TITLE: usize = 120;
@@ -40,6 +40,8 @@ pub struct Source {
     pub github: Option<UpstreamHost>,
     /// The branch that the task began from.
     pub branch: String,
+    /// The number of the upstream's issue as which the task's own was opened on the forge.
+    pub issue: Option<u64>,
 }
 
 /// A pull request that can be opened.
@@ -53,6 +55,8 @@ pub(super) struct Proposal {
     repository: String,
     head: String,
     base: Branch,
+    /// The upstream's issue that the work is for.
+    issue: Option<u64>,
     wait_ci: Option<Pace>,
 }
 
@@ -77,7 +81,7 @@ impl Proposal {
             Refusal::new("the token cannot be read", "chmod 600 FILE, if others may read it").because([why])
         })?;
         let token = token.ok_or_else(|| Refusal::new("no token is named", "repeat with --token-file FILE"))?;
-        let github = GitHub::open(&own).map_err(|why| Refusal::new(why, BY_HAND))?;
+        let github = GitHub::open(&own, &Answers::default()).map_err(|why| Refusal::new(why, BY_HAND))?;
         let pushed = wanted.fork.as_deref().unwrap_or(&repository);
         let owner = name_of(pushed).map(|(owner, _)| owner);
         let owner = owner.ok_or_else(|| Refusal::new(format!("{pushed:?} is no owner/name"), "--fork you/project"))?;
@@ -86,6 +90,7 @@ impl Proposal {
             auth: Auth::basic(&own.user, token.expose()),
             head: format!("{owner}:{}", offer.branch),
             base: Branch::parse(&source.branch)?,
+            issue: source.issue,
             from: source.address.clone(),
             repository,
             github,
@@ -136,7 +141,7 @@ impl Proposal {
             head: &self.head,
             base: self.base.as_str(),
             title: &title(offer),
-            body: &body(offer, stands),
+            body: &self.body(offer, stands),
         };
         let opened = self.github.open_pull(&new).await.map_err(|error| {
             let said = format!("the branch {} is on {}, without a pull request", offer.branch, self.to.as_str());
@@ -150,24 +155,26 @@ impl Proposal {
         let pace = self.wait_ci?;
         Some(upstream_ci::wait(&self.github, &self.repository, pushed, pace).await)
     }
+
+    /// The text of the pull request, which has only words of ours and a name that cannot be anything else. The upstream's issue is named, so that
+    /// GitHub shows the one at the other; closing it stays its people's.
+    fn body(&self, offer: &Offer, stands: bool) -> String {
+        let by = match &offer.approved {
+            Some(approved) if stands => format!("approved by people, at last by {}", plain_line(&approved.by, TITLE)),
+            _ => "**without an approval that stands**".to_owned(),
+        };
+        let checks = match offer.verdict.as_ref().map(|verdict| verdict.kind) {
+            Some(domain::VerdictKind::Passed) => "the project's tests passed in a clean sandbox",
+            Some(domain::VerdictKind::Failed) => "**the project's tests failed in a clean sandbox**",
+            Some(domain::VerdictKind::None) | None => "no tests were run",
+        };
+        let issue = self.issue.map(|number| format!("\nFor {}#{number}.\n", self.repository)).unwrap_or_default();
+        format!("Made by a coding agent (Caisson), {by}; {checks}.\n{issue}")
+    }
 }
 
 /// The issue's title, without anything that GitHub would read as more than words.
 fn title(offer: &Offer) -> String {
     let title = plain_line(&offer.title, TITLE);
     if title.is_empty() { offer.branch.to_string() } else { title }
-}
-
-/// The text of the pull request, which has only words of ours and a name that cannot be anything else.
-fn body(offer: &Offer, stands: bool) -> String {
-    let by = match &offer.approved {
-        Some(approved) if stands => format!("approved by people, at last by {}", plain_line(&approved.by, TITLE)),
-        _ => "**without an approval that stands**".to_owned(),
-    };
-    let checks = match offer.verdict.as_ref().map(|verdict| verdict.kind) {
-        Some(domain::VerdictKind::Passed) => "the project's tests passed in a clean sandbox",
-        Some(domain::VerdictKind::Failed) => "**the project's tests failed in a clean sandbox**",
-        Some(domain::VerdictKind::None) | None => "no tests were run",
-    };
-    format!("Made by a coding agent (Caisson), {by}; {checks}.\n")
 }

@@ -1,6 +1,6 @@
 //! What another repository has (branches, tags, where its HEAD leads), and taking some of it in: the first half of keeping a copy in step.
 //! What is taken in lies below `refs/caisson/upstream/`, so that neither the forge's branches nor a task's commits change. Tests:
-//! below, and `src/upstream/sync.rs`.
+//! below, and `src/upstream/sync_tests.rs`.
 
 use super::repos::{Repos, TRANSFER};
 use super::run::{Git, Input};

@@ -28,6 +28,7 @@ mod test_run;
 #[cfg(test)]
 mod tests;
 mod trigger;
+mod upstream_issue;
 mod waits;
 
 pub use about::About;
@@ -59,4 +60,5 @@ pub use test_run::{
     tested,
 };
 pub use trigger::{trigger_edited, trigger_refused};
+pub use upstream_issue::{upstream_issue_body, upstream_issue_closed, upstream_issue_title};
 pub use waits::words as waits;

@@ -9,8 +9,9 @@ use std::fmt::Write as _;
 const MOST_TAGS: usize = 10;
 
 /// The answer to `/sync` of `login`; `done` is none where the repository has no upstream that the bot reads, an error is why nothing was
-/// brought, in half a sentence. `key` is the repository's, for what an operator types.
-pub fn synced(login: &str, key: &str, done: &Result<Option<Synced>, &str>) -> String {
+/// brought, in half a sentence. `key` is the repository's, for what an operator types. `label` is that of the upstream's issues that are opened
+/// here, if any are.
+pub fn synced(login: &str, key: &str, done: &Result<Option<Synced>, &str>, label: Option<&str>) -> String {
     let mut out = format!("`/sync` of {}: ", code(login));
     match done {
         Err(why) => {
@@ -31,6 +32,13 @@ pub fn synced(login: &str, key: &str, done: &Result<Option<Synced>, &str>) -> St
             }
             for (_, _, theirs) in synced.rewritten() {
                 let _ = write!(out, "{} ", code(&format!("caisson repo sync {key} --rewritten {theirs}")));
+            }
+            if let Some(label) = label {
+                let label = code(label);
+                let _ = write!(
+                    out,
+                    "\nNext, open issues of the upstream with the label {label} that are not here yet are opened here."
+                );
             }
         }
     }
@@ -65,6 +73,9 @@ pub fn rewritten_over(branch: &str) -> String {
 pub fn lines(synced: &Synced, name: impl Fn(&str) -> String) -> Vec<String> {
     let mut lines: Vec<String> =
         synced.branches.iter().map(|(branch, moved)| sentence(&name(branch.as_str()), moved)).collect();
+    if let Some(source) = synced.source.as_ref().filter(|source| source.renamed) {
+        lines.push(format!("the upstream is called {} now, and is followed there", name(&source.name)));
+    }
     if synced.tags.new > 0 {
         lines.push(format!(
             "{} of the upstream's that {} new",

@@ -10,6 +10,7 @@ use crate::sandbox::broker::Broker;
 use crate::store::{Deleted, StoreError, StoredEntry};
 use crate::supervise::Works;
 use crate::task::{Machine, OrderResult};
+use crate::upstream::Upstreams;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -55,6 +56,8 @@ pub struct Ops {
     pub reloads: mpsc::Sender<Reload>,
     /// Sends entries to be stored.
     pub entries: mpsc::Sender<EntryWish>,
+    /// What keeps repositories in step; none without an account for that.
+    pub upstreams: Option<Arc<Upstreams>>,
     /// Sessions of the dashboard.
     pub dashboard: Dashboard,
 }
@@ -77,6 +80,7 @@ pub(super) fn routes() -> Router<Arc<Ops>> {
         .route("/reload", post(reload))
         .route("/fetched", post(fetched))
         .route("/repositories", post(entry))
+        .route("/repositories/{key}/round", post(round))
         .route("/tasks/{id}/delete", post(deleted))
         .route("/tasks/{id}/{order}", post(ordered))
 }
@@ -134,6 +138,18 @@ async fn entry(
     let (answer, kept) = oneshot::channel();
     ops.entries.send(EntryWish { entry, answer }).await.map_err(|_| nobody())?;
     kept.await.map_err(|_| nobody())?.map(|()| StatusCode::NO_CONTENT)
+}
+
+/// Has a round of a repository beside its upstream begin soon; the answer does not wait for it.
+async fn round(
+    State(ops): State<Arc<Ops>>,
+    Path(key): Path<String>,
+    headers: HeaderMap,
+) -> Result<StatusCode, (StatusCode, String)> {
+    proven(&ops, &headers).map_err(|(status, why)| (status, why.to_owned()))?;
+    let nobody = || (StatusCode::CONFLICT, "the bot has no account for that (forge.sync_token_file)".to_owned());
+    ops.upstreams.as_ref().ok_or_else(nobody)?.ask_for_round(&key);
+    Ok(StatusCode::ACCEPTED)
 }
 
 /// A successful answer contains the task's state.

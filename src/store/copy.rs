@@ -9,7 +9,7 @@ use sqlx::any::AnyRow;
 use sqlx::{AnyConnection, Connection, Executor, Row};
 
 /// Every table but `hosts` and `leases`, which are about running processes; a test compares them with the migrations.
-pub const TABLES: [&str; 27] = [
+pub const TABLES: [&str; 28] = [
     "actions",
     "addresses",
     "blobs",
@@ -35,6 +35,7 @@ pub const TABLES: [&str; 27] = [
     "test_runs",
     "turns",
     "unread",
+    "upstream_issues",
     "watched_pulls",
     "watermarks",
 ];

@@ -32,6 +32,7 @@ mod test_runs;
 #[cfg(test)]
 pub(crate) mod tests;
 mod unread;
+mod upstream_issues;
 mod wakes;
 mod watched_pulls;
 mod writer;
@@ -53,6 +54,7 @@ pub use repositories::StoredEntry;
 pub use retention::{Before, Deleted};
 use test_runs::TestRunStep;
 pub use test_runs::{Cause, HOUR_MS, NewTestRun, TakenUp, TestRunRow, sandbox_number};
+pub use upstream_issues::UpstreamIssueRow;
 pub use wakes::{Wakes, Word};
 use watched_pulls::EndOfWatch;
 pub use watched_pulls::WatchedPull;

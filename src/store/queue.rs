@@ -2,7 +2,7 @@
 
 use super::{
     Address, Append, Appended, Before, Claim, Claimed, Deleted, Delivery, EndOfWatch, NewTask, NewTestRun, StoreError,
-    StoredEntry, TakeBack, TakenUp, TestRunStep, deliveries,
+    StoredEntry, TakeBack, TakenUp, TestRunStep, UpstreamIssueRow, deliveries,
 };
 use domain::TaskId;
 use std::sync::Arc;
@@ -138,6 +138,13 @@ pub(super) enum Write {
     },
     Unwatch {
         end: EndOfWatch,
+        /// As above.
+        by: i64,
+        answer: Reply<()>,
+    },
+    UpstreamIssue {
+        repository: String,
+        row: UpstreamIssueRow,
         /// As above.
         by: i64,
         answer: Reply<()>,

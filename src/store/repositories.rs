@@ -81,7 +81,11 @@ pub(super) async fn put(c: &mut AnyConnection, entry: &StoredEntry) -> Result<()
         if live > 0 {
             return Err(StoreError::Live { repository: entry.key.clone() });
         }
-        for sql in ["DELETE FROM grants WHERE repository = $1", "DELETE FROM watched_pulls WHERE repository = $1"] {
+        for sql in [
+            "DELETE FROM grants WHERE repository = $1",
+            "DELETE FROM watched_pulls WHERE repository = $1",
+            "DELETE FROM upstream_issues WHERE repository = $1",
+        ] {
             sqlx::query(sql).bind(&entry.key).execute(&mut *c).await?;
         }
     }

@@ -6,7 +6,7 @@
 use super::queue::{Arrival, Message, Reply, Write, Writer};
 use super::{
     Location, StoreError, addresses, append, body, deliveries, grants, inputs, leases, location, outbox, packs,
-    pictures, repositories, retention, test_runs, unread, wakes, watched_pulls,
+    pictures, repositories, retention, test_runs, unread, upstream_issues, wakes, watched_pulls,
 };
 use domain::TaskId;
 use futures_util::FutureExt;
@@ -257,6 +257,9 @@ async fn one(connection: &mut AnyConnection, write: Write) -> (OnCommit, bool) {
         }
         Write::NewTestRun { new, by, answer } => within!(answer, test_runs::take_up(connection, &new, by).await),
         Write::Unwatch { end, by, answer } => within!(answer, watched_pulls::end(connection, &end, by).await),
+        Write::UpstreamIssue { repository, row, by, answer } => {
+            within!(answer, upstream_issues::keep(connection, &repository, row, by).await)
+        }
         Write::TestRun { id, step, by, answer } => within!(answer, test_runs::go_on(connection, id, &step, by).await),
         Write::Entry { entry, answer } => within!(answer, repositories::put(connection, &entry).await),
         Write::Marks { fingerprint, anew, answer } => {

@@ -35,7 +35,11 @@ impl Threads {
     /// brought already.
     async fn sync(&self, entry: &Repository, number: u64, key: &str, login: &str) -> Result<(), Trouble> {
         let done = self.brought(entry).await?;
-        self.answer_once(entry, number, key, &synced(login, &entry.key, &done)).await
+        let label = self.config.upstream_label_of(&entry.key).filter(|_| matches!(done, Ok(Some(_))));
+        if let Some(upstreams) = self.upstreams.as_ref().filter(|_| label.is_some()) {
+            upstreams.ask_for_round(&entry.key);
+        }
+        self.answer_once(entry, number, key, &synced(login, &entry.key, &done, label.as_deref())).await
     }
 
     async fn brought(&self, entry: &Repository) -> Result<Result<Option<Synced>, &'static str>, Trouble> {

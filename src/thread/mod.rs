@@ -19,6 +19,7 @@ mod pushes;
 mod read;
 pub(crate) mod terms;
 mod test_runs;
+mod upstream_issues;
 mod withdrawn;
 pub(crate) mod words;
 

@@ -2,9 +2,10 @@
 //! (docs.github.com/rest/repos/repos: 200; 301 with a `location` for a renamed one; 403 or 429 with `x-ratelimit-reset` or `retry-after` at a
 //! limit; 404 for what does not exist and for what the token may not see).
 
+use super::answers::Answers;
 use crate::config::process::UpstreamHost;
 use crate::git::{GitError, RemoteUrl};
-use axum::http::{HeaderMap, HeaderName};
+use axum::http::{HeaderMap, HeaderName, header};
 use octocrab::Octocrab;
 use std::time::Duration;
 use url::Url;
@@ -24,11 +25,15 @@ pub struct GitHub {
     api: Url,
     /// Whether a token is sent.
     token: bool,
+    /// What it answered before.
+    answers: Answers,
 }
 
 /// A repository on GitHub.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OnGitHub {
+    /// GitHub's number of it, which stays when it is renamed; above 0.
+    pub id: u64,
     /// Its owner and name as they are now: another than was asked for where it was renamed.
     pub full_name: String,
     /// Whether only those with a right can read it.
@@ -81,11 +86,11 @@ pub enum GitHubError {
 }
 
 impl GitHub {
-    /// A client for this server.
+    /// A client for this server, which asks whether what it answered before is still so.
     ///
     /// # Errors
     /// When it has no API, or its token's file cannot be read.
-    pub fn open(host: &UpstreamHost) -> Result<Self, String> {
+    pub fn open(host: &UpstreamHost, answers: &Answers) -> Result<Self, String> {
         let (Some(web), Some(api)) = (&host.url, host.api_url()) else {
             return Err("the server has no GitHub API in [[upstream.hosts]]".to_owned());
         };
@@ -101,7 +106,8 @@ impl GitHub {
             Some(token) => builder.personal_token(token.expose().to_owned()),
             None => builder,
         };
-        Ok(Self { client: builder.build().map_err(wrong)?, web: web.clone(), api, token: sent })
+        let client = builder.build().map_err(wrong)?;
+        Ok(Self { client, web: web.clone(), api, token: sent, answers: answers.clone() })
     }
 
     /// The repository `owner/name`, also where it was renamed.
@@ -147,26 +153,50 @@ impl GitHub {
     }
 
     async fn send(&self, path: &str, body: Option<&serde_json::Value>) -> Result<Reply, String> {
-        let mut answer = match body {
-            Some(body) => self.client._post(path, Some(body)).await,
-            None => self.client._get(path).await,
-        }
-        .map_err(|error| cause(&error))?;
-        if body.is_none() && matches!(answer.status().as_u16(), 301 | 302 | 307 | 308) {
-            let to = answer.headers().get("location").and_then(|to| to.to_str().ok()).unwrap_or_default();
-            let to = self.api.join(to).map_err(|_| "it sends on to no address".to_owned())?;
-            if to.origin() != self.api.origin() {
-                return Err(format!("it sends on to another server, {}", to.host_str().unwrap_or_default()));
-            }
-            answer = self.client._get(to.as_str()).await.map_err(|error| cause(&error))?;
-        }
+        let Some(body) = body else { return self.look(path).await };
+        let answer = self.client._post(path, Some(body)).await.map_err(|error| cause(&error))?;
         let (status, wait) = (answer.status().as_u16(), wait(answer.headers()));
         Ok((status, wait, self.client.body_to_string(answer).await.map_err(|error| cause(&error))?))
     }
 
+    async fn look(&self, path: &str) -> Result<Reply, String> {
+        let (reply, to) = self.get(path).await?;
+        if !matches!(reply.0, 301 | 302 | 307 | 308) {
+            return Ok(reply);
+        }
+        let to = self.api.join(&to).map_err(|_| "it sends on to no address".to_owned())?;
+        if to.origin() != self.api.origin() {
+            return Err(format!("it sends on to another server, {}", to.host_str().unwrap_or_default()));
+        }
+        Ok(self.get(to.as_str()).await?.0)
+    }
+
+    /// One request for what may be known already, which is the answer where nothing changed since. Also where it sends on to.
+    async fn get(&self, at: &str) -> Result<(Reply, String), String> {
+        let known = self.answers.of(&self.api, at);
+        let unless = known.as_ref().map(|known| HeaderMap::from_iter([(header::IF_NONE_MATCH, known.tag.clone())]));
+        let answer = self.client._get_with_headers(at, unless).await.map_err(|error| cause(&error))?;
+        let status = answer.status().as_u16();
+        if let (304, Some(known)) = (status, known) {
+            return Ok(((200, None, known.body.to_string()), String::new()));
+        }
+        let (wait, tag) = (wait(answer.headers()), answer.headers().get(header::ETAG).cloned());
+        let to = answer.headers().get(header::LOCATION).and_then(|to| to.to_str().ok()).unwrap_or_default().to_owned();
+        let body = self.client.body_to_string(answer).await.map_err(|error| cause(&error))?;
+        if let (200, Some(tag)) = (status, tag) {
+            self.answers.keep(&self.api, at, tag, &body);
+        }
+        Ok(((status, wait, body), to))
+    }
+
     /// The page of a pull request, made from the server's own address.
     pub(super) fn page(&self, name: &str, number: u64) -> String {
-        format!("{}/{name}/pull/{number}", self.web.as_str().trim_end_matches('/'))
+        format!("{}/pull/{number}", self.home(name))
+    }
+
+    /// The page of a repository, made from the server's own address.
+    pub(super) fn home(&self, name: &str) -> String {
+        format!("{}/{name}", self.web.as_str().trim_end_matches('/'))
     }
 
     /// The address that git reads a repository from.
@@ -174,7 +204,7 @@ impl GitHub {
     /// # Errors
     /// When the name makes none.
     pub fn address(&self, full_name: &str) -> Result<RemoteUrl, GitError> {
-        RemoteUrl::parse(&format!("{}/{full_name}.git", self.web.as_str().trim_end_matches('/')))
+        RemoteUrl::parse(&format!("{}.git", self.home(full_name)))
     }
 
     pub(super) fn host(&self) -> String {
@@ -215,6 +245,7 @@ fn found(body: &str) -> Result<OnGitHub, String> {
         serde_json::from_str(body).map_err(|error| format!("its answer cannot be read: {error}"))?;
     let full_name = found.full_name.filter(|name| name_of(name).is_some());
     Ok(OnGitHub {
+        id: found.id.0,
         full_name: full_name.ok_or("its answer names no repository")?,
         private: found.private.unwrap_or(true),
         archived: found.archived.unwrap_or(false),

@@ -1,18 +1,29 @@
 //! Keeps the forge's copy of a repository in step with what it was copied from: fetched from there, pushed to the protected branches by the
 //! account that may. Nothing goes the other way by itself; a person may propose an approved commit there (`pull.rs`, by `fetch`).
 //!
-//! Owns what is moved (`sync.rs`) and what GitHub says about one of its repositories (`github.rs`). A branch is only moved forward, and a tag
+//! Owns what is moved (`sync.rs`), what GitHub says about one of its repositories (`github.rs`), and whether an upstream is still the same
+//! repository (`source.rs`). A branch is only moved forward, and a tag
 //! never, unless an operator names the commit that takes the place of another history. Must not decide when (`bot::upstreams`) or know tasks.
 //! Tests: beside each file, and `tests/setup/upstream.rs`.
 
+mod answers;
 mod checks;
 mod github;
+mod issues;
 mod pull;
+mod source;
+mod source_now;
 mod sync;
+#[cfg(test)]
+mod sync_tests;
 
+pub use answers::Answers;
 pub use github::{GitHub, GitHubError, OnGitHub, name_in, name_of};
+pub use issues::{IssueState, UpstreamIssue};
 pub use pull::{NewPull, OpenPull};
-pub use sync::{Copy, Moved, Standing, SyncError, Synced, Tags};
+pub use source::{Looked, confirmed, look};
+pub use source_now::SourceNow;
+pub use sync::{Copy, Moved, Seen, Standing, SyncError, Synced, Tags};
 
 use crate::config::Process;
 use crate::config::process::{Repository, Upstream};
@@ -20,7 +31,7 @@ use crate::forge::RepoRef;
 use crate::git::{Auth, Branch, GitError, RemoteUrl, Repos};
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Branches of agents lie below this name, which no branch of an upstream may have.
@@ -77,13 +88,39 @@ pub struct Upstreams {
     repos: Repos,
     /// Of the account that may push to protected branches.
     auth: Auth,
+    /// What GitHub answered before.
+    answers: Answers,
     under_way: Mutex<HashMap<String, UnderWay>>,
+    /// Keys of repositories for which somebody asked for a further round.
+    asked: Mutex<HashSet<String>>,
 }
 
 impl Upstreams {
     /// `auth` is the credential of the account that keeps default branches in step.
     pub fn new(config: Arc<Process>, repos: Repos, auth: Auth) -> Arc<Self> {
-        Arc::new(Self { config, repos, auth, under_way: Mutex::default() })
+        let (answers, under_way, asked) = (Answers::default(), Mutex::default(), Mutex::default());
+        Arc::new(Self { config, repos, auth, answers, under_way, asked })
+    }
+
+    /// Has a round of this repository begin soon, whenever the next one is due.
+    pub fn ask_for_round(&self, key: &str) {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner).insert(key.to_owned());
+    }
+
+    /// Whether somebody asked for a round of this repository, which is taken up by that.
+    pub fn take_asked(&self, key: &str) -> bool {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner).remove(key)
+    }
+
+    /// The GitHub server of an entry's upstream, and what the upstream is there now; none as in [`confirmed`].
+    ///
+    /// # Errors
+    /// As [`confirmed`].
+    pub async fn on_github(&self, entry: &Repository) -> Result<Option<(GitHub, SourceNow)>, SyncError> {
+        let Some(source) = confirmed(&self.config.upstream, &self.answers, entry).await? else { return Ok(None) };
+        let Some(host) = self.config.upstream.github_of(&entry.upstream) else { return Ok(None) };
+        let github = GitHub::open(&host, &self.answers).map_err(|why| SyncError::Setup(GitError::Invalid(why)))?;
+        Ok(Some((github, source)))
     }
 
     /// Brings over what may be brought; `at` is where the repository is on the forge now. Who asks while it is under way waits for the same. It
@@ -124,6 +161,9 @@ impl Upstreams {
             to: (&to, Some(&self.auth)),
             branches: &branches,
         };
-        copy.sync(&self.repos, None).await.map(Some)
+        let looked = look((&self.config.upstream, &self.answers), &self.repos, &copy, entry).await?;
+        let copy = Copy { from: (&looked.from, copy.from.1), ..copy };
+        let synced = copy.sync_seen(&self.repos, &looked.seen, None).await?;
+        Ok(Some(Synced { source: looked.source, ..synced }))
     }
 }

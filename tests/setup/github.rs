@@ -1,12 +1,15 @@
 //! A local server with the part of GitHub's REST API that the bot uses (docs.github.com/rest/repos/repos#get-a-repository, version
-//! 2022-11-28): strict about headers, with a renamed, a private and an archived repository, and the answers at a rate limit.
+//! 2022-11-28): strict about headers, with repositories that are renamed, private, archived or put in the place of another one, the answers at
+//! a rate limit, and 304 to who has an answer already.
 
 use axum::Router;
 use axum::extract::{Path, State};
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex};
 
 /// Records requests, and holds what is answered.
@@ -22,11 +25,43 @@ struct Shown {
     /// Only requests about checks are refused.
     limited_checks: bool,
     asked: Vec<String>,
+    /// How many answers were 304.
+    unchanged: usize,
+    repositories: Vec<Hosted>,
+    /// Former names, with the number of the repository that had each.
+    former: HashMap<String, u64>,
+    issues: Vec<HubIssue>,
     /// What each open pull request was made of.
     pulls: Vec<Value>,
     /// What each look at a commit's checks finds, the last one for good.
     checks: Vec<Checks>,
     looks: usize,
+}
+
+/// A repository; a private one is seen with the token alone.
+struct Hosted {
+    id: u64,
+    name: String,
+    private: bool,
+    archived: bool,
+}
+
+/// An issue of `lab/shop`, or a pull request, which GitHub lists among them.
+#[derive(Clone)]
+pub struct HubIssue {
+    pub number: u64,
+    pub title: String,
+    pub body: Option<String>,
+    pub label: &'static str,
+    pub open: bool,
+    pub is_pull: bool,
+}
+
+impl HubIssue {
+    /// An open issue with this label.
+    pub fn open(number: u64, title: &str, body: &str, label: &'static str) -> Self {
+        Self { number, title: title.to_owned(), body: Some(body.to_owned()), label, open: true, is_pull: false }
+    }
 }
 
 /// The checks of every commit: commit statuses by context and state, check runs by name, status and conclusion.
@@ -39,10 +74,16 @@ pub struct Checks {
 impl GitHub {
     /// Knows `lab/shop` (private, formerly `old/shop`), `lab/attic` (archived), and `evil/shop`, which redirects to another server.
     pub async fn start(token: &str) -> Self {
-        let state = Arc::new(Mutex::new(Shown { token: token.to_owned(), ..Shown::default() }));
+        let hosted = |id, name: &str, private, archived| Hosted { id, name: name.to_owned(), private, archived };
+        let repositories = vec![hosted(7, "lab/shop", true, false), hosted(8, "lab/attic", false, true)];
+        let former = HashMap::from([("old/shop".to_owned(), 7)]);
+        let shown = Shown { token: token.to_owned(), repositories, former, ..Shown::default() };
+        let state = Arc::new(Mutex::new(shown));
         let app = Router::new()
             .route("/repos/{owner}/{name}", get(repository))
             .route("/repos/{owner}/{name}/pulls", get(open_ones).post(open_pull))
+            .route("/repos/{owner}/{name}/issues", get(issues))
+            .route("/repos/{owner}/{name}/issues/{number}", get(issue))
             .route("/repos/{owner}/{name}/commits/{sha}/status", get(combined))
             .route("/repos/{owner}/{name}/commits/{sha}/check-runs", get(check_runs))
             .route("/repositories/{id}", get(by_id))
@@ -72,6 +113,37 @@ impl GitHub {
     pub fn set_checks(&self, checks: Vec<Checks>) {
         let mut shown = self.state.lock().unwrap();
         (shown.checks, shown.looks) = (checks, 0);
+    }
+
+    /// A repository gets another name, and its former one leads to it.
+    pub fn rename(&self, name: &str, to: &str) {
+        let mut shown = self.state.lock().unwrap();
+        let one = shown.repositories.iter_mut().find(|it| it.name == name).expect("it is there");
+        one.name = to.to_owned();
+        let id = one.id;
+        shown.former.insert(name.to_owned(), id);
+    }
+
+    /// The repository of this name is deleted, and somebody else makes another one of the same name.
+    pub fn replace(&self, name: &str, id: u64) {
+        let mut shown = self.state.lock().unwrap();
+        shown.repositories.iter_mut().find(|it| it.name == name).expect("it is there").id = id;
+    }
+
+    /// The issues of `lab/shop` are these now.
+    pub fn set_issues(&self, issues: Vec<HubIssue>) {
+        self.state.lock().unwrap().issues = issues;
+    }
+
+    /// Changes an issue, as somebody does there.
+    pub fn change_issue(&self, number: u64, change: impl FnOnce(&mut HubIssue)) {
+        let mut shown = self.state.lock().unwrap();
+        change(shown.issues.iter_mut().find(|it| it.number == number).expect("it is there"));
+    }
+
+    /// How many answers said that nothing changed.
+    pub fn unchanged(&self) -> usize {
+        self.state.lock().unwrap().unchanged
     }
 
     /// Requested paths.
@@ -124,22 +196,38 @@ async fn repository(State(state): Shared, Path((owner, name)): Path<(String, Str
         Ok(may) => may,
         Err(refusal) => return *refusal,
     };
-    match (owner.as_str(), name.as_str()) {
-        ("old", "shop") if may => {
-            let location = [("location", "/repositories/7")];
-            let body = json!({ "message": "Moved Permanently", "url": "/repositories/7" });
-            (StatusCode::MOVED_PERMANENTLY, location, axum::Json(body)).into_response()
-        }
-        ("lab", "shop") if may => axum::Json(shape(7, "shop", true)).into_response(),
-        ("lab", "attic") => axum::Json(shape(8, "attic", false)).into_response(),
-        // The repository's old name, now redirected to another server.
-        ("evil", "shop") => {
-            let location = [("location", "http://localhost:9/repositories/7")];
-            (StatusCode::MOVED_PERMANENTLY, location, axum::Json(json!({ "message": "Moved Permanently" })))
-                .into_response()
-        }
-        _ => refuse(404, "Not Found"),
+    let asked = format!("{owner}/{name}");
+    // The repository's old name, now redirected to another server.
+    if asked == "evil/shop" {
+        let location = [("location", "http://localhost:9/repositories/7")];
+        let body = axum::Json(json!({ "message": "Moved Permanently" }));
+        return (StatusCode::MOVED_PERMANENTLY, location, body).into_response();
     }
+    let found = {
+        let shown = state.lock().unwrap();
+        if let Some(id) = shown.former.get(&asked).filter(|_| may) {
+            let to = format!("/repositories/{id}");
+            let body = json!({ "message": "Moved Permanently", "url": to });
+            return (StatusCode::MOVED_PERMANENTLY, [("location", to)], axum::Json(body)).into_response();
+        }
+        shown.repositories.iter().find(|it| it.name == asked && (may || !it.private)).map(shape)
+    };
+    match found {
+        Some(body) => tagged(&state, &headers, &body),
+        None => refuse(404, "Not Found"),
+    }
+}
+
+/// An answer with its entity tag, or 304 to who names that (docs.github.com/rest/using-the-rest-api/best-practices-for-using-the-rest-api).
+fn tagged(state: &Mutex<Shown>, headers: &HeaderMap, body: &Value) -> Response {
+    let mut hasher = DefaultHasher::new();
+    body.to_string().hash(&mut hasher);
+    let tag = format!("W/\"{:x}\"", hasher.finish());
+    if headers.get(header::IF_NONE_MATCH).is_some_and(|known| known.as_bytes() == tag.as_bytes()) {
+        state.lock().unwrap().unchanged += 1;
+        return (StatusCode::NOT_MODIFIED, [(header::ETAG, tag)]).into_response();
+    }
+    ([(header::ETAG, tag)], axum::Json(body)).into_response()
 }
 
 /// Opens one (docs.github.com/rest/pulls/pulls#create-a-pull-request): with a token alone, from a branch named `owner:branch`, once.
@@ -174,7 +262,7 @@ async fn open_pull(
 async fn open_ones(
     State(state): Shared,
     Path((owner, name)): Path<(String, String)>,
-    axum::extract::Query(query): axum::extract::Query<std::collections::HashMap<String, String>>,
+    axum::extract::Query(query): Paging,
     headers: HeaderMap,
 ) -> Response {
     if let Err(refusal) = greeted(&state, &headers, format!("/repos/{owner}/{name}/pulls")) {
@@ -186,13 +274,69 @@ async fn open_ones(
     axum::Json(found).into_response()
 }
 
-type Paging = axum::extract::Query<std::collections::HashMap<String, String>>;
+type Paging = axum::extract::Query<HashMap<String, String>>;
 
 /// The part of a list on the asked page; a page has 30 entries unless up to 100 are asked for.
-fn page<T: Clone>(all: &[T], query: &std::collections::HashMap<String, String>) -> Vec<T> {
+fn page<T: Clone>(all: &[T], query: &HashMap<String, String>) -> Vec<T> {
     let number = |name: &str, other: usize| query.get(name).and_then(|text| text.parse().ok()).unwrap_or(other);
     let size = number("per_page", 30).clamp(1, 100);
     all.chunks(size).nth(number("page", 1).max(1) - 1).unwrap_or_default().to_vec()
+}
+
+/// docs.github.com/rest/issues/issues#list-repository-issues: with every key that the bot names, and no other.
+async fn issues(
+    State(state): Shared,
+    Path((owner, name)): Path<(String, String)>,
+    query: Paging,
+    headers: HeaderMap,
+) -> Response {
+    match greeted(&state, &headers, format!("/repos/{owner}/{name}/issues")) {
+        Ok(true) if (owner.as_str(), name.as_str()) == ("lab", "shop") => {}
+        Ok(_) => return refuse(404, "Not Found"),
+        Err(refusal) => return *refusal,
+    }
+    let given = |name: &str| query.get(name).map(String::as_str).unwrap_or_default();
+    if (given("state"), given("sort"), given("direction")) != ("open", "created", "asc") {
+        return refuse(422, "Validation Failed");
+    }
+    let all: Vec<Value> = {
+        let shown = state.lock().unwrap();
+        shown.issues.iter().filter(|it| it.open && it.label == given("labels")).map(issue_shape).collect()
+    };
+    tagged(&state, &headers, &Value::Array(page(&all, &query)))
+}
+
+/// docs.github.com/rest/issues/issues#get-an-issue.
+async fn issue(
+    State(state): Shared,
+    Path((owner, name, number)): Path<(String, String, u64)>,
+    headers: HeaderMap,
+) -> Response {
+    match greeted(&state, &headers, format!("/repos/{owner}/{name}/issues/{number}")) {
+        Ok(true) if (owner.as_str(), name.as_str()) == ("lab", "shop") => {}
+        Ok(_) => return refuse(404, "Not Found"),
+        Err(refusal) => return *refusal,
+    }
+    let found = state.lock().unwrap().issues.iter().find(|it| it.number == number).map(issue_shape);
+    found.map_or_else(|| refuse(410, "This issue was deleted"), |body| tagged(&state, &headers, &body))
+}
+
+/// As GitHub shows an issue, less most of its addresses.
+fn issue_shape(issue: &HubIssue) -> Value {
+    let HubIssue { number, title, body, label, open, is_pull } = issue;
+    let api = format!("https://api.github.com/repos/lab/shop/issues/{number}");
+    let mut shape = json!({
+        "id": 2000 + number, "node_id": "I_kwDOA", "url": api, "html_url": "https://evil.example/issue", "number": number,
+        "state": if *open { "open" } else { "closed" }, "state_reason": null, "title": title, "body": body, "locked": false,
+        "user": { "login": "octocat", "id": 1, "node_id": "MDQ6", "type": "User", "site_admin": false },
+        "labels": [{ "id": 3, "node_id": "LA_kw", "name": label, "color": "f29513", "default": false, "description": null }],
+        "assignee": null, "assignees": [], "milestone": null, "comments": 0, "author_association": "NONE",
+        "created_at": "2011-04-22T13:33:48Z", "updated_at": "2011-04-22T13:33:48Z", "closed_at": null
+    });
+    if *is_pull {
+        shape["pull_request"] = json!({ "url": format!("https://api.github.com/repos/lab/shop/pulls/{number}") });
+    }
+    shape
 }
 
 /// Whether the commit's checks may be seen; the first list of a look, the statuses, goes on to the next.
@@ -228,7 +372,7 @@ async fn combined(
     };
     let statuses: Vec<Value> = page(&checks.statuses, &query).into_iter().map(one).collect();
     let body = json!({ "state": "pending", "statuses": statuses, "sha": sha, "total_count": checks.statuses.len() });
-    axum::Json(body).into_response()
+    tagged(&state, &headers, &body)
 }
 
 /// docs.github.com/rest/checks/runs#list-check-runs-for-a-git-reference.
@@ -250,7 +394,7 @@ async fn check_runs(
         })
     };
     let runs: Vec<Value> = page(&checks.runs, &query).into_iter().map(one).collect();
-    axum::Json(json!({ "total_count": checks.runs.len(), "check_runs": runs })).into_response()
+    tagged(&state, &headers, &json!({ "total_count": checks.runs.len(), "check_runs": runs }))
 }
 
 /// As GitHub shows a pull request, less most of its addresses.
@@ -263,17 +407,21 @@ fn pull_shape(number: usize) -> Value {
 
 async fn by_id(State(state): Shared, Path(id): Path<u64>, headers: HeaderMap) -> Response {
     match greeted(&state, &headers, format!("/repositories/{id}")) {
-        Ok(true) if id == 7 => axum::Json(shape(7, "shop", true)).into_response(),
-        Ok(_) => refuse(404, "Not Found"),
+        Ok(true) => {
+            let found = state.lock().unwrap().repositories.iter().find(|it| it.id == id).map(shape);
+            found.map_or_else(|| refuse(404, "Not Found"), |body| tagged(&state, &headers, &body))
+        }
+        Ok(false) => refuse(404, "Not Found"),
         Err(refusal) => *refusal,
     }
 }
 
 /// A repository as GitHub answers it, without the long list of URLs.
-fn shape(id: u64, name: &str, private: bool) -> Value {
-    let api = format!("https://api.github.com/repos/lab/{name}");
+fn shape(Hosted { id, name: full_name, private, archived }: &Hosted) -> Value {
+    let name = full_name.rsplit('/').next().unwrap_or_default();
+    let api = format!("https://api.github.com/repos/{full_name}");
     json!({
-        "id": id, "node_id": "R_kgDOA", "name": name, "full_name": format!("lab/{name}"), "private": private,
+        "id": id, "node_id": "R_kgDOA", "name": name, "full_name": full_name, "private": private,
         "owner": {
             "login": "lab", "id": 1, "node_id": "O_kgDOA", "avatar_url": "https://avatars.githubusercontent.com/u/1?v=4", "gravatar_id": "",
             "url": "https://api.github.com/users/lab", "html_url": "https://github.com/lab",
@@ -287,9 +435,9 @@ fn shape(id: u64, name: &str, private: bool) -> Value {
             "received_events_url": "https://api.github.com/users/lab/received_events",
             "type": "Organization", "user_view_type": "public", "site_admin": false
         },
-        "html_url": format!("https://github.com/lab/{name}"), "description": null, "fork": false, "url": api,
-        "clone_url": "https://evil.example/lab/shop.git", "default_branch": "main", "archived": name == "attic",
-        "disabled": false, "visibility": if private { "private" } else { "public" }, "size": 12, "topics": [],
+        "html_url": format!("https://github.com/{full_name}"), "description": null, "fork": false, "url": api,
+        "clone_url": "https://evil.example/lab/shop.git", "default_branch": "main", "archived": archived,
+        "disabled": false, "visibility": if *private { "private" } else { "public" }, "size": 12, "topics": [],
         "created_at": "2024-01-01T00:00:00Z", "updated_at": "2026-01-01T00:00:00Z", "pushed_at": "2026-01-01T00:00:00Z",
         "permissions": { "admin": false, "maintain": false, "push": false, "triage": false, "pull": true }
     })

@@ -1,13 +1,15 @@
 //! `caisson repo add owner/name`, `sync`, `status` and `set-branch`: a private repository on a server that requires a token, with GitHub's
 //! API, copied to a forge and kept in step.
 
-use super::github::GitHub;
+use super::github::{Checks, GitHub};
 use super::{Home, said};
 use crate::support::forges::git;
 use caisson::forge::gitea::admin::Admin;
 use caisson::forge::{ForgeReads, Gitea, RepoRef};
 use caisson::secret::Secret;
+use caisson::upstream::{Answers, GitHub as Client};
 use devforge::{Devforge, Options};
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
 /// The upstream's server: git over HTTP with a token, and GitHub's API.
@@ -15,6 +17,8 @@ struct Upstream {
     server: Devforge,
     api: GitHub,
     token: String,
+    /// Its owner and name there.
+    name: RefCell<String>,
     /// A clone from which commits are pushed to the server.
     clone: PathBuf,
 }
@@ -29,7 +33,7 @@ impl Upstream {
         let clone = dir.join("clone");
         std::fs::create_dir_all(&clone).unwrap();
         git(&clone, &["init", "-q", "--initial-branch=main"]);
-        let upstream = Self { server, api, token, clone };
+        let upstream = Self { server, api, token, name: RefCell::new("lab/shop".to_owned()), clone };
         upstream.commit("main", "first");
         upstream
     }
@@ -49,7 +53,7 @@ impl Upstream {
 
     fn push(&self, what: &str) {
         let header = format!("http.extraHeader=Authorization: token {}", self.server.admin_token());
-        let url = format!("{}/lab/shop.git", self.server.url());
+        let url = format!("{}/{}.git", self.server.url(), self.name.borrow());
         git(&self.clone, &["-c", &header, "push", "-q", "--force", &url, what]);
     }
 
@@ -87,6 +91,7 @@ async fn trip(url: &str, admin_token: &str) {
     assert_eq!(upstream.api.asked().last().map(String::as_str), Some("/repositories/7"));
     let (entry, _) = home.entry().await;
     assert_eq!(entry.upstream, format!("{}/lab/shop.git", upstream.server.url()), "no address that the API names");
+    assert_eq!(entry.upstream_id, 7);
     follows(&home, &upstream, &bot).await;
     rewritten(&home, &upstream, &bot).await;
     branches(&home, &upstream, &bot).await;
@@ -100,6 +105,73 @@ async fn trip(url: &str, admin_token: &str) {
     assert!(text.contains("refuses the token (401): Bad credentials") && !text.contains("an0therTok3n"), "{text}");
     let text = home.bad(&["repo", "sync", "shop"]);
     assert!(text.contains("the upstream cannot be read") && text.contains("[[upstream.hosts]]"), "{text}");
+    std::fs::write(&token_file, &upstream.token).unwrap();
+    renamed(&home, &upstream, &bot).await;
+    replaced(&home, &upstream, &bot).await;
+}
+
+/// A rename is followed by GitHub's number of the repository, and the entry says the new name.
+async fn renamed(home: &Home, upstream: &Upstream, bot: &Gitea) {
+    upstream.server.rename("lab/shop", "store").unwrap();
+    upstream.api.rename("lab/shop", "lab/store");
+    *upstream.name.borrow_mut() = "lab/store".to_owned();
+    let new = upstream.commit("main", "of the store");
+    let text = home.good(&["repo", "sync", "shop"]);
+    assert!(text.contains("called lab/store now") && text.contains("its entry names lab/store now"), "{text}");
+    assert_eq!(stands(bot, "main").await.unwrap(), new);
+    let (entry, _) = home.entry().await;
+    assert_eq!(entry.upstream, format!("{}/lab/store.git", upstream.server.url()));
+    assert_eq!((entry.upstream_id, entry.default_branch.as_str()), (7, "dev"));
+    let text = home.good(&["repo", "sync", "shop"]);
+    assert!(text.contains("main is in step") && !text.contains("called"), "{text}");
+    home.good(&["repo", "check"]);
+}
+
+/// Of another repository that took the name nothing is brought before the operator says so, nor while GitHub does not say which one it is.
+async fn replaced(home: &Home, upstream: &Upstream, bot: &Gitea) {
+    let before = stands(bot, "main").await;
+    let new = upstream.commit("main", "of somebody else");
+    upstream.api.limit(true);
+    let text = home.bad(&["repo", "sync", "shop"]);
+    assert!(text.contains("until GitHub says that the upstream is still") && text.contains("17 minutes"), "{text}");
+    upstream.api.limit(false);
+    upstream.api.replace("lab/store", 9);
+    let text = home.bad(&["repo", "sync", "shop"]);
+    assert!(text.contains("lab/store is another repository on GitHub now (number 9, and 7 was added)"), "{text}");
+    assert!(text.contains("caisson repo add lab/store --name shop --moved"), "{text}");
+    assert!(home.good(&["repo", "status", "shop"]).contains("another repository on GitHub now"));
+    let text = home.bad(&["repo", "add", "lab/store", "--name", "shop"]);
+    assert!(text.contains("another repository on GitHub now") && text.contains("--moved"), "{text}");
+    assert_eq!((stands(bot, "main").await, home.entry().await.0.upstream_id), (before, 7));
+    home.good(&["repo", "add", "lab/store", "--name", "shop", "--moved"]);
+    assert_eq!((stands(bot, "main").await, home.entry().await.0.upstream_id), (Some(new), 9));
+}
+
+/// What did not change is not sent again, for a whole answer and for each list of a commit's checks.
+#[tokio::test]
+async fn github_is_asked_whether_something_changed() {
+    let api = GitHub::start("t0ken").await;
+    let dir = tempfile::tempdir().unwrap();
+    Secret::new("t0ken").write(&dir.path().join("token")).unwrap();
+    let table = format!(
+        "sync_s = 0\n[[hosts]]\nurl = \"{}\"\napi = \"{}\"\ntoken_file = \"{}\"\n",
+        api.url,
+        api.url,
+        dir.path().join("token").display()
+    );
+    let config: caisson::config::process::Upstream = toml::from_str(&table).unwrap();
+    let (host, answers) = (config.github(), Answers::default());
+    let ask = async |name: &str| Client::open(&host, &answers).unwrap().repository(name).await.unwrap();
+    let first = ask("old/shop").await;
+    assert_eq!((first.full_name.as_str(), first.id, api.unchanged()), ("lab/shop", 7, 0));
+    assert_eq!((ask("old/shop").await, api.unchanged()), (first, 1));
+    api.rename("lab/shop", "lab/store");
+    assert_eq!((ask("old/shop").await.full_name.as_str(), api.unchanged()), ("lab/store", 1));
+    api.set_checks(vec![Checks { statuses: vec![("build".into(), "success".into())], runs: Vec::new() }]);
+    let commit = domain::Commit::parse(&"a".repeat(40)).unwrap();
+    let github = Client::open(&host, &answers).unwrap();
+    let checks = github.checks("lab/store", &commit).await.unwrap();
+    assert_eq!((github.checks("lab/store", &commit).await.unwrap(), api.unchanged()), (checks, 3));
 }
 
 /// A private, missing or empty repository is refused with the remedy.

@@ -11,6 +11,9 @@ mod doors;
 mod forges;
 #[path = "../support/gitea.rs"]
 mod gitea;
+#[allow(dead_code, reason = "other suites use the rest")]
+#[path = "../setup/github.rs"]
+mod github;
 #[path = "../support/local_broker.rs"]
 mod local_broker;
 #[path = "../support/postgres.rs"]
@@ -91,5 +94,6 @@ mod trip;
 mod turns;
 mod unread;
 mod upstream;
+mod upstream_issues;
 mod waiting;
 mod words;

@@ -36,6 +36,7 @@ impl Upstream {
             address: RemoteUrl::parse(&address).unwrap(),
             github: config.github_of(&address),
             branch: "main".to_owned(),
+            issue: None,
         });
         // What the work began from is on the upstream, as after a comparison.
         self.push(&home, "HEAD:refs/heads/main");
@@ -83,6 +84,8 @@ async fn an_approved_commit_becomes_one_pull_request_and_the_clone_stays_as_it_i
     git(&forge, &["commit", "-q", "-m", "three"]);
     let tip = head(&forge);
     (home.offer.newest, home.offer.approved) = (tip.clone(), Some(Approved { commit: tip, by: "alice".to_owned() }));
+    // It is for an issue that came from the upstream.
+    home.offer.upstream.as_mut().unwrap().issue = Some(12);
     let before = home.look();
     let brought = fetch(&request, &home).await.unwrap_or_else(|e| panic!("{e:?}"));
     assert_eq!(home.look(), before, "the clone was touched");
@@ -96,7 +99,8 @@ async fn an_approved_commit_becomes_one_pull_request_and_the_clone_stays_as_it_i
     assert_eq!(made["head"], "lab:agent/7-fix");
     let title = made["title"].as_str().unwrap();
     assert!(title.starts_with("Fix the sum") && !title.contains(['@', '#', '<']), "{title}");
-    assert!(made["body"].as_str().unwrap().contains("at last by alice"), "{made}");
+    let body = made["body"].as_str().unwrap();
+    assert!(body.contains("at last by alice") && body.ends_with("\nFor lab/shop#12.\n"), "{made}");
     // Once more finds both.
     let again = fetch(&request, &home).await.unwrap_or_else(|e| panic!("{e:?}"));
     assert!(again.pull.is_some_and(|pull| pull.number == 1 && pull.known));
@@ -128,6 +132,7 @@ async fn an_approval_that_was_withdrawn_is_not_told_as_one() {
     fetch(&loud, &home).await.unwrap_or_else(|e| panic!("{e:?}"));
     let body = upstream.api.pulls()[0]["body"].as_str().unwrap().to_owned();
     assert!(body.contains("without an approval that stands") && !body.contains("alice"), "{body}");
+    assert!(!body.contains('#'), "it is for no issue of the upstream: {body}");
     assert!(home.delivered.lock().unwrap().is_empty(), "the task is not over by that");
 }
 
@@ -160,6 +165,7 @@ async fn what_cannot_be_proposed_is_refused_with_what_to_do() {
         address: RemoteUrl::parse(address).unwrap(),
         github: open.github_of(address),
         branch: "main".to_owned(),
+        issue: None,
     });
     let words = format!("{:?}", refused(&home, &request).await);
     assert!(words.contains("does not go to http://git.example") && words.contains("over https alone"), "{words}");

@@ -1,7 +1,7 @@
 //! `caisson repo add`: copies a repository to the forge and sets it up for tasks. Every step may be repeated.
 
 use super::kept::{has_each, protect, tell_brought};
-use super::source::source_of;
+use super::source::{Source, is_the_same, source_of};
 use super::trial::{self, Target};
 use super::upstream::{compare_one, sync_one, upstream_listing};
 use super::{AGENT_BRANCHES, Accounts, not_in_file, report};
@@ -70,6 +70,8 @@ struct Plan {
     key: String,
     repo: RepoRef,
     source: RemoteUrl,
+    /// GitHub's number of the source; 0 = not known.
+    source_id: u64,
     /// For a source that asks for one.
     credential: Option<Auth>,
     branch: Branch,
@@ -104,6 +106,7 @@ impl Plan {
             id,
             default_branch: self.branch.as_str().to_owned(),
             upstream: self.source.as_str().to_owned(),
+            upstream_id: self.source_id,
             branches: self.also.clone(),
             // Tables of its own are the file's.
             ..Entry::default()
@@ -189,7 +192,8 @@ impl Add {
     }
 
     async fn plan(&self, config: &Process, entries: &Entries, git: &Repos, printer: &Printer) -> Result<Plan> {
-        let (source, told) = source_of(config, &self.source, printer).await?;
+        let found = source_of(config, &self.source, printer).await?;
+        let source = found.address.clone();
         let credential = credential(&config.upstream, &source)?;
         let name = self.name.clone().unwrap_or_else(|| last_part(source.as_str()));
         let key = key_of(&name);
@@ -199,7 +203,7 @@ impl Add {
         let repo = known.map_or_else(|| RepoRef::new(&self.owner, &name), |b| RepoRef::new(&b.owner, &b.name));
         let (branch, _) = git.remote_head(&source, credential.as_ref()).await.map_err(|why| {
             let complaint = Complaint::new(format!("{} cannot be read", source.as_str())).because(why.to_string());
-            complaint.attempt(told)
+            complaint.attempt(found.hint.clone())
         })?;
         // A branch that an operator chose before stays chosen.
         let branch = known.map_or(Ok(branch), |before| Branch::parse(&before.default_branch))?;
@@ -207,13 +211,11 @@ impl Add {
             Some(before) => before.branches.clone(),
             None => self.also.clone(),
         };
-        if let Some(before) = known.filter(|before| !same_source(before.origin(), source.as_str()) && !self.moved) {
-            let complaint = Complaint::new(format!("{key} was copied from {}", before.origin()));
-            let attempt =
-                "choose another --name for this one; or say --moved where it is the same repository at a new address";
-            return Err(complaint.attempt(attempt).into());
+        if let Some(before) = known.filter(|_| !self.moved) {
+            is_the_same(before, &found)?;
         }
-        let plan = Plan { key, repo, source, credential, branch, also, before };
+        let source_id = self.source_id(known, &found);
+        let plan = Plan { key, repo, source, source_id, credential, branch, also, before };
         if !plan.also.is_empty() {
             // Before anything is made or pushed.
             let entry = plan.entry_at(&plan.repo, 0);
@@ -221,6 +223,14 @@ impl Add {
         }
         followed(&plan.entry_at(&plan.repo, 0))?;
         Ok(plan)
+    }
+
+    /// Where GitHub does not say it now, the number that was known before stays.
+    fn source_id(&self, known: Option<&Entry>, found: &Source) -> u64 {
+        match known {
+            Some(before) if found.id == 0 && !self.moved => before.upstream_id,
+            _ => found.id,
+        }
     }
 
     /// Shows what the repository asks for. Returns the accepted hash, if any; what is not accepted has no effect.
@@ -449,15 +459,6 @@ fn last_part(address: &str) -> String {
     part.strip_suffix(".git").unwrap_or(part).to_owned()
 }
 
-/// Whether both name one repository: an address on GitHub is written with its `.git` since it is asked about there.
-fn same_source(one: &str, other: &str) -> bool {
-    let plain = |address: &str| {
-        let address = address.trim_end_matches('/');
-        address.strip_suffix(".git").unwrap_or(address).to_owned()
-    };
-    plain(one) == plain(other)
-}
-
 /// A key for paths: lower-case letters, digits and hyphens.
 fn key_of(name: &str) -> String {
     let plain: String = name.to_lowercase().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
@@ -476,7 +477,5 @@ mod tests {
             assert_eq!(last_part(address), name);
         }
         assert_eq!(key_of("My_Shop.rs"), "my-shop-rs");
-        assert!(same_source("https://github.com/lab/shop", "https://github.com/lab/shop.git"));
-        assert!(same_source("/srv/git/shop/", "/srv/git/shop") && !same_source("https://h/a/shop", "https://h/b/shop"));
     }
 }

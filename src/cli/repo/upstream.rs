@@ -1,16 +1,21 @@
 //! `caisson repo sync` and `caisson repo status`: a repository beside what it was copied from. Works in a temporary local repository that
 //! borrows objects from the bot's own, so that a running bot is not disturbed.
 
-use super::Accounts;
 use super::kept::protect;
-use crate::cli::entries;
+use super::{Accounts, store_entry};
+use crate::bot::sealed;
+use crate::cli::entries::{self, Entries};
 use crate::cli::printer::{Complaint, Printer};
+use crate::cli::{lock, running};
 use crate::config::Process;
-use crate::config::process::Repository as Entry;
+use crate::config::process::{Repository as Entry, Upstream};
 use crate::forge::RepoRef;
 use crate::git::{Auth, Branch, Listing, RemoteUrl, Repos};
 use crate::message::plain_lines;
-use crate::upstream::{Copy, GitHub, Moved, Standing, Synced, credential, followed, name_in, on_forge};
+use crate::text::one_line;
+use crate::upstream::{
+    Answers, Copy, GitHub, Looked, Moved, SourceNow, Standing, Synced, credential, followed, look, name_in, on_forge,
+};
 use anyhow::{Context, Result};
 use clap::Args;
 use domain::Commit;
@@ -44,7 +49,7 @@ pub struct Status {
 
 impl Sync {
     pub(super) async fn run(self, config: &Process, printer: &Printer) -> Result<()> {
-        entries::look(config).await?;
+        let entries = entries::look(config).await?;
         let commit = self.rewritten.as_deref().map(Commit::parse).transpose();
         let commit = commit.map_err(|_| {
             Complaint::new("--rewritten takes a whole commit of 40 digits").attempt("caisson repo status shows it")
@@ -57,7 +62,11 @@ impl Sync {
             }
             printer.step(&format!("{}: asking {}", entry.key, entry.origin()));
             match sync_one(config, &entry, commit.as_ref(), printer).await {
-                Ok(synced) => tell(&entry, &synced, printer),
+                Ok(synced) => {
+                    tell(&entry, &synced, printer);
+                    note_source(config, &entries, &entry, synced.source.as_ref(), printer).await?;
+                    ask_for_issues(config, &entry, printer).await;
+                }
                 Err(error) if self.key.is_none() => {
                     printer.bad(&format!("{}: {error:#}", entry.key));
                     failed += 1;
@@ -140,6 +149,48 @@ pub(super) async fn sync_one(
     done
 }
 
+/// Writes where the upstream is now into the store's entry, where that says something else. An entry of the file is its operator's.
+async fn note_source(
+    config: &Process,
+    entries: &Entries,
+    entry: &Entry,
+    source: Option<&SourceNow>,
+    printer: &Printer,
+) -> Result<()> {
+    let Some((source, wanted)) = source.and_then(|source| Some((source, source.entry(entry)?))) else { return Ok(()) };
+    if !entry.from_store {
+        if source.renamed {
+            printer.hint(&format!("write upstream = \"{}\" into its entry of caisson.toml", wanted.upstream));
+        }
+        return Ok(());
+    }
+    let (_, secrets) = store_entry(config, entries, &entry.key)?;
+    entries::put(config, |key, by| sealed(key, &wanted, secrets, (entries.next(&entry.key), by))).await?;
+    if source.renamed {
+        printer.good(&format!("its entry names {} now", source.name));
+    }
+    Ok(())
+}
+
+/// Has the running bot open the upstream's labelled issues: only it writes which issue is which.
+async fn ask_for_issues(config: &Process, entry: &Entry, printer: &Printer) {
+    let Some(label) = config.upstream_label_of(&entry.key).map(|label| one_line(&label)) else { return };
+    if lock::take(&config.state_dir).is_ok() {
+        printer.hint(&format!("its open issues with the label {label} are opened here once `caisson serve` runs"));
+        return;
+    }
+    let answer = running::tell(config, &format!("/repositories/{}/round", entry.key), &()).await;
+    let why = match answer {
+        Ok((202, _)) => {
+            let what = format!("its open issues with the label {label}, where they are not here yet");
+            return printer.good(&format!("the running `caisson serve` opens {what}"));
+        }
+        Ok((status, why)) => format!("{status} {why}"),
+        Err(error) => format!("{error:#}"),
+    };
+    printer.warn(&format!("its open issues with the label {label} come with the next round of `caisson serve`: {why}"));
+}
+
 fn tell(entry: &Entry, synced: &Synced, printer: &Printer) {
     let mut branches = synced.branches.iter();
     for line in plain_lines(synced) {
@@ -164,14 +215,21 @@ fn tell(entry: &Entry, synced: &Synced, printer: &Printer) {
 async fn on_github(config: &Process, entry: &Entry, printer: &Printer) {
     let Some(host) = config.upstream.github_of(entry.origin()) else { return };
     let Some(name) = name_in(entry.origin()) else { return };
-    let found = match GitHub::open(&host) {
+    let found = match GitHub::open(&host, &Answers::default()) {
         Ok(github) => github.repository(&name).await.map_err(|error| error.to_string()),
         Err(why) => Err(why),
     };
     match found {
         Err(why) => printer.warn(&why),
         Ok(found) => {
-            if !found.full_name.eq_ignore_ascii_case(&name) {
+            let known = entry.upstream_id;
+            if known != 0 && known != found.id {
+                printer.bad(&format!("{name} is another repository on GitHub now (number {}, not {known})", found.id));
+                printer
+                    .hint(&format!("look at it; to follow it: caisson repo add {name} --name {} --moved", entry.key));
+            } else if !found.full_name.eq_ignore_ascii_case(&name) && known != 0 {
+                printer.warn(&format!("it is called {} now; the next comparison follows it there", found.full_name));
+            } else if !found.full_name.eq_ignore_ascii_case(&name) {
                 printer.warn(&format!("it is called {} now; git follows no redirection", found.full_name));
                 printer.hint(&format!("caisson repo add {} --name {} --moved", found.full_name, entry.key));
             }
@@ -214,7 +272,8 @@ fn forget_old(state_dir: &Path) {
 
 /// A repository of the forge, and what it was copied from.
 pub(super) struct UpstreamCopy {
-    key: String,
+    entry: Entry,
+    upstream: Upstream,
     from: RemoteUrl,
     credential: Option<Auth>,
     to: RemoteUrl,
@@ -239,7 +298,8 @@ impl UpstreamCopy {
         let repos = Repos::new(dir.path());
         repos.borrow_from(&entry.key, &Repos::new(config.state_dir.join("repos")).path(&entry.key)?).await?;
         Ok(Self {
-            key: entry.key.clone(),
+            entry: entry.clone(),
+            upstream: config.upstream.clone(),
             credential: credential(&config.upstream, &from)?,
             to: on_forge(config, &at)?,
             auth: Auth::basic(&accounts.sync.login, accounts.sync_token.expose()),
@@ -251,20 +311,29 @@ impl UpstreamCopy {
         })
     }
 
-    fn copy(&self) -> Copy<'_> {
+    async fn look(&self) -> Result<Looked> {
+        let copy = self.copy(&self.from);
+        Ok(look((&self.upstream, &Answers::default()), &self.repos, &copy, &self.entry).await?)
+    }
+
+    fn copy<'a>(&'a self, from: &'a RemoteUrl) -> Copy<'a> {
         Copy {
-            key: &self.key,
-            from: (&self.from, self.credential.as_ref()),
+            key: &self.entry.key,
+            from: (from, self.credential.as_ref()),
             to: (&self.to, Some(&self.auth)),
             branches: &self.branches,
         }
     }
 
     async fn compare(&self) -> Result<Synced> {
-        Ok(self.copy().compare(&self.repos).await?)
+        let Looked { from, seen, source } = self.look().await?;
+        let compared = self.copy(&from).compare_seen(&self.repos, &seen).await?;
+        Ok(Synced { source, ..compared })
     }
 
     pub(super) async fn sync(&self, rewritten: Option<(&Branch, &Commit)>) -> Result<Synced> {
-        Ok(self.copy().sync(&self.repos, rewritten).await?)
+        let Looked { from, seen, source } = self.look().await?;
+        let synced = self.copy(&from).sync_seen(&self.repos, &seen, rewritten).await?;
+        Ok(Synced { source, ..synced })
     }
 }

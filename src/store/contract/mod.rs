@@ -11,6 +11,7 @@ mod repositories;
 mod retention;
 mod tasks;
 mod test_runs;
+mod upstream_issues;
 
 use super::tests::{acting, created, delivery, feed, feed_at};
 use super::*;
@@ -95,6 +96,8 @@ on_both! {
     test_runs::an_hour_has_room_for_so_many_of_one_repository,
     test_runs::a_pull_request_is_watched_with_its_newest_run_until_that_is_taken_back,
     test_runs::a_repository_that_is_taken_out_is_watched_no_more,
+    upstream_issues::an_upstreams_issue_is_one_issue_here_until_the_repository_is_taken_out,
+    upstream_issues::another_hosts_upstream_issues_are_not_written,
     pictures::pictures_of_a_task_have_a_bound,
     charges::a_question_beside_a_call_is_charged_by_itself,
     line::who_was_given_a_slot_is_remembered_until_it_is_old,

@@ -1,0 +1,179 @@
+//! Issues of an upstream on GitHub that have the operator's label there: each is opened here once, by the bot, and people are told once that it
+//! is closed there. A row says which is which; the mark in the issue's text finds it again where the row was not written.
+//!
+//! Owns the order of these steps, each of which may be repeated. Opens work for nobody: that takes a writer's own command. Tests:
+//! `tests/stories/upstream_issues.rs`.
+
+use super::Threads;
+use crate::checkpoint::mark;
+use crate::config::process::Repository;
+use crate::forge::{ForgeError, Issue, IssueEdit, RepoRef};
+use crate::message::{upstream_issue_body, upstream_issue_closed, upstream_issue_title};
+use crate::store::UpstreamIssueRow;
+use crate::trouble::Trouble;
+use crate::upstream::{GitHub, IssueState, SourceNow, UpstreamIssue};
+use std::collections::{HashMap, HashSet};
+use std::time::Duration;
+
+/// Issues that are opened in one round, and those that are looked at because they are not listed any more.
+const MOST_NEW: usize = 50;
+const MOST_LOOKS: usize = 100;
+
+/// An upstream as it is now, and the repository here.
+struct Pair<'a> {
+    entry: &'a Repository,
+    at: RepoRef,
+    github: GitHub,
+    source: SourceNow,
+}
+
+impl Threads {
+    /// Opens here what is new upstream, where the operator names a label, and says what was closed there. Gives how many were opened. One round
+    /// of a repository at a time.
+    ///
+    /// # Errors
+    /// When GitHub, the forge or the store cannot answer now, or it is not certain that the upstream is the one that was added; the next round
+    /// goes on from there.
+    pub async fn bring_upstream_issues(&self, entry: &Repository) -> Result<usize, Trouble> {
+        let Some(label) = self.config.upstream_label_of(&entry.key) else { return Ok(0) };
+        let Some(upstreams) = &self.upstreams else { return Ok(0) };
+        // No issue has this number.
+        let _turn = self.turns.enter(&entry.key, 0).await;
+        let Some((github, source)) = upstreams.on_github(entry).await.map_err(later)? else {
+            tracing::debug!(
+                repository = entry.key,
+                "its upstream's issues are not read: GitHub does not say which one it is"
+            );
+            return Ok(0);
+        };
+        let pair = Pair { entry, at: self.addresses.look(entry).await?, github, source };
+        let open = pair.github.labelled(&pair.source.name, &label).await.map_err(later)?;
+        let rows: HashMap<u64, UpstreamIssueRow> = self.rows(&pair).await?;
+        let is_new = |issue: &&UpstreamIssue| rows.get(&issue.number).is_none_or(|row| row.issue == 0);
+        let new: Vec<&UpstreamIssue> = open.iter().filter(is_new).take(MOST_NEW).collect();
+        let opened = self.open_each(&pair, &new, &rows).await?;
+        let listed: HashSet<u64> = open.iter().map(|issue| issue.number).collect();
+        let mut unlisted: Vec<UpstreamIssueRow> =
+            rows.into_values().filter(|row| row.issue != 0 && !row.closed && !listed.contains(&row.number)).collect();
+        unlisted.sort_by_key(|row| row.number);
+        for row in unlisted.into_iter().take(MOST_LOOKS) {
+            self.tell_if_closed(&pair, row).await?;
+        }
+        Ok(opened)
+    }
+
+    async fn rows(&self, pair: &Pair<'_>) -> Result<HashMap<u64, UpstreamIssueRow>, Trouble> {
+        let rows = self.store.upstream_issues(&pair.entry.key, pair.source.id).await?;
+        Ok(rows.into_iter().map(|row| (row.number, row)).collect())
+    }
+
+    async fn open_each(
+        &self,
+        pair: &Pair<'_>,
+        new: &[&UpstreamIssue],
+        rows: &HashMap<u64, UpstreamIssueRow>,
+    ) -> Result<usize, Trouble> {
+        if new.is_empty() {
+            return Ok(0);
+        }
+        if new.iter().any(|issue| rows.contains_key(&issue.number)) {
+            // A request that was cut may still arrive.
+            tokio::time::sleep(Duration::from_millis(self.config.forge.settle_ms)).await;
+        }
+        let ours = self.own_marked(pair).await?;
+        let mut opened = 0;
+        for issue in new {
+            let row = UpstreamIssueRow { upstream: pair.source.id, number: issue.number, issue: 0, closed: false };
+            let issue = match ours.get(&sign(pair, issue.number)) {
+                Some(number) => *number,
+                None => {
+                    self.store.keep_upstream_issue(&pair.entry.key, row).await?;
+                    let Some(number) = self.open(pair, issue).await? else { continue };
+                    opened += 1;
+                    number
+                }
+            };
+            self.store.keep_upstream_issue(&pair.entry.key, UpstreamIssueRow { issue, ..row }).await?;
+        }
+        if opened > 0 {
+            tracing::info!(repository = pair.entry.key, opened, "issues of the upstream were opened here");
+        }
+        Ok(opened)
+    }
+
+    /// The bot's own issues with a mark, by what it says; of two with the same one the younger is closed.
+    async fn own_marked(&self, pair: &Pair<'_>) -> Result<HashMap<String, u64>, Trouble> {
+        let mut ours: Vec<Issue> = self.forge.issues_by(&pair.at, &self.me.login).await?;
+        ours.retain(|issue| issue.author.id == self.me.id);
+        ours.sort_by_key(|issue| issue.number);
+        let mut found = HashMap::new();
+        for issue in ours {
+            let Some(key) = mark::find(self.mark_key.bytes(), &issue.body) else { continue };
+            let is_ours = key.starts_with(&sign_prefix(pair));
+            match found.get(&key) {
+                None => {
+                    found.insert(key, issue.number);
+                }
+                Some(_) if is_ours && issue.open => {
+                    let close = IssueEdit { body: None, open: Some(false) };
+                    self.forge.edit_issue(&pair.at, issue.number, &close).await?;
+                }
+                Some(_) => {}
+            }
+        }
+        Ok(found)
+    }
+
+    /// Opens one; none where the forge refuses its text for good, which keeps no other back.
+    async fn open(&self, pair: &Pair<'_>, issue: &UpstreamIssue) -> Result<Option<u64>, Trouble> {
+        let page = pair.github.issue_page(&pair.source.name, issue.number);
+        let text = upstream_issue_body(&pair.source.name, &page, issue);
+        let body = format!("{text}\n\n{}", mark::mark(self.mark_key.bytes(), &sign(pair, issue.number)));
+        match self.forge.open_issue(&pair.at, &upstream_issue_title(issue), &body).await {
+            Ok(opened) => Ok(Some(opened.number)),
+            Err(error @ (ForgeError::Invalid(_) | ForgeError::TooLarge(_))) => {
+                let (repository, number) = (&pair.entry.key, issue.number);
+                tracing::warn!(repository, number, %error, "an issue of the upstream is not opened here: the forge refuses it");
+                Ok(None)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    async fn tell_if_closed(&self, pair: &Pair<'_>, row: UpstreamIssueRow) -> Result<(), Trouble> {
+        let gone = match pair.github.issue_state(&pair.source.name, row.number).await.map_err(later)? {
+            // Only the label was taken away.
+            IssueState::Open => return Ok(()),
+            IssueState::Closed => false,
+            IssueState::Gone => true,
+        };
+        let page = pair.github.issue_page(&pair.source.name, row.number);
+        let text = upstream_issue_closed(&pair.source.name, &page, row.number, gone);
+        let key = format!("upstream-closed:{}:{}:{}", pair.entry.key, row.upstream, row.number);
+        match self.answer_once(pair.entry, row.issue, &key, &text).await {
+            // It was deleted here: nobody is left to be told.
+            Err(Trouble::Later { .. }) if self.is_gone(pair, row.issue).await => {}
+            told => told?,
+        }
+        self.store.keep_upstream_issue(&pair.entry.key, UpstreamIssueRow { closed: true, ..row }).await?;
+        Ok(())
+    }
+
+    async fn is_gone(&self, pair: &Pair<'_>, issue: u64) -> bool {
+        matches!(self.forge.issue(&pair.at, issue).await, Err(ForgeError::NotFound(_))) && self.forge_answers().await
+    }
+}
+
+/// What the mark of an issue says; the installation's key signs it.
+fn sign(pair: &Pair<'_>, number: u64) -> String {
+    format!("{}{number}", sign_prefix(pair))
+}
+
+fn sign_prefix(pair: &Pair<'_>) -> String {
+    format!("upstream-issue:{}:{}:", pair.entry.key, pair.source.id)
+}
+
+/// What passes, or takes an operator: a later round asks again.
+fn later(error: impl std::fmt::Display) -> Trouble {
+    Trouble::later(error.to_string())
+}

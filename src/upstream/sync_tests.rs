@@ -1,0 +1,169 @@
+//! Bringing a copy in step with an upstream, as two bare repositories.
+
+use super::sync::{Copy, Moved, Standing, Synced, Tags};
+use crate::git::{Branch, RemoteUrl, Repos};
+use domain::Commit;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// An upstream, and a copy of it on "the forge", as two bare repositories; commits are made in a clone of each.
+struct Pair {
+    dir: tempfile::TempDir,
+    repos: Repos,
+}
+
+fn git(at: &Path, args: &[&str]) -> String {
+    let done = Command::new("git").current_dir(at).args(args).env("GIT_CONFIG_GLOBAL", "/dev/null").output().unwrap();
+    assert!(done.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&done.stderr));
+    String::from_utf8_lossy(&done.stdout).trim().to_owned()
+}
+
+impl Pair {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        for name in ["upstream", "forge"] {
+            git(dir.path(), &["init", "-q", "--bare", "--initial-branch=main", &format!("{name}.git")]);
+        }
+        let repos = Repos::new(dir.path().join("repos"));
+        let pair = Self { dir, repos };
+        pair.commit("upstream", "main", "one");
+        pair
+    }
+
+    fn bare(&self, name: &str) -> PathBuf {
+        self.dir.path().join(format!("{name}.git"))
+    }
+
+    /// A commit on top of a branch of one of the two.
+    fn commit(&self, name: &str, branch: &str, what: &str) -> Commit {
+        let bare = self.bare(name);
+        let tree = git(&bare, &["mktree"]);
+        let old =
+            Command::new("git").current_dir(&bare).args(["rev-parse", "-q", "--verify", branch]).output().unwrap();
+        let old = String::from_utf8_lossy(&old.stdout).trim().to_owned();
+        let mut args = vec!["-c", "user.name=a", "-c", "user.email=a@b", "commit-tree", &tree, "-m", what];
+        if !old.is_empty() {
+            args.extend(["-p", &old]);
+        }
+        let new = git(&bare, &args);
+        git(&bare, &["update-ref", &format!("refs/heads/{branch}"), &new]);
+        Commit::parse(&new).unwrap()
+    }
+
+    fn at(&self, name: &str, what: &str) -> String {
+        git(&self.bare(name), &["rev-parse", what])
+    }
+
+    async fn run(&self, branches: &[&str], rewritten: Option<&Commit>) -> Synced {
+        let url = |name: &str| RemoteUrl::parse(&self.bare(name).display().to_string()).unwrap();
+        let (from, to) = (url("upstream"), url("forge"));
+        let branches: Vec<Branch> = branches.iter().map(|name| Branch::parse(name).unwrap()).collect();
+        let copy = Copy { key: "shop", from: (&from, None), to: (&to, None), branches: &branches };
+        let seen = copy.look(&self.repos).await.unwrap();
+        let compared = copy.compare_seen(&self.repos, &seen).await.unwrap();
+        let rewritten = rewritten.map(|commit| (&branches[0], commit));
+        let synced = copy.sync_seen(&self.repos, &seen, rewritten).await.unwrap();
+        assert!(!seen.is_in_step(&branches) || !synced.brought(), "what is in step needs nothing: {synced:?}");
+        let left = |synced: &Synced| -> Vec<Standing> {
+            let of = |moved: &Moved| match moved {
+                Moved::Left(standing) | Moved::Brought(standing) => standing.clone(),
+                Moved::Raced => panic!("nobody else is here"),
+            };
+            synced.branches.iter().map(|(_, moved)| of(moved)).collect()
+        };
+        assert_eq!(left(&compared), left(&synced), "what is compared is what is acted on");
+        assert!(!compared.branches.iter().any(|(_, moved)| matches!(moved, Moved::Brought(_))));
+        assert_eq!(compared.tags.differ, synced.tags.differ);
+        synced
+    }
+
+    async fn only(&self, rewritten: Option<&Commit>) -> Moved {
+        self.run(&["main"], rewritten).await.branches.remove(0).1
+    }
+}
+
+#[tokio::test]
+async fn a_branch_is_moved_forward_and_nothing_else_happens_to_it() {
+    let pair = Pair::new();
+    assert!(matches!(pair.only(None).await, Moved::Brought(Standing::New(_))));
+    assert!(matches!(pair.only(None).await, Moved::Left(Standing::Same(_))));
+    pair.commit("upstream", "main", "two");
+    let three = pair.commit("upstream", "main", "three");
+    let moved = pair.only(None).await;
+    assert!(matches!(&moved, Moved::Brought(Standing::Behind { commits: 2, to, .. }) if *to == three), "{moved:?}");
+    assert_eq!(pair.at("forge", "main"), three.as_str());
+    // What was pushed to the forge stays there.
+    let own = pair.commit("forge", "main", "own");
+    assert_eq!(pair.only(None).await, Moved::Left(Standing::Ahead { ours: own.clone(), commits: 1 }));
+    assert_eq!((pair.at("forge", "main"), pair.at("upstream", "main")), (own.to_string(), three.to_string()));
+    let four = pair.commit("upstream", "main", "four");
+    let rewritten = Standing::Rewritten { ours: own.clone(), theirs: four.clone(), lost: 1 };
+    assert_eq!(pair.only(None).await, Moved::Left(rewritten.clone()));
+    assert_eq!(pair.only(Some(&three)).await, Moved::Left(rewritten.clone()), "another commit was named");
+    assert_eq!(pair.at("forge", "main"), own.to_string());
+    assert_eq!(pair.only(Some(&four)).await, Moved::Brought(rewritten));
+    assert_eq!(pair.at("forge", "main"), four.to_string());
+}
+
+#[tokio::test]
+async fn chosen_branches_come_and_others_do_not() {
+    let pair = Pair::new();
+    for branch in ["dev", "agent/7-fix", "other"] {
+        pair.commit("upstream", branch, branch);
+    }
+    let synced = pair.run(&["main", "dev", "gone"], None).await;
+    assert!(matches!(synced.branches[1].1, Moved::Brought(Standing::New(_))), "{synced:?}");
+    assert_eq!(synced.branches[2].1, Moved::Left(Standing::Gone));
+    assert_eq!(git(&pair.bare("forge"), &["for-each-ref", "--format=%(refname:short)"]), "dev\nmain");
+    assert_eq!(synced.other_head, None);
+    git(&pair.bare("upstream"), &["symbolic-ref", "HEAD", "refs/heads/dev"]);
+    let other = pair.run(&["main"], None).await.other_head;
+    assert_eq!(other.as_ref().map(Branch::as_str), Some("dev"));
+}
+
+#[tokio::test]
+async fn tags_are_added_and_never_moved() {
+    let pair = Pair::new();
+    git(&pair.bare("upstream"), &["tag", "v1", "main"]);
+    git(&pair.bare("upstream"), &["-c", "user.name=a", "-c", "user.email=a@b", "tag", "-a", "-m", "x", "v2", "main"]);
+    assert_eq!(pair.run(&["main"], None).await.tags, Tags { new: 2, ..Tags::default() });
+    assert_eq!(pair.at("forge", "v2"), pair.at("upstream", "v2"), "the tag's own object");
+    let v1 = pair.at("forge", "v1");
+    let two = pair.commit("upstream", "main", "two");
+    git(&pair.bare("upstream"), &["tag", "-f", "v1", two.as_str()]);
+    git(&pair.bare("upstream"), &["tag", "v3", two.as_str()]);
+    let tags = pair.run(&["main"], None).await.tags;
+    assert_eq!(tags, Tags { new: 1, differ: vec![Branch::parse("v1").unwrap()], ..Tags::default() });
+    assert_eq!((pair.at("forge", "v1"), pair.at("forge", "v3")), (v1, two.to_string()));
+    // What is in the way on the forge, or has a name that git takes and a text does not, keeps no other back.
+    git(&pair.bare("upstream"), &["tag", "-d", "v3"]);
+    git(&pair.bare("upstream"), &["tag", "v3/one", two.as_str()]);
+    git(&pair.bare("upstream"), &["tag", "v4", two.as_str()]);
+    let name = std::os::unix::ffi::OsStrExt::from_bytes(b"refs/tags/caf\xe9");
+    let name: &std::ffi::OsStr = name;
+    let mut odd = Command::new("git");
+    odd.current_dir(pair.bare("upstream")).arg("update-ref").arg(name).arg(two.as_str());
+    assert!(odd.status().unwrap().success());
+    let tags = pair.run(&["main"], None).await.tags;
+    assert_eq!((tags.new, tags.failed.len()), (1, 1), "{tags:?}");
+    assert!(tags.failed[0].0.as_str() == "v3/one" && pair.at("forge", "v4") == two.to_string());
+    let three = pair.commit("upstream", "main", "three");
+    assert!(matches!(pair.only(None).await, Moved::Brought(Standing::Behind { to, .. }) if to == three));
+}
+
+#[tokio::test]
+async fn a_branch_that_somebody_moves_meanwhile_is_left() {
+    let pair = Pair::new();
+    pair.only(None).await;
+    let two = pair.commit("upstream", "main", "two");
+    let (from, to) = (pair.bare("upstream"), pair.bare("forge"));
+    let (from, to) = (RemoteUrl::parse(&from.display().to_string()), RemoteUrl::parse(&to.display().to_string()));
+    let (from, to, branches) = (from.unwrap(), to.unwrap(), [Branch::parse("main").unwrap()]);
+    let copy = Copy { key: "shop", from: (&from, None), to: (&to, None), branches: &branches };
+    let both = copy.look(&pair.repos).await.unwrap();
+    let seen = copy.compare_seen(&pair.repos, &both).await.unwrap().branches.remove(0).1;
+    let Moved::Left(standing) = seen else { panic!("{seen:?}") };
+    let own = pair.commit("forge", "main", "own");
+    assert_eq!(copy.bring(&pair.repos, &branches[0], standing, None).await.unwrap(), Moved::Raced);
+    assert_eq!(pair.at("forge", "main"), own.to_string(), "not {two}");
+}
