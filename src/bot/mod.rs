@@ -155,15 +155,7 @@ impl Bot {
         if let Err(trouble) = effects.egress.reach_all().await {
             tracing::warn!(?trouble, "the rules of a sandbox that stands could not be made anew");
         }
-        let forge = parts.forge.clone();
-        let reader = Arc::new(Reader::new(
-            config.clone(),
-            machine.clone(),
-            forge,
-            threads.clone(),
-            effects.egress.clone(),
-            parts.me.id,
-        ));
+        let reader = reader(&parts, &machine, &threads, &effects);
         let (barrier, works) = (parts.barrier.clone(), parts.works.clone());
         let outbox =
             Outbox::new(machine.clone(), effects.clone(), barrier, works.clone(), parts.cut.clone(), stopping.clone());
@@ -179,9 +171,8 @@ impl Bot {
         let (wishes, reloads) = mpsc::channel(1);
         let followers = Followers { machine: machine.clone(), effects, intake: intake.clone(), hosts: hosts.clone() };
         let (entries, follow) = follow(registry, followers, &works, &stopping);
-        at_work.extend(
-            upstreams.clone().map(|own| in_step(&parts, &machine, &addresses, (own, &entries, &threads), &stopping)),
-        );
+        let keep = |own| in_step(&parts, &machine, &addresses, (own, &entries, &threads), &stopping);
+        at_work.extend(upstreams.clone().map(keep));
         let ops = Ops {
             machine: machine.clone(),
             repos: parts.repos,
@@ -248,6 +239,11 @@ fn follow(
     let (wished, followers) = (Arc::new(tokio::sync::Mutex::new(wished)), Arc::new(followers));
     let run = move || registry.clone().run(wished.clone(), followers.clone());
     (wishes, works.stay("the store's repositories", stopping.clone(), run))
+}
+
+fn reader(parts: &Parts, machine: &Arc<Machine>, threads: &Arc<Threads>, effects: &EffectRunner) -> Arc<Reader> {
+    let (config, forge) = (parts.config.clone(), parts.forge.clone());
+    Arc::new(Reader::new(config, machine.clone(), forge, threads.clone(), effects.egress.clone(), parts.me.id))
 }
 
 fn clients(config: &Process) -> Arc<ClientLimits> {

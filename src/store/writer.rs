@@ -205,66 +205,60 @@ fn panicked(panic: &(dyn std::any::Any + Send)) -> StoreError {
 const TRY: &str = "UPDATE epochs SET started_at = started_at WHERE epoch = (SELECT MAX(epoch) FROM epochs)";
 
 /// Handles one message between savepoints, so that a failure affects no other. False = even its savepoint could not be ended.
-async fn one(connection: &mut AnyConnection, write: Write) -> (OnCommit, bool) {
+async fn one(db: &mut AnyConnection, write: Write) -> (OnCommit, bool) {
     macro_rules! within {
         ($answer:expr, $work:expr) => {{
             let work = async {
-                connection.execute("SAVEPOINT one").await?;
+                db.execute("SAVEPOINT one").await?;
                 $work
             };
             let result = AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|panic| Err(panicked(&*panic)));
             let end = if result.is_ok() { "RELEASE one" } else { "ROLLBACK TO one; RELEASE one" };
-            let ended = connection.execute(end).await;
+            let ended = db.execute(end).await;
             let whole = ended.is_ok();
             (tell($answer, result.and_then(|value| ended.map(|_| value).map_err(StoreError::from))), whole)
         }};
     }
     match write {
-        Write::Try { answer } => within!(answer, run_sql(sqlx::query(TRY), connection).await),
-        Write::Epoch { now, answer } => within!(answer, epoch(connection, now).await),
-        Write::Delivered { uuids, now, answer } => within!(answer, deliveries::handled(connection, &uuids, now).await),
-        Write::Append { append, answer } => within!(answer, append::append(connection, &append).await),
-        Write::Create { new, answer } => within!(answer, append::create(connection, &new).await),
-        Write::Input { key, by, now, answer } => within!(answer, inputs::noted(connection, &key, by, now).await),
-        Write::EffectStarted { id, epoch, answer } => within!(answer, outbox::started(connection, id, epoch).await),
+        Write::Try { answer } => within!(answer, run_sql(sqlx::query(TRY), db).await),
+        Write::Epoch { now, answer } => within!(answer, epoch(db, now).await),
+        Write::Delivered { uuids, now, answer } => within!(answer, deliveries::handled(db, &uuids, now).await),
+        Write::Append { append, answer } => within!(answer, append::append(db, &append).await),
+        Write::Create { new, answer } => within!(answer, append::create(db, &new).await),
+        Write::Input { key, by, now, answer } => within!(answer, inputs::noted(db, &key, by, now).await),
+        Write::EffectStarted { id, epoch, answer } => within!(answer, outbox::started(db, id, epoch).await),
         Write::EffectLater { id, epoch, not_before, trouble, aside, answer } => {
-            within!(answer, outbox::later(connection, (id, epoch), not_before, &trouble, aside).await)
+            within!(answer, outbox::later(db, (id, epoch), not_before, &trouble, aside).await)
         }
-        Write::HoldCharge { effect, epoch, answer } => {
-            within!(answer, outbox::hold_charge(connection, effect, epoch).await)
-        }
-        Write::Post { task, key, forge_id, answer } => within!(answer, post(connection, task, &key, forge_id).await),
-        Write::Watermark { name, by, at, answer } => within!(answer, watermark(connection, &name, by, at).await),
-        Write::Egress { task, lines, answer } => within!(answer, egress(connection, task, &lines).await),
-        Write::TakeBack { wish, epoch, answer } => within!(answer, grants::take_back(connection, &wish, epoch).await),
-        Write::DeleteTask { task, answer } => within!(answer, retention::delete_task(connection, task).await),
-        Write::Prune { before, answer } => within!(answer, retention::prune(connection, &before).await),
+        Write::HoldCharge { effect, epoch, answer } => within!(answer, outbox::hold_charge(db, effect, epoch).await),
+        Write::Post { task, key, forge_id, answer } => within!(answer, post(db, task, &key, forge_id).await),
+        Write::Watermark { name, by, at, answer } => within!(answer, watermark(db, &name, by, at).await),
+        Write::Egress { task, lines, answer } => within!(answer, egress(db, task, &lines).await),
+        Write::TakeBack { wish, epoch, answer } => within!(answer, grants::take_back(db, &wish, epoch).await),
+        Write::DeleteTask { task, answer } => within!(answer, retention::delete_task(db, task).await),
+        Write::Prune { before, answer } => within!(answer, retention::prune(db, &before).await),
         Write::Unread { repository, number, now, answer } => {
-            within!(answer, unread::note(connection, &repository, number, now).await)
+            within!(answer, unread::note(db, &repository, number, now).await)
         }
-        Write::Address { seen, answer } => within!(answer, addresses::keep(connection, &seen).await),
-        Write::Claim { claim, database, answer } => {
-            within!(answer, leases::claim(connection, &claim, &database).await)
-        }
+        Write::Address { seen, answer } => within!(answer, addresses::keep(db, &seen).await),
+        Write::Claim { claim, database, answer } => within!(answer, leases::claim(db, &claim, &database).await),
         Write::Release { host, epoch, repositories, goes, clock, answer } => {
-            within!(answer, leases::release(connection, (&host, epoch), &repositories, (goes, clock)).await)
+            within!(answer, leases::release(db, (&host, epoch), &repositories, (goes, clock)).await)
         }
         Write::Pack { task, commit, epoch, body, answer } => {
-            within!(answer, packs::keep(connection, (task, epoch), &commit, body).await)
+            within!(answer, packs::keep(db, (task, epoch), &commit, body).await)
         }
         Write::Picture { task, digest, epoch, body, answer } => {
-            within!(answer, pictures::keep(connection, (task, epoch), &digest, body).await)
+            within!(answer, pictures::keep(db, (task, epoch), &digest, body).await)
         }
-        Write::NewTestRun { new, by, answer } => within!(answer, test_runs::take_up(connection, &new, by).await),
-        Write::Unwatch { end, by, answer } => within!(answer, watched_pulls::end(connection, &end, by).await),
+        Write::NewTestRun { new, by, answer } => within!(answer, test_runs::take_up(db, &new, by).await),
+        Write::Unwatch { end, by, answer } => within!(answer, watched_pulls::end(db, &end, by).await),
         Write::UpstreamIssue { repository, row, by, answer } => {
-            within!(answer, upstream_issues::keep(connection, &repository, row, by).await)
+            within!(answer, upstream_issues::keep(db, &repository, row, by).await)
         }
-        Write::TestRun { id, step, by, answer } => within!(answer, test_runs::go_on(connection, id, &step, by).await),
-        Write::Entry { entry, answer } => within!(answer, repositories::put(connection, &entry).await),
-        Write::Marks { fingerprint, anew, answer } => {
-            within!(answer, packs::marks(connection, &fingerprint, anew).await)
-        }
+        Write::TestRun { id, step, by, answer } => within!(answer, test_runs::go_on(db, id, &step, by).await),
+        Write::Entry { entry, answer } => within!(answer, repositories::put(db, &entry).await),
+        Write::Marks { fingerprint, anew, answer } => within!(answer, packs::marks(db, &fingerprint, anew).await),
     }
 }
 
