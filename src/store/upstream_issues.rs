@@ -1,5 +1,6 @@
 //! Which issue of an upstream on GitHub stands on the forge as which issue. Tests: `contract/upstream_issues.rs`.
 
+use super::body::Flag;
 use super::{Store, StoreError, leases, queue};
 use sqlx::any::AnyRow;
 use sqlx::{AnyConnection, Row};
@@ -19,7 +20,7 @@ pub struct UpstreamIssueRow {
 
 fn row(row: &AnyRow) -> UpstreamIssueRow {
     let number = |at: usize| row.get::<i64, _>(at) as u64;
-    UpstreamIssueRow { upstream: number(0), number: number(1), issue: number(2), closed: row.get(3) }
+    UpstreamIssueRow { upstream: number(0), number: number(1), issue: number(2), closed: row.get::<Flag, _>(3).into() }
 }
 
 impl Store {
@@ -28,7 +29,7 @@ impl Store {
     /// # Errors
     /// [`StoreError`] when the store cannot be read.
     pub async fn upstream_issues(&self, repository: &str, upstream: u64) -> Result<Vec<UpstreamIssueRow>, StoreError> {
-        let sql = "SELECT upstream, number, issue, closed FROM upstream_issues WHERE repository = $1 AND upstream = $2 ORDER BY number";
+        let sql = "SELECT upstream, number, issue, CAST(closed AS INTEGER) FROM upstream_issues WHERE repository = $1 AND upstream = $2 ORDER BY number";
         let readers = self.readers();
         let query = sqlx::query(sql).bind(repository.to_owned()).bind(upstream as i64);
         Ok(self.read(query.fetch_all(&readers)).await?.iter().map(row).collect())
@@ -43,7 +44,7 @@ impl Store {
         repository: &str,
         issue: u64,
     ) -> Result<Option<UpstreamIssueRow>, StoreError> {
-        let sql = "SELECT upstream, number, issue, closed FROM upstream_issues WHERE repository = $1 AND issue = $2 ORDER BY upstream, number";
+        let sql = "SELECT upstream, number, issue, CAST(closed AS INTEGER) FROM upstream_issues WHERE repository = $1 AND issue = $2 ORDER BY upstream, number";
         let readers = self.readers();
         let query = sqlx::query(sql).bind(repository.to_owned()).bind(issue as i64);
         Ok(self.read(query.fetch_optional(&readers)).await?.as_ref().map(row))
