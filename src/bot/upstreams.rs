@@ -145,8 +145,8 @@ fn note(key: &str, known: &mut Known, done: Done, every: Duration) {
         }
         Err(why) => why.clone(),
     };
-    let failed = !matches!(&done, Ok((_, None)));
-    known.failures = if failed { known.failures + 1 } else { 0 };
+    // Trouble with its issues does not make its commits come later.
+    known.failures = if done.is_err() { known.failures + 1 } else { 0 };
     known.due = Some(Instant::now() + every * (1_u32 << known.failures.min(DOUBLINGS)));
     if told == known.logged {
         return;

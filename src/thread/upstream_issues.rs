@@ -37,6 +37,14 @@ impl Threads {
     pub async fn bring_upstream_issues(&self, entry: &Repository) -> Result<usize, Trouble> {
         let Some(label) = self.config.upstream_label_of(&entry.key) else { return Ok(0) };
         let Some(upstreams) = &self.upstreams else { return Ok(0) };
+        // Whoever has the name now may be somebody else: a comparison has to have noted the number first.
+        if entry.upstream_id == 0 {
+            tracing::debug!(
+                repository = entry.key,
+                "its upstream's issues are not read: its entry has no upstream_id yet"
+            );
+            return Ok(0);
+        }
         // No issue has this number.
         let _turn = self.turns.enter(&entry.key, 0).await;
         let Some((github, source)) = upstreams.on_github(entry).await.map_err(later)? else {
@@ -106,6 +114,8 @@ impl Threads {
         let mut ours: Vec<Issue> = self.forge.issues_by(&pair.at, &self.me.login).await?;
         ours.retain(|issue| issue.author.id == self.me.id);
         ours.sort_by_key(|issue| issue.number);
+        // One that is opened while pages are read shifts another onto the next page too.
+        ours.dedup_by_key(|issue| issue.number);
         let mut found = HashMap::new();
         for issue in ours {
             let Some(key) = mark::find(self.mark_key.bytes(), &issue.body) else { continue };
@@ -152,7 +162,7 @@ impl Threads {
         let key = format!("upstream-closed:{}:{}:{}", pair.entry.key, row.upstream, row.number);
         match self.answer_once(pair.entry, row.issue, &key, &text).await {
             // It was deleted here: nobody is left to be told.
-            Err(Trouble::Later { .. }) if self.is_gone(pair, row.issue).await => {}
+            Err(Trouble::Later { .. } | Trouble::Doubtful { .. }) if self.is_gone(pair, row.issue).await => {}
             told => told?,
         }
         self.store.keep_upstream_issue(&pair.entry.key, UpstreamIssueRow { closed: true, ..row }).await?;
