@@ -1,6 +1,8 @@
 -- Which issue of an upstream on GitHub stands here as which issue (`[repositories.upstream_issues]`).
 CREATE TABLE upstream_issues (
     repository TEXT NOT NULL,
+    -- The forge's id of the repository: one made anew under the same key has issues of its own.
+    forge_id   BIGINT NOT NULL,
     -- GitHub's number of the upstream, and the issue's number there.
     upstream   BIGINT NOT NULL,
     number     BIGINT NOT NULL,
@@ -8,5 +10,5 @@ CREATE TABLE upstream_issues (
     issue      BIGINT NOT NULL,
     -- Whether people were told that it is closed there.
     closed     BOOLEAN NOT NULL,
-    PRIMARY KEY (repository, upstream, number)
+    PRIMARY KEY (repository, forge_id, upstream, number)
 );

@@ -85,20 +85,24 @@ pub fn sealed(
     Ok(stored)
 }
 
-/// The store's entry of this repository with where its upstream is now; none where it says so already, or is not usable.
+/// The store's entry of this repository with where its upstream is now; none where it says so already, is not usable, or names another
+/// upstream than the entry that was compared: an operator changed it meanwhile.
 ///
 /// # Errors
 /// Why it cannot be read or sealed.
 pub async fn with_source(
     store: &Store,
     key: &SealingKey,
-    (repository, by): (&str, &str),
+    (compared, by): (&Repository, &str),
     source: &SourceNow,
 ) -> Result<Option<StoredEntry>, String> {
     let stored = store.entries().await.map_err(|error| error.to_string())?;
-    let entry = stored.iter().find(|it| it.key == repository).map(|it| opened(Ok(key), it));
+    let entry = stored.iter().find(|it| it.key == compared.key).map(|it| opened(Ok(key), it));
     let Some(entry) = entry else { return Ok(None) };
     let Some((known, secrets)) = entry.whole() else { return Ok(None) };
+    if (&known.upstream, known.upstream_id) != (&compared.upstream, compared.upstream_id) {
+        return Ok(None);
+    }
     let wanted = source.entry(known);
     wanted.map(|wanted| sealed(key, &wanted, secrets, (entry.generation + 1, by))).transpose()
 }
@@ -250,21 +254,26 @@ mod tests {
         let shop = Repository { upstream: address("lab/shop").as_str().to_owned(), ..shop() };
         store.put_entry(sealed(&key, &shop, &[Secret::new("hunter2")], (1, "one")).unwrap()).await.unwrap();
         let now = |name: &str, renamed| SourceNow { id: 7, name: name.into(), address: address(name), renamed };
-        let learn = |source: SourceNow| {
+        let learn = |compared: Repository, source: SourceNow| {
             let (store, key) = (&store, &key);
-            async move { with_source(store, key, ("shop", "two"), &source).await.unwrap() }
+            async move { with_source(store, key, (&compared, "two"), &source).await.unwrap() }
         };
-        let learned = learn(now("lab/shop", false)).await.expect("its number was not known");
+        let learned = learn(shop.clone(), now("lab/shop", false)).await.expect("its number was not known");
         store.put_entry(learned.clone()).await.unwrap();
         let entry = opened(Ok(&key), &learned);
         let (known, secrets) = entry.whole().unwrap();
         assert_eq!((known.upstream_id, &known.upstream, secrets[0].expose()), (7, &shop.upstream, "hunter2"));
-        assert_eq!(learn(now("lab/shop", false)).await, None);
-        let renamed = learn(now("lab/store", true)).await.expect("it was renamed");
+        let known = known.clone();
+        assert_eq!(learn(known.clone(), now("lab/shop", false)).await, None);
+        assert_eq!(learn(shop.clone(), now("lab/store", true)).await, None, "compared before it had its number");
+        let elsewhere = Repository { upstream: address("lab/other").as_str().to_owned(), ..known.clone() };
+        assert_eq!(learn(elsewhere, now("lab/store", true)).await, None, "an operator named another one meanwhile");
+        let renamed = learn(known.clone(), now("lab/store", true)).await.expect("it was renamed");
         assert_eq!((renamed.generation, renamed.written_by.as_str()), (3, "two"));
         let entry = opened(Ok(&key), &renamed);
         assert_eq!(entry.whole().unwrap().0.upstream, "https://github.com/lab/store.git");
-        assert_eq!(with_source(&store, &key, ("till", "two"), &now("lab/shop", false)).await, Ok(None));
+        let till = Repository { key: "till".into(), ..shop };
+        assert_eq!(with_source(&store, &key, (&till, "two"), &now("lab/shop", false)).await, Ok(None));
     }
 
     #[test]

@@ -119,7 +119,7 @@ impl InStep {
             return Ok(());
         }
         let (key, by) = (SealingKey::of(&self.mark_key), host_address(&self.config));
-        let wanted = with_source(self.machine.store(), &key, (entry.key.as_str(), by.as_str()), source).await?;
+        let wanted = with_source(self.machine.store(), &key, (entry, by.as_str()), source).await?;
         let Some(wanted) = wanted else { return Ok(()) };
         let (answer, kept) = oneshot::channel();
         let ending = || "the bot is about to end".to_owned();

@@ -62,7 +62,8 @@ impl StoreSource {
         let Some(request) = task.request.as_ref().filter(|_| !entry.upstream.is_empty()) else { return Ok(None) };
         let address = RemoteUrl::parse(&entry.upstream).map_err(|e| e.to_string())?;
         let github = self.config.upstream.github_of(&entry.upstream);
-        let row = self.store.upstream_of_issue(&entry.key, request.issue).await.map_err(|e| e.to_string())?;
+        let row =
+            self.store.upstream_of_issue((&entry.key, entry.id), request.issue).await.map_err(|e| e.to_string())?;
         // One of an upstream that this one took the place of is no issue there.
         let row = row.filter(|row| entry.upstream_id == 0 || row.upstream == entry.upstream_id);
         let issue = row.map(|row| row.number);

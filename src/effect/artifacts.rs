@@ -56,6 +56,8 @@ impl Publisher {
 
     /// Stores the files that hold no credential; the others are named.
     async fn kept(&self, task: &Task, mut found: FoundArtifacts) -> Result<(Vec<Artifact>, FoundArtifacts), Trouble> {
+        // Those of earlier finished work are never attached any more.
+        self.store.forget_artifacts(task.id).await?;
         let mut files = Vec::new();
         for (path, bytes) in std::mem::take(&mut found.files) {
             let judged = tokio::task::spawn_blocking(move || (digest(&path, &bytes), path, bytes)).await;
@@ -65,7 +67,7 @@ impl Publisher {
                 continue;
             };
             let length = bytes.len() as u64;
-            if self.store.keep_file(task.id, &sha256, bytes).await? {
+            if self.store.keep_artifact(task.id, &sha256, bytes).await? {
                 files.push(Artifact { path, bytes: length, sha256 });
             } else {
                 found.leave(path, ArtifactBar::Unstored);
@@ -82,7 +84,7 @@ impl Talk {
     /// Attaches the archive, unless it hangs there already.
     pub(super) async fn attach_artifacts(&self, task: &Task, row: &EffectRow) -> Result<Input, Trouble> {
         let (Some(pull), Some(held)) = (task.pull, &task.artifacts) else { return Ok(Input::Settled) };
-        let name = message::artifacts_name(task.id.0, &held.commit);
+        let name = message::artifacts_name(task.id.0, &held.commit, &held.files);
         let put = self.put_artifacts(task, held, pull, (&name, row.tries)).await;
         let hang = match put {
             Ok(Attached::Hangs) => ArtifactsHang::Under { name },
@@ -91,10 +93,24 @@ impl Talk {
             // The repository has another address: the next try finds it there.
             Err(trouble @ Trouble::Moved { .. }) => return Err(trouble),
             // Of a forge that is away the review could not be posted either.
-            Err(trouble) if row.tries >= MOST && self.threads.forge_answers().await => given_up(task, &trouble),
+            Err(trouble) if row.tries >= MOST && self.threads.forge_answers().await => {
+                match self.hangs(task, pull, &name).await {
+                    true => ArtifactsHang::Under { name },
+                    false => given_up(task, &trouble),
+                }
+            }
+            // It would pause the task, and the review does not depend on this.
+            Err(Trouble::Doubtful { sentence, .. }) => return Err(Trouble::later(sentence)),
             Err(trouble) => return Err(trouble),
         };
         Ok(Input::Artifacts { step: Box::new(ArtifactStep::Attached { commit: held.commit.clone(), hang }) })
+    }
+
+    /// Whether an archive of this name hangs there: the answer to the upload may have been lost.
+    async fn hangs(&self, task: &Task, pull: u64, name: &str) -> bool {
+        let Ok(repository) = self.repositories.of(task) else { return false };
+        let all = self.forge.attachments(&repository.at, pull).await;
+        all.is_ok_and(|all| all.iter().any(|file| file.name == name))
     }
 
     async fn put_artifacts(
@@ -107,7 +123,7 @@ impl Talk {
         let repository = self.repositories.of(task)?;
         let mut files = Vec::new();
         for Artifact { path, sha256, .. } in &artifacts.files {
-            let bytes = self.store.kept_file(task.id, sha256).await?;
+            let bytes = self.store.kept_artifact(task.id, sha256).await?;
             files.push((path.as_str(), bytes.ok_or_else(|| Trouble::blocked("its bytes are not stored any more"))?));
         }
         let archive = zipped(&files).map_err(|why| Trouble::blocked(why.to_string()))?;

@@ -6,6 +6,8 @@ use sqlx::{AnyConnection, Row};
 
 /// The most bytes of such files stored per task.
 pub const MOST_OF_A_TASK: u64 = 64 << 20;
+/// Begins the name under which a file of finished work is stored: it is forgotten where a picture with the same bytes stays.
+const ARTIFACT: &str = "artifact:";
 
 impl Store {
     /// Stores a file of a task; false if that would exceed the limit. The same file is stored once.
@@ -21,6 +23,29 @@ impl Store {
         let row = sqlx::query(sql).bind(task.0).bind(digest).fetch_optional(&readers);
         Ok(self.read(row).await?.map(|row| row.get(0)))
     }
+
+    /// Stores a file of finished work, as [`Store::keep_file`] does.
+    pub async fn keep_artifact(&self, task: TaskId, digest: &str, body: Vec<u8>) -> Result<bool, StoreError> {
+        self.keep_file(task, &format!("{ARTIFACT}{digest}"), body).await
+    }
+
+    /// The bytes of a file of finished work; none where it is not stored.
+    pub async fn kept_artifact(&self, task: TaskId, digest: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        self.kept_file(task, &format!("{ARTIFACT}{digest}")).await
+    }
+
+    /// Deletes a task's files of finished work, before newer ones are stored.
+    pub async fn forget_artifacts(&self, task: TaskId) -> Result<(), StoreError> {
+        let epoch = self.life();
+        self.writer.ask(|answer| queue::Write::ForgetArtifacts { task, epoch, answer }).await
+    }
+}
+
+pub(super) async fn forget(c: &mut AnyConnection, (task, epoch): (TaskId, i64)) -> Result<(), StoreError> {
+    super::leases::fence_task(c, task, epoch).await?;
+    let sql = "DELETE FROM pictures WHERE task = $1 AND sha256 LIKE $2";
+    sqlx::query(sql).bind(task.0).bind(format!("{ARTIFACT}%")).execute(c).await?;
+    Ok(())
 }
 
 pub(super) async fn keep(

@@ -130,6 +130,11 @@ pub(super) enum Write {
         body: Vec<u8>,
         answer: Reply<bool>,
     },
+    ForgetArtifacts {
+        task: TaskId,
+        epoch: i64,
+        answer: Reply<()>,
+    },
     NewTestRun {
         new: Box<NewTestRun>,
         /// The number of the life that writes.

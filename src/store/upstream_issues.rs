@@ -8,6 +8,8 @@ use sqlx::{AnyConnection, Row};
 /// An issue of an upstream that stands, or is being opened, on the forge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UpstreamIssueRow {
+    /// The forge's id of the repository that it stands in.
+    pub forge_id: i64,
     /// GitHub's number of the upstream.
     pub upstream: u64,
     /// The issue's number there.
@@ -20,18 +22,24 @@ pub struct UpstreamIssueRow {
 
 fn row(row: &AnyRow) -> UpstreamIssueRow {
     let number = |at: usize| row.get::<i64, _>(at) as u64;
-    UpstreamIssueRow { upstream: number(0), number: number(1), issue: number(2), closed: row.get::<Flag, _>(3).into() }
+    let (forge_id, closed) = (row.get(0), row.get::<Flag, _>(4).into());
+    UpstreamIssueRow { forge_id, upstream: number(1), number: number(2), issue: number(3), closed }
 }
 
 impl Store {
-    /// The issues of this upstream that stand in the repository or are being opened there, by their numbers there.
+    /// The issues of this upstream that stand in the repository (its key, and the forge's id of it) or are being opened there, by their numbers
+    /// upstream.
     ///
     /// # Errors
     /// [`StoreError`] when the store cannot be read.
-    pub async fn upstream_issues(&self, repository: &str, upstream: u64) -> Result<Vec<UpstreamIssueRow>, StoreError> {
-        let sql = "SELECT upstream, number, issue, CAST(closed AS INTEGER) FROM upstream_issues WHERE repository = $1 AND upstream = $2 ORDER BY number";
+    pub async fn upstream_issues(
+        &self,
+        (repository, forge_id): (&str, i64),
+        upstream: u64,
+    ) -> Result<Vec<UpstreamIssueRow>, StoreError> {
+        let sql = "SELECT forge_id, upstream, number, issue, CAST(closed AS INTEGER) FROM upstream_issues WHERE repository = $1 AND forge_id = $2 AND upstream = $3 ORDER BY number";
         let readers = self.readers();
-        let query = sqlx::query(sql).bind(repository.to_owned()).bind(upstream as i64);
+        let query = sqlx::query(sql).bind(repository.to_owned()).bind(forge_id).bind(upstream as i64);
         Ok(self.read(query.fetch_all(&readers)).await?.iter().map(row).collect())
     }
 
@@ -41,12 +49,12 @@ impl Store {
     /// As [`Store::upstream_issues`].
     pub async fn upstream_of_issue(
         &self,
-        repository: &str,
+        (repository, forge_id): (&str, i64),
         issue: u64,
     ) -> Result<Option<UpstreamIssueRow>, StoreError> {
-        let sql = "SELECT upstream, number, issue, CAST(closed AS INTEGER) FROM upstream_issues WHERE repository = $1 AND issue = $2 ORDER BY upstream, number";
+        let sql = "SELECT forge_id, upstream, number, issue, CAST(closed AS INTEGER) FROM upstream_issues WHERE repository = $1 AND forge_id = $2 AND issue = $3 ORDER BY upstream, number";
         let readers = self.readers();
-        let query = sqlx::query(sql).bind(repository.to_owned()).bind(issue as i64);
+        let query = sqlx::query(sql).bind(repository.to_owned()).bind(forge_id).bind(issue as i64);
         Ok(self.read(query.fetch_optional(&readers)).await?.as_ref().map(row))
     }
 
@@ -67,9 +75,9 @@ pub(super) async fn keep(
     by: i64,
 ) -> Result<(), StoreError> {
     leases::fence(c, repository, by).await?;
-    let sql = "INSERT INTO upstream_issues (repository, upstream, number, issue, closed) VALUES ($1, $2, $3, $4, $5) \
-               ON CONFLICT (repository, upstream, number) DO UPDATE SET issue = excluded.issue, closed = excluded.closed";
-    let query = sqlx::query(sql).bind(repository).bind(row.upstream as i64).bind(row.number as i64);
+    let sql = "INSERT INTO upstream_issues (repository, forge_id, upstream, number, issue, closed) VALUES ($1, $2, $3, $4, $5, $6) \
+               ON CONFLICT (repository, forge_id, upstream, number) DO UPDATE SET issue = excluded.issue, closed = excluded.closed";
+    let query = sqlx::query(sql).bind(repository).bind(row.forge_id).bind(row.upstream as i64).bind(row.number as i64);
     query.bind(row.issue as i64).bind(row.closed).execute(c).await?;
     Ok(())
 }

@@ -251,6 +251,7 @@ async fn one(db: &mut AnyConnection, write: Write) -> (OnCommit, bool) {
         Write::Picture { task, digest, epoch, body, answer } => {
             within!(answer, pictures::keep(db, (task, epoch), &digest, body).await)
         }
+        Write::ForgetArtifacts { task, epoch, answer } => within!(answer, pictures::forget(db, (task, epoch)).await),
         Write::NewTestRun { new, by, answer } => within!(answer, test_runs::take_up(db, &new, by).await),
         Write::Unwatch { end, by, answer } => within!(answer, watched_pulls::end(db, &end, by).await),
         Write::UpstreamIssue { repository, row, by, answer } => {

@@ -62,17 +62,43 @@ impl Threads {
         let opened = self.open_each(&pair, &new, &rows).await?;
         let listed: HashSet<u64> = open.iter().map(|issue| issue.number).collect();
         let mut unlisted: Vec<UpstreamIssueRow> =
-            rows.into_values().filter(|row| row.issue != 0 && !row.closed && !listed.contains(&row.number)).collect();
+            rows.into_values().filter(|row| !row.closed && !listed.contains(&row.number)).collect();
         unlisted.sort_by_key(|row| row.number);
-        for row in unlisted.into_iter().take(MOST_LOOKS) {
+        unlisted.truncate(MOST_LOOKS);
+        for row in self.found_again(&pair, unlisted).await? {
             self.tell_if_closed(&pair, row).await?;
         }
         Ok(opened)
     }
 
     async fn rows(&self, pair: &Pair<'_>) -> Result<HashMap<u64, UpstreamIssueRow>, Trouble> {
-        let rows = self.store.upstream_issues(&pair.entry.key, pair.source.id).await?;
+        let rows = self.store.upstream_issues((&pair.entry.key, pair.entry.id), pair.source.id).await?;
         Ok(rows.into_iter().map(|row| (row.number, row)).collect())
+    }
+
+    /// These rows with the issue of each that was being opened when the bot was killed; those that were never opened are left out from now on.
+    async fn found_again(
+        &self,
+        pair: &Pair<'_>,
+        rows: Vec<UpstreamIssueRow>,
+    ) -> Result<Vec<UpstreamIssueRow>, Trouble> {
+        if rows.iter().all(|row| row.issue != 0) {
+            return Ok(rows);
+        }
+        // A request that was cut may still arrive.
+        tokio::time::sleep(Duration::from_millis(self.config.forge.settle_ms)).await;
+        let ours = self.own_marked(pair).await?;
+        let mut stand = Vec::new();
+        for row in rows {
+            let found = Some(row.issue).filter(|issue| *issue != 0);
+            let found = found.or_else(|| ours.get(&sign(pair, row.number)).copied());
+            let now = UpstreamIssueRow { issue: found.unwrap_or(0), closed: found.is_none(), ..row };
+            if now != row {
+                self.store.keep_upstream_issue(&pair.entry.key, now).await?;
+            }
+            stand.extend(found.map(|_| now));
+        }
+        Ok(stand)
     }
 
     async fn open_each(
@@ -91,7 +117,8 @@ impl Threads {
         let ours = self.own_marked(pair).await?;
         let mut opened = 0;
         for issue in new {
-            let row = UpstreamIssueRow { upstream: pair.source.id, number: issue.number, issue: 0, closed: false };
+            let (forge_id, upstream, number) = (pair.entry.id, pair.source.id, issue.number);
+            let row = UpstreamIssueRow { forge_id, upstream, number, issue: 0, closed: false };
             let issue = match ours.get(&sign(pair, issue.number)) {
                 Some(number) => *number,
                 None => {
@@ -159,7 +186,7 @@ impl Threads {
         };
         let page = pair.github.issue_page(&pair.source.name, row.number);
         let text = upstream_issue_closed(&pair.source.name, &page, row.number, gone);
-        let key = format!("upstream-closed:{}:{}:{}", pair.entry.key, row.upstream, row.number);
+        let key = format!("upstream-closed:{}:{}:{}:{}", pair.entry.key, row.forge_id, row.upstream, row.number);
         match self.answer_once(pair.entry, row.issue, &key, &text).await {
             // It was deleted here: nobody is left to be told.
             Err(Trouble::Later { .. } | Trouble::Doubtful { .. }) if self.is_gone(pair, row.issue).await => {}

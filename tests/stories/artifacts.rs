@@ -16,7 +16,11 @@ const BUILD: &str = "mkdir -p dist; printf wheel > dist/shop.whl; printf '<p>ok<
 
 /// A world whose base lists these artifacts and ignores them, with these tables of the operator's.
 async fn world(patterns: &str, own: &str) -> World {
-    let mut world = World::new(&FIX.replace("git diff --stat || true", BUILD)).await;
+    world_of(&FIX.replace("git diff --stat || true", BUILD), patterns, own).await
+}
+
+async fn world_of(script: &str, patterns: &str, own: &str) -> World {
+    let mut world = World::new(script).await;
     world.push(&[(".caisson.toml", &format!("artifacts = [{patterns}]\n")), (".gitignore", "dist/\nreport.html\n")]);
     world.reconfigure(|text| text + own).await;
     world
@@ -39,7 +43,7 @@ fn held(task: &Task) -> &Artifacts {
 }
 
 fn archive_name(task: &Task) -> String {
-    format!("task-1-artifacts-{}.zip", held(task).commit.short())
+    caisson::message::artifacts_name(1, &held(task).commit, &held(task).files)
 }
 
 async fn review(world: &World, task: &Task) -> String {
@@ -87,6 +91,55 @@ async fn outputs_that_git_ignores_hang_on_the_pull_request_before_anybody_approv
     let task = world.until_state("approved").await;
     world.settled().await;
     assert_eq!(hanging(&world, &task).await.len(), 2, "with the log of actions");
+}
+
+/// What is built anew beside the same commit hangs there too, and the review names the newer one.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_built_anew_is_not_taken_for_what_hangs_there_already() {
+    let anew = r#"
+[[turn]]
+text = "The wheel is built anew."
+call = [
+  { name = "bash", arguments = { command = "printf newer > dist/shop.whl" } },
+  { name = "done", arguments = { summary = "The wheel is built anew." } },
+]
+"#;
+    let script = FIX.replace("git diff --stat || true", BUILD) + anew;
+    let world = world_of(&script, "\"dist/shop.whl\"", "").await;
+    let first = finished(&world).await;
+    let pull = first.pull.expect("a pull request");
+    world.alice().comment(REPO, pull, "/revise build the wheel anew").expect("said");
+    let second = world
+        .until("the second final review", |task| {
+            task.state.name() == "final-review" && task.artifacts.as_ref().is_some_and(|it| it.n > held(&first).n)
+        })
+        .await;
+    assert_eq!(held(&second).commit, held(&first).commit, "only an ignored file changed");
+    assert_eq!(held(&second).hang, Some(ArtifactsHang::Under { name: archive_name(&second) }));
+    let files = hanging(&world, &second).await;
+    let names: Vec<&str> = files.iter().map(|file| file.name.as_str()).collect();
+    assert_eq!(names, [archive_name(&first), archive_name(&second)]);
+    let bytes = world.look().attachment(&files[1], 1 << 20).await.expect("the archive");
+    let mut text = String::new();
+    let mut archive = zip::ZipArchive::new(Cursor::new(bytes)).expect("read");
+    archive.by_name("dist/shop.whl").expect("in it").read_to_string(&mut text).expect("text");
+    assert_eq!(text, "newer");
+    let (old, new) = (&held(&first).files[0].sha256, &held(&second).files[0].sha256);
+    world.until_said(pull, new).await;
+    let store = world.store();
+    assert_eq!(store.kept_artifact(second.id, old).await.expect("read"), None, "it makes room");
+    assert_eq!(store.kept_artifact(second.id, new).await.expect("read"), Some(b"newer".to_vec()));
+}
+
+/// A forge that answers as if the pull request did not let it be done now pauses nothing.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_forge_that_answers_a_conflict_at_every_upload_holds_nothing_up() {
+    let world = world("\"report.html\"", "").await;
+    world.forge.set_faults(|method, path| is_upload(method, path).then_some(Fault::Refused(409)));
+    let task = finished(&world).await;
+    assert_eq!(held(&task).hang, Some(ArtifactsHang::Failed));
+    world.approve().await;
+    world.until_state("approved").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

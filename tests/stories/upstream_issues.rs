@@ -74,7 +74,7 @@ impl Copied {
     async fn until_rows(&self, many: usize) {
         let end = Instant::now() + Duration::from_secs(60);
         loop {
-            let rows = self.world.store().upstream_issues("shop", 7).await.expect("read");
+            let rows = self.world.store().upstream_issues(("shop", self.id()), 7).await.expect("read");
             if rows.iter().filter(|row| row.issue != 0).count() == many {
                 return;
             }
@@ -83,8 +83,13 @@ impl Copied {
         }
     }
 
-    async fn by_hand(&self, sql: &'static str) {
-        sqlx::query(sql).execute(&self.world.by_hand().await).await.expect("written");
+    /// The forge's id of the repository.
+    fn id(&self) -> i64 {
+        self.world.config.repository("shop").expect("configured").id
+    }
+
+    async fn by_hand(&self, sql: &str) {
+        sqlx::query(sqlx::AssertSqlSafe(sql.to_owned())).execute(&self.world.by_hand().await).await.expect("written");
     }
 }
 
@@ -128,12 +133,21 @@ async fn killed_between_any_two_steps_an_issue_is_opened_once() {
         copied.until_rows(1).await;
         assert_eq!(copied.opened().await.len(), 1, "{sql}");
     }
+    // It was posted, only that it was begun is stored, and it is closed there before the next round: people are told of it.
+    copied.world.kill();
+    copied.by_hand("UPDATE upstream_issues SET issue = 0").await;
+    copied.api.change_issue(3, |issue| issue.open = false);
+    copied.world.start().await;
+    copied.world.until_said(copied.opened().await[0].number, "was closed there").await;
+    copied.until_rows(1).await;
+    copied.api.change_issue(3, |issue| issue.open = true);
     // It was begun, and not posted.
     copied.world.kill();
     copied
-        .by_hand(
-            "INSERT INTO upstream_issues (repository, upstream, number, issue, closed) VALUES ('shop', 7, 4, 0, FALSE)",
-        )
+        .by_hand(&format!(
+            "INSERT INTO upstream_issues (repository, forge_id, upstream, number, issue, closed) VALUES ('shop', {}, 7, 4, 0, FALSE)",
+            copied.id()
+        ))
         .await;
     copied.api.set_issues(vec![labelled(3), labelled(4)]);
     copied.world.start().await;

@@ -72,7 +72,7 @@ pub(super) fn is_the_same(known: &Entry, source: &Source) -> Result<()> {
                 .because(format!("it has the number {found} there, and {key} was copied from {known}"));
             Err(complaint.attempt("look at it first; --moved takes it in the place of the one before").into())
         }
-        (known, found) if known == found && known != 0 => Ok(()),
+        (known, found) if known == found && known != 0 && same_server(from, source.address.as_str()) => Ok(()),
         _ if same_address => Ok(()),
         _ => {
             let attempt =
@@ -80,6 +80,12 @@ pub(super) fn is_the_same(known: &Entry, source: &Source) -> Result<()> {
             Err(Complaint::new(format!("{key} was copied from {from}")).attempt(attempt).into())
         }
     }
+}
+
+/// Whether both are on one server: each counts its repositories for itself.
+fn same_server(one: &str, other: &str) -> bool {
+    let origin = |address: &str| url::Url::parse(address).ok().map(|url| url.origin());
+    origin(one).is_some_and(|one| Some(one) == origin(other))
 }
 
 /// Whether both name one repository: an address on GitHub is written with its `.git` since it is asked about there.
@@ -107,6 +113,10 @@ mod tests {
         };
         assert_eq!((refusal(7, "lab/shop", 7), refusal(7, "lab/store", 7)), (None, None), "a rename is no other one");
         assert_eq!((refusal(0, "lab/shop", 7), refusal(7, "lab/shop", 0)), (None, None));
+        let entry = Entry { upstream: "https://git.example/lab/shop.git".into(), upstream_id: 7, ..Entry::default() };
+        let address = RemoteUrl::parse("https://github.com/lab/other.git").unwrap();
+        let elsewhere = is_the_same(&entry, &Source { address, id: 7, hint: String::new() });
+        assert!(elsewhere.is_err(), "each server counts for itself");
         assert!(refusal(7, "lab/shop", 9).is_some_and(|why| why.contains("another repository on GitHub now")));
         for (known, found) in [(0, 9), (7, 0), (7, 9)] {
             assert!(refusal(known, "lab/store", found).is_some_and(|why| why.contains("was copied from")), "{known}");

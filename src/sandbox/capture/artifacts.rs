@@ -4,6 +4,7 @@
 //! none through a symbolic link. The names are listed by git, with an empty index of the bot's own. Their bytes were made by untrusted code:
 //! nothing here parses them. Tests: below, `tests/trees/artifacts.rs`, `tests/stories/artifacts.rs`.
 
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 use domain::{ArtifactBar, ArtifactLeft};
@@ -92,17 +93,20 @@ async fn found(session: &Session, rules: &ArtifactRules) -> Result<FoundArtifact
     let starts = starts(&rules.patterns);
     let words = ["sh", "-c", LIST, "list"].into_iter().chain(starts.iter().map(String::as_str));
     let names = session.read(Work::new(words).wall(LIST_MS), NAMES, "listing the files of the sandbox").await?;
-    let (paths, unmatched) = matching(&rules.patterns, &names)?;
-    let mut found = FoundArtifacts { unmatched, ..FoundArtifacts::default() };
+    let most = rules.files as usize * TRIES + NAMED;
+    let patterns = rules.patterns.clone();
+    let matched = tokio::task::spawn_blocking(move || matching(&patterns, &names, most)).await;
+    let Matched { paths, more, unmatched } = matched.map_err(|why| SandboxError::Refused(why.to_string()))??;
+    let mut found = FoundArtifacts { more, unmatched, ..FoundArtifacts::default() };
     let (mut left, mut tries) = (rules.total_bytes, rules.files as usize * TRIES);
+    let mut unpacked = HashSet::new();
     for path in paths {
-        // A name that is no UTF-8 cannot be asked for.
-        if path.contains(char::REPLACEMENT_CHARACTER) || !wrong_name(path.as_bytes(), &Limits::default()).is_empty() {
-            found.leave(path, ArtifactBar::Name);
-            continue;
-        }
         if found.files.len() >= rules.files as usize || tries == 0 {
             found.leave(path, ArtifactBar::TooMany { most: rules.files });
+            continue;
+        }
+        if !is_portable(&path) || !unpacked.insert(path.to_lowercase()) {
+            found.leave(path, ArtifactBar::Name);
             continue;
         }
         tries -= 1;
@@ -152,16 +156,33 @@ fn starts(patterns: &[String]) -> Vec<String> {
     all.unwrap_or_default()
 }
 
-/// The listed paths that a pattern matches, in order and each once, and the patterns that match none. Of bytes that are no UTF-8 a path has
-/// the replacement character.
-fn matching(patterns: &[String], names: &[u8]) -> Result<(Vec<String>, Vec<String>)> {
+/// Whether every system that unpacks an archive makes this file of it, and no other one: on Windows a colon begins a drive or a stream. A
+/// name that is no UTF-8 cannot be asked for.
+fn is_portable(path: &str) -> bool {
+    let odd = [char::REPLACEMENT_CHARACTER, ':', '*', '?', '"', '<', '>', '|'];
+    !path.contains(odd) && wrong_name(path.as_bytes(), &Limits::default()).is_empty()
+}
+
+/// What the patterns match.
+#[derive(Debug, PartialEq, Eq)]
+struct Matched {
+    /// The first of the listed paths, in order and each once. Of bytes that are no UTF-8 a path has the replacement character.
+    paths: Vec<String>,
+    /// How many more there are.
+    more: u32,
+    /// The patterns that match none.
+    unmatched: Vec<String>,
+}
+
+/// Matches the listed names, of which `most` are kept.
+fn matching(patterns: &[String], names: &[u8], most: usize) -> Result<Matched> {
     let compiled = |pattern: &String| {
         let glob = GlobBuilder::new(pattern).literal_separator(true).build();
         glob.map(|glob| glob.compile_matcher()).map_err(|why| SandboxError::Refused(why.to_string()))
     };
     let matchers: Vec<GlobMatcher> = patterns.iter().map(compiled).collect::<Result<_>>()?;
     let mut met = vec![false; matchers.len()];
-    let mut paths: Vec<String> = Vec::new();
+    let (mut paths, mut more) = (BTreeSet::new(), 0);
     for name in names.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
         let path = String::from_utf8_lossy(name).into_owned();
         let mut matched = false;
@@ -170,13 +191,15 @@ fn matching(patterns: &[String], names: &[u8]) -> Result<(Vec<String>, Vec<Strin
         }
         // A repository in a directory is listed as the directory.
         if matched && !path.ends_with('/') {
-            paths.push(path);
+            paths.insert(path);
+            if paths.len() > most {
+                paths.pop_last();
+                more += 1;
+            }
         }
     }
-    paths.sort();
-    paths.dedup();
     let unmatched = patterns.iter().zip(met).filter(|(_, met)| !met).map(|(pattern, _)| pattern.clone()).collect();
-    Ok((paths, unmatched))
+    Ok(Matched { paths: paths.into_iter().collect(), more, unmatched })
 }
 
 #[cfg(test)]
@@ -198,12 +221,24 @@ mod tests {
     #[test]
     fn a_star_matches_within_one_directory_and_a_path_counts_once() {
         let names = b"dist/b.whl\0dist/a.whl\0dist/deep/c.whl\0src/x.rs\0report.html\0caf\xe9.html\0dist/sub/\0";
-        let matched = |patterns: &[&str]| matching(&owned(patterns), names).expect("patterns");
-        let (paths, unmatched) = matched(&["dist/*.whl", "dist/a.*", "none/*"]);
-        assert_eq!((paths, unmatched), (owned(&["dist/a.whl", "dist/b.whl"]), owned(&["none/*"])));
-        assert_eq!(matched(&["**/*.whl"]).0, ["dist/a.whl", "dist/b.whl", "dist/deep/c.whl"]);
-        assert_eq!(matched(&["*.html"]).0, ["caf\u{fffd}.html", "report.html"]);
-        assert_eq!(matched(&["dist/sub/"]).0, [] as [&str; 0]);
+        let first = |patterns: &[&str], most| matching(&owned(patterns), names, most).expect("patterns");
+        let matched = |patterns: &[&str]| first(patterns, 9).paths;
+        let two = first(&["dist/*.whl", "dist/a.*", "none/*"], 9);
+        let (paths, unmatched) = (owned(&["dist/a.whl", "dist/b.whl"]), owned(&["none/*"]));
+        assert_eq!(two, Matched { paths, more: 0, unmatched });
+        assert_eq!(matched(&["**/*.whl"]), ["dist/a.whl", "dist/b.whl", "dist/deep/c.whl"]);
+        assert_eq!(matched(&["*.html"]), ["caf\u{fffd}.html", "report.html"]);
+        assert_eq!(matched(&["dist/sub/"]), [] as [&str; 0]);
+        let cut = first(&["**/*.whl"], 2);
+        assert_eq!((cut.paths, cut.more), (owned(&["dist/a.whl", "dist/b.whl"]), 1));
+    }
+
+    #[test]
+    fn a_path_is_one_file_wherever_it_is_unpacked() {
+        assert!(is_portable("dist/a-1.0 (x).whl"));
+        for odd in ["C:/Windows/x.dll", "report.html:x.exe", "a?", "caf\u{fffd}", "dist/../x", "con/a"] {
+            assert!(!is_portable(odd), "{odd}");
+        }
     }
 
     #[test]

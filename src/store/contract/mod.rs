@@ -99,6 +99,7 @@ on_both! {
     upstream_issues::an_upstreams_issue_is_one_issue_here_until_the_repository_is_taken_out,
     upstream_issues::another_hosts_upstream_issues_are_not_written,
     pictures::pictures_of_a_task_have_a_bound,
+    pictures::files_of_finished_work_make_room_for_newer_ones_and_pictures_stay,
     charges::a_question_beside_a_call_is_charged_by_itself,
     line::who_was_given_a_slot_is_remembered_until_it_is_old,
     line::what_two_live_tasks_changed_is_found_until_one_ends,

@@ -3,7 +3,7 @@
 use super::*;
 
 fn row(number: u64, issue: u64, closed: bool) -> UpstreamIssueRow {
-    UpstreamIssueRow { upstream: 1_296_269, number, issue, closed }
+    UpstreamIssueRow { forge_id: 4, upstream: 1_296_269, number, issue, closed }
 }
 
 pub async fn an_upstreams_issue_is_one_issue_here_until_the_repository_is_taken_out(fresh: Fresh) {
@@ -15,11 +15,18 @@ pub async fn an_upstreams_issue_is_one_issue_here_until_the_repository_is_taken_
     store.keep_upstream_issue("shop", other).await.expect("stored");
     store.keep_upstream_issue("shop", row(12, 10, false)).await.expect("opened");
     store.keep_upstream_issue("shop", row(3, 7, true)).await.expect("told");
-    let of_shop = store.upstream_issues("shop", 1_296_269).await.expect("read");
+    let of_shop = store.upstream_issues(("shop", 4), 1_296_269).await.expect("read");
     assert_eq!(of_shop, [row(3, 7, true), row(12, 10, false)]);
-    assert_eq!(store.upstream_of_issue("shop", 10).await.expect("read"), Some(row(12, 10, false)));
-    assert_eq!(store.upstream_of_issue("shop", 9).await.expect("read"), Some(other));
-    assert_eq!(store.upstream_of_issue("shop", 8).await.expect("read"), None);
+    assert_eq!(store.upstream_of_issue(("shop", 4), 10).await.expect("read"), Some(row(12, 10, false)));
+    assert_eq!(store.upstream_of_issue(("shop", 4), 9).await.expect("read"), Some(other));
+    assert_eq!(store.upstream_of_issue(("shop", 4), 8).await.expect("read"), None);
+    // A repository that was made anew under the same key has none of them, and its own.
+    assert!(store.upstream_issues(("shop", 5), 1_296_269).await.expect("read").is_empty());
+    assert_eq!(store.upstream_of_issue(("shop", 5), 10).await.expect("read"), None);
+    let anew = UpstreamIssueRow { forge_id: 5, ..row(3, 1, false) };
+    store.keep_upstream_issue("shop", anew).await.expect("stored");
+    assert_eq!(store.upstream_issues(("shop", 5), 1_296_269).await.expect("read"), [anew]);
+    assert_eq!(store.upstream_issues(("shop", 4), 1_296_269).await.expect("read"), of_shop);
     let gone = |key: &str, generation, document: &str| StoredEntry {
         key: key.into(),
         document: document.into(),
@@ -30,8 +37,8 @@ pub async fn an_upstreams_issue_is_one_issue_here_until_the_repository_is_taken_
     };
     store.put_entry(gone("shop", 1, "{}")).await.expect("stored");
     store.put_entry(gone("shop", 2, "")).await.expect("taken out");
-    assert!(store.upstream_issues("shop", 1_296_269).await.expect("read").is_empty());
-    assert_eq!(store.upstream_issues("till", 1_296_269).await.expect("read"), [row(3, 8, false)]);
+    assert!(store.upstream_issues(("shop", 4), 1_296_269).await.expect("read").is_empty());
+    assert_eq!(store.upstream_issues(("till", 4), 1_296_269).await.expect("read"), [row(3, 8, false)]);
 }
 
 pub async fn another_hosts_upstream_issues_are_not_written(fresh: Fresh) {
@@ -41,5 +48,5 @@ pub async fn another_hosts_upstream_issues_are_not_written(fresh: Fresh) {
     sqlx::query(sql).execute(&by_hand).await.expect("another host's");
     let refused = store.keep_upstream_issue("shop", row(3, 0, false)).await;
     assert!(matches!(refused, Err(StoreError::Elsewhere { .. })), "{refused:?}");
-    assert!(store.upstream_issues("shop", 1_296_269).await.expect("read").is_empty());
+    assert!(store.upstream_issues(("shop", 4), 1_296_269).await.expect("read").is_empty());
 }
