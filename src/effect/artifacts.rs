@@ -3,7 +3,7 @@
 //! Owns what of them is kept, the archive, and when a forge that takes none is believed. Nothing depends on them: however it ends, the
 //! review follows. Must not parse what is in them. Tests: below, `tests/stories/artifacts.rs`, `tests/stories/kills.rs`.
 
-use super::attachment::{Attached, On, attach_or_refused};
+use super::attachment::{Attached, On, attach_or_refused, hangs};
 use super::publish::Publisher;
 use super::repository::base;
 use super::review::Talk;
@@ -94,9 +94,11 @@ impl Talk {
             Err(trouble @ Trouble::Moved { .. }) => return Err(trouble),
             // Of a forge that is away the review could not be posted either.
             Err(trouble) if row.tries >= MOST && self.threads.forge_answers().await => {
-                match self.hangs(task, pull, &name).await {
-                    true => ArtifactsHang::Under { name },
-                    false => given_up(task, &trouble),
+                // The answer to the upload may have been lost.
+                let at = self.repositories.of(task)?.at;
+                match hangs(&*self.forge, &at, On::Thread(pull), &name).await {
+                    Ok(true) => ArtifactsHang::Under { name },
+                    Ok(false) | Err(_) => given_up(task, &trouble),
                 }
             }
             // It would pause the task, and the review does not depend on this.
@@ -104,13 +106,6 @@ impl Talk {
             Err(trouble) => return Err(trouble),
         };
         Ok(Input::Artifacts { step: Box::new(ArtifactStep::Attached { commit: held.commit.clone(), hang }) })
-    }
-
-    /// Whether an archive of this name hangs there: the answer to the upload may have been lost.
-    async fn hangs(&self, task: &Task, pull: u64, name: &str) -> bool {
-        let Ok(repository) = self.repositories.of(task) else { return false };
-        let all = self.forge.attachments(&repository.at, pull).await;
-        all.is_ok_and(|all| all.iter().any(|file| file.name == name))
     }
 
     async fn put_artifacts(

@@ -33,17 +33,22 @@ pub(super) async fn attach_once(
     on: On,
     (name, bytes): (&str, &[u8]),
 ) -> Result<(), ForgeError> {
-    let there = match on {
-        On::Thread(number) => forge.attachments(at, number).await?,
-        On::Comment(id) => forge.comment_attachments(at, id).await?,
-    };
-    if there.iter().any(|file| file.name == name) {
+    if hangs(forge, at, on, name).await? {
         return Ok(());
     }
     match on {
         On::Thread(number) => forge.attach(at, number, name, bytes.to_vec()).await,
         On::Comment(id) => forge.attach_to_comment(at, id, name, bytes.to_vec()).await,
     }
+}
+
+/// Whether a file of this name hangs there.
+pub(super) async fn hangs(forge: &dyn Forge, at: &RepoRef, on: On, name: &str) -> Result<bool, ForgeError> {
+    let there = match on {
+        On::Thread(number) => forge.attachments(at, number).await?,
+        On::Comment(id) => forge.comment_attachments(at, id).await?,
+    };
+    Ok(there.iter().any(|file| file.name == name))
 }
 
 /// As [`attach_once`], where a refusal counts once the same one came twice in a try after some (`tries`: those before this one).
