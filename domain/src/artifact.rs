@@ -3,7 +3,7 @@
 use crate::Commit;
 use serde::{Deserialize, Serialize};
 
-/// A file that was taken. The store holds its bytes under their digest, as those of a [`crate::Picture`].
+/// A file that was taken. The store holds its bytes by their digest, until newer finished work has some.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Artifact {
     /// Path relative to the repository's root. Untrusted.

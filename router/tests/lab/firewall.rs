@@ -2,6 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
+use std::time::Duration;
 
 use crate::Lab;
 use crate::internet::{ECHO, Internet, WEB};
@@ -71,7 +72,15 @@ fn as_the_proxys_user_only_public_addresses_are_reached() {
         command.args(["bash", "-c", &script]).stderr(std::process::Stdio::null()).status().unwrap().success()
     };
     assert!(reach(lab.router.as_proxy(), GOOD, ECHO));
-    let before = lab.net.arrived();
+    // The end of that connection may still be on its way.
+    let mut before = lab.net.arrived();
+    loop {
+        std::thread::sleep(Duration::from_millis(500));
+        match lab.net.arrived() {
+            now if now == before => break,
+            now => before = now,
+        }
+    }
     for address in
         [LAN, METADATA, "10.90.240.10", "10.90.240.26", "224.0.0.1", "100.64.0.1", "172.17.0.1", "192.168.1.1"]
     {
