@@ -2,6 +2,7 @@
 //! same run; absolute times depend on the machine and are only printed. Parts that need Docker say when they skip.
 
 mod asleep;
+mod commands;
 mod container;
 mod crowd;
 mod subnets;
@@ -47,6 +48,7 @@ mod line;
 mod load;
 mod parked;
 mod replaced;
+mod repositories;
 mod routed;
 #[path = "../../tests/support/postgres.rs"]
 #[allow(dead_code, reason = "tests use what the bench does not")]
@@ -114,6 +116,12 @@ fn main() -> std::process::ExitCode {
         }
         if chosen("upstream") {
             lines.extend(upstream::measure().await);
+        }
+        if chosen("commands") {
+            lines.push(commands::measure());
+        }
+        if chosen("repositories") {
+            lines.extend(repositories::measure().await);
         }
         if chosen("parked") {
             lines.extend(parked::measure().await);

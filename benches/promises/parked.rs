@@ -73,7 +73,7 @@ pub async fn measure() -> Vec<Line> {
 async fn watched(tasks: u64) -> Result<Used> {
     let dir = tempfile::tempdir()?;
     let forge = Devforge::start(Options::quiet()).await?;
-    configure(&forge, dir.path()).await?;
+    configured(&forge, dir.path(), &[REPO.to_owned()], POLL_S).await?;
     let alice = forge.as_person("alice");
     for n in 0..tasks {
         alice.open_issue(REPO, &format!("Issue {n}"), "Please.").map_err(|why| anyhow::anyhow!(why.message))?;
@@ -107,27 +107,34 @@ async fn watch_it(forge: &Devforge, bot: &mut Child) -> Result<Used> {
     Ok(Used { rss: field("VmRSS:")?, peak: field("VmHWM:")?, rounds, own })
 }
 
-async fn configure(forge: &Devforge, dir: &Path) -> Result<()> {
+/// The forge's people and these repositories, and the bot's configuration for them; keys are the repositories' names.
+pub async fn configured(forge: &Devforge, dir: &Path, repositories: &[String], poll_s: u64) -> Result<()> {
     let refused = |why: devforge::Refusal| anyhow::anyhow!(why.message);
     for login in ["caisson", "alice"] {
         forge.add_person(login, "secret").map_err(refused)?;
     }
     forge.add_organisation("lab", "caisson").map_err(refused)?;
-    forge.add_repository(REPO, false).await?;
-    forge.add_collaborator(REPO, "caisson", Access::Admin).map_err(refused)?;
-    forge.add_collaborator(REPO, "alice", Access::Write).map_err(refused)?;
     let token = forge.add_token("caisson").map_err(refused)?;
     let client = Gitea::new(&forge.url().parse()?, Secret::new(token.clone()), "bench")?;
-    let id = client.repository(&RepoRef::new("lab", "shop")).await?.id;
-    for (name, text) in [("bot.token", token.as_str()), ("shop.secret", "sekret")] {
+    let mut entries = String::new();
+    for repo in repositories {
+        forge.add_repository(repo, false).await?;
+        forge.add_collaborator(repo, "caisson", Access::Admin).map_err(refused)?;
+        forge.add_collaborator(repo, "alice", Access::Write).map_err(refused)?;
+        let (owner, name) = repo.split_once('/').context("owner and name")?;
+        let id = client.repository(&RepoRef::new(owner, name)).await?.id;
+        entries += &format!(
+            "[[repositories]]\nkey = \"{name}\"\nowner = \"{owner}\"\nname = \"{name}\"\nid = {id}\nsecret_files = [\"hook.secret\"]\n"
+        );
+    }
+    for (name, text) in [("bot.token", token.as_str()), ("hook.secret", "sekret")] {
         Secret::new(text).write(&dir.join(name))?;
     }
     std::fs::write(dir.join("script.toml"), "name = \"nothing\"\n[[turn]]\ntext = \"nothing\"\n")?;
     let text = format!(
-        "state_dir = \"state\"\n[forge]\nurl = \"{}\"\ntoken_file = \"bot.token\"\npoll_s = {POLL_S}\n\
+        "state_dir = \"state\"\n[forge]\nurl = \"{}\"\ntoken_file = \"bot.token\"\npoll_s = {poll_s}\n\
          [listen]\nwebhooks = \"127.0.0.1:0\"\nops = \"127.0.0.1:0\"\n\
-         [model]\nkind = \"scripted\"\nscript = \"script.toml\"\nstyle = \"tools\"\n[sandbox]\nnetwork = \"none\"\n\
-         [[repositories]]\nkey = \"shop\"\nowner = \"lab\"\nname = \"shop\"\nid = {id}\nsecret_files = [\"shop.secret\"]\n",
+         [model]\nkind = \"scripted\"\nscript = \"script.toml\"\nstyle = \"tools\"\n[sandbox]\nnetwork = \"none\"\n{entries}",
         forge.url()
     );
     Ok(std::fs::write(dir.join("caisson.toml"), text)?)
@@ -183,7 +190,8 @@ pub fn run(dir: String) -> ! {
     unreachable!("it waits for its end")
 }
 
-async fn parts(dir: &Path) -> Result<Parts> {
+/// A bot's parts from the configuration in a directory, without an engine.
+pub async fn parts(dir: &Path) -> Result<Parts> {
     let config = Arc::new(Process::load(&dir.join("caisson.toml"))?);
     let store = Store::open(config.state_dir.as_path()).await?;
     let epoch = store.begin_epoch(caisson::clock::now()).await?;
@@ -197,7 +205,7 @@ async fn parts(dir: &Path) -> Result<Parts> {
     Ok(Parts {
         host: caisson::cli::store::host_id(&config.state_dir)?,
         models: caisson::llm::Models::open(&config.models).map_err(anyhow::Error::msg)?,
-        hook_secrets: std::collections::HashMap::from([("shop".to_owned(), vec![Secret::new("sekret")])]),
+        hook_secrets: std::collections::HashMap::new(),
         mark_key: Secret::read_or_make(&config.mark_key_file())?,
         ops_token: Secret::read_or_make(&config.state_dir.join("ops.token"))?,
         auth: Auth::basic(&me.login, token.expose()),

@@ -1,11 +1,11 @@
-//! What a person waits for: from the fifth action's end to the posted review, and from an approval to the next action. Both on real parts.
+//! What a person waits for: from the fifth action's end to the posted review, from an approval to the next action, and from a comment to its
+//! answer. All on real parts.
 
 use crate::doorbell::Doorbell;
 use crate::line::{Line, ms, quantile, ratio};
-use crate::stage::{Stage, clone, missing, timed_push, until};
+use crate::stage::{BOT, Stage, clone, missing, timed_push, until};
 use anyhow::Result;
-use caisson::forge::ForgeWrites;
-use caisson::forge::NewReview;
+use caisson::forge::{ForgeReads, ForgeWrites, NewReview};
 use caisson::store::Store;
 use domain::{Event, Why};
 use std::path::Path;
@@ -13,6 +13,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Five checkpoints each, so that the median has enough samples.
 const TASKS: usize = 2;
+/// Questions, each on an issue of its own.
+const QUESTIONS: usize = 15;
 
 #[derive(Default)]
 struct Samples {
@@ -20,6 +22,9 @@ struct Samples {
     baseline: Vec<Duration>,
     resume: Vec<Duration>,
     hook: Vec<Duration>,
+    answer: Vec<Duration>,
+    /// A hook's delay and one posted comment.
+    posted: Vec<Duration>,
 }
 
 fn now_ms() -> i64 {
@@ -39,6 +44,8 @@ pub async fn measure() -> Vec<Line> {
     let (review, baseline) = (quantile(&mut samples.review, 0.5), quantile(&mut samples.baseline, 0.5));
     let (resume, hook) = (quantile(&mut samples.resume, 0.5), quantile(&mut samples.hook, 0.5));
     let (late, slow) = (ratio(review, baseline), ratio(resume, hook));
+    let (answer, posted) = (quantile(&mut samples.answer, 0.5), quantile(&mut samples.posted, 0.5));
+    let answered = ratio(answer, posted);
     vec![
         Line::held(
             "five actions done → review stands, against one `git push` and one review posted, p50",
@@ -52,6 +59,12 @@ pub async fn measure() -> Vec<Line> {
             "≤ 2.5 ×",
             slow <= 2.5,
         ),
+        Line::held(
+            "comment posted → first visible answer, against the hook's own delay and one comment posted, p50",
+            format!("{} against {}: {answered:.1} × ({what})", ms(answer), ms(posted)),
+            "≤ 1.6 ×",
+            answered <= 1.6,
+        ),
     ]
 }
 
@@ -64,12 +77,34 @@ async fn run() -> Result<(Samples, String)> {
     let hooks = Doorbell::open(&stage).await?;
     let store = stage.store().await?;
     let (mut samples, mut round) = (Samples::default(), 0);
+    for _ in 0..QUESTIONS {
+        question(&stage, &hooks, &mut samples).await?;
+    }
     for _ in 0..TASKS {
         task(&stage, &store, &hooks, &clone, &mut round, &mut samples).await?;
     }
     let what = stage.place.what.clone();
     stage.bot.end()?;
     Ok((samples, what))
+}
+
+/// One `/help` on an issue of its own, until a person's look shows the answer; beside it, what a program without a bot would need.
+async fn question(stage: &Stage, hooks: &Doorbell, samples: &mut Samples) -> Result<()> {
+    let (issue, _) = stage.person.open_issue("A question", "How does this work?").await?;
+    let forge = &stage.person.forge;
+    let delay = hooks.delay().await?;
+    let began = Instant::now();
+    forge.post_comment(&stage.repo, issue, "A remark.").await?;
+    samples.posted.push(delay + began.elapsed());
+    forge.post_comment(&stage.repo, issue, "/help").await?;
+    let posted = Instant::now();
+    until("an answer", async || {
+        let comments = forge.comments(&stage.repo, issue).await?;
+        Ok(comments.iter().any(|comment| comment.author.login == BOT).then_some(()))
+    })
+    .await?;
+    samples.answer.push(posted.elapsed());
+    Ok(())
 }
 
 /// One task from its issue to its last action; `round` numbers the pushes made for comparison.

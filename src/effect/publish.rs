@@ -155,9 +155,9 @@ impl Publisher {
                 }
                 // Right after the push the API may not see the branch yet.
                 Err(ForgeError::NotFound(_)) => tokio::time::sleep(PULL_WAIT).await,
-                Err(ForgeError::Conflict(why)) => {
+                Err(refused @ ForgeError::Conflict(_)) => {
                     let found = self.own_pull(&repository.at, task).await?;
-                    return found.map_or_else(|| Err(Trouble::blocked(why)), |pull| opened(&pull));
+                    return found.map_or_else(|| Err(refused.into()), |pull| opened(&pull));
                 }
                 Err(other) => return Err(other.into()),
             }

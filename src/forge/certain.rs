@@ -1,5 +1,6 @@
-//! When a "not found" or "forbidden" of the forge counts. A forge that is starting, a proxy in front of it, or an expired token give the
-//! same answers. So it counts once it was given three times in a row, with version and own account answered each time.
+//! When a "not found", "forbidden" or "locked" of the forge counts. A forge that is starting, a proxy in front of it, an expired token, or a
+//! person who archives a repository and takes it back give the same answers. So it counts once it was given three times in a row, with version
+//! and own account answered each time.
 
 use std::collections::HashMap;
 use std::hash::Hash;

@@ -350,17 +350,11 @@ impl Outbox {
 
     /// A denial counts once it is certain; a text for people is then postponed, unless its thread is gone.
     async fn denied(&self, row: &EffectRow, denial: Denial, sentence: String) -> Result<(), StoreError> {
-        let certain = match denial {
-            Denial::State => true,
-            Denial::Missing | Denial::Forbidden => {
-                let whole = self.effects.threads.forge_answers().await;
-                if !whole {
-                    self.refusals.forget(&row.id);
-                    return self.later(row, &sentence, None).await;
-                }
-                self.refusals.heard(&row.id)
-            }
-        };
+        if !self.effects.threads.forge_answers().await {
+            self.refusals.forget(&row.id);
+            return self.later(row, &sentence, None).await;
+        }
+        let certain = self.refusals.heard(&row.id);
         match certain {
             false => self.later(row, &sentence, Some(DENIED_WAIT_MS)).await,
             // Of one text, a thread that is gone is the end; a state may have to be shown once it is back.

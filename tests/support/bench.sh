@@ -1,6 +1,6 @@
 #!/bin/bash
 # `make bench`: measures what docs/spec.md promises and writes the table into it. Words choose parts: ARGS='intake fold items engine container touched
-# router subnets asleep large upstream parked waits crowd kill stories', or 'visits': of the router only those that one tries again and again, or 'year': a year of 200 tasks a day, which takes minutes.
+# router subnets asleep large upstream commands repositories parked waits crowd kill stories', or 'visits': of the router only those that one tries again and again, or 'year': a year of 200 tasks a day, which takes minutes.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 programs=$(tests/support/programs.sh)

@@ -63,6 +63,10 @@ pub enum Move {
         issue: usize,
         text: &'static str,
     },
+    /// The newest comment of a person on the issue is deleted.
+    Delete {
+        issue: usize,
+    },
     Label {
         issue: usize,
     },
@@ -95,7 +99,7 @@ fn open(dice: &mut Dice) -> Move {
 }
 
 /// Commands and remarks of somebody who may write.
-const SAID: [&str; 22] = [
+const SAID: [&str; 32] = [
     "/fix",
     "/fix",
     "/fix",
@@ -118,6 +122,16 @@ const SAID: [&str; 22] = [
     "A remark about the names.",
     "One more remark.",
     "/status\n/help",
+    "/budget 40 actions",
+    "/model work",
+    "/allow example.org",
+    "/deny example.org",
+    "/rebase",
+    "/merge",
+    "/sync",
+    "/deps",
+    "/explain what is here",
+    "/fix --budget lots",
 ];
 
 /// Pairs whose outcome does not depend on how far the work came between the two.
@@ -161,7 +175,8 @@ fn next(dice: &mut Dice, opened: usize) -> Move {
             let texts = ["A remark of mine.", "/status", "/fix", "/help"];
             Move::Say { issue, on_pull, who: Who::Dave, text: one(dice, &texts) }
         }
-        76..80 => Move::Edit { issue, text: one(dice, &["/fix", "/approve", "Another remark."]) },
+        76..79 => Move::Edit { issue, text: one(dice, &["/fix", "/approve", "Another remark."]) },
+        79 => Move::Delete { issue },
         80..83 => Move::Label { issue },
         83..86 => Move::Assign { issue },
         86..88 => Move::Close { issue },

@@ -8,6 +8,7 @@ use crate::world::World;
 use caisson::config::{Process, Secret};
 use caisson::forge::{ForgeReads, Gitea, RepoRef};
 use devforge::{Access, Devforge, Options, Person};
+use domain::{Queue, TaskId};
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -16,8 +17,8 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use tokio::task::block_in_place;
 
-/// Longest wait for a state in which nothing is left to do.
-const PATIENCE: Duration = Duration::from_secs(90);
+/// Longest wait for a state in which nothing is left to do: an effect that fails ten times in a row waits for four minutes in all.
+const PATIENCE: Duration = Duration::from_secs(300);
 /// Between two looks at what is left to do: often enough beside a play, and cheap.
 const LOOK: Duration = Duration::from_millis(30);
 /// A text whose delivery did not come is left to a reading that begins so many seconds later, by the forge's clock.
@@ -205,7 +206,7 @@ impl Town {
                 repo.ends_with(&format!("/{}", row.repository)) && row.issue as u64 == *number && row.pull.is_some()
             };
             let Some(row) = rows.iter().filter(of).max_by_key(|row| row.id) else { continue };
-            let task = self.world.store().task(domain::TaskId(row.id)).await.expect("read");
+            let task = self.world.store().task(TaskId(row.id)).await.expect("read");
             if let (Some(pull), Some(head)) = (task.pull, task.pushed) {
                 pulls.insert(place, (pull, head.as_str().to_owned()));
             }
@@ -244,6 +245,11 @@ impl Town {
             Move::Edit { issue, text } => {
                 if let Some(id) = self.newest.get(issue) {
                     self.person(Who::Alice).edit_comment(of(issue).0, *id, text).expect("edited");
+                }
+            }
+            Move::Delete { issue } => {
+                if let Some(id) = self.newest.remove(issue) {
+                    self.person(Who::Alice).delete_comment(of(issue).0, id).expect("deleted");
                 }
             }
             // On a reader's issue a label counts only with its delivery: without one nobody knows whether the reader edited the text since.
@@ -311,7 +317,7 @@ impl Town {
             return Some(format!("{hooks} deliveries under way"));
         }
         if let Some(id) = store.tasks_with_effects().await.expect("read").first() {
-            return Some(format!("effects of task {id}"));
+            return Some(self.effects(*id).await);
         }
         if let Some(open) = store.open_deliveries(1, &[]).await.expect("read").first() {
             return Some(format!("delivery {} of {:?}", open.event_type, open.about));
@@ -322,10 +328,20 @@ impl Town {
             return Some(format!("task {} is {}", row.id, row.state));
         }
         if let Some(id) = store.tasks_with_effects().await.expect("read").first() {
-            return Some(format!("effects of task {id}"));
+            return Some(self.effects(*id).await);
         }
         let unread = store.unread().await.expect("read");
         unread.first().map(|thread| format!("unread: {thread:?}"))
+    }
+
+    /// The next effect of each queue of a task, with how often it failed.
+    async fn effects(&self, id: TaskId) -> String {
+        let mut rows = Vec::new();
+        for queue in [Queue::Work, Queue::Egress, Queue::Talk] {
+            let next = self.world.store().next_effect(id, queue).await.expect("read");
+            rows.extend(next.map(|row| format!("{} failed {} times", row.key, row.failures)));
+        }
+        format!("effects of task {id}: {}", rows.join(", "))
     }
 
     /// A forge's clock that differs by minutes from ours.

@@ -31,9 +31,11 @@ pub struct Trouble {
 
 impl Trouble {
     pub fn draw(dice: &mut Dice) -> Self {
+        let away = dice.roll(12) == 0;
         let mut trouble = Self {
-            away: dice.roll(12) == 0,
-            jump: dice.roll(20) as i64,
+            away,
+            // Also an hour in which nobody answers.
+            jump: if away && dice.roll(3) == 0 { 3_600 } else { dice.roll(20) as i64 },
             release: dice.roll(3) == 0,
             kill_at: (dice.roll(10) == 0).then(|| dice.roll(40) as usize),
             ..Self::default()
