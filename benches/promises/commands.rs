@@ -13,7 +13,10 @@ const ROUNDS: usize = 5;
 fn texts() -> Vec<String> {
     let report = "The total is wrong when a version has two digits, see below.\n\n```text\n/fix is no command here\nassertion failed: left == right\n```\n\
                   > /approve\n> is what the review said.\n\nCould somebody look at `versions.py`, line 12?\n";
-    let log = format!("Full output:\n\n```\n{}```\n", "test versions::compares_two_digits ... FAILED (0.02 s) /usr/lib\n".repeat(400));
+    let log = format!(
+        "Full output:\n\n```\n{}```\n",
+        "test versions::compares_two_digits ... FAILED (0.02 s) /usr/lib\n".repeat(400)
+    );
     let commands = "/fix --budget 2usd --toolchain rust\n\nPlease keep the names.\n/allow example.org\n/status\n";
     vec!["Looks good to me, thank you.\n".into(), report.repeat(4), commands.into(), log, report.into()]
 }

@@ -52,7 +52,7 @@ const LIMITS: Limits = Limits { wall_ms: 10_000, output_bytes: 4096 };
 const SHELLS: &str = "s=$(date +%s%N); for i in $(seq 50); do bash -c true; done; echo $((($(date +%s%N) - s) / 50))";
 
 fn bash(command: &str) -> Op {
-    Op::Bash { command: command.to_owned() }
+    Op::Bash { command: command.to_owned(), whole: false }
 }
 
 /// An action as an agent asks for it.

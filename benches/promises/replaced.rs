@@ -91,7 +91,7 @@ impl Canary {
 
 async fn bash(link: &Link, id: u64, command: String) -> Outcome {
     let limits = Limits { wall_ms: 300_000, output_bytes: 4096 };
-    link.run(id, Op::Bash { command }, limits).await.expect("ran")
+    link.run(id, Op::Bash { command, whole: false }, limits).await.expect("ran")
 }
 
 async fn quick(link: &Link, id: &AtomicU64, command: &str) -> Outcome {

@@ -41,7 +41,7 @@ impl Sandbox {
         let link = Link::attach(stream, 1).await.expect("a runner").0;
         let mut sandbox = Sandbox { name: name.to_owned(), link, next: 1 };
         // Made by a command of the host, as a repository's files are.
-        sandbox.run(Op::Bash { command: MANY.replace("FOLDERS", &folders.to_string()) }).await;
+        sandbox.run(Op::Bash { command: MANY.replace("FOLDERS", &folders.to_string()), whole: false }).await;
         sandbox
     }
 

@@ -65,6 +65,8 @@ pub const WINDOW: u64 = 1 << 20;
 /// Longest `Outcome::text`, in bytes, whatever `Limits::output_bytes` asks for; even with every byte escaped as six in JSON it fits a
 /// frame.
 pub const MAX_TEXT: u64 = 128 << 10;
+/// Last line of the file that [`Outcome::whole`] names where the output was longer than is kept.
+pub const LOG_CUT: &[u8] = b"\n[the rest is not kept]\n";
 /// The most requests that are unacknowledged at once.
 pub const MAX_REQUESTS: usize = 64;
 
@@ -192,6 +194,9 @@ pub enum Op {
     Bash {
         /// The command line, as the shell reads it.
         command: String,
+        /// Whether output that is not short is also kept whole in a file, which [`Outcome::whole`] names.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        whole: bool,
     },
     /// Runs the agent's command: as `Bash`, but it begins in the directory that the last one ended in, with its exported variables. That
     /// state is lost with the runner and used by nothing else.
@@ -327,7 +332,8 @@ pub struct Outcome {
     pub duration_ms: u64,
     /// What else happened, in a sentence for the model, at most 8 KiB; `None` = nothing.
     pub note: Option<String>,
-    /// File in the sandbox, outside the workspace, with the whole output of an [`Op::Shell`]; `None` if it was short or could not be kept.
+    /// File in the sandbox, outside the workspace, with the whole output of an [`Op::Shell`], or of an [`Op::Bash`] that asks for it; `None` if it was short or
+    /// could not be kept.
     /// [`Op::ReadFile`] and [`Op::Search`] can read it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub whole: Option<String>,

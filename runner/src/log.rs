@@ -15,12 +15,11 @@ use nix::errno::Errno;
 use nix::fcntl::{OFlag, open, openat};
 use nix::sys::stat::{Mode, mkdirat};
 use nix::unistd::{UnlinkatFlags, unlinkat};
+use protocol::runner::LOG_CUT;
 
 /// The most bytes of one output, and of all outputs.
 const MOST: u64 = 16 << 20;
 const MOST_IN_ALL: u64 = 64 << 20;
-/// Last line of an output that was cut.
-const END: &[u8] = b"\n[the rest is not kept]\n";
 /// Name of the folder in the home of the sandbox's user.
 const NAME: &str = ".caisson";
 
@@ -122,7 +121,7 @@ impl Log {
         self.failed = written.is_err() || !over.is_empty();
         if let (Some(file), false) = (&mut self.file, over.is_empty()) {
             // Best effort, like the whole log.
-            let _ = file.write_all(END);
+            let _ = file.write_all(LOG_CUT);
         }
     }
 
@@ -170,7 +169,7 @@ mod tests {
             assert_eq!(log.path(), None);
             (0..20).for_each(|_| log.write(&vec![b'x'; 1 << 20]));
             let made = std::fs::metadata(log.path().expect("kept")).expect("a file");
-            assert_eq!((made.len(), made.mode() & 0o777), (MOST + END.len() as u64, 0o400));
+            assert_eq!((made.len(), made.mode() & 0o777), (MOST + LOG_CUT.len() as u64, 0o400));
         }
         assert_eq!(names(), ["3.log", "4.log", "5.log", "6.log"]);
         let mut again = logs.of(3);

@@ -212,9 +212,11 @@ async fn carry_out(session: Arc<Session>, handle: Arc<Handle>, op: Op, limits: L
         return Done::failed("everything in the sandbox is being stopped; nothing new may start");
     }
     match op {
-        Op::Bash { command } => match session.disk.begin().await {
+        Op::Bash { command, whole } => match session.disk.begin().await {
             Ok(watched) => {
-                let done = Job::bash(command, &session.workspace).run(&session, &handle, limits).await;
+                let log = whole.then(|| session.logs.of(handle.id));
+                let job = Job { log, ..Job::bash(command, &session.workspace) };
+                let done = job.run(&session, &handle, limits).await;
                 done.unless_disk(watched.end().await)
             }
             Err(what) => Done::bare(Status::DiskSpent { what }),

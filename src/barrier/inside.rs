@@ -87,7 +87,7 @@ impl Inside {
 
     /// The output of a command run like an agent's.
     pub(super) async fn bash(&self, command: &str) -> Result<String, Untested> {
-        Ok(self.run(Op::Bash { command: command.to_owned() }).await?.text)
+        Ok(self.run(Op::Bash { command: command.to_owned(), whole: false }).await?.text)
     }
 
     /// Runs the probing program.

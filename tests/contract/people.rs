@@ -224,7 +224,11 @@ pub async fn a_right_by_team_ends_with_it(lab: Arc<Lab>) {
 
 /// Whether this forge reports a permission without the teams' rights, as Gitea does since 1.24; Forgejo and Gitea before count them.
 async fn teams_apart(lab: &Lab) -> bool {
+    gitea_minor(lab).await.is_some_and(|minor| minor >= 24)
+}
+
+/// The second number of Gitea's version, whose first is 1; none of another forge.
+pub async fn gitea_minor(lab: &Lab) -> Option<u32> {
     let version = lab.bot.version().await.expect("a version");
-    let minor = version.strip_prefix("1.").and_then(|rest| rest.split('.').next());
-    minor.and_then(|minor| minor.parse::<u32>().ok()).is_some_and(|minor| minor >= 24)
+    version.strip_prefix("1.").and_then(|rest| rest.split('.').next())?.parse().ok()
 }

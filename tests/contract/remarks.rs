@@ -1,5 +1,6 @@
 //! What becomes of inline comments after their review: resolved, deleted, dismissed.
 
+use crate::people::gitea_minor;
 use crate::pulls::open;
 use crate::support::forges::{Lab, Place};
 use caisson::forge::gitea::admin::Admin;
@@ -101,10 +102,18 @@ pub async fn a_resolved_conversation_and_a_deleted_comment_show(lab: Arc<Lab>) {
         assert_eq!(hand.call("DELETE", &path, json!(null)).await.0, 204);
         if read().await.iter().any(|it| it.id == comment.id) {
             let path = format!("/repos/{}/pulls/{pull}/reviews/{review}/comments/{}", place.repo, comment.id);
-            assert_eq!(hand.call("DELETE", &path, json!(null)).await.0, 204);
+            let status = hand.call("DELETE", &path, json!(null)).await.0;
+            // Gitea before 1.23 answers as Forgejo, and deletes none of a review by its API.
+            if status == 405 && gitea_minor(&lab).await.is_some_and(|minor| minor < 23) {
+                return false;
+            }
+            assert_eq!(status, 204);
         }
+        true
     };
-    gone(&all[2]).await;
+    if !gone(&all[2]).await {
+        return;
+    }
     assert_eq!(seen(&read().await), [(Some(2), true), (Some(2), false)]);
     for comment in &all[..2] {
         gone(comment).await;

@@ -92,3 +92,20 @@ async fn a_test_of_the_base_that_no_longer_runs_fails_the_verification() {
     let verdict = verify(&world, &honest, None, 60_000).await;
     assert_eq!((verdict.kind, verdict.looked_for, verdict.missing.len()), (VerdictKind::Passed, 1, 0), "{verdict:?}");
 }
+
+#[tokio::test]
+async fn a_missing_test_in_the_middle_of_a_long_output_is_found() {
+    let world = World::new().await;
+    let head = changed(&world, &[("skip", "3000\n")]).await;
+    let report = "without=$(cat skip 2>/dev/null); for n in $(seq 6000); do \
+                  [ \"$n\" = \"$without\" ] || echo \"test module::of::many::number_$n ... ok\"; done; echo end";
+    let verdict = verify(&world, &head, Some(report), 60_000).await;
+    assert_eq!(
+        verdict.missing,
+        ["module::of::many::number_3000"],
+        "{} bytes are more than an action is shown",
+        6000 * 40
+    );
+    assert_eq!((verdict.kind, verdict.exit_code, verdict.looked_for), (VerdictKind::Failed, Some(0), 6000));
+    assert!(verdict.tail.ends_with("number_6000 ... ok\nend\n"), "{}", verdict.tail);
+}

@@ -196,7 +196,7 @@ impl Raw {
 }
 
 pub fn bash(command: &str) -> Op {
-    Op::Bash { command: command.to_owned() }
+    Op::Bash { command: command.to_owned(), whole: false }
 }
 
 pub fn exec(argv: &[&str], input: bool, output: bool) -> Op {

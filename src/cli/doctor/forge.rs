@@ -7,8 +7,8 @@ use crate::config::Process;
 use crate::config::process::Repository as Entry;
 use crate::forge::{ForgeError, ForgeReads, RepoRef, named};
 
-/// The oldest version of Gitea with which this client was checked.
-const OLDEST: (u32, u32) = (1, 23);
+/// The oldest version of Gitea with which the contract suite was run.
+const OLDEST: (u32, u32) = (1, 22);
 
 /// Whether the forge answers and accepts both tokens.
 pub(super) async fn accounts(report: &mut Report, config: &Process) -> Option<Accounts> {

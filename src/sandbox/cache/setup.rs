@@ -169,7 +169,9 @@ impl Setups {
             self.core.subnets.open(subnet, || Ok(Some(spec.egress.clone()))).await?;
         }
         for command in &setup.commands {
-            let ran = session.run(Op::Bash { command: command.clone() }, self.core.settings.setup_wall_ms).await?;
+            let ran = session
+                .run(Op::Bash { command: command.clone(), whole: false }, self.core.settings.setup_wall_ms)
+                .await?;
             let named = format!("the setup command {}", crate::text::one_line(crate::text::cut(command, 120).0));
             let ended = session::succeeded(&ran, &named);
             tried.push(Tried { command: command.clone(), outcome: ran });

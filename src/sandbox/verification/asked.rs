@@ -67,7 +67,7 @@ impl Runs {
             self.put_back(&apart.session, spec, from_base, apart.generation.as_ref()).await?;
         }
         let run = async |id, command: &str| {
-            let op = Op::Bash { command: command.to_owned() };
+            let op = Op::Bash { command: command.to_owned(), whole: false };
             gone_is_failed(apart.run(id, op, spec.wall_ms, MAX_TEXT).await)
         };
         let (mut log, mut before_ms) = (String::new(), 0);

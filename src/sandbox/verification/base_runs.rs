@@ -5,7 +5,7 @@
 //! temporary failure of this machine does not last. An unreadable file counts as none. Must not judge. Tests: below and
 //! `tests/trees/base_runs.rs`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -22,8 +22,9 @@ use crate::sandbox::{Result, VerifySpec};
 
 /// How long a result is used.
 const KEPT: Duration = Duration::from_secs(7 * 24 * 3600);
-/// The most results of all repositories, each of 128 KiB at most.
+/// The most results of all repositories, and their bytes.
 const MOST: usize = 200;
+const MOST_BYTES: u64 = 64 << 20;
 
 /// Content of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -74,12 +75,12 @@ impl KeptRuns {
     /// Removes results that are too old, then the oldest until few enough are left; incomplete files age the same way.
     fn sweep(&self, now: SystemTime) {
         let Ok(entries) = std::fs::read_dir(&self.dir) else { return };
-        let time = |path: &Path| std::fs::metadata(path).and_then(|it| it.modified()).unwrap_or(SystemTime::UNIX_EPOCH);
-        let mut all: Vec<(SystemTime, PathBuf)> =
-            entries.flatten().map(|entry| (time(&entry.path()), entry.path())).collect();
-        all.sort_by_key(|(written, _)| std::cmp::Reverse(*written));
-        for (at, (written, path)) in all.into_iter().enumerate() {
-            if at >= MOST || now.duration_since(written).is_ok_and(|age| age > KEPT) {
+        let mut all: Vec<(SystemTime, u64, PathBuf)> = entries.flatten().map(|entry| stated(entry.path())).collect();
+        all.sort_by_key(|(written, ..)| std::cmp::Reverse(*written));
+        let mut total = 0;
+        for (at, (written, bytes, path)) in all.into_iter().enumerate() {
+            total += bytes;
+            if at >= MOST || total > MOST_BYTES || now.duration_since(written).is_ok_and(|age| age > KEPT) {
                 drop(std::fs::remove_file(path));
             }
         }
@@ -88,6 +89,13 @@ impl KeptRuns {
     fn path(&self, key: &str) -> PathBuf {
         self.dir.join(format!("{key}.json"))
     }
+}
+
+/// When a file was written, and its bytes.
+fn stated(path: PathBuf) -> (SystemTime, u64, PathBuf) {
+    let found = std::fs::metadata(&path).ok();
+    let written = found.as_ref().and_then(|it| it.modified().ok()).unwrap_or(SystemTime::UNIX_EPOCH);
+    (written, found.map_or(0, |it| it.len()), path)
 }
 
 /// Runs checks on bases, or finds their stored results.
@@ -185,6 +193,10 @@ mod tests {
         runs.sweep(now);
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), MOST);
         assert!(runs.path("0").exists() && !runs.path(&format!("{}", MOST + 2)).exists(), "the oldest went");
+        std::fs::File::create(runs.path("1")).unwrap().set_len(MOST_BYTES).unwrap();
+        std::fs::File::open(runs.path("1")).unwrap().set_modified(now - Duration::from_secs(1)).unwrap();
+        runs.sweep(now);
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1, "so large that only a newer one fits beside it");
     }
 
     #[test]

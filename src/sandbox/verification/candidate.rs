@@ -137,7 +137,7 @@ impl Candidates {
 }
 
 fn bash(command: &str) -> Op {
-    Op::Bash { command: command.to_owned() }
+    Op::Bash { command: command.to_owned(), whole: false }
 }
 
 fn write(files: &[NewFile]) -> Op {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use domain::Commit;
 use protocol::broker::{ContainerSpec, Purpose};
-use protocol::runner::{Limits, MAX_TEXT, Op, Outcome, Status};
+use protocol::runner::{LOG_CUT, Limits, MAX_TEXT, Op, Outcome, Status};
 
 use crate::git::listing::Change;
 use crate::sandbox::cache::loader::RepositoryLoader;
@@ -20,6 +20,9 @@ use crate::sandbox::detect::{Detected, WANTED, steers_tests, test_command};
 use crate::sandbox::record::MirrorGeneration;
 use crate::sandbox::session::{self, Passing, Session, Work};
 use crate::sandbox::{Result, SandboxError, VerifySpec};
+
+/// The most bytes of one run's output that are read.
+const MOST_OUTPUT: u64 = 4 << 20;
 
 /// A sandbox without a network, with a commit and the base's setup result; removed when this is dropped.
 pub(in crate::sandbox) struct Apart {
@@ -32,6 +35,23 @@ impl Apart {
     /// Runs one operation in it; each needs another `id`.
     pub(in crate::sandbox) async fn run(&self, id: u64, op: Op, wall_ms: u64, output_bytes: u64) -> Result<Outcome> {
         self.session.link.run(id, op, Limits { wall_ms, output_bytes }).await.map_err(|e| session::from_link(&e))
+    }
+
+    /// Runs a command and reads its output whole, up to 4 MiB; of a longer one, or where it cannot be read any more, beginning and end.
+    async fn run_whole(&self, id: u64, command: &str, wall_ms: u64) -> Result<Outcome> {
+        let op = Op::Bash { command: command.to_owned(), whole: true };
+        let ran = self.run(id, op, wall_ms, MAX_TEXT).await?;
+        let Some(path) = ran.whole.as_deref().filter(|_| ran.dropped_bytes > 0) else { return Ok(ran) };
+        match self.session.read(Work::new(["cat", "--", path]), MOST_OUTPUT, "reading the output").await {
+            Ok(bytes) if !bytes.ends_with(LOG_CUT) => {
+                Ok(Outcome { text: String::from_utf8_lossy(&bytes).into_owned(), dropped_bytes: 0, ..ran })
+            }
+            Ok(_) => Ok(ran),
+            Err(error) => {
+                tracing::warn!(%error, "only beginning and end of the tests' output are read");
+                Ok(ran)
+            }
+        }
     }
 }
 
@@ -86,7 +106,7 @@ impl Runs {
             if !from_base.is_empty() {
                 self.put_back(&apart.session, spec, from_base, apart.generation.as_ref()).await?;
             }
-            apart.run(1, Op::Bash { command: command.to_owned() }, spec.wall_ms, MAX_TEXT).await
+            apart.run_whole(1, command, spec.wall_ms).await
         };
         gone_is_failed(done.await)
     }

@@ -14,7 +14,7 @@ use super::base_runs::BaseRuns;
 use super::report;
 use super::runs::Runs;
 use crate::redact;
-use crate::sandbox::{Result, VerifySpec};
+use crate::sandbox::{Result, SandboxError, VerifySpec};
 
 /// The most bytes kept of the output's end.
 pub const TAIL: usize = 6_000;
@@ -65,7 +65,16 @@ impl Verification {
             (head, base, held_against)
         };
         let exit_code = exit_code(&head.status);
-        let (looked_for, missing) = compared(&base, held_against.as_ref().unwrap_or(&head));
+        let (base_exit_code, duration_ms) = (self::exit_code(&base.status), head.duration_ms);
+        let base_tests = held_against
+            .as_ref()
+            .map_or(BaseTests::Same, |ran| BaseTests::Ran { exit_code: self::exit_code(&ran.status) });
+        // Reading megabytes takes a tenth of a second.
+        let read = tokio::task::spawn_blocking(move || {
+            (compared(&base, held_against.as_ref().unwrap_or(&head)), against(&base, &head), tail(&head))
+        });
+        let ((looked_for, missing), against_base, tail) =
+            read.await.map_err(|e| SandboxError::Unavailable(format!("the runs could not be compared: {e}")))?;
         Ok(Verdict {
             kind: match (exit_code, missing.is_empty()) {
                 (Some(0), true) => VerdictKind::Passed,
@@ -74,15 +83,14 @@ impl Verification {
             command: Some(test.command),
             origin: Some(test.by.to_owned()),
             exit_code,
-            base_exit_code: self::exit_code(&base.status),
-            base_tests: held_against
-                .map_or(BaseTests::Same, |ran| BaseTests::Ran { exit_code: self::exit_code(&ran.status) }),
+            base_exit_code,
+            base_tests,
             missing,
             outside: Vec::new(),
             looked_for,
-            against_base: against(&base, &head),
-            tail: tail(&head),
-            duration_ms: head.duration_ms,
+            against_base,
+            tail,
+            duration_ms,
         })
     }
 }
