@@ -1,6 +1,7 @@
 //! A base whose checks do not run: said once, in the first review, with what to do. The run on the base is made once.
 
 use crate::world::{FIX, REPO, TEST, World};
+use domain::VerdictKind;
 
 /// Number of runs of the base's checks.
 fn runs(world: &World) -> usize {
@@ -52,4 +53,31 @@ async fn a_base_branch_that_moved_on_is_named_with_the_files_that_both_change() 
     let words =
         format!("**`main` moved on** — 1 commit since this task's base `{}`, ⚠️ also in `semver.py`", base.short());
     assert!(last.contains(&words) && !last.contains("notes.txt"), "{last}");
+}
+
+/// What a task may do, and how it is checked, is read at its base: what its own branch says of that is shown and has no effect.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_broken_caisson_toml_on_the_agents_branch_changes_nothing() {
+    let test = "python3 -m unittest -q tests.test_semver";
+    let mut world = World::new(&FIX.replace(test, "printf 'test = [broken\\\\n' > .caisson.toml")).await;
+    world.push(&[(".caisson.toml", &format!("test = \"{test}\"\n"))]);
+    world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    let first = world.until_state("awaiting-review").await;
+    let Some(pull) = first.pull else { panic!("{first:#?}\n{:#?}", world.log().await) };
+    let review = world.until_said(pull, "Checkpoint 1").await;
+    for words in ["⚠️ 1 file that steers tests changed", "1. ⚠️ [`.caisson.toml`]", "steers the bot itself"] {
+        assert!(review.contains(words), "{words} is missing:\n{review}");
+    }
+    // A later life makes the sandbox anew from that commit.
+    world.kill();
+    world.start().await;
+    world.approve().await;
+    let last = world.until_state("final-review").await;
+    assert_eq!(last.base, first.base);
+    let verdict = last.verdict.expect("the checks ran");
+    assert_eq!((verdict.kind, verdict.command.as_deref()), (VerdictKind::Passed, Some(test)));
+    let review = world.until_said(pull, "Final review").await;
+    assert!(review.contains("`.caisson.toml`") && review.contains("steers the bot itself"), "{review}");
+    world.alice().comment(REPO, pull, "/status").expect("said");
+    world.until_said(pull, "waiting for the last approval").await;
 }
