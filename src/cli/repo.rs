@@ -51,7 +51,7 @@ pub enum RepoCommand {
     Check {
         /// Only this one.
         key: Option<String>,
-        /// Set anew what differs (hook, labels, protection, default branch, the second account's right, Actions), and say each change.
+        /// Set anew what differs (hook, labels, protection, default branch, the accounts' rights, Actions), and say each change.
         #[arg(long)]
         fix: bool,
     },

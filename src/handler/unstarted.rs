@@ -52,7 +52,7 @@ impl Reader {
         let answer = self.unstarted(entry, number, (text, key), right).await?;
         // Who may not write is told once that something is no command, not for every text.
         if right < Access::Write && matches!(text.verb, Verb::Unknown { .. }) {
-            return self.threads.refuse_once(entry, number, key, text.author.id, &answer).await;
+            return self.threads.tell_once(entry, number, key, (text.author.id, &answer)).await;
         }
         self.threads.answer_once(entry, number, key, &answer).await
     }

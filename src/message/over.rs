@@ -41,3 +41,20 @@ fn next(about: &About<'_>) -> String {
         None => format!("{again} starts a new one."),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::tests::task;
+    use domain::{End, State, TaskKind};
+
+    #[test]
+    fn a_task_that_has_ended_says_what_begins_another() {
+        let texts = |kind| {
+            let task = task(kind, State::Ended { end: End::Cancelled { by: "bob".into() } });
+            let about = About { task: &task, pull_url: None, scripted: false, line: None };
+            [over_for_questions("b`ob", &about), over_for("b`ob", "approve", &about)].join("\n---\n")
+        };
+        insta::assert_snapshot!("over", [texts(TaskKind::Fix), texts(TaskKind::Review)].join("\n---\n"));
+    }
+}

@@ -55,29 +55,26 @@ async fn a_base_branch_that_moved_on_is_named_with_the_files_that_both_change() 
     assert!(last.contains(&words) && !last.contains("notes.txt"), "{last}");
 }
 
-/// What a task may do, and how it is checked, is read at its base: what its own branch says of that is shown and has no effect.
+/// What a task may do, and how it is checked, is read at its base; a checkpoint that would change that file is not published.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_broken_caisson_toml_on_the_agents_branch_changes_nothing() {
     let test = "python3 -m unittest -q tests.test_semver";
-    let mut world = World::new(&FIX.replace(test, "printf 'test = [broken\\\\n' > .caisson.toml")).await;
+    let script = FIX.replace(test, "echo 'test = [broken' >> .caisson.toml");
+    let script = script.replace("git diff --stat || true", "sed -i '$d' .caisson.toml");
+    let mut world = World::new(&script.replace("\"approved\"", "\"is protected: it steers the bot\"")).await;
     world.push(&[(".caisson.toml", &format!("test = \"{test}\"\n"))]);
-    world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
     let first = world.until_state("awaiting-review").await;
-    let Some(pull) = first.pull else { panic!("{first:#?}\n{:#?}", world.log().await) };
-    let review = world.until_said(pull, "Checkpoint 1").await;
-    for words in ["⚠️ 1 file that steers tests changed", "1. ⚠️ [`.caisson.toml`]", "steers the bot itself"] {
-        assert!(review.contains(words), "{words} is missing:\n{review}");
-    }
-    // A later life makes the sandbox anew from that commit.
+    assert!(first.pull.is_none() && first.pushed.is_none(), "nothing of it is on the forge: {first:?}");
+    world.until_said(issue, "`.caisson.toml` is protected: it steers the bot, git or other machines").await;
+    // A later life reads the base again, and not the broken file.
     world.kill();
     world.start().await;
-    world.approve().await;
+    world.alice().comment(REPO, issue, "/approve").expect("said");
     let last = world.until_state("final-review").await;
     assert_eq!(last.base, first.base);
     let verdict = last.verdict.expect("the checks ran");
     assert_eq!((verdict.kind, verdict.command.as_deref()), (VerdictKind::Passed, Some(test)));
-    let review = world.until_said(pull, "Final review").await;
-    assert!(review.contains("`.caisson.toml`") && review.contains("steers the bot itself"), "{review}");
-    world.alice().comment(REPO, pull, "/status").expect("said");
-    world.until_said(pull, "waiting for the last approval").await;
+    let review = world.until_said(last.pull.expect("a pull request"), "Final review").await;
+    assert!(!review.contains("`.caisson.toml`]"), "it is as it was: {review}");
 }

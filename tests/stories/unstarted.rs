@@ -96,15 +96,16 @@ async fn who_may_not_write_is_told_once_on_a_pull_request_whatever_they_write() 
         world.bob().comment(REPO, pull, text).expect("said");
     }
     world.until_said(pull, "`bob`: `/ask` is for").await;
+    world.until_said(pull, "`/frobnicate` is no command").await;
     world.heard(pull).await;
-    assert_eq!(world.said(pull).await.len(), 2, "{:#?}", world.said(pull).await);
+    assert_eq!(world.said(pull).await.len(), 3, "{:#?}", world.said(pull).await);
     world.bob().comment(REPO, pull, "/help").expect("said");
     world.until_said(pull, "A command stands at the beginning of a line").await;
     // A right that is given later makes a command of nothing that was refused.
     world.forge.add_collaborator(REPO, "bob", Access::Write).expect("a right");
     world.read_now().await.expect("read");
     world.heard(pull).await;
-    assert_eq!(world.said(pull).await.len(), 4, "{:#?}", world.said(pull).await);
+    assert_eq!(world.said(pull).await.len(), 5, "{:#?}", world.said(pull).await);
 }
 
 #[tokio::test(flavor = "multi_thread")]

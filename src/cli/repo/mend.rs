@@ -1,7 +1,7 @@
 //! `caisson repo check --fix`: sets again what somebody changed, and prints each change. The git data is not touched.
 //!
 //! What a person added to a repository (hooks, deploy keys, people) is left for the operator to judge; only Actions are switched off, as by
-//! `repo add`. Another repository that took over the name is never written to. Tests: `tests/setup.rs`.
+//! `repo add`. Another repository that took over the name is never written to. Tests: `tests/setup/mend.rs`.
 
 use super::Accounts;
 use crate::checkpoint::label::LABELS;
@@ -12,7 +12,7 @@ use crate::config::process::Repository as Entry;
 use crate::forge::{Access, ForgeError, ForgeReads, RepoRef, is_accepted};
 use anyhow::Result;
 
-/// Sets hook, labels, protection, default branch and the second account's right as `repo add` does, where they differ.
+/// Sets hook, labels, protection, default branch and the accounts' rights as `repo add` does, where they differ.
 pub(super) async fn mend(
     config: &Process,
     entries: &Entries,
