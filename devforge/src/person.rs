@@ -201,6 +201,9 @@ pub(crate) async fn merge(
         if (official as u64) < repos::required_approvals(&world, at, &pull.base) {
             return refuse(405, "Does not have enough approvals");
         }
+        if !repos::required_statuses_pass(&world, at, &pull.base, &pull.head_sha) {
+            return refuse(405, "Not all required status checks successful");
+        }
         if wanted.is_some_and(|wanted| wanted != pull.head_sha) {
             return refuse(409, "head out of date");
         }

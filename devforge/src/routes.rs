@@ -68,6 +68,7 @@ fn of_repository() -> Router<Arc<Shared>> {
         .route("/collaborators/{login}/permission", get(repos::permission))
         .route("/teams", get(teams::of_repository))
         .route("/labels", get(repos::labels).post(repos::create_label))
+        .route("/labels/{id}", patch(repos::edit_label))
         .route("/hooks", get(repos::hooks).post(repos::create_hook))
         .route("/hooks/{id}", delete(repos::delete_hook))
         .route("/hooks/{id}/tests", post(repos::test_hook))

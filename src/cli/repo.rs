@@ -21,7 +21,7 @@ use super::outside::USER_AGENT;
 use super::printer::{Complaint, Printer};
 use crate::config::Process;
 use crate::config::process::Repository as Entry;
-use crate::forge::{Account, ForgeError, ForgeReads, Gitea, RepoRef};
+use crate::forge::{Access, Account, ForgeError, ForgeReads, Gitea, RepoRef};
 use crate::secret::Secret;
 use crate::text::one_line;
 use crate::upstream::followed;
@@ -51,7 +51,7 @@ pub enum RepoCommand {
     Check {
         /// Only this one.
         key: Option<String>,
-        /// Set anew what differs (hook, labels, protection, default branch, the second account's right, Actions), and say each change.
+        /// Set anew what differs (hook, labels, protection, default branch, the accounts' rights, Actions), and say each change.
         #[arg(long)]
         fix: bool,
     },
@@ -176,6 +176,29 @@ impl Accounts {
                 .into());
         }
         Ok(Self { forge, bot, sync, bot_token, sync_token, base })
+    }
+
+    /// The forge as the account sees it that keeps branches in step.
+    fn as_sync(&self) -> Result<Gitea> {
+        Ok(Gitea::new(&self.base, self.sync_token.clone(), USER_AGENT)?)
+    }
+
+    /// The right of the bot's account to a repository at this place; none where it does not see it.
+    async fn own_right(&self, repo: &RepoRef) -> Result<Access> {
+        match self.forge.permission(repo, &self.bot).await {
+            Ok(right) => Ok(right),
+            Err(ForgeError::NotFound(_) | ForgeError::Forbidden(_)) => Ok(Access::None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Where the account that keeps branches in step sees the repository; none where it does not.
+    async fn seen_by_sync(&self, entry: &Entry) -> Result<Option<RepoRef>> {
+        match self.as_sync()?.locate(entry.id).await {
+            Ok(found) => Ok(Some(RepoRef::new(found.owner, found.name))),
+            Err(ForgeError::NotFound(_) | ForgeError::Forbidden(_)) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// The rules of protection that a repository has, and the account that each lets push.

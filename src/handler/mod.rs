@@ -12,8 +12,10 @@ mod own;
 mod reader;
 mod retry;
 mod start;
+mod texts;
 mod triggers;
 mod unread;
+mod unstarted;
 mod waiting;
 
 pub use intake::Intake;

@@ -5,6 +5,7 @@
 use super::called::Called;
 use super::reader::Reader;
 use super::start::Text;
+use super::unstarted;
 use crate::config::own_command::{OwnCommand as File, bar};
 use crate::config::process::Repository;
 use crate::config::project::Network;
@@ -33,16 +34,18 @@ impl Reader {
     /// Since when texts may ask for commands of this repository's own, by the forge's clock: what was written before they were first looked
     /// for here begins nothing by them.
     pub(super) async fn own_since(&self, key: &str) -> Result<i64, Trouble> {
-        self.first_look(&own_mark(key)).await
+        self.first_look(&format!("{MARKS}{key}")).await
     }
 
-    /// Notes that these repositories are looked at, as [`Reader::own_since`] does for one. `clock` is the forge's.
+    /// Notes that these repositories are looked at, as [`Reader::own_since`] and [`Reader::answers_since`] do for one. `clock` is the forge's.
     pub(super) async fn look_for_own(&self, repositories: &[&Arc<Repository>], clock: i64) -> Result<(), Trouble> {
-        let marks: HashMap<String, i64> = self.store.watermarks(MARKS).await?.into_iter().collect();
-        for name in repositories.iter().map(|entry| own_mark(&entry.key)) {
-            // A mark later than the forge's clock was written before that clock was set back.
-            if marks.get(&name).is_none_or(|at| *at > clock) {
-                self.store.set_watermark(&name, clock).await?;
+        for kind in [MARKS, unstarted::MARKS] {
+            let marks: HashMap<String, i64> = self.store.watermarks(kind).await?.into_iter().collect();
+            for name in repositories.iter().map(|entry| format!("{kind}{}", entry.key)) {
+                // A mark later than the forge's clock was written before that clock was set back.
+                if marks.get(&name).is_none_or(|at| *at > clock) {
+                    self.store.set_watermark(&name, clock).await?;
+                }
             }
         }
         Ok(())
@@ -195,11 +198,6 @@ impl Reader {
         }
         Ok(Some(own))
     }
-}
-
-/// Name of the watermark that stores since when a repository's own commands count.
-fn own_mark(key: &str) -> String {
-    format!("{MARKS}{key}")
 }
 
 /// The hosts that these decisions allow.

@@ -3,11 +3,10 @@
 
 use super::called::Called;
 use super::reader::Reader;
-use crate::clock::now;
 use crate::command::{OwnNames, only_own};
 use crate::config::process::Repository;
-use crate::forge::{Account, Change, Comment, Issue, RepoRef, Review, ReviewState, text_hash};
-use crate::message::{self, NotReviewed};
+use crate::forge::{Account, Change, Issue, text_hash};
+use crate::message;
 use crate::secret;
 use crate::thread::decision_key;
 use crate::thread::terms::{Agreed, agree, asked_beside};
@@ -36,10 +35,12 @@ pub(super) struct Text {
     pub own: Option<Called>,
     /// The names of the repository's own commands, where its first word may have been one of them.
     pub names: OwnNames,
+    /// The names of commands in a review's inline comments that are followed by nothing.
+    pub left: Vec<String>,
 }
 
 /// Texts written longer than this before the repository was first read are ignored, so that an old `/fix` starts nothing.
-const SLACK_MS: i64 = 120_000;
+pub(super) const SLACK_MS: i64 = 120_000;
 const SLUG: usize = 40;
 
 impl Reader {
@@ -51,7 +52,8 @@ impl Reader {
         let issue = self.forge.issue(&at, number).await?;
         let since = self.first_read(&entry.key).await? - SLACK_MS;
         let own_since = self.own_since(&entry.key).await? - SLACK_MS;
-        let mut texts = self.texts(&at, &issue, comments).await?;
+        let answers_since = self.answers_since(&entry.key).await?;
+        let mut texts = self.texts(entry, &at, &issue, comments).await?;
         texts.iter_mut().filter(|text| text.created_at < own_since).for_each(Text::read_as_before);
         self.add_triggers(entry, &at, &issue, &mut texts).await?;
         self.threads.was_at(entry, &at, self.machine.as_ref()).await?;
@@ -59,9 +61,10 @@ impl Reader {
         let mut held = None;
         for mut text in texts {
             let key = decision_key(&text.source);
-            let said =
-                matches!(text.verb, Verb::Say { .. }) || text.created_at < since || !self.threads.counts(&text.author);
-            if said || self.threads.is_taken_up(entry, number, &key, text.author.id).await? {
+            if text.is_plain() || text.created_at < since || !self.threads.counts(&text.author) {
+                continue;
+            }
+            if self.threads.is_taken_up(entry, number, &key, text.author.id).await? {
                 continue;
             }
             // Later texts wait too, so that the oldest comes first.
@@ -69,8 +72,9 @@ impl Reader {
                 break;
             }
             text.edited = self.edited(entry, &issue, &text).await?;
-            // On a pull request none of them begins, so nothing is asked about them.
-            if text.created_at >= own_since && !issue.is_pull && text.may_be_own() {
+            // On a pull request none of them begins, so nothing is asked about those that are not answered.
+            let asks_own = text.created_at >= own_since && (!issue.is_pull || text.created_at >= answers_since);
+            if asks_own && text.may_be_own() {
                 if held.is_none() {
                     held = self.look_up_own(entry, &mut text).await?;
                 }
@@ -92,6 +96,12 @@ impl Reader {
     /// Takes up one text; true when a task began.
     async fn take_up(&self, entry: &Repository, issue: &Issue, text: Text, key: &str) -> Result<bool, Trouble> {
         let number = issue.number;
+        if !text.left.is_empty() {
+            self.answer_lines(entry, number, &text, key).await?;
+        }
+        if matches!(text.verb, Verb::Say { .. }) {
+            return Ok(false);
+        }
         if matches!(text.verb, Verb::Retry) {
             return self.retry(entry, number, &text, key).await;
         }
@@ -101,8 +111,8 @@ impl Reader {
             return Ok(false);
         }
         let begins = text.verb.begins().map(|(kind, ..)| kind);
-        if let Some(answer) = begins.and_then(|kind| self.begins_elsewhere(kind, issue, &text.author.login)) {
-            self.answer_or_refuse(entry, number, &text, (key, &answer)).await?;
+        if let Some(answer) = begins.and_then(|kind| self.begins_elsewhere((kind, &text), issue)) {
+            self.answer_or_refuse(entry, number, (&text, text.command_name()), (key, &answer)).await?;
             return Ok(false);
         }
         let starter = begins.is_some();
@@ -112,42 +122,11 @@ impl Reader {
         if !starter && self.take_hosts(entry, number, &text, key).await? {
             return Ok(false);
         }
-        if starter || issue.open && !issue.is_pull {
+        if starter {
             return self.take_text(entry, issue, text, key).await;
         }
-        // Noted, so that a command added later begins no task from this text.
-        if text.may_be_own() {
-            self.store.note_input_of(&entry.key, key, now()).await?;
-        }
+        self.answer_unstarted(entry, issue, &text, key).await?;
         Ok(false)
-    }
-
-    /// Answers somebody who may write; others are refused, once on an issue or pull request.
-    async fn answer_or_refuse(
-        &self,
-        entry: &Repository,
-        number: u64,
-        text: &Text,
-        (key, answer): (&str, &str),
-    ) -> Result<(), Trouble> {
-        if self.threads.right(entry, &text.author, &mut HashMap::new()).await? >= Access::Write {
-            return self.threads.answer_once(entry, number, key, answer).await;
-        }
-        let refused = message::refused(&text.author.login, text.command_name());
-        self.threads.refuse_once(entry, number, key, text.author.id, &refused).await
-    }
-
-    /// Why a task of this kind does not begin on this issue or pull request, as it is answered; none where it may.
-    fn begins_elsewhere(&self, kind: TaskKind, issue: &Issue, login: &str) -> Option<String> {
-        let barred = |why| Some(message::not_reviewed(login, kind.name(), why));
-        match (kind.begins_on(issue.is_pull), issue.is_pull) {
-            (false, false) => barred(NotReviewed::NoPull),
-            (true, true) if issue.author.id == self.me => barred(NotReviewed::Own),
-            (true, true) if !issue.open => barred(NotReviewed::Closed),
-            (false, true) => Some(message::starts_elsewhere(login, true)),
-            (true, false) if !issue.open => Some(message::starts_elsewhere(login, false)),
-            (true, true) | (true, false) => None,
-        }
     }
 
     /// What a task is to review that was asked for on this thread; none on an issue.
@@ -195,19 +174,6 @@ impl Reader {
         }
     }
 
-    /// On the pull request of an ended task while another attempt is at work: tells an author with write access where that is.
-    async fn works_elsewhere(&self, entry: &Repository, number: u64, text: &Text, key: &str) -> Result<bool, Trouble> {
-        let Some(ended) = self.store.newest_task_of(&entry.key, number).await? else { return Ok(false) };
-        let issue = ended.issue.unsigned_abs();
-        let Some(live) = self.store.live_task_of(&entry.key, issue).await? else { return Ok(false) };
-        if self.threads.right(entry, &text.author, &mut HashMap::new()).await? < Access::Write {
-            return Ok(false);
-        }
-        let answer = message::at_work_elsewhere(&text.author.login, live.id, issue);
-        self.threads.answer_once(entry, number, key, &answer).await?;
-        Ok(true)
-    }
-
     /// When this repository was first read, by the forge's clock.
     async fn first_read(&self, key: &str) -> Result<i64, Trouble> {
         self.first_look(&first(key)).await
@@ -223,44 +189,6 @@ impl Reader {
         Ok(at)
     }
 
-    async fn texts(&self, at: &RepoRef, issue: &Issue, comments: Vec<Comment>) -> Result<Vec<Text>, Trouble> {
-        let opened = Text {
-            source: Source::Issue(issue.id),
-            number: 0,
-            author: issue.author.clone(),
-            body: issue.body.clone(),
-            verb: words::text(&issue.body, &issue.author.login),
-            // The time changes with everything about the issue, so it is only a first guess: `issue_edited` decides.
-            edited: issue.updated_at > issue.created_at,
-            created_at: issue.created_at,
-            trigger: None,
-            change: None,
-            own: None,
-            names: OwnNames::new(),
-        };
-        let mut texts = vec![opened];
-        for comment in comments {
-            texts.push(Text {
-                source: Source::Comment(comment.id),
-                number: comment.id,
-                verb: words::comment(&comment),
-                edited: comment.updated_at != comment.created_at,
-                created_at: comment.created_at,
-                author: comment.author,
-                body: comment.body,
-                trigger: None,
-                change: None,
-                own: None,
-                names: OwnNames::new(),
-            });
-        }
-        if issue.is_pull {
-            texts.extend(self.forge.reviews(at, issue.number).await?.into_iter().filter_map(of_review));
-            texts.sort_by_key(|text| text.number);
-        }
-        Ok(texts)
-    }
-
     /// Takes up a text; true when a task began.
     async fn take_text(&self, entry: &Repository, issue: &Issue, text: Text, key: &str) -> Result<bool, Trouble> {
         if let (Some(trigger), Some((kind, ..))) = (&text.trigger, text.verb.begins()) {
@@ -273,22 +201,7 @@ impl Reader {
             Verb::Fix { terms, .. } => (TaskKind::Fix, terms.clone()),
             Verb::Plan { terms, .. } => (TaskKind::Plan, terms.clone()),
             Verb::Work { kind, terms, .. } => (*kind, terms.clone()),
-            Verb::Say { .. } => return Ok(false),
-            Verb::Unknown { word, why } => {
-                let answer = self.threads.unknown_to(entry, &text.author, (word, why.as_deref())).await;
-                self.threads.answer_once(entry, issue.number, key, &answer).await?;
-                return Ok(false);
-            }
-            other => {
-                let help = matches!(other, Verb::Help) || words::asks_for_help(&text.body);
-                let reply = match words::beside_a_start(&text.body, &text.names) {
-                    Some(name) => message::begins_nothing(&text.author.login, &name),
-                    None if help => self.threads.help_to(entry, &text.author).await,
-                    None => message::no_task(&text.author.login),
-                };
-                self.threads.answer_once(entry, issue.number, key, &reply).await?;
-                return Ok(false);
-            }
+            _ => return Ok(false),
         };
         if text.edited {
             self.threads.answer_once(entry, issue.number, key, &message::edited(&text.author.login)).await?;
@@ -406,27 +319,32 @@ pub(super) fn first(key: &str) -> String {
     format!("first:{key}")
 }
 
-/// The text of a submitted review.
-fn of_review(review: Review) -> Option<Text> {
-    let given = matches!(review.state, ReviewState::Approved | ReviewState::RequestChanges | ReviewState::Comment);
-    given.then(|| Text {
-        source: Source::Review(review.id),
-        number: review.number,
-        verb: words::text(&review.body, &review.author.login),
-        edited: review.updated_at > review.submitted_at,
-        created_at: review.submitted_at,
-        author: review.author,
-        body: review.body,
-        trigger: None,
-        change: None,
-        own: None,
-        names: OwnNames::new(),
-    })
-}
-
 impl Text {
+    /// A text that was not edited, at no time.
+    pub(super) fn new(source: Source, number: i64, (author, body): (Account, String), verb: Verb) -> Self {
+        Self {
+            source,
+            number,
+            author,
+            body,
+            verb,
+            edited: false,
+            created_at: 0,
+            trigger: None,
+            change: None,
+            own: None,
+            names: OwnNames::new(),
+            left: Vec::new(),
+        }
+    }
+
+    /// Whether it asks for nothing.
+    fn is_plain(&self) -> bool {
+        matches!(self.verb, Verb::Say { .. }) && self.left.is_empty()
+    }
+
     /// Whether its first word may be a command of the repository's own.
-    fn may_be_own(&self) -> bool {
+    pub(super) fn may_be_own(&self) -> bool {
         self.change.is_none() && !matches!(self.source, Source::Review(_)) && words::own_name(&self.body).is_some()
     }
 
@@ -443,7 +361,7 @@ impl Text {
     }
 
     /// The command that it asks for, without its slash; empty where it asks for none.
-    fn command_name(&self) -> &str {
+    pub(super) fn command_name(&self) -> &str {
         self.own.as_ref().map_or_else(|| self.verb.command().unwrap_or_default(), |called| &called.name)
     }
 

@@ -5,7 +5,6 @@
 use super::reader::Reader;
 use super::start::Text;
 use crate::clock::now;
-use crate::command::OwnNames;
 use crate::config::process::Repository;
 use crate::forge::{Change, Changed, Issue, RepoRef};
 use crate::message;
@@ -94,17 +93,10 @@ impl Reader {
             let source = Source::Change(change.id);
             match trigger.filter(|_| issue.open && self.threads.counts(&change.by)) {
                 Some(trigger) => texts.push(Text {
-                    source,
-                    number: change.id,
-                    author: change.by.clone(),
-                    body: String::new(),
-                    verb: verb.clone(),
-                    edited: false,
                     created_at: change.at,
                     trigger: Some(trigger),
-                    change: Some(change),
-                    own: None,
-                    names: OwnNames::new(),
+                    change: Some(change.clone()),
+                    ..Text::new(source, change.id, (change.by, String::new()), verb.clone())
                 }),
                 None => self.note_seen(entry, &source).await?,
             }

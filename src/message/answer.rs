@@ -173,10 +173,10 @@ pub fn at_work_elsewhere(login: &str, task: i64, issue: u64) -> String {
     )
 }
 
-/// A command on an issue without a task.
+/// A command on an issue or pull request without a task.
 pub fn no_task(login: &str) -> String {
     format!(
-        "{}: no task belongs to this issue yet. `/fix` starts one, `/plan` starts with a plan; `/help` shows the rest.",
+        "{}: no task belongs to this issue or pull request yet. On an open issue `/fix` starts one and `/plan` starts with a plan, on a person's pull request `/review` has it read; `/help` shows the rest.",
         code(login)
     )
 }
@@ -207,6 +207,15 @@ pub fn left_inline(login: &str, names: &[String]) -> String {
     let listed = names.iter().map(|name| code(&format!("/{name}"))).collect::<Vec<_>>().join(", ");
     format!(
         "{}: in the inline comments of a review, not carried out: {listed}. There `/revise what to change` and `/ask question` are about that line, and `/pause` and `/stop` about the task; of several the careful one counts. Write anything else in the review's own text or in a comment.",
+        code(login)
+    )
+}
+
+/// Commands in a review's inline comments, where no task is at work.
+pub fn left_in_lines(login: &str, names: &[String]) -> String {
+    let listed = names.iter().map(|name| code(&format!("/{name}"))).collect::<Vec<_>>().join(", ");
+    format!(
+        "{}: in an inline comment a command begins nothing, so this was not carried out: {listed}. Write it in a comment of the conversation, one command in each.",
         code(login)
     )
 }

@@ -66,7 +66,12 @@ pub fn cost(about: &About<'_>, of: &[OfModel]) -> String {
         }
     }
     let since = count(u64::from(about.task.used), "action");
-    let _ = write!(out, "\n{since} since the last decision. `/budget …` grants more.");
+    match about.task.state.ended() {
+        true => out.push_str("\nIt is over, so nothing more is spent."),
+        false => {
+            let _ = write!(out, "\n{since} since the last decision. `/budget …` grants more.");
+        }
+    }
     out
 }
 

@@ -14,6 +14,7 @@ mod host;
 mod life;
 mod merge;
 mod notice;
+mod over;
 mod own;
 mod own_refusal;
 mod permission;
@@ -35,8 +36,8 @@ pub use about::About;
 pub use action_log::{action_log, action_log_comment, action_log_name};
 pub use answer::{
     NotReviewed, advance_ended, already_live, at_work, at_work_elsewhere, begins_nothing, doubtful, edited, help,
-    in_advance, left_inline, left_undone, malformed, name_the_commit, no_task, not_among, not_paused, not_reviewed,
-    nothing_to_approve, refused, stale, starts_elsewhere, status, unknown_beside, unknown_command,
+    in_advance, left_in_lines, left_inline, left_undone, malformed, name_the_commit, no_task, not_among, not_paused,
+    not_reviewed, nothing_to_approve, refused, stale, starts_elsewhere, status, unknown_beside, unknown_command,
 };
 pub use artifacts::artifacts_name;
 pub use cost::{OfModel, cost, sums};
@@ -46,6 +47,7 @@ pub use life::{
     plan_answer, question, resumed, trouble, voided,
 };
 pub use notice::notice;
+pub use over::{over_for, over_for_questions};
 pub use own::OWN_WHILE_AT_WORK;
 pub use own_refusal::{own_barred, own_model_refused, own_not_among};
 pub use permission::{permission, whole};

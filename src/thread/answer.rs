@@ -57,6 +57,22 @@ impl Threads {
         Ok(())
     }
 
+    /// Answers the text with this key, which the account `who` wrote, where nobody is answered so twice on an issue or pull request.
+    ///
+    /// # Errors
+    /// As [`Threads::answer_once`].
+    pub async fn tell_once(
+        &self,
+        entry: &Repository,
+        number: u64,
+        key: &str,
+        (who, text): (i64, &str),
+    ) -> Result<(), Trouble> {
+        self.answer_once(entry, number, &format!("told:{}:{number}:{who}", entry.key), text).await?;
+        self.store.note_input_of(&entry.key, key, now()).await?;
+        Ok(())
+    }
+
     /// Whether a text of `who` was taken up. If its answer or refusal stands and only that was not noted, it is noted now: people have read
     /// it, so the text is not judged anew by what changed since.
     pub async fn is_taken_up(&self, entry: &Repository, number: u64, key: &str, who: i64) -> Result<bool, Trouble> {

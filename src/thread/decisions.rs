@@ -174,10 +174,13 @@ impl Threads {
     fn asked(&self, task: &Task, comment: &Comment) -> Verb {
         let verb = words::comment(comment);
         let waits = matches!(task.underneath(), State::Asking { .. });
-        match words::by_name(&comment.body, &self.me.login).filter(|_| !waits && matches!(verb, Verb::Say { .. })) {
-            Some(question) => Verb::Ask { question },
-            None => verb,
-        }
+        let by_name = self.question_by_name(&comment.body);
+        by_name.filter(|_| !waits && matches!(verb, Verb::Say { .. })).unwrap_or(verb)
+    }
+
+    /// The question in a remark that addresses the bot by name.
+    pub fn question_by_name(&self, text: &str) -> Option<Verb> {
+        words::by_name(text, &self.me.login).map(|question| Verb::Ask { question })
     }
 
     /// As [`Threads::of_comment`], for a review, with the commands of its inline comments that are left; none if it neither decides nor says

@@ -9,7 +9,7 @@ use crate::line::Line;
 use crate::message::{self, About};
 use crate::secret;
 use crate::trouble::Trouble;
-use domain::{Access, Event, Task, Verb};
+use domain::{Access, Event, Task, TaskId, Verb};
 
 /// A further command of a text.
 #[derive(Debug, PartialEq, Eq)]
@@ -138,7 +138,12 @@ impl Threads {
         (said, own): ((&str, &str, &Verb), &OwnNames),
         right: Access,
     ) -> Result<(), Trouble> {
-        let Some(answer) = self.beside(entry, (said, own), right, None).await? else { return Ok(()) };
+        // Of a task that has ended, its log still answers.
+        let ended = match self.store.newest_task_of(&entry.key, number).await? {
+            Some(row) => Some(self.store.task(TaskId(row.id)).await?).filter(|task| task.state.ended()),
+            None => None,
+        };
+        let Some(answer) = self.beside(entry, (said, own), right, ended.as_ref()).await? else { return Ok(()) };
         self.answer_once(entry, number, &beside_key(key), &answer).await
     }
 
@@ -173,9 +178,11 @@ impl Threads {
                     let about = About { task, pull_url: None, scripted: false, line: None };
                     parts.push(message::cost(&about, &message::sums(&log)));
                 }
-                (FurtherCommand::Help, Some(_)) => parts.push(self.help_at_work(entry, right).await),
-                (FurtherCommand::Help, None) => parts.push(self.help(entry, right).await),
-                (FurtherCommand::Unknown { word, why: None }, Some(_)) => {
+                (FurtherCommand::Help, Some(task)) if !task.state.ended() => {
+                    parts.push(self.help_at_work(entry, right).await)
+                }
+                (FurtherCommand::Help, _) => parts.push(self.help(entry, right).await),
+                (FurtherCommand::Unknown { word, why: None }, Some(task)) if !task.state.ended() => {
                     let why = self.own_while_at_work(entry, &word, right).await;
                     parts.push(message::unknown_command(&word, why.as_deref()));
                 }

@@ -25,6 +25,16 @@ fn of(note: &ReviewComment) -> Option<Command> {
     all.strongest().cloned()
 }
 
+/// The commands of these inline comments, in order. A line may begin with a path, so an unknown word is none.
+pub(super) fn commands(own: &[&ReviewComment]) -> Vec<Command> {
+    let of_note = |note: &&ReviewComment| {
+        let mut all = parsed(note).commands;
+        all.retain(|command| !matches!(command.verb, Verb::Unknown { why: None, .. }));
+        all
+    };
+    own.iter().flat_map(of_note).collect()
+}
+
 /// A question with the place that it is about.
 fn asked(note: &ReviewComment, question: &str) -> String {
     let place = note.line.map_or_else(|| note.path.clone(), |line| format!("{}, line {line}", note.path));

@@ -1,7 +1,8 @@
 //! From a comment or a review to the verb that it asks for: of several commands the strongest.
 
 use super::inline;
-use crate::command::{self, Command, OwnNames, Parsed, Strength};
+pub(crate) use crate::command::Command;
+use crate::command::{self, OwnNames, Parsed, Strength};
 use crate::forge::{Comment, Review, ReviewComment, ReviewState, own_remarks};
 use crate::secret;
 use domain::{Access, Account, Item, Verb};
@@ -77,6 +78,11 @@ pub(crate) fn beside_a_start(text: &str, own: &OwnNames) -> Option<String> {
     let found = parsed_with(text, "", own);
     let starts = found.commands.iter().any(|command| command.verb.begins().is_some());
     found.strongest().filter(|_| starts).map(|command| command.name.clone())
+}
+
+/// The commands in these inline comments of a review, in order. A line may begin with a path, so an unknown word is none.
+pub(crate) fn inline_commands(own: &[&ReviewComment]) -> Vec<Command> {
+    inline::commands(own)
 }
 
 /// The question in a remark that begins with the bot's name and contains a question mark, cut to the longest question.

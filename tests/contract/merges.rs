@@ -3,8 +3,9 @@
 use super::people::gitea_minor;
 use super::pulls::open;
 use super::support::forges::Lab;
-use caisson::forge::{ForgeError, ForgeReads, ForgeWrites, RepoRef};
+use caisson::forge::{ForgeError, ForgeReads, ForgeWrites, NewStatus, RepoRef, StatusState};
 use domain::{BranchGuard, GuardLack};
+use serde_json::json;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -30,6 +31,52 @@ pub async fn approved_work_is_merged_at_its_head_and_nothing_else_is(lab: Arc<La
     assert_eq!((how.commit.as_str(), how.by.as_str()), (old.as_str(), "caisson"));
     let again = lab.bot.merge_pull(&place.repo, pull.number, &pull.head_sha).await;
     assert!(again.is_err(), "a second time");
+}
+
+/// What `/test-pr` sets can be what a branch's rule asks for: only its success at the pull request's newest commit lets it be merged.
+pub async fn a_required_status_holds_a_merge_back_until_it_succeeds(lab: Arc<Lab>) {
+    let place = lab.place("required").await;
+    lab.bot.ensure_protection(&place.repo, "main", &["caisson-sync"]).await.unwrap();
+    let rule = json!({ "enable_status_check": true, "status_check_contexts": ["caisson/test"] });
+    let path = format!("/repos/{}/branch_protections/main", place.repo);
+    let (status, said) = lab.hand("caisson").call("PATCH", &path, rule).await;
+    assert_eq!(status, 200, "{said}");
+    assert_eq!(said["status_check_contexts"], json!(["caisson/test"]), "{said}");
+    let first = lab.branch(&place, "agent/1-x", &[("a.txt", "a\n")]);
+    let pull = open(&lab, &place, "agent/1-x", "Mend it").await;
+    let set = async |commit: &str, context: &str, state: StatusState| {
+        let (description, target_url) = ("by a test".to_owned(), String::new());
+        let new = NewStatus { context: context.into(), state, description, target_url };
+        lab.bot.post_status(&place.repo, commit, &new).await.unwrap();
+    };
+    let held = async |head: &str, why: &str| {
+        let refused = merge(&lab, &place.repo, pull.number, head).await.unwrap_err();
+        let told = matches!(&refused, ForgeError::Conflict(said) if said.contains("status checks"));
+        assert!(told, "{why}: {refused:?}");
+    };
+    held(&first, "none yet").await;
+    set(&first, "caisson/test-bug", StatusState::Success).await;
+    held(&first, "another context").await;
+    set(&first, "caisson/test", StatusState::Pending).await;
+    held(&first, "pending").await;
+    set(&first, "caisson/test", StatusState::Failure).await;
+    held(&first, "failed").await;
+    set(&first, "caisson/test", StatusState::Success).await;
+    let second = lab.branch(&place, "agent/1-x", &[("a.txt", "b\n")]);
+    until_head(&lab, &place.repo, pull.number, &second).await;
+    held(&second, "the success is of the commit before").await;
+    set(&second, "caisson/test", StatusState::Success).await;
+    merge(&lab, &place.repo, pull.number, &second).await.unwrap();
+    assert!(lab.bot.pull(&place.repo, pull.number).await.unwrap().merged);
+}
+
+/// The forge takes a push into a pull request a moment later.
+async fn until_head(lab: &Lab, at: &RepoRef, number: u64, head: &str) {
+    let end = Instant::now() + Duration::from_secs(60);
+    while lab.bot.pull(at, number).await.unwrap().head_sha != head {
+        assert!(Instant::now() < end, "the pull request never ends at {head}");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
 }
 
 /// Merges as the bot does: while the forge looks for conflicts it asks to try again later.

@@ -1,6 +1,7 @@
 //! A base whose checks do not run: said once, in the first review, with what to do. The run on the base is made once.
 
 use crate::world::{FIX, REPO, TEST, World};
+use domain::VerdictKind;
 
 /// Number of runs of the base's checks.
 fn runs(world: &World) -> usize {
@@ -52,4 +53,28 @@ async fn a_base_branch_that_moved_on_is_named_with_the_files_that_both_change() 
     let words =
         format!("**`main` moved on** — 1 commit since this task's base `{}`, ⚠️ also in `semver.py`", base.short());
     assert!(last.contains(&words) && !last.contains("notes.txt"), "{last}");
+}
+
+/// What a task may do, and how it is checked, is read at its base; a checkpoint that would change that file is not published.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_broken_caisson_toml_on_the_agents_branch_changes_nothing() {
+    let test = "python3 -m unittest -q tests.test_semver";
+    let script = FIX.replace(test, "echo 'test = [broken' >> .caisson.toml");
+    let script = script.replace("git diff --stat || true", "sed -i '$d' .caisson.toml");
+    let mut world = World::new(&script.replace("\"approved\"", "\"is protected: it steers the bot\"")).await;
+    world.push(&[(".caisson.toml", &format!("test = \"{test}\"\n"))]);
+    let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    let first = world.until_state("awaiting-review").await;
+    assert!(first.pull.is_none() && first.pushed.is_none(), "nothing of it is on the forge: {first:?}");
+    world.until_said(issue, "`.caisson.toml` is protected: it steers the bot, git or other machines").await;
+    // A later life reads the base again, and not the broken file.
+    world.kill();
+    world.start().await;
+    world.alice().comment(REPO, issue, "/approve").expect("said");
+    let last = world.until_state("final-review").await;
+    assert_eq!(last.base, first.base);
+    let verdict = last.verdict.expect("the checks ran");
+    assert_eq!((verdict.kind, verdict.command.as_deref()), (VerdictKind::Passed, Some(test)));
+    let review = world.until_said(last.pull.expect("a pull request"), "Final review").await;
+    assert!(!review.contains("`.caisson.toml`]"), "it is as it was: {review}");
 }

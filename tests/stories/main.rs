@@ -93,6 +93,7 @@ mod triggers;
 mod trip;
 mod turns;
 mod unread;
+mod unstarted;
 mod upstream;
 mod upstream_issues;
 mod waiting;

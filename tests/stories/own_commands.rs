@@ -17,7 +17,7 @@ const TITLE: &str = "Versions compare as text";
 const TEXT: &str = "Compare versions as numbers in {words}. Nothing else.\n";
 
 /// A command with these settings beside its description.
-fn command(head: &str, text: &str) -> String {
+pub fn command(head: &str, text: &str) -> String {
     format!("+++\ndescription = \"Compares | versions, @alice\"\n{head}+++\n\n{text}")
 }
 

@@ -62,7 +62,7 @@ async fn a_retry_where_nothing_was_tried_is_answered() {
     let world = World::new(FIX).await;
     let issue = world.alice().open_issue(REPO, "Versions compare as text", "It does.").expect("issue");
     world.alice().comment(REPO, issue, "/retry").expect("said");
-    world.until_said(issue, "no task belongs to this issue yet").await;
+    world.until_said(issue, "no task belongs to this issue").await;
     assert!(world.store().tasks(5).await.expect("read").is_empty());
 }
 

@@ -35,7 +35,7 @@ async fn who_may_not_write_is_refused_once_and_politely() {
     world.bob().comment(REPO, issue, "/fix please").expect("said");
     world.bob().comment(REPO, issue, "/plan then").expect("said");
     world.alice().comment(REPO, issue, "/approve").expect("said");
-    world.until_said(issue, "no task belongs to this issue yet").await;
+    world.until_said(issue, "no task belongs to this issue").await;
     assert_eq!(world.said(issue).await.len(), 2, "once for bob, once for alice");
 }
 

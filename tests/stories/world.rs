@@ -397,8 +397,9 @@ impl World {
     /// Asks for the status on this number and waits for the answer: the comments of a number are handled in order, so
     /// everything posted there earlier has been handled by then.
     pub async fn heard(&self, number: u64) {
-        let is_answer =
-            |text: &String| text.starts_with("Task 1 is ") || text.contains("no task belongs to this issue");
+        let is_answer = |text: &String| {
+            text.starts_with("Task ") && text.contains(" is ") || text.contains("no task belongs to this issue")
+        };
         let before = self.said(number).await.iter().filter(|text| is_answer(text)).count();
         self.alice().comment(REPO, number, "/status").expect("said");
         let end = Instant::now() + PATIENCE;

@@ -131,6 +131,22 @@ pub(crate) async fn create_label(
     Ok(created(value))
 }
 
+pub(crate) async fn edit_label(
+    State(app): App,
+    caller: Caller,
+    Path((o, r, id)): Path<(String, String, i64)>,
+    Json(body): Json<Value>,
+) -> Result<Json<Value>> {
+    let mut world = app.world();
+    let (at, _) = caller.at(&world, &o, &r, Access::Write)?;
+    let Some(label) = world.repos[at].labels.iter_mut().find(|label| label.id == id) else {
+        return refuse(404, "The target couldn't be found.");
+    };
+    label.exclusive = body.get("exclusive").and_then(Value::as_bool).unwrap_or(label.exclusive);
+    let label = label.clone();
+    Ok(Json(world.label_json(&label)))
+}
+
 pub(crate) async fn hooks(
     State(app): App,
     caller: Caller,
@@ -303,6 +319,20 @@ fn rule_of<'a>(rules: &'a [Map<String, Value>], branch: &str) -> Option<&'a Map<
 pub(crate) fn required_approvals(world: &World, at: usize, branch: &str) -> u64 {
     let rule = rule_of(&world.repos[at].protections, branch);
     rule.and_then(|rule| rule.get("required_approvals")?.as_u64()).unwrap_or(0)
+}
+
+/// Whether each context that the branch's rule requires has `success` as its newest status at the commit.
+pub(crate) fn required_statuses_pass(world: &World, at: usize, branch: &str, commit: &str) -> bool {
+    let repo = &world.repos[at];
+    let Some(rule) = rule_of(&repo.protections, branch) else { return true };
+    if rule.get("enable_status_check").and_then(Value::as_bool) != Some(true) {
+        return true;
+    }
+    let wanted = rule.get("status_check_contexts").and_then(Value::as_array).into_iter().flatten();
+    wanted.filter_map(Value::as_str).all(|context| {
+        let of = repo.statuses.iter().filter(|status| status.sha == commit && status.context == context);
+        of.max_by_key(|status| status.id).is_some_and(|newest| newest.state == "success")
+    })
 }
 
 /// `prefix/**` and `prefix/*`, the only patterns that our rules use.

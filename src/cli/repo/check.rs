@@ -65,12 +65,23 @@ pub(in crate::cli) async fn faults(config: &Process, accounts: &Accounts, entry:
                 "{repo} is called {now} now: the bot follows it; `caisson repo add` writes the new name down"
             )]);
         }
-        Err(e @ (ForgeError::NotFound(_) | ForgeError::Conflict(_))) => return Ok(vec![e.to_string()]),
+        Err(e @ (ForgeError::NotFound(_) | ForgeError::Conflict(_))) => {
+            return Ok(vec![match accounts.seen_by_sync(entry).await? {
+                Some(place) => own_fault(accounts, &place, Access::None),
+                None => e.to_string(),
+            }]);
+        }
         Err(e) => return Err(e.into()),
     };
     let mut wrong = Vec::new();
     if found.id != entry.id {
         wrong.push(format!("another repository has taken the name (id {} instead of {})", found.id, entry.id));
+        return Ok(wrong);
+    }
+    let own = accounts.own_right(&repo).await?;
+    if own < Access::Admin {
+        // What else differs is not shown to an account without that right.
+        wrong.push(own_fault(accounts, &repo, own));
         return Ok(wrong);
     }
     if found.default_branch != entry.default_branch {
@@ -112,6 +123,20 @@ pub(in crate::cli) async fn faults(config: &Process, accounts: &Accounts, entry:
         }
     }
     Ok(wrong)
+}
+
+/// What the bot's own account lacks, and who can give it.
+fn own_fault(accounts: &Accounts, repo: &RepoRef, own: Access) -> String {
+    let may = match own {
+        Access::None => "sees nothing of it",
+        Access::Read => "may only read",
+        Access::Write | Access::Admin | Access::Owner => "may only read and write",
+    };
+    let bot = &accounts.bot.login;
+    format!(
+        "{bot} {may}, and has to administer {repo} for its hook, labels and protection: make it an owner of {} or an administrator of the repository",
+        repo.owner
+    )
 }
 
 /// Rights given by teams, besides those of people added by name.

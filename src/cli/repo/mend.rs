@@ -1,7 +1,7 @@
 //! `caisson repo check --fix`: sets again what somebody changed, and prints each change. The git data is not touched.
 //!
 //! What a person added to a repository (hooks, deploy keys, people) is left for the operator to judge; only Actions are switched off, as by
-//! `repo add`. Another repository that took over the name is never written to. Tests: `tests/setup.rs`.
+//! `repo add`. Another repository that took over the name is never written to. Tests: `tests/setup/mend.rs`.
 
 use super::Accounts;
 use crate::checkpoint::label::LABELS;
@@ -12,7 +12,7 @@ use crate::config::process::Repository as Entry;
 use crate::forge::{Access, ForgeError, ForgeReads, RepoRef, is_accepted};
 use anyhow::Result;
 
-/// Sets hook, labels, protection, default branch and the second account's right as `repo add` does, where they differ.
+/// Sets hook, labels, protection, default branch and the accounts' rights as `repo add` does, where they differ.
 pub(super) async fn mend(
     config: &Process,
     entries: &Entries,
@@ -20,14 +20,15 @@ pub(super) async fn mend(
     entry: &Entry,
     printer: &Printer,
 ) -> Result<()> {
+    own_right(accounts, entry, printer).await?;
     let (forge, repo) = (&accounts.forge, accounts.place_of(entry).await?);
     let found = match forge.repository(&repo).await {
         Ok(found) => found,
         Err(ForgeError::NotFound(_) | ForgeError::Moved(_) | ForgeError::Conflict(_)) => return Ok(()),
         Err(error) => return Err(error.into()),
     };
-    // The name may now belong to another repository.
-    if found.id != entry.id {
+    // The name may now belong to another repository, and nothing below is the bot's to set without its own right.
+    if found.id != entry.id || accounts.own_right(&repo).await? < Access::Admin {
         return Ok(());
     }
     let said = |what: String| printer.good(&format!("{}: changed: {what}", entry.key));
@@ -56,6 +57,24 @@ pub(super) async fn mend(
         said(format!("the label {} is as it was made", label.name));
     }
     hook(config, entries, accounts, (entry, &repo), &said).await
+}
+
+/// Has the other account give the bot's own account its right again, where that one administers the repository. Otherwise the check names
+/// who can.
+async fn own_right(accounts: &Accounts, entry: &Entry, printer: &Printer) -> Result<()> {
+    let Some(repo) = accounts.seen_by_sync(entry).await? else { return Ok(()) };
+    if accounts.own_right(&repo).await? >= Access::Admin {
+        return Ok(());
+    }
+    let bot = &accounts.bot.login;
+    match accounts.as_sync()?.ensure_collaborator(&repo, bot, Access::Admin).await {
+        Ok(_) => {
+            printer.good(&format!("{}: changed: {bot} administers {repo} again", entry.key));
+            Ok(())
+        }
+        Err(ForgeError::Forbidden(_) | ForgeError::NotFound(_)) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Sets the hook, and switches Actions off.

@@ -1,0 +1,114 @@
+//! The texts of an issue or pull request where no task is at work, in the forge's order: its own, its comments, and its reviews with the
+//! commands of their inline comments. Tests: `tests/stories/unstarted.rs`.
+
+use super::reader::Reader;
+use super::start::{SLACK_MS, Text};
+use crate::clock::now;
+use crate::config::process::Repository;
+use crate::forge::{Comment, Issue, RepoRef, Review, ReviewState, own_remarks};
+use crate::thread::decision_key;
+use crate::thread::words;
+use crate::trouble::Trouble;
+use domain::{Source, Verb};
+
+impl Reader {
+    /// The texts of this thread. A comment that asks the bot by name is a question there, if it is young enough to be answered.
+    pub(super) async fn texts(
+        &self,
+        entry: &Repository,
+        at: &RepoRef,
+        issue: &Issue,
+        comments: Vec<Comment>,
+    ) -> Result<Vec<Text>, Trouble> {
+        let since = self.answers_since(&entry.key).await? - SLACK_MS;
+        let verb = words::text(&issue.body, &issue.author.login);
+        let mut texts = vec![Text {
+            // The time changes with everything about the issue, so it is only a first guess: `issue_edited` decides.
+            edited: issue.updated_at > issue.created_at,
+            created_at: issue.created_at,
+            ..Text::new(Source::Issue(issue.id), 0, (issue.author.clone(), issue.body.clone()), verb)
+        }];
+        for comment in comments {
+            let mut verb = words::comment(&comment);
+            if matches!(verb, Verb::Say { .. }) && comment.created_at >= since {
+                verb = self.threads.question_by_name(&comment.body).unwrap_or(verb);
+            }
+            texts.push(Text {
+                edited: comment.updated_at != comment.created_at,
+                created_at: comment.created_at,
+                ..Text::new(Source::Comment(comment.id), comment.id, (comment.author, comment.body), verb)
+            });
+        }
+        if issue.is_pull {
+            for review in self.forge.reviews(at, issue.number).await? {
+                let inline = self.inline_commands(entry, (at, issue.number), &review, since).await?;
+                texts.extend(of_review(review, inline));
+            }
+            texts.sort_by_key(|text| text.number);
+        }
+        Ok(texts)
+    }
+
+    /// The commands in the reviewer's own inline comments. They are asked for until the review was answered, or held none.
+    async fn inline_commands(
+        &self,
+        entry: &Repository,
+        (at, pull): (&RepoRef, u64),
+        review: &Review,
+        since: i64,
+    ) -> Result<Vec<words::Command>, Trouble> {
+        let key = decision_key(&Source::Review(review.id));
+        let bare = format!("lines:{}", review.id);
+        if review.comments == 0
+            || !given(review)
+            || review.submitted_at < since
+            || !self.threads.counts(&review.author)
+            || self.store.knows_input(&key).await?
+            || self.store.knows_input(&bare).await?
+        {
+            return Ok(Vec::new());
+        }
+        let inline = self.forge.review_comments(at, pull, review.id).await?;
+        let found = words::inline_commands(&own_remarks(review, &inline));
+        if found.is_empty() {
+            self.store.note_input_of(&entry.key, &bare, now()).await?;
+        }
+        Ok(found)
+    }
+}
+
+fn given(review: &Review) -> bool {
+    matches!(review.state, ReviewState::Approved | ReviewState::RequestChanges | ReviewState::Comment)
+}
+
+/// The text of a submitted review. Where it gives no command itself, the strongest of its inline comments that only asks for an answer is
+/// its command; a line begins no task.
+fn of_review(review: Review, inline: Vec<words::Command>) -> Option<Text> {
+    if !given(&review) {
+        return None;
+    }
+    let mut verb = words::text(&review.body, &review.author.login);
+    let answered = inline.iter().filter(|command| !acts(&command.verb)).rev().max_by_key(|command| command.strength);
+    let answered = answered.filter(|_| matches!(verb, Verb::Say { .. })).cloned();
+    let mut left: Vec<String> = Vec::new();
+    for command in inline {
+        let is_answered = answered.as_ref().is_some_and(|it| *it == command);
+        if !is_answered && !left.contains(&command.name) {
+            left.push(command.name);
+        }
+    }
+    if let Some(command) = answered {
+        verb = command.verb;
+    }
+    Some(Text {
+        edited: review.updated_at > review.submitted_at,
+        created_at: review.submitted_at,
+        left,
+        ..Text::new(Source::Review(review.id), review.number, (review.author, review.body), verb)
+    })
+}
+
+/// Whether it does something where no task is at work.
+fn acts(verb: &Verb) -> bool {
+    verb.begins().is_some() || verb.is_apart() || matches!(verb, Verb::Retry | Verb::Allow { .. } | Verb::Deny { .. })
+}

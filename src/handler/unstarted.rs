@@ -1,0 +1,191 @@
+//! Commands that begin nothing where no task is at work: on issues, closed or not, and on pull requests. Who: as where a task is at work.
+//! Effect: one answer to each text of somebody who may, and one refusal for everybody else; of a task that has ended its log answers.
+//! Tests: `tests/stories/unstarted.rs`.
+
+use super::reader::Reader;
+use super::start::{SLACK_MS, Text};
+use crate::clock::now;
+use crate::command::{Who, spec};
+use crate::config::process::Repository;
+use crate::forge::Issue;
+use crate::message::{self, About, NotReviewed};
+use crate::thread::words;
+use crate::trouble::Trouble;
+use domain::{Access, Event, Task, TaskId, TaskKind, Verb};
+use std::collections::HashMap;
+
+/// How the names of these watermarks begin.
+pub(super) const MARKS: &str = "answers:";
+
+impl Reader {
+    /// Since when commands are answered that begin nothing, on pull requests without a task and on closed issues, by the forge's clock: an
+    /// old thread that is read again is not answered as a whole.
+    pub(super) async fn answers_since(&self, key: &str) -> Result<i64, Trouble> {
+        self.first_look(&format!("{MARKS}{key}")).await
+    }
+
+    /// Answers a command that begins nothing here.
+    pub(super) async fn answer_unstarted(
+        &self,
+        entry: &Repository,
+        issue: &Issue,
+        text: &Text,
+        key: &str,
+    ) -> Result<(), Trouble> {
+        let always = issue.open && !issue.is_pull;
+        if !always && text.created_at < self.answers_since(&entry.key).await? - SLACK_MS {
+            // Noted, so that a command added later begins no task from this text.
+            if text.may_be_own() {
+                self.store.note_input_of(&entry.key, key, now()).await?;
+            }
+            return Ok(());
+        }
+        let (number, login) = (issue.number, text.author.login.as_str());
+        let right = self.threads.right(entry, &text.author, &mut HashMap::new()).await?;
+        if right < Access::Write && takes_write(&text.verb) {
+            let refused = message::refused(login, name(text));
+            return self.threads.refuse_once(entry, number, key, text.author.id, &refused).await;
+        }
+        if self.barred(entry, number, key, text, (&text.verb, right)).await? {
+            return Ok(());
+        }
+        let answer = self.unstarted(entry, number, (text, key), right).await?;
+        // Who may not write is told once that something is no command, not for every text.
+        if right < Access::Write && matches!(text.verb, Verb::Unknown { .. }) {
+            return self.threads.tell_once(entry, number, key, (text.author.id, &answer)).await;
+        }
+        self.threads.answer_once(entry, number, key, &answer).await
+    }
+
+    /// What is answered; the further commands of a text about an ended task are answered beside it.
+    async fn unstarted(
+        &self,
+        entry: &Repository,
+        number: u64,
+        (text, key): (&Text, &str),
+        right: Access,
+    ) -> Result<String, Trouble> {
+        let login = text.author.login.as_str();
+        if let Some(name) = words::beside_a_start(&text.body, &text.names) {
+            return Ok(message::begins_nothing(login, &name));
+        }
+        // Its log is for those who may read the code.
+        let ended = match right >= Access::Read {
+            true => self.ended(entry, number).await?,
+            false => None,
+        };
+        if ended.is_some() {
+            let said = (login, text.body.as_str(), &text.verb);
+            self.threads.answer_beside(entry, number, key, (said, &text.names), right).await?;
+        }
+        let help = matches!(text.verb, Verb::Help) || ended.is_none() && words::asks_for_help(&text.body);
+        match (&text.verb, ended) {
+            (Verb::Unknown { word, why }, _) => {
+                Ok(self.threads.unknown_to(entry, &text.author, (word, why.as_deref())).await)
+            }
+            _ if help => Ok(self.threads.help_to(entry, &text.author).await),
+            (_, None) => Ok(message::no_task(login)),
+            (verb, Some(task)) => self.about_ended(&task, login, verb).await,
+        }
+    }
+
+    /// The newest task of this issue or pull request, which has ended.
+    async fn ended(&self, entry: &Repository, number: u64) -> Result<Option<Task>, Trouble> {
+        let Some(row) = self.store.newest_task_of(&entry.key, number).await? else { return Ok(None) };
+        let task = self.machine.look(TaskId(row.id)).await?;
+        Ok(Some(task).filter(|task| task.state.ended() && task.request.is_some()))
+    }
+
+    async fn about_ended(&self, task: &Task, login: &str, verb: &Verb) -> Result<String, Trouble> {
+        let about = About { task, pull_url: None, scripted: false, line: None };
+        Ok(match verb {
+            Verb::Status => message::status(&about),
+            Verb::Cost => {
+                let log: Vec<Event> = self.store.log(task.id).await?.into_iter().map(|(_, event)| event).collect();
+                message::cost(&about, &message::sums(&log))
+            }
+            Verb::Ask { .. } => message::over_for_questions(login, &about),
+            other => message::over_for(login, other.command().unwrap_or_default(), &about),
+        })
+    }
+
+    /// Tells who may write which commands of a review's inline comments are not carried out.
+    pub(super) async fn answer_lines(
+        &self,
+        entry: &Repository,
+        number: u64,
+        text: &Text,
+        key: &str,
+    ) -> Result<(), Trouble> {
+        // The key of the text itself belongs to its own command.
+        let own = if matches!(text.verb, Verb::Say { .. }) { key.to_owned() } else { format!("{key}~lines") };
+        let answer = message::left_in_lines(&text.author.login, &text.left);
+        let first = text.left.first().map_or("", String::as_str);
+        self.answer_or_refuse(entry, number, (text, first), (&own, &answer)).await
+    }
+
+    /// Answers somebody who may write; others are refused the command of this name, once on an issue or pull request.
+    pub(super) async fn answer_or_refuse(
+        &self,
+        entry: &Repository,
+        number: u64,
+        (text, name): (&Text, &str),
+        (key, answer): (&str, &str),
+    ) -> Result<(), Trouble> {
+        if self.threads.right(entry, &text.author, &mut HashMap::new()).await? >= Access::Write {
+            return self.threads.answer_once(entry, number, key, answer).await;
+        }
+        let refused = message::refused(&text.author.login, name);
+        self.threads.refuse_once(entry, number, key, text.author.id, &refused).await
+    }
+
+    /// Why a task of this kind does not begin on this issue or pull request, as it is answered; none where it may.
+    pub(super) fn begins_elsewhere(&self, (kind, text): (TaskKind, &Text), issue: &Issue) -> Option<String> {
+        let login = text.author.login.as_str();
+        let barred = |why| Some(message::not_reviewed(login, kind.name(), why));
+        match (kind.begins_on(issue.is_pull), issue.is_pull) {
+            (_, true) if text.own.is_some() => Some(message::starts_elsewhere(login, true)),
+            (false, false) => barred(NotReviewed::NoPull),
+            (true, true) if issue.author.id == self.me => barred(NotReviewed::Own),
+            (true, true) if !issue.open => barred(NotReviewed::Closed),
+            (false, true) => Some(message::starts_elsewhere(login, true)),
+            (true, false) if !issue.open => Some(message::starts_elsewhere(login, false)),
+            (true, true) | (true, false) => None,
+        }
+    }
+
+    /// On the pull request of an ended task while another attempt is at work: tells an author with write access where that is.
+    pub(super) async fn works_elsewhere(
+        &self,
+        entry: &Repository,
+        number: u64,
+        text: &Text,
+        key: &str,
+    ) -> Result<bool, Trouble> {
+        let Some(ended) = self.store.newest_task_of(&entry.key, number).await? else { return Ok(false) };
+        let issue = ended.issue.unsigned_abs();
+        let Some(live) = self.store.live_task_of(&entry.key, issue).await? else { return Ok(false) };
+        if self.threads.right(entry, &text.author, &mut HashMap::new()).await? < Access::Write {
+            return Ok(false);
+        }
+        let answer = message::at_work_elsewhere(&text.author.login, live.id, issue);
+        self.threads.answer_once(entry, number, key, &answer).await?;
+        Ok(true)
+    }
+}
+
+/// The command that a text gives, without its slash.
+fn name(text: &Text) -> &str {
+    match &text.verb {
+        Verb::Unknown { word, .. } => word,
+        _ => text.command_name(),
+    }
+}
+
+/// Whether it takes the right to write. A command that is written wrongly takes the right that it takes otherwise.
+fn takes_write(verb: &Verb) -> bool {
+    match verb {
+        Verb::Unknown { word, .. } => spec(word).is_some_and(|spec| spec.who == Who::Writer),
+        verb => verb.least() >= Access::Write,
+    }
+}

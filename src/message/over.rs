@@ -1,0 +1,60 @@
+//! Answers about a task that has ended.
+
+use super::about::About;
+use super::life::leftovers;
+use crate::text::code;
+
+/// A question about it.
+pub fn over_for_questions(login: &str, about: &About<'_>) -> String {
+    let task = about.task.id;
+    format!(
+        "{}: task {task} is {}, and I answer no questions about it any more. {} `/status` and `/cost` tell what it came to, its status comment links the log of its actions, and on the bot's machine `caisson task log {task}` has all of it. {}",
+        code(login),
+        about.state_words(),
+        leftovers(about),
+        next(about)
+    )
+}
+
+/// A command for a task that is at work; `name` without its slash.
+pub fn over_for(login: &str, name: &str, about: &About<'_>) -> String {
+    format!(
+        "{}: task {} is {}, so {} has nothing to act on. Nothing was changed. {}",
+        code(login),
+        about.task.id,
+        about.state_words(),
+        code(&format!("/{name}")),
+        next(about)
+    )
+}
+
+/// What begins a new task.
+fn next(about: &About<'_>) -> String {
+    let again = about.again();
+    match &about.task.request {
+        Some(request) if about.task.of_a_pull() => {
+            format!("`/retry` begins a new attempt at it, {again} reads pull request #{} as it is now.", request.issue)
+        }
+        Some(request) => {
+            format!("`/retry` begins a new attempt at it, {again} on issue #{} a new task.", request.issue)
+        }
+        None => format!("{again} starts a new one."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::tests::task;
+    use domain::{End, State, TaskKind};
+
+    #[test]
+    fn a_task_that_has_ended_says_what_begins_another() {
+        let texts = |kind| {
+            let task = task(kind, State::Ended { end: End::Cancelled { by: "bob".into() } });
+            let about = About { task: &task, pull_url: None, scripted: false, line: None };
+            [over_for_questions("b`ob", &about), over_for("b`ob", "approve", &about)].join("\n---\n")
+        };
+        insta::assert_snapshot!("over", [texts(TaskKind::Fix), texts(TaskKind::Review)].join("\n---\n"));
+    }
+}

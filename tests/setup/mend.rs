@@ -1,0 +1,168 @@
+//! `caisson repo check --fix`: each thing that somebody may change on the forge is named, set again, said, and then left alone.
+
+use super::{Home, project};
+use caisson::forge::gitea::admin::Admin;
+use caisson::forge::{Access, ForgeReads, Gitea, RepoRef};
+use caisson::secret::Secret;
+use devforge::{Devforge, Options};
+use serde_json::{Value, json};
+
+const REPO: &str = "/repos/caisson-projects/my_shop";
+const HOOK: &str = "http://127.0.0.1:9/webhooks/gitea/my-shop";
+
+/// A repository that was added, and the forge's administrator, who changes what stands there.
+struct Shop {
+    home: Home,
+    forge: Devforge,
+    bot: Gitea,
+    at: RepoRef,
+    http: reqwest::Client,
+}
+
+impl Shop {
+    async fn added() -> Self {
+        let forge = Devforge::start(Options::quiet()).await.unwrap();
+        let home = Home { dir: tempfile::tempdir().unwrap(), url: forge.url().to_owned() };
+        let admin_file = home.dir.path().join("admin-token");
+        Secret::new(forge.admin_token()).write(&admin_file).unwrap();
+        let admin = Admin::new(&forge.url().parse().unwrap(), Secret::new(forge.admin_token()), "test").unwrap();
+        admin.create_account("dev", "dev@lab.test", &Secret::random().unwrap()).await.unwrap();
+        let admin_file = admin_file.display().to_string();
+        let setup: Vec<&str> =
+            home.setup().into_iter().map(|arg| if arg == "admin-token" { admin_file.as_str() } else { arg }).collect();
+        home.good(&setup);
+        let source = project(home.dir.path(), "test = \"true\"\n").display().to_string();
+        home.good(&["repo", "add", &source, "--writer", "dev"]);
+        let token = std::fs::read_to_string(home.dir.path().join("secrets/forge-token")).unwrap();
+        let bot = Gitea::new(&forge.url().parse().unwrap(), Secret::new(token.trim()), "test").unwrap();
+        let at = RepoRef::new("caisson-projects", "my_shop");
+        Self { home, forge, bot, at, http: reqwest::Client::new() }
+    }
+
+    async fn call(&self, method: &str, path: &str, body: Value) -> Value {
+        let request = self.http.request(method.parse().unwrap(), format!("{}/api/v1{path}", self.forge.url()));
+        let request = request.header("Authorization", format!("token {}", self.forge.admin_token())).json(&body);
+        let answer = request.send().await.unwrap();
+        let status = answer.status();
+        assert!(status.is_success(), "{method} {path}: {status}");
+        answer.json().await.unwrap_or_default()
+    }
+
+    /// What is named as wrong, and what is said to be changed; after that nothing is wrong, and nothing is changed again.
+    fn mended(&self, wrong: &str, changed: &str) {
+        let text = self.home.bad(&["repo", "check", "my-shop"]);
+        assert!(text.contains(wrong) && !text.contains("changed:"), "{wrong}: {text}");
+        let text = self.home.good(&["repo", "check", "my-shop", "--fix"]);
+        assert_eq!(text.matches("changed:").count(), 1, "{text}");
+        assert!(text.contains(&format!("my-shop: changed: {changed}")), "{changed}: {text}");
+        self.home.good(&["repo", "check", "my-shop"]);
+        assert!(!self.home.good(&["repo", "check", "my-shop", "--fix"]).contains("changed"));
+    }
+
+    async fn hook(&self, events: &[&str], active: bool) {
+        let config = json!({ "url": HOOK, "content_type": "json", "secret": "guessed" });
+        let body = json!({ "type": "gitea", "active": active, "events": events, "config": config });
+        self.call("POST", &format!("{REPO}/hooks"), body).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hook_that_lost_events_is_off_or_has_a_double_is_made_anew() {
+    let shop = Shop::added().await;
+    let own = shop.bot.hooks(&shop.at).await.unwrap();
+    shop.bot.remove_hook(&shop.at, HOOK).await.unwrap();
+    shop.mended(&format!("there is no hook to {HOOK}"), "hook ");
+    let again = async |events: &[&str], active| {
+        shop.bot.remove_hook(&shop.at, HOOK).await.unwrap();
+        shop.hook(events, active).await;
+    };
+    again(&["issues_only", "issue_comment", "push"], true).await;
+    shop.mended("does not deliver issue_assign, issue_label, pull_request_only", "hook ");
+    again(&["push"], false).await;
+    shop.mended(&format!("the hook to {HOOK} is not active"), "hook ");
+    shop.hook(&["push"], true).await;
+    shop.mended(&format!("there is more than one hook to {HOOK}"), "hook ");
+    let now = shop.bot.hooks(&shop.at).await.unwrap();
+    assert!(now.len() == 1 && now[0].active && now[0].lacks().is_empty() && now[0].id != own[0].id, "{now:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn labels_the_default_branch_the_other_accounts_right_and_actions_are_set_again() {
+    let shop = Shop::added().await;
+    let name = "caisson-projects/my_shop";
+    shop.forge.rename_label(name, "caisson/paused", "ours").unwrap();
+    shop.mended("the label caisson/paused is missing", "the label caisson/paused is as it was made");
+    shop.forge.rename_label(name, "caisson/queued", "theirs").unwrap();
+    let body = json!({ "name": "caisson/queued", "color": "#00aabb", "exclusive": false });
+    shop.call("POST", &format!("{REPO}/labels"), body).await;
+    shop.mended("or is not exclusive as it should be", "the label caisson/queued is as it was made");
+    shop.call("PATCH", REPO, json!({ "default_branch": "other" })).await;
+    shop.mended("its default branch is other instead of trunk", "its default branch is trunk again instead of other");
+    assert_eq!(shop.bot.repository(&shop.at).await.unwrap().default_branch, "trunk");
+    shop.call("PATCH", REPO, json!({ "has_actions": true })).await;
+    shop.mended("would run or read each push: actions", "Actions are off again");
+    let rule = format!("{REPO}/branch_protections/trunk");
+    shop.call("PATCH", &rule, json!({ "enable_force_push": true })).await;
+    shop.mended("trunk is not kept for caisson-sync", "trunk is kept for caisson-sync again");
+    shop.call("DELETE", &format!("{REPO}/collaborators/caisson-sync"), json!({})).await;
+    shop.mended("caisson-sync may not write", "caisson-sync may write again");
+}
+
+/// Where the bot merges, which it does only in a repository that is no copy of another one.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_approval_that_a_merge_takes_is_required_again() {
+    let shop = Shop::added().await;
+    let (entry, secrets) = shop.home.entry().await;
+    secrets[0].write(&shop.home.dir.path().join("own-secret")).unwrap();
+    let text = std::fs::read_to_string(shop.home.config()).unwrap();
+    let own = format!(
+        "{text}\n[[repositories]]\nkey = \"my-shop\"\nowner = \"{}\"\nname = \"{}\"\nid = {}\nsecret_files = [\"own-secret\"]\n\
+         default_branch = \"trunk\"\nmerge = \"command\"\n",
+        entry.owner, entry.name, entry.id
+    );
+    std::fs::write(shop.home.config(), own).unwrap();
+    let wrong = "trunk does not require an approval that binds administrators too";
+    shop.mended(wrong, "a merge into trunk takes a person's approval");
+    let rule = format!("{REPO}/branch_protections/trunk");
+    shop.call("PATCH", &rule, json!({ "block_admin_merge_override": false, "apply_to_admins": false })).await;
+    shop.mended(wrong, "a merge into trunk takes a person's approval");
+    assert!(shop.bot.requires_approval(&shop.at, "trunk").await.unwrap());
+}
+
+/// The bot's own right is named first, because without it the rest is not shown; the other account gives it back where it may.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_bots_own_lost_right_is_said_and_given_back_by_the_account_that_may() {
+    let shop = Shop::added().await;
+    let teams = shop.call("GET", &format!("{REPO}/teams"), Value::Null).await;
+    let owners = teams.as_array().unwrap().iter().find(|team| team["name"] == "Owners").unwrap()["id"].clone();
+    shop.call("PUT", &format!("/teams/{owners}/members/root"), Value::Null).await;
+    shop.call("DELETE", &format!("/teams/{owners}/members/caisson"), Value::Null).await;
+    for (right, words) in [
+        ("write", "caisson may only read and write"),
+        ("read", "caisson may only read"),
+        ("", "caisson sees nothing of it"),
+    ] {
+        let place = format!("{REPO}/collaborators/caisson");
+        match right {
+            "" => shop.call("DELETE", &place, Value::Null).await,
+            right => shop.call("PUT", &place, json!({ "permission": right })).await,
+        };
+        for args in [&["repo", "check", "my-shop"][..], &["repo", "check", "my-shop", "--fix"]] {
+            let text = shop.home.bad(args);
+            assert!(text.contains(words) && text.contains("make it an owner of caisson-projects"), "{text}");
+            assert!(!text.contains("changed:"), "{text}");
+        }
+    }
+    shop.call("PUT", &format!("{REPO}/collaborators/caisson-sync"), json!({ "permission": "admin" })).await;
+    let wrong = "caisson sees nothing of it, and has to administer caisson-projects/my_shop";
+    let text = shop.home.bad(&["repo", "check", "my-shop", "--fix"]);
+    assert!(text.contains("my-shop: changed: caisson administers caisson-projects/my_shop again"), "{text}");
+    assert!(
+        text.contains("organisation hooks of caisson-projects: not shown to the bot") && !text.contains(wrong),
+        "{text}"
+    );
+    shop.call("PUT", &format!("/teams/{owners}/members/caisson"), Value::Null).await;
+    shop.home.good(&["repo", "check", "my-shop"]);
+    let right = shop.bot.permission(&shop.at, &shop.bot.whoami().await.unwrap()).await.unwrap();
+    assert!(right >= Access::Admin, "{right:?}");
+}
