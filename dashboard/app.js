@@ -22,6 +22,10 @@ function element(name, text, className) {
 }
 
 const dollars = (micro) => "$" + (micro / 1e6).toFixed(4);
+const spent = (task) => {
+  if (!task.unpriced) return dollars(task.micro_usd);
+  return task.micro_usd ? dollars(task.micro_usd) + " and more, price unknown" : "price unknown";
+};
 const moment = (ms) => new Date(ms).toLocaleString();
 const cut = (text) => (text.length > LONGEST ? text.slice(0, LONGEST) + " …" : text);
 
@@ -77,7 +81,7 @@ at("sign-in").addEventListener("submit", async (event) => {
 function row(task) {
   const made = element("tr");
   if (open === task.id) made.setAttribute("aria-current", "true");
-  const cells = [task.id, task.state, task.repository + "#" + task.issue, task.actions, dollars(task.micro_usd)];
+  const cells = [task.id, task.state, task.repository + "#" + task.issue, task.actions, spent(task)];
   for (const text of cells) made.append(element("td", text));
   made.children[1].className = stateClass(task.state);
   const title = element("td");
@@ -131,7 +135,7 @@ async function details(id) {
     ["issue", task.repository + "#" + task.issue + ", asked by " + task.asker],
     ["pull request", task.pull === null ? "none yet" : task.pull],
     ["branch", task.branch],
-    ["spent", task.tokens + " tokens, " + dollars(task.micro_usd)],
+    ["spent", task.tokens + " tokens, " + spent(task)],
     ["began", moment(task.created_at)],
   ];
   at("facts").replaceChildren(...facts.flatMap(([name, value]) => [element("dt", name), element("dd", value)]));

@@ -9,7 +9,6 @@ pub use known::{PLACE, SHORTEST, hidden, without};
 pub use seal::{SealError, SealingKey};
 
 use std::fmt;
-use std::path::Path;
 
 /// Text that no log, error or `Debug` output may show; `expose` is the only access, so that all uses are found by its name.
 #[derive(Clone, PartialEq, Eq)]
@@ -29,18 +28,6 @@ impl Secret {
     /// Whether it is empty, so that it protects nothing.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
-    }
-
-    /// Reads a secret from a file without surrounding white space, and adds it to the known secrets. An empty file is an error, because an
-    /// empty secret protects nothing.
-    pub fn from_file(path: &Path) -> Result<Self, String> {
-        let text = std::fs::read_to_string(path)
-            .map_err(|e| format!("cannot read the secret file {}: {e}", path.display()))?;
-        let text = text.trim();
-        if text.is_empty() {
-            return Err(format!("the secret file {} is empty; write the secret into it", path.display()));
-        }
-        Ok(Self(text.to_owned()).known())
     }
 
     /// A new secret of 32 random bytes from the operating system, as 64 hexadecimal digits.

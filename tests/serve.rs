@@ -248,7 +248,7 @@ async fn what_another_life_could_not_begin_with_ends_no_running_bot() {
     let mut serve = home.serving();
     let file = home.dir.path().join("caisson.toml");
     let text = std::fs::read_to_string(&file).unwrap();
-    let token = Secret::from_file(&home.dir.path().join("state/ops.token")).unwrap();
+    let token = Secret::read(&home.dir.path().join("state/ops.token")).unwrap();
     let reload = async |text: &str| {
         std::fs::write(&file, text).unwrap();
         let url = format!("http://127.0.0.1:{}/reload", home.ports[1]);

@@ -26,6 +26,9 @@ pub struct Spent {
     pub actions: u64,
     /// Milliseconds of model calls and actions, not of waiting for a person.
     pub work_ms: u64,
+    /// Of the tokens: those whose price is not known, so that `micro_usd` has nothing of them.
+    #[serde(default, skip_serializing_if = "crate::outcome::is_zero")]
+    pub unpriced: u64,
 }
 
 impl Budget {

@@ -128,7 +128,7 @@ mod tests {
     use super::*;
     use crate::{Task, TaskId};
 
-    const USAGE: Usage = Usage { input: 10, output: 4, cache_read: 6, cache_write: 1, reasoning: 3 };
+    const USAGE: Usage = Usage { input: 10, output: 4, cache_read: 6, cache_write: 1, reasoning: 3, unpriced: 2 };
 
     fn started(turn: u32, worst_micro_usd: u64) -> Event {
         Event::ModelCallStarted { turn, worst_micro_usd }
@@ -182,6 +182,8 @@ mod tests {
         assert_eq!(expected.iter().map(|it| it.3).sum::<u64>(), spent.micro_usd);
         let tokens: u64 = log.iter().filter_map(Event::call_answer).map(|it| it.usage.total()).sum();
         assert_eq!(tokens, spent.tokens);
+        let unpriced: u64 = log.iter().filter_map(Event::call_answer).map(|it| it.usage.unpriced).sum();
+        assert_eq!((unpriced, spent.unpriced), (6, 6));
     }
 
     #[test]

@@ -17,14 +17,17 @@ pub struct Usage {
     /// The part of `output` that is hidden reasoning; 0 where the server does not report it.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub reasoning: u64,
+    /// Of all these: tokens whose price the configuration does not say, so that no cost is known of them.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unpriced: u64,
 }
 
-fn is_zero(count: &u64) -> bool {
+pub(crate) fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
 impl Usage {
-    /// All tokens of the call; the counts do not overlap, but for `reasoning`, which is part of `output`.
+    /// All tokens of the call; the counts do not overlap, but for `reasoning`, which is part of `output`, and `unpriced`.
     pub fn total(&self) -> u64 {
         self.input + self.output + self.cache_read + self.cache_write
     }
@@ -32,12 +35,13 @@ impl Usage {
 
 impl std::ops::AddAssign for Usage {
     fn add_assign(&mut self, more: Usage) {
-        let Usage { input, output, cache_read, cache_write, reasoning } = more;
+        let Usage { input, output, cache_read, cache_write, reasoning, unpriced } = more;
         self.input += input;
         self.output += output;
         self.cache_read += cache_read;
         self.cache_write += cache_write;
         self.reasoning += reasoning;
+        self.unpriced += unpriced;
     }
 }
 

@@ -25,8 +25,6 @@ pub struct ViewContext {
     pub overlaps: Vec<Overlap>,
     /// How far the base branch is ahead of this task's base.
     pub base_moved: Option<BaseMoved>,
-    /// Whether the model has a price.
-    pub priced: bool,
     /// Whether the model is a recording.
     pub scripted: bool,
     /// How many people have to approve it; 0 and 1 = one.
@@ -56,7 +54,7 @@ pub fn gather(task: &Task, log: &[Event], n: u32, around: ViewContext) -> Checkp
             tokens: task.spent.tokens,
             reasoning: thought(log),
             cost_micros: task.spent.micro_usd,
-            priced: around.priced,
+            unpriced: task.spent.unpriced,
             granted_micros: Some(task.granted.micro_usd).filter(|micros| *micros > 0),
             duration_ms: task.spent.work_ms,
         },
@@ -73,12 +71,7 @@ pub fn gather(task: &Task, log: &[Event], n: u32, around: ViewContext) -> Checkp
     };
     super::ci::gather(&mut view, task, around.ci, around.commits_url.as_deref());
     actions(&mut view, log, window);
-    view.second_look = window.iter().rev().find_map(|event| match event {
-        Event::SecondLooked { n: of, text, model, .. } if *of == n && !text.trim().is_empty() => {
-            Some((text.clone(), model.clone()))
-        }
-        _ => None,
-    });
+    (view.second_look, view.no_second_look) = second_look(window, n);
     view.claims =
         super::claims::gather(of_done, || lines(log, log, &view.blocked).into_iter().map(|(line, _)| line).collect());
     view.remarks = super::remarks::gather(log, start(log, n));
@@ -353,6 +346,25 @@ fn verdict(verdict: &Verdict) -> VerdictView {
         missing: verdict.missing.clone(),
         looked_for: verdict.looked_for,
         against_base: verdict.against_base.clone(),
+    }
+}
+
+/// Text of a second model at checkpoint `n`; otherwise why there is none, if one was to be asked. Each with the model's label.
+fn second_look(window: &[Event], n: u32) -> (Option<(String, String)>, Option<(String, String)>) {
+    let of_this = |event: &&Event| matches!(event, Event::SecondLooked { n: of, .. } | Event::SecondLookStarted { n: of, .. } if *of == n);
+    match window.iter().rev().find(of_this) {
+        // The host's own words have no tokens; earlier versions stored none of them.
+        Some(Event::SecondLooked { text, usage, model, .. }) => {
+            let found = text.trim();
+            match (found.is_empty(), usage.total()) {
+                (false, 1..) => (Some((text.clone(), model.clone())), None),
+                (true, 1..) => (None, Some(("its answer was empty".to_owned(), model.clone()))),
+                (false, 0) => (None, Some((found.to_owned(), model.clone()))),
+                (true, 0) => (None, Some(("it could not be asked".to_owned(), model.clone()))),
+            }
+        }
+        Some(_) => (None, Some(("its answer was lost, or took too long".to_owned(), String::new()))),
+        None => (None, None),
     }
 }
 

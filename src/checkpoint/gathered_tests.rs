@@ -145,3 +145,27 @@ fn finished_work_on_a_newer_base_shows_what_its_done_said_and_new_work_does_not(
     let view = shown(&log);
     assert_eq!((view.summary.as_str(), view.claims.len()), ("turn 3", 0));
 }
+
+#[test]
+fn a_second_look_that_did_not_come_is_missed_with_its_reason() {
+    let looked = |text: &str, tokens: u64| Event::SecondLooked {
+        n: 1,
+        text: text.into(),
+        usage: Usage { output: tokens, ..Usage::default() },
+        micro_usd: 0,
+        duration_ms: 0,
+        model: "m".into(),
+    };
+    let asked = Event::SecondLookStarted { n: 1, worst_micro_usd: 0 };
+    let view = |log: &[Event]| {
+        let view = gather(&Task::fold(TaskId(7), log), log, 1, ViewContext::default());
+        (view.second_look.map(|(text, _)| text), view.no_second_look.map(|(why, _)| why))
+    };
+    let why = |words: &str| (None, Some(words.to_owned()));
+    assert_eq!(view(&[]), (None, None), "nobody was to look");
+    assert_eq!(view(&[asked.clone(), looked("1. It panics.", 9)]), (Some("1. It panics.".to_owned()), None));
+    assert_eq!(view(&[looked("the budget leaves too little", 0)]), why("the budget leaves too little"));
+    assert_eq!(view(&[asked.clone(), looked("", 0)]), why("it could not be asked"));
+    assert_eq!(view(&[asked.clone(), looked(" ", 3)]), why("its answer was empty"));
+    assert_eq!(view(&[asked]), why("its answer was lost, or took too long"));
+}

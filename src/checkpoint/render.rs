@@ -7,7 +7,7 @@ use super::changed::plus_minus;
 use super::touched;
 use super::view::{ActionLine, ActionResult, CheckpointView, EvidenceLine, VerdictKind, VerdictView};
 use crate::command::answer_line;
-use crate::text::{code, count, dollars, duration, grouped, plain_cell, prose, prose_cell};
+use crate::text::{code, cost, count, dollars, duration, grouped, plain_cell, prose, prose_cell};
 use domain::{BaseTests, Risk};
 use std::fmt::Write as _;
 
@@ -237,6 +237,10 @@ fn second_look(out: &mut String, view: &CheckpointView) {
             crate::text::document(text, MAX_SECOND)
         );
     }
+    if let Some((why, model)) = &view.no_second_look {
+        let by = if model.is_empty() { "the reviewer".to_owned() } else { code(model) };
+        let _ = writeln!(out, "\n**No second look** — by {by}: {}.", prose(why.trim_end_matches('.'), MAX_SUMMARY));
+    }
 }
 
 /// A warning sign for a successful command whose output summarizes a failure.
@@ -421,7 +425,7 @@ fn foot(view: &CheckpointView, bind: Option<&str>) -> String {
         tokens => format!(" ({} of them thought)", grouped(tokens)),
     };
     let granted = spent.granted_micros.map(|micros| format!(" of {}", dollars(micros))).unwrap_or_default();
-    let money = if spent.priced { format!("{}{granted}", dollars(spent.cost_micros)) } else { "no price".to_owned() };
+    let money = format!("{}{granted}", cost(spent.cost_micros, spent.unpriced));
     let mut facts = vec![
         format!("task {}", view.task),
         format!("{} tokens{thought}", grouped(spent.tokens)),

@@ -59,7 +59,7 @@ pub(super) fn example() -> CheckpointView {
         diff: vec![part("semver.py", "diff --git a/semver.py b/semver.py\n--- a/semver.py\n+++ b/semver.py\n@@ -4,3 +4,3 @@\n def newer(a, b):\n-    return a > b\n+    return parse(a) > parse(b)\n \n")],
         evidence: vec![EvidenceLine { command: test, exit_code: 0, note, failed: false }],
         blocked: vec![BlockedLine { host: "semver.org".into(), port: 443, count: 1, ..Default::default() }],
-        spent: Spent { tokens: 12_400, reasoning: 0, cost_micros: 31_000, priced: true, granted_micros: Some(2_000_000), duration_ms: 112_000 },
+        spent: Spent { tokens: 12_400, reasoning: 0, cost_micros: 31_000, unpriced: 0, granted_micros: Some(2_000_000), duration_ms: 112_000 },
         commit: Some("f26af04e7f0123456789012345678901234567ab".into()),
         branch: "agent/1-compare-versions".into(),
         base_branch: "main".into(),

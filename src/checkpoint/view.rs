@@ -287,10 +287,10 @@ pub struct Spent {
     pub tokens: u64,
     /// Part of these: hidden reasoning, as far as servers report it.
     pub reasoning: u64,
-    /// Micro-dollars; 0 and `priced` false where the model has no price.
+    /// Micro-dollars.
     pub cost_micros: u64,
-    /// Whether the model has a price.
-    pub priced: bool,
+    /// Of the tokens: those whose price is unknown, so that `cost_micros` has nothing of them.
+    pub unpriced: u64,
     /// Micro-dollars granted; none = the budget isn't in money.
     pub granted_micros: Option<u64>,
     /// Working time of the whole task, without waiting.
@@ -373,6 +373,8 @@ pub struct CheckpointView {
     pub evidence: Vec<EvidenceLine>,
     /// A second model's text about these changes (untrusted), and its label.
     pub second_look: Option<(String, String)>,
+    /// Why there is none, and the label of the model that was to take it.
+    pub no_second_look: Option<(String, String)>,
     /// The agent's claims, if it made any.
     pub claims: Vec<ClaimLine>,
     /// Where people's remarks stand.

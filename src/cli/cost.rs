@@ -5,7 +5,7 @@ use super::store::location;
 use crate::clock::now;
 use crate::config::Process;
 use crate::store::{Cost, CostBy, DAY_MS, Store, day_began, month_began};
-use crate::text::{dollars, grouped};
+use crate::text::{cost, dollars, grouped};
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 use std::path::Path;
@@ -65,19 +65,26 @@ impl CostCommand {
             return Ok(());
         }
         let number = |value: i64| grouped(u64::try_from(value).unwrap_or(0));
-        let money = |value: i64| dollars(u64::try_from(value).unwrap_or(0));
+        let count = |value: i64| u64::try_from(value).unwrap_or(0);
+        let money = |micro_usd: i64, unpriced: i64| cost(count(micro_usd), count(unpriced));
         let cells = |row: &Cost| {
             let tokens = [row.calls, row.input, row.cache_read, row.cache_write, row.output, row.reasoning].map(number);
-            [vec![row.of.clone()], tokens.to_vec(), vec![money(row.micro_usd)]].concat()
+            [vec![row.of.clone()], tokens.to_vec(), vec![money(row.micro_usd, row.unpriced)]].concat()
         };
         let table: Vec<Vec<String>> = rows.iter().map(cells).collect();
         printer.table(&[name, "calls", "read", "from cache", "to cache", "written", "of it thought", "cost"], &table);
-        printer.hint(&format!("together {}", money(rows.iter().map(|row| row.micro_usd).sum())));
+        printer.hint(&format!("together {}", together(&rows)));
         match &store {
             Some(store) => limits(store, &config, &printer).await,
             None => Ok(()),
         }
     }
+}
+
+/// What all of it cost.
+fn together(rows: &[Cost]) -> String {
+    let sum = |of: fn(&Cost) -> i64| u64::try_from(rows.iter().map(of).sum::<i64>()).unwrap_or(0);
+    cost(sum(|row| row.micro_usd), sum(|row| row.unpriced))
 }
 
 /// Prints what may still be spent in the day and month, if that is limited.

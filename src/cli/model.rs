@@ -161,7 +161,8 @@ async fn check(models: &Models, entry: &Entry, window: bool, printer: &Printer) 
         Ok(model) => model,
         Err(fault) => return tell(&[fault], printer),
     };
-    let found = look::look(entry, model.as_ref()).await;
+    let mut found = look::look(entry, model.as_ref()).await;
+    found.retain(|it| !window || !matches!(it, Finding::Note(note) if note.contains(look::WINDOW_CHECK)));
     let faults = tell(&found, printer);
     if model.scripted() || !found.iter().any(|it| matches!(it, Finding::Answers { .. })) {
         return faults;

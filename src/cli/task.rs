@@ -167,7 +167,7 @@ async fn list(store: Option<&Store>, limit: u32, json: bool) -> Result<()> {
     }
     let cells = |row: &TaskRow| {
         let issue = format!("{}#{}", row.repository, row.issue);
-        let cost = crate::text::dollars(row.micro_usd as u64);
+        let cost = crate::text::cost(row.micro_usd as u64, row.unpriced as u64);
         let (state, branch, title) = (row.state.clone(), row.branch.clone(), row.title.clone());
         vec![row.id.to_string(), state, issue, row.actions.to_string(), cost, branch, title]
     };
@@ -205,7 +205,7 @@ async fn show(config: &Process, store: Option<&Store>, id: TaskId, (output, json
         ("issue", format!("{}#{}, asked by {}", row.repository, row.issue, row.asker)),
         ("pull request", pull),
         ("branch", row.branch.clone()),
-        ("spent", format!("{} tokens, {}", row.tokens, crate::text::dollars(row.micro_usd as u64))),
+        ("spent", format!("{} tokens, {}", row.tokens, crate::text::cost(row.micro_usd as u64, row.unpriced as u64))),
         ("open remarks", open_remarks(&remarks)),
     ]);
     let rows: Vec<Vec<String>> = actions.iter().map(action_row).collect();
@@ -230,8 +230,19 @@ fn action_row(action: &ActionRow) -> Vec<String> {
     let status = action.status.clone().unwrap_or_else(|| "running".to_owned());
     let told = |count: i64, shown: fn(u64) -> String| u64::try_from(count).ok().filter(|it| *it > 0).map(shown);
     let tokens = told(action.tokens, crate::text::grouped).unwrap_or_default();
-    let cost = told(action.micro_usd, crate::text::dollars).unwrap_or_default();
-    vec![action.number.to_string(), action.kind.clone(), status, code, ms, tokens, cost, action.input.clone()]
+    let count = |count: i64| u64::try_from(count).unwrap_or_default();
+    let (micro_usd, unpriced) = (count(action.micro_usd), count(action.unpriced));
+    let cost = if micro_usd + unpriced > 0 { crate::text::cost(micro_usd, unpriced) } else { String::new() };
+    vec![
+        action.number.to_string(),
+        action.kind.clone(),
+        status,
+        code,
+        ms,
+        tokens,
+        cost,
+        crate::redact::in_words(&action.input),
+    ]
 }
 
 /// How many remarks of people nothing settled yet, and which.
@@ -343,7 +354,7 @@ mod tests {
 
     #[test]
     fn an_action_has_the_tokens_of_its_turn_beside_it() {
-        let row = |tokens, micro_usd| {
+        let row = |tokens, micro_usd, unpriced| {
             action_row(&ActionRow {
                 number: 2,
                 turn: 1,
@@ -355,10 +366,12 @@ mod tests {
                 duration_ms: None,
                 tokens,
                 micro_usd,
+                unpriced,
             })
         };
-        assert_eq!(row(12_345, 20_000)[5..], ["12 345", "$0.02", "{}"]);
-        assert_eq!(row(0, 0), ["2", "bash", "running", "", "", "", "", "{}"]);
+        assert_eq!(row(12_345, 20_000, 0)[5..], ["12 345", "$0.02", "{}"]);
+        assert_eq!(row(12_345, 0, 12_345)[5..], ["12 345", "price unknown", "{}"]);
+        assert_eq!(row(0, 0, 0), ["2", "bash", "running", "", "", "", "", "{}"]);
     }
 
     #[test]

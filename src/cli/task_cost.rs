@@ -7,7 +7,7 @@ use super::task_export::{Source, load};
 use super::task_log::moment;
 use crate::message::{OfModel, sums};
 use crate::store::Store;
-use crate::text::{cut, dollars, duration, grouped, one_line};
+use crate::text::{self, cut, duration, grouped, one_line};
 use anyhow::Result;
 use domain::{CallPurpose, Event, ModelCall, Usage, model_calls};
 
@@ -35,6 +35,7 @@ pub async fn cost(store: Option<&Store>, source: &Source, json: bool) -> Result<
     }
     let printer = Paged::terminal();
     let rows: Vec<_> = calls.iter().map(|call| row(call, at(call))).collect();
+    let unpriced: u64 = calls.iter().filter_map(|call| call.answer).map(|answer| answer.usage.unpriced).sum();
     let tokens = ["read", "from cache", "to cache", "written", "of it thought", "cost"];
     let names: Vec<&str> = ["event", "when", "for", "model"].into_iter().chain(tokens).chain(["time"]).collect();
     printer.table(&names, &rows);
@@ -42,7 +43,7 @@ pub async fn cost(store: Option<&Store>, source: &Source, json: bool) -> Result<
     let names: Vec<&str> = ["model", "calls"].into_iter().chain(tokens).collect();
     printer.table(&names, &by_model(log.iter().map(|(_, event)| event), &calls));
     let together: u64 = calls.iter().map(|call| call.micro_usd).sum();
-    printer.say(&format!("together {}", dollars(together)));
+    printer.say(&format!("together {}", text::cost(together, unpriced)));
     Ok(())
 }
 
@@ -62,9 +63,9 @@ fn label(model: &str) -> String {
 
 /// The cells of tokens and cost, under the same names in both tables.
 fn spent(usage: &Usage, micro_usd: u64) -> Vec<String> {
-    let Usage { input, output, cache_read, cache_write, reasoning } = *usage;
+    let Usage { input, output, cache_read, cache_write, reasoning, unpriced } = *usage;
     let tokens = [input, cache_read, cache_write, output, reasoning].map(grouped);
-    tokens.into_iter().chain([dollars(micro_usd)]).collect()
+    tokens.into_iter().chain([text::cost(micro_usd, unpriced)]).collect()
 }
 
 fn row(call: &ModelCall<'_>, at_ms: i64) -> Vec<String> {
@@ -105,7 +106,7 @@ mod tests {
 
     #[test]
     fn a_lost_call_has_its_worst_case_in_both_tables() {
-        let usage = Usage { input: 1_000, output: 40, cache_read: 600, cache_write: 10, reasoning: 30 };
+        let usage = Usage { input: 1_000, output: 40, cache_read: 600, cache_write: 10, reasoning: 30, unpriced: 0 };
         let turn = Event::TurnCompleted {
             turn: 1,
             text: String::new(),
@@ -130,5 +131,12 @@ mod tests {
             (2, &["1".to_owned(), "1 000".into()][..], &[NO_ANSWER.to_owned(), "1".into()][..])
         );
         assert_eq!(object(&calls[0], 5)["answered"], false);
+    }
+
+    #[test]
+    fn an_answer_of_unknown_price_is_not_free() {
+        let usage = Usage { input: 90, output: 10, unpriced: 100, ..Usage::default() };
+        assert_eq!(spent(&usage, 0).last().map(String::as_str), Some("price unknown"));
+        assert_eq!(spent(&Usage { unpriced: 0, ..usage }, 0).last().map(String::as_str), Some("$0.00"));
     }
 }

@@ -4,8 +4,9 @@
 use super::pager::Paged;
 use super::printer::{Complaint, Mark, Printer};
 use super::task_export::{Source, lines, load};
+use crate::redact::in_words;
 use crate::store::Store;
-use crate::text::{count, dollars, duration, grouped, plain_line};
+use crate::text::{cost, count, duration, grouped, plain_line};
 use anyhow::Result;
 use domain::{End, Event, State, Task, VerdictKind};
 
@@ -28,7 +29,12 @@ pub async fn log(store: Option<&Store>, source: &Source, json: bool) -> Result<(
         let mut value = serde_json::to_value(&line.event)?;
         let kind = value.as_object_mut().and_then(|fields| fields.remove("event"));
         let kind = kind.as_ref().and_then(|kind| kind.as_str()).unwrap_or_default().to_owned();
-        rows.push(vec![line.seq.to_string(), moment(line.at_ms), kind, plain_line(&value.to_string(), SHOWN)]);
+        rows.push(vec![
+            line.seq.to_string(),
+            moment(line.at_ms),
+            kind,
+            plain_line(&in_words(&value.to_string()), SHOWN),
+        ]);
     }
     Paged::terminal().marked_table(&["#", "when", "event", "with"], &rows, &marks);
     Ok(())
@@ -92,7 +98,7 @@ fn object(task: &Task, (at, of, at_ms): (usize, usize, Option<i64>)) -> serde_js
         "turn": task.turn,
         "actions": task.actions,
         "actions_since_decision": task.used,
-        "spent": { "tokens": task.spent.tokens, "micro_usd": task.spent.micro_usd, "work_ms": task.spent.work_ms },
+        "spent": { "tokens": task.spent.tokens, "micro_usd": task.spent.micro_usd, "unpriced": task.spent.unpriced, "work_ms": task.spent.work_ms },
         "checkpoints": task.checkpoints.len(),
         "base": task.base,
         "head": task.head,
@@ -121,7 +127,7 @@ fn fields(task: &Task) -> Vec<(&'static str, String)> {
             format!(
                 "{} tokens, {}, {} of work",
                 grouped(task.spent.tokens),
-                dollars(task.spent.micro_usd),
+                cost(task.spent.micro_usd, task.spent.unpriced),
                 duration(task.spent.work_ms)
             ),
         ),
@@ -130,7 +136,7 @@ fn fields(task: &Task) -> Vec<(&'static str, String)> {
         ("last commit", commit(&task.head)),
     ];
     all.extend(task.pull.map(|pull| ("pull request", pull.to_string())));
-    all.extend(task.plan.as_deref().map(|plan| ("plan", plain_line(plan, SHOWN))));
+    all.extend(task.plan.as_deref().map(|plan| ("plan", plain_line(&in_words(plan), SHOWN))));
     all
 }
 

@@ -12,15 +12,15 @@ impl Secret {
         self.expose().as_bytes()
     }
 
-    /// Reads a file with one secret: the white space around it is dropped, an empty one and one that every user of the
-    /// machine may read are refused (except below /run/secrets, which is mounted for one container).
+    /// Reads a file with one secret: the white space around it is dropped, an empty one and one that anybody but its owner
+    /// may read are refused (except below /run/secrets, which is mounted for one container).
     pub fn read(path: &Path) -> Result<Secret, SecretError> {
         let shown = path.display().to_string();
         let text =
             fs::read_to_string(path).map_err(|source| SecretError::Unreadable { path: shown.clone(), source })?;
         let mode = fs::metadata(path).map(|m| m.permissions().mode()).unwrap_or(0o777);
-        if mode & 0o007 != 0 && !path.starts_with("/run/secrets") {
-            return Err(SecretError::Open { path: shown });
+        if mode & 0o077 != 0 && !path.starts_with("/run/secrets") {
+            return Err(SecretError::Open { path: shown, mode: mode & 0o777 });
         }
         let text = text.trim();
         if text.is_empty() {
@@ -77,11 +77,13 @@ pub enum SecretError {
         /// What failed; [`io::ErrorKind::AlreadyExists`] where the file was there.
         source: io::Error,
     },
-    /// The file's mode gives rights to every user of the machine.
-    #[error("{path}: every user of this machine may read this secret; run: chmod 600 {path}")]
+    /// The file's mode gives rights to its group, or to every user of the machine.
+    #[error("{path}: other users of this machine may read this secret (mode {mode:o}); run: chmod 600 {path}")]
     Open {
         /// The secret's file.
         path: String,
+        /// Its permission bits.
+        mode: u32,
     },
     /// The file holds nothing but white space.
     #[error("{path}: the file is empty; put the secret into it")]

@@ -199,8 +199,14 @@ fn secrets_are_read_from_closed_files_and_never_shown() {
     assert_eq!(secret.expose(), "hunter2");
     assert!(!format!("{secret:?}").contains("hunter2"));
     assert!(Secret::new("other").write(&path).is_err(), "an existing secret is never replaced");
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
-    assert!(matches!(Secret::read(&path), Err(SecretError::Open { .. })));
+    for mode in [0o644, 0o640, 0o604, 0o660] {
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+        let why = Secret::read(&path).unwrap_err();
+        assert!(matches!(why, SecretError::Open { .. }), "{why}");
+        assert!(why.to_string().ends_with(&format!("(mode {mode:o}); run: chmod 600 {}", path.display())), "{why}");
+    }
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o400)).unwrap();
+    assert_eq!(Secret::read(&path).unwrap().expose(), "hunter2");
     let made = folder.path().join("mark.key");
     let first = Secret::read_or_make(&made).unwrap();
     assert_eq!(first.expose().len(), 64);

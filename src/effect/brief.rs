@@ -4,6 +4,7 @@
 use super::converse::Conversations;
 use super::repository::{head, request};
 use crate::engine::style::{files, record, round, view};
+use crate::redact::without;
 use crate::sandbox::SurveySpec;
 use crate::sandbox::detect::steers_tests;
 use crate::sandbox::survey::because;
@@ -141,8 +142,9 @@ fn shown_before(log: &[Event]) -> Vec<String> {
     out
 }
 
+/// A file without what looks like a credential: an answer that would write such a place back is refused (`guard`).
 fn shown_file(found: Found, words: &str, wide: bool) -> Option<ShownFile> {
-    let text = found.text.filter(|text| !text.trim().is_empty())?;
+    let text = without(found.text.filter(|text| !text.trim().is_empty())?);
     let lines = view::lines(&text, words, wide);
     let strongest = found.because.iter().find(|why| **why != Reason::Asked);
     let because = strongest.map_or_else(|| EARLIER.to_owned(), because);

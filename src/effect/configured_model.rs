@@ -8,6 +8,7 @@ use crate::llm::{Model, Models};
 use crate::trouble::Trouble;
 use domain::{Task, TaskKind};
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::sync::OnceCell;
 
@@ -16,6 +17,10 @@ pub struct ConfiguredModels {
     everywhere: ModelSet,
     /// Models of the repositories that list their own, by key.
     own: HashMap<String, ModelSet>,
+    /// Where the results of trial calls are stored.
+    pub(super) state_dir: PathBuf,
+    /// Id of the entry that is the worker of repositories without models of their own.
+    pub(super) worker: String,
 }
 
 /// The models of a repository, by role.
@@ -57,7 +62,12 @@ impl ConfiguredModels {
     /// The models of the configuration. `secret` is the key of their conversations' fences.
     pub fn new(config: &Process, models: &Models, secret: &Secret) -> Self {
         let own = config.own_models().map(|(key, entries)| (key.to_owned(), ModelSet::new(&entries, models, secret)));
-        Self { everywhere: ModelSet::new(&config.models, models, secret), own: own.collect() }
+        Self {
+            everywhere: ModelSet::new(&config.models, models, secret),
+            own: own.collect(),
+            state_dir: config.state_dir.clone(),
+            worker: config.models.worker().id.clone(),
+        }
     }
 
     fn set_of(&self, task: &Task) -> &ModelSet {

@@ -8,7 +8,6 @@ use super::money::SpendingLimits;
 use super::pictures::Pictures;
 use super::repository::Repositories;
 use super::summarizer::Summarizer;
-use crate::config::Process;
 use crate::engine::style::round::{self, Step};
 use crate::engine::style::{Style, settled};
 use crate::engine::{self, Ready, TurnError};
@@ -74,7 +73,6 @@ impl Asking<'_> {
 
 /// Makes the model calls of the work.
 pub(super) struct Conversations {
-    pub config: Arc<Process>,
     pub store: Store,
     pub sandboxes: Arc<Sandboxes>,
     pub repositories: Arc<Repositories>,
@@ -98,7 +96,7 @@ impl Conversations {
         // An error if the repository is no longer configured, so that nothing is paid for it.
         self.repositories.configured(task)?;
         self.models.there(task)?;
-        let style = self.style(task, &self.models.first(task).each()).await?;
+        let style = self.models.style(task).await?;
         let BeforeRequest { mut task, anew, mut log } = match self.another_way(task, turn, style, row, feed).await? {
             ControlFlow::Continue(ahead) => ahead,
             ControlFlow::Break(input) => return Ok(input),

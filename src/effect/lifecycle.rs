@@ -1,6 +1,7 @@
 //! The sandbox of a task: prepared with the repository in it, opened for work, stopped, removed.
 
 use super::checks::Checks;
+use super::configured_model::ConfiguredModels;
 use super::egress::Egress;
 use super::images::Images;
 use super::listeners::Listeners;
@@ -25,6 +26,7 @@ pub(super) struct Lifecycle {
     pub images: Arc<Images>,
     pub checks: Arc<Checks>,
     pub pictures: Arc<Pictures>,
+    pub models: Arc<ConfiguredModels>,
     /// What the operator knows of packages.
     pub advisories: Arc<Advisories>,
     /// Looks for others that would receive a push.
@@ -57,11 +59,12 @@ impl Lifecycle {
             true => self.checks.base_note(task, &policy, &chosen.image).await,
             false => None,
         };
-        let (rules, given) = self.repositories.rules(&repository.key, &base, task.kind).await?;
+        let styles = self.models.styles(task).await;
+        let (rules, given) = self.repositories.rules(&repository.key, &base, task.kind, styles).await?;
         let (pictures, seen) = match task.rebase_wanted() {
             // The conversation has them already.
             Some(_) => (Vec::new(), None),
-            None => self.pictures.of_issue(task, &repository.at).await?,
+            None => self.pictures.of_issue(task, &repository.at, styles.now).await?,
         };
         let notes = chosen.note.into_iter().chain(elsewhere).chain(checks).chain(given).chain(seen);
         let notes: Vec<String> = notes.collect();

@@ -142,6 +142,7 @@ impl Dependencies<'_> {
             images: images.clone(),
             checks: checks.clone(),
             pictures: pictures.clone(),
+            models: models.clone(),
             advisories: Arc::new(Advisories::new(config.advisories.dir.clone())),
             listeners: listeners.clone(),
             inspector: self.inspector.clone(),
@@ -213,7 +214,6 @@ impl Dependencies<'_> {
         summarizer: Arc<Summarizer>,
     ) -> Conversations {
         Conversations {
-            config: self.config.clone(),
             store: self.store.clone(),
             sandboxes: self.sandboxes.clone(),
             repositories: shared.repositories.clone(),

@@ -6,6 +6,7 @@
 
 use super::configured_model::ConfiguredModels;
 use super::repository::request;
+use crate::engine::style::Style;
 use crate::forge::{Attachment, Forge, ForgeError, RepoRef};
 use crate::llm::ModelRequest;
 use crate::store::Store;
@@ -59,7 +60,12 @@ pub(super) struct Pictures {
 impl Pictures {
     /// Stores the pictures attached to the task's issue, and returns a note about them for the first review. May be repeated: the same
     /// bytes are stored once.
-    pub(super) async fn of_issue(&self, task: &Task, at: &RepoRef) -> Result<(Vec<Picture>, Option<String>), Trouble> {
+    pub(super) async fn of_issue(
+        &self,
+        task: &Task,
+        at: &RepoRef,
+        style: Option<Style>,
+    ) -> Result<(Vec<Picture>, Option<String>), Trouble> {
         let number = request(task)?.issue;
         let (mut pictures, mut unfit) = (Vec::new(), Vec::new());
         let files = match self.forge.attachments(at, number).await {
@@ -75,7 +81,7 @@ impl Pictures {
             }
         }
         let seen = self.models.of(task).each().iter().all(|it| it.entry.sees());
-        let sentence = sentence(pictures.len(), &unfit, seen);
+        let sentence = sentence(pictures.len(), &unfit, seen, style);
         Ok((pictures, sentence))
     }
 
@@ -163,10 +169,16 @@ fn judged(name: &str, bytes: &[u8]) -> Result<Picture, Unfit> {
 }
 
 /// The note for the first review. `seen`: whether all models that may answer are shown pictures.
-fn sentence(count: usize, unfit: &[(String, Unfit)], seen: bool) -> Option<String> {
+fn sentence(count: usize, unfit: &[(String, Unfit)], seen: bool, style: Option<Style>) -> Option<String> {
     let mut out = Vec::new();
     let many = if count == 1 { "1 picture".to_owned() } else { format!("{count} pictures") };
-    if count > 0 && seen {
+    if count > 0 && style == Some(Style::Files) {
+        let why = "its model is asked in style `files`, which shows it files alone";
+        out.push(format!("The issue has {many}, and {why}: no picture was given to it."));
+    } else if count > 0 && seen && style.is_none() {
+        let unless = "unless its model turns out to be asked in style `files`, which shows it files alone";
+        out.push(format!("It is given {many} of the issue, {unless}."));
+    } else if count > 0 && seen {
         out.push(format!("It was given {many} of the issue."));
     } else if count > 0 {
         let why = "not every model that may answer is shown pictures (`vision` of its entry)";
@@ -199,9 +211,13 @@ mod tests {
 
     #[test]
     fn what_is_not_shown_is_told() {
-        assert_eq!(sentence(0, &[], true), None);
-        assert_eq!(sentence(1, &[], true).unwrap(), "It was given 1 picture of the issue.");
-        let told = sentence(2, &[("x`y.png".to_owned(), Unfit::NoPicture)], false).unwrap();
+        let tools = Some(Style::Tools);
+        assert_eq!(sentence(0, &[], true, tools), None);
+        assert_eq!(sentence(1, &[], true, tools).unwrap(), "It was given 1 picture of the issue.");
+        let files = sentence(1, &[], true, Some(Style::Files)).unwrap();
+        assert!(files.contains("style `files`") && files.ends_with("no picture was given to it."), "{files}");
+        assert!(sentence(1, &[], true, None).unwrap().contains("unless its model turns out"));
+        let told = sentence(2, &[("x`y.png".to_owned(), Unfit::NoPicture)], false, tools).unwrap();
         assert!(told.contains("The issue has 2 pictures, and not every model"), "{told}");
         assert!(told.contains("is no PNG, JPEG, GIF or WebP and was not shown."), "{told}");
         let called = |name: &str| is_called_one(&Attachment { uuid: "u".into(), name: name.into(), size: 1 });

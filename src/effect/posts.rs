@@ -9,7 +9,7 @@
 use crate::checkpoint::mark;
 use crate::config::Secret;
 use crate::forge::{Comment, Forge, ForgeError, IssueLocks, NewReview, RepoRef, Review, ReviewState};
-use crate::secret::without;
+use crate::redact::in_words;
 use crate::store::{EffectRow, Store};
 use crate::trouble::Trouble;
 use domain::{Again, TaskId};
@@ -83,7 +83,7 @@ impl Posts {
         let second = format!("{}:2", post.effect);
         for effect in [post.effect, &second] {
             let post = Post { effect, ..*post };
-            let body = without(&self.marked(text, &post.key()));
+            let body = in_words(&self.marked(text, &post.key()));
             let Some(id) = self.store.post(post.task, effect).await? else {
                 // One that an earlier try left has that try's text.
                 let first = self.comment(&post, text).await?;

@@ -4,7 +4,9 @@
 //! the agent's branch cannot change them. Must not: say how the model is told (`engine`). Tests: below and `tests/stories/rules.rs`.
 
 use super::repository::Repositories;
+use super::style::Styles;
 use crate::config::own_prompts::{OwnPrompts, path};
+use crate::engine::style::Style;
 use crate::git::GitError;
 use crate::redact;
 use crate::text::code;
@@ -35,6 +37,7 @@ impl Repositories {
         key: &str,
         base: &Commit,
         kind: TaskKind,
+        styles: Styles,
     ) -> Result<(Rules, Option<String>), Trouble> {
         let mut rules = Rules::default();
         let mut unread = Vec::new();
@@ -62,8 +65,8 @@ impl Repositories {
             }
         }
         let prompts = self.repos.own_prompts(key, base).await?;
-        let told =
-            sentence(&rules, &unread).into_iter().chain(of_prompts(&prompts, kind)).collect::<Vec<_>>().join(" ");
+        let told = sentence(&rules, &unread, styles.now).into_iter().chain(of_prompts(&prompts, kind, styles));
+        let told = told.collect::<Vec<_>>().join(" ");
         rules.prompts = prompts.prompts;
         for prompt in &mut rules.prompts {
             prompt.text = redact::without(std::mem::take(&mut prompt.text));
@@ -100,7 +103,19 @@ fn add_of_folder(rules: &mut Rules, path: &str, bytes: &[u8]) {
     }
 }
 
-fn sentence(rules: &Rules, unread: &[&str]) -> Option<String> {
+/// Why a model is given neither rules nor instructions.
+const FILES_ALONE: &str = "style `files`, which shows it files alone";
+
+/// Whether the model is given `what`: it is not in the style `files`.
+fn given(what: &str, style: Option<Style>) -> String {
+    match style {
+        Some(Style::Tools | Style::Text) => format!("It was given {what}."),
+        Some(Style::Files) => format!("The model was not given {what}: it is asked in {FILES_ALONE}."),
+        None => format!("It is given {what}, unless its model turns out to be asked in {FILES_ALONE}."),
+    }
+}
+
+fn sentence(rules: &Rules, unread: &[&str], style: Option<Style>) -> Option<String> {
     let name = |file: &RulesFile| match file.cut {
         0 => code(&file.path),
         _ => format!("{} (its first {} KiB)", code(&file.path), KEPT >> 10),
@@ -108,21 +123,30 @@ fn sentence(rules: &Rules, unread: &[&str]) -> Option<String> {
     let read: Vec<String> = rules.files.iter().map(name).collect();
     let mut out = Vec::new();
     if !read.is_empty() {
-        out.push(format!("It was given the rules of {}.", read.join(", ")));
+        out.push(given(&format!("the rules of {}", read.join(", ")), style));
     }
     out.extend(unread.iter().map(|name| format!("{} is larger than {} MiB and was not read.", code(name), MOST >> 20)));
     (!out.is_empty()).then(|| out.join(" "))
 }
 
 /// Which instructions for its kind the task was given, and which files give none.
-fn of_prompts(found: &OwnPrompts, kind: TaskKind) -> Option<String> {
+fn of_prompts(found: &OwnPrompts, kind: TaskKind, styles: Styles) -> Option<String> {
     let mut out = Vec::new();
     let of = |kind: TaskKind| found.prompts.iter().any(|prompt| prompt.kind == kind);
     if of(kind) {
-        out.push(format!("It was given the instructions of {} after the bot's own.", code(&path(kind))));
+        out.push(given(&format!("the instructions of {} after the bot's own", code(&path(kind))), styles.now));
     }
     if matches!(kind, TaskKind::Plan | TaskKind::Explain) && of(TaskKind::Fix) {
-        out.push(format!("Those of {} follow if it goes on as a `/fix`.", code(&path(TaskKind::Fix))));
+        let fix = code(&path(TaskKind::Fix));
+        out.push(match styles.of_a_fix {
+            Some(Style::Tools | Style::Text) => format!("Those of {fix} follow if it goes on as a `/fix`."),
+            Some(Style::Files) => {
+                format!("Those of {fix} do not follow if it goes on as a `/fix`: its model is asked in {FILES_ALONE}.")
+            }
+            None => format!(
+                "Those of {fix} follow if it goes on as a `/fix`, unless its model turns out to be asked in {FILES_ALONE}."
+            ),
+        });
     }
     let wrong = |mistake: &crate::config::project::ProjectError| {
         format!("{} was not used: {}.", code(&format!("{}:{}", mistake.file, mistake.line)), mistake.blamed())
@@ -163,11 +187,34 @@ mod tests {
         add(&mut rules, "CONTRIBUTING.md", "é".repeat(KEPT).as_bytes());
         let seen: Vec<_> = rules.files.iter().map(|file| (file.path.as_str(), file.text.len(), file.cut)).collect();
         assert_eq!(seen, [("AGENTS.md", 9, 0), ("CONTRIBUTING.md", KEPT, KEPT as u64)]);
-        let told = sentence(&rules, &["CLAUDE.md"]).unwrap();
+        let told = sentence(&rules, &["CLAUDE.md"], Some(Style::Tools)).unwrap();
         assert_eq!(
             told,
             "It was given the rules of `AGENTS.md`, `CONTRIBUTING.md` (its first 16 KiB). `CLAUDE.md` is larger than 4 MiB and was not read."
         );
-        assert_eq!(sentence(&Rules::default(), &[]), None);
+        assert_eq!(sentence(&Rules::default(), &[], Some(Style::Files)), None);
+    }
+
+    #[test]
+    fn what_is_said_to_be_given_depends_on_how_the_model_is_asked() {
+        let mut rules = Rules::default();
+        add(&mut rules, "AGENTS.md", b"Use tabs.");
+        let of = |style| sentence(&rules, &[], style).unwrap();
+        assert_eq!(of(Some(Style::Text)), "It was given the rules of `AGENTS.md`.");
+        let files = "The model was not given the rules of `AGENTS.md`: it is asked in style `files`, which shows it files alone.";
+        assert_eq!(of(Some(Style::Files)), files);
+        assert!(of(None).contains("unless its model turns out to be asked in style `files`"), "{}", of(None));
+        let instructions = OwnPrompts {
+            prompts: vec![domain::KindPrompt { kind: TaskKind::Fix, text: "Lint.".into() }],
+            ..OwnPrompts::default()
+        };
+        let of = |kind, now, of_a_fix| of_prompts(&instructions, kind, Styles { now, of_a_fix }).unwrap();
+        let (files, tools) = (Some(Style::Files), Some(Style::Tools));
+        let fix = of(TaskKind::Fix, files, files);
+        assert!(fix.starts_with("The model was not given the instructions of `.caisson/prompts/fix.md`"), "{fix}");
+        let plan = of(TaskKind::Plan, tools, files);
+        assert!(plan.starts_with("Those of `.caisson/prompts/fix.md` do not follow"), "{plan}");
+        assert!(of(TaskKind::Plan, tools, tools).ends_with("follow if it goes on as a `/fix`."));
+        assert!(of(TaskKind::Plan, tools, None).contains("unless its model turns out"));
     }
 }

@@ -1,17 +1,17 @@
 //! A second model reads a checkpoint's changes before its review is posted, if the configuration names a reviewer. It is asked at most
 //! twice per checkpoint, and no failure holds the review back. Its worst case is charged first, as for every call.
 
-use super::configured_model::ConfiguredModels;
+use super::configured_model::{ConfiguredModel, ConfiguredModels};
 use super::money::SpendingLimits;
 use crate::checkpoint::view::CheckpointView;
-use crate::engine::{self, Change, TurnError};
+use crate::engine::{self, Change, Ready, TurnError};
 use crate::llm::Silent;
 use crate::llm::retry::Patience;
 use crate::redact;
 use crate::store::{EffectRow, Store};
 use crate::thread::Feed;
 use crate::trouble::Trouble;
-use domain::{Event, Input, Task, Usage};
+use domain::{Event, Failure, Input, Task, Usage};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -55,16 +55,21 @@ impl SecondLook {
         }
         let diff: String = view.diff.iter().map(|part| format!("{}\n", part.text)).collect();
         let change = Change { summary: &view.summary, diff: &diff };
-        let Some(ready) = engine::second_look(task, &change, &reviewer.engine, reviewer.model.as_ref()) else {
-            tracing::info!(task = %task.id, n, "no second look: it does not fit into the model or the budget");
-            return Ok(false);
-        };
         let key = |what: &str| format!("look:{what}:{}:{n}:{}:{}", task.id, self.epoch, row.tries);
+        let label = || reviewer.model.label();
+        let ready = match engine::second_look(task, &change, &reviewer.engine, reviewer.model.as_ref()) {
+            Ok(ready) => ready,
+            Err(why) => {
+                feed.feed(task.id, &key("none"), none(n, why, label())).await?;
+                return Ok(true);
+            }
+        };
         let _paid = self.spending_limits.paid.one();
         {
             let _one = self.spending_limits.spending.lock().await;
-            if self.spending_limits.spent(task, ready.worst_micro_usd).await?.is_some() {
-                return Ok(false);
+            if let Some(reason) = self.spending_limits.spent(task, ready.worst_micro_usd).await? {
+                feed.feed(task.id, &key("none"), none(n, crate::message::paused(&reason), label())).await?;
+                return Ok(true);
             }
             let starting = Input::SecondLookStarting { n, worst_micro_usd: ready.worst_micro_usd };
             // Paused meanwhile: the resume asks again.
@@ -72,28 +77,46 @@ impl SecondLook {
                 return Ok(false);
             }
         }
-        let (patience, cancel) = (Patience::default(), CancellationToken::new());
-        let call = engine::converse(reviewer.model.as_ref(), &ready, &Silent, &patience, &cancel);
-        let answer = tokio::time::timeout(PATIENCE, call).await.unwrap_or(Err(TurnError::Cancelled));
-        let said = match answer {
-            Ok(answer) => Input::SecondLooked {
-                n,
-                text: redact::without(crate::text::cut(&answer.text, LONGEST).0.to_owned()),
-                usage: answer.usage,
-                micro_usd: answer.micro_usd,
-                duration_ms: answer.duration_ms,
-                model: answer.model,
-            },
-            Err(error) => {
-                tracing::warn!(task = %task.id, n, %error, "no second look");
-                if error.may_cost() {
-                    return Ok(false);
-                }
-                let (text, usage, model) = (String::new(), Usage::default(), reviewer.model.label());
-                Input::SecondLooked { n, text, usage, micro_usd: 0, duration_ms: 0, model }
-            }
-        };
+        let Some(said) = answered(reviewer, &ready, n).await else { return Ok(true) };
         feed.feed(task.id, &key("said"), said).await?;
         Ok(true)
+    }
+}
+
+/// The reviewer's answer; none if the call may have been charged without one: its charge stays, and the log shows no answer.
+async fn answered(reviewer: &ConfiguredModel, ready: &Ready, n: u32) -> Option<Input> {
+    let (patience, cancel) = (Patience::default(), CancellationToken::new());
+    let call = engine::converse(reviewer.model.as_ref(), ready, &Silent, &patience, &cancel);
+    match tokio::time::timeout(PATIENCE, call).await.unwrap_or(Err(TurnError::Cancelled)) {
+        Ok(answer) => Some(Input::SecondLooked {
+            n,
+            text: redact::without(crate::text::cut(&answer.text, LONGEST).0.to_owned()),
+            usage: answer.usage,
+            micro_usd: answer.micro_usd,
+            duration_ms: answer.duration_ms,
+            model: answer.model,
+        }),
+        Err(error) => {
+            tracing::warn!(n, %error, "no second look");
+            (!error.may_cost()).then(|| none(n, redact::in_words(&words_of(&error)), reviewer.model.label()))
+        }
+    }
+}
+
+/// An answer of no tokens: the host's own words, why there is no second look.
+fn none(n: u32, why: String, model: String) -> Input {
+    Input::SecondLooked { n, text: why, usage: Usage::default(), micro_usd: 0, duration_ms: 0, model }
+}
+
+fn words_of(error: &TurnError) -> String {
+    match error {
+        TurnError::Cancelled => "the call was called off".to_owned(),
+        TurnError::Later { sentence, .. } | TurnError::Pictures(sentence) => sentence.clone(),
+        TurnError::Failed(failure) | TurnError::Refused(failure) => match failure {
+            Failure::Blocked { sentence } => sentence.clone(),
+            Failure::Fatal { why } => why.clone(),
+            Failure::ContextFull { .. } => "the changes do not fit into its model".to_owned(),
+            Failure::SandboxGone { .. } => "the sandbox is gone".to_owned(),
+        },
     }
 }

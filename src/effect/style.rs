@@ -1,14 +1,13 @@
 //! How the model is talked to: as configured, or as three trial calls showed, which are made once per model and stored in the state
 //! directory.
 
-use super::configured_model::ConfiguredModel;
-use super::converse::Conversations;
+use super::configured_model::{ConfiguredModel, ConfiguredModels};
 use crate::config::process::{Model, ModelStyle};
 use crate::engine::probe::{self, Tries};
 use crate::engine::style::{Style, files};
 use crate::llm::{ModelError, Silent};
 use crate::trouble::Trouble;
-use domain::Task;
+use domain::{Task, TaskKind};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -22,14 +21,35 @@ struct Kept {
     check: bool,
 }
 
-impl Conversations {
-    /// The style for the task's models: that of the first, or if its trial calls fail now, that of the first whose calls succeed.
-    pub(super) async fn style(&self, task: &Task, models: &[&ConfiguredModel]) -> Result<Style, Trouble> {
+/// What is known of how a task's model is asked, to say what it is given.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Styles {
+    /// Of the task as it is; none if its models could not be tried out.
+    pub now: Option<Style>,
+    /// Once it goes on as a `/fix`; none if that takes trial calls.
+    pub of_a_fix: Option<Style>,
+}
+
+impl ConfiguredModels {
+    /// The styles of a task that is being prepared. It does not fail: a model that does not answer delays the first request, not this.
+    pub(super) async fn styles(&self, task: &Task) -> Styles {
+        let now = self.style(task).await.inspect_err(|trouble| {
+            tracing::warn!(task = %task.id, %trouble, "the style of a task is not known yet");
+        });
+        let mut fix = task.clone();
+        fix.kind = TaskKind::Fix;
+        let first = self.first(&fix);
+        let of_a_fix = first.style.get().copied().or_else(|| configured(&first.entry));
+        Styles { now: now.ok(), of_a_fix }
+    }
+
+    /// The task's style: that of its first model, or if the trial calls of that one fail now, that of the first whose calls succeed.
+    pub(super) async fn style(&self, task: &Task) -> Result<Style, Trouble> {
         if !files::fits(task.kind) {
             return Ok(Style::Tools);
         }
         let mut first = None;
-        for configured in models {
+        for configured in self.first(task).each() {
             // Concurrent tasks wait for the same trial calls.
             match configured.style.get_or_try_init(|| self.chosen(configured)).await {
                 Ok(style) => return Ok(*style),
@@ -41,19 +61,15 @@ impl Conversations {
 
     async fn chosen(&self, configured: &ConfiguredModel) -> Result<Style, Trouble> {
         let entry = &configured.entry;
-        match entry.style {
-            ModelStyle::Tools => return Ok(Style::Tools),
-            ModelStyle::Text => return Ok(Style::Text),
-            ModelStyle::Files => return Ok(Style::Files),
-            ModelStyle::Auto if !entry.is_own_server() => return Ok(Style::Tools),
-            ModelStyle::Auto => {}
+        if let Some(style) = self::configured(entry) {
+            return Ok(style);
         }
         // The worker's file keeps the name of earlier versions.
-        let name = match entry.id == self.config.models.worker().id {
+        let name = match entry.id == self.worker {
             true => "model.json".to_owned(),
             false => format!("model-{}.json", entry.id),
         };
-        let file = self.config.state_dir.join(name);
+        let file = self.state_dir.join(name);
         if let Some(tries) = read(&file, entry) {
             return Ok(tries.style());
         }
@@ -78,6 +94,16 @@ impl Conversations {
             tracing::warn!(%why, "the model's tries could not be kept; they are made again at the next start");
         }
         Ok(style)
+    }
+}
+
+/// The style that needs no trial calls.
+fn configured(entry: &Model) -> Option<Style> {
+    match entry.style {
+        ModelStyle::Tools => Some(Style::Tools),
+        ModelStyle::Text => Some(Style::Text),
+        ModelStyle::Files => Some(Style::Files),
+        ModelStyle::Auto => (!entry.is_own_server()).then_some(Style::Tools),
     }
 }
 

@@ -31,7 +31,6 @@ impl Talk {
             uploads: reached.uploads,
             overlaps: overlap::gather(&self.store.shared_files(task.id).await?),
             base_moved: self.base_moved(task).await,
-            priced: self.models.of(task).each().iter().any(|it| it.model.price() != crate::llm::Price::default()),
             scripted: self.models.of(task).each().iter().any(|it| it.model.scripted()),
             last,
             ci: self.ci_so_far(task, last).await,

@@ -16,7 +16,7 @@ pub struct TurnAnswer {
     pub calls: Vec<CallRequest>,
     /// Tokens as the server counted them, or our estimate where it counted none.
     pub usage: Usage,
-    /// What it cost, in micro-dollars; 0 where the model has no price.
+    /// What it cost, in micro-dollars; 0 where the price is unknown, which `usage` says.
     pub micro_usd: u64,
     /// Milliseconds from the first request to the whole answer, retries and waits included.
     pub duration_ms: u64,

@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn without_limits_the_wish_is_granted() {
-        let left = left(&Budget::default(), &Spent { micro_usd: 9, tokens: 9, actions: 9, work_ms: 9 });
+        let left = left(&Budget::default(), &Spent { micro_usd: 9, tokens: 9, actions: 9, work_ms: 9, unpriced: 0 });
         let allowance = allow(&left, &price(), 1000, 4096, 200_000).unwrap();
         assert_eq!(allowance, Allowance { max_output_tokens: 4096, worst_micro_usd: 4688 + 61_440 });
         assert_eq!(left.tokens, None);

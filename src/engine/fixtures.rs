@@ -47,7 +47,7 @@ pub(super) fn call(id: &str, name: &str, arguments: Value) -> CallRequest {
 }
 
 pub(super) fn answer(turn: u32, text: &str, calls: Vec<CallRequest>) -> Event {
-    let usage = Usage { input: 900, output: 50, cache_read: 0, cache_write: 0, reasoning: 0 };
+    let usage = Usage { input: 900, output: 50, cache_read: 0, cache_write: 0, reasoning: 0, unpriced: 0 };
     Event::TurnCompleted {
         turn,
         text: text.into(),

@@ -37,7 +37,7 @@ use super::nudge::{self, Form, Progress};
 use super::repeats::Repeats;
 use super::style::text as blocks;
 use super::summary::Summary;
-use super::{outcome, prompt, recall};
+use super::{outcome, prompt, recall, stuck};
 use crate::llm::{ToolResult, Turn};
 use crate::policy::folders::Folders;
 
@@ -117,6 +117,8 @@ struct Replay<'a> {
     nudges: u8,
     progress: Progress,
     repeats: Repeats<'a>,
+    /// What actions wrote: the agent is told if it takes that back.
+    edited: stuck::Written<'a>,
 }
 
 /// An answer whose calls are getting their results.
@@ -174,11 +176,15 @@ impl<'a> Replay<'a> {
             nudges: 0,
             progress: Progress::default(),
             repeats: Repeats::default(),
+            edited: stuck::Written::default(),
         }
     }
 
     fn take(&mut self, event: &'a Event) {
         self.numbered.apply(event);
+        if stuck::tells(event) {
+            self.edited = stuck::Written::default();
+        }
         match event {
             Event::Requested { request } => self.requested(request),
             Event::Prepared { base, rules, pictures, difference, scan, .. } => {
@@ -387,6 +393,7 @@ impl<'a> Replay<'a> {
         let call = open.calls.get(*index)?;
         self.progress.take(&call.call, ended);
         let same = self.repeats.take(number, call, ended);
+        let undone = self.edited.take(number, call, ended);
         if let Some(summary) = &mut self.folding {
             self.runs.ran(number, call, ended);
             summary.did(number, call, ended);
@@ -403,6 +410,9 @@ impl<'a> Replay<'a> {
             text.push_str(&format!(
                 "\nNote: action {before} was the same and gave the same. Once more gives nothing new: do something else."
             ));
+        }
+        if let Some(undone) = undone {
+            text.push_str(&format!("\nNote: {undone}. Think again about the cause before the next change."));
         }
         if let (Some(command), Some(now)) = (command, now) {
             self.ran.insert(command, now);

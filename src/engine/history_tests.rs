@@ -328,6 +328,25 @@ fn failures_are_told_against_the_last_run_of_the_same_command() {
 }
 
 #[test]
+fn who_takes_back_an_edit_of_its_own_is_told_before_the_conversation_begins_anew() {
+    let edit = |old: &str, new: &str| vec![call("e", "edit_file", json!({"path": "a.py", "old": old, "new": new}))];
+    let mut log = vec![requested(TaskKind::Fix, "b"), prepared()];
+    for (turn, (old, new)) in (1u32..).zip([("x = 1", "x = 2"), ("x = 2", "x = 1")]) {
+        log.push(answer(turn, "", edit(old, new)));
+        log.extend(acted(turn, turn, 0, OutcomeStatus::Ok, "done"));
+    }
+    let told = "Note: action 2 took back what action 1 had written into a.py. Think again about the cause";
+    assert_eq!(transcript(&rebuilt(&log)).matches(told).count(), 1);
+    log.extend([answer(3, "", edit("x = 1", "x = 2"))]);
+    let somebody_looked = [Event::Resumed];
+    log.extend(acted(3, 3, 0, OutcomeStatus::Ok, "done"));
+    log.extend(somebody_looked);
+    log.push(answer(4, "", edit("x = 2", "x = 1")));
+    log.extend(acted(4, 4, 0, OutcomeStatus::Ok, "done"));
+    assert!(!transcript(&rebuilt(&log)).contains("Note: action 4 took back"), "it was told something new");
+}
+
+#[test]
 fn a_failed_verification_names_what_failed_before_its_output() {
     let done = |turn: u32| {
         [

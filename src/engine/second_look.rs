@@ -4,6 +4,7 @@
 use domain::Task;
 use minijinja::context;
 
+use super::budget::TooMuch;
 use super::fence::{Fence, Trust, seen};
 use super::style::Reader;
 use super::turn::Ready;
@@ -24,18 +25,30 @@ pub struct Change<'a> {
     pub diff: &'a str,
 }
 
-/// The call; none if it does not fit into the model, or into what the task may still spend.
-pub fn second_look(task: &Task, change: &Change<'_>, config: &EngineConfig, model: &dyn Model) -> Option<Ready> {
+/// The call; the error says why there is none: it does not fit into the model, or into what the task may still spend.
+pub fn second_look(
+    task: &Task,
+    change: &Change<'_>,
+    config: &EngineConfig,
+    model: &dyn Model,
+) -> Result<Ready, String> {
     // Half of the window, at three characters per token, because differences are dense.
     let room = usize::try_from(model.context_tokens() * 3 / 2).unwrap_or(MOST_DIFF).min(MOST_DIFF);
-    let mut request = asked(task, change, room, config)?;
+    let mut request = asked(task, change, room, config).ok_or("the task has no request")?;
     let prompt_tokens = sizes::estimate(&request, &[]);
     let left = budget::left(&task.granted, &task.spent);
     let wanted = config.max_output_tokens.min(MOST_OUTPUT);
-    let allowed = budget::allow(&left, &model.price(), prompt_tokens, wanted, model.context_tokens()).ok()?;
+    let allowed = budget::allow(&left, &model.price(), prompt_tokens, wanted, model.context_tokens()).map_err(
+        |why| match why {
+            TooMuch::Context => {
+                format!("the changes do not fit into the {} tokens of its model", text::grouped(model.context_tokens()))
+            }
+            TooMuch::Budget(what) => format!("the task's budget leaves too little for it ({what})"),
+        },
+    )?;
     request.max_output_tokens = allowed.max_output_tokens;
     let (reader, worst_micro_usd) = (Reader::Tools { spoken: false }, allowed.worst_micro_usd);
-    Some(Ready { turn: task.turn, request, reader, prompt_tokens, worst_micro_usd })
+    Ok(Ready { turn: task.turn, request, reader, prompt_tokens, worst_micro_usd })
 }
 
 fn asked(task: &Task, change: &Change<'_>, room: usize, config: &EngineConfig) -> Option<ModelRequest> {
@@ -59,4 +72,29 @@ fn asked(task: &Task, change: &Change<'_>, room: usize, config: &EngineConfig) -
         context! { repository => fence.inline(&asked.repository), nonce => fence.nonce() },
     );
     Some(ModelRequest::question(system, text, MOST_OUTPUT))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::fixtures::requested;
+    use crate::llm::Scripted;
+    use crate::secret::Secret;
+    use domain::{Budget, TaskId, TaskKind};
+
+    #[test]
+    fn what_does_not_fit_the_model_or_the_budget_is_told() {
+        let change = Change { summary: "It compares numbers.", diff: "+x\n" };
+        let config = EngineConfig::new(Secret::new("k"), 1_000);
+        let mut task = Task::fold(TaskId(1), &[requested(TaskKind::Fix, "b")]);
+        task.granted = Budget::default();
+        let asked = |task: &Task, window| {
+            let model = Scripted::from_toml("name = 't'\n[[turn]]\ntext = 'x'", window).unwrap();
+            second_look(task, &change, &config, &model).map(drop)
+        };
+        assert_eq!(asked(&task, 100_000), Ok(()));
+        assert_eq!(asked(&task, 200), Err("the changes do not fit into the 200 tokens of its model".to_owned()));
+        task.granted = Budget { tokens: 10, ..Budget::default() };
+        assert_eq!(asked(&task, 100_000), Err("the task's budget leaves too little for it (tokens)".to_owned()));
+    }
 }

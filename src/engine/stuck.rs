@@ -1,10 +1,11 @@
 //! Whether the agent makes progress: repeated actions, edits that are undone, a check that fails the same way after every change, answers
 //! without a call that can be carried out.
 //!
-//! Owns: what counts as evidence, and how much is enough. First the conversation is restarted, once; then a person is asked. Pure, from the
-//! log alone. Must not: judge what is right. Tests: below, and `tests/stories/stuck.rs`.
+//! Owns: what counts as evidence, and how much is enough. First the agent is told beside the result of an action
+//! that repeats or takes back another (`history`); then the conversation is restarted, once; then a person is asked. Pure, from the log
+//! alone. Must not: judge what is right. Tests: below, and `tests/stories/stuck.rs`.
 
-use domain::{Action, Call, CallRequest, Event, Input, Outcome, PauseReason, Task, Verb};
+use domain::{Action, CallRequest, Event, Input, Outcome, PauseReason, Task, Verb};
 use std::collections::HashMap;
 
 use super::failing::Ran;
@@ -39,9 +40,9 @@ pub fn way_out(task: &Task, log: &[Event]) -> Option<Input> {
     Some(Input::PauseAsked { reason: PauseReason::Stuck { sentence } })
 }
 
-/// What happened since the agent was last told something new.
-fn since_told(log: &[Event]) -> &[Event] {
-    let told = |event: &Event| match event {
+/// Whether the agent is told something new by it, so that what came before is no evidence any more.
+pub(super) fn tells(event: &Event) -> bool {
+    match event {
         Event::DecisionUsed { decision, .. } => matches!(decision.verb, Verb::Changes { .. }),
         Event::AnotherWay { .. }
         | Event::Resumed
@@ -49,8 +50,12 @@ fn since_told(log: &[Event]) -> &[Event] {
         | Event::PermissionGiven { .. }
         | Event::PermissionRefused { .. } => true,
         _ => false,
-    };
-    let from = log.iter().rposition(told).map_or(0, |at| at + 1);
+    }
+}
+
+/// What happened since the agent was last told something new.
+fn since_told(log: &[Event]) -> &[Event] {
+    let from = log.iter().rposition(tells).map_or(0, |at| at + 1);
     &log[from..]
 }
 
@@ -111,14 +116,80 @@ fn actions(log: &[Event]) -> Vec<(u32, &CallRequest, &Outcome)> {
     ended
 }
 
+/// The actions so far, and what of them is evidence.
 #[derive(Default)]
 struct Seen<'a> {
     evidence: Vec<String>,
     repeats: Repeats<'a>,
+    written: Written<'a>,
+    checks: Vec<Check<'a>>,
+}
+
+/// What actions wrote into files.
+#[derive(Default)]
+pub(super) struct Written<'a> {
     /// Successful replacements: path, old text, new text, and number of the action.
     edits: Vec<(&'a str, &'a str, &'a str, u32)>,
-    /// For each check: its last failures, how many runs reported these, and whether something changed since.
-    checks: HashMap<&'a str, (Ran, u32, bool)>,
+    /// Whole files that were written: path, content, and number of the action.
+    contents: Vec<(&'a str, &'a str, u32)>,
+}
+
+/// Runs that reported the same failures.
+struct Check<'a> {
+    /// The forms in which its command was given.
+    commands: Vec<&'a str>,
+    ran: Ran,
+    /// How many runs reported these failures, each after a change.
+    runs: u32,
+    /// Whether something changed since the last one.
+    changed: bool,
+}
+
+/// The first words of commands that put files back to a commit's content.
+const PUT_BACK: [&str; 3] = ["git checkout", "git restore", "git stash"];
+
+impl<'a> Written<'a> {
+    /// Adds an action; returns a sentence if it took back what an earlier one had written.
+    pub(super) fn take(&mut self, number: u32, call: &'a CallRequest, ended: &Outcome) -> Option<String> {
+        let action = call.call.action().filter(|_| ended.status.succeeded())?;
+        let (path, before) = match action {
+            Action::EditFile { path, old, new, .. } => self.edited(number, path, &[(old, new)]),
+            Action::EditPlaces { path, edits } => {
+                let edits: Vec<_> = edits.iter().map(|edit| (edit.old.as_str(), edit.new.as_str())).collect();
+                self.edited(number, path, &edits)
+            }
+            Action::WriteFile { path, content } => self.written(number, path, content),
+            Action::Bash { command } if PUT_BACK.iter().any(|words| command.contains(words)) => self.put_back(ended),
+            _ => None,
+        }?;
+        Some(format!("action {number} took back what action {before} had written into {}", short(path)))
+    }
+
+    fn edited(&mut self, number: u32, path: &'a str, edits: &[(&'a str, &'a str)]) -> Option<(&'a str, u32)> {
+        let of_these = |(at, was, is, _): &&(&str, &str, &str, u32)| *at == path && edits.contains(&(*is, *was));
+        let undone = self.edits.iter().find(of_these).map(|(_, _, _, before)| (path, *before));
+        self.edits.extend(edits.iter().map(|(old, new)| (path, *old, *new, number)));
+        undone
+    }
+
+    /// A whole file counts if it is as an earlier action wrote it, and another content was written in between.
+    fn written(&mut self, number: u32, path: &'a str, content: &'a str) -> Option<(&'a str, u32)> {
+        let mut earlier = self.contents.iter().rev().filter(|(at, _, _)| *at == path);
+        let last = earlier.next().filter(|(_, last, _)| *last != content);
+        let undone = last.filter(|_| earlier.any(|(_, was, _)| *was == content)).map(|(_, _, before)| (path, *before));
+        self.contents.push((path, content, number));
+        undone
+    }
+
+    /// A file that a commit's content replaced, and the last action that had written into it.
+    fn put_back(&self, ended: &Outcome) -> Option<(&'a str, u32)> {
+        let touched = ended.touched.as_deref()?;
+        let edits = self.edits.iter().map(|(path, _, _, number)| (*path, *number));
+        let all = edits.chain(self.contents.iter().map(|(path, _, number)| (*path, *number)));
+        let gone =
+            |path: &str| touched.changed.iter().chain(&touched.deleted).any(|it| it == path.trim_start_matches("./"));
+        all.filter(|(path, _)| gone(path)).max_by_key(|(_, number)| *number)
+    }
 }
 
 impl<'a> Seen<'a> {
@@ -130,48 +201,43 @@ impl<'a> Seen<'a> {
             let what = short(&what.unwrap_or_default());
             return self.evidence.push(format!("action {number} was action {before} again and gave the same: {what}"));
         }
-        if let Call::Action { action: Action::EditFile { path, old, new, .. } } = &call.call
-            && ended.status.succeeded()
-        {
-            self.edited(number, path, old, new);
-        }
+        self.evidence.extend(self.written.take(number, call, ended));
         match outcome::command(call).zip(outcome::ran(ended)) {
             Some((command, ran)) => {
                 self.ran(number, command, ran);
                 // A command may also edit; its outcome lists the files that it touched.
                 if ended.touched.as_ref().is_some_and(|touched| touched.changed_work()) {
-                    let others = self.checks.iter_mut().filter(|(other, _)| **other != command);
-                    others.for_each(|(_, (_, _, changed))| *changed = true);
+                    let others = self.checks.iter_mut().filter(|other| !other.commands.contains(&command));
+                    others.for_each(|other| other.changed = true);
                 }
             }
             None if call.call.may_change_the_tree() => {
-                self.checks.values_mut().for_each(|(_, _, changed)| *changed = true);
+                self.checks.iter_mut().for_each(|check| check.changed = true);
             }
             None => {}
         }
     }
 
-    fn edited(&mut self, number: u32, path: &'a str, old: &'a str, new: &'a str) {
-        let undone = self.edits.iter().find(|(at, was, is, _)| (*at, *was, *is) == (path, new, old));
-        if let Some((_, _, _, before)) = undone {
-            let path = short(path);
-            self.evidence.push(format!("action {number} took back what action {before} had written into {path}"));
-        }
-        self.edits.push((path, old, new, number));
-    }
-
-    /// Adds a run with failures. It counts if something changed since the last one and it reports the same.
+    /// Adds a run with failures. It counts if something changed since the last one and it reports the same, whatever the form of its command.
     fn ran(&mut self, number: u32, command: &'a str, now: Ran) {
-        let before = self.checks.remove(command);
-        let runs = match before {
-            Some((ran, runs, changed)) if !now.is_empty() && now.is_same(&ran) => runs + u32::from(changed),
-            _ => 1,
-        };
+        let same = self.checks.iter().position(|check| !now.is_empty() && now.is_same(&check.ran));
+        let (mut commands, mut runs) = (Vec::new(), 1);
+        if let Some(at) = same {
+            let check = self.checks.remove(at);
+            (commands, runs) = (check.commands, check.runs + u32::from(check.changed));
+        }
+        for check in &mut self.checks {
+            check.commands.retain(|other| *other != command);
+        }
+        self.checks.retain(|check| !check.commands.is_empty());
+        if !commands.contains(&command) {
+            commands.push(command);
+        }
         if runs >= RUNS {
             let command = short(command);
             self.evidence.push(format!("action {number}: {command} fails as it did {} changes ago", runs - 1));
         }
-        self.checks.insert(command, (now, runs, false));
+        self.checks.push(Check { commands, ran: now, runs, changed: false });
     }
 }
 
@@ -185,7 +251,7 @@ fn short(words: &str) -> String {
 mod tests {
     use super::*;
     use crate::engine::fixtures::{acted, answer};
-    use domain::{OutcomeStatus, TaskId, Touched};
+    use domain::{Call, OutcomeStatus, TaskId, Touched};
 
     fn log(done: &[(Action, &str)]) -> Vec<Event> {
         let mut log = Vec::new();
@@ -231,6 +297,57 @@ mod tests {
             "action 7: pytest -q fails as it did 3 changes ago",
         ];
         assert_eq!(all, expected);
+    }
+
+    #[test]
+    fn several_edits_a_whole_file_and_git_take_back_as_one_edit_does() {
+        let places = |edits: &[(&str, &str)]| Action::EditPlaces {
+            path: "a.py".into(),
+            edits: edits
+                .iter()
+                .map(|(old, new)| domain::TextEdit { old: (*old).into(), new: (*new).into(), all: false })
+                .collect(),
+        };
+        let whole = |content: &str| Action::WriteFile { path: "b.py".into(), content: content.into() };
+        let done = [
+            (places(&[("x", "y"), ("1", "2")]), ""),
+            (places(&[("2", "1")]), ""),
+            (whole("one"), ""),
+            (whole("two"), ""),
+            (whole("two"), ""),
+            (whole("one"), ""),
+            (run("git checkout -- b.py"), ""),
+            (run("git restore c.py"), ""),
+        ];
+        let mut log = log(&done);
+        for event in &mut log {
+            let path = match event {
+                Event::ActionFinished { number: 7, .. } => "b.py",
+                Event::ActionFinished { number: 8, .. } => "c.py",
+                _ => continue,
+            };
+            if let Event::ActionFinished { outcome, .. } = event {
+                outcome.touched = Some(Box::new(Touched { changed: vec![path.into()], ..Touched::default() }));
+            }
+        }
+        let expected = [
+            "action 2 took back what action 1 had written into a.py",
+            "action 6 took back what action 5 had written into b.py",
+            "action 7 took back what action 6 had written into b.py",
+        ];
+        assert_eq!(evidence(&log), expected, "c.py was nobody's work");
+    }
+
+    #[test]
+    fn a_check_in_another_form_that_fails_the_same_way_is_the_same_check() {
+        let done = [
+            (run("pytest -q"), FAILS),
+            (edit("x", "y"), ""),
+            (run("pytest -q tests/test_a.py"), FAILS),
+            (edit("q", "z"), ""),
+            (run("python3 -m pytest -q"), FAILS),
+        ];
+        assert_eq!(evidence(&log(&done)), ["action 5: python3 -m pytest -q fails as it did 2 changes ago"]);
     }
 
     #[test]

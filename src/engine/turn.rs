@@ -201,6 +201,7 @@ pub async fn converse(
             cache_read: usage.cache_read,
             cache_write: usage.cache_write,
             reasoning: usage.reasoning,
+            unpriced: if model.price().unknown { usage.total() } else { 0 },
         },
         micro_usd: model.price().cost(&usage),
         duration_ms: elapsed_ms(started),
@@ -230,11 +231,13 @@ fn unread(model: &dyn Model, ready: &Ready, limit: u64, started: Instant) -> Tur
         arguments: serde_json::json!({}),
         call: Call::Malformed { reason },
     };
+    let (input, output) = (ready.prompt_tokens, ready.request.max_output_tokens);
+    let unpriced = if model.price().unknown { input + output } else { 0 };
     TurnAnswer {
         turn: ready.turn,
         text: String::new(),
         calls: vec![call],
-        usage: Usage { input: ready.prompt_tokens, output: ready.request.max_output_tokens, ..Usage::default() },
+        usage: Usage { input, output, unpriced, ..Usage::default() },
         micro_usd: ready.worst_micro_usd,
         duration_ms: elapsed_ms(started),
         model: model.label(),

@@ -11,7 +11,7 @@ use crate::config::process::Repository;
 use crate::config::project::Network;
 use crate::forge::Issue;
 use crate::message;
-use crate::secret;
+use crate::redact;
 use crate::thread::MissingHosts;
 use crate::thread::terms::{Agreed, agree};
 use crate::thread::words;
@@ -155,7 +155,7 @@ impl Reader {
         }
         let terms = Terms { model: given.model.clone().or_else(|| file.model.clone()), ..given.clone() };
         let agreed = agree(&self.config, entry, &terms, (login, right))?;
-        Ok(Begins { terms, agreed, words: secret::without(&words) })
+        Ok(Begins { terms, agreed, words: redact::in_words(&words) })
     }
 
     /// What the task keeps of it. `given` are the text's own options, `allowed` the hosts that the text allows.

@@ -7,7 +7,7 @@ use crate::command::{OwnNames, only_own};
 use crate::config::process::Repository;
 use crate::forge::{Account, Change, Issue, text_hash};
 use crate::message;
-use crate::secret;
+use crate::redact;
 use crate::thread::decision_key;
 use crate::thread::terms::{Agreed, agree, asked_beside};
 use crate::thread::words;
@@ -288,8 +288,8 @@ impl Reader {
             kind,
             repository: entry.key.clone(),
             issue: issue.number,
-            title: secret::without(&issue.title),
-            body: secret::without(&issue.body),
+            title: redact::in_words(&issue.title),
+            body: redact::in_words(&issue.body),
             words: text.verb.begins().map(|(_, words, _)| words.to_owned()).unwrap_or_default(),
             asker: words::account(&text.author),
             issue_author: words::account(&issue.author),

@@ -83,7 +83,7 @@ pub struct Facts {
     pub label: String,
     /// True when no model is behind it; reviews say so.
     pub scripted: bool,
-    /// What its tokens cost; all zero for a local model and for a recording.
+    /// What its tokens cost; all zero where it costs nothing, as a recording does, and where the price is unknown.
     pub price: Price,
     /// How many tokens one request and its answer may hold together.
     pub context_tokens: u64,
@@ -329,6 +329,9 @@ pub struct Price {
     pub cache_read: u64,
     /// For tokens of the prompt that are written to a cache.
     pub cache_write: u64,
+    /// No configuration says a price: the others are 0, and that is not what it costs.
+    #[serde(default)]
+    pub unknown: bool,
 }
 
 /// Why there is no answer. The texts are for people and never hold a key or the request.

@@ -112,10 +112,11 @@ pub fn configured(model: &Configured) -> Result<Arc<dyn Model>, String> {
         given(model.price_cache_read),
         given(model.price_cache_write),
     )?;
+    let price = Price { unknown: model.is_unpriced(), ..price };
     let settings = Settings {
         base_url: model.base_url.as_ref().map(ToString::to_string),
         name: model.name.clone(),
-        key: model.key_file.as_deref().map(Secret::from_file).transpose()?,
+        key: model.key_file.as_deref().map(Secret::read).transpose().map_err(|why| why.to_string())?,
         price,
         context_tokens: model.context_tokens,
         timeout: TIMEOUT,
@@ -189,8 +190,17 @@ mod tests {
         };
         let opened = configured(&model).unwrap();
         assert_eq!((opened.price().cache_read, opened.context_tokens()), (2_000_000, 32_768));
+        assert!(!opened.price().unknown);
+        model.price_output = None;
+        assert!(configured(&model).unwrap().price().unknown, "half a price is none");
         model.key_file = Some("/nowhere/key".into());
         assert!(configured(&model).err().unwrap().contains("/nowhere/key"));
+        let open = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(open.path(), "k").unwrap();
+        std::fs::set_permissions(open.path(), std::os::unix::fs::PermissionsExt::from_mode(0o640)).unwrap();
+        model.key_file = Some(open.path().to_owned());
+        let why = configured(&model).err().unwrap();
+        assert!(why.ends_with(&format!("run: chmod 600 {}", open.path().display())), "{why}");
         model.kind = ModelKind::Scripted;
         model.key_file = None;
         assert!(configured(&model).err().unwrap().contains("model.script"));

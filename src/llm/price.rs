@@ -22,6 +22,7 @@ impl Price {
             output: micro(output)?,
             cache_read: micro(cache_read.unwrap_or(input))?,
             cache_write: micro(cache_write.unwrap_or(input * 1.25))?,
+            unknown: false,
         })
     }
 
@@ -60,7 +61,10 @@ mod tests {
     #[test]
     fn costs_are_rounded_up() {
         let price = Price::from_dollars(3.0, 15.0, Some(0.3), None).unwrap();
-        assert_eq!(price, Price { input: 3_000_000, output: 15_000_000, cache_read: 300_000, cache_write: 3_750_000 });
+        assert_eq!(
+            price,
+            Price { input: 3_000_000, output: 15_000_000, cache_read: 300_000, cache_write: 3_750_000, unknown: false }
+        );
         let usage = Usage { input: 1000, output: 100, cache_read: 10_000, cache_write: 0, reasoning: 0 };
         assert_eq!(price.cost(&usage), 3000 + 1500 + 3000);
         assert_eq!(price.cost(&Usage { cache_read: 1, ..Usage::default() }), 1);

@@ -4,7 +4,7 @@ use super::about::About;
 use super::own::own_help;
 use crate::command::{COMMANDS, Opt, answer_line, spec};
 use crate::config::own_commands::OwnCommands;
-use crate::text::{code, count, dollars, duration, grouped, prose};
+use crate::text::{code, cost, count, dollars, duration, grouped, prose};
 use domain::{Ending, Remark, State};
 use std::fmt::Write as _;
 
@@ -361,7 +361,11 @@ pub fn status(about: &About<'_>) -> String {
     row("tokens", format!("{}{}", grouped(spent.tokens), granted(task.granted.tokens, grouped(task.granted.tokens))));
     row(
         "money",
-        format!("{}{}", dollars(spent.micro_usd), granted(task.granted.micro_usd, dollars(task.granted.micro_usd))),
+        format!(
+            "{}{}",
+            cost(spent.micro_usd, spent.unpriced),
+            granted(task.granted.micro_usd, dollars(task.granted.micro_usd))
+        ),
     );
     row(
         "working time",

@@ -9,7 +9,7 @@ use super::life::{accepted, asked_by, pause_reason, trouble};
 use super::pull::plan_line;
 use crate::checkpoint::gather::lines;
 use crate::checkpoint::render::result;
-use crate::text::{code, dollars, grouped, plain_cell, prose};
+use crate::text::{code, cost, dollars, grouped, plain_cell, prose};
 use domain::{Checkpoint, Event, PlanStep, State, StepState, Task};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -111,7 +111,7 @@ fn table(out: &mut String, about: &About<'_>, places: &StatusPlaces) {
     row("actions", of(grouped(spent.actions), granted.actions, grouped(granted.actions)));
     row("checkpoints", grouped(task.checkpoints.len() as u64));
     row("tokens", of(grouped(spent.tokens), granted.tokens, grouped(granted.tokens)));
-    row("money", of(dollars(spent.micro_usd), granted.micro_usd, dollars(granted.micro_usd)));
+    row("money", of(cost(spent.micro_usd, spent.unpriced), granted.micro_usd, dollars(granted.micro_usd)));
     if let (Some(number), Some(url)) = (task.pull, about.pull_url) {
         row("pull request", format!("[{number}]({url})"));
     }

@@ -131,7 +131,7 @@ async fn insert_task(c: &mut AnyConnection, id: TaskId, new: &NewTask) -> Result
 async fn project_task(c: &mut AnyConnection, a: &Append) -> Result<(), StoreError> {
     let task = &a.task;
     let sql = "UPDATE tasks SET state = $1, live = $2, seq = $3, pull = $4, micro_usd = $5, tokens = $6, actions = $7, \
-               updated_at = $8, epoch = $9, owner = $11 WHERE id = $10";
+               updated_at = $8, epoch = $9, owner = $11, unpriced = $12 WHERE id = $10";
     sqlx::query(sql)
         .bind(task.state.name())
         .bind(!task.state.ended())
@@ -144,6 +144,7 @@ async fn project_task(c: &mut AnyConnection, a: &Append) -> Result<(), StoreErro
         .bind(a.epoch)
         .bind(task.id.0)
         .bind(&*a.host)
+        .bind(task.spent.unpriced as i64)
         .execute(c)
         .await?;
     Ok(())
@@ -258,11 +259,13 @@ async fn action_started(
     let event = body::load_event(row.get(0), row.get(1), row.get(2))?;
     let Event::TurnCompleted { calls, usage, micro_usd, .. } = event else { return Ok(()) };
     let Some(Call::Action { action }) = calls.get(index as usize).map(|r| &r.call) else { return Ok(()) };
-    let sql = "INSERT INTO actions (task, number, turn, kind, input, tokens, micro_usd, started_at) \
-               SELECT $1, $2, $3, $4, $5, CASE WHEN taken THEN 0 ELSE $6 END, CASE WHEN taken THEN 0 ELSE $7 END, $8 \
+    let sql = "INSERT INTO actions (task, number, turn, kind, input, tokens, micro_usd, unpriced, started_at) \
+               SELECT $1, $2, $3, $4, $5, CASE WHEN taken THEN 0 ELSE $6 END, CASE WHEN taken THEN 0 ELSE $7 END, \
+               CASE WHEN taken THEN 0 ELSE $9 END, $8 \
                FROM (SELECT EXISTS (SELECT 1 FROM actions WHERE task = $1 AND turn = $3) AS taken) AS turns";
     let query = sqlx::query(sql).bind(id.0).bind(i64::from(number)).bind(i64::from(turn)).bind(action.kind());
     let query = query.bind(serde_json::to_string(action)?).bind(usage.total() as i64).bind(micro_usd as i64).bind(now);
+    let query = query.bind(usage.unpriced as i64);
     query.execute(c).await?;
     Ok(())
 }

@@ -37,6 +37,8 @@ pub struct Cost {
     pub cache_write: i64,
     /// Millionths of a US dollar.
     pub micro_usd: i64,
+    /// Of the tokens: those whose price is unknown, so that `micro_usd` has nothing of them.
+    pub unpriced: i64,
 }
 
 /// One day in milliseconds.
@@ -82,7 +84,7 @@ impl Store {
             CostBy::Model => ("model", "micro_usd DESC, model"),
             CostBy::Task => ("CAST(task AS TEXT)", "MAX(task) DESC"),
         };
-        let sums = ["input", "output", "reasoning", "cache_read", "cache_write", "micro_usd"];
+        let sums = ["input", "output", "reasoning", "cache_read", "cache_write", "micro_usd", "unpriced"];
         let sums = sums.map(|it| format!("CAST(SUM({it}) AS BIGINT) AS {it}")).join(", ");
         // `micro_usd` in the order is the alias of the sum.
         let sql = format!(
@@ -103,8 +105,8 @@ fn of_turn(purpose: CallPurpose) -> i64 {
 }
 
 /// Without the last value, whether the answer is pending.
-const INSERT: &str = "INSERT INTO charges (task, seq, turn, at, repository, model, input, output, cache_read, cache_write, micro_usd, reasoning, open) \
-                      SELECT $1, $2, $3, $4, repository, $5, $6, $7, $8, $9, $10, $11, ";
+const INSERT: &str = "INSERT INTO charges (task, seq, turn, at, repository, model, input, output, cache_read, cache_write, micro_usd, reasoning, unpriced, open) \
+                      SELECT $1, $2, $3, $4, repository, $5, $6, $7, $8, $9, $10, $11, $12, ";
 
 /// Writes what an event charged or refunded, as the fold of the log does.
 pub(super) async fn project(
@@ -124,7 +126,7 @@ pub(super) async fn project(
         let sql = sqlx::AssertSqlSafe(format!("{INSERT} {open} FROM tasks WHERE id = $1"));
         let query = sqlx::query(sql).bind(id.0).bind(seq).bind(of_turn(purpose)).bind(now).bind("");
         let query = query.bind(0_i64).bind(0_i64).bind(0_i64).bind(0_i64).bind(worst_micro_usd as i64);
-        query.bind(0_i64).execute(c).await?;
+        query.bind(0_i64).bind(0_i64).execute(c).await?;
     } else if let Some(answer) = event.call_answer() {
         answered(c, id, seq, &answer, now).await?;
     } else if matches!(event, Event::ModelCallUncharged { .. }) {
@@ -144,18 +146,18 @@ async fn answered(
     answer: &CallAnswer<'_>,
     now: i64,
 ) -> Result<(), StoreError> {
-    let Usage { input, output, cache_read, cache_write, reasoning } = answer.usage;
-    let [input, output, cache_read, cache_write, reasoning, micro_usd] =
-        [input, output, cache_read, cache_write, reasoning, answer.micro_usd].map(|it| it as i64);
+    let Usage { input, output, cache_read, cache_write, reasoning, unpriced } = answer.usage;
+    let [input, output, cache_read, cache_write, reasoning, unpriced, micro_usd] =
+        [input, output, cache_read, cache_write, reasoning, unpriced, answer.micro_usd].map(|it| it as i64);
     // A person's question is found by its number, because other calls are pending beside it.
     let is_question = matches!(answer.purpose, CallPurpose::Reply(_));
-    let row = if is_question { "turn = $9" } else { "open" };
+    let row = if is_question { "turn = $10" } else { "open" };
     let sql = format!(
         "UPDATE charges SET model = $2, input = $3, output = $4, cache_read = $5, cache_write = $6, micro_usd = $7, \
-         reasoning = $8, open = FALSE WHERE task = $1 AND {row}"
+         reasoning = $8, unpriced = $9, open = FALSE WHERE task = $1 AND {row}"
     );
     let query = sqlx::query(sqlx::AssertSqlSafe(sql)).bind(id.0).bind(answer.model).bind(input).bind(output);
-    let query = query.bind(cache_read).bind(cache_write).bind(micro_usd).bind(reasoning);
+    let query = query.bind(cache_read).bind(cache_write).bind(micro_usd).bind(reasoning).bind(unpriced);
     let query = if is_question { query.bind(of_turn(answer.purpose)) } else { query };
     let known = query.execute(&mut *c).await?.rows_affected() > 0;
     // Started under a version that stored no charges; the host's own answers cost nothing.
@@ -163,7 +165,7 @@ async fn answered(
         let sql = sqlx::AssertSqlSafe(format!("{INSERT} FALSE FROM tasks WHERE id = $1"));
         let query = sqlx::query(sql).bind(id.0).bind(seq).bind(of_turn(answer.purpose)).bind(now).bind(answer.model);
         let query = query.bind(input).bind(output).bind(cache_read).bind(cache_write).bind(micro_usd);
-        query.bind(reasoning).execute(c).await?;
+        query.bind(reasoning).bind(unpriced).execute(c).await?;
     }
     Ok(())
 }

@@ -38,6 +38,8 @@ pub struct TaskRow {
     pub seq: i64,
     /// Millionths of a US dollar that it has used.
     pub micro_usd: i64,
+    /// Of its tokens: those whose price is unknown, so that `micro_usd` has nothing of them.
+    pub unpriced: i64,
     /// Tokens of all its model calls.
     pub tokens: i64,
     /// Actions it has used.
@@ -73,12 +75,14 @@ pub struct ActionRow {
     pub tokens: i64,
     /// Millionths of a US dollar for its whole turn if it is the turn's first action, otherwise 0.
     pub micro_usd: i64,
+    /// Of `tokens`: those whose price is unknown.
+    pub unpriced: i64,
 }
 
 macro_rules! of_tasks {
     ($rest:literal) => {
         concat!(
-            "SELECT id, repository, issue, pull, branch, kind, title, asker, state, CAST(live AS INTEGER) AS live, seq, micro_usd, tokens, \
+            "SELECT id, repository, issue, pull, branch, kind, title, asker, state, CAST(live AS INTEGER) AS live, seq, micro_usd, unpriced, tokens, \
              actions, created_at, updated_at, owner FROM tasks ",
             $rest
         )
@@ -175,7 +179,7 @@ impl Store {
 
     /// All actions of a task, in order of their numbers.
     pub async fn actions(&self, task: TaskId) -> Result<Vec<ActionRow>, StoreError> {
-        let sql = "SELECT number, turn, kind, input, output, status, exit_code, duration_ms, tokens, micro_usd \
+        let sql = "SELECT number, turn, kind, input, output, status, exit_code, duration_ms, tokens, micro_usd, unpriced \
                    FROM actions WHERE task = $1 ORDER BY number";
         self.read(sqlx::query_as(sql).bind(task.0).fetch_all(&self.readers())).await
     }

@@ -42,6 +42,22 @@ pub fn redacted(text: &str) -> (Cow<'_, str>, usize) {
     replaced(text, |_| String::new())
 }
 
+/// A private key in somebody's words: to its end, or as far as what follows looks like one, so that a text that only names such a line keeps the rest.
+static KEY_IN_WORDS: LazyLock<Regex> = LazyLock::new(|| {
+    let name = "(?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----";
+    let line = r"(?:\r?\n[ \t>]*[A-Za-z0-9+/=]{40,}[ \t]*)*(?:\r?\n[ \t>]*[A-Za-z0-9+=][A-Za-z0-9+/=]{15,}[ \t]*)?";
+    Regex::new(&format!("-----BEGIN {name}(?:(?s:.)*?-----END {name}|{line})"))
+        .expect("the pattern is compiled in, and a test tries it")
+});
+
+/// As [`redacted`], of what somebody wrote: a line with which a private key begins takes nothing away but the key.
+pub fn redacted_words(text: &str) -> Cow<'_, str> {
+    match KEY_IN_WORDS.replace_all(text, format!("{PLACE}{}]", PATTERNS[0].0)) {
+        Cow::Borrowed(same) => redacted(same).0,
+        Cow::Owned(owned) => Cow::Owned(redacted(&owned).0.into_owned()),
+    }
+}
+
 /// A diff with each credential replaced; it keeps its lines and their signs.
 pub fn redacted_diff(diff: &str) -> Cow<'_, str> {
     let lines = |found: &str| {
@@ -85,6 +101,16 @@ mod tests {
         assert_eq!(redacted(&half).0, "x\n[left out by caisson: a private key]", "one that was cut off");
         let diff = format!("+x\n+-----BEGIN {0} KEY-----\n+abc\n+-----END {0} KEY-----\n y", "PRIVATE");
         assert_eq!(redacted_diff(&diff), "+x\n+[left out by caisson: a private key]\n+\n+\n y");
+        let words = format!("The line `-----BEGIN {} KEY-----` is not read.\n\n/fix", "PRIVATE");
+        let shown = "The line `[left out by caisson: a private key]` is not read.\n\n/fix";
+        assert_eq!(redacted_words(&words), shown, "a command behind it stays");
+        assert_eq!(
+            redacted_words(&format!("{}\n\n/fix {token}", key)),
+            "x\n[left out by caisson: a private key]\ny\n\n/fix [left out by caisson: a GitHub token]"
+        );
+        let half =
+            format!("x\n> -----BEGIN {} KEY-----\n> {}\n> {}\n/fix", "PRIVATE", "aB3/".repeat(16), "c".repeat(20));
+        assert_eq!(redacted_words(&half), "x\n> [left out by caisson: a private key]\n/fix");
         let (same, none) = redacted("nothing of the kind");
         assert!(none == 0 && matches!(same, Cow::Borrowed(_)));
     }

@@ -14,7 +14,7 @@ mod template;
 #[cfg(test)]
 mod tests;
 
-pub use credentials::{PATTERNS as CREDENTIALS, PLACE as CREDENTIAL_PLACE, redacted, redacted_diff};
+pub use credentials::{PATTERNS as CREDENTIALS, PLACE as CREDENTIAL_PLACE, redacted, redacted_diff, redacted_words};
 pub use document::document;
 pub use escape::{cut, is_hidden, is_plain, one_line, plain_line, visible};
 pub use host::{HostName, host_name, rule_shown};
@@ -59,6 +59,15 @@ pub fn bytes(number: u64) -> String {
         1_000..1_000_000 => format!("{} kB", tenths(1_000)),
         1_000_000..1_000_000_000 => format!("{} MB", tenths(1_000_000)),
         _ => format!("{} GB", tenths(1_000_000_000)),
+    }
+}
+
+/// What calls cost: as [`dollars`], and said where the price of `unpriced` of their tokens is unknown, which is not free.
+pub fn cost(micros: u64, unpriced: u64) -> String {
+    match (micros, unpriced) {
+        (_, 0) => dollars(micros),
+        (0, _) => "price unknown".to_owned(),
+        _ => format!("{} and more, price unknown", dollars(micros)),
     }
 }
 

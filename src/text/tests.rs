@@ -173,6 +173,7 @@ fn numbers_read_well() {
     assert_eq!(duration(112_000), "1 m 52 s");
     assert_eq!(count(1, "file"), "1 file");
     assert_eq!(dollars(31_000), "$0.031");
+    assert_eq!([cost(0, 0), cost(0, 9), cost(31_000, 9)], ["$0.00", "price unknown", "$0.031 and more, price unknown"]);
     assert_eq!(dollars(2_000_000), "$2.00");
     assert_eq!(dollars(12_340_000), "$12.34");
     assert_eq!(dollars(3), "$0.001");

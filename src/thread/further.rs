@@ -7,7 +7,7 @@ use crate::command::{Command, OwnNames};
 use crate::config::process::Repository;
 use crate::line::Line;
 use crate::message::{self, About};
-use crate::secret;
+use crate::redact;
 use crate::trouble::Trouble;
 use domain::{Access, Event, Task, TaskId, Verb};
 
@@ -80,7 +80,7 @@ fn beside((login, text, done): (&str, &str, &Verb), own: &OwnNames) -> Vec<Furth
         commands.remove(at);
     }
     // A review that asks for changes hands its whole text to the agent.
-    let text = secret::without(text);
+    let text = redact::in_words(text);
     let whole = matches!(done, Verb::Changes { items } if items.iter().any(|item| item.text == text));
     let mut found = Vec::new();
     for command in commands.iter().filter(|command| !is_done(command, done)) {

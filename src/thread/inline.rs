@@ -3,7 +3,7 @@
 
 use crate::command::{self, Command, Parsed, without_names};
 use crate::forge::ReviewComment;
-use crate::secret;
+use crate::redact;
 use domain::{Item, Verb};
 
 /// Several questions of one review are asked together up to so many characters.
@@ -15,7 +15,7 @@ fn is_followed(verb: &Verb) -> bool {
 }
 
 fn parsed(note: &ReviewComment) -> Parsed {
-    command::parse(&secret::without(&note.body), &note.author.login)
+    command::parse(&redact::in_words(&note.body), &note.author.login)
 }
 
 /// The strongest command that an inline comment gives, of those that the bot knows.

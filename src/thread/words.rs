@@ -4,7 +4,7 @@ use super::inline;
 pub(crate) use crate::command::Command;
 use crate::command::{self, OwnNames, Parsed, Strength};
 use crate::forge::{Comment, Review, ReviewComment, ReviewState, own_remarks};
-use crate::secret;
+use crate::redact;
 use domain::{Access, Account, Item, Verb};
 
 /// Hosts beyond the first that one text may name.
@@ -35,7 +35,7 @@ pub(crate) fn text(text: &str, author: &str) -> Verb {
 
 /// A text that asks for nothing.
 pub(crate) fn plain(text: &str, author: &str) -> Verb {
-    Verb::Say { items: vec![Item::on_the_whole(&secret::without(text), author)] }
+    Verb::Say { items: vec![Item::on_the_whole(&redact::in_words(text), author)] }
 }
 
 /// The command that a text begins with, if it is none of the bot's: it may be one of the repository's own.
@@ -48,14 +48,14 @@ pub(crate) fn strongest_with(text: &str, author: &str, own: &OwnNames) -> Option
     parsed_with(text, author, own).strongest().cloned()
 }
 
-/// The commands of a text, after secrets that the bot knows are removed.
+/// The commands of a text, after secrets and what looks like a credential are removed.
 pub(super) fn parsed(text: &str, author: &str) -> Parsed {
-    command::parse(&secret::without(text), author)
+    command::parse(&redact::in_words(text), author)
 }
 
 /// As [`parsed`], with the commands of the repository's own.
 pub(super) fn parsed_with(text: &str, author: &str, own: &OwnNames) -> Parsed {
-    command::parse_with(&secret::without(text), author, own)
+    command::parse_with(&redact::in_words(text), author, own)
 }
 
 /// The strongest command of a text, if any.
@@ -92,7 +92,7 @@ pub(crate) fn by_name(text: &str, login: &str) -> Option<String> {
     let question = &rest[name.len()..];
     let ends = !question.starts_with(|c: char| c.is_alphanumeric() || c == '-' || c == '_' || c == '.');
     (ends && question.contains('?'))
-        .then(|| secret::without(question.trim_matches([' ', ':', ','])).chars().take(2_000).collect())
+        .then(|| redact::in_words(question.trim_matches([' ', ':', ','])).chars().take(2_000).collect())
 }
 
 /// All hosts that a text allows or denies, in order.
@@ -112,9 +112,9 @@ pub(crate) fn review(review: &Review, inline: &[ReviewComment]) -> Option<Verb> 
     let own = own_remarks(review, inline);
     let mut items: Vec<Item> = Vec::new();
     if !review.body.trim().is_empty() {
-        items.push(Item::on_the_whole(&secret::without(&review.body), login));
+        items.push(Item::on_the_whole(&redact::in_words(&review.body), login));
     }
-    items.extend(own.iter().filter_map(|note| inline::remark(note, secret::without(&note.body), login)));
+    items.extend(own.iter().filter_map(|note| inline::remark(note, redact::in_words(&note.body), login)));
     let said = inline::stronger(asked(&review.body, login), inline::strongest(&own));
     let (by_state, strength) = match review.state {
         ReviewState::Approved => (Verb::approve(), Strength::Approval),

@@ -88,9 +88,19 @@ fn wrong_key(_: &str, _: &HeaderMap, _: &Value) -> Result<(), (u16, Value)> {
 async fn the_doctor_names_a_missing_model_a_refused_key_and_one_without_tools() {
     let none: fn() -> Vec<Reply> = Vec::new;
     let look: fn() -> Vec<Reply> = || told("coder", 32_768).into_iter().take(3).collect();
+    let windowless: fn() -> Vec<Reply> = || {
+        let list = json!({ "data": [{ "id": "coder" }] });
+        [said("coder", "ok"), list, json!({}), said("coder", "ok")].map(Reply::ok).into()
+    };
     for (check, style, replies, words) in [
         (unknown as crate::vendor::Check, "", none, "its server has no model coder: HTTP 404"),
         (wrong_key, "", none, "refused the key: HTTP 401"),
+        (
+            anything,
+            "",
+            windowless,
+            "32768 tokens of context_tokens was not checked. `caisson model check --window` does",
+        ),
         (toolless, "style = \"tools\"\n", look, "it cannot call tools: the model's server refused the request"),
         (
             toolless,

@@ -192,3 +192,58 @@ async fn an_answer_that_a_rule_refuses_is_not_tried_and_not_written() {
         assert!(matches!(&status, OutcomeStatus::Denied { reason } if reason == refused), "{status:?}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rules_and_pictures_that_this_style_does_not_show_are_not_said_to_be_given() {
+    let wrong = WRONG.replace("\"list_files\"", "\"list_files\", \"snake case\", \"Run the linter\", \"shot.png\"");
+    let world = World::in_files(&format!("{wrong}{RIGHT}")).await;
+    world.push(&[
+        ("AGENTS.md", "Name helpers in snake case.\n"),
+        (".caisson/prompts/fix.md", "Run the linter before you stop.\n"),
+    ]);
+    let alice = world.alice();
+    let issue = alice.open_issue(REPO, "Versions compare as text", "`1.10` sorts before `1.9`.").expect("issue");
+    alice.attach(REPO, issue, "shot.png", &crate::pictures::png()).expect("attached");
+    alice.comment(REPO, issue, "/fix").expect("said");
+    let task = world.until_state("final-review").await;
+    let review = world.until_said(task.pull.expect("a pull request"), "Final review").await;
+    let status = world.until_said(issue, "### Task 1: ").await;
+    for words in [
+        "The model was not given the rules of `AGENTS.md`: it is asked in style `files`, which shows it files alone.",
+        "The model was not given the instructions of `.caisson/prompts/fix.md`",
+        "The issue has 1 picture, and its model is asked in style `files`",
+    ] {
+        assert!(review.contains(words) && status.contains(words), "{words} is missing:\n{review}\n{status}");
+    }
+    assert!(!review.contains("It was given"), "{review}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_credential_in_a_file_that_is_shown_reaches_neither_log_nor_model_and_is_not_overwritten() {
+    let answers = r##"
+name = "gives files back"
+[[turn]]
+[[turn]]
+expects = ["# Versions compare as text", "TOKEN = \"[left out by caisson: a GitHub token]\""]
+forbids = ["a1B2c3D4a1B2"]
+text = """
+semver.py
+```python
+TOKEN = "[left out by caisson: a GitHub token]"
+
+
+def newer(a, b):
+    return [int(part) for part in a.split(".")] > [int(part) for part in b.split(".")]
+```
+"""
+"##;
+    let world = World::in_files(answers).await;
+    let token = crate::rules::token();
+    world.push(&[("semver.py", &format!("TOKEN = \"{token}\"\n\n\ndef newer(a, b):\n    return a > b\n"))]);
+    world.alice().open_issue(REPO, "Versions compare as text", "`1.10` sorts before `1.9`.\n\n/fix").expect("issue");
+    let task = world.until("a denied answer", |task| task.actions > 0 && task.state.name() != "running").await;
+    let log = serde_json::to_string(&world.log().await).expect("a log");
+    assert!(log.contains("left out by caisson: a GitHub token") && !log.contains(&token), "{log}");
+    let denied = log.contains("this would write a place where a credential was left out over the credential itself");
+    assert!(denied, "{} {log}", task.state.name());
+}

@@ -88,3 +88,33 @@ async fn what_a_killed_call_is_charged_stands_in_the_costs_too() {
     let all: i64 = costs.iter().map(|row| row.micro_usd).sum();
     assert_eq!(all, task.spent.micro_usd as i64, "{costs:?}");
 }
+
+/// What each surface writes about a model whose price is unknown, and about one that is free.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_unknown_price_is_never_shown_as_free() {
+    for unpriced in [true, false] {
+        let mut world = World::new(FIX).await;
+        if unpriced {
+            world.model.set_unpriced();
+        }
+        world.reconfigure(|text| text).await;
+        let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+        let task = world.until_state("awaiting-review").await;
+        assert_eq!((task.spent.micro_usd, task.spent.unpriced), (0, if unpriced { task.spent.tokens } else { 0 }));
+        let pull = task.pull.expect("a pull request");
+        let mut shown = vec![world.until_said(pull, "### Checkpoint 1 ").await];
+        world.alice().comment(REPO, pull, "/cost").expect("said");
+        shown.push(world.until_said(pull, "What task 1 has used so far").await);
+        world.alice().comment(REPO, pull, "/status").expect("said");
+        shown.push(world.until_said(pull, "Task 1 is ").await);
+        shown.push(world.until_said(issue, "### Task 1: ").await);
+        for arguments in
+            [&["cost"][..], &["task", "cost", "1"], &["task", "list"], &["task", "show", "1"], &["task", "replay", "1"]]
+        {
+            shown.push(said(&caisson(&world, arguments).await).to_owned());
+        }
+        for text in shown {
+            assert_eq!((text.contains("price unknown"), text.contains("$0.00")), (unpriced, !unpriced), "{text}");
+        }
+    }
+}

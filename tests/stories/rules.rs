@@ -120,8 +120,39 @@ async fn instructions_for_its_kind_are_given_and_a_mistake_in_others_is_said_on_
 }
 
 /// A token of GitHub's form that is none, put together so that no scanner of this repository finds it.
-fn token() -> String {
+pub fn token() -> String {
     format!("gh{}_{}", "p", "a1B2c3D4".repeat(5))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_credential_in_a_persons_words_or_in_an_answer_is_not_posted() {
+    let says = format!(
+        r#"
+name = "says a token"
+[[turn]]
+expects = ["my token is [left out by caisson: a GitHub token]", "and also [left out by caisson: a GitHub token]"]
+forbids = ["a1B2c3D4a1B2"]
+text = "I take {0}."
+call = [
+  {{ name = "edit_file", arguments = {{ path = "semver.py", old = "return a > b", new = "return [int(part) for part in a.split('.')] > [int(part) for part in b.split('.')]" }} }},
+  {{ name = "bash", arguments = {{ command = "echo '{0}' > /tmp/token" }} }},
+  {{ name = "done", arguments = {{ summary = "It uses {0} now." }} }},
+]
+"#,
+        token()
+    );
+    let world = World::new(&says).await;
+    let body = format!("my token is {}\n\n/fix and also {}", token(), token());
+    let issue = world.alice().open_issue(REPO, "Versions compare as text", &body).expect("issue");
+    let task = world.until_state("final-review").await;
+    let pull = task.pull.expect("a pull request");
+    let review = world.until_said(pull, "It uses [left out by caisson: a GitHub token] now.").await;
+    let posts = [world.said(pull).await, world.said(issue).await].concat().concat();
+    assert!(!posts.contains(&token()) && !review.contains(&token()), "{posts}");
+    let request = serde_json::to_string(&task.request).expect("a request");
+    assert!(!request.contains(&token()), "{request}");
+    let log = serde_json::to_string(&world.log().await).expect("a log");
+    assert!(log.contains(&format!("I take {}.", token())), "the answer is sent back as it was said: {log}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

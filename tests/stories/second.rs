@@ -69,6 +69,8 @@ async fn a_reviewer_that_cannot_answer_keeps_no_review_back_and_costs_nothing() 
     let task = world.until_state("final-review").await;
     let review = world.until_said(task.pull.expect("a pull request"), "### Final review").await;
     assert!(!review.contains("A second look"), "{review}");
+    let line = review.lines().find(|line| line.starts_with("**No second look**")).expect("a line about it");
+    assert!(line.starts_with("**No second look** — by `scripted: the reviewer`: ") && line.len() > 60, "{line}");
     assert_eq!(task.model_worst, 0);
 }
 

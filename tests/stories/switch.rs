@@ -17,7 +17,12 @@ impl Switch {
 
     /// Micro-dollars per million tokens.
     pub fn set_price(&self, input: u64, output: u64) {
-        *self.1.lock().expect("whole") = Price { input, output, cache_read: input, cache_write: input };
+        *self.1.lock().expect("whole") = Price { input, output, cache_read: input, cache_write: input, unknown: false };
+    }
+
+    /// No configuration says its price.
+    pub fn set_unpriced(&self) {
+        *self.1.lock().expect("whole") = Price { unknown: true, ..Price::default() };
     }
 
     /// Delay before each answer.

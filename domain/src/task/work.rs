@@ -16,6 +16,7 @@ impl Task {
             // An answer to a person's question costs money and tokens, but neither work time nor an action.
             Event::Replied(Reply { usage, micro_usd, .. }) => {
                 self.spent.tokens += usage.total();
+                self.spent.unpriced += usage.unpriced;
                 self.spent.micro_usd = self.spent.micro_usd.saturating_sub(self.reply_worst) + micro_usd;
                 self.reply_worst = 0;
             }
@@ -53,6 +54,7 @@ impl Task {
     /// Replaces the worst case by the actual cost of the answer.
     fn charge(&mut self, usage: &Usage, micro_usd: u64, duration_ms: u64) {
         self.spent.tokens += usage.total();
+        self.spent.unpriced += usage.unpriced;
         self.spent.micro_usd = self.spent.micro_usd.saturating_sub(self.model_worst) + micro_usd;
         self.model_worst = 0;
         self.spent.work_ms += duration_ms;

@@ -52,7 +52,10 @@ fn every_kind_of_action_says_what_is_true_of_it() {
     ] {
         assert!(!call.may_change_the_tree() && !call.is_apart());
     }
-    assert_eq!(Usage { input: 1000, output: 200, cache_read: 30, cache_write: 4, reasoning: 0 }.total(), 1234);
+    assert_eq!(
+        Usage { input: 1000, output: 200, cache_read: 30, cache_write: 4, reasoning: 0, unpriced: 0 }.total(),
+        1234
+    );
     let good = [OutcomeStatus::Ok, OutcomeStatus::Exited { code: 0 }].iter().all(OutcomeStatus::succeeded);
     assert!(good && !OutcomeStatus::Exited { code: 1 }.succeeded() && !OutcomeStatus::TimedOut.succeeded());
 }

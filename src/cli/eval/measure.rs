@@ -68,8 +68,8 @@ mod tests {
     #[test]
     fn tokens_seconds_and_money_are_summed() {
         let log = [
-            turn(Usage { input: 1200, output: 50, cache_read: 0, cache_write: 0, reasoning: 0 }, "m"),
-            turn(Usage { input: 100, output: 200, cache_read: 1100, cache_write: 20, reasoning: 0 }, "m"),
+            turn(Usage { input: 1200, output: 50, cache_read: 0, cache_write: 0, reasoning: 0, unpriced: 0 }, "m"),
+            turn(Usage { input: 100, output: 200, cache_read: 1100, cache_write: 20, reasoning: 0, unpriced: 0 }, "m"),
             (0, Event::ActionStarted { number: 1, turn: 1, index: 0 }),
             (0, Event::ActionStarted { number: 2, turn: 2, index: 0 }),
         ];

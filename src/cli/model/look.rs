@@ -34,6 +34,9 @@ pub fn opened(entry: &Entry) -> Result<Arc<dyn Model>, Finding> {
     llm::configured(entry).map_err(|found| Finding::Fault { found, attempt })
 }
 
+/// The command that checks a window.
+pub const WINDOW_CHECK: &str = "`caisson model check --window`";
+
 /// A note if no price is known.
 pub fn price(entry: &Entry) -> Option<Finding> {
     let note = "price unknown: set price_input and price_output, to 0 where it costs nothing";
@@ -97,6 +100,14 @@ pub async fn look(entry: &Entry, model: &dyn Model) -> Vec<Finding> {
     if let Some(fault) = presence.fault(&entry.name, entry.context_tokens) {
         let attempt = "set name and context_tokens to what the server has, or start it as they say".to_owned();
         found.push(Finding::Fault { found: fault, attempt });
+    }
+    if presence.window.is_none() && entry.is_own_server() {
+        // Ollama cuts a longer prompt off without a word.
+        let note = format!(
+            "its server does not tell its window: whether that holds the {} tokens of context_tokens was not checked. {WINDOW_CHECK} does",
+            entry.context_tokens
+        );
+        found.push(Finding::Note(note));
     }
     if presence.refuses_system {
         let note = "its chat template takes no system text: that is put before the first words of the user";

@@ -5,7 +5,7 @@ use super::raw::RequestKind;
 use super::reader::{base, commit_id, index};
 use super::{Gitea, convert, sdk, wire};
 use crate::forge::*;
-use crate::secret::without;
+use crate::redact::in_words;
 use gitea_sdk_rs::options::issue::{CreateIssueCommentOption, EditIssueCommentOption, IssueLabelsOption};
 use gitea_sdk_rs::options::pull::PullReviewRequestOptions;
 use reqwest::Method;
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 #[async_trait::async_trait]
 impl ForgeWrites for Gitea {
     async fn post_comment(&self, repo: &RepoRef, issue: u64, body: &str) -> Result<Comment> {
-        let option = CreateIssueCommentOption { body: without(body) };
+        let option = CreateIssueCommentOption { body: in_words(body) };
         let issues = self.sdk.issues();
         let posted = issues.create_issue_comment(&repo.owner, &repo.name, index(issue)?, option).await;
         let (c, _) = posted.map_err(|e| sdk::error(RequestKind::Write, "POST comment", e))?;
@@ -30,7 +30,7 @@ impl ForgeWrites for Gitea {
     }
 
     async fn edit_comment(&self, repo: &RepoRef, id: i64, body: &str) -> Result<()> {
-        let option = EditIssueCommentOption { body: without(body) };
+        let option = EditIssueCommentOption { body: in_words(body) };
         let edited = self.sdk.issues().edit_issue_comment(&repo.owner, &repo.name, id, option).await;
         edited.map(drop).map_err(|e| sdk::error(RequestKind::Write, "PATCH comment", e))
     }
@@ -41,14 +41,14 @@ impl ForgeWrites for Gitea {
     }
 
     async fn open_issue(&self, repo: &RepoRef, title: &str, body: &str) -> Result<Issue> {
-        let body = json!({ "title": without(title), "body": without(body) });
+        let body = json!({ "title": in_words(title), "body": in_words(body) });
         convert::issue(self.raw.write::<wire::Issue>(Method::POST, &format!("{}/issues", base(repo)), &body).await?)
     }
 
     async fn edit_issue(&self, repo: &RepoRef, number: u64, edit: &IssueEdit) -> Result<()> {
         let mut body = serde_json::Map::new();
         if let Some(text) = &edit.body {
-            body.insert("body".to_owned(), without(text).into());
+            body.insert("body".to_owned(), in_words(text).into());
         }
         if let Some(open) = edit.open {
             body.insert("state".to_owned(), if open { "open" } else { "closed" }.into());
@@ -58,7 +58,7 @@ impl ForgeWrites for Gitea {
 
     async fn open_pull(&self, repo: &RepoRef, new: &NewPull) -> Result<PullRequest> {
         let body =
-            json!({ "title": without(&new.title), "body": without(&new.body), "head": new.head, "base": new.base });
+            json!({ "title": in_words(&new.title), "body": in_words(&new.body), "head": new.head, "base": new.base });
         convert::pull(self.raw.write::<wire::Pull>(Method::POST, &format!("{}/pulls", base(repo)), &body).await?)
     }
 
@@ -76,8 +76,8 @@ impl ForgeWrites for Gitea {
     async fn edit_pull(&self, repo: &RepoRef, number: u64, edit: &PullEdit) -> Result<()> {
         let mut body = serde_json::Map::new();
         let mut set = |name: &str, value: Option<Value>| value.map(|v| body.insert(name.to_owned(), v));
-        set("title", edit.title.as_deref().map(without).map(Value::from));
-        set("body", edit.body.as_deref().map(without).map(Value::from));
+        set("title", edit.title.as_deref().map(in_words).map(Value::from));
+        set("body", edit.body.as_deref().map(in_words).map(Value::from));
         set("state", edit.open.map(|open| if open { "open" } else { "closed" }.into()));
         if body.is_empty() {
             return Ok(());
@@ -95,10 +95,10 @@ impl ForgeWrites for Gitea {
         let comments: Vec<Value> = new
             .notes
             .iter()
-            .map(|n| json!({ "path": n.path, "body": without(&n.body), "new_position": n.line, "old_position": 0 }))
+            .map(|n| json!({ "path": n.path, "body": in_words(&n.body), "new_position": n.line, "old_position": 0 }))
             .collect();
         // Exactly "COMMENT", because Gitea keeps a review with any other word pending.
-        let body = json!({ "event": "COMMENT", "body": without(&new.body), "commit_id": commit_id(&new.commit)?, "comments": comments });
+        let body = json!({ "event": "COMMENT", "body": in_words(&new.body), "commit_id": commit_id(&new.commit)?, "comments": comments });
         let path = format!("{}/pulls/{number}/reviews", base(repo));
         convert::review(self.raw.write(Method::POST, &path, &body).await?)
     }

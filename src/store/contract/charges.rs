@@ -11,7 +11,7 @@ async fn say(store: &Store, id: TaskId, at: i64, key: &str, input: Input) {
 }
 
 fn answer(micro_usd: u64, model: &str) -> Input {
-    let usage = Usage { input: 10, output: 2, cache_read: 5, cache_write: 1, reasoning: 1 };
+    let usage = Usage { input: 10, output: 2, cache_read: 5, cache_write: 1, reasoning: 1, unpriced: 0 };
     let (text, calls) = (String::new(), Vec::new());
     Input::ModelAnswered { turn: 1, text, calls, usage, micro_usd, duration_ms: 3, model: model.into(), vendor: None }
 }
@@ -109,4 +109,30 @@ pub async fn a_question_beside_a_call_is_charged_by_itself(fresh: Fresh) {
     let costs = store.costs(CostBy::Model, 0).await.expect("read");
     let costs: Vec<(&str, i64, i64)> = costs.iter().map(|row| (row.of.as_str(), row.calls, row.micro_usd)).collect();
     assert_eq!(costs, [("the worker", 1, 70), ("", 1, 50), ("who answers", 1, 9)]);
+}
+
+/// A call of unknown price costs 0 in the sums, which say how many tokens that is about.
+pub async fn tokens_of_unknown_price_are_counted_apart(fresh: Fresh) {
+    let store = fresh.open().await;
+    let id = running(&store, "opened:5").await;
+    let start = |turn| Input::ModelCallStarting { turn, worst_micro_usd: 0 };
+    say(&store, id, DAY + 3, "start:1", start(1)).await;
+    let usage = Usage { input: 10, output: 2, unpriced: 12, ..Usage::default() };
+    let action = Action::Bash { command: "true".into() };
+    let (id_of_call, name, arguments) = ("c".to_owned(), "bash".to_owned(), serde_json::Value::Null);
+    let calls = vec![CallRequest { id: id_of_call, name, arguments, call: Call::Action { action } }];
+    let (text, model) = (String::new(), "own".to_owned());
+    let said = Input::ModelAnswered { turn: 1, text, calls, usage, micro_usd: 0, duration_ms: 3, model, vendor: None };
+    say(&store, id, DAY + 4, "answer", said).await;
+    let task = store.task(id).await.expect("folded");
+    assert_eq!((task.spent.micro_usd, task.spent.tokens, task.spent.unpriced), (0, 12, 12));
+    let row = store.task_row(id).await.expect("read").expect("a task");
+    assert_eq!((row.micro_usd, row.unpriced), (0, 12));
+    let actions = store.actions(id).await.expect("read");
+    assert_eq!(actions.iter().map(|it| (it.micro_usd, it.unpriced)).collect::<Vec<_>>(), [(0, 12)]);
+    let costs = store.costs(CostBy::Model, 0).await.expect("read");
+    assert_eq!(
+        costs.iter().map(|it| (it.of.as_str(), it.micro_usd, it.unpriced)).collect::<Vec<_>>(),
+        [("own", 0, 12)]
+    );
 }

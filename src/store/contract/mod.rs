@@ -101,6 +101,7 @@ on_both! {
     pictures::pictures_of_a_task_have_a_bound,
     pictures::files_of_finished_work_make_room_for_newer_ones_and_pictures_stay,
     charges::a_question_beside_a_call_is_charged_by_itself,
+    charges::tokens_of_unknown_price_are_counted_apart,
     line::who_was_given_a_slot_is_remembered_until_it_is_old,
     line::what_two_live_tasks_changed_is_found_until_one_ends,
     leases::a_repository_is_one_hosts_until_its_lease_ends,
