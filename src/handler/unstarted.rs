@@ -54,6 +54,10 @@ impl Reader {
         if right < Access::Write && matches!(text.verb, Verb::Unknown { .. }) {
             return self.threads.tell_once(entry, number, key, (text.author.id, &answer)).await;
         }
+        // Other programs have commands of their own on pull requests.
+        if issue.is_pull && matches!(text.verb, Verb::Unknown { why: None, .. }) {
+            return self.threads.tell_once(entry, number, key, (text.author.id, &answer)).await;
+        }
         self.threads.answer_once(entry, number, key, &answer).await
     }
 

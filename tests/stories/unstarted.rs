@@ -70,6 +70,8 @@ async fn every_command_on_a_persons_pull_request_is_answered_once() {
         ("/approve", NO_TASK),
     ];
     each_answered_once(&world, pull, &texts).await;
+    // Another program's command: its author knows by now.
+    say(&world, pull, "/lgtm");
     for text in ["/ask what is it?", "/cost", "/stop"] {
         let before = times(&world, pull, NO_TASK).await;
         say(&world, pull, text);
@@ -83,6 +85,7 @@ async fn every_command_on_a_persons_pull_request_is_answered_once() {
     until_times(&world, pull, before + 2).await;
     world.read_now().await.expect("read");
     assert_eq!(times(&world, pull, NO_TASK).await, before + 2, "a review's text is answered, an approval is not");
+    assert_eq!(times(&world, pull, "is no command").await, 1);
     assert_eq!(tasks(&world).await, 0);
 }
 
