@@ -71,7 +71,7 @@ pub fn gather(task: &Task, log: &[Event], n: u32, around: ViewContext) -> Checkp
     };
     super::ci::gather(&mut view, task, around.ci, around.commits_url.as_deref());
     actions(&mut view, log, window);
-    (view.second_look, view.no_second_look) = second_look(window, n);
+    second_look(&mut view, window, n);
     view.claims =
         super::claims::gather(of_done, || lines(log, log, &view.blocked).into_iter().map(|(line, _)| line).collect());
     view.remarks = super::remarks::gather(log, start(log, n));
@@ -349,23 +349,25 @@ fn verdict(verdict: &Verdict) -> VerdictView {
     }
 }
 
-/// Text of a second model at checkpoint `n`; otherwise why there is none, if one was to be asked. Each with the model's label.
-fn second_look(window: &[Event], n: u32) -> (Option<(String, String)>, Option<(String, String)>) {
+/// The text of a second model at checkpoint `n`; otherwise why there is none, if one was to be asked.
+fn second_look(view: &mut CheckpointView, window: &[Event], n: u32) {
     let of_this = |event: &&Event| matches!(event, Event::SecondLooked { n: of, .. } | Event::SecondLookStarted { n: of, .. } if *of == n);
-    match window.iter().rev().find(of_this) {
-        // The host's own words have no tokens; earlier versions stored none of them.
-        Some(Event::SecondLooked { text, usage, model, .. }) => {
-            let found = text.trim();
-            match (found.is_empty(), usage.total()) {
-                (false, 1..) => (Some((text.clone(), model.clone())), None),
-                (true, 1..) => (None, Some(("its answer was empty".to_owned(), model.clone()))),
-                (false, 0) => (None, Some((found.to_owned(), model.clone()))),
-                (true, 0) => (None, Some(("it could not be asked".to_owned(), model.clone()))),
-            }
+    let Some(newest) = window.iter().rev().find(of_this) else { return };
+    let Event::SecondLooked { text, usage, model, .. } = newest else {
+        view.no_second_look = Some(("its answer was lost, or took too long".to_owned(), String::new()));
+        return;
+    };
+    // The host's own words have no tokens; earlier versions stored none of them.
+    let why = match (text.trim(), usage.total()) {
+        ("", 0) => "it could not be asked",
+        ("", 1..) => "its answer was empty",
+        (why, 0) => why,
+        (_, 1..) => {
+            view.second_look = Some((text.clone(), model.clone()));
+            return;
         }
-        Some(_) => (None, Some(("its answer was lost, or took too long".to_owned(), String::new()))),
-        None => (None, None),
-    }
+    };
+    view.no_second_look = Some((why.to_owned(), model.clone()));
 }
 
 #[cfg(test)]

@@ -207,7 +207,7 @@ async fn rules_and_pictures_that_this_style_does_not_show_are_not_said_to_be_giv
     alice.comment(REPO, issue, "/fix").expect("said");
     let task = world.until_state("final-review").await;
     let review = world.until_said(task.pull.expect("a pull request"), "Final review").await;
-    let status = world.until_said(issue, "### Task 1: ").await;
+    let status = world.until_said(issue, "The model was not given the rules").await;
     for words in [
         "The model was not given the rules of `AGENTS.md`: it is asked in style `files`, which shows it files alone.",
         "The model was not given the instructions of `.caisson/prompts/fix.md`",

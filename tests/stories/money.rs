@@ -107,7 +107,8 @@ async fn an_unknown_price_is_never_shown_as_free() {
         shown.push(world.until_said(pull, "What task 1 has used so far").await);
         world.alice().comment(REPO, pull, "/status").expect("said");
         shown.push(world.until_said(pull, "Task 1 is ").await);
-        shown.push(world.until_said(issue, "### Task 1: ").await);
+        let money = if unpriced { "| money | price unknown" } else { "| money | $0.00" };
+        shown.push(world.until_said(issue, money).await);
         for arguments in
             [&["cost"][..], &["task", "cost", "1"], &["task", "list"], &["task", "show", "1"], &["task", "replay", "1"]]
         {
