@@ -54,6 +54,7 @@ const CASES: &[(&str, Case)] = cases![
     people::rights_are_those_of_the_moment,
     people::a_team_has_the_right_of_its_code_unit,
     people::a_right_by_team_ends_with_it,
+    people::a_teams_members_are_known_to_who_may_see_it,
     people::a_renamed_repository_is_never_followed,
     people::a_repository_is_found_by_its_id,
     people::the_forge_has_a_clock,

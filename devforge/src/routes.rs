@@ -53,7 +53,7 @@ fn of_accounts() -> Router<Arc<Shared>> {
         .route("/orgs/{org}/hooks", get(accounts::org_hooks).post(accounts::create_org_hook))
         .route("/orgs/{org}/hooks/{id}", delete(accounts::delete_org_hook))
         .route("/orgs/{org}/repos", post(accounts::create_org_repo))
-        .route("/orgs/{org}/teams", post(teams::create))
+        .route("/orgs/{org}/teams", get(teams::list).post(teams::create))
         .route("/teams/{id}", get(teams::get))
         .route("/teams/{id}/members/{login}", get(teams::member).put(teams::add_member).delete(teams::remove_member))
         .route("/teams/{id}/repos/{org}/{repo}", put(teams::add_repository))

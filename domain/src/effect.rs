@@ -149,6 +149,9 @@ pub enum Effect {
         /// The comment or review that gave the approval.
         source: Source,
     },
+    /// Attaches what the agent did to the pull request, or to the issue of a task without one, when it ends without an approval; answered by
+    /// [`crate::Input::LogAttached`].
+    AttachLog,
     /// Updates the router's rules of the task's open subnet; with `repo` also those of the repository's other tasks.
     /// `notice` is posted afterwards.
     Egress {
@@ -210,6 +213,7 @@ impl Effect {
             Effect::Teardown => "teardown".into(),
             Effect::ClosePull => "close-pull".into(),
             Effect::ReadyPull => "ready-pull".into(),
+            Effect::AttachLog => "attach-log".into(),
             Effect::Merge { serial, .. } => format!("merge:{serial}"),
             Effect::ShowPlan { n } => format!("plan:{n}"),
             Effect::Recheck { n, .. } => format!("recheck:{n}"),
@@ -243,6 +247,7 @@ impl Effect {
             Effect::Teardown => "teardown",
             Effect::ClosePull => "close_pull",
             Effect::ReadyPull => "ready_pull",
+            Effect::AttachLog => "attach_log",
             Effect::Merge { .. } => "merge",
             Effect::ShowPlan { .. } => "show_plan",
             Effect::Recheck { .. } => "recheck",
@@ -296,7 +301,7 @@ impl Effect {
             // It waits for an interrupted try by itself, because an ordinary edit follows none.
             Effect::StatusComment => Needs { set_aside: true, ..talk },
             // A file that an earlier try attached is looked for, and so is a merge; of a task that is over nothing is merged.
-            Effect::ReadyPull | Effect::Merge { .. } => Needs { again: Again::ReadBack, ..talk },
+            Effect::ReadyPull | Effect::AttachLog | Effect::Merge { .. } => Needs { again: Again::ReadBack, ..talk },
             Effect::Label { .. } | Effect::CommitStatus { .. } | Effect::ClosePull | Effect::ShowPlan { .. } => talk,
         }
     }
@@ -323,6 +328,7 @@ impl Effect {
             | Effect::Teardown
             | Effect::ClosePull
             | Effect::ReadyPull
+            | Effect::AttachLog
             | Effect::ShowPlan { .. }
             | Effect::Recheck { .. }
             | Effect::Advance { .. }

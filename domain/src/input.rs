@@ -350,6 +350,8 @@ pub enum Input {
     },
     /// An effect whose result changes nothing: label, status, comment, rest, teardown.
     Settled,
+    /// The log of actions hangs on the pull request or issue, or never will.
+    LogAttached,
     /// An effect failed for good, or the issue and pull request can't be read for good.
     EffectFailed {
         /// Key of the effect, as [`crate::Effect::key`] has it; `reading` for the reading of issue and pull request.

@@ -23,6 +23,13 @@ pub struct TestRun {
     pub each_push: bool,
 }
 
+impl TestRun {
+    /// Whether it is on the head of a fork's pull request, under the name by which the forge keeps that.
+    pub fn is_of_fork(&self) -> bool {
+        self.branch.starts_with("pull/") && self.branch.ends_with("/head")
+    }
+}
+
 /// How a command ended on one commit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TestExit {
@@ -70,6 +77,9 @@ pub enum TestResult {
         on_base: Option<OnBase>,
         /// Files of tests that assert less on the branch.
         weaker: Vec<Weaker>,
+        /// What it could reach, as rules are written; empty where it had no network.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        hosts: Vec<String>,
     },
     /// It could not be run.
     NotRun {
@@ -126,7 +136,7 @@ mod tests {
     fn judged(on_branch: TestExit, on_base: Option<TestExit>) -> TestVerdict {
         let commit = Commit::parse(&"a".repeat(40)).expect("a commit");
         let on_base = on_base.map(|exit| OnBase { commit, files: 1, exit });
-        TestResult::Ran { on_branch, on_base, weaker: Vec::new() }.verdict()
+        TestResult::Ran { on_branch, on_base, weaker: Vec::new(), hosts: Vec::new() }.verdict()
     }
 
     #[test]

@@ -3,14 +3,21 @@
 
 use super::view::CheckpointView;
 use crate::text::{code, count};
-use domain::{CiCheck, CiEnded, CiOutcome, CiState, Task};
+use domain::{CiCheck, CiEnded, CiOutcome, CiState, Event, Task};
 use std::fmt::Write as _;
 
 /// Checks that are named; further ones are counted.
 const NAMED: usize = 10;
 
-/// Takes over what is known; `commits_url` is the address of the repository's commits.
-pub(super) fn gather(view: &mut CheckpointView, task: &Task, so_far: Vec<CiCheck>, commits_url: Option<&str>) {
+/// Takes over what is known; `from` is where this review's part of the log begins, `commits_url` is the address of the repository's commits.
+pub(super) fn gather(
+    view: &mut CheckpointView,
+    task: &Task,
+    (log, from): (&[Event], usize),
+    so_far: Vec<CiCheck>,
+    commits_url: Option<&str>,
+) {
+    view.ci_items = super::ci_items::gather(log, from);
     view.ci.clone_from(&task.ci);
     view.ci_so_far = so_far;
     view.pages = commits_url.and_then(|url| url.strip_suffix("/commit/")).map(str::to_owned);

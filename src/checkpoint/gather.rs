@@ -69,7 +69,7 @@ pub fn gather(task: &Task, log: &[Event], n: u32, around: ViewContext) -> Checkp
         advance: task.advance.as_ref().map(|given| (given.poster.login.clone(), given.left)),
         ..CheckpointView::default()
     };
-    super::ci::gather(&mut view, task, around.ci, around.commits_url.as_deref());
+    super::ci::gather(&mut view, task, (log, start(log, n)), around.ci, around.commits_url.as_deref());
     actions(&mut view, log, window);
     second_look(&mut view, window, n);
     view.claims =

@@ -10,6 +10,7 @@ mod base_moved;
 mod candidates;
 mod changed;
 mod ci;
+mod ci_items;
 mod claims;
 mod dependency_scan;
 mod diff;

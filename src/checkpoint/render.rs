@@ -44,6 +44,7 @@ pub fn render_checkpoint(view: &CheckpointView) -> String {
         out.push_str(&super::against::part(&verdict.against_base));
     }
     super::ci::ended(&mut out, view);
+    super::ci_items::section(&mut out, view);
     super::ci::so_far(&mut out, view);
     if !view.next.trim().is_empty() {
         let _ = writeln!(out, "**Next**, says the agent — {}", prose(&view.next, MAX_NEXT));
@@ -71,6 +72,7 @@ pub fn render_final(view: &CheckpointView) -> String {
     );
     breach(&mut out, view, "❌");
     super::remarks::warning(&mut out, view);
+    super::ci_items::warning(&mut out, view);
     columns(&mut out, view);
     looked(&mut out, view);
     actions(&mut out, view);
@@ -84,6 +86,7 @@ pub fn render_final(view: &CheckpointView) -> String {
         out.push_str(&super::against::part(&verdict.against_base));
     }
     super::ci::ended(&mut out, view);
+    super::ci_items::section(&mut out, view);
     super::artifacts::section(&mut out, view);
     second_look(&mut out, view);
     out.push('\n');

@@ -205,6 +205,17 @@ pub enum Shown {
     Nothing,
 }
 
+/// Failures of the forge's CI, by where they stand.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CiItemsView {
+    /// Those that nothing says to be gone.
+    pub open: Vec<domain::CiItem>,
+    /// Those that went away since the last review.
+    pub gone: Vec<domain::CiItem>,
+    /// How many went away before.
+    pub settled: usize,
+}
+
 /// Where people's remarks stand.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RemarksView {
@@ -401,6 +412,8 @@ pub struct CheckpointView {
     pub verdict: Option<VerdictView>,
     /// What the forge's CI said of the finished commit; none where it was not waited for.
     pub ci: Option<domain::CiEnded>,
+    /// Its failures so far, on this commit and on earlier ones.
+    pub ci_items: CiItemsView,
     /// What the forge's CI says so far of a checkpoint's commit; empty where it is not waited for.
     pub ci_so_far: Vec<domain::CiCheck>,
     /// Files that were taken beside finished work, of whichever commit; none where no pattern asks for any.

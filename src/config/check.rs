@@ -298,6 +298,19 @@ impl Found {
         if let Some((key, why)) = repository.artifacts.problem() {
             self.when(true, &table(&format!("artifacts.{key}")), &why);
         }
+        if let Some(why) = repository.tests.problem() {
+            self.when(true, &table("tests.hosts"), &why);
+        }
+        let closed =
+            !repository.tests.hosts.is_empty() && !repository.sandbox.as_ref().unwrap_or(&config.sandbox).networked();
+        self.when(
+            closed,
+            &table("tests.hosts"),
+            "sandboxes of this repository have no network: set sandbox.network = \"router\"",
+        );
+        for (command, why) in repository.who.problems() {
+            self.when(true, &table(&format!("who.{command}")), &why);
+        }
         if let Some((key, why)) = repository.upstream_issues.problem() {
             self.when(true, &table(&format!("upstream_issues.{key}")), why);
         }

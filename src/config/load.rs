@@ -4,6 +4,7 @@ use super::prices::Files;
 use super::problem::Problem;
 use super::process::{Model, Process, Repository};
 use super::renamed;
+use crate::command::COMMANDS;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use toml::de::{DeTable, DeValue};
@@ -41,7 +42,7 @@ const POLICY_KEYS: [&str; 11] =
 
 /// Tables of a `[[repositories]]`, with the keys that each may have; they override the operator's tables of the same name. Settings of the
 /// whole installation (hardening, mirrors, retention of setup results, when a sandbox is put away) are excluded.
-const OF_A_REPOSITORY: [(&str, &[&str]); 8] = [
+const OF_A_REPOSITORY: [(&str, &[&str]); 9] = [
     (
         "sandbox",
         &[
@@ -81,6 +82,7 @@ const OF_A_REPOSITORY: [(&str, &[&str]); 8] = [
     ("ci", &["wait", "timeout_min", "contexts"]),
     ("artifacts", &["files", "file_mib", "total_mib"]),
     ("upstream_issues", &["label"]),
+    ("tests", &["hosts"]),
 ];
 
 /// Tables that may be repeated, with the keys that each may have.
@@ -381,10 +383,14 @@ impl Places {
 fn of_a_repository(key: &str) -> Option<bool> {
     let (_, rest) = key.strip_prefix("repositories.")?.split_once('.')?;
     let (table, inner) = rest.split_once('.').unwrap_or((rest, ""));
+    let first = |inner: &str| inner.split('.').next().unwrap_or_default().to_owned();
+    if table == "who" {
+        return Some(inner.is_empty() || COMMANDS.iter().any(|spec| spec.name == first(inner)));
+    }
     let (_, keys) = OF_A_REPOSITORY.iter().find(|(name, _)| *name == table)?;
     // Elements of an array are numbered below its key.
-    let inner = inner.split('.').next().unwrap_or_default();
-    Some(inner.is_empty() || keys.contains(&inner))
+    let inner = first(inner);
+    Some(inner.is_empty() || keys.contains(&inner.as_str()))
 }
 
 fn holds(table: &Table, key: &str) -> bool {

@@ -15,6 +15,7 @@ mod amounts;
 mod artifacts;
 mod check;
 mod ci;
+pub mod code_owners;
 mod egress;
 mod entry;
 #[cfg(test)]
@@ -24,6 +25,7 @@ mod limits;
 mod load;
 mod model;
 mod origin;
+mod own_tests;
 mod prices;
 mod problem;
 mod renamed;
@@ -35,7 +37,7 @@ mod slots;
 #[cfg(test)]
 mod tests;
 mod upstream;
-mod who;
+pub mod who;
 
 pub use crate::secret::Secret;
 pub use address::{database_address, is_socket, unprotected};
@@ -46,4 +48,3 @@ pub use problem::Problem;
 pub use process::Process;
 pub use rule::OperatorRule;
 pub use secret::SecretError;
-pub use who::bar_of;

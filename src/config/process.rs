@@ -6,6 +6,7 @@ use super::fields::{address, database, path};
 pub use super::limits::{Advisories, Keep, Tests};
 pub use super::model::{Commands, Model, ModelKind, ModelStyle, Models, PromptLength, Role};
 pub use super::origin::{Origin, Origins};
+pub use super::own_tests::OwnTests;
 use super::rule::OperatorRule;
 use super::shared::Shared;
 pub use super::slots::{Checkpoint, OwnSlots, Slots, Start};
@@ -388,6 +389,12 @@ pub struct Repository {
     /// `[repositories.upstream_issues]`: which issues of the upstream are opened on the forge.
     #[serde(default)]
     pub upstream_issues: UpstreamIssues,
+    /// `[repositories.who]`: who may give which command here, each in place of `[who]`'s.
+    #[serde(default)]
+    pub who: Who,
+    /// `[repositories.tests]`: what its test runs may reach.
+    #[serde(default)]
+    pub tests: OwnTests,
     /// Whether the bot merges finally approved work on the forge, where the repository is no copy of another one.
     #[serde(default)]
     pub merge: Merging,

@@ -1,11 +1,11 @@
 //! The repositories and their settings: entries of the file and the store, and the operator's tables for both.
 //!
 //! Owns how they are joined: an entry of the file wins over the store's of the same key. `models`, `merge` and the tables `[repositories.sandbox]`,
-//! `.budget`, `.checkpoint`, `.slots`, `.start`, `.ci`, `.artifacts` and `.upstream_issues` are the file's alone, whoever has the entry. Must not know how the store keeps an entry (`entry.rs`). Tests: `tests.rs`.
+//! `.budget`, `.checkpoint`, `.slots`, `.start`, `.ci`, `.artifacts`, `.who`, `.tests` and `.upstream_issues` are the file's alone, whoever has the entry. Must not know how the store keeps an entry (`entry.rs`). Tests: `tests.rs`.
 
 use super::Process;
 use super::process::{
-    Artifacts, Budget, Checkpoint, Ci, Models, Repository, Sandbox, Start, UpstreamIssues, each_once,
+    Artifacts, Budget, Checkpoint, Ci, Models, OwnTests, Repository, Sandbox, Start, UpstreamIssues, Who, each_once,
 };
 use domain::{ACTIONS_PER_CHECKPOINT, MergeBar, Merging};
 use std::borrow::Cow;
@@ -71,6 +71,8 @@ impl Process {
             ci: own.ci.clone(),
             artifacts: own.artifacts,
             upstream_issues: own.upstream_issues.clone(),
+            who: own.who.clone(),
+            tests: own.tests.clone(),
             ..entry
         }
     }
@@ -125,6 +127,17 @@ impl Process {
     /// How much is taken beside this repository's finished work.
     pub fn artifacts_of(&self, key: &str) -> Artifacts {
         self.tables_of(key).map(|own| own.artifacts).unwrap_or_default()
+    }
+
+    /// The lists of people of whom somebody has to be on each to give this command in this repository.
+    pub fn who_of(&self, key: &str, command: &str) -> Vec<&[String]> {
+        let own = self.tables_of(key).map_or(&self.who, |own| &own.who);
+        own.lists(&self.who, command).collect()
+    }
+
+    /// What the operator grants to this repository's test runs.
+    pub fn tests_of(&self, key: &str) -> Cow<'_, OwnTests> {
+        self.tables_of(key).map_or_else(Cow::default, |own| Cow::Borrowed(&own.tests))
     }
 
     /// The label of those issues of this repository's upstream that are opened on the forge; none where the operator names none.
@@ -205,6 +218,7 @@ impl Repository {
             told || self.start != Start::default() || self.ci != Ci::default() || self.merge != Merging::default();
         let told = told || self.artifacts != Artifacts::default();
         let told = told || self.upstream_issues != UpstreamIssues::default();
+        let told = told || self.who != Who::default() || self.tests != OwnTests::default();
         told || self.sandbox.is_some() || self.budget.is_some() || !self.models.is_empty()
     }
 }

@@ -1,6 +1,7 @@
-//! Attaches what the agent did to the pull request of approved work, once. Tests: `tests/stories/action_log.rs`, `tests/stories/kills.rs`.
+//! Attaches what the agent did to the pull request of approved work, and to that of a task that ended otherwise or its issue; once. Tests: `tests/stories/action_log.rs`, `tests/stories/kills.rs`.
 
 use super::attachment::{Attached, On, attach_or_refused};
+use super::repository::request;
 use super::review::Talk;
 use crate::message;
 use crate::secret::without;
@@ -14,8 +15,7 @@ const MOST: i64 = 5;
 impl Talk {
     /// Attaches the file, unless it hangs there already or a comment took its place. After the last try a failure is ignored, because nothing depends on the file.
     pub(super) async fn attach_log(&self, task: &Task, row: &EffectRow) -> Result<Input, Trouble> {
-        let Some(pull) = task.pull else { return Ok(Input::Settled) };
-        match self.put_log(task, row, pull).await {
+        match self.put_log(task, row).await {
             Ok(()) => Ok(Input::Settled),
             Err(trouble @ Trouble::Failed(_)) => Ok(given_up(task, &trouble)),
             // The repository has another address: the next try finds it there.
@@ -25,18 +25,20 @@ impl Talk {
         }
     }
 
-    async fn put_log(&self, task: &Task, row: &EffectRow, pull: u64) -> Result<(), Trouble> {
-        let repository = self.repositories.of(task)?;
-        let post = self.post(task, row, &repository, pull);
+    async fn put_log(&self, task: &Task, row: &EffectRow) -> Result<(), Trouble> {
+        let (repository, thread) = (self.repositories.of(task)?, log_thread(task)?);
+        let post = self.post(task, row, &repository, thread);
         if self.posts.has_comment(&post).await? {
             return Ok(());
         }
         let log: Vec<Event> = self.store.log(task.id).await?.into_iter().map(|(_, event)| event).collect();
         // Each text is redacted by itself; over the whole only the bot's own secrets are searched.
         let (name, text) = (message::action_log_name(task.id.0), without(&message::action_log(task.id.0, &log)));
-        let (on, file) = (On::Thread(pull), (name.as_str(), text.as_bytes()));
+        let (on, file) = (On::Thread(thread), (name.as_str(), text.as_bytes()));
         match attach_or_refused(&*self.forge, &repository.at, on, file, row.tries).await? {
             Attached::Hangs => {}
+            // On an issue nothing stands in the file's place: what people discuss there would be drowned.
+            Attached::Refused if task.pull.is_none() => {}
             Attached::Refused => {
                 let text = without(&message::action_log_comment(task.id.0, &log));
                 self.posts.comment(&post, &text).await?;
@@ -44,6 +46,11 @@ impl Talk {
         }
         Ok(())
     }
+}
+
+/// The pull request or issue that the log hangs on.
+pub(super) fn log_thread(task: &Task) -> Result<u64, Trouble> {
+    Ok(task.pull.unwrap_or(request(task)?.issue))
 }
 
 fn given_up(task: &Task, trouble: &Trouble) -> Input {

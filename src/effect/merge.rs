@@ -116,8 +116,9 @@ impl Publisher {
         let mut rights = HashMap::new();
         for Person { account, wants } in people {
             let right = self.threads.right(&entry, account, &mut rights).await?;
-            let barred = || self.threads.barred(&Verb::Merge { bar: None }, &account.login, right).is_some();
-            if right < Access::Write || *wants && barred() {
+            let person = Account { id: account.id, login: account.login.clone() };
+            let asks = (&Verb::Merge { bar: None }, &person, right);
+            if right < Access::Write || *wants && self.threads.barred(&entry, asks, Some(task)).await?.is_some() {
                 return Ok(Some(MergeBar::NoRight { login: account.login.clone() }));
             }
         }

@@ -119,6 +119,7 @@ impl EffectRunner {
                 publisher.ready_pull(task).await?;
                 talk.attach_log(task, row).await
             }
+            Effect::AttachLog => talk.attach_log(task, row).await.map(|_| Input::LogAttached),
             Effect::Merge { commit, asker, to, .. } => publisher.merge(task, commit, (asker, *to), row.failures).await,
             Effect::ShowPlan { .. } => publisher.show_plan(task).await,
             Effect::Egress { serial, repo, notice } => self.egress.set(task, *repo, *serial, notice).await,

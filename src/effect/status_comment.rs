@@ -1,6 +1,7 @@
 //! Brings a task's one status comment to its present state. The text is in `message`, how the comment is found again in `posts`.
 //! Tests: `tests/stories/status_comment.rs`, `tests/stories/kills.rs`.
 
+use super::action_log::log_thread;
 use super::posts::Post;
 use super::repository::request;
 use super::review::Talk;
@@ -55,10 +56,10 @@ impl Talk {
     /// Address of the attached log of actions; none before it is attached, or while the forge does not say.
     async fn attached_log(&self, task: &Task) -> Option<String> {
         let over = matches!(task.state, State::Approved { .. } | State::Ended { .. });
-        let pull = task.pull.filter(|_| over)?;
+        let thread = over.then(|| log_thread(task).ok()).flatten()?;
         let (base, repository) = (self.config.people_url()?, self.repositories.of(task).ok()?);
         let name = message::action_log_name(task.id.0);
-        let files = self.forge.attachments(&repository.at, pull).await.ok()?;
+        let files = self.forge.attachments(&repository.at, thread).await.ok()?;
         let file = files.into_iter().find(|file| file.name == name)?;
         let plain = file.uuid.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
         plain.then(|| format!("{}/attachments/{}", base.as_str().trim_end_matches('/'), file.uuid))

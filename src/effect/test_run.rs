@@ -6,17 +6,20 @@
 use super::attachment::{On, attach_once, is_refusal};
 use super::facts::facts;
 use super::images::Choice;
+use super::policy::Policy;
 use super::posts::{Post, Posts};
 use super::repository::Repositories;
 use crate::config::process::Repository as Entry;
+use crate::egress::overruled;
 use crate::forge::{Comment, Forge, NewStatus, RepoRef, StatusState};
 use crate::git::Branch;
 use crate::message;
 use crate::redact;
-use crate::sandbox::{Asked, AskedRun, PrepareSpec, Sandboxes, SetupSpec, VerifySpec};
+use crate::sandbox::{self, Asked, AskedRun, PrepareSpec, Sandboxes, SetupSpec, VerifySpec};
 use crate::store::{TestRunRow, sandbox_number};
 use crate::trouble::Trouble;
 use domain::{Commit, FileFacts, OnBase, TestCounts, TestResult, TestVerdict, Weaker};
+use protocol::router::Rule;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -40,6 +43,8 @@ struct RunInputs {
     kept: Option<String>,
     /// The merge base of the branch and its base branch.
     fork: Option<Commit>,
+    /// What the operator lets it reach besides what every sandbox may; empty = no network.
+    egress: Vec<Rule>,
 }
 
 impl TestRuns {
@@ -72,8 +77,14 @@ impl TestRuns {
     /// When something is unavailable, or [`Trouble::Failed`] with why it cannot be run. A command that fails or hangs is a result.
     pub async fn run(&self, row: &TestRunRow) -> Result<(TestResult, String), Trouble> {
         let inputs = self.inputs(row).await?;
-        let asked = |side| Asked { setup: row.run.setup.as_deref(), kept: inputs.kept.as_deref(), side };
-        let on_branch = self.sandboxes.runs.run_asked(&inputs.spec, asked("branch")).await?;
+        let asked = |side| Asked {
+            setup: row.run.setup.as_deref(),
+            kept: inputs.kept.as_deref(),
+            side,
+            egress: &inputs.egress,
+        };
+        let on_branch = self.sandboxes.runs.run_asked(&inputs.spec, asked("branch")).await;
+        let on_branch = self.without_subnet(&inputs.spec, on_branch).await?;
         let mut log = format!("--- on {} at {}\n{}", row.run.branch, row.run.commit, on_branch.log);
         let mut on_base = None;
         if row.run.bug {
@@ -81,12 +92,45 @@ impl TestRuns {
                 Trouble::blocked(format!("the branch has no commit in common with {}", row.run.base_branch))
             })?;
             let spec = VerifySpec { commit: base.clone(), base: row.run.commit.clone(), ..inputs.spec.clone() };
-            let (ran, files) = self.sandboxes.runs.run_asked_under(&spec, asked("base")).await?;
+            let ran = self.sandboxes.runs.run_asked_under(&spec, asked("base")).await;
+            let (ran, files) = self.without_subnet(&spec, ran).await?;
             log.push_str(&format!("--- on its base {base}, under the branch's tests\n{}", ran.log));
             on_base = Some(OnBase { commit: base, files: u32::try_from(files).unwrap_or(u32::MAX), exit: stored(ran) });
         }
         let weaker = self.weaker(row, inputs.fork.as_ref()).await?;
-        Ok((TestResult::Ran { on_branch: stored(on_branch), on_base, weaker }, redact::without(log)))
+        let hosts = self.reached(&inputs.egress);
+        Ok((TestResult::Ran { on_branch: stored(on_branch), on_base, weaker, hosts }, redact::without(log)))
+    }
+
+    /// Gives back the subnet that a run may have had, with its container, before the next one gets it.
+    async fn without_subnet<T>(&self, spec: &VerifySpec, ran: sandbox::Result<T>) -> Result<T, Trouble> {
+        self.sandboxes.of_tasks.remove(spec.task).await?;
+        Ok(ran?)
+    }
+
+    /// What the operator grants to a run, without what is denied. Nothing on a fork's head, which people push who may not write here.
+    fn granted(&self, row: &TestRunRow, policy: &Policy<'_>) -> Vec<Rule> {
+        if row.run.is_of_fork() || !policy.sandbox.networked() {
+            return Vec::new();
+        }
+        let tests = self.repositories.config.tests_of(&row.repository);
+        let rules = tests.hosts.iter().filter_map(|host| Rule::parse(host).ok());
+        let denied = self.repositories.config.egress.denied();
+        let open = rules.filter(|rule| overruled(&denied, rule).is_none());
+        open.map(|rule| rule.because("granted by the operator to test runs")).collect()
+    }
+
+    /// All that a run with these rules can reach, in words; nothing without any.
+    fn reached(&self, egress: &[Rule]) -> Vec<String> {
+        if egress.is_empty() {
+            return Vec::new();
+        }
+        let shown = |word: String| Rule::parse(&word).map_or(word, |rule| rule.to_string());
+        let every = self.repositories.config.egress.allowed_words().into_iter().map(shown);
+        let mut all: Vec<String> = egress.iter().map(Rule::to_string).chain(every).collect();
+        all.sort_unstable();
+        all.dedup();
+        all
     }
 
     /// Posts the answer once, and returns its address; if an `earlier` try may have posted it, it is searched for first.
@@ -199,7 +243,7 @@ impl TestRuns {
             limits: policy.sandbox.limits(),
             wall_ms: policy.sandbox.verify_wall_s * 1000,
         };
-        Ok(RunInputs { spec, kept: kept?, fork })
+        Ok(RunInputs { spec, kept: kept?, fork, egress: self.granted(row, &policy) })
     }
 
     /// Removes what an interrupted run left on this host.

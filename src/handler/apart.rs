@@ -26,7 +26,8 @@ impl Reader {
         if self.barred(entry, number, key, text, (&text.verb, right)).await? {
             return Ok(());
         }
-        let said = (login.as_str(), text.body.as_str(), &text.verb);
+        let author = account(&text.author);
+        let said = (&author, text.body.as_str(), &text.verb);
         self.threads.answer_beside(entry, number, key, (said, &text.names), right).await?;
         self.threads.carry_out(entry, number, key, (&account(&text.author), &text.verb)).await
     }

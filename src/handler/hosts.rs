@@ -48,7 +48,8 @@ impl Reader {
         }
         // Before what else is answered, which the forge may not take. The text's own key is noted once that stands.
         self.take_back(entry, number, text, &verbs, key).await?;
-        let said = (login.as_str(), text.body.as_str(), first);
+        let author = words::account(&text.author);
+        let said = (&author, text.body.as_str(), first);
         self.threads.answer_beside(entry, number, key, (said, &text.names), right).await?;
         self.store.note_input_of(&entry.key, key, now()).await?;
         Ok(true)

@@ -95,7 +95,7 @@ impl Reader {
             return Ok(false);
         }
         let right = self.threads.right(entry, &text.author, &mut HashMap::new()).await?;
-        if let Some(refusal) = self.own_refusal(text, file, right) {
+        if let Some(refusal) = self.own_refusal(entry, text, file, right).await? {
             tracing::info!(repository = entry.key, number, source = %text.source, login, command = file.name, "begins nothing: may not");
             self.threads.refuse_once(entry, number, key, text.author.id, &refusal).await?;
             return Ok(false);
@@ -111,11 +111,11 @@ impl Reader {
         if self.terms_barred(entry, number, key, text, (given, &begins.agreed, right)).await? {
             return Ok(false);
         }
-        let said = (login, text.body.as_str(), &text.verb);
+        let asking = text.evidence(number, right);
+        let said = (&asking.poster, text.body.as_str(), &text.verb);
         self.threads.answer_beside(entry, number, key, (said, &text.names), right).await?;
         // As with a command of the bot: nothing reads the text again for them.
-        let asking = text.evidence(number, right);
-        let mut more = self.threads.hosts(entry, &text.body, &asking).await?;
+        let mut more = self.threads.hosts(entry, &text.body, (&asking, None)).await?;
         let own = self.own_record(entry, (called, file), given, &allowed(&more)).await?;
         let request = self.request(entry, issue, text, kind, begins.terms).await?;
         let request = Request {
@@ -132,15 +132,22 @@ impl Reader {
     }
 
     /// Why somebody with this right may not give it, as it is answered; none where they may.
-    fn own_refusal(&self, text: &Text, file: &File, right: Access) -> Option<String> {
+    async fn own_refusal(
+        &self,
+        entry: &Repository,
+        text: &Text,
+        file: &File,
+        right: Access,
+    ) -> Result<Option<String>, Trouble> {
         let login = &text.author.login;
         if right < Access::Write {
-            return Some(message::refused(login, &file.name));
+            return Ok(Some(message::refused(login, &file.name)));
         }
-        if let Some(whom) = self.threads.barred(&text.verb, login, right) {
-            return Some(message::own_barred(login, &file.name, file.kind, &whom));
+        let asks = (&text.verb, &words::account(&text.author), right);
+        if let Some(whom) = self.threads.barred(entry, asks, None).await? {
+            return Ok(Some(message::own_barred(login, &file.name, file.kind, &whom)));
         }
-        bar(&file.who, login, right).map(|whom| message::own_not_among(login, &file.name, &whom))
+        Ok(bar(&file.who, login, right).map(|whom| message::own_not_among(login, &file.name, &whom)))
     }
 
     /// What the task is asked for, and its terms: those of the text, and the file's where the text leaves them open. An error is the answer.

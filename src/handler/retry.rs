@@ -43,7 +43,7 @@ impl Reader {
             self.threads.answer_once(entry, number, key, &message::starts_elsewhere(login, false)).await?;
             return Ok(false);
         }
-        let agreed = match self.threads.attempt(entry, &before, (login, right)) {
+        let agreed = match self.threads.attempt(entry, &before, (&words::account(&text.author), right)).await? {
             Ok(agreed) => agreed,
             Err(answer) => {
                 self.threads.answer_once(entry, number, key, &answer).await?;

@@ -226,12 +226,12 @@ impl Reader {
         if self.terms_barred(entry, issue.number, key, &text, (&terms, &agreed, right)).await? {
             return Ok(false);
         }
-        let said = (text.author.login.as_str(), text.body.as_str(), &text.verb);
+        let asking = text.evidence(issue.number, right);
+        let said = (&asking.poster, text.body.as_str(), &text.verb);
         self.threads.answer_beside(entry, issue.number, key, (said, &text.names), right).await?;
         let request = Request { budget: agreed.budget, ..self.request(entry, issue, &text, kind, terms).await? };
         // Hosts and grants of the same text go with the creation, because nothing reads the text again for them.
-        let asking = text.evidence(issue.number, right);
-        let mut more = self.threads.hosts(entry, &text.body, &asking).await?;
+        let mut more = self.threads.hosts(entry, &text.body, (&asking, None)).await?;
         more.extend(agreed.more.map(|verb| Input::Decided { decision: Box::new(Decision { verb, ..asking.clone() }) }));
         Ok(self.machine.create(key, request, more).await?.is_some())
     }
@@ -245,7 +245,9 @@ impl Reader {
         text: &Text,
         (verb, right): (&Verb, Access),
     ) -> Result<bool, Trouble> {
-        let Some(whom) = self.threads.barred(verb, &text.author.login, right) else { return Ok(false) };
+        let Some(whom) = self.threads.barred(entry, (verb, &words::account(&text.author), right), None).await? else {
+            return Ok(false);
+        };
         let answer = message::not_among(&text.author.login, verb.command().unwrap_or_default(), &whom);
         tracing::info!(repository = entry.key, number, source = %text.source, login = text.author.login, "not among those who may");
         self.threads.refuse_once(entry, number, key, text.author.id, &answer).await?;

@@ -9,6 +9,7 @@ use crate::config::process::Repository;
 use crate::forge::{Change, Changed, Issue, RepoRef};
 use crate::message;
 use crate::thread::decision_key;
+use crate::thread::words::account;
 use crate::trouble::Trouble;
 use domain::{Access, Request, Source, TaskKind, Terms, Trigger, Verb};
 use std::collections::HashMap;
@@ -200,7 +201,7 @@ impl Reader {
     ) -> Result<bool, Trouble> {
         let (who, login) = (&text.author, &text.author.login);
         let right = self.threads.right(entry, who, &mut HashMap::new()).await?;
-        let bar = self.threads.barred(&text.verb, login, right);
+        let bar = self.threads.barred(entry, (&text.verb, &account(who), right), None).await?;
         if right < Access::Write || bar.is_some() {
             tracing::info!(repository = entry.key, issue = issue.number, source = %text.source, login, %trigger, "begins nothing: no right");
             // Opening an issue is no request, so nobody is answered.

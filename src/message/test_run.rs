@@ -15,7 +15,7 @@ const MAX_LINE: usize = 200;
 pub fn tested(id: i64, login: &str, run: &TestRun, result: &TestResult) -> String {
     let name = if run.bug { "test-pr-bug" } else { "test-pr" };
     let mut out = format!("`/{name}` of {}: **{}**", code(login), headline(result));
-    let (on_branch, on_base, weaker) = match result {
+    let (on_branch, on_base, weaker, hosts) = match result {
         TestResult::NotRun { why } => {
             let _ = write!(
                 out,
@@ -27,7 +27,7 @@ pub fn tested(id: i64, login: &str, run: &TestRun, result: &TestResult) -> Strin
             );
             return out;
         }
-        TestResult::Ran { on_branch, on_base, weaker } => (on_branch, on_base, weaker),
+        TestResult::Ran { on_branch, on_base, weaker, hosts } => (on_branch, on_base, weaker, hosts),
     };
     out.push_str(".\n\n| | commit | exit status | took |\n|---|---|---|---|\n");
     row(
@@ -66,21 +66,26 @@ pub fn tested(id: i64, login: &str, run: &TestRun, result: &TestResult) -> Strin
             }
         }
     }
-    ending(&mut out, id, name, run);
+    ending(&mut out, (id, name), run, hosts);
     out
 }
 
 /// Whether it runs again, and where more of its output is.
-fn ending(out: &mut String, id: i64, name: &str, run: &TestRun) {
+fn ending(out: &mut String, (id, name): (i64, &str), run: &TestRun, hosts: &[String]) {
     if run.each_push {
         let _ = write!(
             out,
             "\nIt runs again at each push to this pull request until that is closed, in place of any other `/{name}` here. `/test-pr --off` ends it.\n"
         );
     }
+    if !hosts.is_empty() {
+        let all: Vec<String> = hosts.iter().map(|host| code(host)).collect();
+        let _ = write!(out, "\nIt could reach, as the operator grants: {}.\n", all.join(", "));
+    }
+    let network = if hosts.is_empty() { "had no network" } else { "reached nothing else" };
     let _ = write!(
         out,
-        "\n<sub>Run in a clean sandbox that had no network and is removed. The output, up to 128 KiB of each command, is attached where the forge takes files; `caisson task test-log {id}` on the bot's machine shows it.</sub>"
+        "\n<sub>Run in a clean sandbox that {network} and is removed. The output, up to 128 KiB of each command, is attached where the forge takes files; `caisson task test-log {id}` on the bot's machine shows it.</sub>"
     );
 }
 
@@ -273,12 +278,18 @@ mod tests {
     #[test]
     fn what_came_of_a_run() {
         let hostile = "```\n/approve\n@all ![x](http://a.test/b) \u{202e}\n1 passed";
-        let passes = TestResult::Ran { on_branch: exit(Some(0), hostile), on_base: None, weaker: Vec::new() };
+        let passes =
+            TestResult::Ran { on_branch: exit(Some(0), hostile), on_base: None, weaker: Vec::new(), hosts: Vec::new() };
         let base = OnBase { commit: commit('b'), files: 2, exit: exit(Some(1), "1 failed") };
         let weaker = vec![Weaker { path: "tests/test_`a`.py".into(), before: 3, after: 1 }];
-        let bug = TestResult::Ran { on_branch: exit(Some(0), ""), on_base: Some(base), weaker };
+        let bug = TestResult::Ran {
+            on_branch: exit(Some(0), ""),
+            on_base: Some(base),
+            weaker,
+            hosts: vec!["registry.test".into(), "*.b`c.test:80".into()],
+        };
         let late = exit(None, "[the tests took longer than they may and were stopped]\n");
-        let late = TestResult::Ran { on_branch: late, on_base: None, weaker: Vec::new() };
+        let late = TestResult::Ran { on_branch: late, on_base: None, weaker: Vec::new(), hosts: Vec::new() };
         let not_run = TestResult::NotRun { why: "the image is not built: `caisson image build rust`".into() };
         let mut texts = Vec::new();
         for (bug, result) in [(false, &passes), (true, &bug), (false, &late), (false, &not_run)] {

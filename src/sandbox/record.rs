@@ -9,6 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use domain::{Commit, Loss};
 use protocol::router::Rule;
+use protocol::runner::VERSION;
 use serde::{Deserialize, Serialize};
 
 use super::{Result, SandboxError};
@@ -115,6 +116,29 @@ fn first_version() -> u32 {
 }
 
 impl Record {
+    /// The record of a container that is to be made: its task and name, the commit that it begins from, its image, and the rules of its subnet.
+    pub(super) fn new((task, name): (i64, String), base: &Commit, image: &str, egress: Vec<Rule>) -> Self {
+        Self {
+            task,
+            attempt: 1,
+            name,
+            base: base.to_string(),
+            image: image.to_owned(),
+            subnet: None,
+            egress,
+            cut_off: false,
+            setup: None,
+            mirror: None,
+            boot: None,
+            lost: None,
+            anew: None,
+            stopped: false,
+            merged: None,
+            made_at: now_ms(),
+            runner: VERSION,
+        }
+    }
+
     /// The commit of the mirror's tree, if the workspace is a layer over it.
     pub(super) fn tree(&self) -> Option<&Commit> {
         self.mirror.as_ref()?.tree.as_ref()

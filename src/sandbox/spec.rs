@@ -1,11 +1,11 @@
 //! Types for the operations on sandboxes: settings, specifications and results.
 
-use super::record::{Record, now_ms};
+use super::record::Record;
 use super::{Merge, Replacement, SetupSpec, policy};
 use domain::{Commit, FileChange, Loss};
 use protocol::broker::ContainerLimits;
 use protocol::router::Rule;
-use protocol::runner::{Outcome, VERSION};
+use protocol::runner::Outcome;
 use std::path::PathBuf;
 
 /// Settings of all sandboxes of this bot.
@@ -214,24 +214,8 @@ pub struct VerifySpec {
 impl PrepareSpec {
     /// The record that is written before anything is made.
     pub(super) fn record(&self) -> Record {
-        Record {
-            task: self.task,
-            attempt: self.attempt,
-            name: format!("task-{}-{}", self.task, self.attempt),
-            base: self.base.to_string(),
-            image: self.image.clone(),
-            subnet: None,
-            egress: self.egress.clone(),
-            cut_off: false,
-            setup: None,
-            mirror: None,
-            boot: None,
-            lost: None,
-            anew: self.anew.clone(),
-            stopped: false,
-            merged: None,
-            made_at: now_ms(),
-            runner: VERSION,
-        }
+        let name = format!("task-{}-{}", self.task, self.attempt);
+        let record = Record::new((self.task, name), &self.base, &self.image, self.egress.clone());
+        Record { attempt: self.attempt, anew: self.anew.clone(), ..record }
     }
 }

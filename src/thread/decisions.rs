@@ -86,9 +86,10 @@ impl Threads {
                 *why = self.own_while_at_work(entry, word, decision.right).await;
             }
             let merges = matches!(decision.verb, Verb::Approve { .. }) && self.config.merges_when_approved(entry);
-            let may = self.barred(&Verb::Merge { bar: None }, &decision.poster.login, decision.right).is_none();
-            decision.merges = merges && may;
-            decision.barred = self.barred_here(task, decision);
+            let merge = Verb::Merge { bar: None };
+            decision.merges =
+                merges && self.barred(entry, (&merge, &decision.poster, decision.right), Some(task)).await?.is_none();
+            decision.barred = self.barred_here(entry, task, decision).await?;
         }
         Ok(found)
     }
@@ -128,7 +129,12 @@ impl Threads {
 
     /// As [`Threads::barred`], for everything that the command does to this task: `/retry` also ends it, and `/fix` on a plan's answer also
     /// approves it.
-    fn barred_here(&self, task: &Task, decision: &Decision) -> Option<String> {
+    async fn barred_here(
+        &self,
+        entry: &Repository,
+        task: &Task,
+        decision: &Decision,
+    ) -> Result<Option<String>, Trouble> {
         let also = match &decision.verb {
             Verb::Retry => Some(Verb::Stop),
             // The approval of a plan begins the work that it proposes.
@@ -138,8 +144,13 @@ impl Threads {
             Verb::Fix { .. } if task.kind.reads_only() => Some(Verb::approve()),
             _ => None,
         };
-        let bar = |verb: &Verb| self.barred(verb, &decision.poster.login, decision.right);
-        bar(&decision.verb).or_else(|| also.as_ref().and_then(bar))
+        for verb in [&decision.verb].into_iter().chain(&also) {
+            let bar = self.barred(entry, (verb, &decision.poster, decision.right), Some(task)).await?;
+            if bar.is_some() {
+                return Ok(bar);
+            }
+        }
+        Ok(None)
     }
 
     /// The decision of a comment: with the forge's time, and without the pull request's head and base.

@@ -61,7 +61,7 @@ impl Threads {
         let key = decision_key(&decision.source);
         let text = thread.text(&decision.source);
         let number = thread.number(&decision.source, task);
-        let said = (decision.poster.login.as_str(), text, &decision.verb);
+        let said = (&decision.poster, text, &decision.verb);
         if may_now(&decision) {
             let beside = self.beside(entry, (said, &OwnNames::new()), decision.right, Some(task)).await?;
             let inline = (!left.is_empty()).then(|| message::left_inline(&decision.poster.login, &left));
@@ -73,7 +73,7 @@ impl Threads {
             }
         }
         // Before the decision itself, because its key marks the whole text as taken up.
-        self.feed_hosts(entry, id, &key, (text, &decision), feed).await?;
+        self.feed_hosts(entry, id, &key, (text, &decision, Some(task)), feed).await?;
         // The text's own key is left for the new attempt, which begins once this task has ended.
         let ends = matches!(decision.verb, Verb::Retry) && may_now(&decision);
         let apart = decision.verb.is_apart() && may_now(&decision);
@@ -85,7 +85,7 @@ impl Threads {
             return self.carry_out(entry, number, &key, (who, &decision.verb)).await;
         }
         // The task is not ended if the new attempt may not begin.
-        if ends && let Err(answer) = self.attempt(entry, &feed.look(id).await?, (&who.login, decision.right)) {
+        if ends && let Err(answer) = self.attempt(entry, &feed.look(id).await?, (who, decision.right)).await? {
             return self.answer_once(entry, number, &key, &answer).await;
         }
         let key = if ends { format!("{key}~") } else { key };

@@ -9,7 +9,7 @@ use crate::line::Line;
 use crate::message::{self, About};
 use crate::redact;
 use crate::trouble::Trouble;
-use domain::{Access, Event, Task, TaskId, Verb};
+use domain::{Access, Account, Event, Task, TaskId, Verb};
 
 /// A further command of a text.
 #[derive(Debug, PartialEq, Eq)]
@@ -135,7 +135,7 @@ impl Threads {
         entry: &Repository,
         number: u64,
         key: &str,
-        (said, own): ((&str, &str, &Verb), &OwnNames),
+        (said, own): ((&Account, &str, &Verb), &OwnNames),
         right: Access,
     ) -> Result<(), Trouble> {
         // Of a task that has ended, its log still answers.
@@ -152,10 +152,11 @@ impl Threads {
     pub(super) async fn beside(
         &self,
         entry: &Repository,
-        ((login, text, done), own): ((&str, &str, &Verb), &OwnNames),
+        ((account, text, done), own): ((&Account, &str, &Verb), &OwnNames),
         right: Access,
         task: Option<&Task>,
     ) -> Result<Option<String>, Trouble> {
+        let login = account.login.as_str();
         let mut parts = Vec::new();
         let (mut against, mut others) = (Vec::new(), Vec::new());
         for one in beside((login, text, done), own) {
@@ -164,7 +165,9 @@ impl Threads {
                 FurtherCommand::Cost => Some(Verb::Cost),
                 _ => None,
             };
-            if asks.is_some_and(|verb| self.barred(&verb, login, right).is_some()) {
+            if let Some(verb) = asks
+                && self.barred(entry, (&verb, account, right), task).await?.is_some()
+            {
                 continue;
             }
             match (one, task) {

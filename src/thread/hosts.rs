@@ -4,7 +4,7 @@ use super::{Feed, Threads, words};
 use crate::config::process::Repository;
 use crate::egress::overruled;
 use crate::trouble::Trouble;
-use domain::{Bar, Decision, Input, TaskId, Verb};
+use domain::{Bar, Decision, Input, Task, TaskId, Verb};
 use protocol::router::Rule;
 
 impl Threads {
@@ -14,21 +14,26 @@ impl Threads {
         entry: &Repository,
         id: TaskId,
         key: &str,
-        (text, strongest): (&str, &Decision),
+        (text, strongest, task): (&str, &Decision, Option<&Task>),
         feed: &dyn Feed,
     ) -> Result<(), Trouble> {
-        for (at, input) in self.hosts(entry, text, strongest).await?.into_iter().enumerate() {
+        for (at, input) in self.hosts(entry, text, (strongest, task)).await?.into_iter().enumerate() {
             feed.feed(id, &format!("{key}+{at}"), input).await?;
         }
         Ok(())
     }
 
-    /// The further hosts of a text, each as a decision of its own.
-    pub async fn hosts(&self, entry: &Repository, text: &str, strongest: &Decision) -> Result<Vec<Input>, Trouble> {
+    /// The further hosts of a text, each as a decision of its own; `task` is the one that they are for, if it has begun.
+    pub async fn hosts(
+        &self,
+        entry: &Repository,
+        text: &str,
+        (strongest, task): (&Decision, Option<&Task>),
+    ) -> Result<Vec<Input>, Trouble> {
         let mut inputs = Vec::new();
         for mut verb in words::hosts(text, &strongest.verb) {
             self.look_up(entry, &mut verb).await?;
-            let barred = self.barred(&verb, &strongest.poster.login, strongest.right);
+            let barred = self.barred(entry, (&verb, &strongest.poster, strongest.right), task).await?;
             inputs.push(Input::Decided { decision: Box::new(Decision { barred, verb, ..strongest.clone() }) });
         }
         Ok(inputs)

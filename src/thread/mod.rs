@@ -11,6 +11,7 @@ mod evidence;
 mod feed;
 mod follow;
 mod further;
+mod groups;
 mod hosts;
 mod inline;
 mod moved;
@@ -38,7 +39,7 @@ use crate::secret::Secret;
 use crate::store::Store;
 use crate::trouble::Trouble;
 use crate::upstream::Upstreams;
-use domain::{Access, Verb};
+use domain::Access;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
@@ -141,11 +142,6 @@ impl Threads {
         }
         seen.insert(account.id, right);
         Ok(right)
-    }
-
-    /// Whom the operator restricts this command to, if that excludes this account.
-    pub fn barred(&self, verb: &Verb, login: &str, right: Access) -> Option<String> {
-        self.config.who.bar(verb.command()?, login, right)
     }
 
     /// Whether the forge answers its version and accepts our token.

@@ -82,12 +82,32 @@ impl Threads {
         if let Some(known) = reader.last(entry).filter(|known| known.commit == commit) {
             return Ok(Some(known));
         }
+        self.bring(reader, entry, &commit).await?;
+        Ok(Some(reader.keep(entry, commit).await?))
+    }
+
+    /// Fetches a commit of the forge's that is not here yet.
+    async fn bring(&self, reader: &OwnReader, entry: &Repository, commit: &Commit) -> Result<(), Trouble> {
         // An error: nothing was ever fetched of this repository.
-        if !matches!(reader.repos.has(&entry.key, &commit).await, Ok(true)) {
+        if !matches!(reader.repos.has(&entry.key, commit).await, Ok(true)) {
             let url = on_forge(&self.config, &self.place(entry)?)?;
             reader.repos.fetch(&entry.key, &url, Some(&reader.auth)).await?;
         }
-        Ok(Some(reader.keep(entry, commit).await?))
+        Ok(())
+    }
+
+    /// The bot's own repositories.
+    pub(super) fn repos(&self) -> Option<&Repos> {
+        self.own.as_ref().map(|reader| &reader.repos)
+    }
+
+    /// The newest commit of the default branch, which is here then; none where there is no such branch yet.
+    pub(super) async fn fetched_tip(&self, entry: &Repository) -> Result<Option<Commit>, Trouble> {
+        let Some(reader) = &self.own else { return Ok(None) };
+        let _one = reader.reading.enter(&entry.key, 0).await;
+        let Some(commit) = self.tip_of_default(entry).await.map_err(not_now)? else { return Ok(None) };
+        self.bring(reader, entry, &commit).await.map_err(not_now)?;
+        Ok(Some(commit))
     }
 
     async fn tip_of_default(&self, entry: &Repository) -> Result<Option<Commit>, Trouble> {

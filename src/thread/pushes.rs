@@ -91,7 +91,8 @@ impl Threads {
         let account = forge::Account { id: seen.poster.id, login: seen.poster.login.clone() };
         let right = self.right(entry, &account, &mut HashMap::new()).await?;
         let command = if seen.run.bug { "test-pr-bug" } else { "test-pr" };
-        let barred = right < Access::Write || self.config.who.bar(command, &account.login, right).is_some();
+        let barred =
+            right < Access::Write || self.barred_from(entry, (command, &seen.poster, right), None).await?.is_some();
         Ok(barred.then_some(PushNotTested::NoRight))
     }
 }

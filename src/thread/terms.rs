@@ -7,7 +7,8 @@ use crate::config::own_command::bar;
 use crate::config::process::Repository;
 use crate::config::project::Granted;
 use crate::message;
-use domain::{Access, Budget, BudgetBar, Granters, Task, Terms, Verb};
+use crate::trouble::Trouble;
+use domain::{Access, Account, Budget, BudgetBar, Granters, Task, Terms, Verb};
 
 /// What a task begins with.
 #[derive(Debug, PartialEq, Eq)]
@@ -59,19 +60,23 @@ pub(crate) fn agree(
 
 impl Threads {
     /// The terms of a new attempt at this task, if this person may begin one: checked as its command with the same options would be. An
-    /// error is the answer to post.
-    pub(crate) fn attempt(
+    /// error within is the answer to post.
+    pub(crate) async fn attempt(
         &self,
         entry: &Repository,
         task: &Task,
-        (login, right): (&str, Access),
-    ) -> Result<Agreed, String> {
+        (account, right): (&Account, Access),
+    ) -> Result<Result<Agreed, String>, Trouble> {
+        let login = account.login.as_str();
         let terms = task.request.as_ref().map(|request| request.terms.clone()).unwrap_or_default();
-        let mut agreed = agree(&self.config, entry, &terms, (login, right))?;
+        let mut agreed = match agree(&self.config, entry, &terms, (login, right)) {
+            Ok(agreed) => agreed,
+            Err(answer) => return Ok(Err(answer)),
+        };
         let mut given = terms;
         if let Some(own) = task.request.as_ref().and_then(|request| request.own.as_ref()) {
             if let Some(whom) = bar(&own.who, login, right) {
-                return Err(message::own_not_among(login, &own.name, &whom));
+                return Ok(Err(message::own_not_among(login, &own.name, &whom)));
             }
             agreed.budget = own.narrowed(&agreed.budget);
             // Nobody wrote an option for the model that its file names.
@@ -79,11 +84,11 @@ impl Threads {
         }
         let begins = Verb::begin(task.kind, String::new(), Terms::default());
         for verb in [&begins].into_iter().chain(&asked_beside(&given, &agreed)) {
-            if let Some(whom) = self.barred(verb, login, right) {
-                return Err(message::not_among(login, verb.command().unwrap_or_default(), &whom));
+            if let Some(whom) = self.barred(entry, (verb, account, right), None).await? {
+                return Ok(Err(message::not_among(login, verb.command().unwrap_or_default(), &whom)));
             }
         }
-        Ok(agreed)
+        Ok(Ok(agreed))
     }
 }
 

@@ -232,3 +232,21 @@ pub async fn gitea_minor(lab: &Lab) -> Option<u32> {
     let version = lab.bot.version().await.expect("a version");
     version.strip_prefix("1.").and_then(|rest| rest.split('.').next())?.parse().ok()
 }
+
+/// Whoever is in a team is asked by the team's name; what this account may not see is no answer.
+pub async fn a_teams_members_are_known_to_who_may_see_it(lab: Arc<Lab>) {
+    let (id, member) = team(&lab, "keepers", json!({ "units_map": { "repo.code": "read" } }), &[]).await;
+    let bob = lab.as_account("bob").whoami().await.unwrap();
+    for name in ["keepers", "Keepers"] {
+        assert_eq!(lab.bot.in_team("lab", name, &member).await.unwrap(), Some(true), "{name}");
+        assert_eq!(lab.bot.in_team("lab", name, &bob).await.unwrap(), Some(false), "{name}");
+    }
+    let other = Account { id: member.id + 1000, login: member.login.clone() };
+    assert_eq!(lab.bot.in_team("lab", "keepers", &other).await.unwrap(), Some(false), "another account of that name");
+    assert_eq!(lab.bot.in_team("lab", "none-such", &member).await.unwrap(), None);
+    assert_eq!(lab.bot.in_team("none-such", "keepers", &member).await.unwrap(), None);
+    assert_eq!(lab.as_account("carol").in_team("lab", "keepers", &member).await.unwrap(), None, "she is in no team");
+    let path = format!("/teams/{id}/members/{}", member.login);
+    assert_eq!(lab.hand("root").call("DELETE", &path, json!({})).await.0, 204);
+    assert_eq!(lab.bot.in_team("lab", "keepers", &member).await.unwrap(), Some(false));
+}

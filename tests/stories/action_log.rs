@@ -1,10 +1,11 @@
-//! The log of actions that hangs on the pull request of approved work.
+//! The log of actions that hangs on the pull request of approved work, and of a task that ended otherwise.
 
-use crate::world::{FIX, REPO, World};
+use crate::world::{FIX, REPO, World, held};
 use caisson::forge::{Attachment, ForgeReads, RepoRef};
 use devforge::Fault;
 use domain::Task;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 async fn finished(world: &World) {
     world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
@@ -80,4 +81,76 @@ async fn a_forge_that_fails_at_every_attachment_holds_nothing_up() {
     let pull = approved(&world).await.pull.expect("a pull request");
     world.settled().await;
     assert_eq!(attached(&world, pull).await, []);
+}
+
+async fn until_attached(world: &World, pull: u64) {
+    let end = Instant::now() + Duration::from_secs(60);
+    while attached(world, pull).await.is_empty() {
+        assert!(Instant::now() < end, "nothing hangs there");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+/// Waits until the status comment on this issue links the log.
+async fn linked(world: &World, issue: u64) {
+    world.settled().await;
+    world.until_said(issue, &format!("[their log]({}/attachments/", world.forge.url())).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_log_of_a_stopped_a_declined_and_a_failed_task_hangs_there_and_is_linked() {
+    for end in ["cancelled", "declined", "failed"] {
+        let world = World::new(FIX).await;
+        let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+        let pull = world.until_state("awaiting-review").await.pull.expect("a pull request");
+        match end {
+            "cancelled" => drop(world.alice().comment(REPO, pull, "/stop").expect("said")),
+            "declined" => world.alice().close(REPO, pull).expect("closed"),
+            _ => world.forge.delete_issue(REPO, issue).expect("deleted"),
+        }
+        world.until_state(end).await;
+        // What is to be said on an issue that is gone stays open.
+        if end == "failed" {
+            until_attached(&world, pull).await;
+        } else {
+            linked(&world, issue).await;
+        }
+        let names: Vec<String> = attached(&world, pull).await.into_iter().map(|file| file.name).collect();
+        assert_eq!(names, ["task-1-actions.md"], "{end}");
+    }
+}
+
+/// Without a pull request the issue has the file, and nothing where the forge takes none.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_log_of_a_task_without_a_pull_request_hangs_on_its_issue() {
+    for takes in [true, false] {
+        let world = World::new(&held()).await;
+        if !takes {
+            world.forge.refuse(&[("POST /assets", 404)]);
+        }
+        let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+        world.until("an action", |task| task.running == Some(1)).await;
+        world.alice().comment(REPO, issue, "/stop").expect("said");
+        let task = world.until_state("cancelled").await;
+        assert_eq!(task.pull, None, "it was stopped before its first checkpoint");
+        world.settled().await;
+        assert_eq!(attached(&world, issue).await.len(), usize::from(takes));
+        assert!(!world.said(issue).await.iter().any(|text| text.contains("takes no file of it")));
+        if takes {
+            linked(&world, issue).await;
+        }
+    }
+}
+
+/// What did nothing has no log.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_task_that_did_nothing_leaves_no_file() {
+    let world = World::new(FIX).await;
+    world.barrier.send_replace(caisson::barrier::Standing::Waiting("until the test ends".into()));
+    let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    world.until_state("queued").await;
+    world.alice().comment(REPO, issue, "/stop").expect("said");
+    world.until_state("cancelled").await;
+    world.settled().await;
+    assert_eq!(attached(&world, issue).await, []);
 }

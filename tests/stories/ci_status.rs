@@ -22,6 +22,25 @@ call = [
 ]
 "#;
 
+/// A check that is not heard of again is not gone: whoever takes it away mends nothing.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_failure_that_is_not_heard_of_again_stays_open() {
+    let (world, task) = waiting(ASKS).await;
+    let commit = task.ci_awaited.as_ref().expect("waited for").commit.clone();
+    let page = world.forge.add_ci_job(REPO, commit.as_str(), LOG).expect("a job");
+    set(&world, &task, "build / unit (push)", StatusState::Failure, &page).await;
+    let next =
+        world.until("a second wait", |task| task.ci_awaited.as_ref().is_some_and(|it| it.commit != commit)).await;
+    set(&world, &next, "lint", StatusState::Success, "").await;
+    world.clock_moves_on(LONG_ENOUGH);
+    let (_, text) = final_review(&world).await;
+    assert!(text.contains("⚠️ **1 failure of the CI not seen to pass since**: ci1."), "{text}");
+    assert!(
+        text.contains("- **ci1** `build / unit (push)`: open, failed on") && text.contains("it said nothing of"),
+        "{text}"
+    );
+}
+
 /// Milliseconds after which a success counts, and after which nothing is nothing.
 const LONG_ENOUGH: i64 = 121_000;
 const ASKS: &str = "test = \"python3 -m unittest -q tests.test_semver\"\n[ci]\nwait = true\n";
@@ -93,6 +112,10 @@ async fn a_failure_goes_back_to_the_agent_with_the_end_of_the_forges_own_log() {
     let (task, text) = final_review(&world).await;
     assert_eq!(task.failures, 1);
     assert!(text.contains("**CI** — ✅"), "{text}");
+    let newest = next.ci_awaited.as_ref().expect("waited for").commit.clone();
+    let gone =
+        format!("- **ci1** `build / unit (push)`: gone at `{}`; it had failed on `{}`", newest.short(), commit.short());
+    assert!(text.contains("**Failures of the CI** — 1 gone since the last review") && text.contains(&gone), "{text}");
     assert_eq!(
         world.said(task.pull.expect("a pull request")).await.iter().filter(|it| it.contains("### Final")).count(),
         1

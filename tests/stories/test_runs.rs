@@ -9,12 +9,12 @@ use std::time::{Duration, Instant};
 const COMMAND: &str = "python3 -m unittest -q tests.test_semver";
 const MENDED: &str = "def newer(a, b):\n    return parse(a) > parse(b)\n\n\ndef parse(text):\n    return [int(part) for part in text.split('.')]\n";
 
-fn at() -> RepoRef {
+pub fn at() -> RepoRef {
     RepoRef::new("lab", "shop")
 }
 
 /// Pushes a branch off `main` with these files; returns its commit.
-fn branch(world: &World, name: &str, files: &[(&str, &str)]) -> String {
+pub fn branch(world: &World, name: &str, files: &[(&str, &str)]) -> String {
     let work = world.dir.path().join("project");
     git(&work, &["checkout", "-q", "-b", name, "main"]);
     for (path, text) in files {
@@ -29,11 +29,11 @@ fn branch(world: &World, name: &str, files: &[(&str, &str)]) -> String {
     commit
 }
 
-fn issue(world: &World) -> u64 {
+pub fn issue(world: &World) -> u64 {
     world.alice().open_issue(REPO, "About a branch", "Does it work?").expect("issue")
 }
 
-fn say(world: &World, number: u64, words: &str) {
+pub fn say(world: &World, number: u64, words: &str) {
     world.alice().comment(REPO, number, words).expect("said");
 }
 
@@ -42,7 +42,7 @@ async fn status(world: &World, commit: &str, context: &str) -> Option<(StatusSta
     all.into_iter().find(|it| it.context == context).map(|it| (it.state, it.description))
 }
 
-async fn until_status(world: &World, commit: &str, context: &str, state: StatusState) -> String {
+pub async fn until_status(world: &World, commit: &str, context: &str, state: StatusState) -> String {
     let end = Instant::now() + Duration::from_secs(60);
     loop {
         let found = status(world, commit, context).await;
@@ -56,7 +56,7 @@ async fn until_status(world: &World, commit: &str, context: &str, state: StatusS
     }
 }
 
-async fn until_lines(path: &Path, lines: usize) {
+pub async fn until_lines(path: &Path, lines: usize) {
     let end = Instant::now() + Duration::from_secs(60);
     while std::fs::read_to_string(path).unwrap_or_default().lines().count() < lines {
         assert!(Instant::now() < end, "it never ran");
@@ -64,7 +64,7 @@ async fn until_lines(path: &Path, lines: usize) {
     }
 }
 
-async fn until_answered(world: &World) {
+pub async fn until_answered(world: &World) {
     let end = Instant::now() + Duration::from_secs(60);
     while !world.store().open_test_runs().await.expect("read").is_empty() {
         assert!(Instant::now() < end, "a run is never closed");
@@ -263,7 +263,7 @@ async fn what_cannot_be_run_is_answered_and_nothing_runs() {
 }
 
 /// Pull request of bob's fork at this commit; its number and the commit.
-async fn of_a_fork(world: &World) -> (u64, String) {
+pub async fn of_a_fork(world: &World) -> (u64, String) {
     let fork = world.bob().fork(REPO).await.expect("a fork");
     let work = world.dir.path().join("project");
     git(&work, &["checkout", "-q", "-b", "theirs", "main"]);

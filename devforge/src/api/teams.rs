@@ -1,10 +1,10 @@
 //! Teams: created, filled and added to repositories by the organisation's owners; listed for everybody who sees the repository.
 
-use super::{App, Caller, created, no_content, text};
+use super::{App, Caller, ListQuery, created, no_content, text};
 use crate::teams::{Team, access_of};
 use crate::world::{Access, Result, World, refuse};
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::{Path, Query, State};
 use axum::response::Response;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -63,6 +63,25 @@ pub(crate) async fn create(
     }
     let id = world.add_team(&org, text(&body, "name"), general, units)?;
     Ok(created(world.team_json(world.team(id)?)))
+}
+
+/// Every team of an organisation, the owners' first, for its members and site admins.
+pub(crate) async fn list(
+    State(app): App,
+    caller: Caller,
+    Path(org): Path<String>,
+    Query(query): Query<ListQuery>,
+) -> Result<Response> {
+    let world = app.world();
+    let (_, login) = caller.signed_in(&world)?;
+    let found = world.account(&org)?;
+    let Some(owners) = &found.owners else { return refuse(404, "The target couldn't be found.") };
+    let is_in = owners.iter().any(|o| o.eq_ignore_ascii_case(&login)) || found.teams.iter().any(|t| t.has(&login));
+    if !is_in && !world.account(&login)?.admin {
+        return refuse(403, "Must be an organization member");
+    }
+    let teams = found.teams.iter().map(|team| world.team_json(team));
+    Ok(query.page(std::iter::once(owners_json(found.id)).chain(teams).collect()))
 }
 
 pub(crate) async fn get(State(app): App, caller: Caller, Path(id): TeamPath) -> Result<Json<Value>> {
@@ -128,8 +147,12 @@ pub(crate) async fn of_repository(
     if owner.owners.is_none() {
         return refuse(405, "repo is not owned by an organization");
     }
-    let units = json!({ "repo.code": "owner", "repo.issues": "owner", "repo.pulls": "owner" });
-    let owners = json!({ "id": owner.id, "name": "Owners", "permission": "owner", "units_map": units });
+    let owners = owners_json(owner.id);
     let teams = owner.teams.iter().filter(|team| team.repos.contains(&repo.id)).map(|team| world.team_json(team));
     Ok(Json(std::iter::once(owners).chain(teams).collect()))
+}
+
+fn owners_json(id: i64) -> Value {
+    let units = json!({ "repo.code": "owner", "repo.issues": "owner", "repo.pulls": "owner" });
+    json!({ "id": id, "name": "Owners", "permission": "owner", "units_map": units })
 }

@@ -89,10 +89,15 @@ impl Draft {
 
     pub fn end(&mut self, end: End, notice: Notice) {
         let keep_pull = matches!(end, End::Delivered | End::Expired);
+        // A final approval has attached it already.
+        let attached = matches!(self.task.state, State::Approved { .. });
         self.over(end);
         self.say(notice);
         if self.task.pull.is_some() && !keep_pull {
             self.want(Effect::ClosePull);
+        }
+        if self.task.actions > 0 && !attached {
+            self.want(Effect::AttachLog);
         }
     }
 
@@ -146,6 +151,9 @@ pub fn transition(task: &Task, envelope: &Envelope) -> (Task, Step) {
         host::in_force(&mut draft, *serial, notice);
     } else if let Input::StatusShown { seq } = envelope.input {
         status_shown(&mut draft, seq);
+    } else if matches!(envelope.input, Input::LogAttached) {
+        // An edit that was under way may have come before the file that it is to link.
+        draft.show_status();
     }
     let after = draft.task.state.name();
     if before != after || (task.request.is_none() && draft.task.request.is_some()) {
@@ -181,7 +189,8 @@ fn take(draft: &mut Draft, input: &Input) {
     match input {
         Input::Requested { request } => requested(draft, request),
         Input::SlotFree => slot_free(draft),
-        Input::Settled => {}
+        // Of a task that goes on the log is not attached by itself.
+        Input::Settled | Input::LogAttached => {}
         Input::StatusShown { seq } => status_shown(draft, *seq),
         Input::Noticed { notice } => noticed(draft, notice),
         Input::ReplyStarting { .. } | Input::Replied { .. } => steer::asked(draft, input),

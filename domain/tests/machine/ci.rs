@@ -104,3 +104,19 @@ fn a_log_of_before_folds_and_one_with_ci_is_read_again() {
     let read: Vec<Event> = serde_json::from_str(&stored).expect("read");
     assert_eq!(Task::fold(walk.task.id, &read), walk.task);
 }
+
+#[test]
+fn a_failure_is_an_item_that_is_open_until_its_check_passes() {
+    let mut walk = waiting();
+    ended(&mut walk, 1, CiOutcome::Failed, CiState::Failed);
+    let items = ci_items(&walk.log);
+    assert_eq!((items.len(), items[0].name().as_str(), items[0].is_open()), (1, "ci1", true));
+    walk.feed(Input::SlotFree).feed(Input::Opened { fresh: None }).answer(vec![bash(), done()]).acts(1);
+    walk.feed(Input::TreeUnchanged { n: 2, commit: commit(ONE), left_out: Vec::new() });
+    verified(&mut walk, 2, VerdictKind::Passed);
+    assert!(ci_items(&walk.log)[0].is_open(), "nothing says that it passes");
+    ended(&mut walk, 2, CiOutcome::Passed, CiState::Passed);
+    let gone = ci_items(&walk.log);
+    assert_eq!((gone.len(), gone[0].is_open()), (1, false));
+    assert_eq!(gone[0].state, CiItemState::Gone(walk.task.ci.as_ref().expect("ended").commit.clone()));
+}

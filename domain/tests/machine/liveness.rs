@@ -180,6 +180,7 @@ impl Shell {
                 self.feed(Input::NotMerged { why, login: asker.login, to });
             }
             Effect::Advance { n, .. } => self.feed(Input::AdvanceRead { n, decision: None }),
+            Effect::AttachLog => self.feed(Input::LogAttached),
             Effect::Rest { .. }
             | Effect::Suspend { .. }
             | Effect::Teardown

@@ -128,13 +128,13 @@ fn every_effect_says_what_it_needs() {
         assert_eq!(FailedEffect::of(&effect.key()), failed(kind), "{kind}");
         assert!(keys.insert(effect.key()), "{kind} has another's key");
     }
-    assert_eq!(keys.len(), 26);
+    assert_eq!(keys.len(), 27);
 }
 
 type Row = (Effect, &'static str, Queue, bool, SandboxNeed, bool, bool, Again);
 
 /// As in [`every_effect_says_what_it_needs`], of the queue of what people read.
-fn of_texts() -> [Row; 8] {
+fn of_texts() -> [Row; 9] {
     use Again::{Converges, ReadBack};
     use Queue::Talk;
     use SandboxNeed::Nothing;
@@ -165,6 +165,7 @@ fn of_texts() -> [Row; 8] {
         ),
         (Effect::ClosePull, "close_pull", Talk, false, Nothing, false, false, Converges),
         (Effect::ReadyPull, "ready_pull", Talk, false, Nothing, false, false, ReadBack),
+        (Effect::AttachLog, "attach_log", Talk, false, Nothing, false, false, ReadBack),
         (
             Effect::Merge { serial, commit: at(), asker: person(7), to: To::Seen { seq: 1 } },
             "merge",

@@ -271,6 +271,10 @@ impl ForgeReads for Gitea {
     async fn permission(&self, repo: &RepoRef, account: &Account) -> Result<Access> {
         self.right(repo, account).await
     }
+
+    async fn in_team(&self, organisation: &str, team: &str, account: &Account) -> Result<Option<bool>> {
+        self.is_in_team(organisation, team, account).await
+    }
 }
 
 impl Gitea {

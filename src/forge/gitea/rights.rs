@@ -82,12 +82,22 @@ impl Gitea {
             Err(ForgeError::Conflict(_) | ForgeError::NotFound(_)) => None,
             answer => answer?,
         };
-        let one = |team: wire::Team| {
-            let unit = |name: &str| team.units_map.get(name).map_or(Access::None, |word| convert::access(word));
-            let (code, issues) = (unit(CODE), unit(ISSUES));
-            Team { id: team.id, code, issues, general: convert::access(&team.permission), name: team.name }
+        Ok(found.unwrap_or_default().into_iter().map(read).filter(|team| team.general < Access::Admin).collect())
+    }
+
+    pub(super) async fn is_in_team(&self, organisation: &str, name: &str, account: &Account) -> Result<Member> {
+        if account.id < 1 {
+            return Ok(Some(false));
+        }
+        let listed: Vec<wire::Team> = match self.raw.pages(&format!("/orgs/{}/teams", seg(organisation))).await {
+            Err(ForgeError::NotFound(_) | ForgeError::Forbidden(_)) => return Ok(None),
+            answer => answer?,
         };
-        Ok(found.unwrap_or_default().into_iter().map(one).filter(|team| team.general < Access::Admin).collect())
+        // The forge takes names of one organisation's teams that differ only in case for the same.
+        match listed.into_iter().map(read).find(|team| team.name.eq_ignore_ascii_case(name)) {
+            Some(team) => self.member(&team, account).await,
+            None => Ok(None),
+        }
     }
 
     async fn member(&self, team: &Team, account: &Account) -> Result<Member> {
@@ -109,6 +119,12 @@ impl Gitea {
             Err(e) => Err(e),
         }
     }
+}
+
+fn read(team: wire::Team) -> Team {
+    let unit = |name: &str| team.units_map.get(name).map_or(Access::None, |word| convert::access(word));
+    let (code, issues) = (unit(CODE), unit(ISSUES));
+    Team { id: team.id, code, issues, general: convert::access(&team.permission), name: team.name }
 }
 
 #[cfg(test)]

@@ -1,15 +1,17 @@
-//! A command that a person has run on a commit, in a sandbox that no other entered and that has no network.
+//! A command that a person has run on a commit, in a sandbox that no other entered, and that has no network unless the operator grants hosts.
 //!
 //! Owns nothing of the sandbox (`runs.rs` does): only what is run in it, in which order, and how the end is told. All of it is printed
 //! by code under review. Tests: `tests/stories/test_runs.rs`.
 
 use domain::TestExit;
+use protocol::router::Rule;
 use protocol::runner::{MAX_TEXT, Op, Outcome};
 
-use super::runs::{Runs, gone_is_failed};
+use super::runs::{Apart, Runs, gone_is_failed, verify_name};
 use super::verify::{exit_code, tail};
 use crate::git::listing::Change;
 use crate::sandbox::detect::steers_tests;
+use crate::sandbox::record::Record;
 use crate::sandbox::{PrepareSpec, Result, SandboxError, VerifySpec};
 
 /// What is run, beside what a [`VerifySpec`] says: its `command` on its `commit`.
@@ -21,6 +23,9 @@ pub struct Asked<'a> {
     pub kept: Option<&'a str>,
     /// A part of the container's name.
     pub side: &'a str,
+    /// What it may reach besides what every sandbox may; empty = it has no network. The subnet is the record's of its task, which the caller
+    /// removes.
+    pub egress: &'a [Rule],
 }
 
 /// How it ended, and all that is known of what it printed: at most twice 128 KiB.
@@ -62,27 +67,52 @@ impl Runs {
 
     async fn asked(&self, spec: &VerifySpec, asked: Asked<'_>, from_base: &[Change]) -> Result<AskedRun> {
         let Some(command) = &spec.command else { return Err(SandboxError::Refused("no command is named".to_owned())) };
-        let apart = self.apart_with(spec, &spec.commit, asked.side, asked.kept).await?;
+        let name = verify_name(spec, &spec.commit, asked.side);
+        let subnet = self.lent(spec, &name, asked.egress).await?;
+        let apart = self.apart_with(spec, &spec.commit, (&name, subnet), asked.kept).await?;
         if !from_base.is_empty() {
             self.put_back(&apart.session, spec, from_base, apart.generation.as_ref()).await?;
         }
-        let run = async |id, command: &str| {
-            let op = Op::Bash { command: command.to_owned(), whole: false };
-            gone_is_failed(apart.run(id, op, spec.wall_ms, MAX_TEXT).await)
-        };
-        let (mut log, mut before_ms) = (String::new(), 0);
-        if let Some(setup) = asked.setup {
-            let ran = run(1, setup).await?;
-            log = format!("$ {setup}\n{}\n", ran.text);
-            before_ms = ran.duration_ms;
-            if exit_code(&ran.status) != Some(0) {
-                return Ok(AskedRun { exit: ended(&ran, true, 0), log });
-            }
+        if let Some(subnet) = subnet {
+            self.core.subnets.open(subnet, || Ok(Some(asked.egress.to_vec()))).await?;
         }
-        let ran = run(2, command).await?;
-        log.push_str(&format!("$ {command}\n{}\n", ran.text));
-        Ok(AskedRun { exit: ended(&ran, false, before_ms), log })
+        let ran = in_it(&apart, spec, (asked.setup, command)).await;
+        self.core.subnets.close(subnet).await?;
+        ran
     }
+
+    /// A subnet for the container of this name, closed; none where nothing is to be reached.
+    async fn lent(&self, spec: &VerifySpec, name: &str, egress: &[Rule]) -> Result<Option<u32>> {
+        if egress.is_empty() {
+            return Ok(None);
+        }
+        if !self.core.subnets.routed() {
+            return Err(SandboxError::Refused(
+                "a test run with hosts needs the router, and none is attached".to_owned(),
+            ));
+        }
+        let record = Record::new((spec.task, name.to_owned()), &spec.commit, &spec.image, egress.to_vec());
+        Ok(self.core.begin(record, true).await?.subnet)
+    }
+}
+
+async fn in_it(apart: &Apart, spec: &VerifySpec, (setup, command): (Option<&str>, &str)) -> Result<AskedRun> {
+    let run = async |id, command: &str| {
+        let op = Op::Bash { command: command.to_owned(), whole: false };
+        gone_is_failed(apart.run(id, op, spec.wall_ms, MAX_TEXT).await)
+    };
+    let (mut log, mut before_ms) = (String::new(), 0);
+    if let Some(setup) = setup {
+        let ran = run(1, setup).await?;
+        log = format!("$ {setup}\n{}\n", ran.text);
+        before_ms = ran.duration_ms;
+        if exit_code(&ran.status) != Some(0) {
+            return Ok(AskedRun { exit: ended(&ran, true, 0), log });
+        }
+    }
+    let ran = run(2, command).await?;
+    log.push_str(&format!("$ {command}\n{}\n", ran.text));
+    Ok(AskedRun { exit: ended(&ran, false, before_ms), log })
 }
 
 fn ended(ran: &Outcome, at_setup: bool, before_ms: u64) -> TestExit {

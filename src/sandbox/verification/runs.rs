@@ -1,4 +1,4 @@
-//! A project's commands, each run in a sandbox of its own without a network.
+//! A project's commands, each run in a sandbox of its own; without a network, unless the operator grants one to a test run (`asked.rs`).
 //!
 //! Owns how such a sandbox is made (a commit, and the base's setup result), which command tests a project (that of the pinned
 //! `.caisson.toml`, otherwise detected from the *base*, which the agent could not change), and the commit's sources with the base's tests.
@@ -24,7 +24,7 @@ use crate::sandbox::{Result, SandboxError, VerifySpec};
 /// The most bytes of one run's output that are read.
 const MOST_OUTPUT: u64 = 4 << 20;
 
-/// A sandbox without a network, with a commit and the base's setup result; removed when this is dropped.
+/// A sandbox, without a network unless it was given a subnet, with a commit and the base's setup result; removed when this is dropped.
 pub(in crate::sandbox) struct Apart {
     pub session: Session,
     pub generation: Option<MirrorGeneration>,
@@ -114,24 +114,25 @@ impl Runs {
     /// # Errors
     /// As [`Verification::verify`](super::verify::Verification::verify).
     pub(in crate::sandbox) async fn apart(&self, spec: &VerifySpec, commit: &Commit, side: &str) -> Result<Apart> {
-        self.apart_with(spec, commit, side, self.core.setup_of(spec.task).as_deref()).await
+        let name = verify_name(spec, commit, side);
+        self.apart_with(spec, commit, (&name, None), self.core.setup_of(spec.task).as_deref()).await
     }
 
-    /// As [`Runs::apart`], with what setup left under this key.
+    /// As [`Runs::apart`], in a container of this name and this subnet, with what setup left under this key.
     pub(in crate::sandbox) async fn apart_with(
         &self,
         spec: &VerifySpec,
         commit: &Commit,
-        side: &str,
+        (name, subnet): (&str, Option<u32>),
         setup: Option<&str>,
     ) -> Result<Apart> {
         let container = ContainerSpec {
-            name: format!("verify-{}-{}-{}-{side}", spec.task, commit.short(), spec.tries),
+            name: name.to_owned(),
             task: Some(spec.task),
             purpose: Purpose::Verify,
             user: self.core.users.of(&spec.repo_key)?,
             image: spec.image.clone(),
-            subnet: None,
+            subnet,
             limits: spec.limits,
             env: Vec::new(),
             profile: "sealed".to_owned(),
@@ -173,6 +174,11 @@ impl Runs {
         }
         Ok(())
     }
+}
+
+/// Name of the container of a commit; `side` tells those of one try apart.
+pub(in crate::sandbox) fn verify_name(spec: &VerifySpec, commit: &Commit, side: &str) -> String {
+    format!("verify-{}-{}-{}-{side}", spec.task, commit.short(), spec.tries)
 }
 
 /// Tests that kill their own runner count as failed.

@@ -1,0 +1,101 @@
+//! The failures of the forge's CI as items of each later review: open, or gone at a commit. Pure. What the CI says is untrusted.
+//!
+//! Owns the section and the first line of a final review with an open one. Tests: below.
+
+use super::view::{CheckpointView, CiItemsView};
+use crate::text::{code, count};
+use domain::{CiItem, CiItemState, Event, ci_items};
+use std::fmt::Write as _;
+
+/// The most items that are shown of each kind.
+const MOST: usize = 20;
+
+/// Where the failures of a log stand; `from` is where this review's part of the log begins.
+pub(super) fn gather(log: &[Event], from: usize) -> CiItemsView {
+    let (before, now) = (ci_items(&log[..from]), ci_items(log));
+    let same = |item: &CiItem| before.iter().any(|old| old.number == item.number && old.state == item.state);
+    let (open, gone): (Vec<CiItem>, Vec<CiItem>) = now.into_iter().partition(CiItem::is_open);
+    let (settled, gone): (Vec<CiItem>, Vec<CiItem>) = gone.into_iter().partition(same);
+    CiItemsView { open, gone, settled: settled.len() }
+}
+
+/// The section; empty while no check failed.
+pub(super) fn section(out: &mut String, view: &CheckpointView) {
+    let CiItemsView { open, gone, settled } = &view.ci_items;
+    let counted = [(open.len(), "open"), (gone.len(), "gone since the last review"), (*settled, "gone before")];
+    let counted: Vec<String> =
+        counted.iter().filter(|(number, _)| *number > 0).map(|(number, what)| format!("{number} {what}")).collect();
+    if counted.is_empty() {
+        return;
+    }
+    let _ = writeln!(out, "\n**Failures of the CI** — {}\n", counted.join(", "));
+    for items in [open, gone] {
+        for item in items.iter().take(MOST) {
+            let _ = writeln!(out, "- **{}** {}: {}", item.name(), code(&item.check.context), state(item));
+        }
+        if items.len() > MOST {
+            let _ = writeln!(out, "- and {} more", count((items.len() - MOST) as u64, "check"));
+        }
+    }
+    out.push('\n');
+}
+
+/// First line of a final review in which a failure is open though the newest commit's CI did not fail.
+pub(super) fn warning(out: &mut String, view: &CheckpointView) {
+    let failed = view.ci.as_ref().is_some_and(domain::CiEnded::failed);
+    let names: Vec<String> = view.ci_items.open.iter().take(MOST).map(CiItem::name).collect();
+    if !failed && !names.is_empty() {
+        let number = count(view.ci_items.open.len() as u64, "failure");
+        let _ = writeln!(out, "⚠️ **{number} of the CI not seen to pass since**: {}.\n", names.join(", "));
+    }
+}
+
+fn state(item: &CiItem) -> String {
+    let failed = item.failed_on.short();
+    match &item.state {
+        CiItemState::Open if item.check.description.is_empty() => format!("open, failed on `{failed}`"),
+        CiItemState::Open => format!("open, failed on `{failed}` ({})", code(&item.check.description)),
+        CiItemState::Silent(commit) => {
+            format!("open, failed on `{failed}`; it said nothing of `{}`", commit.short())
+        }
+        CiItemState::Gone(commit) => format!("gone at `{}`; it had failed on `{failed}`", commit.short()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use domain::{CiCheck, CiEnded, CiOutcome, CiState, Commit};
+
+    fn ended(digit: &str, outcome: CiOutcome, checks: &[(&str, CiState)]) -> Event {
+        let check = |(context, state): &(&str, CiState)| CiCheck {
+            context: (*context).to_owned(),
+            state: *state,
+            description: "@all ](http://evil.test) `x".to_owned(),
+            url: String::new(),
+            log: String::new(),
+        };
+        let commit = Commit::parse(&digit.repeat(40)).expect("a commit");
+        let checks = checks.iter().map(check).collect();
+        Event::CiEnded(Box::new(CiEnded { n: 1, commit, outcome, checks, more: 0, returned: true }))
+    }
+
+    #[test]
+    fn each_review_tells_what_is_open_and_what_went_away_since_the_last() {
+        use CiState::{Failed, Passed, Pending};
+        let log = [
+            ended("a", CiOutcome::Failed, &[("build`](x)", Failed), ("lint", Failed), ("docs", Passed)]),
+            ended("b", CiOutcome::Failed, &[("build`](x)", Passed), ("docs", Failed), ("lint", Pending)]),
+            ended("c", CiOutcome::Passed, &[("build`](x)", Passed), ("docs", Passed)]),
+        ];
+        let mut texts = Vec::new();
+        for (from, to) in [(0, 1), (1, 2), (2, 3), (3, 3)] {
+            let view = CheckpointView { ci_items: gather(&log[..to], from), ..CheckpointView::default() };
+            let mut out = String::new();
+            warning(&mut out, &view);
+            section(&mut out, &view);
+            texts.push(out);
+        }
+        insta::assert_snapshot!("ci_items", texts.join("---\n"));
+    }
+}

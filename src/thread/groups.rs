@@ -1,0 +1,134 @@
+//! Whether somebody is among those whom the operator lets give a command: by name and right, in a team as the forge says now, or as an owner
+//! of code by the `CODEOWNERS` of the base. What cannot be asked now lets nobody in and refuses nobody: the text waits.
+//! Tests: `tests/stories/groups.rs`.
+
+use super::Threads;
+use crate::config::code_owners::{CodeOwners, MAX_BYTES, PLACES};
+use crate::config::process::Repository;
+use crate::config::who::{Group, bar_of, groups, is_of_readers};
+use crate::forge;
+use crate::git::{GitError, Repos};
+use crate::trouble::Trouble;
+use domain::{Access, Account, Commit, Task, Verb};
+
+impl Threads {
+    /// Whom the operator restricts this command to, if that excludes this account; `task` is the one that the command is given to, if any.
+    ///
+    /// # Errors
+    /// Where the forge, or the repository, does not say now whether the account is one of them.
+    pub async fn barred(
+        &self,
+        entry: &Repository,
+        (verb, account, right): (&Verb, &Account, Access),
+        task: Option<&Task>,
+    ) -> Result<Option<String>, Trouble> {
+        match verb.command() {
+            Some(command) => self.barred_from(entry, (command, account, right), task).await,
+            None => Ok(None),
+        }
+    }
+
+    /// As [`Threads::barred`], of a command by its name.
+    pub(super) async fn barred_from(
+        &self,
+        entry: &Repository,
+        (command, account, right): (&str, &Account, Access),
+        task: Option<&Task>,
+    ) -> Result<Option<String>, Trouble> {
+        let least = if is_of_readers(command) { Access::Read } else { Access::Write };
+        for among in self.config.who_of(&entry.key, command) {
+            let Some(whom) = bar_of(among, &account.login, right) else { continue };
+            // Nobody is looked up who may not give it anyway.
+            if right < least || !self.is_in_one(entry, groups(among), account, task).await? {
+                return Ok(Some(whom));
+            }
+        }
+        Ok(None)
+    }
+
+    async fn is_in_one(
+        &self,
+        entry: &Repository,
+        groups: impl Iterator<Item = Group<'_>>,
+        account: &Account,
+        task: Option<&Task>,
+    ) -> Result<bool, Trouble> {
+        for group in groups {
+            let is_in = match group {
+                Group::Team { organisation, name } => self.is_in_team((organisation, name), account).await?,
+                Group::CodeOwners => self.is_code_owner(entry, account, task).await?,
+            };
+            if is_in {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// A team that the bot may not see has no members here.
+    async fn is_in_team(&self, (organisation, name): (&str, &str), account: &Account) -> Result<bool, Trouble> {
+        let account = forge::Account { id: account.id, login: account.login.clone() };
+        match self.forge.in_team(organisation, name, &account).await? {
+            Some(is_in) => Ok(is_in),
+            // A forge that is starting also shows no team.
+            None if !self.forge_answers().await => Err(Trouble::later("the forge does not say who is in a team")),
+            None => {
+                tracing::warn!(organisation, name, "a team of [who] is not there, or the bot may not see who is in it");
+                Ok(false)
+            }
+        }
+    }
+
+    /// Whether the account owns each file that the task changed and that has an owner; without such a file, whether it owns any.
+    async fn is_code_owner(&self, entry: &Repository, account: &Account, task: Option<&Task>) -> Result<bool, Trouble> {
+        let Some(repos) = self.repos() else {
+            return Err(Trouble::later("no repository is here to read CODEOWNERS in"));
+        };
+        let base = match task.and_then(|task| task.base.clone()) {
+            Some(base) => Some(base),
+            None => self.fetched_tip(entry).await?,
+        };
+        let Some(base) = base else { return Ok(false) };
+        let owners = read(repos, &entry.key, &base).await?;
+        let head = task.filter(|task| !task.of_a_pull()).and_then(|task| task.head.as_ref());
+        let changes = match head.filter(|head| **head != base) {
+            Some(head) => repos.changes(&entry.key, &base, head).await?,
+            None => Vec::new(),
+        };
+        let paths: Vec<_> = changes.iter().map(|change| String::from_utf8_lossy(&change.path)).collect();
+        for set in owners.of(paths.iter().map(AsRef::as_ref)) {
+            if !self.is_in_set(set.iter().copied(), account).await? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    async fn is_in_set(&self, set: impl Iterator<Item = &str> + Clone, account: &Account) -> Result<bool, Trouble> {
+        if set.clone().any(|owner| owner.eq_ignore_ascii_case(&account.login)) {
+            return Ok(true);
+        }
+        for team in set.filter_map(|owner| owner.split_once('/')) {
+            if self.is_in_team(team, account).await? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// The owners at this commit. A file that is too long names nobody.
+async fn read(repos: &Repos, key: &str, commit: &Commit) -> Result<CodeOwners, Trouble> {
+    for place in PLACES {
+        match repos.show(key, commit, place, MAX_BYTES).await {
+            Ok(Some(bytes)) => return Ok(CodeOwners::read(&String::from_utf8_lossy(&bytes))),
+            Ok(None) => {}
+            Err(GitError::TooLarge { .. }) => {
+                tracing::warn!(repository = key, place, "is too long, so nobody is an owner by it");
+                return Ok(CodeOwners::default());
+            }
+            Err(other) => return Err(other.into()),
+        }
+    }
+    Ok(CodeOwners::default())
+}

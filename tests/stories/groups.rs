@@ -1,0 +1,70 @@
+//! Commands that the operator keeps for code owners or a team: asked of the base's `CODEOWNERS` and of the forge when the command is read.
+
+use crate::world::{FIX, REPO, World};
+use devforge::Access::{None, Write};
+use domain::Event;
+use std::time::Duration;
+
+/// A file that gives the code to alice, and the documents to bob.
+const OWNERS: &str = "semver.py @alice\ndocs/.* @bob\n";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_code_owner_may_approve_what_she_owns_and_another_writer_may_not() {
+    let who = "who.fix = [\"code_owners\"]\nwho.approve = [\"code_owners\"]";
+    let mut world = World::with(FIX, who).await;
+    world.push(&[("docs/CODEOWNERS", OWNERS)]);
+    world.forge.add_collaborator(REPO, "bob", Write).expect("a right");
+    let dora = world.forge.add_person("dora", "secret").expect("a person");
+    world.forge.add_collaborator(REPO, "dora", Write).expect("a right");
+    let issue = dora.open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    world.until_said(issue, "`/fix` is for code owners of what it is about here").await;
+    // Before there is work, whoever owns anything may begin it.
+    world.bob().comment(REPO, issue, "/fix").expect("said");
+    let task = world.until_state("awaiting-review").await;
+    let (pull, commit) = (task.pull.expect("a pull request"), task.checkpoint().and_then(|c| c.commit.clone()));
+    let commit = commit.expect("a commit");
+    world.bob().approve(REPO, pull, commit.as_str()).expect("posted");
+    world.until_said(pull, "`/approve` is for code owners of what it is about here").await;
+    let refused = |event: &Event| matches!(event, Event::DecisionRefused { reason, .. } if reason == domain::NOT_AMONG);
+    assert!(world.log().await.iter().any(refused), "it is in the log");
+    assert_eq!(world.task().await.state.name(), "awaiting-review");
+    world.approve().await;
+    world.until_state("final-review").await;
+    // The repository's own table stands in place of the installation's, command by command.
+    world.reconfigure(|text| format!("{text}[repositories.who]\nstop = [\"@bob\"]\napprove = [\"admins\"]\n")).await;
+    world.approve().await;
+    world.until_said(pull, "`/approve` is for administrators of the repository here").await;
+    world.bob().comment(REPO, pull, "/stop").expect("said");
+    world.until_state("cancelled").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_team_is_asked_of_the_forge_and_a_command_waits_while_that_does_not_answer() {
+    let world = World::with(FIX, "who.fix = [\"team:lab/core\"]").await;
+    let cody = world.forge.add_person("cody", "secret").expect("a person");
+    world.forge.add_team(REPO, "core", None, &[("repo.code", Write)], &["cody"]).expect("a team");
+    world.forge.refuse(&[("/orgs/lab/teams", 503)]);
+    let issue = cody.open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    let mut tries = 0;
+    while world.forge.times_refused() < 2 {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        tries += 1;
+        assert!(tries < 600, "nobody asked who is in the team");
+    }
+    assert_eq!(world.said(issue).await, Vec::<String>::new(), "neither begun nor refused");
+    world.forge.refuse(&[]);
+    let pull = world.until_state("awaiting-review").await.pull.expect("a pull request");
+    world.alice().comment(REPO, pull, "/stop").expect("said");
+    world.until_state("cancelled").await;
+    world.alice().comment(REPO, issue, "/fix").expect("said");
+    world.until_said(issue, "`/fix` is for members of the team `lab/core` here").await;
+}
+
+/// A team that is not there, or that the bot may not see, lets nobody in.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_team_that_is_not_shown_has_no_members() {
+    let world = World::with(FIX, "who.fix = [\"team:lab/none-such\"]").await;
+    let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    world.until_said(issue, "`/fix` is for members of the team `lab/none-such` here").await;
+    assert!(world.store().tasks(5).await.expect("read").is_empty());
+}
