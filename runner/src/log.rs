@@ -43,7 +43,7 @@ impl Logs {
 
     /// The file for the output of this request; it is created with the first write.
     pub fn of(self: &Arc<Self>, id: u64) -> Log {
-        Log { logs: Arc::clone(self), id, file: None, written: 0, failed: false }
+        Log { logs: Arc::clone(self), id, file: None, written: 0, failed: false, broken: false }
     }
 
     fn open(&self) -> io::Result<OwnedFd> {
@@ -105,6 +105,8 @@ pub struct Log {
     file: Option<File>,
     written: u64,
     failed: bool,
+    /// A write failed, so that the file lacks something and does not say so.
+    broken: bool,
 }
 
 impl Log {
@@ -118,7 +120,8 @@ impl Log {
         if written.is_err() && self.written == 0 {
             self.file = None;
         }
-        self.failed = written.is_err() || !over.is_empty();
+        self.broken |= written.is_err();
+        self.failed = self.broken || !over.is_empty();
         if let (Some(file), false) = (&mut self.file, over.is_empty()) {
             // Best effort, like the whole log.
             let _ = file.write_all(LOG_CUT);

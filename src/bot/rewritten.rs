@@ -66,8 +66,7 @@ impl RewrittenIssues {
     ) -> Result<(), ForgeError> {
         let name = format!("rewritten:{key}:{branch}");
         let marked = |text: String| format!("{text}\n\n{}", mark::mark(self.key.bytes(), &name));
-        let wanted = mark::find(self.key.bytes(), &marked(String::new()));
-        let mut all = issues.iter().filter(|issue| mark::find(self.key.bytes(), &issue.body) == wanted);
+        let mut all = issues.iter().filter(|issue| mark::is_of(self.key.bytes(), &name, &issue.body));
         let known = all.next();
         // Of two that crossed, the older one stays.
         for twin in all.filter(|issue| issue.open) {

@@ -1,6 +1,7 @@
 //! Claims of the agent, compared with the log. Pure.
 
 use super::view::{ActionLine, CheckpointView, ClaimLine, Shown, VerdictKind};
+use crate::redact;
 use crate::text::plain_cell;
 use domain::{Call, Claim, Event};
 
@@ -22,7 +23,8 @@ pub(super) fn gather(window: &[Event], all: impl FnOnce() -> Vec<ActionLine>) ->
             None => Shown::Missing(number),
         },
     };
-    claims.iter().map(|claim| ClaimLine { text: claim.text.clone(), shown: shown(claim.action) }).collect()
+    let text = |claim: &Claim| redact::without(claim.text.clone());
+    claims.iter().map(|claim| ClaimLine { text: text(claim), shown: shown(claim.action) }).collect()
 }
 
 fn claims(window: &[Event]) -> &[Claim] {

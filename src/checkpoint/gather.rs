@@ -5,6 +5,7 @@ use super::view::{
     ActionLine, ActionResult, BaseMoved, BlockedLine, CheckpointView, EvidenceLine, HostChange, HostLine, Overlap,
     Spent, UploadLine, VerdictKind, VerdictView,
 };
+use crate::redact;
 use crate::sandbox::failures::failure;
 use crate::sandbox::mistakes;
 use domain::{Action, Call, Event, Outcome, OutcomeStatus, PlanStep, Risk, Shown, StepState, Task, Verdict, Why};
@@ -142,7 +143,8 @@ fn summary(window: &[Event]) -> String {
             _ => None,
         })
     };
-    done.filter(|text| !text.trim().is_empty()).or_else(said).unwrap_or_default()
+    // Redacted before anything is cut: of half a credential the pattern would not be recognised.
+    redact::without(done.filter(|text| !text.trim().is_empty()).or_else(said).unwrap_or_default())
 }
 
 fn looked(window: &[Event]) -> Vec<(String, String)> {
@@ -192,7 +194,7 @@ pub fn lines<'a>(log: &'a [Event], window: &'a [Event], blocked: &[BlockedLine])
         let action = *asked.get(&(*turn, *index))?;
         let outcome = ended.get(number).copied();
         let result = outcome.map_or(ActionResult::Interrupted, |outcome| result(action, outcome, blocked));
-        let (kind, what) = (action.kind().to_owned(), action.object().into_owned());
+        let (kind, what) = (action.kind().to_owned(), redact::without(action.object().into_owned()));
         let mistake = outcome.and_then(|outcome| mistake(action, outcome));
         let by_command = touched::of(action, outcome);
         let mut wrote: Vec<String> = action.written().into_iter().map(str::to_owned).collect();
@@ -206,7 +208,7 @@ pub fn lines<'a>(log: &'a [Event], window: &'a [Event], blocked: &[BlockedLine])
 fn actions(view: &mut CheckpointView, log: &[Event], window: &[Event]) {
     for (line, action) in lines(log, window, &view.blocked) {
         if let (Action::Bash { command }, ActionResult::Exited { code, note, failed, .. }) = (action, &line.result) {
-            let (command, note) = (command.clone(), note.clone());
+            let (command, note) = (redact::without(command.clone()), note.clone());
             view.evidence.push(EvidenceLine { command, exit_code: *code, note, failed: *failed });
         }
         view.actions.push(line);

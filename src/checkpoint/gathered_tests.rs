@@ -59,6 +59,19 @@ fn acted(number: u32, turn: u32, index: u32, status: OutcomeStatus, text: &str) 
 }
 
 #[test]
+fn a_credential_that_the_agent_wrote_is_left_out_before_anything_is_cut() {
+    let token = format!("gh{}_{}", "p", "a1B2".repeat(10));
+    let command = format!("{}; echo {token}", "true; ".repeat(40));
+    let mut log = vec![request(), turn(1, vec![Action::Bash { command }])];
+    log.extend(acted(1, 1, 0, OutcomeStatus::Exited { code: 1 }, "no"));
+    log.push(Event::DoneSaid { turn: 1, index: 0, summary: format!("It is {token}.") });
+    let view = gather(&Task::fold(TaskId(7), &log), &log, 1, ViewContext::default());
+    assert_eq!(view.summary, "It is [left out by caisson: a GitHub token].");
+    assert!(view.actions[0].what.ends_with("echo [left out by caisson: a GitHub token]"), "{:?}", view.actions);
+    assert!(view.evidence.iter().all(|line| !line.command.contains("gh")), "{:?}", view.evidence);
+}
+
+#[test]
 fn a_view_holds_what_happened_since_the_last_checkpoint() {
     let commit = Commit::parse(&"a".repeat(40)).unwrap();
     let bash = |command: &str| Action::Bash { command: command.into() };

@@ -27,6 +27,11 @@ pub fn find(secret: &[u8], text: &str) -> Option<String> {
     (same && key == safe(key)).then(|| key.to_owned())
 }
 
+/// Whether the text's last line is this key's mark under `secret`.
+pub fn is_of(secret: &[u8], key: &str, text: &str) -> bool {
+    find(secret, text).is_some_and(|found| found == safe(key))
+}
+
 fn safe(key: &str) -> String {
     // `--` ends a comment in some parsers.
     let kept: String =
@@ -55,6 +60,10 @@ mod tests {
         let text = format!("Hello\n\n{}\n", mark(SECRET, "task:1/checkpoint:2"));
         assert_eq!(find(SECRET, &text).as_deref(), Some("task:1/checkpoint:2"));
         assert_eq!(find(SECRET, &text.replace('\n', "\r\n")).as_deref(), Some("task:1/checkpoint:2"));
+        assert!(is_of(SECRET, "task:1/checkpoint:2", &text) && !is_of(SECRET, "task:1/checkpoint:3", &text));
+        for key in ["comment:7~lines", "comment:7?", "my--shop:comment:7"] {
+            assert!(is_of(SECRET, key, &mark(SECRET, key)), "{key}");
+        }
     }
 
     #[test]

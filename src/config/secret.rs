@@ -3,7 +3,7 @@
 use crate::secret::Secret;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
 impl Secret {
@@ -12,14 +12,18 @@ impl Secret {
         self.expose().as_bytes()
     }
 
-    /// Reads a file with one secret: the white space around it is dropped, an empty one and one that anybody but its owner
-    /// may read are refused (except below /run/secrets, which is mounted for one container).
+    /// Reads a file with one secret: the white space around it is dropped, an empty one and one that others may read are
+    /// refused: its own user's file that its group may, anybody's that all may (except below /run/secrets, which is mounted for one container).
     pub fn read(path: &Path) -> Result<Secret, SecretError> {
         let shown = path.display().to_string();
         let text =
             fs::read_to_string(path).map_err(|source| SecretError::Unreadable { path: shown.clone(), source })?;
-        let mode = fs::metadata(path).map(|m| m.permissions().mode()).unwrap_or(0o777);
-        if mode & 0o077 != 0 && !path.starts_with("/run/secrets") {
+        let found = fs::metadata(path).ok();
+        let mode = found.as_ref().map_or(0o777, |found| found.permissions().mode());
+        // A file that others gave to a group of this process may be given to nobody else, and cannot be changed by it.
+        let own = found.is_some_and(|found| found.uid() == nix::unistd::geteuid().as_raw());
+        let open = if own { 0o077 } else { 0o007 };
+        if mode & open != 0 && !path.starts_with("/run/secrets") {
             return Err(SecretError::Open { path: shown, mode: mode & 0o777 });
         }
         let text = text.trim();

@@ -59,7 +59,7 @@ impl Lifecycle {
             true => self.checks.base_note(task, &policy, &chosen.image).await,
             false => None,
         };
-        let styles = self.models.styles(task).await;
+        let styles = self.models.styles(task);
         let (rules, given) = self.repositories.rules(&repository.key, &base, task.kind, styles).await?;
         let (pictures, seen) = match task.rebase_wanted() {
             // The conversation has them already.

@@ -151,7 +151,7 @@ impl Posts {
     }
 
     fn is_marked(&self, text: &str, key: &str) -> bool {
-        mark::find(self.key.bytes(), text).as_deref() == Some(key)
+        mark::is_of(self.key.bytes(), key, text)
     }
 
     async fn converge(

@@ -59,6 +59,8 @@ impl SecondLook {
         let label = || reviewer.model.label();
         let ready = match engine::second_look(task, &change, &reviewer.engine, reviewer.model.as_ref()) {
             Ok(ready) => ready,
+            // The charge of an earlier try stays.
+            Err(_) if !asked.is_empty() => return Ok(false),
             Err(why) => {
                 feed.feed(task.id, &key("none"), none(n, why, label())).await?;
                 return Ok(true);
@@ -68,6 +70,9 @@ impl SecondLook {
         {
             let _one = self.spending_limits.spending.lock().await;
             if let Some(reason) = self.spending_limits.spent(task, ready.worst_micro_usd).await? {
+                if !asked.is_empty() {
+                    return Ok(false);
+                }
                 feed.feed(task.id, &key("none"), none(n, crate::message::paused(&reason), label())).await?;
                 return Ok(true);
             }

@@ -9,7 +9,7 @@ use crate::llm::{ModelError, Silent};
 use crate::trouble::Trouble;
 use domain::{Task, TaskKind};
 use serde::{Deserialize, Serialize};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The stored result of the trial calls.
 #[derive(Debug, Serialize, Deserialize)]
@@ -31,16 +31,29 @@ pub(super) struct Styles {
 }
 
 impl ConfiguredModels {
-    /// The styles of a task that is being prepared. It does not fail: a model that does not answer delays the first request, not this.
-    pub(super) async fn styles(&self, task: &Task) -> Styles {
-        let now = self.style(task).await.inspect_err(|trouble| {
-            tracing::warn!(task = %task.id, %trouble, "the style of a task is not known yet");
-        });
+    /// What is known of the styles of a task that is being prepared; no model is asked for it, because the sandbox would wait for that.
+    pub(super) fn styles(&self, task: &Task) -> Styles {
         let mut fix = task.clone();
         fix.kind = TaskKind::Fix;
-        let first = self.first(&fix);
-        let of_a_fix = first.style.get().copied().or_else(|| configured(&first.entry));
-        Styles { now: now.ok(), of_a_fix }
+        Styles { now: self.known(task), of_a_fix: self.known(&fix) }
+    }
+
+    fn known(&self, task: &Task) -> Option<Style> {
+        if !files::fits(task.kind) {
+            return Some(Style::Tools);
+        }
+        let first = self.first(task);
+        let stored = || read(&self.file(&first.entry), &first.entry).map(|tries| tries.style());
+        first.style.get().copied().or_else(|| configured(&first.entry)).or_else(stored)
+    }
+
+    /// The file with the results of a model's trial calls. The worker's keeps the name of earlier versions.
+    fn file(&self, entry: &Model) -> PathBuf {
+        let name = match entry.id == self.worker {
+            true => "model.json".to_owned(),
+            false => format!("model-{}.json", entry.id),
+        };
+        self.state_dir.join(name)
     }
 
     /// The task's style: that of its first model, or if the trial calls of that one fail now, that of the first whose calls succeed.
@@ -64,12 +77,7 @@ impl ConfiguredModels {
         if let Some(style) = self::configured(entry) {
             return Ok(style);
         }
-        // The worker's file keeps the name of earlier versions.
-        let name = match entry.id == self.worker {
-            true => "model.json".to_owned(),
-            false => format!("model-{}.json", entry.id),
-        };
-        let file = self.state_dir.join(name);
+        let file = self.file(entry);
         if let Some(tries) = read(&file, entry) {
             return Ok(tries.style());
         }

@@ -146,7 +146,7 @@ struct Check<'a> {
 }
 
 /// The first words of commands that put files back to a commit's content.
-const PUT_BACK: [&str; 3] = ["git checkout", "git restore", "git stash"];
+const PUT_BACK: [&str; 2] = ["git checkout ", "git restore "];
 
 impl<'a> Written<'a> {
     /// Adds an action; returns a sentence if it took back what an earlier one had written.
@@ -159,7 +159,7 @@ impl<'a> Written<'a> {
                 self.edited(number, path, &edits)
             }
             Action::WriteFile { path, content } => self.written(number, path, content),
-            Action::Bash { command } if PUT_BACK.iter().any(|words| command.contains(words)) => self.put_back(ended),
+            Action::Bash { command } => self.put_back(command, ended),
             _ => None,
         }?;
         Some(format!("action {number} took back what action {before} had written into {}", short(path)))
@@ -181,13 +181,21 @@ impl<'a> Written<'a> {
         undone
     }
 
-    /// A file that a commit's content replaced, and the last action that had written into it.
-    fn put_back(&self, ended: &Outcome) -> Option<(&'a str, u32)> {
-        let touched = ended.touched.as_deref()?;
+    /// A file that a commit's content replaced, as the command names it, and the last action that had written into it.
+    fn put_back(&self, command: &str, ended: &Outcome) -> Option<(&'a str, u32)> {
+        let parts = command.split(['\n', ';', '&', '|']).map(str::trim);
+        let words: Vec<&str> = parts
+            .filter(|part| PUT_BACK.iter().any(|words| part.starts_with(words)))
+            .flat_map(str::split_whitespace)
+            .map(|word| word.trim_matches(['"', '\'']).trim_start_matches("./"))
+            .collect();
+        let touched = ended.touched.as_deref().filter(|_| !words.is_empty())?;
         let edits = self.edits.iter().map(|(path, _, _, number)| (*path, *number));
         let all = edits.chain(self.contents.iter().map(|(path, _, number)| (*path, *number)));
-        let gone =
-            |path: &str| touched.changed.iter().chain(&touched.deleted).any(|it| it == path.trim_start_matches("./"));
+        let gone = |path: &str| {
+            let path = path.trim_start_matches("./");
+            words.contains(&path) && touched.changed.iter().chain(&touched.deleted).any(|it| it == path)
+        };
         all.filter(|(path, _)| gone(path)).max_by_key(|(_, number)| *number)
     }
 }
@@ -318,11 +326,12 @@ mod tests {
             (whole("one"), ""),
             (run("git checkout -- b.py"), ""),
             (run("git restore c.py"), ""),
+            (run("git stash; pytest; git stash pop; grep 'git checkout b.py' README"), ""),
         ];
         let mut log = log(&done);
         for event in &mut log {
             let path = match event {
-                Event::ActionFinished { number: 7, .. } => "b.py",
+                Event::ActionFinished { number: 7 | 9, .. } => "b.py",
                 Event::ActionFinished { number: 8, .. } => "c.py",
                 _ => continue,
             };

@@ -76,7 +76,8 @@ impl Reader {
             let asks_own = text.created_at >= own_since && (!issue.is_pull || text.created_at >= answers_since);
             if asks_own && text.may_be_own() {
                 if held.is_none() {
-                    held = self.look_up_own(entry, &mut text).await?;
+                    // On a pull request none of them begins, so no other text waits for one.
+                    held = self.look_up_own(entry, &mut text).await?.filter(|_| !issue.is_pull);
                 }
                 if held.is_some() {
                     continue;

@@ -5,7 +5,7 @@ use super::reader::Reader;
 use super::start::{SLACK_MS, Text};
 use crate::clock::now;
 use crate::config::process::Repository;
-use crate::forge::{Comment, Issue, RepoRef, Review, ReviewState, own_remarks};
+use crate::forge::{Comment, ForgeError, Issue, RepoRef, Review, ReviewState, own_remarks};
 use crate::thread::decision_key;
 use crate::thread::words;
 use crate::trouble::Trouble;
@@ -68,7 +68,15 @@ impl Reader {
         {
             return Ok(Vec::new());
         }
-        let inline = self.forge.review_comments(at, pull, review.id).await?;
+        let inline = match self.forge.review_comments(at, pull, review.id).await {
+            Ok(inline) => inline,
+            Err(moved @ ForgeError::Moved(_)) => return Err(moved.into()),
+            // The other texts are read all the same, and these with the thread's next reading.
+            Err(error) => {
+                tracing::warn!(%error, pull, review = review.id, "a review's inline comments could not be read");
+                return Ok(Vec::new());
+            }
+        };
         let found = words::inline_commands(&own_remarks(review, &inline));
         if found.is_empty() {
             self.store.note_input_of(&entry.key, &bare, now()).await?;

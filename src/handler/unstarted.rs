@@ -49,24 +49,25 @@ impl Reader {
         if self.barred(entry, number, key, text, (&text.verb, right)).await? {
             return Ok(());
         }
-        let answer = self.unstarted(entry, number, (text, key), right).await?;
-        // Who may not write is told once that something is no command, not for every text.
-        if right < Access::Write && matches!(text.verb, Verb::Unknown { .. }) {
-            return self.threads.tell_once(entry, number, key, (text.author.id, &answer)).await;
-        }
-        // Other programs have commands of their own on pull requests.
-        if issue.is_pull && matches!(text.verb, Verb::Unknown { why: None, .. }) {
+        // Who may not write is told once that something is no command, not for every text; and everybody on pull requests, where other
+        // programs have commands of their own.
+        let once = match &text.verb {
+            Verb::Unknown { why, .. } => right < Access::Write || issue.is_pull && why.is_none(),
+            _ => false,
+        };
+        let answer = self.unstarted(entry, number, (text, key, !once), right).await?;
+        if once {
             return self.threads.tell_once(entry, number, key, (text.author.id, &answer)).await;
         }
         self.threads.answer_once(entry, number, key, &answer).await
     }
 
-    /// What is answered; the further commands of a text about an ended task are answered beside it.
+    /// What is answered; the further commands of a text about an ended task are answered beside it, if each text is answered.
     async fn unstarted(
         &self,
         entry: &Repository,
         number: u64,
-        (text, key): (&Text, &str),
+        (text, key, each): (&Text, &str, bool),
         right: Access,
     ) -> Result<String, Trouble> {
         let login = text.author.login.as_str();
@@ -78,8 +79,9 @@ impl Reader {
             true => self.ended(entry, number).await?,
             false => None,
         };
-        if ended.is_some() {
-            let said = (login, text.body.as_str(), &text.verb);
+        if each && ended.is_some() {
+            let account = words::account(&text.author);
+            let said = (&account, text.body.as_str(), &text.verb);
             self.threads.answer_beside(entry, number, key, (said, &text.names), right).await?;
         }
         let help = matches!(text.verb, Verb::Help) || ended.is_none() && words::asks_for_help(&text.body);

@@ -42,11 +42,15 @@ pub fn redacted(text: &str) -> (Cow<'_, str>, usize) {
     replaced(text, |_| String::new())
 }
 
-/// A private key in somebody's words: to its end, or as far as what follows looks like one, so that a text that only names such a line keeps the rest.
+/// A private key in somebody's words: as far as what follows its first line looks like one, so that a text that only names such a line keeps
+/// the rest. Each match takes what it has looked at, so the time is linear.
 static KEY_IN_WORDS: LazyLock<Regex> = LazyLock::new(|| {
     let name = "(?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----";
-    let line = r"(?:\r?\n[ \t>]*[A-Za-z0-9+/=]{40,}[ \t]*)*(?:\r?\n[ \t>]*[A-Za-z0-9+=][A-Za-z0-9+/=]{15,}[ \t]*)?";
-    Regex::new(&format!("-----BEGIN {name}(?:(?s:.)*?-----END {name}|{line})"))
+    let next = r"(?:\r?\n|\\r\\n|\\n|[ \t])[ \t>]*";
+    let header = r"(?:Proc-Type|DEK-Info|Version|Comment|Hash|Charset): [^\r\n]{0,200}";
+    let line = format!(r"{next}(?:[A-Za-z0-9+=][A-Za-z0-9+/=]{{15,}}|/[A-Za-z0-9+/=]{{39,}}|{header})?");
+    let end = format!(r"(?:{next}[A-Za-z0-9+/=]{{1,63}})?(?:{next})?-----END {name}");
+    Regex::new(&format!("-----BEGIN {name}(?:{line})*(?:{end})?"))
         .expect("the pattern is compiled in, and a test tries it")
 });
 
@@ -111,7 +115,28 @@ mod tests {
         let half =
             format!("x\n> -----BEGIN {} KEY-----\n> {}\n> {}\n/fix", "PRIVATE", "aB3/".repeat(16), "c".repeat(20));
         assert_eq!(redacted_words(&half), "x\n> [left out by caisson: a private key]\n/fix");
+        let pem = |between: &str| format!("x\n-----BEGIN {0} KEY-----{between}-----END {0} KEY-----\ny", "PRIVATE");
+        let lines = format!("{}\n/{}\nab/c==", "aB3/".repeat(16), "c".repeat(63));
+        for key in [
+            pem(&format!("\n{lines}\n")),
+            pem(&format!("\nProc-Type: 4,ENCRYPTED\n\n{lines}\n")),
+            pem(&format!("\\n{}\\n", lines.replace('\n', "\\n"))),
+            pem(&format!(" {} ", lines.replace('\n', " "))),
+            pem(&format!("\r\n> {}\r\n> ", lines.replace('\n', "\r\n> "))),
+        ] {
+            assert_eq!(redacted_words(&key), "x\n[left out by caisson: a private key]\ny", "{key}");
+        }
+        let between = pem("` begins it.\n\n/fix it\n\nVerdict: failed\n\n`");
+        let shown = redacted_words(&between).into_owned();
+        assert!(shown.contains("\n/fix it\n") && shown.contains("Verdict: failed"), "{shown}");
         let (same, none) = redacted("nothing of the kind");
         assert!(none == 0 && matches!(same, Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn many_first_lines_without_an_end_are_each_left_out() {
+        let line = format!("-----BEGIN {} KEY-----\nwords\n", "PRIVATE");
+        let shown = redacted_words(&line.repeat(40_000)).into_owned();
+        assert_eq!(shown.matches("words").count(), 40_000);
     }
 }

@@ -108,9 +108,7 @@ impl Threads {
         tokio::time::sleep(Duration::from_millis(self.config.forge.settle_ms)).await;
         let (at, sign) = (self.place(entry)?, sign(entry, key));
         let mut ours = self.forge.comments(&at, number).await?;
-        ours.retain(|it| {
-            it.author.id == self.me.id && mark::find(self.mark_key.bytes(), &it.body).as_deref() == Some(sign.as_str())
-        });
+        ours.retain(|it| it.author.id == self.me.id && mark::is_of(self.mark_key.bytes(), &sign, &it.body));
         ours.sort_by_key(|comment| comment.id);
         for younger in ours.iter().skip(1) {
             self.forge.delete_comment(&at, younger.id).await?;

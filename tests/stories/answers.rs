@@ -66,6 +66,24 @@ async fn an_answer_that_was_under_way_when_the_bot_was_killed_is_given_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_answer_beside_another_whose_response_is_lost_stands_once() {
+    let world = World::new(FIX).await;
+    let issue = world.alice().open_issue(REPO, "A question", "/fix").expect("issue");
+    world.until_state("awaiting-review").await;
+    world.alice().comment(REPO, issue, "/stop").expect("said");
+    world.until_said(issue, "stopped").await;
+    world.heard(issue).await;
+    // The further commands of a text are answered first.
+    let met = faulty(&world, 1, Fault::Unanswered);
+    world.alice().comment(REPO, issue, "/cost\n\n/frobnicate").expect("said");
+    until_met(&met, 1).await;
+    world.until_said(issue, "`/frobnicate` is no command").await;
+    world.heard(issue).await;
+    world.read_now().await.expect("read");
+    assert_eq!(times_said(&world, "`/frobnicate` is no command").await, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_answer_that_is_refused_for_a_moment_is_given_later_and_once() {
     for status in [403, 404, 423] {
         let world = World::new(FIX).await;

@@ -65,7 +65,8 @@ pub(in crate::cli) async fn faults(config: &Process, accounts: &Accounts, entry:
                 "{repo} is called {now} now: the bot follows it; `caisson repo add` writes the new name down"
             )]);
         }
-        Err(e @ (ForgeError::NotFound(_) | ForgeError::Conflict(_))) => {
+        Err(e @ ForgeError::Conflict(_)) => return Ok(vec![e.to_string()]),
+        Err(e @ ForgeError::NotFound(_)) => {
             return Ok(vec![match accounts.seen_by_sync(entry).await? {
                 Some(place) => own_fault(accounts, &place, Access::None),
                 None => e.to_string(),

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use protocol::runner::{Outcome, Status};
 
-/// The most names that are kept and compared.
+/// The most names that are taken from an output that may be cut.
 const NAMES: usize = 50_000;
 /// The most characters of a name.
 const LONGEST: usize = 300;
@@ -16,7 +16,8 @@ const LONGEST: usize = 300;
 /// The tests that ran according to a run; none when it was ended or its output cut, because then a missing name means nothing.
 pub fn ran(outcome: &Outcome) -> Option<BTreeSet<String>> {
     let ended = matches!(outcome.status, Status::Ok | Status::Exited { .. });
-    (ended && outcome.dropped_bytes == 0).then(|| names(&outcome.text).collect())
+    // All of them: of two lists that are cut at a number, one that begins with another name lacks the last.
+    (ended && outcome.dropped_bytes == 0).then(|| outcome.text.lines().filter_map(name).collect())
 }
 
 /// The names in an output, complete or cut.
@@ -111,6 +112,13 @@ mod tests {
         let tap = "TAP version 13\nok 1 - adds\nnot ok 2 - divides # time=1ms\nok 3 - later # SKIP\n1..3\n  ✔ multiplies (3 ms)\n  ✖ roots";
         assert_eq!(named(tap), ["adds", "divides", "multiplies", "roots"]);
         assert_eq!(named("....\nRan 4 tests in 0.001s\n\nOK\n2 passed (in 3s)"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_test_more_at_the_beginning_pushes_none_out() {
+        let many: String = (0..NAMES + 10).map(|n| format!("ok {n} - number {n}\n")).collect();
+        let (before, now) = (named(&many), named(&format!("ok 0 - a new one\n{many}")));
+        assert_eq!((before.len(), now.len()), (NAMES + 10, NAMES + 11));
     }
 
     #[test]

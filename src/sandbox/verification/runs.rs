@@ -23,6 +23,8 @@ use crate::sandbox::{Result, SandboxError, VerifySpec};
 
 /// The most bytes of one run's output that are read.
 const MOST_OUTPUT: u64 = 4 << 20;
+/// So many bytes at its end have to be those that the runner captured: more than a verdict shows, and fewer than are captured.
+const SAME_END: usize = 32 << 10;
 
 /// A sandbox, without a network unless it was given a subnet, with a commit and the base's setup result; removed when this is dropped.
 pub(in crate::sandbox) struct Apart {
@@ -37,21 +39,31 @@ impl Apart {
         self.session.link.run(id, op, Limits { wall_ms, output_bytes }).await.map_err(|e| session::from_link(&e))
     }
 
-    /// Runs a command and reads its output whole, up to 4 MiB; of a longer one, or where it cannot be read any more, beginning and end.
+    /// Runs a command and reads its output whole, up to 4 MiB. Of a longer one, and where the file is not what was captured, beginning and
+    /// end: the code that is judged may write to the file, too.
     async fn run_whole(&self, id: u64, command: &str, wall_ms: u64) -> Result<Outcome> {
         let op = Op::Bash { command: command.to_owned(), whole: true };
         let ran = self.run(id, op, wall_ms, MAX_TEXT).await?;
         let Some(path) = ran.whole.as_deref().filter(|_| ran.dropped_bytes > 0) else { return Ok(ran) };
         match self.session.read(Work::new(["cat", "--", path]), MOST_OUTPUT, "reading the output").await {
-            Ok(bytes) if !bytes.ends_with(LOG_CUT) => {
-                Ok(Outcome { text: String::from_utf8_lossy(&bytes).into_owned(), dropped_bytes: 0, ..ran })
-            }
+            Ok(bytes) if !bytes.ends_with(LOG_CUT) => Ok(joined(ran, &String::from_utf8_lossy(&bytes))),
             Ok(_) => Ok(ran),
-            Err(error) => {
+            // It may be there the next time.
+            Err(away @ SandboxError::Unavailable(_)) => Err(away),
+            Err(error @ (SandboxError::Gone(_) | SandboxError::Refused(_) | SandboxError::Limit(_))) => {
                 tracing::warn!(%error, "only beginning and end of the tests' output are read");
                 Ok(ran)
             }
         }
+    }
+}
+
+/// The outcome with its whole text, if that ends as the captured one does and is as long.
+fn joined(ran: Outcome, whole: &str) -> Outcome {
+    let end = &ran.text[ran.text.ceil_char_boundary(ran.text.len().saturating_sub(SAME_END))..];
+    match whole.ends_with(end) && whole.len() as u64 > ran.dropped_bytes {
+        true => Outcome { text: whole.to_owned(), dropped_bytes: 0, ..ran },
+        false => ran,
     }
 }
 
@@ -186,5 +198,24 @@ pub(in crate::sandbox) fn gone_is_failed(done: Result<Outcome>) -> Result<Outcom
     match done {
         Err(SandboxError::Gone(why)) => Ok(Outcome::new(Status::Failed { reason: why.to_string() }, "")),
         other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_does_not_end_as_the_captured_output_does_is_not_taken_for_it() {
+        let whole = format!("first\n{}last\n", "x".repeat(100 << 10));
+        let end = &whole[whole.len() - (40 << 10)..];
+        let text = format!("first\n[... {} bytes left out ...]\n{end}", 60 << 10);
+        let ran = Outcome { dropped_bytes: 60 << 10, ..Outcome::new(Status::Ok, text) };
+        let taken = joined(ran.clone(), &whole);
+        assert_eq!((taken.dropped_bytes, taken.text.len()), (0, whole.len()));
+        let other = whole.replace("last", "fine");
+        for file in [other.as_str(), &whole[..50 << 10], &whole[whole.len() - (50 << 10)..], ""] {
+            assert_eq!(joined(ran.clone(), file), ran);
+        }
     }
 }
