@@ -49,9 +49,9 @@ static KEY_IN_WORDS: LazyLock<Regex> = LazyLock::new(|| {
     let next = r"(?:\r?\n|\\r\\n|\\n|[ \t])[ \t>]*";
     let header = r"(?:Proc-Type|DEK-Info|Version|Comment|Hash|Charset): [^\r\n]{0,200}";
     let line = format!(r"{next}(?:[A-Za-z0-9+=][A-Za-z0-9+/=]{{15,}}|/[A-Za-z0-9+/=]{{39,}}|{header})?");
-    let end = format!(r"(?:{next}[A-Za-z0-9+/=]{{1,63}})?(?:{next})?-----END {name}");
-    Regex::new(&format!("-----BEGIN {name}(?:{line})*(?:{end})?"))
-        .expect("the pattern is compiled in, and a test tries it")
+    let end = format!(r"(?:{line})*?(?:{next}[A-Za-z0-9+/=]{{1,63}})?(?:{next})?-----END {name}");
+    let key = format!("-----BEGIN {name}(?:{end}|(?:{line})*)");
+    Regex::new(&key).expect("the pattern is compiled in, and a test tries it")
 });
 
 /// As [`redacted`], of what somebody wrote: a line with which a private key begins takes nothing away but the key.

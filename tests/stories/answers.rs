@@ -68,7 +68,7 @@ async fn an_answer_that_was_under_way_when_the_bot_was_killed_is_given_once() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_answer_beside_another_whose_response_is_lost_stands_once() {
     let world = World::new(FIX).await;
-    let issue = world.alice().open_issue(REPO, "A question", "/fix").expect("issue");
+    let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
     world.until_state("awaiting-review").await;
     world.alice().comment(REPO, issue, "/stop").expect("said");
     world.until_said(issue, "stopped").await;

@@ -146,7 +146,7 @@ call = [
     let issue = world.alice().open_issue(REPO, "Versions compare as text", &body).expect("issue");
     let task = world.until_state("final-review").await;
     let pull = task.pull.expect("a pull request");
-    let review = world.until_said(pull, "It uses `[left out by caisson: a GitHub token]` now.").await;
+    let review = world.until_said(pull, "It uses `[left` out by caisson: a GitHub `token]` now.").await;
     let posts = [world.said(pull).await, world.said(issue).await].concat().concat();
     assert!(!posts.contains(&token()) && !review.contains(&token()), "{posts}");
     let request = serde_json::to_string(&task.request).expect("a request");
