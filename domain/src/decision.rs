@@ -130,7 +130,11 @@ pub enum Verb {
     /// `/pause`: work stops until a person resumes it.
     Pause,
     /// `/retry`: ends the task and starts a new attempt at the same request.
-    Retry,
+    Retry {
+        /// Number of the approved checkpoint that it begins from; none = from the base.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        from: Option<u32>,
+    },
     /// `/rebase`: wants the work on the base branch's newest commit.
     Rebase {
         /// The commit at which that branch ends, looked up when this was read; none where the forge has no such branch.
@@ -333,7 +337,7 @@ impl Verb {
             Verb::Changes { .. } => "revise",
             Verb::Stop => "stop",
             Verb::Pause => "pause",
-            Verb::Retry => "retry",
+            Verb::Retry { .. } => "retry",
             Verb::Rebase { .. } => "rebase",
             Verb::Merge { .. } => "merge",
             Verb::Resume => "resume",
@@ -364,7 +368,7 @@ impl Verb {
             | Verb::Changes { .. }
             | Verb::Stop
             | Verb::Pause
-            | Verb::Retry
+            | Verb::Retry { .. }
             | Verb::Rebase { .. }
             | Verb::Merge { .. }
             | Verb::Resume
@@ -413,7 +417,7 @@ impl Verb {
             | Verb::Changes { .. }
             | Verb::Stop
             | Verb::Pause
-            | Verb::Retry
+            | Verb::Retry { .. }
             | Verb::Rebase { .. }
             | Verb::Merge { .. }
             | Verb::Resume

@@ -91,7 +91,7 @@ pub use state::{Asked, End, PauseReason, State, Suspension, Why};
 pub use summary::{ModelSummary, SummaryOf, Trust};
 pub use task::{Request, Task};
 pub use task_kind::{Scope, TaskKind, TaskTraits, Threads};
-pub use terms::{Earlier, ModelChosen, Terms};
+pub use terms::{ApprovedStart, Earlier, ModelChosen, Terms};
 pub use test_run::{OnBase, TestExit, TestResult, TestRun, TestVerdict, Weaker};
 pub use touched::Touched;
 pub use transition::{Step, transition};

@@ -4,9 +4,9 @@ mod decided;
 mod work;
 
 use crate::{
-    Account, Action, Advance, Artifacts, Budget, CallRequest, Checkpoint, CiAwaited, CiEnded, Commit, Earlier, End,
-    Event, Grant, Item, Loss, Millis, OwnCommand, PlanStep, PullHead, Question, Rebase, Remarks, Source, Spent, State,
-    Suspension, TaskId, TaskKind, Terms, Trigger, Verdict, VerdictKind,
+    Account, Action, Advance, ApprovedStart, Artifacts, Budget, CallRequest, Checkpoint, CiAwaited, CiEnded, Commit,
+    Earlier, End, Event, Grant, Item, Loss, Millis, OwnCommand, PlanStep, PullHead, Question, Rebase, Remarks, Source,
+    Spent, State, Suspension, TaskId, TaskKind, Terms, Trigger, Verdict, VerdictKind,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -69,6 +69,11 @@ pub struct Request {
 }
 
 impl Request {
+    /// The approved checkpoint of an earlier attempt that its work begins from; none where it begins from the base.
+    pub fn start(&self) -> Option<&ApprovedStart> {
+        self.earlier.as_ref()?.from.as_deref()
+    }
+
     /// Whether somebody else than its asker opened or may have edited the issue, so that nobody with write access stands for its words.
     pub fn of_stranger(&self) -> bool {
         self.edited || self.issue_author.id != self.asker.id
@@ -340,7 +345,8 @@ impl Task {
         self.granted = request.budget;
         self.hosts = request.hosts.clone();
         self.model.clone_from(&request.terms.model);
-        self.head = request.pull.as_ref().map(|pull| pull.head.clone());
+        let start = request.start().map(|start| start.commit.clone());
+        self.head = request.pull.as_ref().map(|pull| pull.head.clone()).or(start);
         self.request = Some(request.clone());
         self.state = State::Queued;
     }

@@ -1,6 +1,6 @@
 //! Options of the command that starts a task, and the earlier attempt that a `/retry` follows.
 
-use crate::{Budget, Decision, TaskId};
+use crate::{Account, Budget, Commit, Decision, TaskId};
 use serde::{Deserialize, Serialize};
 
 /// Options of `/fix` or `/plan` as written; whether they are allowed is judged before a task begins.
@@ -43,4 +43,20 @@ pub struct Earlier {
     pub task: TaskId,
     /// What it did and how it ended, one line each. Partly untrusted.
     pub tried: Vec<String>,
+    /// The checkpoint of it that this one goes on from; none = it begins from its base.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<Box<ApprovedStart>>,
+}
+
+/// A checkpoint that was approved, as the work of a later attempt begins there.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ApprovedStart {
+    /// Its number in its task.
+    pub n: u32,
+    /// Its commit.
+    pub commit: Commit,
+    /// The base on which it stood, which is the new attempt's too.
+    pub base: Commit,
+    /// Who approved it.
+    pub by: Account,
 }

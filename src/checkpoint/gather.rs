@@ -48,6 +48,7 @@ pub fn gather(task: &Task, log: &[Event], n: u32, around: ViewContext) -> Checkp
         next: next_step(&task.steps),
         branch: request.map(|r| r.branch.clone()).unwrap_or_default(),
         base_branch: request.map(|r| r.base_branch.clone()).unwrap_or_default(),
+        begins_at: request.and_then(|r| Some((r.earlier.as_ref()?.task.0, r.start()?.n))),
         asked: request.map(|r| r.asker.login.clone()),
         commit: task.captured.as_ref().map(|commit| commit.as_str().to_owned()),
         refused: task.refusal.clone(),
@@ -83,8 +84,7 @@ pub fn gather(task: &Task, log: &[Event], n: u32, around: ViewContext) -> Checkp
         Event::Prepared { note, .. } => note.clone(),
         _ => None,
     });
-    view.happened = super::happened::gather(task, log, window);
-    view.hosts = window.iter().flat_map(hosts).collect();
+    (view.happened, view.hosts) = (super::happened::gather(task, log, window), window.iter().flat_map(hosts).collect());
     super::trees::gather(&mut view, window, around.commits_url.as_deref());
     let blocked = (!view.blocked.is_empty()).then_some(Risk::Blocked);
     let upload = (!view.uploads.is_empty()).then_some(Risk::Upload);

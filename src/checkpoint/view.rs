@@ -404,6 +404,8 @@ pub struct CheckpointView {
     pub branch: String,
     /// The base branch, to which the pull request goes, without `refs/heads/`.
     pub base_branch: String,
+    /// The checkpoint of an earlier task that the work begins from, by that task's number and its own; none where it begins from the base.
+    pub begins_at: Option<(i64, u32)>,
     /// Untrusted reasons why the tree was refused; if not empty there is no commit.
     pub refused: Vec<String>,
     /// Address for people of the comparison `base...branch`; ours.

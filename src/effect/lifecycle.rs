@@ -7,9 +7,10 @@ use super::images::Images;
 use super::listeners::Listeners;
 use super::pictures::Pictures;
 use super::policy::Policy;
-use super::repository::{Repositories, base, request};
+use super::repository::{Repositories, Repository, base, request};
 use crate::barrier::Inspector;
 use crate::git::Branch;
+use crate::message;
 use crate::sandbox::{Merge, PrepareSpec, Prepared, Replacement, SandboxError, Sandboxes, Segment, SetupSpec};
 use crate::scan::Advisories;
 use crate::store::{EffectRow, Store};
@@ -40,7 +41,7 @@ impl Lifecycle {
         let repository = self.repositories.of(task)?;
         self.listeners.nobody(&repository).await?;
         self.repositories.repos.fetch(&repository.key, &repository.url, Some(&self.repositories.auth)).await?;
-        let base = self.pinned(task, &repository.key).await?;
+        let base = self.pinned(task, &repository).await?;
         // Keeps the base although its branch may be rewritten: until the first checkpoint nothing else refers to it.
         self.repositories.repos.keep_base(&repository.key, task.id.0, &base).await?;
         let policy = self.repositories.policy(task, &base).await?;
@@ -66,7 +67,8 @@ impl Lifecycle {
             Some(_) => (Vec::new(), None),
             None => self.pictures.of_issue(task, &repository.at, styles.now).await?,
         };
-        let notes = chosen.note.into_iter().chain(elsewhere).chain(checks).chain(given).chain(seen);
+        let start = request(task)?.start().filter(|_| task.base.is_none()).map(message::goes_on_from);
+        let notes = start.into_iter().chain(chosen.note).chain(elsewhere).chain(checks).chain(given).chain(seen);
         let notes: Vec<String> = notes.collect();
         let note = Some(notes.join(" ")).filter(|note| !note.is_empty());
         let (every, budget) = (policy.effective.every, Some(policy.effective.budget));
@@ -75,12 +77,18 @@ impl Lifecycle {
     }
 
     /// The task's base, as it is known here; where there is none yet or a newer one was asked for, the present end of the base branch.
-    async fn pinned(&self, task: &Task, key: &str) -> Result<Commit, Trouble> {
+    async fn pinned(&self, task: &Task, repository: &Repository) -> Result<Commit, Trouble> {
+        let key = &repository.key;
         let wanted = task.rebase_wanted();
         if let (Some(base), None) = (&task.base, wanted) {
             return Ok(base.clone());
         }
         let repos = &self.repositories.repos;
+        if let (Some(start), None) = (request(task)?.start(), wanted) {
+            self.repositories.bring_all(task, vec![start.base.clone(), start.commit.clone()]).await?;
+            repos.keep_before(key, task.id.0, &start.commit).await?;
+            return Ok(start.base.clone());
+        }
         // Until the task is deleted, whatever happens to the branches.
         for before in wanted.iter().flat_map(|rebase| [&rebase.from, &rebase.head]) {
             repos.keep_before(key, task.id.0, before).await?;

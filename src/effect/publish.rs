@@ -143,7 +143,7 @@ impl Publisher {
         }
         let new = NewPull {
             title: message::pull_title(&request.title),
-            body: message::pull_body(request.issue, task.id.0, &task.steps),
+            body: message::pull_body(request.issue, task.id.0, &task.steps, request.earlier.as_ref()),
             head: request.branch.clone(),
             base: request.base_branch.clone(),
         };

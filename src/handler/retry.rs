@@ -7,14 +7,21 @@ use super::start::Text;
 use crate::checkpoint::tried;
 use crate::config::process::Repository;
 use crate::message;
+use crate::thread::terms::Agreed;
 use crate::thread::words;
 use crate::trouble::Trouble;
-use domain::{ACTIONS_PER_CHECKPOINT, Access, Decision, Earlier, Event, Input, Request, TaskId};
+use domain::{ACTIONS_PER_CHECKPOINT, Access, ApprovedStart, Decision, Earlier, Event, Input, Request, Task, TaskId};
 use std::collections::HashMap;
 
 impl Reader {
     /// Takes up a `/retry`; true when an attempt began.
-    pub(super) async fn retry(&self, entry: &Repository, number: u64, text: &Text, key: &str) -> Result<bool, Trouble> {
+    pub(super) async fn retry(
+        &self,
+        entry: &Repository,
+        number: u64,
+        (text, from): (&Text, Option<u32>),
+        key: &str,
+    ) -> Result<bool, Trouble> {
         let login = &text.author.login;
         if text.edited {
             self.threads.answer_once(entry, number, key, &message::edited(login)).await?;
@@ -51,9 +58,33 @@ impl Reader {
             }
         };
         let log: Vec<Event> = self.store.log(before.id).await?.into_iter().map(|(_, event)| event).collect();
+        let start = match from {
+            Some(n) => self.threads.start(entry, (&before, &log), n, login).await?.map(|it| Some(Box::new(it))),
+            None => Ok(None),
+        };
+        let start = match start {
+            Ok(start) => start,
+            Err(answer) => {
+                self.threads.answer_once(entry, number, key, &answer).await?;
+                return Ok(false);
+            }
+        };
+        let asking = text.evidence(number, right);
+        self.begin_again(entry, (text, key), asking, (&before, &log, first), (agreed, start)).await
+    }
+
+    /// Begins the attempt after `before`, whose log and request come with it.
+    async fn begin_again(
+        &self,
+        entry: &Repository,
+        (text, key): (&Text, &str),
+        asking: Decision,
+        (before, log, first): (&Task, &[Event], Request),
+        (agreed, from): (Agreed, Option<Box<ApprovedStart>>),
+    ) -> Result<bool, Trouble> {
         let request = Request {
             kind: before.kind,
-            words: widened(&first, &log),
+            words: widened(&first, log),
             asker: words::account(&text.author),
             source: text.source.clone(),
             number: text.number,
@@ -66,10 +97,9 @@ impl Reader {
             hosts: self.hosts_of(entry, before.of_a_pull()).await?,
             pull: self.reviewed(entry, first.issue, before.of_a_pull()).await?,
             trigger: None,
-            earlier: Some(Earlier { task: before.id, tried: tried(&before, &log) }),
+            earlier: Some(Earlier { task: before.id, tried: tried(before, log), from }),
             ..first
         };
-        let asking = text.evidence(number, right);
         let more = agreed.more.map(|verb| Input::Decided { decision: Box::new(Decision { verb, ..asking }) });
         Ok(self.machine.create(key, request, more.into_iter().collect()).await?.is_some())
     }

@@ -103,8 +103,8 @@ impl Reader {
         if matches!(text.verb, Verb::Say { .. }) {
             return Ok(false);
         }
-        if matches!(text.verb, Verb::Retry) {
-            return self.retry(entry, number, &text, key).await;
+        if let Verb::Retry { from } = text.verb {
+            return self.retry(entry, number, (&text, from), key).await;
         }
         if text.verb.is_apart() {
             self.take_hosts(entry, number, &text, &format!("{key}~hosts")).await?;
@@ -353,7 +353,7 @@ impl Text {
 
     /// Whether a task may begin by it, as far as it was read.
     fn may_begin(&self) -> bool {
-        matches!(self.verb, Verb::Retry) || self.verb.begins().is_some()
+        matches!(self.verb, Verb::Retry { .. }) || self.verb.begins().is_some()
     }
 
     /// Reads it as it was read before repositories had commands of their own: a first word that only one of those can be is plain text.

@@ -118,5 +118,7 @@ fn of_review(review: Review, inline: Vec<words::Command>) -> Option<Text> {
 
 /// Whether it does something where no task is at work.
 fn acts(verb: &Verb) -> bool {
-    verb.begins().is_some() || verb.is_apart() || matches!(verb, Verb::Retry | Verb::Allow { .. } | Verb::Deny { .. })
+    verb.begins().is_some()
+        || verb.is_apart()
+        || matches!(verb, Verb::Retry { .. } | Verb::Allow { .. } | Verb::Deny { .. })
 }

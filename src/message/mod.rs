@@ -52,7 +52,9 @@ pub use own::OWN_WHILE_AT_WORK;
 pub use own_refusal::{own_barred, own_model_refused, own_not_among};
 pub use permission::{permission, whole};
 pub use proposal::{proposal_body, proposal_commit, proposal_title};
-pub use pull::{DRAFT, branch_moved, commit, kept, pull_body, pull_title, status_line, with_plan};
+pub use pull::{
+    DRAFT, NoStart, branch_moved, commit, goes_on_from, kept, no_start, pull_body, pull_title, status_line, with_plan,
+};
 pub use reply::{replied, unanswered};
 pub use status_comment::{StatusPlaces, status_comment};
 pub use sync::{plain_lines, rewritten_body, rewritten_over, rewritten_title, synced};

@@ -3,8 +3,8 @@
 use crate::checkpoint::label::status_text;
 use crate::checkpoint::view::VerdictKind;
 use crate::text::plain_line;
-use crate::text::prose;
-use domain::{Commit, PlanStep, StepState};
+use crate::text::{code, prose};
+use domain::{ApprovedStart, Commit, Earlier, PlanStep, StepState, TaskId};
 
 /// The most characters of a title.
 const MAX_TITLE: usize = 80;
@@ -54,12 +54,51 @@ pub fn with_plan(body: &str, steps: &[PlanStep]) -> Option<String> {
 }
 
 /// The pull request's text, which explains how it works to somebody new to it.
-pub fn pull_body(issue: u64, task: i64, steps: &[PlanStep]) -> String {
+pub fn pull_body(issue: u64, task: i64, steps: &[PlanStep], earlier: Option<&Earlier>) -> String {
     let plan = plan_list(steps);
+    let start = earlier.and_then(|earlier| Some((earlier.task, earlier.from.as_deref()?)));
+    let start = start
+        .map(|(before, start)| format!("Of task {before} it has what was approved there. {}\n\n", goes_on_from(start)));
+    let start = start.unwrap_or_default();
     format!(
-        "Fixes #{issue}\n\nTask {task}. An agent works on this in a sealed container. After at most five actions it stops, and a review here shows what it did; \
+        "Fixes #{issue}\n\n{start}Task {task}. An agent works on this in a sealed container. After at most five actions it stops, and a review here shows what it did; \
          nothing goes on until somebody who may write to the repository approves that review. The last review says what the bot's own run of the checks gave.\n\n\
          Answer on the review, or with a command (`/help` lists them). Only the bot pushes to this branch: the forge refuses anybody else, and where it moved all the same, the bot stops rather than overwrite it.\n\n{plan}\n"
+    )
+}
+
+/// That a new attempt goes on from a checkpoint of the one before: what of it was approved, and by whom.
+pub fn goes_on_from(start: &ApprovedStart) -> String {
+    format!(
+        "The work begins from checkpoint {} of the attempt before, which {} approved: commit `{}` on the base `{}`. What that changed is in this branch too, beside what the reviews list, and the checks are about all of it.",
+        start.n,
+        code(&start.by.login),
+        start.commit.short(),
+        start.base.short()
+    )
+}
+
+/// Why no attempt begins from a checkpoint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoStart {
+    /// There is none of this number with a commit that somebody approved.
+    NotApproved,
+    /// The base branch has not, or no longer, the base on which it stands.
+    OtherBase,
+    /// Its commit is neither here nor on the forge.
+    Gone,
+}
+
+/// The answer to a `/retry` from such a checkpoint.
+pub fn no_start(login: &str, task: TaskId, n: u32, why: NoStart) -> String {
+    let why = match why {
+        NoStart::NotApproved => "no commit of that number was approved there, and what nobody approved is no beginning",
+        NoStart::OtherBase => "the base on which it stands is not on the base branch any more",
+        NoStart::Gone => "its commit is neither here nor on the forge any more",
+    };
+    format!(
+        "{}: no attempt begins from checkpoint {n} of task {task}: {why}. Nothing was ended or begun; `/retry` begins from the base.",
+        code(login)
     )
 }
 

@@ -342,7 +342,7 @@ fn the_final_review_names_its_commit_everywhere() {
 fn a_plan_stands_as_a_check_list_in_the_pull_request_and_the_rest_of_the_text_is_peoples() {
     use domain::{PlanStep, StepState};
     let step = |text: &str, state| PlanStep::new(text, state).unwrap();
-    let first = pull_body(1, 7, &[step("find it", StepState::Doing), step("mend @bob's <b>", StepState::Open)]);
+    let first = pull_body(1, 7, &[step("find it", StepState::Doing), step("mend @bob's <b>", StepState::Open)], None);
     assert!(first.contains("- [ ] find it (under way)\n- [ ] mend `@bob's <b>`\n"), "{first}");
     let edited = format!("My words.\n\n{first}\nMore of mine.");
     let later = [step("find it", StepState::Done), step("<!-- caisson:plan-end -->", StepState::Dropped)];
@@ -379,7 +379,7 @@ fn the_pull_request_and_its_commits() {
     let texts = [
         pull_title("Fix @bob's `newer` — closes #12"),
         pull_title("@#!"),
-        pull_body(1, 7, &[]),
+        pull_body(1, 7, &[], None),
         self::commit_text(),
         branch_moved("agent/1-x", Some(&commit()), None),
         no_task("bob"),

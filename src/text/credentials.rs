@@ -48,9 +48,9 @@ static KEY_IN_WORDS: LazyLock<Regex> = LazyLock::new(|| {
     let name = "(?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----";
     let next = r"(?:\r?\n|\\r\\n|\\n|[ \t])[ \t>]*";
     let header = r"(?:Proc-Type|DEK-Info|Version|Comment|Hash|Charset): [^\r\n]{0,200}";
-    let line = format!(r"{next}(?:[A-Za-z0-9+=][A-Za-z0-9+/=]{{15,}}|/[A-Za-z0-9+/=]{{39,}}|{header})?");
-    let end = format!(r"(?:{line})*?(?:{next}[A-Za-z0-9+/=]{{1,63}})?(?:{next})?-----END {name}");
-    let key = format!("-----BEGIN {name}(?:{end}|(?:{line})*)");
+    let line = format!(r"{next}(?:[A-Za-z0-9+=][A-Za-z0-9+/=]{{15,}}|/[A-Za-z0-9+/=]{{39,}}|{header})");
+    let end = format!(r"(?:{line}|{next})*?(?:{next}[A-Za-z0-9+/=]{{1,63}})?(?:{next})?-----END {name}");
+    let key = format!("-----BEGIN {name}(?:{end}|(?:(?:{next})*{line})*)");
     Regex::new(&key).expect("the pattern is compiled in, and a test tries it")
 });
 

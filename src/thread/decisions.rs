@@ -136,7 +136,7 @@ impl Threads {
         decision: &Decision,
     ) -> Result<Option<String>, Trouble> {
         let also = match &decision.verb {
-            Verb::Retry => Some(Verb::Stop),
+            Verb::Retry { .. } => Some(Verb::Stop),
             // The approval of a plan begins the work that it proposes.
             Verb::Approve { .. } if task.kind.reads_only() => {
                 Some(Verb::begin(TaskKind::Fix, String::new(), Terms::default()))

@@ -39,7 +39,7 @@ impl Threads {
             }
             // These are answered while they are read: what the forge does not take as an answer must hold up no decision, and is given by the
             // next reading. After any other failure later texts wait, because the oldest decides.
-            let answered = decision.verb.is_apart() || matches!(decision.verb, Verb::Retry);
+            let answered = decision.verb.is_apart() || matches!(decision.verb, Verb::Retry { .. });
             match self.take(entry, (id, &task), &thread, given, feed).await {
                 Err(trouble) if answered => failed = failed.or(Some(trouble)),
                 done => done?,
@@ -75,7 +75,7 @@ impl Threads {
         // Before the decision itself, because its key marks the whole text as taken up.
         self.feed_hosts(entry, id, &key, (text, &decision, Some(task)), feed).await?;
         // The text's own key is left for the new attempt, which begins once this task has ended.
-        let ends = matches!(decision.verb, Verb::Retry) && may_now(&decision);
+        let ends = matches!(decision.verb, Verb::Retry { .. }) && may_now(&decision);
         let apart = decision.verb.is_apart() && may_now(&decision);
         let who = &decision.poster;
         if (ends || apart) && self.is_taken_up(entry, number, &key, who.id).await? {
@@ -85,7 +85,7 @@ impl Threads {
             return self.carry_out(entry, number, &key, (who, &decision.verb)).await;
         }
         // The task is not ended if the new attempt may not begin.
-        if ends && let Err(answer) = self.attempt(entry, &feed.look(id).await?, (who, decision.right)).await? {
+        if ends && let Some(answer) = self.bars_attempt(entry, &feed.look(id).await?, &decision).await? {
             return self.answer_once(entry, number, &key, &answer).await;
         }
         let key = if ends { format!("{key}~") } else { key };

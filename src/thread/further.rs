@@ -40,7 +40,7 @@ fn opposed(one: &Verb, other: &Verb) -> bool {
             Verb::Approve { .. }
                 | Verb::Changes { .. }
                 | Verb::Resume
-                | Verb::Retry
+                | Verb::Retry { .. }
                 | Verb::Rebase { .. }
                 | Verb::Merge { .. }
                 | Verb::Fix { .. }
@@ -101,7 +101,7 @@ fn beside((login, text, done): (&str, &str, &Verb), own: &OwnNames) -> Vec<Furth
             | Verb::Say { .. }
             | Verb::Budget { .. }
             | Verb::Pause
-            | Verb::Retry
+            | Verb::Retry { .. }
             | Verb::Rebase { .. }
             | Verb::Merge { .. }
             | Verb::Ask { .. }

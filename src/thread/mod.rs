@@ -6,6 +6,7 @@
 
 mod answer;
 mod apart;
+mod attempt;
 mod decisions;
 mod evidence;
 mod feed;

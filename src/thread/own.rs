@@ -96,6 +96,11 @@ impl Threads {
         Ok(())
     }
 
+    /// The bot's own repositories, and what they are fetched with.
+    pub(super) fn repositories(&self) -> Option<(&Repos, &Auth)> {
+        self.own.as_ref().map(|reader| (&reader.repos, &reader.auth))
+    }
+
     /// The bot's own repositories.
     pub(super) fn repos(&self) -> Option<&Repos> {
         self.own.as_ref().map(|reader| &reader.repos)

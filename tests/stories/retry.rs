@@ -1,7 +1,7 @@
 //! New attempts at the same request.
 
-use crate::world::{FIX, REPO, World};
-use domain::{Task, TaskId};
+use crate::world::{FIX, REPO, World, git};
+use domain::{Event, Task, TaskId};
 use std::time::{Duration, Instant};
 
 async fn second(world: &World, state: &str) -> Task {
@@ -26,8 +26,10 @@ async fn a_retry_ends_the_task_and_another_begins_with_the_same_words_and_what_w
     let pull = first.pull.expect("a pull request");
     world.bob().comment(REPO, pull, "/retry").expect("said");
     world.until_said(pull, "`bob`: `/retry` is for").await;
+    world.alice().comment(REPO, pull, "/retry --from x").expect("said");
+    world.until_said(pull, "written as its number, alone").await;
     world.alice().comment(REPO, pull, "/retry c1").expect("said");
-    world.until_said(pull, "not from a checkpoint").await;
+    world.until_said(pull, "no commit of that number was approved there").await;
     assert_eq!(world.task().await.state.name(), "awaiting-review");
     world.alice().comment(REPO, pull, "/retry").expect("said");
     world.until_said(pull, "Ended by `alice` for a new attempt").await;
@@ -100,4 +102,78 @@ async fn a_retry_that_may_not_begin_ends_nothing() {
     assert_eq!(world.store().tasks(5).await.expect("read").len(), 1);
     world.approve().await;
     world.until_state("final-review").await;
+}
+
+/// Work, a checkpoint, more work; the second attempt says done with what it found.
+const AGAIN: &str = r#"
+name = "again from a checkpoint"
+[[turn]]
+call = [
+  { name = "write_file", arguments = { path = "one.py", content = "ONE = 1\n" } },
+  { name = "read_file", arguments = { path = "semver.py" } },
+  { name = "read_file", arguments = { path = "tests/test_semver.py" } },
+  { name = "read_file", arguments = { path = "tests/__init__.py" } },
+  { name = "list_files", arguments = { path = "." } },
+]
+[[turn]]
+call = [
+  { name = "write_file", arguments = { path = "two.py", content = "TWO = 2\n" } },
+  { name = "read_file", arguments = { path = "semver.py" } },
+  { name = "read_file", arguments = { path = "tests/test_semver.py" } },
+  { name = "read_file", arguments = { path = "tests/__init__.py" } },
+  { name = "list_files", arguments = { path = "." } },
+]
+"#;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_retry_from_an_approved_checkpoint_begins_with_its_commit_and_says_what_was_approved() {
+    let mut world = World::new(AGAIN).await;
+    world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    let first = world.until_state("awaiting-review").await;
+    let (pull, base) = (first.pull.expect("a pull request"), first.base.clone().expect("a base"));
+    let start = first.checkpoint().and_then(|it| it.commit.clone()).expect("a commit");
+    world.approve().await;
+    world.until("a second checkpoint", |task| task.checkpoints.len() == 2).await;
+    // What nobody approved is no beginning, and nothing ends.
+    world.alice().comment(REPO, pull, "/retry --from 2").expect("said");
+    world.until_said(pull, "no commit of that number was approved there").await;
+    assert_eq!(world.task().await.state.name(), "awaiting-review");
+    world.push(&[("elsewhere.txt", "newer\n")]);
+    world.alice().comment(REPO, pull, "/retry --from 1").expect("said");
+    let task = second(&world, "awaiting-review").await;
+    assert_eq!((task.base.as_ref(), world.task().await.state.name()), (Some(&base), "cancelled"), "the same base");
+    let log: Vec<Event> =
+        world.store().log(TaskId(2)).await.expect("read").into_iter().map(|(_, event)| event).collect();
+    let found = |event: &Event| matches!(event, Event::TreeUnchanged { commit, .. } if *commit == start);
+    assert!(log.iter().any(found), "what it writes first is there already");
+    assert_eq!(task.pushed.as_ref(), Some(&start), "what was approved stands on the new branch");
+    let own = task.pull.expect("a pull request of its own");
+    let said = world.until_said(own, "Checkpoint").await;
+    let named = format!("checkpoint 1 of the attempt before, which `alice` approved: commit `{}`", start.short());
+    assert!(said.contains(&named) && said.contains("**Changed since checkpoint 1 of task 1** — nothing"), "{said}");
+    let at = caisson::forge::RepoRef::new("lab", "shop");
+    let body = caisson::forge::ForgeReads::pull(&world.look(), &at, own).await.expect("read").body;
+    assert!(body.contains(&named) && body.contains("Of task 1"), "{body}");
+    // What it does then goes on from there.
+    world.alice().approve(REPO, own, start.as_str()).expect("approved");
+    let end = Instant::now() + Duration::from_secs(120);
+    let head = loop {
+        let task = second(&world, "awaiting-review").await;
+        match task.pushed.filter(|head| *head != start) {
+            Some(head) => break head,
+            None => assert!(Instant::now() < end, "nothing more was done: {:#?}", world.said(own).await),
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    };
+    let work = world.dir.path().join("project");
+    git(&work, &["fetch", "-q", &format!("{}/{REPO}.git", world.forge.url()), head.as_str()]);
+    let names = git(&work, &["diff", "--name-only", base.as_str(), head.as_str()]);
+    assert!(names.contains("one.py") && names.contains("two.py") && !names.contains("elsewhere.txt"), "{names}");
+    assert_eq!(git(&work, &["rev-parse", &format!("{head}^")]).trim(), start.as_str());
+    // Neither a kill nor another reading begins a third one.
+    world.kill();
+    world.start().await;
+    world.alice().comment(REPO, own, "/stop").expect("said");
+    second(&world, "cancelled").await;
+    assert_eq!(world.store().tasks(5).await.expect("read").len(), 2);
 }

@@ -51,7 +51,7 @@ fn judge(draft: &Draft, given: &Advance, fresh: Option<&Decision>, commit: &Comm
 pub(super) fn end_by_words(draft: &mut Draft, decision: &Decision) {
     let quiet = match (&decision.verb, &draft.task.state) {
         (Verb::Status | Verb::Cost | Verb::Ask { .. } | Verb::Help, _) => return,
-        (Verb::Stop | Verb::Retry, _) | (_, State::FinalReview { .. }) => true,
+        (Verb::Stop | Verb::Retry { .. }, _) | (_, State::FinalReview { .. }) => true,
         (Verb::Approve { .. } | Verb::Changes { .. }, State::AwaitingReview { .. }) => true,
         _ => false,
     };

@@ -41,7 +41,7 @@ pub(super) fn decided(draft: &mut Draft, decision: &Decision) {
         | Verb::Deny { .. }
         | Verb::Budget { .. }
         | Verb::Pause
-        | Verb::Retry
+        | Verb::Retry { .. }
         | Verb::Rebase { .. }
         | Verb::Merge { .. }
         | Verb::Ask { .. }
@@ -65,7 +65,7 @@ fn verb_name(verb: &Verb) -> &'static str {
         Verb::Changes { .. } => "request changes",
         Verb::Stop => "stop",
         Verb::Pause => "pause",
-        Verb::Retry => "retry",
+        Verb::Retry { .. } => "retry",
         Verb::Rebase { .. } => "rebase",
         Verb::Merge { .. } => "merge",
         Verb::Resume => "resume",
@@ -121,7 +121,7 @@ fn allowed(draft: &mut Draft, decision: &Decision) {
         // Carried out beside the task, which is only told of one that may not.
         Verb::Test { .. } | Verb::TestOff | Verb::Sync => {}
         Verb::Pause => steer::pause(draft, decision),
-        Verb::Retry => draft.end(End::Cancelled { by: login.clone() }, Notice::Retried { login }),
+        Verb::Retry { .. } => draft.end(End::Cancelled { by: login.clone() }, Notice::Retried { login }),
         Verb::Rebase { .. } => rebase::asked(draft, decision),
         Verb::Merge { bar } => merge::asked(draft, decision, bar.as_ref()),
         Verb::Resume => go_on::resume(draft, decision),

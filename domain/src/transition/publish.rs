@@ -82,6 +82,12 @@ pub(super) fn unchanged(draft: &mut Draft, n: u32, commit: &Commit, left_out: &[
     if why == Why::Done && nothing && !moved && !draft.task.done_returned && draft.task.used < draft.task.every() {
         draft.emit(Event::DoneReturned { n });
         draft.open();
+    } else if draft.task.pushed.is_none()
+        && !nothing
+        && draft.task.request.as_ref().is_some_and(|it| it.start().is_some())
+    {
+        // What an earlier attempt had approved stands on no branch of this one yet.
+        draft.want(Effect::Push { n, commit: commit.clone(), expected: None });
     } else if draft.task.pull.is_some() && !draft.task.replaces {
         stands(draft, n, commit, why);
     } else {

@@ -152,6 +152,7 @@ impl<'a> Replay<'a> {
         let values = context! {
             asker, words,
             earlier => earlier.unwrap_or_default(),
+            start => request.start().map(|start| start.n),
             read_only => request.kind.reads_only(),
             brief => prompt::brief(request.kind, request.pull.is_some()),
             issue => request.issue,

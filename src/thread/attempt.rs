@@ -1,0 +1,87 @@
+//! The approved checkpoint of an earlier attempt that `/retry --from N` begins from: looked for in that attempt's log, and on the forge.
+//! Tests: `tests/stories/retry.rs`.
+
+use super::Threads;
+use crate::config::process::Repository;
+use crate::git::{Auth, GitError, Meaning, Repos};
+use crate::message::{NoStart, no_start};
+use crate::trouble::Trouble;
+use crate::upstream::on_forge;
+use domain::{ApprovedStart, Commit, Decision, Event, Task, Verb};
+
+impl Threads {
+    /// Why no new attempt begins by this decision of somebody who may otherwise begin one, as it is answered; none where it may.
+    pub(super) async fn bars_attempt(
+        &self,
+        entry: &Repository,
+        task: &Task,
+        decision: &Decision,
+    ) -> Result<Option<String>, Trouble> {
+        let who = &decision.poster;
+        if let Err(answer) = self.attempt(entry, task, (who, decision.right)).await? {
+            return Ok(Some(answer));
+        }
+        let Verb::Retry { from: Some(n) } = decision.verb else { return Ok(None) };
+        let log: Vec<Event> = self.store.log(task.id).await?.into_iter().map(|(_, event)| event).collect();
+        Ok(self.start(entry, (task, &log), n, &who.login).await?.err())
+    }
+
+    /// The checkpoint with this number of an attempt, if it was approved and its commit is still there; an error within is the answer.
+    pub(crate) async fn start(
+        &self,
+        entry: &Repository,
+        (task, log): (&Task, &[Event]),
+        n: u32,
+        login: &str,
+    ) -> Result<Result<ApprovedStart, String>, Trouble> {
+        let no = |why| Ok(Err(no_start(login, task.id, n, why)));
+        let Some(start) = approved(task, log, n) else { return no(NoStart::NotApproved) };
+        let Some((repos, auth)) = self.repositories() else { return no(NoStart::Gone) };
+        // Policy, setup and the base's tests come from the base, so it has to be one that the protected branch has had.
+        match self.fetched_tip(entry).await? {
+            Some(tip) if is_below(repos, &entry.key, &start.base, &tip).await? => {}
+            Some(_) | None => return no(NoStart::OtherBase),
+        }
+        match is_there(repos, auth, &on_forge(&self.config, &self.place(entry)?)?, &entry.key, &start.commit).await? {
+            true => Ok(Ok(start)),
+            false => no(NoStart::Gone),
+        }
+    }
+}
+
+/// The checkpoint, with the base on which it stood when it was approved. One that was voided since stands for nothing.
+fn approved(task: &Task, log: &[Event], n: u32) -> Option<ApprovedStart> {
+    let checkpoint = task.checkpoints.iter().find(|it| it.n == n && !it.void)?;
+    let commit = checkpoint.commit.clone()?;
+    let (at, by) = log.iter().enumerate().find_map(|(at, event)| match event {
+        Event::DecisionUsed { decision, n: of } if *of == n && matches!(decision.verb, Verb::Approve { .. }) => {
+            Some((at, decision.poster.clone()))
+        }
+        _ => None,
+    })?;
+    let base = Task::fold(task.id, &log[..at]).base?;
+    Some(ApprovedStart { n, commit, base, by })
+}
+
+/// Whether the branch that ends at `tip` has had this base.
+async fn is_below(repos: &Repos, key: &str, base: &Commit, tip: &Commit) -> Result<bool, Trouble> {
+    Ok(repos.has(key, base).await? && repos.is_ancestor(key, base, tip).await?)
+}
+
+/// Whether the commit is in the bot's own repository or on the forge, from which it is then fetched.
+async fn is_there(
+    repos: &Repos,
+    auth: &Auth,
+    url: &crate::git::RemoteUrl,
+    key: &str,
+    commit: &Commit,
+) -> Result<bool, Trouble> {
+    if matches!(repos.has(key, commit).await, Ok(true)) {
+        return Ok(true);
+    }
+    match repos.fetch_commit(key, url, Some(auth), commit).await {
+        Ok(()) => Ok(true),
+        Err(error @ GitError::Failed { .. }) if error.meaning() == Meaning::Lasting => Ok(false),
+        Err(other) => Err(other.into()),
+    }
+}
