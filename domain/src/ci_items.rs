@@ -3,7 +3,7 @@
 //! Owns: which failure gets a number, and what changes its state. Must not: judge a status, or show anything. Tests:
 //! `tests/machine/ci.rs`.
 
-use crate::{CiCheck, CiEnded, CiOutcome, CiState, Commit, Event};
+use crate::{CiCheck, CiEnded, CiState, Commit, Event};
 
 /// Where a failure stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,10 +47,7 @@ impl CiItem {
             }
             Some(check) if check.state == CiState::Passed => self.state = CiItemState::Gone(ended.commit.clone()),
             Some(_) => self.state = CiItemState::Open,
-            // Failed ones are kept first, so that one of a passing list that is not kept passed.
-            None if ended.outcome == CiOutcome::Passed && ended.more > 0 => {
-                self.state = CiItemState::Gone(ended.commit.clone());
-            }
+            // Nor does a list that was cut say anything of it: it may have been taken away.
             None => self.state = CiItemState::Silent(ended.commit.clone()),
         }
     }

@@ -133,7 +133,11 @@ impl TestLine {
             self.barrier().await?;
             self.runs.run(row).await
         };
-        match ran.await {
+        let ran = ran.await;
+        if ran.is_err() {
+            self.runs.leave(row).await;
+        }
+        match ran {
             Err(Trouble::Failed(failure)) => not_run(Trouble::Failed(failure).to_string()),
             // Last try: the failure is posted, so that the run does not stay queued.
             Err(trouble) if row.tries + 1 >= MOST_TRIES => not_run(trouble.to_string()),

@@ -9,8 +9,10 @@ use std::collections::BTreeSet;
 pub const PLACES: [&str; 3] = ["CODEOWNERS", "docs/CODEOWNERS", ".gitea/CODEOWNERS"];
 /// The longest file that is read, in bytes.
 pub const MAX_BYTES: u64 = 256 << 10;
-/// The most bytes of one compiled expression.
-const EXPRESSION: usize = 1 << 20;
+/// The most bytes of one compiled expression, and the most lines: of more, or of an expression that cannot be read, nobody can say whom a
+/// path belongs to.
+const EXPRESSION: usize = 256 << 10;
+const LINES: usize = 500;
 
 /// The lines of such a file that say something.
 #[derive(Debug, Default)]
@@ -25,9 +27,21 @@ struct Line {
 }
 
 impl CodeOwners {
-    /// Reads it; a line whose expression is none, or that names nobody, is left out.
-    pub fn read(text: &str) -> Self {
-        Self(text.lines().filter_map(|line| Line::read(&tokens(line))).collect())
+    /// Reads it; a line that names nobody is left out.
+    ///
+    /// # Errors
+    /// What of the file cannot be read: its owners are then not known.
+    pub fn read(text: &str) -> Result<Self, String> {
+        let mut lines = Vec::new();
+        for (at, line) in (1..).zip(text.lines()) {
+            lines.extend(
+                Line::read(&tokens(line)).map_err(|_| format!("line {at} holds no expression that is read here"))?,
+            );
+            if lines.len() > LINES {
+                return Err(format!("it has more than {LINES} lines"));
+            }
+        }
+        Ok(Self(lines))
     }
 
     /// The owners of these paths, each set once: somebody has to be in each to be an owner of all that has one. Where none of the paths has an
@@ -46,15 +60,18 @@ impl CodeOwners {
 }
 
 impl Line {
-    fn read(tokens: &[String]) -> Option<Self> {
-        let (first, owners) = tokens.split_first()?;
+    fn read(tokens: &[String]) -> Result<Option<Self>, regex::Error> {
+        let Some((first, owners)) = tokens.split_first() else { return Ok(None) };
         let negative = first.starts_with('!');
-        let expression = format!("^{}$", first.strip_prefix('!').unwrap_or(first));
-        let expression = RegexBuilder::new(&expression).size_limit(EXPRESSION).build().ok()?;
         let named = |owner: &String| owner.strip_prefix('@').unwrap_or(owner).to_lowercase();
         let fit = |owner: &String| !owner.is_empty() && owner.matches('/').count() < 2;
         let owners: BTreeSet<String> = owners.iter().map(named).filter(fit).collect();
-        (!owners.is_empty()).then_some(Self { expression, negative, owners })
+        if owners.is_empty() {
+            return Ok(None);
+        }
+        let expression = format!("^{}$", first.strip_prefix('!').unwrap_or(first));
+        let expression = RegexBuilder::new(&expression).size_limit(EXPRESSION).build()?;
+        Ok(Some(Self { expression, negative, owners }))
     }
 }
 
@@ -82,7 +99,7 @@ mod tests {
     use super::*;
 
     fn of(text: &str, paths: &[&str]) -> Vec<Vec<String>> {
-        let owners = CodeOwners::read(text);
+        let owners = CodeOwners::read(text).expect("it can be read");
         let found = owners.of(paths.iter().copied());
         found.into_iter().map(|set| set.into_iter().map(str::to_owned).collect()).collect()
     }
@@ -130,8 +147,16 @@ mod tests {
 
     #[test]
     fn a_line_that_says_nothing_is_left_out() {
-        for text in ["( @alice", ".*", ".* @a/b/c", "[ @alice # @bob", ".* @"] {
+        for text in [".*", ".* @a/b/c", ".* @", "("] {
             assert_eq!(of(text, &["a"]), [Vec::<String>::new()], "{text}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_read_whole_says_nothing_at_all() {
+        let many = "a @alice\n".repeat(LINES + 1);
+        for text in ["docs/.* @bob\n( @alice", "[ @alice # @bob", "src/(?!docs).* @sec", "(.{999}){99} @a", &many] {
+            assert!(CodeOwners::read(text).is_err(), "{text}");
         }
     }
 }

@@ -229,6 +229,8 @@ impl TestRuns {
             merge: None,
             afresh: false,
         };
+        // What an earlier try left must not share the setup's subnet.
+        self.sandboxes.of_tasks.remove(task).await?;
         let kept = self.sandboxes.runs.set_up(&setup).await;
         // Removes the record of the setup's sandbox, which no longer exists.
         self.sandboxes.of_tasks.remove(task).await?;

@@ -32,14 +32,14 @@ impl Reader {
             self.threads.refuse_once(entry, number, key, text.author.id, &message::refused(login, "retry")).await?;
             return Ok(false);
         }
-        if self.barred(entry, number, key, text, (&text.verb, right)).await? {
-            return Ok(false);
-        }
         let Some(row) = self.store.newest_task_of(&entry.key, number).await? else {
             self.threads.answer_once(entry, number, key, &message::no_task(login)).await?;
             return Ok(false);
         };
         let before = self.machine.look(TaskId(row.id)).await?;
+        if self.barred_at(entry, (number, key), text, (&text.verb, right), Some(&before)).await? {
+            return Ok(false);
+        }
         let Some(first) = before.request.clone() else { return Ok(false) };
         // At work under another pull request of the same issue.
         if let Some(live) = self.store.live_task_of(&entry.key, first.issue).await? {

@@ -13,7 +13,7 @@ use crate::thread::terms::{Agreed, agree, asked_beside};
 use crate::thread::words;
 use crate::trouble::Trouble;
 use domain::{
-    ACTIONS_PER_CHECKPOINT, Access, Commit, Decision, Grant, Input, PullHead, Request, Source, TaskKind, Terms,
+    ACTIONS_PER_CHECKPOINT, Access, Commit, Decision, Grant, Input, PullHead, Request, Source, Task, TaskKind, Terms,
     Trigger, Verb,
 };
 use std::collections::HashMap;
@@ -244,9 +244,21 @@ impl Reader {
         number: u64,
         key: &str,
         text: &Text,
-        (verb, right): (&Verb, Access),
+        given: (&Verb, Access),
     ) -> Result<bool, Trouble> {
-        let Some(whom) = self.threads.barred(entry, (verb, &words::account(&text.author), right), None).await? else {
+        self.barred_at(entry, (number, key), text, given, None).await
+    }
+
+    /// As [`Reader::barred`], of a command that is about this task's work.
+    pub(super) async fn barred_at(
+        &self,
+        entry: &Repository,
+        (number, key): (u64, &str),
+        text: &Text,
+        (verb, right): (&Verb, Access),
+        task: Option<&Task>,
+    ) -> Result<bool, Trouble> {
+        let Some(whom) = self.threads.barred(entry, (verb, &words::account(&text.author), right), task).await? else {
             return Ok(false);
         };
         let answer = message::not_among(&text.author.login, verb.command().unwrap_or_default(), &whom);

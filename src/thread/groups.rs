@@ -89,10 +89,15 @@ impl Threads {
             None => self.fetched_tip(entry).await?,
         };
         let Some(base) = base else { return Ok(false) };
+        // The repositories of this host are a cache, which may have been deleted since.
+        self.here(entry, &base).await?;
         let owners = read(repos, &entry.key, &base).await?;
         let head = task.filter(|task| !task.of_a_pull()).and_then(|task| task.head.as_ref());
         let changes = match head.filter(|head| **head != base) {
-            Some(head) => repos.changes(&entry.key, &base, head).await?,
+            Some(head) => {
+                self.here(entry, head).await?;
+                repos.changes(&entry.key, &base, head).await?
+            }
             None => Vec::new(),
         };
         let paths: Vec<_> = changes.iter().map(|change| String::from_utf8_lossy(&change.path)).collect();
@@ -121,7 +126,14 @@ impl Threads {
 async fn read(repos: &Repos, key: &str, commit: &Commit) -> Result<CodeOwners, Trouble> {
     for place in PLACES {
         match repos.show(key, commit, place, MAX_BYTES).await {
-            Ok(Some(bytes)) => return Ok(CodeOwners::read(&String::from_utf8_lossy(&bytes))),
+            Ok(Some(bytes)) => {
+                let read = tokio::task::spawn_blocking(move || CodeOwners::read(&String::from_utf8_lossy(&bytes)));
+                let read = read.await.map_err(|e| Trouble::later(format!("CODEOWNERS could not be read: {e}")))?;
+                return Ok(read.unwrap_or_else(|why| {
+                    tracing::warn!(repository = key, place, why, "so nobody is an owner by it");
+                    CodeOwners::default()
+                }));
+            }
             Ok(None) => {}
             Err(GitError::TooLarge { .. }) => {
                 tracing::warn!(repository = key, place, "is too long, so nobody is an owner by it");

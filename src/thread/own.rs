@@ -96,6 +96,16 @@ impl Threads {
         Ok(())
     }
 
+    /// Sees to it that a commit of the forge's is here. One that its branches do not bring is asked for again later.
+    pub(super) async fn here(&self, entry: &Repository, commit: &Commit) -> Result<(), Trouble> {
+        let Some(reader) = self.own.as_ref() else { return Err(Trouble::later("no repository is here to look into")) };
+        self.bring(reader, entry, commit).await?;
+        match reader.repos.has(&entry.key, commit).await {
+            Ok(true) => Ok(()),
+            Ok(false) | Err(_) => Err(Trouble::later(format!("the commit {} is not here", commit.short()))),
+        }
+    }
+
     /// The bot's own repositories, and what they are fetched with.
     pub(super) fn repositories(&self) -> Option<(&Repos, &Auth)> {
         self.own.as_ref().map(|reader| (&reader.repos, &reader.auth))

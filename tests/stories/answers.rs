@@ -71,7 +71,9 @@ async fn an_answer_beside_another_whose_response_is_lost_stands_once() {
     let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
     world.until_state("awaiting-review").await;
     world.alice().comment(REPO, issue, "/stop").expect("said");
-    world.until_said(issue, "stopped").await;
+    world.until_state("cancelled").await;
+    world.alice().comment(REPO, issue, "/help").expect("said");
+    world.until_said(issue, HELP).await;
     world.heard(issue).await;
     // The further commands of a text are answered first.
     let met = faulty(&world, 1, Fault::Unanswered);

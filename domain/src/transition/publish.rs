@@ -78,8 +78,10 @@ pub(super) fn unchanged(draft: &mut Draft, n: u32, commit: &Commit, left_out: &[
     let moved = draft.task.rebase.is_some();
     draft.emit(Event::TreeUnchanged { n, commit: commit.clone(), left_out: left_out.to_vec() });
     let nothing = draft.task.base.as_ref() == Some(commit);
+    let start = draft.task.request.as_ref().and_then(|it| it.start());
+    let as_begun = nothing || draft.task.pushed.is_none() && start.is_some_and(|start| start.commit == *commit);
     // After a move the newer base may have all of the work already, which is for a person to see.
-    if why == Why::Done && nothing && !moved && !draft.task.done_returned && draft.task.used < draft.task.every() {
+    if why == Why::Done && as_begun && !moved && !draft.task.done_returned && draft.task.used < draft.task.every() {
         draft.emit(Event::DoneReturned { n });
         draft.open();
     } else if draft.task.pushed.is_none()
