@@ -2,7 +2,7 @@
 //! commands of their inline comments. Tests: `tests/stories/unstarted.rs`.
 
 use super::reader::Reader;
-use super::start::{SLACK_MS, Text};
+use super::start::Text;
 use crate::clock::now;
 use crate::config::process::Repository;
 use crate::forge::{Comment, ForgeError, Issue, RepoRef, Review, ReviewState, own_remarks};
@@ -20,7 +20,7 @@ impl Reader {
         issue: &Issue,
         comments: Vec<Comment>,
     ) -> Result<Vec<Text>, Trouble> {
-        let since = self.answers_since(&entry.key).await? - SLACK_MS;
+        let since = self.answers_since(&entry.key).await?;
         let verb = words::text(&issue.body, &issue.author.login);
         let mut texts = vec![Text {
             // The time changes with everything about the issue, so it is only a first guess: `issue_edited` decides.

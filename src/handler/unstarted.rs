@@ -21,7 +21,7 @@ impl Reader {
     /// Since when commands are answered that begin nothing, on pull requests without a task and on closed issues, by the forge's clock: an
     /// old thread that is read again is not answered as a whole.
     pub(super) async fn answers_since(&self, key: &str) -> Result<i64, Trouble> {
-        self.first_look(&format!("{MARKS}{key}")).await
+        Ok(self.first_look(&format!("{MARKS}{key}")).await? - SLACK_MS)
     }
 
     /// Answers a command that begins nothing here.
@@ -33,7 +33,7 @@ impl Reader {
         key: &str,
     ) -> Result<(), Trouble> {
         let always = issue.open && !issue.is_pull;
-        if !always && text.created_at < self.answers_since(&entry.key).await? - SLACK_MS {
+        if !always && text.created_at < self.answers_since(&entry.key).await? {
             // Noted, so that a command added later begins no task from this text.
             if text.may_be_own() {
                 self.store.note_input_of(&entry.key, key, now()).await?;

@@ -285,25 +285,8 @@ mod tests {
     use super::*;
 
     fn record(task: i64) -> Record {
-        Record {
-            task,
-            attempt: 1,
-            name: format!("task-{task}-1"),
-            base: String::new(),
-            image: String::new(),
-            subnet: None,
-            egress: Vec::new(),
-            cut_off: false,
-            setup: None,
-            mirror: None,
-            boot: None,
-            lost: None,
-            anew: None,
-            stopped: false,
-            merged: None,
-            runner: 1,
-            made_at: 0,
-        }
+        let base = Commit::parse(&"a".repeat(40)).unwrap();
+        Record { runner: 1, made_at: 0, ..Record::new((task, format!("task-{task}-1")), &base, "", Vec::new()) }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use crate::world::{REPO, World};
 use caisson::forge::{ForgeWrites as _, NewStatus, RepoRef, StatusState};
-use domain::{CiOutcome, Event, Task};
+use domain::{CiOutcome, Commit, Event, Task};
 
 /// Mends and says done; where the CI fails, mends again and says done.
 const WORK: &str = r#"
@@ -22,15 +22,21 @@ call = [
 ]
 "#;
 
-/// A check that is not heard of again is not gone: whoever takes it away mends nothing.
-#[tokio::test(flavor = "multi_thread")]
-async fn a_failure_that_is_not_heard_of_again_stays_open() {
+/// A task whose first commit failed in the CI: that commit, and the task as it waits for the next one's.
+async fn failed_once() -> (World, Commit, Task) {
     let (world, task) = waiting(ASKS).await;
     let commit = task.ci_awaited.as_ref().expect("waited for").commit.clone();
     let page = world.forge.add_ci_job(REPO, commit.as_str(), LOG).expect("a job");
     set(&world, &task, "build / unit (push)", StatusState::Failure, &page).await;
     let next =
         world.until("a second wait", |task| task.ci_awaited.as_ref().is_some_and(|it| it.commit != commit)).await;
+    (world, commit, next)
+}
+
+/// A check that is not heard of again is not gone: whoever takes it away mends nothing.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_failure_that_is_not_heard_of_again_stays_open() {
+    let (world, _, next) = failed_once().await;
     set(&world, &next, "lint", StatusState::Success, "").await;
     world.clock_moves_on(LONG_ENOUGH);
     let (_, text) = final_review(&world).await;
@@ -94,12 +100,7 @@ async fn a_ci_that_passes_is_told_with_its_pages_before_anybody_is_asked() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_failure_goes_back_to_the_agent_with_the_end_of_the_forges_own_log() {
-    let (world, task) = waiting(ASKS).await;
-    let commit = task.ci_awaited.as_ref().expect("waited for").commit.clone();
-    let page = world.forge.add_ci_job(REPO, commit.as_str(), LOG).expect("a job");
-    set(&world, &task, "build / unit (push)", StatusState::Failure, &page).await;
-    let next =
-        world.until("a second wait", |task| task.ci_awaited.as_ref().is_some_and(|it| it.commit != commit)).await;
+    let (world, commit, next) = failed_once().await;
     let log = world.log().await;
     let ended = log.iter().find_map(|event| match event {
         Event::CiEnded(ended) => Some(ended),

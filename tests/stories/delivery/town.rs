@@ -7,6 +7,7 @@ use crate::ground::{add_label, free_port, git, switch_actions_off};
 use crate::world::World;
 use caisson::config::{Process, Secret};
 use caisson::forge::{ForgeReads, Gitea, RepoRef};
+use caisson::store::TaskRow;
 use devforge::{Access, Devforge, Options, Person};
 use domain::{Queue, TaskId};
 use std::collections::HashMap;
@@ -60,6 +61,10 @@ fn plan() -> String {
         format!("[[turn]]\ncall = [{{ name = \"done\", arguments = {{ summary = \"Plan {n}: write a file.\" }} }}]\n")
     };
     format!("name = \"plan\"\n{}", (1..=24).map(turn).collect::<String>())
+}
+
+fn is_of(row: &TaskRow, repo: &str, issue: u64) -> bool {
+    repo.ends_with(&format!("/{}", row.repository)) && row.issue as u64 == issue
 }
 
 /// The repository's first commit, pushed by the admin.
@@ -178,6 +183,9 @@ impl Town {
             self.kill().await;
         }
         let away = trouble.away;
+        if let Move::Label { issue } | Move::Assign { issue } = step {
+            self.after_an_end(*issue).await;
+        }
         // Pull requests are looked up before, because nothing is answered while people move.
         let pulls = self.pulls().await;
         let held = self.world.forge.hold().await;
@@ -197,14 +205,23 @@ impl Town {
         self.settle().await
     }
 
+    /// Waits until the last task of an issue has been over for longer than the forge's clock leaps before the bot reads: a label sooner than
+    /// that may have been meant for the task, whose end is known by our clock only.
+    async fn after_an_end(&self, issue: usize) {
+        let (repo, number, _) = self.issues[issue];
+        let rows = self.world.store().tasks(500).await.expect("read");
+        let Some(row) = rows.iter().filter(|row| is_of(row, repo, number)).max_by_key(|row| row.id) else { return };
+        let over = u64::try_from(caisson::clock::now() - row.updated_at).unwrap_or_default();
+        let least = (LATER_S as u64 + 2) * 1000;
+        tokio::time::sleep(Duration::from_millis(least.saturating_sub(over))).await;
+    }
+
     /// The newest pull request of each issue, with the commit at its head.
     async fn pulls(&self) -> HashMap<usize, (u64, String)> {
         let rows = self.world.store().tasks(500).await.expect("read");
         let mut pulls = HashMap::new();
         for (place, (repo, number, _)) in self.issues.iter().enumerate() {
-            let of = |row: &&caisson::store::TaskRow| {
-                repo.ends_with(&format!("/{}", row.repository)) && row.issue as u64 == *number && row.pull.is_some()
-            };
+            let of = |row: &&TaskRow| is_of(row, repo, *number) && row.pull.is_some();
             let Some(row) = rows.iter().filter(of).max_by_key(|row| row.id) else { continue };
             let task = self.world.store().task(TaskId(row.id)).await.expect("read");
             if let (Some(pull), Some(head)) = (task.pull, task.pushed) {
