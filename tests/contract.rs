@@ -93,6 +93,7 @@ const CASES: &[(&str, Case)] = cases![
     reviews::a_review_begun_earlier_is_no_edit,
     remarks::a_resolved_conversation_and_a_deleted_comment_show,
     remarks::a_later_verdict_dismisses_the_one_before,
+    remarks::a_reply_on_a_line_counts_under_its_review,
     forks::a_forks_pull_is_fetched_by_its_commit_and_reviewed_on_its_lines,
     signs::an_exclusive_label_takes_the_others_place,
     signs::an_unknown_label_is_not_found,

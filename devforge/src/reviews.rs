@@ -281,6 +281,10 @@ impl World {
         let Some(first) = found.notes.first().cloned() else { return refuse(422, "the review has no inline comment") };
         let resolver = None;
         found.notes.push(Inline { id, author, body: body.to_owned(), resolver, created: time, updated: time, ..first });
+        self.issue_mut(at, number)?.updated = time;
+        // As of a comment, without its line and review.
+        let comment = json!({ "id": id, "user": self.user_json(author), "body": body });
+        self.emit_comment(at, number, comment, "created", author, None);
         Ok(())
     }
 

@@ -70,13 +70,21 @@ pub enum Source {
     Review(i64),
     /// An assignment or label of an issue, by its number in the forge's sequence of comments. It says nothing but that.
     Change(i64),
+    /// A reply in a conversation on a line of a pull request.
+    Reply {
+        /// The forge's id of the review under which it is listed.
+        review: i64,
+        /// The forge's id of the reply, in one sequence with those of comments.
+        comment: i64,
+    },
 }
 
 impl std::fmt::Display for Source {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Source::Issue(id) => write!(f, "issue:{id}"),
-            Source::Comment(id) => write!(f, "comment:{id}"),
+            // One sequence numbers both, and the forge's deliveries call both comments.
+            Source::Comment(id) | Source::Reply { comment: id, .. } => write!(f, "comment:{id}"),
             Source::Review(id) => write!(f, "review:{id}"),
             Source::Change(id) => write!(f, "change:{id}"),
         }

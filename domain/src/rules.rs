@@ -20,8 +20,11 @@ pub struct RulesFile {
 pub struct KindPrompt {
     /// The kind whose tasks are given them.
     pub kind: TaskKind,
-    /// The whole file, written by people with write access to the base branch.
+    /// The file's text, written by people with write access to the base branch.
     pub text: String,
+    /// Whether it stands in place of the bot's own instructions for the kind.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub replaces: bool,
 }
 
 /// The rules that were read.
@@ -57,7 +60,7 @@ impl Rules {
     }
 
     /// The instructions for tasks of this kind.
-    pub fn prompt_of(&self, kind: TaskKind) -> Option<&str> {
-        self.prompts.iter().find(|prompt| prompt.kind == kind).map(|prompt| prompt.text.as_str())
+    pub fn prompt_of(&self, kind: TaskKind) -> Option<&KindPrompt> {
+        self.prompts.iter().find(|prompt| prompt.kind == kind)
     }
 }

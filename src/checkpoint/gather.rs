@@ -77,6 +77,7 @@ pub fn gather(task: &Task, log: &[Event], n: u32, around: ViewContext) -> Checkp
     view.claims =
         super::claims::gather(of_done, || lines(log, log, &view.blocked).into_iter().map(|(line, _)| line).collect());
     view.remarks = super::remarks::gather(log, start(log, n));
+    view.conflict_items = super::conflict_items::gather(log, start(log, n));
     (view.looked, view.breach, view.artifacts) = (looked(window), breach(task, log), task.artifacts.clone());
     view.candidates = super::candidates::gather(log, window);
     view.waiting = waiting(task);

@@ -12,6 +12,7 @@ mod changed;
 mod ci;
 mod ci_items;
 mod claims;
+mod conflict_items;
 mod dependency_scan;
 mod diff;
 mod finding;

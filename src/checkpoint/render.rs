@@ -35,6 +35,7 @@ pub fn render_checkpoint(view: &CheckpointView) -> String {
     super::changed::section(&mut out, view);
     super::overlap::changed_elsewhere(&mut out, view);
     super::base_moved::moved_on(&mut out, view);
+    super::conflict_items::section(&mut out, view);
     super::remarks::section(&mut out, view);
     evidence(&mut out, view);
     second_look(&mut out, view);
@@ -73,12 +74,14 @@ pub fn render_final(view: &CheckpointView) -> String {
     breach(&mut out, view, "❌");
     super::remarks::warning(&mut out, view);
     super::ci_items::warning(&mut out, view);
+    super::conflict_items::warning(&mut out, view);
     columns(&mut out, view);
     looked(&mut out, view);
     actions(&mut out, view);
     super::changed::section(&mut out, view);
     super::overlap::changed_elsewhere(&mut out, view);
     super::base_moved::moved_on(&mut out, view);
+    super::conflict_items::section(&mut out, view);
     super::remarks::section(&mut out, view);
     super::hosts::changed(&mut out, view);
     if let Some(verdict) = &view.verdict {

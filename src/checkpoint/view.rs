@@ -216,6 +216,17 @@ pub struct CiItemsView {
     pub settled: usize,
 }
 
+/// Files in conflict with a newer base, by where they stand.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ConflictItemsView {
+    /// Those of which something is left.
+    pub open: Vec<domain::ConflictItem>,
+    /// Those that were resolved since the last review.
+    pub closed: Vec<domain::ConflictItem>,
+    /// How many were resolved before.
+    pub settled: usize,
+}
+
 /// Where people's remarks stand.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RemarksView {
@@ -416,6 +427,8 @@ pub struct CheckpointView {
     pub ci: Option<domain::CiEnded>,
     /// Its failures so far, on this commit and on earlier ones.
     pub ci_items: CiItemsView,
+    /// Files that git could not merge onto a newer base.
+    pub conflict_items: ConflictItemsView,
     /// What the forge's CI says so far of a checkpoint's commit; empty where it is not waited for.
     pub ci_so_far: Vec<domain::CiCheck>,
     /// Files that were taken beside finished work, of whichever commit; none where no pattern asks for any.

@@ -100,6 +100,7 @@ impl StoreSource {
             Source::Review(id) => self.review_stands(at, pull, id, used).await,
             Source::Comment(id) => self.comment_stands(at, id, used).await,
             Source::Issue(_) => Ok(Some("an issue's text approves nothing".to_owned())),
+            Source::Reply { .. } => Ok(Some("a reply on a line approves nothing".to_owned())),
             Source::Change(_) => Ok(Some("neither an assignment nor a label approves anything".to_owned())),
         };
         if let Some(why) = withdrawn.map_err(|e| e.to_string())? {

@@ -29,7 +29,7 @@ pub const FOLDER: &str = ".caisson/commands";
 /// Longest file that is read, in bytes.
 pub const MAX_BYTES: u64 = 16 << 10;
 /// The line before and after a file's settings.
-const FENCE: &str = "+++";
+pub(super) const FENCE: &str = "+++";
 /// Stands in a file's text for the words that follow the command.
 const WORDS: &str = "{words}";
 /// Longest description, in characters.
@@ -198,15 +198,15 @@ fn name_of(file_name: &str) -> Result<&str, String> {
 }
 
 /// A file's two parts.
-struct Parts<'a> {
-    head: &'a str,
-    body: &'a str,
+pub(super) struct Parts<'a> {
+    pub head: &'a str,
+    pub body: &'a str,
     /// The line in which `body` begins, counted from 1.
     body_line: usize,
 }
 
 impl<'a> Parts<'a> {
-    fn split(text: &'a str) -> Result<Parts<'a>, String> {
+    pub(super) fn split(text: &'a str) -> Result<Parts<'a>, String> {
         let first = text.split_inclusive('\n').next().unwrap_or_default();
         match first.trim_end() {
             FENCE => {}

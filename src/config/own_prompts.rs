@@ -1,12 +1,14 @@
 //! A repository's own instructions for a kind of task: the files of `.caisson/prompts` in one state of it.
 //!
-//! Owns which files there may be and what they may hold. They follow the bot's own instructions for the kind and widen nothing; the
-//! instructions that guard (`system`) have no file. Must not know where the files come from. Tests: below.
+//! Owns which files there may be and what they may hold. They follow the bot's own instructions for the kind, or stand in their place where
+//! the file begins with the lines `+++`, `replace = true`, `+++`, and widen nothing; the instructions that guard (`system`) have no file. Must
+//! not know where the files come from. Tests: below.
 
-use super::own_command::utf8;
+use super::own_command::{FENCE, Parts, utf8};
 use super::own_commands::{CommandFile, Content, MOST_FILES};
-use super::project::ProjectError;
+use super::project::{ProjectError, from_toml, line_of_key};
 use domain::{KindPrompt, TaskKind};
+use serde::Deserialize;
 
 /// The folder that holds the files.
 pub const FOLDER: &str = ".caisson/prompts";
@@ -24,6 +26,13 @@ const KINDS: [TaskKind; 9] = [
     TaskKind::Deps,
     TaskKind::Search,
 ];
+
+/// The settings of a file, if it has any.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Head {
+    replace: bool,
+}
 
 /// Path of a kind's file.
 pub fn path(kind: TaskKind) -> String {
@@ -71,15 +80,56 @@ fn parsed(file: &CommandFile) -> Result<KindPrompt, ProjectError> {
         Content::Unread => return Err(wrong(1, format!("there are more than {MOST_FILES} files here; take some out"))),
     };
     let text = utf8(bytes).map_err(|(line, why)| wrong(line, why))?;
-    match text.trim() {
+    let (head, body) = match text.lines().next().is_some_and(|line| line.trim_end() == FENCE) {
+        true => Parts::split(text).map(|parts| (parts.head, parts.body)).map_err(|why| wrong(1, why))?,
+        false => ("", text),
+    };
+    let name = format!("{FOLDER}/{}", file.name);
+    // The settings begin in the file's second line.
+    let settings: Head = toml::from_str(head).map_err(|e| {
+        let error = from_toml(&name, head, &e);
+        ProjectError { line: error.line + 1, ..error }
+    })?;
+    if settings.replace && kind.traits().brief.is_none() {
+        let why = "there is nothing of the bot's own to replace for this kind; take the line out, and the text follows what holds for every task";
+        return Err(ProjectError {
+            key: Some("replace".into()),
+            ..wrong(line_of_key(head, "replace") + 1, why.into())
+        });
+    }
+    match body.trim() {
         "" => Err(wrong(1, "the file is empty; write what such a task is to heed, or take it out".to_owned())),
-        text => Ok(KindPrompt { kind, text: text.to_owned() }),
+        text => Ok(KindPrompt { kind, text: text.to_owned(), replaces: settings.replace }),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_may_stand_in_place_of_the_bots_own_instructions_of_its_kind() {
+        let of = |name: &str, text: &str| OwnPrompts::read(&[file(name, Content::Bytes(text.as_bytes().to_vec()))]);
+        let read = |name: &str, text: &str| {
+            let mut found = of(name, text);
+            assert_eq!(found.mistakes.len(), 0, "{:?}", found.mistakes);
+            let one = found.prompts.remove(0);
+            (one.text, one.replaces)
+        };
+        assert_eq!(read("explain.md", "+++\nreplace = true\n+++\nIn one line.\n"), ("In one line.".into(), true));
+        assert_eq!(read("fix.md", "+++\nreplace = false\n+++\nLint."), ("Lint.".into(), false));
+        assert_eq!(read("fix.md", "Lint.\n+++\n"), ("Lint.\n+++".into(), false));
+        for (name, text, line, words) in [
+            ("fix.md", "+++\n\nreplace = true\n+++\nLint.", 3, "nothing of the bot's own to replace"),
+            ("test.md", "+++\nreplaces = true\n+++\nLint.", 2, "unknown field `replaces`"),
+            ("test.md", "+++\nreplace = true\nLint.", 1, "no second line `+++`"),
+            ("test.md", "+++\nreplace = true\n+++\n \n", 1, "the file is empty"),
+        ] {
+            let found = of(name, text);
+            let [mistake] = &found.mistakes[..] else { panic!("{found:?}") };
+            assert!(mistake.line == line && mistake.text.contains(words), "{mistake}");
+        }
+    }
 
     fn file(name: &str, content: Content) -> CommandFile {
         CommandFile { name: name.into(), blob: String::new(), content }

@@ -132,11 +132,12 @@ fn sentence(rules: &Rules, unread: &[&str], style: Option<Style>) -> Option<Stri
 /// Which instructions for its kind the task was given, and which files give none.
 fn of_prompts(found: &OwnPrompts, kind: TaskKind, styles: Styles) -> Option<String> {
     let mut out = Vec::new();
-    let of = |kind: TaskKind| found.prompts.iter().any(|prompt| prompt.kind == kind);
-    if of(kind) {
-        out.push(given(&format!("the instructions of {} after the bot's own", code(&path(kind))), styles.now));
+    let of = |kind: TaskKind| found.prompts.iter().find(|prompt| prompt.kind == kind);
+    if let Some(own) = of(kind) {
+        let place = if own.replaces { "in place of" } else { "after" };
+        out.push(given(&format!("the instructions of {} {place} the bot's own", code(&path(kind))), styles.now));
     }
-    if matches!(kind, TaskKind::Plan | TaskKind::Explain) && of(TaskKind::Fix) {
+    if matches!(kind, TaskKind::Plan | TaskKind::Explain) && of(TaskKind::Fix).is_some() {
         let fix = code(&path(TaskKind::Fix));
         out.push(match styles.of_a_fix {
             Some(Style::Tools | Style::Text) => format!("Those of {fix} follow if it goes on as a `/fix`."),
@@ -205,7 +206,7 @@ mod tests {
         assert_eq!(of(Some(Style::Files)), files);
         assert!(of(None).contains("unless its model turns out to be asked in style `files`"), "{}", of(None));
         let instructions = OwnPrompts {
-            prompts: vec![domain::KindPrompt { kind: TaskKind::Fix, text: "Lint.".into() }],
+            prompts: vec![domain::KindPrompt { kind: TaskKind::Fix, text: "Lint.".into(), replaces: false }],
             ..OwnPrompts::default()
         };
         let of = |kind, now, of_a_fix| of_prompts(&instructions, kind, Styles { now, of_a_fix }).unwrap();

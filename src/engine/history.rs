@@ -75,6 +75,8 @@ struct Replay<'a> {
     folding: Option<Summary<'a>>,
     /// A model's summary and the last turn that it covers, until it is in `folding`.
     written: Option<(u32, &'a ModelSummary)>,
+    /// Whether the bot's own instructions for the kind were left out, because the repository's stand in their place.
+    unbriefed: bool,
     /// Runs of checks in summarized turns.
     runs: Runs<'a>,
     turns: Vec<Turn>,
@@ -148,6 +150,7 @@ impl<'a> Replay<'a> {
             past: &[],
             folding: (cut.folded > 0).then(Summary::default),
             written: None,
+            unbriefed: false,
             runs: Runs::default(),
             turns: Vec::new(),
             open: None,

@@ -175,7 +175,11 @@ fn instructions_for_its_kind_follow_ours_and_those_of_other_kinds_are_not_told()
     let with = |texts: &[(TaskKind, &str)]| {
         let mut with = prepared();
         if let Event::Prepared { rules, .. } = &mut with {
-            let one = |(kind, text): &(TaskKind, &str)| domain::KindPrompt { kind: *kind, text: (*text).into() };
+            let one = |(kind, text): &(TaskKind, &str)| domain::KindPrompt {
+                kind: *kind,
+                text: (*text).into(),
+                replaces: false,
+            };
             rules.prompts = texts.iter().map(one).collect();
         }
         with

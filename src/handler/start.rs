@@ -57,8 +57,9 @@ impl Reader {
         texts.iter_mut().filter(|text| text.created_at < own_since).for_each(Text::read_as_before);
         self.add_triggers(entry, &at, &issue, &mut texts).await?;
         self.threads.was_at(entry, &at, self.machine.as_ref()).await?;
-        // Why the first text that may be a command of the repository's own could not be looked up.
-        let mut held = None;
+        // Why the first text that may be a command of the repository's own could not be looked up, and why one that decides nothing about
+        // others could not be carried out or answered.
+        let (mut held, mut failed) = (None, None);
         for mut text in texts {
             let key = decision_key(&text.source);
             if text.is_plain() || text.created_at < since || !self.threads.counts(&text.author) {
@@ -87,11 +88,17 @@ impl Reader {
             if held.is_some() && text.may_begin() {
                 continue;
             }
-            if self.take_up(entry, &issue, text, &key).await? {
-                break;
+            // Neither hosts nor a test run begin a task: a router or a forge that does not take them holds up no other text.
+            let stands_alone = text.verb.is_apart() || matches!(text.verb, Verb::Allow { .. } | Verb::Deny { .. });
+            match self.take_up(entry, &issue, text, &key).await {
+                Ok(true) => break,
+                Ok(false) => {}
+                Err(moved @ Trouble::Moved { .. }) => return Err(moved),
+                Err(trouble) if stands_alone => failed = failed.or(Some(trouble)),
+                Err(trouble) => return Err(trouble),
             }
         }
-        held.map_or(Ok(()), Err)
+        held.or(failed).map_or(Ok(()), Err)
     }
 
     /// Takes up one text; true when a task began.
@@ -169,7 +176,7 @@ impl Reader {
         match (&text.source, &text.change) {
             (_, Some(change)) => self.threads.edited_since(entry, issue, change).await,
             (Source::Issue(_) | Source::Change(_), None) => self.threads.issue_edited(entry, issue).await,
-            (Source::Comment(_) | Source::Review(_), None) => {
+            (Source::Comment(_) | Source::Review(_) | Source::Reply { .. }, None) => {
                 Ok(text.edited || self.threads.contradicted(entry, text.number, &text.body).await?)
             }
         }
@@ -354,13 +361,14 @@ impl Text {
     }
 
     /// Whether it asks for nothing.
-    fn is_plain(&self) -> bool {
+    pub(super) fn is_plain(&self) -> bool {
         matches!(self.verb, Verb::Say { .. }) && self.left.is_empty()
     }
 
     /// Whether its first word may be a command of the repository's own.
     pub(super) fn may_be_own(&self) -> bool {
-        self.change.is_none() && !matches!(self.source, Source::Review(_)) && words::own_name(&self.body).is_some()
+        let on_a_line = matches!(self.source, Source::Review(_) | Source::Reply { .. });
+        self.change.is_none() && !on_a_line && words::own_name(&self.body).is_some()
     }
 
     /// Whether a task may begin by it, as far as it was read.

@@ -5,9 +5,9 @@ use super::reader::Reader;
 use super::start::Text;
 use crate::clock::now;
 use crate::config::process::Repository;
-use crate::forge::{Comment, ForgeError, Issue, RepoRef, Review, ReviewState, own_remarks};
-use crate::thread::decision_key;
+use crate::forge::{Comment, ForgeError, Issue, RepoRef, Review, ReviewComment, ReviewState, own_remarks};
 use crate::thread::words;
+use crate::thread::{decision_key, reply_source};
 use crate::trouble::Trouble;
 use domain::{Source, Verb};
 
@@ -40,13 +40,55 @@ impl Reader {
             });
         }
         if issue.is_pull {
-            for review in self.forge.reviews(at, issue.number).await? {
+            let reviews = self.forge.reviews(at, issue.number).await?;
+            texts.extend(self.replies(entry, (at, issue.number), &reviews, since).await?);
+            for review in reviews {
                 let inline = self.inline_commands(entry, (at, issue.number), &review, since).await?;
                 texts.extend(of_review(review, inline));
             }
             texts.sort_by_key(|text| text.number);
         }
         Ok(texts)
+    }
+
+    /// The commands in replies to the bot's own inline comments.
+    async fn replies(
+        &self,
+        entry: &Repository,
+        place: (&RepoRef, u64),
+        reviews: &[Review],
+        since: i64,
+    ) -> Result<Vec<Text>, Trouble> {
+        let mine: Vec<Review> = reviews.iter().filter(|review| review.author.id == self.me).cloned().collect();
+        let asks = |reply: &ReviewComment| reply.created_at >= since && !self.of_reply(reply.clone()).is_plain();
+        let found = match self.threads.replies(place, &mine, asks, &[]).await {
+            Err(Trouble::Later { sentence, .. }) => {
+                tracing::warn!(repository = entry.key, pull = place.1, "replies could not be read: {sentence}");
+                Vec::new()
+            }
+            done => done?,
+        };
+        Ok(found.into_iter().map(|reply| self.of_reply(reply)).collect())
+    }
+
+    /// The text of a reply on a line. What would do something is not carried out there, and a first word that no command has may be a path.
+    fn of_reply(&self, reply: ReviewComment) -> Text {
+        let login = reply.author.login.as_str();
+        let (verb, left) = match words::text(&reply.body, login) {
+            verb if acts(&verb) => {
+                let named = words::inline_commands(&[&reply]).into_iter().map(|command| command.name);
+                (words::plain(&reply.body, login), named.collect())
+            }
+            Verb::Unknown { why: None, .. } => (words::plain(&reply.body, login), Vec::new()),
+            verb @ Verb::Say { .. } => (self.threads.question_by_name(&reply.body).unwrap_or(verb), Vec::new()),
+            verb => (verb, Vec::new()),
+        };
+        Text {
+            edited: reply.updated_at != reply.created_at,
+            created_at: reply.created_at,
+            left,
+            ..Text::new(reply_source(&reply), reply.id, (reply.author, reply.body), verb)
+        }
     }
 
     /// The commands in the reviewer's own inline comments. They are asked for until the review was answered, or held none.

@@ -111,7 +111,7 @@ mod tests {
     #[test]
     fn a_newer_base_with_the_same_rules_and_other_instructions_tells_none_anew() {
         let (mut folders, rules) = (Folders::default(), rules(&["web/AGENTS.md"]));
-        let prompt = domain::KindPrompt { kind: domain::TaskKind::Fix, text: "Lint first.".into() };
+        let prompt = domain::KindPrompt { kind: domain::TaskKind::Fix, text: "Lint first.".into(), replaces: false };
         let newer = Rules { prompts: vec![prompt], ..rules.clone() };
         folders.prepared(&rules);
         assert_eq!(entered(&mut folders, &read("web/a.ts"), None), ["web/AGENTS.md"]);

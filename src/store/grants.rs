@@ -17,27 +17,29 @@ pub struct TakeBack {
 }
 
 impl Store {
-    /// Takes back a repository's grants and gives them for each host. None when the text was accepted before.
-    pub async fn take_back(&self, wish: TakeBack) -> Result<Option<Vec<Vec<String>>>, StoreError> {
+    /// Takes back a repository's grants, once for each text, and gives those that the text took back, also when it is asked again.
+    pub async fn take_back(&self, wish: TakeBack) -> Result<Vec<String>, StoreError> {
         let epoch = self.life();
         self.writer.ask(|answer| queue::Write::TakeBack { wish, epoch, answer }).await
     }
 }
 
-pub(super) async fn take_back(
-    c: &mut AnyConnection,
-    wish: &TakeBack,
-    epoch: i64,
-) -> Result<Option<Vec<Vec<String>>>, StoreError> {
+pub(super) async fn take_back(c: &mut AnyConnection, wish: &TakeBack, epoch: i64) -> Result<Vec<String>, StoreError> {
     super::leases::fence(c, &wish.repository, epoch).await?;
-    if !inputs::input(c, &wish.input_key, None, wish.now).await? {
-        return Ok(None);
+    let took = format!("{}:", wish.input_key);
+    if inputs::input(c, &wish.input_key, None, wish.now).await? {
+        for host in &wish.hosts {
+            for grant in drop_named(c, &wish.repository, host).await? {
+                // Kept, because the text is answered with them later, perhaps by another process.
+                inputs::input(c, &format!("{took}{grant}"), None, wish.now).await?;
+            }
+        }
     }
-    let mut taken = Vec::with_capacity(wish.hosts.len());
-    for host in &wish.hosts {
-        taken.push(drop_named(c, &wish.repository, host).await?);
-    }
-    Ok(Some(taken))
+    let sql = "SELECT key FROM inputs WHERE substr(key, 1, length($1)) = $1";
+    let keys: Vec<String> = sqlx::query_scalar(sql).bind(&took).fetch_all(c).await?;
+    let mut taken: Vec<String> = keys.iter().filter_map(|key| key.strip_prefix(&took)).map(str::to_owned).collect();
+    taken.sort();
+    Ok(taken)
 }
 
 /// Deletes the grants of a host and gives them; without a port, those of every port.

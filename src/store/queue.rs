@@ -83,7 +83,7 @@ pub(super) enum Write {
     TakeBack {
         wish: TakeBack,
         epoch: i64,
-        answer: Reply<Option<Vec<Vec<String>>>>,
+        answer: Reply<Vec<String>>,
     },
     DeleteTask {
         task: TaskId,

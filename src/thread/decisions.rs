@@ -1,10 +1,10 @@
 //! The decisions in a thread that have not been taken up yet, each with its evidence.
 
 use super::inline::{left, with_command};
-use super::read::Thread;
+use super::read::{Thread, counts_in_part};
 use super::{Threads, words};
 use crate::config::process::Repository;
-use crate::forge::{Comment, Review, own_remarks, review_hash, text_hash};
+use crate::forge::{Comment, Review, ReviewComment, own_remarks, review_hash, text_hash};
 use crate::trouble::Trouble;
 use domain::{Access, Commit, Decision, Others, Source, State, Task, TaskKind, Terms, Verb};
 use std::collections::HashMap;
@@ -16,6 +16,22 @@ pub(super) struct FoundDecision {
     pub left: Vec<String>,
 }
 
+/// The decisions that were found in a thread.
+#[derive(Default)]
+pub(super) struct Found {
+    /// Lowest forge number first.
+    pub decisions: Vec<FoundDecision>,
+    /// Why one could not be judged, which is left for the next reading, as are later ones that do not only hold back or ask.
+    pub failed: Option<Trouble>,
+}
+
+impl Found {
+    /// The decisions, where each was judged.
+    pub(super) fn all(self) -> Result<Vec<FoundDecision>, Trouble> {
+        self.failed.map_or(Ok(self.decisions), Err)
+    }
+}
+
 impl Threads {
     /// The decisions of all texts said to this task that were not taken up yet, lowest forge number first.
     /// With `only`, those of just these sources, taken up before or not.
@@ -25,11 +41,11 @@ impl Threads {
         task: &Task,
         thread: &Thread,
         only: Option<&[Source]>,
-    ) -> Result<Vec<FoundDecision>, Trouble> {
+    ) -> Result<Found, Trouble> {
         let mut found = self.read_decisions(entry, task, thread, only).await?;
         let needed = self.config.approvals_of(&entry.key).saturating_sub(1);
-        if needed > 0 && found.iter().any(|it| matches!(it.decision.verb, Verb::Approve { .. })) {
-            self.beside_others(entry, (task, thread), needed, &mut found).await?;
+        if needed > 0 && found.decisions.iter().any(|it| matches!(it.decision.verb, Verb::Approve { .. })) {
+            self.beside_others(entry, (task, thread), needed, &mut found.decisions).await?;
         }
         Ok(found)
     }
@@ -41,7 +57,7 @@ impl Threads {
         task: &Task,
         thread: &Thread,
         only: Option<&[Source]>,
-    ) -> Result<Vec<FoundDecision>, Trouble> {
+    ) -> Result<Found, Trouble> {
         let began = task.request.as_ref().map_or(0, |r| r.number);
         let mut rights = HashMap::new();
         let mut found = Vec::new();
@@ -59,6 +75,17 @@ impl Threads {
             let decision = self.of_comment(entry, task, comment, &mut rights).await?;
             found.push(FoundDecision { decision, left: Vec::new() });
         }
+        for reply in &thread.replies {
+            let source = super::reply_source(reply);
+            if !self.is_open(&source, only).await? {
+                continue;
+            }
+            if only.is_none() && self.on_its_way(entry, &source, reply.created_at).await? {
+                before = before.min(reply.id);
+                continue;
+            }
+            found.push(self.of_reply(entry, task.pull, reply, &mut rights).await?);
+        }
         for review in thread.reviews.iter().filter(|r| self.counts(&r.author)) {
             let source = Source::Review(review.id);
             if !self.is_open(&source, only).await? {
@@ -68,30 +95,47 @@ impl Threads {
         }
         found.retain(|it| it.decision.number < before);
         found.sort_by_key(|it| it.decision.number);
-        let pull = thread.pull.as_ref();
-        let (head, base) = (pull.and_then(|p| Commit::parse(&p.head_sha).ok()), pull.map(|p| p.base_ref.clone()));
-        for decision in found.iter_mut().map(|it| &mut it.decision) {
-            // Converts the forge's time to our clock.
-            decision.at += self.clock.ahead();
-            (decision.head, decision.base) = (head.clone(), base.clone());
-            self.look_up(entry, &mut decision.verb).await?;
-            if decision.right >= Access::Write
-                && let Verb::Rebase { tip } = &mut decision.verb
-            {
-                *tip = self.tip_of_base(entry, task).await?;
+        let mut judged = Found::default();
+        for mut it in found {
+            match self.complete(entry, (task, thread), &mut it.decision).await {
+                Ok(()) if judged.failed.is_none() || counts_in_part(&it.decision.verb) => judged.decisions.push(it),
+                Ok(()) => {}
+                Err(moved @ Trouble::Moved { .. }) => return Err(moved),
+                Err(trouble) => judged.failed = judged.failed.or(Some(trouble)),
             }
-            if decision.right >= Access::Read
-                && let Verb::Unknown { word, why: why @ None } = &mut decision.verb
-            {
-                *why = self.own_while_at_work(entry, word, decision.right).await;
-            }
-            let merges = matches!(decision.verb, Verb::Approve { .. }) && self.config.merges_when_approved(entry);
-            let merge = Verb::Merge { bar: None };
-            decision.merges =
-                merges && self.barred(entry, (&merge, &decision.poster, decision.right), Some(task)).await?.is_none();
-            decision.barred = self.barred_here(entry, task, decision).await?;
         }
-        Ok(found)
+        Ok(judged)
+    }
+
+    /// Adds what is not in the text: the pull request's state, what the command's words stand for, and whether its author may give it.
+    async fn complete(
+        &self,
+        entry: &Repository,
+        (task, thread): (&Task, &Thread),
+        decision: &mut Decision,
+    ) -> Result<(), Trouble> {
+        let pull = thread.pull.as_ref();
+        (decision.head, decision.base) =
+            (pull.and_then(|p| Commit::parse(&p.head_sha).ok()), pull.map(|p| p.base_ref.clone()));
+        // Converts the forge's time to our clock.
+        decision.at += self.clock.ahead();
+        self.look_up(entry, &mut decision.verb).await?;
+        if decision.right >= Access::Write
+            && let Verb::Rebase { tip } = &mut decision.verb
+        {
+            *tip = self.tip_of_base(entry, task).await?;
+        }
+        if decision.right >= Access::Read
+            && let Verb::Unknown { word, why: why @ None } = &mut decision.verb
+        {
+            *why = self.own_while_at_work(entry, word, decision.right).await;
+        }
+        let merges = matches!(decision.verb, Verb::Approve { .. }) && self.config.merges_when_approved(entry);
+        let merge = Verb::Merge { bar: None };
+        decision.merges =
+            merges && self.barred(entry, (&merge, &decision.poster, decision.right), Some(task)).await?.is_none();
+        decision.barred = self.barred_here(entry, task, decision).await?;
+        Ok(())
     }
 
     /// Where one approval is not enough: adds to each approval those that came before it, as they read now.
@@ -106,9 +150,13 @@ impl Threads {
             task.unjudged.iter().filter(|it| found.iter().all(|new| new.decision.source != **it)).cloned().collect();
         let mut earlier = match held.is_empty() {
             true => Vec::new(),
-            false => {
-                self.read_decisions(entry, task, thread, Some(&held)).await?.into_iter().map(|it| it.decision).collect()
-            }
+            false => self
+                .read_decisions(entry, task, thread, Some(&held))
+                .await?
+                .all()?
+                .into_iter()
+                .map(|it| it.decision)
+                .collect(),
         };
         earlier.extend(found.iter().map(|it| it.decision.clone()));
         earlier.retain(|decision| matches!(decision.verb, Verb::Approve { .. }));
@@ -238,6 +286,37 @@ impl Threads {
         Ok(Some(FoundDecision { decision, left }))
     }
 
+    /// As [`Threads::of_comment`], for a reply on a line of the pull request, which counts as an inline comment does.
+    async fn of_reply(
+        &self,
+        entry: &Repository,
+        pull: Option<u64>,
+        reply: &ReviewComment,
+        rights: &mut HashMap<i64, Access>,
+    ) -> Result<FoundDecision, Trouble> {
+        let verb = words::reply(reply, &self.me.login);
+        let left = left(&[reply], &verb);
+        let decision = Decision {
+            source: super::reply_source(reply),
+            number: reply.id,
+            thread: pull,
+            at: reply.created_at,
+            poster: words::account(&reply.author),
+            right: self.right(entry, &reply.author, rights).await?,
+            commit: None,
+            head: None,
+            base: None,
+            text_hash: text_hash(&reply.body),
+            edited: reply.updated_at != reply.created_at || self.contradicted(entry, reply.id, &reply.body).await?,
+            in_advance: false,
+            others: None,
+            merges: false,
+            barred: None,
+            verb,
+        };
+        Ok(FoundDecision { decision, left })
+    }
+
     async fn is_open(&self, source: &Source, only: Option<&[Source]>) -> Result<bool, Trouble> {
         match only {
             Some(sources) => Ok(sources.contains(source)),
@@ -250,7 +329,7 @@ impl Threads {
 pub fn decision_key(source: &Source) -> String {
     match source {
         Source::Issue(id) => format!("opened:{id}"),
-        Source::Comment(id) => format!("comment:{id}#0"),
+        Source::Comment(id) | Source::Reply { comment: id, .. } => format!("comment:{id}#0"),
         Source::Review(id) => format!("review:{id}"),
         Source::Change(id) => format!("change:{id}"),
     }

@@ -16,7 +16,7 @@ impl Threads {
     pub async fn follow(&self, entry: &Repository, id: TaskId, feed: &dyn Feed) -> Result<Thread, Trouble> {
         let task = feed.look(id).await?;
         let at = self.place(entry)?;
-        let thread = self.thread(&at, &task).await?;
+        let thread = self.thread(&at, &task, &[]).await?;
         match self.was_at(entry, &at, feed).await {
             Ok(()) => {}
             // If parts are hidden, the caller judges the thread by those.
@@ -28,22 +28,28 @@ impl Threads {
         // Before the decisions, so that an approval of an edited review finds it voided.
         notice_voided(id, &thread, feed).await?;
         notice_withdrawn(&task, &thread, feed).await?;
-        let mut failed = None;
-        for given in self.decisions(entry, &task, &thread, None).await? {
+        let found = self.decisions(entry, &task, &thread, None).await?;
+        let (mut failed, mut held) = (None, found.failed);
+        for given in found.decisions {
             let decision = &given.decision;
             if feed.look(id).await?.state.ended() {
                 break;
             }
-            if !thread.hidden.is_empty() && !counts_in_part(&decision.verb) {
+            if (held.is_some() || !thread.hidden.is_empty()) && !counts_in_part(&decision.verb) {
                 continue;
             }
             // These are answered while they are read: what the forge does not take as an answer must hold up no decision, and is given by the
-            // next reading. After any other failure later texts wait, because the oldest decides.
+            // next reading. After any other failure later texts wait, because the oldest decides; but those that only hold back or ask.
             let answered = decision.verb.is_apart() || matches!(decision.verb, Verb::Retry { .. });
             match self.take(entry, (id, &task), &thread, given, feed).await {
+                Ok(()) => {}
+                Err(moved @ Trouble::Moved { .. }) => return Err(moved),
                 Err(trouble) if answered => failed = failed.or(Some(trouble)),
-                done => done?,
+                Err(trouble) => held = held.or(Some(trouble)),
             }
+        }
+        if let Some(trouble) = held {
+            return Err(trouble);
         }
         notice_ends(id, &thread, feed).await?;
         failed.map_or(Ok(thread), Err)
@@ -99,9 +105,9 @@ impl Threads {
         let key = task.request.as_ref().map(|r| r.repository.as_str()).unwrap_or_default();
         let Some(entry) = self.config.repository(key) else { return Ok(()) };
         let at = self.place(&entry)?;
-        let thread = whole(self.thread(&at, task).await?)?;
+        let thread = whole(self.thread(&at, task, sources).await?)?;
         self.was_at(&entry, &at, feed).await?;
-        for FoundDecision { decision, .. } in self.decisions(&entry, task, &thread, Some(sources)).await? {
+        for FoundDecision { decision, .. } in self.decisions(&entry, task, &thread, Some(sources)).await?.all()? {
             let key = format!("recheck:{}:{n}:{}", task.id, decision.source);
             feed.feed(task.id, &key, Input::Decided { decision: Box::new(decision) }).await?;
         }
@@ -114,7 +120,7 @@ impl Threads {
         let Some(entry) = self.config.repository(key) else { return Ok(None) };
         let thread = whole(self.follow(&entry, task.id, feed).await?)?;
         let only = std::slice::from_ref(source);
-        Ok(self.decisions(&entry, task, &thread, Some(only)).await?.pop().map(|it| it.decision))
+        Ok(self.decisions(&entry, task, &thread, Some(only)).await?.all()?.pop().map(|it| it.decision))
     }
 }
 

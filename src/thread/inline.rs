@@ -36,7 +36,7 @@ pub(super) fn commands(own: &[&ReviewComment]) -> Vec<Command> {
 }
 
 /// A question with the place that it is about.
-fn asked(note: &ReviewComment, question: &str) -> String {
+pub(super) fn asked(note: &ReviewComment, question: &str) -> String {
     let place = note.line.map_or_else(|| note.path.clone(), |line| format!("{}, line {line}", note.path));
     format!("{place}: {question}")
 }

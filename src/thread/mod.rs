@@ -19,6 +19,7 @@ mod moved;
 mod own;
 mod pushes;
 mod read;
+mod replies;
 pub(crate) mod terms;
 mod test_runs;
 mod upstream_issues;
@@ -30,6 +31,7 @@ pub use feed::Feed;
 pub use follow::withdrawn_key;
 pub use own::{AtTip, MissingHosts};
 pub use read::{Hidden, Part, Thread};
+pub use replies::source as reply_source;
 
 use crate::clock::Clock;
 use crate::config::Process;
@@ -69,6 +71,7 @@ pub struct Threads {
     turns: IssueLocks,
     /// Answers that the forge refused, by their keys.
     refused: Refusals<String>,
+    read_replies: replies::ReadReplies,
 }
 
 impl Threads {
@@ -88,8 +91,22 @@ impl Threads {
         silent.extend(sync.map(|account| account.login.to_lowercase()));
         let forge = addresses.forge().clone();
         let (turns, refused) = (IssueLocks::default(), Refusals::of_rounds(config.forge.poll_s));
-        let (tests, upstreams, own) = (Arc::default(), None, None);
-        Self { config, store, forge, addresses, clock, me, silent, tests, upstreams, own, mark_key, turns, refused }
+        Self {
+            config,
+            store,
+            forge,
+            addresses,
+            clock,
+            me,
+            silent,
+            tests: Arc::default(),
+            upstreams: None,
+            own: None,
+            mark_key,
+            turns,
+            refused,
+            read_replies: replies::ReadReplies::default(),
+        }
     }
 
     /// Has `/sync` carried out by these.

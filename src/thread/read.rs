@@ -1,7 +1,7 @@
 //! The current thread of one task on the forge: issue, comments, pull request and reviews, and which of these could not be read.
 
 use super::Threads;
-use crate::forge::{Comment, ForgeError, PullRequest, RepoRef, Review};
+use crate::forge::{Comment, ForgeError, PullRequest, RepoRef, Review, ReviewComment};
 use crate::trouble::Trouble;
 use domain::{Source, Task, Verb};
 
@@ -9,6 +9,8 @@ use domain::{Source, Task, Verb};
 pub struct Thread {
     pub(super) comments: Vec<Comment>,
     pub(super) reviews: Vec<Review>,
+    /// People's replies on lines, those among them that were not taken up yet.
+    pub(super) replies: Vec<ReviewComment>,
     pub(super) pull: Option<PullRequest>,
     /// False once the issue is known to be closed.
     pub(super) open: bool,
@@ -23,17 +25,17 @@ impl Thread {
         let issue = task.request.as_ref().map_or(0, |request| request.issue);
         match source {
             Source::Comment(id) => self.comments.iter().find(|c| c.id == *id).map_or(issue, |c| c.issue),
-            Source::Review(_) => task.pull.unwrap_or(issue),
+            Source::Review(_) | Source::Reply { .. } => task.pull.unwrap_or(issue),
             Source::Issue(_) | Source::Change(_) => issue,
         }
     }
 
-    /// The text of one of its comments or reviews.
+    /// The text of one of its comments or reviews; empty for a reply on a line, whose commands count as those of an inline comment do.
     pub(super) fn text(&self, source: &Source) -> &str {
         let found = match source {
             Source::Comment(id) => self.comments.iter().find(|c| c.id == *id).map(|c| &c.body),
             Source::Review(id) => self.reviews.iter().find(|r| r.id == *id).map(|r| &r.body),
-            Source::Issue(_) | Source::Change(_) => None,
+            Source::Issue(_) | Source::Change(_) | Source::Reply { .. } => None,
         };
         found.map_or("", String::as_str)
     }
@@ -90,8 +92,17 @@ pub(super) fn whole(thread: Thread) -> Result<Thread, Trouble> {
     }
 }
 
+/// The review under which a reply is listed.
+fn review_of(source: &Source) -> Option<i64> {
+    match source {
+        Source::Reply { review, .. } => Some(*review),
+        Source::Issue(_) | Source::Comment(_) | Source::Review(_) | Source::Change(_) => None,
+    }
+}
+
 impl Threads {
-    pub(super) async fn thread(&self, at: &RepoRef, task: &Task) -> Result<Thread, Trouble> {
+    /// Reads the thread of a task, with the replies among `again`, taken up or not.
+    pub(super) async fn thread(&self, at: &RepoRef, task: &Task, again: &[Source]) -> Result<Thread, Trouble> {
         let number = task.request.as_ref().map_or(0, |r| r.issue);
         let (issue, talk) = tokio::join!(self.forge.issue(at, number), self.forge.comments(at, number));
         let (what, mut hidden) = (Part::Issue(number), Vec::new());
@@ -109,7 +120,12 @@ impl Threads {
             reviews = part(what, given, &mut hidden)?;
             comments.extend(part(what, more, &mut hidden)?.unwrap_or_default());
         }
-        let reviewed = reviews.is_some();
-        Ok(Thread { comments, reviews: reviews.unwrap_or_default(), pull, open, reviewed, hidden })
+        let (reviewed, reviews) = (reviews.is_some(), reviews.unwrap_or_default());
+        let again: Vec<i64> = again.iter().filter_map(review_of).collect();
+        let replies = match task.pull {
+            Some(number) => self.replies((at, number), &reviews, |_| true, &again).await?,
+            None => Vec::new(),
+        };
+        Ok(Thread { comments, reviews, replies, pull, open, reviewed, hidden })
     }
 }

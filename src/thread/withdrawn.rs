@@ -18,7 +18,8 @@ impl Threads {
         let mut of_comments: BTreeMap<i64, Vec<&Remark>> = BTreeMap::new();
         for remark in task.numbered.open() {
             match remark.from {
-                Source::Review(id) => of_reviews.entry(id).or_default().push(remark),
+                // A reply belongs to the conversations of the review that it is listed under.
+                Source::Review(id) | Source::Reply { review: id, .. } => of_reviews.entry(id).or_default().push(remark),
                 Source::Comment(id) => of_comments.entry(id).or_default().push(remark),
                 Source::Issue(_) | Source::Change(_) => {}
             }
@@ -51,12 +52,16 @@ impl Threads {
         end: Instant,
     ) -> Vec<RemarkWithdrawn> {
         let whole = of_review(reviews, id);
-        let asks = whole.is_none() && remarks.iter().any(|remark| remark.item.comment.is_some());
+        // Who replied is asked for nothing where somebody else's review is dismissed.
+        let whole = |remark: &Remark| {
+            whole.filter(|why| *why == Withdrawal::Deleted || !matches!(remark.from, Source::Reply { .. }))
+        };
+        let asks = remarks.iter().any(|remark| whole(remark).is_none() && remark.item.comment.is_some());
         let inline = match asks {
             true => within(end, self.forge.review_comments(at, pull, id)).await,
             false => None,
         };
-        let why = |remark: &Remark| whole.or_else(|| of_comment(inline.as_deref()?, remark.item.comment?));
+        let why = |remark: &Remark| whole(remark).or_else(|| of_comment(inline.as_deref()?, remark.item.comment?));
         let found =
             remarks.iter().filter_map(|remark| Some(RemarkWithdrawn { remark: remark.number, why: why(remark)? }));
         found.collect()
@@ -92,7 +97,7 @@ pub(super) fn seen(task: &Task, thread: &Thread) -> Vec<RemarkWithdrawn> {
             let gone = thread.comments.iter().all(|comment| comment.id != id);
             gone.then_some(Withdrawal::Deleted)
         }
-        Source::Review(_) | Source::Comment(_) | Source::Issue(_) | Source::Change(_) => None,
+        Source::Review(_) | Source::Comment(_) | Source::Reply { .. } | Source::Issue(_) | Source::Change(_) => None,
     };
     let found = |remark: &Remark| Some(RemarkWithdrawn { remark: remark.number, why: why(remark)? });
     task.numbered.open().filter_map(found).collect()

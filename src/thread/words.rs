@@ -132,6 +132,22 @@ pub(crate) fn review(review: &Review, inline: &[ReviewComment]) -> Option<Verb> 
     })
 }
 
+/// The verb of a reply on a line, about that line: its command, as far as inline comments have one that is followed; a question where it
+/// addresses the bot by its name; else what it says.
+pub(crate) fn reply(reply: &ReviewComment, bot: &str) -> Verb {
+    let login = &reply.author.login;
+    let items: Vec<Item> = inline::remark(reply, redact::in_words(&reply.body), login).into_iter().collect();
+    if let Some(command) = inline::strongest(&[reply]) {
+        return with(command, &items);
+    }
+    match by_name(&reply.body, bot) {
+        Some(question) if inline::commands(&[reply]).is_empty() => {
+            Verb::Ask { question: inline::asked(reply, &question) }
+        }
+        _ => Verb::Say { items },
+    }
+}
+
 /// The command of a review; one that asks for changes asks for those of the inline remarks, too.
 fn with(command: Command, items: &[Item]) -> Verb {
     match command.verb {

@@ -4,7 +4,7 @@ use crate::people::gitea_minor;
 use crate::pulls::open;
 use crate::support::forges::{Lab, Place};
 use caisson::forge::gitea::admin::Admin;
-use caisson::forge::{Access, ForgeReads as _, ReviewComment, ReviewState};
+use caisson::forge::{Access, ForgeReads as _, ForgeWrites as _, NewReview, Note, ReviewComment, ReviewState};
 use caisson::secret::Secret;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -29,14 +29,51 @@ async fn resolve(lab: &Lab, place: &Place, pull: u64, login: &str, comment: i64)
     if let Some(forge) = lab.devforge() {
         return forge.as_person(login).resolve(&place.repo.to_string(), pull, comment).expect("resolved");
     }
-    let mut page = Page::new(lab);
-    let csrf = token(&page.get("user/login").await);
-    let form = [("user_name", login), ("password", PASSWORD), ("_csrf", csrf.as_str())];
-    assert_eq!(page.post("user/login", &form).await, 303);
+    let mut page = signed_in(lab, login).await;
     let csrf = token(&page.get(&format!("{}/pulls/{pull}", place.repo)).await);
     let comment = comment.to_string();
     let form = [("origin", "timeline"), ("action", "Resolve"), ("comment_id", &comment), ("_csrf", csrf.as_str())];
     assert_eq!(page.post(&format!("{}/issues/resolve_conversation", place.repo), &form).await, 200);
+}
+
+/// Replies to the first comment of this review, as the page does.
+async fn reply(lab: &Lab, place: &Place, (pull, review): (u64, i64), (login, body): (&str, &str)) {
+    if let Some(forge) = lab.devforge() {
+        return forge.as_person(login).reply(&place.repo.to_string(), pull, review, body).expect("said");
+    }
+    let mut page = signed_in(lab, login).await;
+    let csrf = token(&page.get(&format!("{}/pulls/{pull}", place.repo)).await);
+    let review = review.to_string();
+    let form = [
+        ("origin", "timeline"),
+        ("side", "proposed"),
+        ("line", "2"),
+        ("path", "calc.txt"),
+        ("reply", review.as_str()),
+        ("single_review", "true"),
+        ("content", body),
+        ("_csrf", csrf.as_str()),
+    ];
+    assert_eq!(page.post(&format!("{}/pulls/{pull}/files/reviews/comments", place.repo), &form).await, 200);
+}
+
+async fn signed_in(lab: &Lab, login: &str) -> Page {
+    let mut page = Page::new(lab);
+    let csrf = token(&page.get("user/login").await);
+    let form = [("user_name", login), ("password", PASSWORD), ("_csrf", csrf.as_str())];
+    assert_eq!(page.post("user/login", &form).await, 303);
+    page
+}
+
+/// Creates an account that can sign in, with write access.
+async fn with_dora(lab: &Lab, place: &Place) {
+    let admin = Admin::new(&lab.url, lab.token("root"), "caisson-test").expect("a client");
+    // Another case may have made it.
+    let made = admin.create_account("dora", "dora@lab.test", &Secret::new(PASSWORD)).await;
+    if let Err(error) = made {
+        println!("dora: {error}");
+    }
+    lab.bot.ensure_collaborator(&place.repo, "dora", Access::Write).await.expect("a writer");
 }
 
 /// A browser of somebody who signs in: the forge has no API for what only its pages do.
@@ -82,9 +119,7 @@ fn token(page: &str) -> String {
 
 pub async fn a_resolved_conversation_and_a_deleted_comment_show(lab: Arc<Lab>) {
     let place = lab.place("remarks").await;
-    let admin = Admin::new(&lab.url, lab.token("root"), "caisson-test").expect("a client");
-    admin.create_account("dora", "dora@lab.test", &Secret::new(PASSWORD)).await.expect("an account");
-    lab.bot.ensure_collaborator(&place.repo, "dora", Access::Write).await.expect("a writer");
+    with_dora(&lab, &place).await;
     let head = lab.branch(&place, "agent/1-u", &[("calc.txt", "one\n2\nthree\nfour\n")]);
     let pull = open(&lab, &place, "agent/1-u", "WIP: u").await.number;
     let review = remarked(&lab, &place, pull, "alice", &head, &[2, 2, 4]).await;
@@ -140,4 +175,32 @@ pub async fn a_later_verdict_dismisses_the_one_before(lab: Arc<Lab>) {
     assert_eq!(seen, [(first, ReviewState::Dismissed), (second, asks), (third, asks)]);
     let notes = lab.bot.review_comments(&place.repo, pull, first).await.expect("read");
     assert_eq!(notes.iter().map(|it| (it.line, it.resolved)).collect::<Vec<_>>(), [(Some(2), false)]);
+}
+
+pub async fn a_reply_on_a_line_counts_under_its_review(lab: Arc<Lab>) {
+    let place = lab.place("replies").await;
+    with_dora(&lab, &place).await;
+    let head = lab.branch(&place, "agent/1-w", &[("calc.txt", "one\n2\nthree\n")]);
+    let pull = open(&lab, &place, "agent/1-w", "WIP: w").await;
+    let number = pull.number;
+    let note = Note { path: "calc.txt".to_owned(), line: 2, body: "mind this".to_owned() };
+    let review = NewReview { commit: head, body: "A checkpoint.".to_owned(), notes: vec![note] };
+    let review = lab.bot.post_review(&place.repo, number, &review).await.expect("posted").id;
+    let count = async || {
+        let reviews = lab.bot.reviews(&place.repo, number).await.expect("read");
+        reviews.iter().map(|it| (it.id, it.comments)).collect::<Vec<_>>()
+    };
+    assert_eq!(count().await, [(review, 1)]);
+    let before = lab.bot.pull(&place.repo, number).await.expect("read").updated_at;
+    tokio::time::sleep(std::time::Duration::from_millis(1_100)).await;
+    reply(&lab, &place, (number, review), ("dora", "why so?")).await;
+    // Neither another review nor a comment of the conversation: only the count tells.
+    assert_eq!(count().await, [(review, 2)]);
+    assert!(lab.bot.comments(&place.repo, number).await.expect("read").is_empty());
+    let all = lab.bot.review_comments(&place.repo, number, review).await.expect("read");
+    let seen: Vec<_> = all.iter().map(|it| (it.author.login.as_str(), it.body.as_str(), it.line)).collect();
+    let me = lab.bot.whoami().await.expect("the bot").login;
+    assert_eq!(seen, [(me.as_str(), "mind this", Some(2)), ("dora", "why so?", Some(2))]);
+    assert!(all[1].id > all[0].id && all[1].created_at == all[1].updated_at, "{all:?}");
+    assert!(lab.bot.pull(&place.repo, number).await.expect("read").updated_at > before, "it is new since then");
 }

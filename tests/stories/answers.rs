@@ -210,3 +210,26 @@ async fn a_host_is_taken_back_although_nothing_beside_it_can_be_answered() {
     world.heard(talk).await;
     assert_eq!(world.said(talk).await.iter().filter(|text| text.contains(HELP)).count(), 1);
 }
+
+/// The process that took hosts back is killed before its answer stands: the next one names them all the same.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_taken_back_before_the_bot_was_killed_is_told_by_the_next_process() {
+    let mut world = World::networked(FIX, "").await;
+    let talk = world.alice().open_issue(REPO, "What our tasks may reach", "Less, I think.").expect("issue");
+    let issue =
+        world.alice().open_issue(REPO, "Versions compare as text", "/fix\n\n/allow semver.org repo").expect("issue");
+    world.until_state("awaiting-review").await;
+    world.alice().comment(REPO, issue, "/stop").expect("said");
+    world.until_state("cancelled").await;
+    let met = faulty(&world, u32::MAX, Fault::Refused(500));
+    world.alice().comment(REPO, talk, "/deny semver.org\n/deny nobody.example").expect("said");
+    until_met(&met, 2).await;
+    assert!(world.store().grants("shop").await.expect("read").is_empty(), "before it is answered");
+    world.kill();
+    world.forge.set_faults(|_, _| None);
+    world.start().await;
+    let answer = world.until_said(talk, "took back `semver.org` for this repository").await;
+    assert!(answer.contains("nobody allowed `nobody.example`"), "{answer}");
+    world.heard(talk).await;
+    assert_eq!(times_said(&world, "took back `semver.org`").await, 1);
+}

@@ -24,6 +24,8 @@ use trouble::Trouble;
 const PLAYS: u64 = 3;
 /// Scripts at the same time: a play mostly waits. More make each child process dearer, because this process is larger then.
 const AT_ONCE: usize = 3;
+/// After so many scripts a long run says how far it is.
+const EACH: usize = 20;
 /// Seeds of a run that names none.
 const FIXED: u64 = 2;
 
@@ -75,7 +77,12 @@ async fn all(seeds: Vec<u64>, plays: u64) -> Vec<String> {
         let (seeds, next) = (seeds.clone(), next.clone());
         workers.push(tokio::spawn(async move {
             let mut failures = Vec::new();
-            while let Some(seed) = seeds.get(next.fetch_add(1, Ordering::SeqCst)).copied() {
+            loop {
+                let at = next.fetch_add(1, Ordering::SeqCst);
+                let Some(seed) = seeds.get(at).copied() else { break };
+                if at > 0 && at.is_multiple_of(EACH) {
+                    println!("{} troubled plays so far", at as u64 * plays);
+                }
                 let why = match tokio::spawn(tried(seed, plays)).await {
                     Ok(Ok(())) => continue,
                     Ok(Err(why)) => why,

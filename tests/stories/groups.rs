@@ -68,3 +68,24 @@ async fn a_team_that_is_not_shown_has_no_members() {
     world.until_said(issue, "`/fix` is for members of the team `lab/none-such` here").await;
     assert!(world.store().tasks(5).await.expect("read").is_empty());
 }
+
+/// What cannot be judged yet holds up later decisions, and nobody's `/stop`.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stop_waits_for_no_team() {
+    let mut world = World::with(FIX, "who.approve = [\"team:lab/core\"]").await;
+    let cody = world.forge.add_person("cody", "secret").expect("a person");
+    world.forge.add_team(REPO, "core", None, &[("repo.code", Write)], &["cody"]).expect("a team");
+    cody.open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    let pull = world.until_state("awaiting-review").await.pull.expect("a pull request");
+    world.forge.refuse(&[("/orgs/lab/teams", 503)]);
+    world.kill();
+    cody.comment(REPO, pull, "/approve").expect("said");
+    cody.comment(REPO, pull, "/revise use a tuple").expect("said");
+    world.alice().comment(REPO, pull, "/pause").expect("said");
+    world.start().await;
+    let task = world.until_state("paused").await;
+    assert!(!task.checkpoint().expect("a checkpoint").used, "the approval was not judged: {task:?}");
+    world.alice().comment(REPO, pull, "/stop").expect("said");
+    world.until_state("cancelled").await;
+    assert!(world.forge.times_refused() > 0);
+}

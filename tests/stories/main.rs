@@ -72,6 +72,7 @@ mod real_forge;
 mod rebase;
 mod recording;
 mod remarks;
+mod replies;
 mod retry;
 mod reviews;
 mod risky;

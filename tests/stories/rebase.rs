@@ -132,6 +132,7 @@ async fn a_conflict_is_resolved_by_the_agent_and_shown() {
     assert_eq!((moved.conflicts.as_slice(), task.marked), (&["semver.py".to_owned()][..], false));
     let review = world.until_said(pull, "could not be merged by git alone").await;
     assert!(review.contains("semver.py") && !review.contains("marks of a conflict"), "{review}");
+    assert!(review.contains("- **x1** `semver.py`: resolved at `"), "{review}");
     assert!(task.base.as_ref() == Some(&moved.onto) && task.rebase.is_none(), "{task:?}");
     world.approve().await;
     world.until_state("approved").await;
@@ -151,6 +152,7 @@ async fn left_as_it_was(newer: &[(&str, &str)], whole: bool) {
     assert!(task.marked && !checkpoint.coverable && checkpoint.commit.is_none() == whole, "{task:?}");
     let review = world.until_said(pull, "### Checkpoint 2 ").await;
     assert!(review.contains("only the newer base's version, are left in `semver.py`"), "{review}");
+    assert!(review.contains("- **x1** `semver.py`: open: git could not merge it"), "{review}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -62,7 +62,7 @@ pub(super) fn decided(draft: &mut Draft, decision: &Decision) {
 fn verb_name(verb: &Verb) -> &'static str {
     match verb {
         Verb::Approve { .. } => "approve",
-        Verb::Changes { .. } => "request changes",
+        Verb::Changes { .. } => "revise",
         Verb::Stop => "stop",
         Verb::Pause => "pause",
         Verb::Retry { .. } => "retry",

@@ -78,9 +78,9 @@ impl<'a> Replay<'a> {
         } else if rules.has_files() && before.is_none_or(|before| !before.same_files(rules)) {
             self.given(rules, before.is_some());
         }
-        let (had, text) = (before.and_then(|before| before.prompt_of(self.kind)), rules.prompt_of(self.kind));
-        if had != text {
-            self.instructed(text, had.is_some());
+        let (had, own) = (before.and_then(|before| before.prompt_of(self.kind)), rules.prompt_of(self.kind));
+        if had != own {
+            self.instructed(own, had.is_some());
         }
         if let Some(difference) = difference {
             self.under_review(difference);
@@ -154,7 +154,7 @@ impl<'a> Replay<'a> {
             earlier => earlier.unwrap_or_default(),
             start => request.start().map(|start| start.n),
             read_only => request.kind.reads_only(),
-            brief => prompt::brief(request.kind, request.pull.is_some()),
+            brief => if self.unbriefed { String::new() } else { prompt::brief(request.kind, request.pull.is_some()) },
             issue => request.issue,
             pull => request.pull.is_some(),
             repository => self.fence.inline(&request.repository),
@@ -287,15 +287,15 @@ impl<'a> Replay<'a> {
     }
 
     pub(super) fn widened(&mut self, words: &str) {
-        self.kind = TaskKind::Fix;
+        (self.kind, self.unbriefed) = (TaskKind::Fix, false);
         let file = if self.form == Form::Text { "text_widened" } else { "widened" };
         self.ask(prompt::render(file, context! { every => self.every() }));
         let (words, _) = seen(words);
         if !words.is_empty() {
             self.ask(self.fence.wrap("the task, by the person who approved", Trust::Write, &words));
         }
-        if let Some(text) = self.of_base.and_then(|rules| rules.prompt_of(TaskKind::Fix)) {
-            self.instructed(Some(text), false);
+        if let Some(own) = self.of_base.and_then(|rules| rules.prompt_of(TaskKind::Fix)) {
+            self.instructed(Some(own), false);
         }
     }
 

@@ -32,6 +32,7 @@ pub(in crate::engine) fn request_with(
     replay.written = written(log, cut.folded);
     (replay.summary_chars, replay.rules_chars) = (config.summary_chars, config.rules_chars);
     replay.difference_chars = config.difference_chars;
+    replay.unbriefed = replaced(log);
     // What one server refused is not sent again, to any model.
     let refused = log.iter().any(|event| matches!(event, Event::PicturesRefused { .. }));
     let vision = config.vision.filter(|_| !refused);
@@ -62,4 +63,18 @@ pub(in crate::engine) fn request_with(
         cache_key: None,
         must_call: false,
     }
+}
+
+/// Whether the conversation begins with the repository's own instructions for the task's kind in place of the bot's.
+fn replaced(log: &[Event]) -> bool {
+    let kind = log.iter().find_map(|event| match event {
+        Event::Requested { request } => Some(request.kind),
+        _ => None,
+    });
+    let first = log.iter().find_map(|event| match event {
+        Event::Prepared { rules, .. } => Some(rules),
+        _ => None,
+    });
+    let own = kind.zip(first).and_then(|(kind, rules)| rules.prompt_of(kind));
+    own.is_some_and(|own| own.replaces)
 }

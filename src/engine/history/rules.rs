@@ -3,7 +3,7 @@
 //! Owns: how much of them is shown, and that they stay, as people's words do. Must not: choose whose they are (`policy::folders`). Tests:
 //! `rules_tests.rs`, `compact_properties.rs`.
 
-use domain::{CallRequest, Outcome, Rules, RulesFile};
+use domain::{CallRequest, KindPrompt, Outcome, Rules, RulesFile};
 use minijinja::context;
 
 use super::Replay;
@@ -36,12 +36,18 @@ impl Replay<'_> {
     }
 
     /// Shows the repository's own instructions for the task's kind, or says that those of the base before no longer hold.
-    pub(super) fn instructed(&mut self, text: Option<&str>, newer: bool) {
-        let Some(text) = text else { return self.ask(NO_PROMPT.to_owned()) };
+    pub(super) fn instructed(&mut self, own: Option<&KindPrompt>, newer: bool) {
+        let pull = self.request.is_some_and(|request| request.pull.is_some());
+        // Those that the conversation began without count again where nothing stands in their place any more.
+        if self.unbriefed && !own.is_some_and(|own| own.replaces) {
+            self.unbriefed = false;
+            self.ask(prompt::brief(self.kind, pull));
+        }
+        let Some(KindPrompt { text, replaces, .. }) = own else { return self.ask(NO_PROMPT.to_owned()) };
         let name = crate::config::own_prompts::path(self.kind);
         let (text, missing) = text::cut(text, self.rules_chars);
         let text = self.fenced(&name, text, missing == 0);
-        let values = context! { kind => self.kind.name(), newer, text };
+        let values = context! { kind => self.kind.name(), newer, text, replaces };
         self.ask(prompt::render("own_prompt", values));
     }
 

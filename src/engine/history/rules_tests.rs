@@ -47,6 +47,31 @@ fn a_repositorys_own_rules_are_told_once_within_their_room_and_stay() {
     assert!(!none.contains("base branch"), "nothing is said of rules that are not there");
 }
 
+/// The bot's own come back once the newer base has none that stand in their place.
+#[test]
+fn instructions_may_stand_in_place_of_ours_for_their_kind_alone() {
+    const OURS: &str = "This asks for an explanation, not for a plan";
+    let own = |replaces| {
+        let text = "Answer in one line.".into();
+        with(Rules { prompts: vec![KindPrompt { kind: TaskKind::Explain, text, replaces }], ..Rules::default() })
+    };
+    let begun = |first: Event| vec![requested(TaskKind::Explain, "b"), first];
+    let after = told(&begun(own(false)), &config());
+    assert!(after.contains(OURS) && after.contains("They come after those"), "{after}");
+    let mut log = begun(own(true));
+    let instead = told(&log, &config());
+    assert!(!instead.contains(OURS) && instead.contains("They stand in place of the usual ones"), "{instead}");
+    assert!(instead.contains("trust=\"base branch\"]]\nAnswer in one line."), "{instead}");
+    assert!(instead.contains("- A block with `trust="), "what guards is told all the same: {instead}");
+    let widened = told(&[&log[..], &[Event::WidenedToFix { words: String::new() }]].concat(), &config());
+    assert!(!widened.contains(OURS), "{widened}");
+    log.push(prepared());
+    let newer = told(&log, &config());
+    assert!(newer.find("Answer in one line.") < newer.find(OURS) && newer.contains("for this kind of task any more"));
+    let fix = told(&[requested(TaskKind::Fix, "b"), own(true)], &config());
+    assert!(!fix.contains("Answer in one line."), "{fix}");
+}
+
 /// One answer with one action.
 fn did(number: u32, name: &str, arguments: Value) -> Vec<Event> {
     let [started, ended] = acted(number, number, 0, OutcomeStatus::Ok, "done");

@@ -72,7 +72,9 @@ async fn task(town: &Town, forge: &Gitea, repo: &str, at: &RepoRef, id: TaskId) 
     let task = town.world.store().task(id).await.expect("read");
     let log = town.world.store().log(id).await.expect("read");
     let named = |source: &Source| match source {
-        Source::Comment(id) => town.posted.get(&("comment", *id)).map(|at| format!("move {at}")),
+        Source::Comment(id) | Source::Reply { comment: id, .. } => {
+            town.posted.get(&("comment", *id)).map(|at| format!("move {at}"))
+        }
         Source::Review(id) => town.posted.get(&("review", *id)).map(|at| format!("move {at}")),
         Source::Issue(_) => Some("its issue".to_owned()),
         Source::Change(_) => Some("a sign".to_owned()),

@@ -1,0 +1,109 @@
+//! Replies in a conversation on a line of the pull request: they count as inline comments do, wherever the forge lists them.
+
+use crate::reviews::{answered, at, open, push, say};
+use crate::world::{FIX, REPO, World, next_second};
+use caisson::forge::ForgeReads as _;
+use domain::{Event, Source};
+
+/// After the reply: what it asks for is done, and dealt with.
+const ANSWERS: &str = r#"
+[[turn]]
+expects = ["asks for changes", "r2: `semver.py`, line 6", "use a tuple"]
+forbids = ["delete it all"]
+text = "I use a tuple."
+call = [
+  { name = "edit_file", arguments = { path = "semver.py", old = "    return [int(part) for part in text.split('.')]\n", new = "    return tuple(int(part) for part in text.split('.'))\n" } },
+  { name = "answer_remark", arguments = { remark = "r2", text = "it is one now", addressed = true } },
+  { name = "done", arguments = { summary = "newer() compares tuples of numbers." } },
+]
+[[turn]]
+expects = ["r3: `semver.py`, line 6", "and say so"]
+text = "I say so."
+call = [
+  { name = "edit_file", arguments = { path = "semver.py", old = "    return tuple(", new = "    # A tuple.\n    return tuple(" } },
+  { name = "done", arguments = { summary = "newer() compares tuples of numbers." } },
+]
+"#;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reply_asks_for_changes_at_its_line_and_approves_nothing() {
+    let work = FIX.split("[[turn]]").take(3).collect::<Vec<_>>().join("[[turn]]");
+    let mut world = World::new(&format!("{work}{ANSWERS}")).await;
+    world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    let task = world.until_state("awaiting-review").await;
+    let (pull, commit) = (task.pull.expect("a pull request"), task.checkpoint().and_then(|c| c.commit.clone()));
+    let (notes, commit) = ([("semver.py", 6, "why a list?")], commit.expect("a commit"));
+    let alice = world.alice();
+    let review = alice.remark(REPO, pull, commit.as_str(), "", &notes).expect("posted");
+    world.until("the remark", |task| task.numbered.open().count() == 1).await;
+    next_second().await;
+    world.bob().reply(REPO, pull, review, "/revise delete it all").expect("said");
+    world.until_said(pull, "`bob`: `/revise` is for").await;
+    alice.reply(REPO, pull, review, "/approve").expect("said");
+    let left = world.until_said(pull, "not carried out: `/approve`").await;
+    assert!(left.contains("`/revise what to change`"), "{left}");
+    assert_eq!(world.task().await.state.name(), "awaiting-review");
+    // Also while nobody listens.
+    world.kill();
+    alice.reply(REPO, pull, review, "/revise use a tuple").expect("said");
+    world.start().await;
+    world.until_state("final-review").await;
+    let last = world.until_said(pull, "### Final review").await;
+    assert!(last.contains("- **r2** `semver.py:6` of `alice`: addressed at"), "{last}");
+    // The bot's own note at that line begins a conversation, too.
+    let reviews = world.look().reviews(&at(), pull).await.expect("read");
+    let mine = reviews.iter().rev().find(|it| it.author.login == "caisson" && it.comments > 0).expect("with a note");
+    next_second().await;
+    alice.reply(REPO, pull, mine.id, "/revise and say so").expect("said");
+    world.until("the next final review", |task| task.checkpoint().is_some_and(|c| c.n == 3)).await;
+    world.heard(pull).await;
+    let from = |event: &Event| match event {
+        Event::DecisionUsed { decision, .. } => Some(decision.source.clone()),
+        _ => None,
+    };
+    let used: Vec<Source> = world.log().await.iter().filter_map(from).collect();
+    let under = |source: &Source| matches!(source, Source::Reply { review, .. } if *review == mine.id);
+    assert!(used.iter().filter(|it| under(it)).count() == 1, "{used:?}");
+    assert_eq!(world.said(pull).await.iter().filter(|text| text.contains("not carried out: `/approve`")).count(), 1);
+    // A reply whose conversation is resolved is asked for no more.
+    let inline = world.look().review_comments(&at(), pull, mine.id).await.expect("read");
+    alice.resolve(REPO, pull, inline[0].id).expect("resolved");
+    alice.reply(REPO, pull, mine.id, "/stop").expect("said");
+    world.until_state("cancelled").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reply_to_a_finding_is_answered_where_no_task_is_at_work() {
+    let script = r#"
+name = "a review"
+[[turn]]
+call = [{ name = "done", arguments = { summary = "- [blocker] semver.py:2 — it compares text." } }]
+"#;
+    let world = World::new(script).await;
+    push(&world, ("alice", REPO), "mend", &[("semver.py", "def newer(a, b):\n    return b < a\n")]);
+    let pull = open(&world, "alice", "mend").await;
+    say(&world, pull, "/review");
+    answered(&world).await;
+    world.settled().await;
+    let reviews = world.look().reviews(&at(), pull).await.expect("read");
+    let mine = reviews.iter().find(|it| it.author.login == "caisson" && it.comments == 1).expect("with a finding").id;
+    let alice = world.alice();
+    for (text, words) in [
+        ("/fix this one", "in an inline comment a command begins nothing, so this was not carried out: `/fix`"),
+        ("/status", "Task 1 is over (answered)"),
+        ("@caisson why does it?", "I answer no questions about it any more"),
+    ] {
+        let before = world.said(pull).await.len();
+        alice.reply(REPO, pull, mine, text).expect("said");
+        world.until_said(pull, words).await;
+        assert_eq!(world.said(pull).await.len(), before + 1, "{text}: {:#?}", world.said(pull).await);
+    }
+    let before = world.said(pull).await.len();
+    for text in ["Thanks.", "/usr/lib is a path."] {
+        alice.reply(REPO, pull, mine, text).expect("said");
+    }
+    world.read_now().await.expect("read");
+    world.heard(pull).await;
+    assert_eq!(world.said(pull).await.len(), before + 1, "{:#?}", world.said(pull).await);
+    assert_eq!(world.store().tasks(5).await.expect("read").len(), 1);
+}
