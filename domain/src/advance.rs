@@ -89,7 +89,7 @@ impl Task {
             Some(Risk::NoCommit)
         } else if self.steering {
             Some(Risk::Steering)
-        } else if self.marked {
+        } else if !self.marked.is_empty() {
             Some(Risk::Conflicts)
         } else if self.reach_changed {
             Some(Risk::Egress)

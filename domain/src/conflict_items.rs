@@ -26,6 +26,8 @@ pub struct ConflictItem {
     pub onto: Commit,
     /// Where it stands.
     pub state: ConflictState,
+    /// Whether the newest commit holds what is left of it, which then comes along onto another base.
+    marked: bool,
 }
 
 impl ConflictItem {
@@ -40,7 +42,8 @@ impl ConflictItem {
     }
 
     fn captured(&mut self, tree: &CapturedTree) {
-        match (tree.marked.contains(&self.path), &self.state) {
+        self.marked = tree.marked.contains(&self.path);
+        match (self.marked, &self.state) {
             (true, ConflictState::Open | ConflictState::Resolved(_)) => self.state = ConflictState::Open,
             (false, ConflictState::Open) => self.state = ConflictState::Resolved(tree.commit.clone()),
             (false, ConflictState::Resolved(_)) | (_, ConflictState::Merged(_)) => {}
@@ -51,7 +54,7 @@ impl ConflictItem {
 /// The work was brought onto another base: an open item is the same one where its file conflicts there, too.
 fn brought(items: &mut Vec<ConflictItem>, moved: &Rebased) {
     for item in items.iter_mut().filter(|item| item.is_open()) {
-        match moved.conflicts.contains(&item.path) {
+        match item.marked || moved.conflicts.contains(&item.path) {
             true => item.onto = moved.onto.clone(),
             false => item.state = ConflictState::Merged(moved.onto.clone()),
         }
@@ -60,7 +63,7 @@ fn brought(items: &mut Vec<ConflictItem>, moved: &Rebased) {
         if !items.iter().any(|item| item.is_open() && item.path == *path) {
             let number = u32::try_from(items.len()).unwrap_or(u32::MAX).saturating_add(1);
             let (path, onto) = (path.clone(), moved.onto.clone());
-            items.push(ConflictItem { number, path, onto, state: ConflictState::Open });
+            items.push(ConflictItem { number, path, onto, state: ConflictState::Open, marked: false });
         }
     }
 }
@@ -81,7 +84,9 @@ pub fn conflict_items<'a>(log: impl IntoIterator<Item = &'a Event>) -> Vec<Confl
             && base == Some(commit)
         {
             // The tree is the new base's: nothing of the work's version is in it.
-            items.iter_mut().filter(|item| item.onto == *commit).for_each(|item| item.state = ConflictState::Open);
+            for item in items.iter_mut().filter(|item| item.onto == *commit) {
+                (item.state, item.marked) = (ConflictState::Open, true);
+            }
         }
     }
     items
@@ -138,7 +143,7 @@ mod tests {
         assert_eq!(states(&log)[1].2, ConflictState::Resolved(commit("d")));
         // The next base: what is open keeps its number where it conflicts again, what was resolved gets another one.
         log.push(moved("e", &["y.py"]));
-        assert_eq!(states(&log)[0].2, ConflictState::Merged(commit("e")));
+        assert_eq!(states(&log)[0].2, ConflictState::Open, "its marks come along with the commit");
         assert_eq!(states(&log)[1].2, ConflictState::Resolved(commit("d")));
         assert_eq!(states(&log)[2], item("x3", "y.py", ConflictState::Open));
         log.push(moved("f", &["y.py"]));
@@ -146,8 +151,10 @@ mod tests {
         log.push(Event::TreeUnchanged { n: 2, commit: commit("f"), left_out: Vec::new() });
         assert_eq!(states(&log)[2].2, ConflictState::Open);
         log.push(captured("7", &[]));
-        assert_eq!(states(&log)[2].2, ConflictState::Resolved(commit("7")));
-        log.push(captured("8", &["x.py"]));
-        assert_eq!(states(&log)[0].2, ConflictState::Merged(commit("e")), "of another base");
+        for at in [0, 2] {
+            assert_eq!(states(&log)[at].2, ConflictState::Resolved(commit("7")));
+        }
+        log.extend([moved("2", &["z.py"]), moved("3", &[]), captured("8", &["z.py"])]);
+        assert_eq!(states(&log)[3].2, ConflictState::Merged(commit("3")), "before a commit held its marks");
     }
 }

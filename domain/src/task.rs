@@ -185,8 +185,8 @@ pub struct Task {
     pub replaces: bool,
     /// Files that could not be merged onto the present base by themselves.
     pub conflicts: Vec<String>,
-    /// Whether the newest commit has marks of a conflict in one of them.
-    pub marked: bool,
+    /// Those in which the newest commit of the work has marks of the conflict, or only the base's version.
+    pub marked: Vec<String>,
     /// State that a queued task returns to once it has its slot; none before its first.
     pub next: Option<Box<State>>,
     /// Whether the conversation restarted, and the model did not answer since.
@@ -400,7 +400,7 @@ impl Task {
                 self.captured = Some(tree.commit.clone());
                 self.head = Some(tree.commit.clone());
                 self.steering |= !tree.steering.is_empty() || !tree.outside.is_empty();
-                self.marked = !tree.marked.is_empty();
+                self.marked.clone_from(&tree.marked);
                 self.committed();
             }
             Event::TreeUnchanged { commit, .. } => self.unchanged(commit),
@@ -459,7 +459,9 @@ impl Task {
         self.captured = Some(commit.clone()).filter(|_| !self.replaces);
         // Nothing of the work is in a tree that equals the newer base, although some of it was in conflict there.
         let bare = self.rebase.is_some() && self.base.as_ref() == Some(commit);
-        self.marked |= bare && !self.conflicts.is_empty();
+        if bare {
+            self.marked.clone_from(&self.conflicts);
+        }
         self.committed();
     }
 

@@ -97,7 +97,8 @@ pub fn gather(task: &Task, log: &[Event], window: &[Event]) -> Vec<(String, u32)
         Event::TreeUnchanged { commit, .. } if task.base.as_ref() == Some(commit) => Some(&task.conflicts),
         _ => None,
     });
-    let conflicts = newest.filter(|marked| task.marked && !marked.is_empty()).map(|marked| (left(marked), 1));
+    let conflicts =
+        newest.filter(|marked| !task.marked.is_empty() && !marked.is_empty()).map(|marked| (left(marked), 1));
     let told = super::folder_rules::newly_given(log, log.len() - window.len());
     let told = (!told.is_empty())
         .then(|| (format!("it worked in folders with rules of their own, and was told of these: {}", named(&told)), 1));

@@ -18,7 +18,7 @@
 //! ```
 
 use super::project::{Network, ProjectError, from_toml, line_of_key};
-use super::who::{bar_of, is_group_of_writers};
+use super::who::{bar_of, group, is_group_of_writers};
 use crate::command::{MAX_WORDS, amounts, is_own_name, spec};
 use domain::{ACTIONS_PER_CHECKPOINT, Access, Budget, TaskKind};
 use protocol::router::Rule;
@@ -332,10 +332,13 @@ impl Head {
                     "to begin a task takes write access to the code; a file only narrows that".to_owned(),
                 ));
             }
-            if !is_group_of_writers(word) {
+            if !is_group_of_writers(word) && group(word).is_none() {
                 let login = word.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c)) && !word.is_empty();
                 let hint = if login { format!("; an account is written \"@{word}\"") } else { String::new() };
-                return Err(("who", format!("{word:?} is none of writers, admins, nobody, @login{hint}")));
+                return Err((
+                    "who",
+                    format!("{word:?} is none of writers, admins, nobody, code_owners, team:ORG/NAME, @login{hint}"),
+                ));
             }
         }
         Ok(words.to_vec())

@@ -82,7 +82,7 @@ fn each_mistake_is_told_with_its_line_and_what_to_write() {
         ("who = 3", "`who`: write \"writers\""),
         (
             "who = \"alice\"",
-            "`who`: \"alice\" is none of writers, admins, nobody, @login; an account is written \"@alice\"",
+            "`who`: \"alice\" is none of writers, admins, nobody, code_owners, team:ORG/NAME, @login; an account is written \"@alice\"",
         ),
         ("who = [\"admins\", \"readers\"]", "`who`: to begin a task takes write access"),
         ("model = \"a b\"", "`model`: that is no name of a model"),

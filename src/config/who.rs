@@ -105,7 +105,8 @@ pub fn groups(among: &[String]) -> impl Iterator<Item = Group<'_>> {
     among.iter().filter_map(|word| group(word))
 }
 
-fn group(word: &str) -> Option<Group<'_>> {
+/// The group that this word names, if any.
+pub(super) fn group(word: &str) -> Option<Group<'_>> {
     if word == CODE_OWNERS {
         return Some(Group::CodeOwners);
     }

@@ -75,7 +75,7 @@ struct Replay<'a> {
     folding: Option<Summary<'a>>,
     /// A model's summary and the last turn that it covers, until it is in `folding`.
     written: Option<(u32, &'a ModelSummary)>,
-    /// Whether the bot's own instructions for the kind were left out, because the repository's stand in their place.
+    /// Whether the bot's own instructions for the kind do not hold now, because the repository's stand in their place.
     unbriefed: bool,
     /// Runs of checks in summarized turns.
     runs: Runs<'a>,

@@ -8,9 +8,12 @@ pub fn text_hash(text: &str) -> String {
     hex::encode(Sha256::digest(text.as_bytes()))
 }
 
-/// A review's own remarks: the reviewer's, submitted with it; replies are in the same list.
+/// A review's own remarks: the reviewer's, submitted with it; replies are in the same list. The review gets its number once they are there, so
+/// theirs are lower; the times tell that only to the second.
 pub fn own_remarks<'a>(review: &Review, inline: &'a [ReviewComment]) -> Vec<&'a ReviewComment> {
-    inline.iter().filter(|c| c.author.id == review.author.id && c.created_at <= review.submitted_at).collect()
+    let before = |c: &ReviewComment| review.number == 0 || c.id < review.number;
+    let own = |c: &&ReviewComment| c.author.id == review.author.id && c.created_at <= review.submitted_at && before(c);
+    inline.iter().filter(own).collect()
 }
 
 /// Hash of a review's text with its own remarks; without remarks that of the text alone, as in earlier versions.

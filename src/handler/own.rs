@@ -6,7 +6,7 @@ use super::called::Called;
 use super::reader::Reader;
 use super::start::Text;
 use super::unstarted;
-use crate::config::own_command::{OwnCommand as File, bar};
+use crate::config::own_command::OwnCommand as File;
 use crate::config::process::Repository;
 use crate::config::project::Network;
 use crate::forge::Issue;
@@ -143,11 +143,12 @@ impl Reader {
         if right < Access::Write {
             return Ok(Some(message::refused(login, &file.name)));
         }
-        let asks = (&text.verb, &words::account(&text.author), right);
-        if let Some(whom) = self.threads.barred(entry, asks, None).await? {
+        let author = words::account(&text.author);
+        if let Some(whom) = self.threads.barred(entry, (&text.verb, &author, right), None).await? {
             return Ok(Some(message::own_barred(login, &file.name, file.kind, &whom)));
         }
-        Ok(bar(&file.who, login, right).map(|whom| message::own_not_among(login, &file.name, &whom)))
+        let barred = self.threads.barred_by_file(entry, &file.who, (&author, right)).await?;
+        Ok(barred.map(|whom| message::own_not_among(login, &file.name, &whom)))
     }
 
     /// What the task is asked for, and its terms: those of the text, and the file's where the text leaves them open. An error is the answer.

@@ -53,13 +53,13 @@ impl Reader {
         let since = self.first_read(&entry.key).await? - SLACK_MS;
         let own_since = self.own_since(&entry.key).await? - SLACK_MS;
         let answers_since = self.answers_since(&entry.key).await?;
-        let mut texts = self.texts(entry, &at, &issue, comments).await?;
+        let (mut texts, unread) = self.texts(entry, &at, &issue, comments).await?;
         texts.iter_mut().filter(|text| text.created_at < own_since).for_each(Text::read_as_before);
         self.add_triggers(entry, &at, &issue, &mut texts).await?;
         self.threads.was_at(entry, &at, self.machine.as_ref()).await?;
         // Why the first text that may be a command of the repository's own could not be looked up, and why one that decides nothing about
-        // others could not be carried out or answered.
-        let (mut held, mut failed) = (None, None);
+        // others could not be carried out or answered, or was not read.
+        let (mut held, mut failed, mut takes_back) = (None, unread, false);
         for mut text in texts {
             let key = decision_key(&text.source);
             if text.is_plain() || text.created_at < since || !self.threads.counts(&text.author) {
@@ -84,17 +84,21 @@ impl Reader {
                     continue;
                 }
             }
-            // Texts that would begin a task wait for the one that could not be looked up.
-            if held.is_some() && text.may_begin() {
+            // Texts that would begin a task wait for the one that could not be looked up, and for hosts that are to be taken back before.
+            if (held.is_some() || takes_back) && text.may_begin() {
                 continue;
             }
-            // Neither hosts nor a test run begin a task: a router or a forge that does not take them holds up no other text.
-            let stands_alone = text.verb.is_apart() || matches!(text.verb, Verb::Allow { .. } | Verb::Deny { .. });
+            // Neither hosts nor a test run begin a task: a router or a forge that does not take them holds up no answer to another text.
+            let hosts = matches!(text.verb, Verb::Allow { .. } | Verb::Deny { .. });
+            let stands_alone = hosts || text.verb.is_apart();
             match self.take_up(entry, &issue, text, &key).await {
                 Ok(true) => break,
                 Ok(false) => {}
                 Err(moved @ Trouble::Moved { .. }) => return Err(moved),
-                Err(trouble) if stands_alone => failed = failed.or(Some(trouble)),
+                Err(trouble) if stands_alone => {
+                    takes_back |= hosts;
+                    failed = failed.or(Some(trouble));
+                }
                 Err(trouble) => return Err(trouble),
             }
         }

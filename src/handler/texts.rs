@@ -7,19 +7,20 @@ use crate::clock::now;
 use crate::config::process::Repository;
 use crate::forge::{Comment, ForgeError, Issue, RepoRef, Review, ReviewComment, ReviewState, own_remarks};
 use crate::thread::words;
-use crate::thread::{decision_key, reply_source};
+use crate::thread::{decision_key, reply_source, unread_replies};
 use crate::trouble::Trouble;
 use domain::{Source, Verb};
 
 impl Reader {
-    /// The texts of this thread. A comment that asks the bot by name is a question there, if it is young enough to be answered.
+    /// The texts of this thread, and why replies in it could not be read. A comment that asks the bot by name is a question there, if it is young
+    /// enough to be answered.
     pub(super) async fn texts(
         &self,
         entry: &Repository,
         at: &RepoRef,
         issue: &Issue,
         comments: Vec<Comment>,
-    ) -> Result<Vec<Text>, Trouble> {
+    ) -> Result<(Vec<Text>, Option<Trouble>), Trouble> {
         let since = self.answers_since(&entry.key).await?;
         let verb = words::text(&issue.body, &issue.author.login);
         let mut texts = vec![Text {
@@ -39,36 +40,37 @@ impl Reader {
                 ..Text::new(Source::Comment(comment.id), comment.id, (comment.author, comment.body), verb)
             });
         }
+        let mut unread = None;
         if issue.is_pull {
             let reviews = self.forge.reviews(at, issue.number).await?;
-            texts.extend(self.replies(entry, (at, issue.number), &reviews, since).await?);
+            let (replies, why) = self.replies((at, issue), &reviews, since).await?;
+            texts.extend(replies);
+            unread = why;
             for review in reviews {
                 let inline = self.inline_commands(entry, (at, issue.number), &review, since).await?;
                 texts.extend(of_review(review, inline));
             }
             texts.sort_by_key(|text| text.number);
         }
-        Ok(texts)
+        Ok((texts, unread))
     }
 
     /// The commands in replies to the bot's own inline comments.
     async fn replies(
         &self,
-        entry: &Repository,
-        place: (&RepoRef, u64),
+        (at, issue): (&RepoRef, &Issue),
         reviews: &[Review],
         since: i64,
-    ) -> Result<Vec<Text>, Trouble> {
+    ) -> Result<(Vec<Text>, Option<Trouble>), Trouble> {
         let mine: Vec<Review> = reviews.iter().filter(|review| review.author.id == self.me).cloned().collect();
         let asks = |reply: &ReviewComment| reply.created_at >= since && !self.of_reply(reply.clone()).is_plain();
-        let found = match self.threads.replies(place, &mine, asks, &[]).await {
-            Err(Trouble::Later { sentence, .. }) => {
-                tracing::warn!(repository = entry.key, pull = place.1, "replies could not be read: {sentence}");
-                Vec::new()
-            }
-            done => done?,
-        };
-        Ok(found.into_iter().map(|reply| self.of_reply(reply)).collect())
+        let place = (at, issue.number, issue.updated_at);
+        let replies = self.threads.replies(place, &mine, asks, &[]).await?;
+        let unread = replies.failed.map(unread_replies);
+        match unread {
+            Some(moved @ Trouble::Moved { .. }) => Err(moved),
+            unread => Ok((replies.found.into_iter().map(|reply| self.of_reply(reply)).collect(), unread)),
+        }
     }
 
     /// The text of a reply on a line. What would do something is not carried out there, and a first word that no command has may be a path.

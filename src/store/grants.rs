@@ -28,13 +28,18 @@ pub(super) async fn take_back(c: &mut AnyConnection, wish: &TakeBack, epoch: i64
     super::leases::fence(c, &wish.repository, epoch).await?;
     let took = format!("{}:", wish.input_key);
     if inputs::input(c, &wish.input_key, None, wish.now).await? {
+        let mut taken = Vec::new();
         for host in &wish.hosts {
-            for grant in drop_named(c, &wish.repository, host).await? {
-                // Kept, because the text is answered with them later, perhaps by another process.
-                inputs::input(c, &format!("{took}{grant}"), None, wish.now).await?;
-            }
+            taken.extend(drop_named(c, &wish.repository, host).await?);
         }
+        // Kept, because the text is answered with them later, perhaps by another process.
+        for grant in &taken {
+            inputs::input(c, &format!("{took}{grant}"), None, wish.now).await?;
+        }
+        taken.sort();
+        return Ok(taken);
     }
+    // Rare, so that it may look at every key.
     let sql = "SELECT key FROM inputs WHERE substr(key, 1, length($1)) = $1";
     let keys: Vec<String> = sqlx::query_scalar(sql).bind(&took).fetch_all(c).await?;
     let mut taken: Vec<String> = keys.iter().filter_map(|key| key.strip_prefix(&took)).map(str::to_owned).collect();

@@ -21,7 +21,7 @@ pub(super) struct FoundDecision {
 pub(super) struct Found {
     /// Lowest forge number first.
     pub decisions: Vec<FoundDecision>,
-    /// Why one could not be judged, which is left for the next reading, as are later ones that do not only hold back or ask.
+    /// Why one could not be judged, which is left for the next reading, as are later ones that neither hold back nor are about the state.
     pub failed: Option<Trouble>,
 }
 
@@ -60,7 +60,7 @@ impl Threads {
     ) -> Result<Found, Trouble> {
         let began = task.request.as_ref().map_or(0, |r| r.number);
         let mut rights = HashMap::new();
-        let mut found = Vec::new();
+        let mut found: Vec<(i64, Result<Option<FoundDecision>, Trouble>)> = Vec::new();
         // If a text is left for the next reading, later ones wait too, because the oldest decides.
         let mut before = i64::MAX;
         for comment in thread.comments.iter().filter(|c| c.id > began && self.counts(&c.author)) {
@@ -72,8 +72,8 @@ impl Threads {
                 before = before.min(comment.id);
                 continue;
             }
-            let decision = self.of_comment(entry, task, comment, &mut rights).await?;
-            found.push(FoundDecision { decision, left: Vec::new() });
+            let decision = self.of_comment(entry, task, comment, &mut rights).await;
+            found.push((comment.id, decision.map(|decision| Some(FoundDecision { decision, left: Vec::new() }))));
         }
         for reply in &thread.replies {
             let source = super::reply_source(reply);
@@ -84,22 +84,28 @@ impl Threads {
                 before = before.min(reply.id);
                 continue;
             }
-            found.push(self.of_reply(entry, task.pull, reply, &mut rights).await?);
+            found.push((reply.id, self.of_reply(entry, task.pull, reply, &mut rights).await.map(Some)));
         }
         for review in thread.reviews.iter().filter(|r| self.counts(&r.author)) {
             let source = Source::Review(review.id);
-            if !self.is_open(&source, only).await? {
-                continue;
+            if self.is_open(&source, only).await? {
+                found.push((review.number, self.of_review(entry, task.pull, review, &mut rights).await));
             }
-            found.extend(self.of_review(entry, task.pull, review, &mut rights).await?);
         }
-        found.retain(|it| it.decision.number < before);
-        found.sort_by_key(|it| it.decision.number);
+        found.retain(|(number, _)| *number < before);
+        found.sort_by_key(|(number, _)| *number);
         let mut judged = Found::default();
-        for mut it in found {
-            match self.complete(entry, (task, thread), &mut it.decision).await {
-                Ok(()) if judged.failed.is_none() || counts_in_part(&it.decision.verb) => judged.decisions.push(it),
-                Ok(()) => {}
+        for (_, it) in found {
+            let done = match it {
+                Ok(Some(mut it)) => self.complete(entry, (task, thread), &mut it.decision).await.map(|()| Some(it)),
+                other => other,
+            };
+            match done {
+                Ok(None) => {}
+                Ok(Some(it)) if judged.failed.is_none() || counts_in_part(&it.decision.verb) => {
+                    judged.decisions.push(it)
+                }
+                Ok(Some(_)) => {}
                 Err(moved @ Trouble::Moved { .. }) => return Err(moved),
                 Err(trouble) => judged.failed = judged.failed.or(Some(trouble)),
             }

@@ -16,7 +16,7 @@ impl Threads {
     pub async fn follow(&self, entry: &Repository, id: TaskId, feed: &dyn Feed) -> Result<Thread, Trouble> {
         let task = feed.look(id).await?;
         let at = self.place(entry)?;
-        let thread = self.thread(&at, &task, &[]).await?;
+        let mut thread = self.thread(entry, &at, &task, &[]).await?;
         match self.was_at(entry, &at, feed).await {
             Ok(()) => {}
             // If parts are hidden, the caller judges the thread by those.
@@ -29,7 +29,8 @@ impl Threads {
         notice_voided(id, &thread, feed).await?;
         notice_withdrawn(&task, &thread, feed).await?;
         let found = self.decisions(entry, &task, &thread, None).await?;
-        let (mut failed, mut held) = (None, found.failed);
+        let unread = thread.unread.take().map(super::unread_replies);
+        let (mut failed, mut held) = (None, unread.or(found.failed));
         for given in found.decisions {
             let decision = &given.decision;
             if feed.look(id).await?.state.ended() {
@@ -39,7 +40,7 @@ impl Threads {
                 continue;
             }
             // These are answered while they are read: what the forge does not take as an answer must hold up no decision, and is given by the
-            // next reading. After any other failure later texts wait, because the oldest decides; but those that only hold back or ask.
+            // next reading. After any other failure later texts wait, because the oldest decides; but those that hold back, or are about the state.
             let answered = decision.verb.is_apart() || matches!(decision.verb, Verb::Retry { .. });
             match self.take(entry, (id, &task), &thread, given, feed).await {
                 Ok(()) => {}
@@ -105,7 +106,7 @@ impl Threads {
         let key = task.request.as_ref().map(|r| r.repository.as_str()).unwrap_or_default();
         let Some(entry) = self.config.repository(key) else { return Ok(()) };
         let at = self.place(&entry)?;
-        let thread = whole(self.thread(&at, task, sources).await?)?;
+        let thread = whole(self.thread(&entry, &at, task, sources).await?)?;
         self.was_at(&entry, &at, feed).await?;
         for FoundDecision { decision, .. } in self.decisions(&entry, task, &thread, Some(sources)).await?.all()? {
             let key = format!("recheck:{}:{n}:{}", task.id, decision.source);

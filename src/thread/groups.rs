@@ -4,6 +4,7 @@
 
 use super::Threads;
 use crate::config::code_owners::{CodeOwners, MAX_BYTES, PLACES};
+use crate::config::own_command;
 use crate::config::process::Repository;
 use crate::config::who::{Group, bar_of, groups, is_of_readers};
 use crate::forge;
@@ -44,6 +45,18 @@ impl Threads {
             }
         }
         Ok(None)
+    }
+
+    /// As [`Threads::barred`], of a command of the repository's own, which begins a task: `among` is what its file says; nothing = all writers.
+    pub async fn barred_by_file(
+        &self,
+        entry: &Repository,
+        among: &[String],
+        (account, right): (&Account, Access),
+    ) -> Result<Option<String>, Trouble> {
+        let Some(whom) = own_command::bar(among, &account.login, right) else { return Ok(None) };
+        let is_in = right >= Access::Write && self.is_in_one(entry, groups(among), account, None).await?;
+        Ok((!is_in).then_some(whom))
     }
 
     async fn is_in_one(

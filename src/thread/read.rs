@@ -1,6 +1,8 @@
 //! The current thread of one task on the forge: issue, comments, pull request and reviews, and which of these could not be read.
 
 use super::Threads;
+use super::replies::Replies;
+use crate::config::process::Repository;
 use crate::forge::{Comment, ForgeError, PullRequest, RepoRef, Review, ReviewComment};
 use crate::trouble::Trouble;
 use domain::{Source, Task, Verb};
@@ -11,6 +13,8 @@ pub struct Thread {
     pub(super) reviews: Vec<Review>,
     /// People's replies on lines, those among them that were not taken up yet.
     pub(super) replies: Vec<ReviewComment>,
+    /// Why some of these could not be read now.
+    pub(super) unread: Option<ForgeError>,
     pub(super) pull: Option<PullRequest>,
     /// False once the issue is known to be closed.
     pub(super) open: bool,
@@ -84,8 +88,11 @@ pub(super) fn counts_in_part(verb: &Verb) -> bool {
     matches!(verb, Verb::Stop | Verb::Pause | Verb::Status | Verb::Cost | Verb::Help)
 }
 
-/// An error if any part is hidden, for callers that need everything that was said.
-pub(super) fn whole(thread: Thread) -> Result<Thread, Trouble> {
+/// An error if any part is hidden or unread, for callers that need everything that was said.
+pub(super) fn whole(mut thread: Thread) -> Result<Thread, Trouble> {
+    if let Some(error) = thread.unread.take() {
+        return Err(super::unread_replies(error));
+    }
     match thread.hidden.first() {
         None => Ok(thread),
         Some(hidden) => Err(Trouble::later(format!("{} cannot be read: {}", hidden.what, hidden.error))),
@@ -102,7 +109,15 @@ fn review_of(source: &Source) -> Option<i64> {
 
 impl Threads {
     /// Reads the thread of a task, with the replies among `again`, taken up or not.
-    pub(super) async fn thread(&self, at: &RepoRef, task: &Task, again: &[Source]) -> Result<Thread, Trouble> {
+    pub(super) async fn thread(
+        &self,
+        entry: &Repository,
+        at: &RepoRef,
+        task: &Task,
+        again: &[Source],
+    ) -> Result<Thread, Trouble> {
+        // Noted before there is a pull request, so that no reply to it is older.
+        let since = self.replies_since(entry).await?;
         let number = task.request.as_ref().map_or(0, |r| r.issue);
         let (issue, talk) = tokio::join!(self.forge.issue(at, number), self.forge.comments(at, number));
         let (what, mut hidden) = (Part::Issue(number), Vec::new());
@@ -122,10 +137,19 @@ impl Threads {
         }
         let (reviewed, reviews) = (reviews.is_some(), reviews.unwrap_or_default());
         let again: Vec<i64> = again.iter().filter_map(review_of).collect();
-        let replies = match task.pull {
-            Some(number) => self.replies((at, number), &reviews, |_| true, &again).await?,
-            None => Vec::new(),
-        };
-        Ok(Thread { comments, reviews, replies, pull, open, reviewed, hidden })
+        let mut replies = Replies::default();
+        if let Some(pull) = &pull {
+            let place = (at, pull.number, pull.updated_at);
+            replies = self.replies(place, &reviews, |reply| reply.created_at >= since, &again).await?;
+        }
+        let (mut unread, replies) = (replies.failed, replies.found);
+        match unread.take() {
+            Some(error @ ForgeError::TooLarge(_)) if task.pull.is_some() => {
+                hidden.push(Hidden { what: Part::Pull(task.pull.unwrap_or_default()), error });
+            }
+            Some(moved @ ForgeError::Moved(_)) => return Err(moved.into()),
+            other => unread = other,
+        }
+        Ok(Thread { comments, reviews, replies, unread, pull, open, reviewed, hidden })
     }
 }

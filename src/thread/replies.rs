@@ -3,7 +3,9 @@
 //! Tests: `tests/stories/replies.rs`.
 
 use super::{Threads, decision_key};
+use crate::config::process::Repository;
 use crate::forge::{ForgeError, RepoRef, Review, ReviewComment, ReviewState, own_remarks};
+use crate::store::StoreError;
 use crate::trouble::Trouble;
 use domain::Source;
 use std::collections::HashMap;
@@ -11,22 +13,45 @@ use std::sync::{Mutex, PoisonError};
 
 /// Reviews that are remembered; with more, all are looked at once again.
 const MOST: usize = 10_000;
+/// Replies written longer than this before the repository was first read for them (milliseconds) are not taken up.
+const SLACK_MS: i64 = 120_000;
 
-/// How many inline comments a review had when all its replies were taken up, by the review's id: with as many there is nothing to ask for.
+/// What is seen of a review without asking for its comments: how many there are, and when its pull request changed last. The number alone
+/// does not show that one was deleted and another one written.
+type Seen = (u32, i64);
+
+/// The reviews all of whose replies were taken up, by their ids: while they look the same there is nothing to ask for.
 #[derive(Default)]
-pub(super) struct ReadReplies(Mutex<HashMap<i64, u32>>);
+pub(super) struct ReadReplies(Mutex<HashMap<i64, Seen>>);
 
 impl ReadReplies {
-    fn knows(&self, review: &Review) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&review.id) == Some(&review.comments)
+    fn knows(&self, review: i64, seen: Seen) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&review) == Some(&seen)
     }
 
-    fn note(&self, review: &Review) {
+    fn note(&self, review: i64, seen: Seen) {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= MOST {
             known.clear();
         }
-        known.insert(review.id, review.comments);
+        known.insert(review, seen);
+    }
+}
+
+/// The replies that were read.
+#[derive(Default)]
+pub struct Replies {
+    /// In no order. Each is `resolved` where its conversation is.
+    pub found: Vec<ReviewComment>,
+    /// Why those under a review could not be read; the other ones are among `found`.
+    pub failed: Option<ForgeError>,
+}
+
+/// That replies could not be read says nothing about the pull request itself.
+pub fn unread(error: ForgeError) -> Trouble {
+    match error {
+        ForgeError::Moved(_) | ForgeError::Unavailable { .. } => error.into(),
+        other => Trouble::later(format!("replies on lines of the pull request cannot be read: {other}")),
     }
 }
 
@@ -36,44 +61,74 @@ pub fn source(reply: &ReviewComment) -> Source {
 }
 
 impl Threads {
-    /// The replies of people under these reviews, as far as `of_use` takes them: one request for each review that has some which were not
-    /// taken up, or of which that is not known. Of reviews in `again` they are read in any case. What the forge does not show is left.
+    /// Since when replies count in this repository, by the forge's clock: earlier versions did not read them, and what was said to those is
+    /// not taken up by this one.
+    pub(super) async fn replies_since(&self, entry: &Repository) -> Result<i64, Trouble> {
+        let mark = format!("replies:{}", entry.key);
+        let at = match self.store.watermark(&mark).await? {
+            Some(at) => at,
+            None => {
+                let at = self.forge.clock().await?;
+                self.store.set_watermark_of(&entry.key, &mark, at).await?;
+                at
+            }
+        };
+        Ok(at - SLACK_MS)
+    }
+
+    /// The replies of people under these reviews, as far as `of_use` takes them: one request for each review that has comments and does not
+    /// look as it did when all its replies were taken up. Of reviews in `again` they are read in any case. `changed` is when the pull
+    /// request changed last (Unix milliseconds), asked before the comments are.
+    ///
+    /// # Errors
+    /// Only of the store; where the forge does not answer, [`Replies::failed`] says so.
     pub async fn replies(
         &self,
-        (at, pull): (&RepoRef, u64),
+        (at, pull, changed): (&RepoRef, u64, i64),
         reviews: &[Review],
         of_use: impl Fn(&ReviewComment) -> bool,
         again: &[i64],
-    ) -> Result<Vec<ReviewComment>, Trouble> {
-        let mut found = Vec::new();
+    ) -> Result<Replies, StoreError> {
+        let mut replies = Replies::default();
         let hidden = |state| matches!(state, ReviewState::Pending | ReviewState::RequestReview);
         for review in reviews.iter().filter(|review| review.comments > 0 && !hidden(review.state)) {
-            if self.read_replies.knows(review) && !again.contains(&review.id) {
+            let seen = (review.comments, changed);
+            if self.read_replies.knows(review.id, seen) && !again.contains(&review.id) {
                 continue;
             }
             let inline = match self.forge.review_comments(at, pull, review.id).await {
                 Ok(inline) => inline,
-                Err(error @ (ForgeError::NotFound(_) | ForgeError::Forbidden(_) | ForgeError::TooLarge(_))) => {
-                    tracing::warn!(%error, pull, review = review.id, "the replies under a review could not be read");
+                Err(error) => {
+                    replies.failed = replies.failed.or(Some(error));
                     continue;
                 }
-                Err(other) => return Err(other.into()),
             };
-            let own: Vec<i64> = own_remarks(review, &inline).iter().map(|note| note.id).collect();
-            let mut new = false;
-            for note in inline {
-                if own.contains(&note.id) || !self.counts(&note.author) || !of_use(&note) {
-                    continue;
+            let mut all = inline.len() == review.comments as usize;
+            for reply in of_people(review, inline) {
+                if self.counts(&reply.author) && of_use(&reply) {
+                    all &= self.store.knows_input(&decision_key(&source(&reply))).await?;
+                    replies.found.push(reply);
                 }
-                // The forge lists it under this review; what it says of that itself may be left out.
-                let note = ReviewComment { review: review.id, ..note };
-                new |= !self.store.knows_input(&decision_key(&source(&note))).await?;
-                found.push(note);
             }
-            if !new {
-                self.read_replies.note(review);
+            if all {
+                self.read_replies.note(review.id, seen);
             }
         }
-        Ok(found)
+        Ok(replies)
     }
+}
+
+/// What was written under a review after it was submitted; what belongs to it was submitted with it.
+fn of_people(review: &Review, inline: Vec<ReviewComment>) -> Vec<ReviewComment> {
+    let own: Vec<i64> = own_remarks(review, &inline).iter().map(|note| note.id).collect();
+    // The forge marks the first comment of a conversation, which is all comments on one line.
+    let resolved: Vec<(String, Option<u64>)> =
+        inline.iter().filter(|note| note.resolved).map(|note| (note.path.clone(), note.line)).collect();
+    let replies = inline.into_iter().filter(|note| !own.contains(&note.id));
+    // The forge lists them under this review; what it says of that itself may be left out.
+    let of_review = |note: ReviewComment| {
+        let resolved = resolved.iter().any(|(path, line)| (path, line) == (&note.path, &note.line));
+        ReviewComment { review: review.id, resolved, ..note }
+    };
+    replies.map(of_review).collect()
 }

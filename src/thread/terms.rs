@@ -3,7 +3,6 @@
 
 use super::Threads;
 use crate::config::Process;
-use crate::config::own_command::bar;
 use crate::config::process::Repository;
 use crate::config::project::Granted;
 use crate::message;
@@ -75,7 +74,7 @@ impl Threads {
         };
         let mut given = terms;
         if let Some(own) = task.request.as_ref().and_then(|request| request.own.as_ref()) {
-            if let Some(whom) = bar(&own.who, login, right) {
+            if let Some(whom) = self.barred_by_file(entry, &own.who, (account, right)).await? {
                 return Ok(Err(message::own_not_among(login, &own.name, &whom)));
             }
             agreed.budget = own.narrowed(&agreed.budget);

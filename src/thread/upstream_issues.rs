@@ -64,11 +64,18 @@ impl Threads {
         let mut unlisted: Vec<UpstreamIssueRow> =
             rows.into_values().filter(|row| !row.closed && !listed.contains(&row.number)).collect();
         unlisted.sort_by_key(|row| row.number);
-        unlisted.truncate(MOST_LOOKS);
+        next_looks(&mut unlisted, crate::clock::now() / 60_000);
+        let mut failed = None;
         for row in self.found_again(&pair, unlisted).await? {
-            self.tell_if_closed(&pair, row).await?;
+            // What GitHub does not say of one it says of none now; a comment that is not taken here keeps no other back.
+            let state = pair.github.issue_state(&pair.source.name, row.number).await.map_err(later)?;
+            match self.tell_if_closed(&pair, row, state).await {
+                Ok(()) => {}
+                Err(moved @ Trouble::Moved { .. }) => return Err(moved),
+                Err(trouble) => failed = failed.or(Some(trouble)),
+            }
         }
-        Ok(opened)
+        failed.map_or(Ok(opened), Err)
     }
 
     async fn rows(&self, pair: &Pair<'_>) -> Result<HashMap<u64, UpstreamIssueRow>, Trouble> {
@@ -177,8 +184,8 @@ impl Threads {
         }
     }
 
-    async fn tell_if_closed(&self, pair: &Pair<'_>, row: UpstreamIssueRow) -> Result<(), Trouble> {
-        let gone = match pair.github.issue_state(&pair.source.name, row.number).await.map_err(later)? {
+    async fn tell_if_closed(&self, pair: &Pair<'_>, row: UpstreamIssueRow, state: IssueState) -> Result<(), Trouble> {
+        let gone = match state {
             // Only the label was taken away.
             IssueState::Open => return Ok(()),
             IssueState::Closed => false,
@@ -201,6 +208,17 @@ impl Threads {
     }
 }
 
+/// Leaves those that are looked at in this minute. With more than a round looks at, it begins somewhere else in each, however long a round
+/// is, so that each has its turn.
+fn next_looks(unlisted: &mut Vec<UpstreamIssueRow>, minute: i64) {
+    if unlisted.len() > MOST_LOOKS {
+        let spread = minute.unsigned_abs().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33;
+        let first = usize::try_from(spread).unwrap_or_default() % unlisted.len();
+        unlisted.rotate_left(first);
+        unlisted.truncate(MOST_LOOKS);
+    }
+}
+
 /// What the mark of an issue says; the installation's key signs it.
 fn sign(pair: &Pair<'_>, number: u64) -> String {
     format!("{}{number}", sign_prefix(pair))
@@ -213,4 +231,29 @@ fn sign_prefix(pair: &Pair<'_>) -> String {
 /// What passes, or takes an operator: a later round asks again.
 fn later(error: impl std::fmt::Display) -> Trouble {
     Trouble::later(error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_many_that_are_not_listed_each_has_its_turn() {
+        let rows = |count: u64| -> Vec<UpstreamIssueRow> {
+            let row = |number| UpstreamIssueRow { forge_id: 1, upstream: 2, number, issue: number, closed: false };
+            (1..=count).map(row).collect()
+        };
+        for count in [3, 100, 101, 250, 300] {
+            for round in [1, 10, 60] {
+                let mut seen = HashSet::new();
+                for minute in (29_000_000..).step_by(round).take(200) {
+                    let mut looked = rows(count);
+                    next_looks(&mut looked, minute);
+                    assert!(looked.len() <= MOST_LOOKS);
+                    seen.extend(looked.into_iter().map(|row| row.number));
+                }
+                assert_eq!(seen.len() as u64, count, "{count}, each {round} minutes");
+            }
+        }
+    }
 }

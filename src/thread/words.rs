@@ -136,7 +136,10 @@ pub(crate) fn review(review: &Review, inline: &[ReviewComment]) -> Option<Verb> 
 /// addresses the bot by its name; else what it says.
 pub(crate) fn reply(reply: &ReviewComment, bot: &str) -> Verb {
     let login = &reply.author.login;
-    let items: Vec<Item> = inline::remark(reply, redact::in_words(&reply.body), login).into_iter().collect();
+    let item = inline::remark(reply, redact::in_words(&reply.body), login);
+    // That its conversation was resolved before takes back nothing that is said in it now.
+    let items: Vec<Item> =
+        item.into_iter().map(|it| Item { comment: it.comment.filter(|_| !reply.resolved), ..it }).collect();
     if let Some(command) = inline::strongest(&[reply]) {
         return with(command, &items);
     }

@@ -4,7 +4,9 @@ use crate::people::gitea_minor;
 use crate::pulls::open;
 use crate::support::forges::{Lab, Place};
 use caisson::forge::gitea::admin::Admin;
-use caisson::forge::{Access, ForgeReads as _, ForgeWrites as _, NewReview, Note, ReviewComment, ReviewState};
+use caisson::forge::{
+    Access, ForgeReads as _, ForgeWrites as _, NewReview, Note, ReviewComment, ReviewState, own_remarks,
+};
 use caisson::secret::Secret;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -127,6 +129,10 @@ pub async fn a_resolved_conversation_and_a_deleted_comment_show(lab: Arc<Lab>) {
     let seen = |all: &[ReviewComment]| all.iter().map(|it| (it.line, it.resolved)).collect::<Vec<_>>();
     let all = read().await;
     assert_eq!(seen(&all), [(Some(2), false), (Some(2), false), (Some(4), false)]);
+    // The review has a higher number than what was submitted with it.
+    let reviews = lab.bot.reviews(&place.repo, pull).await.expect("read");
+    let whole = reviews.iter().find(|it| it.id == review).expect("listed");
+    assert_eq!(own_remarks(whole, &all).len(), 3, "{whole:?} {all:?}");
     // Only the first comment of a conversation is marked.
     resolve(&lab, &place, pull, "dora", all[0].id).await;
     assert_eq!(seen(&read().await), [(Some(2), true), (Some(2), false), (Some(4), false)]);
@@ -202,5 +208,8 @@ pub async fn a_reply_on_a_line_counts_under_its_review(lab: Arc<Lab>) {
     let me = lab.bot.whoami().await.expect("the bot").login;
     assert_eq!(seen, [(me.as_str(), "mind this", Some(2)), ("dora", "why so?", Some(2))]);
     assert!(all[1].id > all[0].id && all[1].created_at == all[1].updated_at, "{all:?}");
+    let whole = lab.bot.reviews(&place.repo, number).await.expect("read").remove(0);
+    assert_eq!(own_remarks(&whole, &all), [&all[0]]);
+    assert!(whole.number > all[0].id && whole.number < all[1].id, "{whole:?} {all:?}");
     assert!(lab.bot.pull(&place.repo, number).await.expect("read").updated_at > before, "it is new since then");
 }

@@ -89,3 +89,29 @@ async fn a_stop_waits_for_no_team() {
     world.until_state("cancelled").await;
     assert!(world.forge.times_refused() > 0);
 }
+
+/// Its file may name groups, as the operator's table does.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_own_command_may_be_for_a_team_or_for_code_owners() {
+    let world = World::new(FIX).await;
+    let command = |who: &str| format!("+++\ndescription = \"d\"\nwho = [\"{who}\"]\n+++\nCompare {{words}}.\n");
+    let (core, owned) = (command("team:lab/core"), command("code_owners"));
+    let files = [(".caisson/commands/core.md", core.as_str()), (".caisson/commands/owned.md", owned.as_str())];
+    world.push(&[&files[..], &[("docs/CODEOWNERS", OWNERS)]].concat());
+    let cody = world.forge.add_person("cody", "secret").expect("a person");
+    world.forge.add_team(REPO, "core", None, &[("repo.code", Write)], &["cody"]).expect("a team");
+    let dora = world.forge.add_person("dora", "secret").expect("a person");
+    world.forge.add_collaborator(REPO, "dora", Write).expect("a right");
+    let issue = world.alice().open_issue(REPO, "Versions compare as text", "By their numbers.").expect("issue");
+    dora.comment(REPO, issue, "/core versions").expect("said");
+    world.until_said(issue, "`dora`: `/core` is for members of the team").await;
+    let other = world.alice().open_issue(REPO, "Versions compare as text", "By their numbers.").expect("issue");
+    dora.comment(REPO, other, "/owned versions").expect("said");
+    world.until_said(other, "`dora`: `/owned` is for code owners of what it is about").await;
+    world.alice().comment(REPO, other, "/owned versions").expect("said");
+    let pull = world.until_state("awaiting-review").await.pull.expect("a pull request");
+    world.alice().comment(REPO, pull, "/stop").expect("said");
+    world.until_state("cancelled").await;
+    cody.comment(REPO, issue, "/core versions").expect("said");
+    world.until_said(issue, "### Task 2: ").await;
+}

@@ -129,7 +129,7 @@ async fn a_conflict_is_resolved_by_the_agent_and_shown() {
     world.push(&[("semver.py", OTHER), ("NEWS.md", "news\n")]);
     let task = ask(&world, pull, "final-review").await;
     let [moved] = &rebased(&world).await[..] else { panic!("moved once") };
-    assert_eq!((moved.conflicts.as_slice(), task.marked), (&["semver.py".to_owned()][..], false));
+    assert_eq!((moved.conflicts.as_slice(), task.marked.len()), (&["semver.py".to_owned()][..], 0));
     let review = world.until_said(pull, "could not be merged by git alone").await;
     assert!(review.contains("semver.py") && !review.contains("marks of a conflict"), "{review}");
     assert!(review.contains("- **x1** `semver.py`: resolved at `"), "{review}");
@@ -139,7 +139,7 @@ async fn a_conflict_is_resolved_by_the_agent_and_shown() {
 }
 
 /// The agent only looks at the conflict; `newer` is the base that it meets there, and `whole` whether nothing else of the work is left.
-async fn left_as_it_was(newer: &[(&str, &str)], whole: bool) {
+async fn left_as_it_was(newer: &[(&str, &str)], whole: bool) -> (World, u64) {
     let (head, _) = FIX.rsplit_once("[[turn]]").expect("three turns");
     let look = |n: u32| format!("{{ name = \"bash\", arguments = {{ command = \"head -{n} semver.py\" }} }},\n");
     let looks: String = (1..=5).map(look).collect();
@@ -149,15 +149,22 @@ async fn left_as_it_was(newer: &[(&str, &str)], whole: bool) {
     world.push(newer);
     let task = ask(&world, pull, "awaiting-review").await;
     let checkpoint = task.checkpoint().expect("a checkpoint");
-    assert!(task.marked && !checkpoint.coverable && checkpoint.commit.is_none() == whole, "{task:?}");
+    assert!(!task.marked.is_empty() && !checkpoint.coverable && checkpoint.commit.is_none() == whole, "{task:?}");
     let review = world.until_said(pull, "### Checkpoint 2 ").await;
     assert!(review.contains("only the newer base's version, are left in `semver.py`"), "{review}");
     assert!(review.contains("- **x1** `semver.py`: open: git could not merge it"), "{review}");
+    (world, pull)
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn marks_that_are_left_are_named_and_never_approved_in_advance() {
-    left_as_it_was(&[("semver.py", OTHER)], false).await;
+    let (world, pull) = left_as_it_was(&[("semver.py", OTHER)], false).await;
+    // They are in the commit: that it can be merged onto the next base resolves nothing.
+    world.push(&[("NEWS.md", "news\n")]);
+    world.alice().comment(REPO, pull, "/rebase").expect("said");
+    let review = world.until_said(pull, "### Checkpoint 3 ").await;
+    assert!(review.contains("- **x1** `semver.py`: open: git could not merge it"), "{review}");
+    assert_eq!(world.task().await.marked, ["semver.py"]);
 }
 
 /// Of a file that git cannot merge it keeps the base's version, without a mark.

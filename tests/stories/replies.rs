@@ -65,11 +65,60 @@ async fn a_reply_asks_for_changes_at_its_line_and_approves_nothing() {
     let under = |source: &Source| matches!(source, Source::Reply { review, .. } if *review == mine.id);
     assert!(used.iter().filter(|it| under(it)).count() == 1, "{used:?}");
     assert_eq!(world.said(pull).await.iter().filter(|text| text.contains("not carried out: `/approve`")).count(), 1);
-    // A reply whose conversation is resolved is asked for no more.
-    let inline = world.look().review_comments(&at(), pull, mine.id).await.expect("read");
-    alice.resolve(REPO, pull, inline[0].id).expect("resolved");
-    alice.reply(REPO, pull, mine.id, "/stop").expect("said");
+    assert_eq!(world.task().await.numbered.open_names(), "r1, r3");
+    // One that cannot be read holds up decisions, and nobody's `/stop`.
+    world.forge.refuse(&[("/comments", 500)]);
+    alice.reply(REPO, pull, mine.id, "/pause").expect("said");
+    world.kill();
+    world.forge.refuse(&[(&format!("/reviews/{}/comments", mine.id), 500)]);
+    world.approve().await;
+    alice.comment(REPO, pull, "/stop").expect("said");
+    world.start().await;
     world.until_state("cancelled").await;
+}
+
+/// What is withdrawn, and what the number of comments alone would not show.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reply_is_withdrawn_with_its_conversation_and_one_in_the_place_of_a_deleted_one_is_read() {
+    let work = FIX.split("[[turn]]").take(3).collect::<Vec<_>>().join("[[turn]]");
+    let more = "[[turn]]\nexpects = [\"asks for changes\", \"r1: `semver.py`, line 6\"]\ncall = [{ name = \"done\", arguments = { summary = \"Done.\" } }]\n";
+    let world = World::new(&format!("{work}{more}")).await;
+    world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    let task = world.until_state("awaiting-review").await;
+    let (pull, commit) = (task.pull.expect("a pull request"), task.checkpoint().and_then(|c| c.commit.clone()));
+    let (notes, commit, alice) = ([("semver.py", 6, "why a list?")], commit.expect("a commit"), world.alice());
+    world.model.set_away(true);
+    let review = alice.request_changes(REPO, pull, commit.as_str(), "Nearly.", &notes).expect("posted");
+    let remarks = async |count: usize| {
+        world.until("the remarks", |task| task.numbered.all().len() == count).await;
+        next_second().await;
+    };
+    remarks(1).await;
+    alice.reply(REPO, pull, review, "and why here?").expect("said");
+    remarks(2).await;
+    let inline = world.look().review_comments(&at(), pull, review).await.expect("read");
+    // Deleted and said again between two readings: as many comments as before.
+    let held = world.forge.hold().await;
+    alice.delete_comment(REPO, inline[1].id).expect("deleted");
+    alice.reply(REPO, pull, review, "or there?").expect("said");
+    drop(held);
+    remarks(3).await;
+    alice.resolve(REPO, pull, inline[0].id).expect("resolved");
+    // What is said in a resolved conversation is not taken back by that.
+    alice.reply(REPO, pull, review, "still wrong").expect("said");
+    remarks(4).await;
+    world.model.set_away(false);
+    world.until_state("final-review").await;
+    let last = world.until_said(pull, "### Final review").await;
+    for (name, state) in [
+        ("r1", "withdrawn: its conversation was resolved"),
+        ("r2", "withdrawn: it was deleted"),
+        ("r3", "withdrawn: its conversation was resolved"),
+    ] {
+        let line = format!("- **{name}** `semver.py:6` of `alice`: {state}");
+        assert!(last.contains(&line), "{line} is missing:\n{last}");
+    }
+    assert!(last.contains("**r4** `semver.py:6` of `alice`: `still wrong`"), "{last}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

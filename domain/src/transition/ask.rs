@@ -73,9 +73,12 @@ pub(super) fn keep_for_later(draft: &mut Draft, decision: &Decision) -> bool {
     waits && may
 }
 
-/// Whether this text came after the question was posted, in any thread.
+/// Whether this text came after the question was posted, in any thread. What somebody only says in a conversation on a line belongs there.
 pub(super) fn answers(draft: &Draft, decision: &Decision) -> bool {
-    matches!(draft.task.underneath(), State::Asking { number: Some(asked), .. } if decision.number > *asked)
+    let elsewhere = matches!((&decision.source, &decision.verb), (Source::Reply { .. }, Verb::Say { .. }));
+    let asked =
+        matches!(draft.task.underneath(), State::Asking { number: Some(asked), .. } if decision.number > *asked);
+    asked && !elsewhere
 }
 
 /// Whether this text permits the waiting action: a comment with a bare `/approve`. A review's approval is about the commit it shows.

@@ -38,12 +38,13 @@ impl Replay<'_> {
     /// Shows the repository's own instructions for the task's kind, or says that those of the base before no longer hold.
     pub(super) fn instructed(&mut self, own: Option<&KindPrompt>, newer: bool) {
         let pull = self.request.is_some_and(|request| request.pull.is_some());
-        // Those that the conversation began without count again where nothing stands in their place any more.
+        // The bot's own hold again where nothing stands in their place any more.
         if self.unbriefed && !own.is_some_and(|own| own.replaces) {
             self.unbriefed = false;
             self.ask(prompt::brief(self.kind, pull));
         }
         let Some(KindPrompt { text, replaces, .. }) = own else { return self.ask(NO_PROMPT.to_owned()) };
+        self.unbriefed |= *replaces;
         let name = crate::config::own_prompts::path(self.kind);
         let (text, missing) = text::cut(text, self.rules_chars);
         let text = self.fenced(&name, text, missing == 0);

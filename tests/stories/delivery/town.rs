@@ -290,12 +290,13 @@ impl Town {
         if !self.troubled {
             return self.until_quiet(end).await;
         }
+        // Once: what was said is then old enough to be read without its delivery, and a leap more would move ends by the forge's clock.
+        self.world.forge.clock_moves_on(LATER_S);
         loop {
             if self.weather.die.swap(false, Ordering::SeqCst) {
                 self.kill().await;
                 self.start().await;
             }
-            self.world.forge.clock_moves_on(LATER_S);
             let met = self.weather.met.load(Ordering::SeqCst);
             let read = self.world.read_now().await;
             let whole = read.is_ok() && self.weather.met.load(Ordering::SeqCst) == met;
