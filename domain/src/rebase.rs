@@ -95,13 +95,8 @@ impl Task {
         (self.base, self.head) = (Some(onto.clone()), Some(onto.clone()));
         self.rebase = Some(Rebase { from, head, onto: Some(onto), done });
         self.replaces = self.pushed.is_some();
-        // Marks in the work's own commit come along, and no longer conflict with anything.
-        self.conflicts = it
-            .conflicts
-            .iter()
-            .chain(self.marked.iter().filter(|path| !it.conflicts.contains(path)))
-            .cloned()
-            .collect();
+        self.conflicts.clone_from(&it.conflicts);
+        // `marked` stays: what the work's own commit holds comes along.
         (self.kept, self.uncommitted, self.not_kept) = (None, false, false);
     }
 }

@@ -3,6 +3,7 @@
 //! Owns the shapes that the log keeps. Everything in them that comes from the tree (paths, lines, names, versions) is untrusted.
 
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// What the host read. A kind of task has it filled as far as it asks for it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -128,6 +129,9 @@ pub struct Dependency {
     pub asked: String,
     /// The versions that the lock file beside it names; empty where there is none.
     pub locked: Vec<String>,
+    /// The days (`2026-11-20`) on which some of these were published, by version, as the lock file says. Untrusted. Empty in older logs.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub released: BTreeMap<String, String>,
     /// The manifest.
     pub manifest: String,
     /// Its line there, from 1 on; 0 where it was not found.

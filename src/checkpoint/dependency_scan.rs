@@ -12,8 +12,11 @@ use url::Url;
 const LONGEST: usize = 24 << 10;
 /// The most of that for advisories.
 const OF_ADVISORIES: usize = 10 << 10;
-/// Versions named of one package, and characters of a summary.
+/// Versions named of one package.
 const VERSIONS: usize = 3;
+/// Versions that are named as the oldest.
+const OLDEST: usize = 5;
+/// Characters of a summary.
 const SUMMARY: usize = 160;
 /// Files and packages named in a sentence.
 const NAMED: usize = 20;
@@ -37,6 +40,7 @@ pub fn render_dependency_scan(
         if rest > 0 {
             let _ = writeln!(out, "\n…and {rest} more.");
         }
+        out.push_str(&oldest(&scan.direct));
     }
     out.push_str(&files(scan));
     out
@@ -114,13 +118,43 @@ fn advisory(it: &AdvisoryMatch) -> String {
 
 fn dependency(it: &Dependency, link: &dyn Fn(&str, u64) -> Option<Url>) -> String {
     let asked = if it.asked.is_empty() { "any".to_owned() } else { plain_cell(&it.asked) };
-    let locked = if it.locked.is_empty() { "—".to_owned() } else { versions(&it.locked) };
+    let with_day = |version: &String| match it.released.get(version) {
+        Some(day) => format!("{} ({})", plain_cell(version), shown_day(day)),
+        None => plain_cell(version),
+    };
+    let locked = if it.locked.is_empty() { "—".to_owned() } else { listed(&it.locked, VERSIONS, with_day) };
     let place = match it.line {
         0 => it.manifest.clone(),
         line => format!("{}:{line}", it.manifest),
     };
     let place = linked(plain_cell(&place), link(&it.manifest, it.line.max(1)));
     format!("| {} | {asked} | {locked} | {place} |\n", plain_cell(&it.name))
+}
+
+/// The direct dependencies whose locked version was published first, as far as lock files tell.
+fn oldest(direct: &[Dependency]) -> String {
+    let mut all: Vec<(&String, &String, &String)> =
+        direct.iter().flat_map(|it| it.released.iter().map(move |(version, day)| (day, &it.name, version))).collect();
+    if all.is_empty() {
+        return String::new();
+    }
+    all.sort_unstable();
+    all.dedup();
+    let one = |(day, name, version): &(&String, &String, &String)| {
+        format!("{} {} ({})", code(name), code(version), shown_day(day))
+    };
+    let known = all.len();
+    all.truncate(OLDEST);
+    let listed = listed(&all, OLDEST, one);
+    format!(
+        "\n**Oldest**, of {} whose day of publication a lock file names: {listed}.\n",
+        count(known as u64, "version")
+    )
+}
+
+/// A day as it was read; anything else that a log may hold as code.
+fn shown_day(day: &str) -> String {
+    if day.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-') { day.to_owned() } else { plain_cell(day) }
 }
 
 fn versions(all: &[String]) -> String {
@@ -145,9 +179,11 @@ fn files(scan: &DependencyScan) -> String {
     if !read.is_empty() {
         let more = scan.read.len().saturating_sub(NAMED);
         let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+        let dated = scan.direct.iter().any(|it| !it.released.is_empty());
+        let which = if dated { "any other version" } else { "a version" };
         let _ = writeln!(
             out,
-            "\n<sub>Read: {}{more}. How old a version is, these files don't say. A package that is not locked is held against no advisory.</sub>",
+            "\n<sub>Read: {}{more}. How old {which} is, these files don't say. A package that is not locked is held against no advisory.</sub>",
             read.join(", ")
         );
     }
@@ -175,6 +211,7 @@ mod tests {
             ecosystem: "crates.io".into(),
             name: name.into(),
             asked: version.into(),
+            released: std::collections::BTreeMap::new(),
             locked: locked.iter().map(|it| (*it).to_owned()).collect(),
             manifest: "Cargo.toml".into(),
             line: 3,
@@ -285,5 +322,29 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn days_of_publication_stand_behind_versions_and_the_oldest_are_named() {
+        let of = |name: &str, days: &[(&str, &str)]| {
+            let locked: Vec<&str> = days.iter().map(|(version, _)| *version).collect();
+            let dated = days.iter().filter(|(_, day)| !day.is_empty());
+            let released = dated.map(|(version, day)| ((*version).to_owned(), (*day).to_owned())).collect();
+            Dependency { released, ..asked(name, "", &locked) }
+        };
+        let direct = vec![
+            of("a", &[("1.0", "2021-03-01"), ("2.0", "")]),
+            of("b", &[("3`|@all", "2019-01-02")]),
+            of("c", &[("9", "2024-05-06")]),
+        ];
+        let scan = DependencyScan { direct, read: vec!["uv.lock".into()], ..DependencyScan::default() };
+        let shown = render_dependency_scan(&scan, &commit(), &link);
+        assert!(shown.contains("| `a` | any | `1.0` (2021-03-01), `2.0` |"), "{shown}");
+        let oldest = "**Oldest**, of 3 versions whose day of publication a lock file names: `b` ``3`|@all`` (2019-01-02), `a` `1.0` (2021-03-01), `c` `9` (2024-05-06).";
+        assert!(shown.lines().any(|line| line == oldest), "{shown}");
+        assert!(shown.contains("How old any other version is, these files don't say."), "{shown}");
+        let none = DependencyScan { direct: vec![of("a", &[("1", "")])], read: vec!["x".into()], ..scan };
+        let shown = render_dependency_scan(&none, &commit(), &link);
+        assert!(!shown.contains("Oldest") && shown.contains("How old a version is, these files don't say."), "{shown}");
     }
 }

@@ -56,7 +56,7 @@ mod tests {
     fn every_part_of_a_review_counts_and_replies_do_not() {
         let review = Review {
             id: 1,
-            number: 2,
+            number: 9,
             author: Account { id: 7, login: "u".into() },
             state: ReviewState::Approved,
             body: "fine".into(),
@@ -69,7 +69,12 @@ mod tests {
         let whole = review_hash(&review, &[remark(3, 7, 4_000, "mind this")]);
         assert_ne!(whole, review_hash(&review, &[remark(3, 7, 4_000, "never mind")]), "a remark was changed");
         assert_ne!(whole, review_hash(&review, &[]), "or taken away");
-        let replies = [remark(3, 7, 4_000, "mind this"), remark(4, 8, 4_000, "why?"), remark(5, 7, 6_000, "because")];
+        let replies = [
+            remark(3, 7, 4_000, "mind this"),
+            remark(4, 8, 4_000, "why?"),
+            remark(5, 7, 6_000, "because"),
+            remark(10, 7, 5_000, "in the second in which it was submitted"),
+        ];
         assert_eq!(whole, review_hash(&review, &replies));
         assert_eq!(review_hash(&review, &[]), text_hash("fine"));
     }

@@ -12,9 +12,9 @@ use crate::config::project::Network;
 use crate::forge::Issue;
 use crate::message;
 use crate::redact;
-use crate::thread::MissingHosts;
 use crate::thread::terms::{Agreed, agree};
 use crate::thread::words;
+use crate::thread::{MissingHosts, REPLY_MARKS};
 use crate::trouble::Trouble;
 use domain::{Access, Budget, Decision, Input, OwnCommand, Request, TaskKind, Terms, Verb};
 use std::collections::HashMap;
@@ -37,9 +37,10 @@ impl Reader {
         self.first_look(&format!("{MARKS}{key}")).await
     }
 
-    /// Notes that these repositories are looked at, as [`Reader::own_since`] and [`Reader::answers_since`] do for one. `clock` is the forge's.
+    /// Notes that these repositories are looked at, as [`Reader::own_since`] and [`Reader::answers_since`] do for one, and for replies on lines.
+    /// `clock` is the forge's.
     pub(super) async fn look_for_own(&self, repositories: &[&Arc<Repository>], clock: i64) -> Result<(), Trouble> {
-        for kind in [MARKS, unstarted::MARKS] {
+        for kind in [MARKS, unstarted::MARKS, REPLY_MARKS] {
             let marks: HashMap<String, i64> = self.store.watermarks(kind).await?.into_iter().collect();
             for name in repositories.iter().map(|entry| format!("{kind}{}", entry.key)) {
                 // A mark later than the forge's clock was written before that clock was set back.

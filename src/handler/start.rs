@@ -89,8 +89,9 @@ impl Reader {
                 continue;
             }
             // Neither hosts nor a test run begin a task: a router or a forge that does not take them holds up no answer to another text.
-            let hosts = matches!(text.verb, Verb::Allow { .. } | Verb::Deny { .. });
-            let stands_alone = hosts || text.verb.is_apart();
+            let apart = text.verb.is_apart();
+            let stands_alone = apart || matches!(text.verb, Verb::Allow { .. } | Verb::Deny { .. });
+            let hosts = stands_alone && !words::every_host(&text.body).is_empty();
             match self.take_up(entry, &issue, text, &key).await {
                 Ok(true) => break,
                 Ok(false) => {}
@@ -131,7 +132,9 @@ impl Reader {
         if !starter && issue.is_pull && self.works_elsewhere(entry, number, &text, key).await? {
             return Ok(false);
         }
-        if !starter && self.take_hosts(entry, number, &text, key).await? {
+        // A line takes nothing back.
+        let on_a_line = matches!(text.source, Source::Reply { .. });
+        if !starter && !on_a_line && self.take_hosts(entry, number, &text, key).await? {
             return Ok(false);
         }
         if starter {
@@ -180,7 +183,10 @@ impl Reader {
         match (&text.source, &text.change) {
             (_, Some(change)) => self.threads.edited_since(entry, issue, change).await,
             (Source::Issue(_) | Source::Change(_), None) => self.threads.issue_edited(entry, issue).await,
-            (Source::Comment(_) | Source::Review(_) | Source::Reply { .. }, None) => {
+            (Source::Reply { .. }, None) => {
+                self.threads.reply_edited(entry, (text.number, &text.body), text.edited).await
+            }
+            (Source::Comment(_) | Source::Review(_), None) => {
                 Ok(text.edited || self.threads.contradicted(entry, text.number, &text.body).await?)
             }
         }

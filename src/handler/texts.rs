@@ -7,7 +7,7 @@ use crate::clock::now;
 use crate::config::process::Repository;
 use crate::forge::{Comment, ForgeError, Issue, RepoRef, Review, ReviewComment, ReviewState, own_remarks};
 use crate::thread::words;
-use crate::thread::{decision_key, reply_source, unread_replies};
+use crate::thread::{decision_key, reply_source};
 use crate::trouble::Trouble;
 use domain::{Source, Verb};
 
@@ -66,30 +66,26 @@ impl Reader {
         let asks = |reply: &ReviewComment| reply.created_at >= since && !self.of_reply(reply.clone()).is_plain();
         let place = (at, issue.number, issue.updated_at);
         let replies = self.threads.replies(place, &mine, asks, &[]).await?;
-        let unread = replies.failed.map(unread_replies);
+        let unread = replies.failed.map(Trouble::from);
         match unread {
             Some(moved @ Trouble::Moved { .. }) => Err(moved),
             unread => Ok((replies.found.into_iter().map(|reply| self.of_reply(reply)).collect(), unread)),
         }
     }
 
-    /// The text of a reply on a line. What would do something is not carried out there, and a first word that no command has may be a path.
+    /// The text of a reply on a line. As in a review's inline comments, the strongest command that only asks for an answer is answered, and the
+    /// others are named; a first word that no command has may be a path.
     fn of_reply(&self, reply: ReviewComment) -> Text {
-        let login = reply.author.login.as_str();
-        let (verb, left) = match words::text(&reply.body, login) {
-            verb if acts(&verb) => {
-                let named = words::inline_commands(&[&reply]).into_iter().map(|command| command.name);
-                (words::plain(&reply.body, login), named.collect())
-            }
-            Verb::Unknown { why: None, .. } => (words::plain(&reply.body, login), Vec::new()),
-            verb @ Verb::Say { .. } => (self.threads.question_by_name(&reply.body).unwrap_or(verb), Vec::new()),
-            verb => (verb, Vec::new()),
+        let plain = || words::plain(&reply.body, &reply.author.login);
+        let (verb, left) = match words::inline_commands(&[&reply]) {
+            none if none.is_empty() => (self.threads.question_by_name(&reply.body).unwrap_or_else(plain), Vec::new()),
+            commands => answered_of(plain(), commands),
         };
         Text {
             edited: reply.updated_at != reply.created_at,
             created_at: reply.created_at,
             left,
-            ..Text::new(reply_source(&reply), reply.id, (reply.author, reply.body), verb)
+            ..Text::new(reply_source(&reply), reply.id, (reply.author.clone(), reply.body.clone()), verb)
         }
     }
 
@@ -139,9 +135,20 @@ fn of_review(review: Review, inline: Vec<words::Command>) -> Option<Text> {
     if !given(&review) {
         return None;
     }
-    let mut verb = words::text(&review.body, &review.author.login);
+    let (verb, left) = answered_of(words::text(&review.body, &review.author.login), inline);
+    Some(Text {
+        edited: review.updated_at > review.submitted_at,
+        created_at: review.submitted_at,
+        left,
+        ..Text::new(Source::Review(review.id), review.number, (review.author, review.body), verb)
+    })
+}
+
+/// The command that is answered, `own` or, where that is none, the strongest of these inline ones that only asks for an answer; and the names
+/// of the other inline ones.
+fn answered_of(own: Verb, inline: Vec<words::Command>) -> (Verb, Vec<String>) {
     let answered = inline.iter().filter(|command| !acts(&command.verb)).rev().max_by_key(|command| command.strength);
-    let answered = answered.filter(|_| matches!(verb, Verb::Say { .. })).cloned();
+    let answered = answered.filter(|_| matches!(own, Verb::Say { .. })).cloned();
     let mut left: Vec<String> = Vec::new();
     for command in inline {
         let is_answered = answered.as_ref().is_some_and(|it| *it == command);
@@ -149,15 +156,7 @@ fn of_review(review: Review, inline: Vec<words::Command>) -> Option<Text> {
             left.push(command.name);
         }
     }
-    if let Some(command) = answered {
-        verb = command.verb;
-    }
-    Some(Text {
-        edited: review.updated_at > review.submitted_at,
-        created_at: review.submitted_at,
-        left,
-        ..Text::new(Source::Review(review.id), review.number, (review.author, review.body), verb)
-    })
+    (answered.map_or(own, |command| command.verb), left)
 }
 
 /// Whether it does something where no task is at work.

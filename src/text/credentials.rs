@@ -22,7 +22,11 @@ pub const PATTERNS: [(&str, &str); 10] = [
     ("a Stripe key", r"\b[rs]k_live_[0-9A-Za-z]{20,}"),
     ("a model vendor's key", r"\bsk-(?:ant-|proj-)[A-Za-z0-9_-]{32,}"),
     ("an npm token", r"\bnpm_[A-Za-z0-9]{36}\b"),
-    ("a password in an address", r#"\b[a-z][a-z0-9+.-]{1,15}://[^/\s:@"'<>]{1,64}:[^/\s:@"'{}$<>*]{8,64}@[A-Za-z0-9]"#),
+    // What follows is a host, and no digest: `docker://name:tag@sha256:…` names an image.
+    (
+        "a password in an address",
+        r#"\b[a-z][a-z0-9+.-]{1,15}://[^/\s:@"'<>]{1,64}:[^/\s:@"'{}$<>*]{8,64}@(?:[A-Za-rt-z0-9]|s(?:[^h]|$|h(?:[^a]|$|a(?:[^2]|$|2(?:[^5]|$|5(?:[^6]|$|6(?:[^:]|$)))))))"#,
+    ),
 ];
 
 /// Beginning of a replacement; writing a text that contains it would destroy the original.
@@ -131,6 +135,16 @@ mod tests {
         assert!(shown.contains("\n/fix it\n") && shown.contains("Verdict: failed"), "{shown}");
         let (same, none) = redacted("nothing of the kind");
         assert!(none == 0 && matches!(same, Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn a_digest_behind_an_images_name_is_no_host() {
+        let image = format!("uses: docker://node:20.11.1-bookworm@sha256:{}", "a1".repeat(32));
+        assert_eq!(redacted(&image), (Cow::Borrowed(image.as_str()), 0));
+        for host in ["db", "s", "sh", "sha2.test", "sha256.test:5432/x", "sha256", "smtp.test", "9.test"] {
+            let address = format!("postgres://shop:{}@{host}", "correcthorse");
+            assert_eq!(redacted(&address).1, 1, "{host}");
+        }
     }
 
     #[test]

@@ -16,6 +16,9 @@ pub(super) struct FoundDecision {
     pub left: Vec<String>,
 }
 
+/// The forge's number of a text, and what it decides, if anything; or why that could not be read.
+type Read = (i64, Result<Option<FoundDecision>, Trouble>);
+
 /// The decisions that were found in a thread.
 #[derive(Default)]
 pub(super) struct Found {
@@ -45,7 +48,14 @@ impl Threads {
         let mut found = self.read_decisions(entry, task, thread, only).await?;
         let needed = self.config.approvals_of(&entry.key).saturating_sub(1);
         if needed > 0 && found.decisions.iter().any(|it| matches!(it.decision.verb, Verb::Approve { .. })) {
-            self.beside_others(entry, (task, thread), needed, &mut found.decisions).await?;
+            match self.beside_others(entry, (task, thread), needed, &mut found.decisions).await {
+                Ok(()) => {}
+                Err(moved @ Trouble::Moved { .. }) => return Err(moved),
+                Err(trouble) => {
+                    found.decisions.retain(|it| counts_in_part(&it.decision.verb));
+                    found.failed = Some(trouble);
+                }
+            }
         }
         Ok(found)
     }
@@ -59,8 +69,36 @@ impl Threads {
         only: Option<&[Source]>,
     ) -> Result<Found, Trouble> {
         let began = task.request.as_ref().map_or(0, |r| r.number);
+        let found = self.open_texts(entry, (task, thread), began, only).await?;
+        let mut judged = Found::default();
+        for (_, it) in found {
+            let done = match it {
+                Ok(Some(mut it)) => self.complete(entry, (task, thread), &mut it.decision).await.map(|()| Some(it)),
+                other => other,
+            };
+            match done {
+                Ok(None) => {}
+                Ok(Some(it)) if judged.failed.is_none() || counts_in_part(&it.decision.verb) => {
+                    judged.decisions.push(it)
+                }
+                Ok(Some(_)) => {}
+                Err(moved @ Trouble::Moved { .. }) => return Err(moved),
+                Err(trouble) => judged.failed = judged.failed.or(Some(trouble)),
+            }
+        }
+        Ok(judged)
+    }
+
+    /// The texts that are to be judged, lowest forge number first, each as far as it was read.
+    async fn open_texts(
+        &self,
+        entry: &Repository,
+        (task, thread): (&Task, &Thread),
+        began: i64,
+        only: Option<&[Source]>,
+    ) -> Result<Vec<Read>, Trouble> {
         let mut rights = HashMap::new();
-        let mut found: Vec<(i64, Result<Option<FoundDecision>, Trouble>)> = Vec::new();
+        let mut found: Vec<Read> = Vec::new();
         // If a text is left for the next reading, later ones wait too, because the oldest decides.
         let mut before = i64::MAX;
         for comment in thread.comments.iter().filter(|c| c.id > began && self.counts(&c.author)) {
@@ -94,23 +132,7 @@ impl Threads {
         }
         found.retain(|(number, _)| *number < before);
         found.sort_by_key(|(number, _)| *number);
-        let mut judged = Found::default();
-        for (_, it) in found {
-            let done = match it {
-                Ok(Some(mut it)) => self.complete(entry, (task, thread), &mut it.decision).await.map(|()| Some(it)),
-                other => other,
-            };
-            match done {
-                Ok(None) => {}
-                Ok(Some(it)) if judged.failed.is_none() || counts_in_part(&it.decision.verb) => {
-                    judged.decisions.push(it)
-                }
-                Ok(Some(_)) => {}
-                Err(moved @ Trouble::Moved { .. }) => return Err(moved),
-                Err(trouble) => judged.failed = judged.failed.or(Some(trouble)),
-            }
-        }
-        Ok(judged)
+        Ok(found)
     }
 
     /// Adds what is not in the text: the pull request's state, what the command's words stand for, and whether its author may give it.
@@ -313,7 +335,7 @@ impl Threads {
             head: None,
             base: None,
             text_hash: text_hash(&reply.body),
-            edited: reply.updated_at != reply.created_at || self.contradicted(entry, reply.id, &reply.body).await?,
+            edited: self.reply_edited(entry, (reply.id, &reply.body), reply.updated_at != reply.created_at).await?,
             in_advance: false,
             others: None,
             merges: false,

@@ -46,6 +46,21 @@ impl Threads {
         Ok(comment.updated_at != comment.created_at || self.contradicted(entry, comment.id, &comment.body).await?)
     }
 
+    /// Whether a reply on a line was edited. A push that changes the line changes the reply's time too, so its delivery says more than whether
+    /// that `differs`.
+    pub async fn reply_edited(
+        &self,
+        entry: &Repository,
+        (id, body): (i64, &str),
+        differs: bool,
+    ) -> Result<bool, Trouble> {
+        Ok(match self.evidence(entry, &format!("comment:{id}"), ("", body)).await? {
+            Evidence::AsPosted => false,
+            Evidence::Changed => true,
+            Evidence::Nothing => differs,
+        })
+    }
+
     /// Whether the text's delivery may still arrive; its arrival causes another reading, as does the next round.
     pub async fn on_its_way(&self, entry: &Repository, source: &Source, at: i64) -> Result<bool, Trouble> {
         // There is no delivery of a review that would be worth waiting for.

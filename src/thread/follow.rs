@@ -9,7 +9,7 @@ use crate::command::OwnNames;
 use crate::config::process::Repository;
 use crate::message;
 use crate::trouble::Trouble;
-use domain::{Access, Decision, Input, Notice, RemarkWithdrawn, Source, Task, TaskId, Verb};
+use domain::{Access, Decision, Input, Notice, RemarkWithdrawn, Source, State, Task, TaskId, Verb};
 
 impl Threads {
     /// Feeds everything new that was said to a task, and what happened to its issue, pull request and reviews.
@@ -29,14 +29,15 @@ impl Threads {
         notice_voided(id, &thread, feed).await?;
         notice_withdrawn(&task, &thread, feed).await?;
         let found = self.decisions(entry, &task, &thread, None).await?;
-        let unread = thread.unread.take().map(super::unread_replies);
+        let unread = thread.unread.take().map(Trouble::from);
         let (mut failed, mut held) = (None, unread.or(found.failed));
         for given in found.decisions {
             let decision = &given.decision;
             if feed.look(id).await?.state.ended() {
                 break;
             }
-            if (held.is_some() || !thread.hidden.is_empty()) && !counts_in_part(&decision.verb) {
+            let in_part = held.is_some() || !thread.hidden.is_empty();
+            if in_part && (!counts_in_part(&decision.verb) || rests(&feed.look(id).await?, &decision.verb)) {
                 continue;
             }
             // These are answered while they are read: what the forge does not take as an answer must hold up no decision, and is given by the
@@ -49,11 +50,8 @@ impl Threads {
                 Err(trouble) => held = held.or(Some(trouble)),
             }
         }
-        if let Some(trouble) = held {
-            return Err(trouble);
-        }
         notice_ends(id, &thread, feed).await?;
-        failed.map_or(Ok(thread), Err)
+        held.or(failed).map_or(Ok(thread), Err)
     }
 
     /// Takes up one text of a task's thread.
@@ -123,6 +121,12 @@ impl Threads {
         let only = std::slice::from_ref(source);
         Ok(self.decisions(&entry, task, &thread, Some(only)).await?.all()?.pop().map(|it| it.decision))
     }
+}
+
+/// Whether this `/pause` would change nothing now. It is left for the reading that sees everything, so that an older `/resume` which cannot be
+/// judged yet does not come after it.
+fn rests(task: &Task, verb: &Verb) -> bool {
+    *verb == Verb::Pause && matches!(task.state, State::Paused { .. })
 }
 
 /// Whether it was not edited, and its author may give it.

@@ -31,7 +31,7 @@ pub use feed::Feed;
 pub use follow::withdrawn_key;
 pub use own::{AtTip, MissingHosts};
 pub use read::{Hidden, Part, Thread};
-pub use replies::{source as reply_source, unread as unread_replies};
+pub use replies::{MARKS as REPLY_MARKS, source as reply_source};
 
 use crate::clock::Clock;
 use crate::config::Process;

@@ -91,7 +91,7 @@ pub(super) fn counts_in_part(verb: &Verb) -> bool {
 /// An error if any part is hidden or unread, for callers that need everything that was said.
 pub(super) fn whole(mut thread: Thread) -> Result<Thread, Trouble> {
     if let Some(error) = thread.unread.take() {
-        return Err(super::unread_replies(error));
+        return Err(error.into());
     }
     match thread.hidden.first() {
         None => Ok(thread),
@@ -142,14 +142,10 @@ impl Threads {
             let place = (at, pull.number, pull.updated_at);
             replies = self.replies(place, &reviews, |reply| reply.created_at >= since, &again).await?;
         }
-        let (mut unread, replies) = (replies.failed, replies.found);
-        match unread.take() {
-            Some(error @ ForgeError::TooLarge(_)) if task.pull.is_some() => {
-                hidden.push(Hidden { what: Part::Pull(task.pull.unwrap_or_default()), error });
-            }
-            Some(moved @ ForgeError::Moved(_)) => return Err(moved.into()),
-            other => unread = other,
+        if let Some(moved @ ForgeError::Moved(_)) = replies.failed {
+            return Err(moved.into());
         }
+        let (unread, replies) = (replies.failed, replies.found);
         Ok(Thread { comments, reviews, replies, unread, pull, open, reviewed, hidden })
     }
 }

@@ -16,6 +16,9 @@ const MOST: usize = 10_000;
 /// Replies written longer than this before the repository was first read for them (milliseconds) are not taken up.
 const SLACK_MS: i64 = 120_000;
 
+/// How the names of these watermarks begin.
+pub const MARKS: &str = "replies:";
+
 /// What is seen of a review without asking for its comments: how many there are, and when its pull request changed last. The number alone
 /// does not show that one was deleted and another one written.
 type Seen = (u32, i64);
@@ -47,14 +50,6 @@ pub struct Replies {
     pub failed: Option<ForgeError>,
 }
 
-/// That replies could not be read says nothing about the pull request itself.
-pub fn unread(error: ForgeError) -> Trouble {
-    match error {
-        ForgeError::Moved(_) | ForgeError::Unavailable { .. } => error.into(),
-        other => Trouble::later(format!("replies on lines of the pull request cannot be read: {other}")),
-    }
-}
-
 /// Where a reply stands.
 pub fn source(reply: &ReviewComment) -> Source {
     Source::Reply { review: reply.review, comment: reply.id }
@@ -64,7 +59,7 @@ impl Threads {
     /// Since when replies count in this repository, by the forge's clock: earlier versions did not read them, and what was said to those is
     /// not taken up by this one.
     pub(super) async fn replies_since(&self, entry: &Repository) -> Result<i64, Trouble> {
-        let mark = format!("replies:{}", entry.key);
+        let mark = format!("{MARKS}{}", entry.key);
         let at = match self.store.watermark(&mark).await? {
             Some(at) => at,
             None => {
@@ -124,10 +119,14 @@ fn of_people(review: &Review, inline: Vec<ReviewComment>) -> Vec<ReviewComment> 
     // The forge marks the first comment of a conversation, which is all comments on one line.
     let resolved: Vec<(String, Option<u64>)> =
         inline.iter().filter(|note| note.resolved).map(|note| (note.path.clone(), note.line)).collect();
-    let replies = inline.into_iter().filter(|note| !own.contains(&note.id));
+    // Without the review's number the reviewer's own comments cannot be told apart.
+    let unknown = |note: &ReviewComment| review.number == 0 && note.author.id == review.author.id;
+    let replies = inline.into_iter().filter(|note| !own.contains(&note.id) && !unknown(note));
     // The forge lists them under this review; what it says of that itself may be left out.
     let of_review = |note: ReviewComment| {
-        let resolved = resolved.iter().any(|(path, line)| (path, line) == (&note.path, &note.line));
+        // Removed lines have no number here, so conversations on them cannot be told apart.
+        let on_it = |(path, line): &(String, Option<u64>)| line.is_some() && (path, line) == (&note.path, &note.line);
+        let resolved = resolved.iter().any(on_it);
         ReviewComment { review: review.id, resolved, ..note }
     };
     replies.map(of_review).collect()

@@ -208,10 +208,10 @@ impl Threads {
     }
 }
 
-/// Leaves those that are looked at in this minute. With more than a round looks at, it begins somewhere else in each, however long a round
-/// is, so that each has its turn.
+/// Leaves those that are looked at in this minute. Each round begins somewhere else, however long it is, so that each has its turn, also where
+/// there are too many for a round, or GitHub never answers for one.
 fn next_looks(unlisted: &mut Vec<UpstreamIssueRow>, minute: i64) {
-    if unlisted.len() > MOST_LOOKS {
+    if unlisted.len() > 1 {
         let spread = minute.unsigned_abs().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33;
         let first = usize::try_from(spread).unwrap_or_default() % unlisted.len();
         unlisted.rotate_left(first);

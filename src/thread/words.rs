@@ -174,7 +174,7 @@ mod tests {
     fn given(state: ReviewState, body: &str) -> Review {
         Review {
             id: 1,
-            number: 2,
+            number: 20,
             author: poster(7),
             state,
             body: body.into(),

@@ -115,3 +115,21 @@ async fn an_own_command_may_be_for_a_team_or_for_code_owners() {
     cody.comment(REPO, issue, "/core versions").expect("said");
     world.until_said(issue, "### Task 2: ").await;
 }
+
+/// Hosts that are to be taken back are taken back before a task begins; what only asks is answered meanwhile.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_task_waits_for_a_deny_that_cannot_be_judged_and_an_answer_does_not() {
+    let world = World::networked(FIX, "who.deny = [\"team:lab/core\"]").await;
+    let cody = world.forge.add_person("cody", "secret").expect("a person");
+    world.forge.add_team(REPO, "core", None, &[("repo.code", Write)], &["cody"]).expect("a team");
+    world.forge.refuse(&[("/orgs/lab/teams", 503)]);
+    let issue = world.alice().open_issue(REPO, "Versions compare as text", "By their numbers.").expect("issue");
+    cody.comment(REPO, issue, "/deny semver.org").expect("said");
+    world.alice().comment(REPO, issue, "/fix").expect("said");
+    world.alice().comment(REPO, issue, "/help").expect("said");
+    world.until_said(issue, "A command stands at the beginning of a line").await;
+    assert!(world.store().tasks(5).await.expect("read").is_empty(), "it would begin with the host");
+    world.forge.refuse(&[]);
+    world.until_said(issue, "nobody allowed `semver.org` for this repository").await;
+    world.until_state("awaiting-review").await;
+}

@@ -64,8 +64,13 @@ fn dependencies(scan: &DependencyScan) -> String {
         Some(advisories) => of_advisories(advisories),
     };
     for it in &scan.direct {
+        let with_day = |version: &String| match it.released.get(version) {
+            Some(day) => format!("{version} (published {day})"),
+            None => version.clone(),
+        };
+        let versions: Vec<String> = it.locked.iter().map(with_day).collect();
         let locked =
-            if it.locked.is_empty() { "not locked".to_owned() } else { format!("locked {}", it.locked.join(", ")) };
+            if versions.is_empty() { "not locked".to_owned() } else { format!("locked {}", versions.join(", ")) };
         let asked = if it.asked.is_empty() { "any version" } else { &it.asked };
         let words = format!("{} {}: asked for {asked}, {locked} ({}:{})", it.ecosystem, it.name, it.manifest, it.line);
         let _ = writeln!(out, "{}", one_line(&words));

@@ -12,6 +12,7 @@ pub(super) const FORMAT: Format = Format {
     manifest,
     locks: &[("Cargo.lock", lock)],
     plain: str::to_owned,
+    released: |_| Vec::new(),
 };
 
 const TABLES: [&str; 3] = ["dependencies", "dev-dependencies", "build-dependencies"];

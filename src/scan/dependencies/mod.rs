@@ -88,6 +88,8 @@ struct Format {
     locks: &'static [(&'static str, LockReader)],
     /// The form in which two names are the same.
     plain: fn(&str) -> String,
+    /// When locked versions were published, where a lock file tells it: names, versions, and days or times that begin with one.
+    released: fn(&str) -> Vec<(String, String, String)>,
 }
 
 type LockReader = fn(&str) -> Result<Vec<(String, String)>, String>;
@@ -142,6 +144,8 @@ struct Reading {
     /// Dependencies and locked versions that were taken up.
     asked: usize,
     locked: usize,
+    /// Days on which versions of this format's packages were published, by plain name and version.
+    days: HashMap<(String, String), String>,
     /// Locked versions, and files, that were not.
     locked_more: u64,
     late: u64,
@@ -150,8 +154,10 @@ struct Reading {
 /// Puts manifests and lock files together, until `end`.
 fn read_files(files: &BTreeMap<String, String>, end: Instant) -> (DependencyScan, Vec<Package>) {
     let (scan, packages) = (DependencyScan::default(), Vec::new());
-    let mut reading = Reading { scan, packages, end, asked: 0, locked: 0, locked_more: 0, late: 0 };
+    let mut reading =
+        Reading { scan, packages, end, asked: 0, locked: 0, days: HashMap::new(), locked_more: 0, late: 0 };
     for format in FORMATS {
+        reading.days.clear();
         let locks = reading.lock_files(format, files);
         for (path, text) in files.iter().filter(|(path, _)| (format.is_manifest)(name_of(path))) {
             reading.manifest(format, (path, text), nearest(&locks, folder_of(path)));
@@ -187,6 +193,11 @@ impl Reading {
             match read(text) {
                 Ok(locked) => {
                     self.scan.read.push(path.clone());
+                    let days = (format.released)(text).into_iter().take(LOCKED);
+                    let known = days.filter_map(|(name, version, day)| Some(((name, version), self::day(&day)?)));
+                    self.days.extend(
+                        known.map(|((name, version), day)| (((format.plain)(&short(&name)), short(&version)), day)),
+                    );
                     self.lock(format, locked, found.entry(folder_of(path).to_owned()).or_default());
                 }
                 Err(why) => self.scan.unread.push((path.clone(), short(&why))),
@@ -228,8 +239,15 @@ impl Reading {
         self.asked += asked.len();
         let lines = lines_of(text, &asked);
         let line = |it: &Asked| lines.get(it.name.as_str()).copied().unwrap_or_default();
-        let mut all: Vec<Dependency> =
-            asked.iter().map(|it| Dependency { line: line(it), ..dependency(format, path, it, lock) }).collect();
+        let published = |name: &str, version: &String| {
+            Some((version.clone(), self.days.get(&(name.to_owned(), version.clone()))?.clone()))
+        };
+        let with_days = |it: Dependency| {
+            let released = it.locked.iter().filter_map(|version| published(&it.name, version)).collect();
+            Dependency { released, ..it }
+        };
+        let of = |it: &Asked| with_days(Dependency { line: line(it), ..dependency(format, path, it, lock) });
+        let mut all: Vec<Dependency> = asked.iter().map(of).collect();
         all.sort_by_key(|it| it.line);
         for dependency in all {
             self.packages.extend(dependency.locked.iter().map(|version| Package {
@@ -282,7 +300,14 @@ fn dependency(format: &Format, path: &str, asked: &Asked, lock: Option<&Locked>)
     locked.sort_unstable();
     locked.dedup();
     let (ecosystem, manifest) = (format.ecosystem.to_owned(), path.to_owned());
-    Dependency { ecosystem, name, asked: short(&asked.version), locked, manifest, line: 0 }
+    let released = BTreeMap::new();
+    Dependency { ecosystem, name, asked: short(&asked.version), locked, released, manifest, line: 0 }
+}
+
+/// The day with which this begins, as `2026-11-20`; none where it is none.
+fn day(text: &str) -> Option<String> {
+    let day: jiff::civil::Date = text.get(..10)?.parse().ok()?;
+    (1990..=2100).contains(&day.year()).then(|| day.to_string())
 }
 
 /// The lock file of this folder, or of the nearest one above it.
@@ -373,6 +398,22 @@ mod tests {
         assert_eq!((scan.read.len(), scan.locked), (3, 2), "{:?}", scan.read);
         let unread: Vec<_> = scan.unread.iter().map(|(path, _)| path.as_str()).collect();
         assert_eq!(unread, ["broken/Cargo.toml", "web/yarn.lock"]);
+    }
+
+    #[test]
+    fn the_day_on_which_a_locked_version_was_published_is_kept_where_the_lock_file_says_it() {
+        let lock = "[[package]]\nname = \"Foo.Bar\"\nversion = \"1.0\"\nsdist = { upload-time = \"2021-03-02T10:00:00Z\" }\n[[package]]\nname = \"b\"\nversion = \"2\"\nsdist = { upload-time = \"soon\" }\n";
+        let project = "[project]\ndependencies = [\"foo-bar\", \"b\"]\n";
+        let module = "require h/a v0.0.0-20210203140506-0123456789ab\nrequire h/b v0.0.0-20219903140506-0123456789ab\n";
+        let (scan, _) = read_files(&files(&[("pyproject.toml", project), ("uv.lock", lock), ("x/go.mod", module)]));
+        let days: Vec<String> = scan.direct.iter().map(|it| format!("{} {:?}", it.name, it.released)).collect();
+        let wanted = [
+            "foo-bar {\"1.0\": \"2021-03-02\"}",
+            "b {}",
+            "h/a {\"0.0.0-20210203140506-0123456789ab\": \"2021-02-03\"}",
+            "h/b {}",
+        ];
+        assert_eq!(days, wanted);
     }
 
     #[test]

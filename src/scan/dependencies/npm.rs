@@ -14,6 +14,7 @@ pub(super) const FORMAT: Format = Format {
     manifest,
     locks: &[("package-lock.json", lock), ("npm-shrinkwrap.json", lock)],
     plain: str::to_owned,
+    released: |_| Vec::new(),
 };
 
 const TABLES: [&str; 4] = ["dependencies", "devDependencies", "optionalDependencies", "peerDependencies"];

@@ -12,6 +12,7 @@ pub(super) const FORMAT: Format = Format {
     manifest,
     locks: &[("uv.lock", lock), ("poetry.lock", lock), ("pdm.lock", lock)],
     plain,
+    released,
 };
 
 fn is_requirements(name: &str) -> bool {
@@ -97,6 +98,20 @@ fn lock(text: &str) -> Result<Vec<(String, String)>, String> {
     Ok(packages.iter().filter(|package| !own(package)).filter_map(read).collect())
 }
 
+/// When the first file of each version was uploaded, as uv writes it (`upload-time` of `sdist` and `wheels`).
+fn released(text: &str) -> Vec<(String, String, String)> {
+    let Ok(file) = toml::from_str::<Table>(text) else { return Vec::new() };
+    let packages = file.get("package").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let read = |package: &Value| {
+        let of = |name: &str| package.get(name).and_then(Value::as_str).map(str::to_owned);
+        let wheels = package.get("wheels").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        let files = package.get("sdist").into_iter().chain(wheels);
+        let first = files.filter_map(|file| file.get("upload-time")?.as_str()).min()?.to_owned();
+        Some((of("name")?, of("version")?, first))
+    };
+    packages.iter().filter_map(read).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -138,6 +153,14 @@ mod tests {
         ];
         assert_eq!(all, of(&wanted));
         assert!(manifest("[project]\nname = \n").is_err());
+    }
+
+    #[test]
+    fn the_first_upload_of_a_version_is_its_day() {
+        let text = "[[package]]\nname = \"a\"\nversion = \"1.0\"\nsdist = { url = \"h\", upload-time = \"2021-03-02T10:00:00Z\" }\nwheels = [{ url = \"h\", upload-time = \"2021-03-01T10:00:00.5Z\" }]\n[[package]]\nname = \"b\"\nversion = \"2\"\n";
+        let found = released(text);
+        assert_eq!(found, [("a".to_owned(), "1.0".to_owned(), "2021-03-01T10:00:00.5Z".to_owned())]);
+        assert_eq!(released("[x"), []);
     }
 
     #[test]
