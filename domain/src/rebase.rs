@@ -95,8 +95,9 @@ impl Task {
         (self.base, self.head) = (Some(onto.clone()), Some(onto.clone()));
         self.rebase = Some(Rebase { from, head, onto: Some(onto), done });
         self.replaces = self.pushed.is_some();
-        self.conflicts.clone_from(&it.conflicts);
-        // `marked` stays: what the work's own commit holds comes along.
+        // What the work's own commit holds of an earlier conflict comes along, and conflicts with nothing any more.
+        let left = self.marked.iter().filter(|path| !it.conflicts.contains(path));
+        self.conflicts = it.conflicts.iter().chain(left).cloned().collect();
         (self.kept, self.uncommitted, self.not_kept) = (None, false, false);
     }
 }

@@ -129,7 +129,7 @@ pub struct Dependency {
     pub asked: String,
     /// The versions that the lock file beside it names; empty where there is none.
     pub locked: Vec<String>,
-    /// The days (`2026-11-20`) on which some of these were published, by version, as the lock file says. Untrusted. Empty in older logs.
+    /// The days (`2026-11-20`) of some of these, by version, as the lock file says: when it was published, or the day of the commit that it is. Untrusted. Empty in older logs.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub released: BTreeMap<String, String>,
     /// The manifest.

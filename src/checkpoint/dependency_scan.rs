@@ -131,7 +131,7 @@ fn dependency(it: &Dependency, link: &dyn Fn(&str, u64) -> Option<Url>) -> Strin
     format!("| {} | {asked} | {locked} | {place} |\n", plain_cell(&it.name))
 }
 
-/// The direct dependencies whose locked version was published first, as far as lock files tell.
+/// The direct dependencies whose locked version was made first, as far as lock files tell.
 fn oldest(direct: &[Dependency]) -> String {
     let mut all: Vec<(&String, &String, &String)> =
         direct.iter().flat_map(|it| it.released.iter().map(move |(version, day)| (day, &it.name, version))).collect();
@@ -146,10 +146,7 @@ fn oldest(direct: &[Dependency]) -> String {
     let known = all.len();
     all.truncate(OLDEST);
     let listed = listed(&all, OLDEST, one);
-    format!(
-        "\n**Oldest**, of {} whose day of publication a lock file names: {listed}.\n",
-        count(known as u64, "version")
-    )
+    format!("\n**Oldest**, of {} whose day a lock file names: {listed}.\n", count(known as u64, "version"))
 }
 
 /// A day as it was read; anything else that a log may hold as code.
@@ -340,7 +337,7 @@ mod tests {
         let scan = DependencyScan { direct, read: vec!["uv.lock".into()], ..DependencyScan::default() };
         let shown = render_dependency_scan(&scan, &commit(), &link);
         assert!(shown.contains("| `a` | any | `1.0` (2021-03-01), `2.0` |"), "{shown}");
-        let oldest = "**Oldest**, of 3 versions whose day of publication a lock file names: `b` ``3`|@all`` (2019-01-02), `a` `1.0` (2021-03-01), `c` `9` (2024-05-06).";
+        let oldest = "**Oldest**, of 3 versions whose day a lock file names: `b` ``3`|@all`` (2019-01-02), `a` `1.0` (2021-03-01), `c` `9` (2024-05-06).";
         assert!(shown.lines().any(|line| line == oldest), "{shown}");
         assert!(shown.contains("How old any other version is, these files don't say."), "{shown}");
         let none = DependencyScan { direct: vec![of("a", &[("1", "")])], read: vec!["x".into()], ..scan };

@@ -13,31 +13,19 @@ const MOST_BYTES: u64 = 4 << 20;
 const MARK: usize = 7;
 
 impl Repositories {
-    /// The files of the task's newest merge that still have marks in `commit`, or of which that cannot be seen. One that equals the base's
-    /// counts too: git leaves a binary file so, without marks and without what the work changed in it.
+    /// The files of the task's newest merge, and those of an earlier one of which something came along, that still have marks in `commit`, or
+    /// of which that cannot be seen. One that equals the base's counts too: git leaves a binary file so, without marks and without what the work changed in it.
     pub(super) async fn marked(&self, task: &Task, commit: &Commit) -> Result<Vec<String>, Trouble> {
         let mut marked = Vec::new();
         for path in &task.conflicts {
-            if !readable(path) || self.has_marks((task, task.base.as_ref()), commit, path).await? {
-                marked.push(path.clone());
-            }
-        }
-        // Of an earlier merge: only marks that came along. That one is as the newer base has it may be meant.
-        for path in task.marked.iter().filter(|path| !task.conflicts.contains(path)) {
-            if readable(path) && self.has_marks((task, None), commit, path).await? {
+            if !readable(path) || self.has_marks(task, commit, path).await? {
                 marked.push(path.clone());
             }
         }
         Ok(marked)
     }
 
-    /// Whether a file has marks, or is as `base` has it.
-    async fn has_marks(
-        &self,
-        (task, base): (&Task, Option<&Commit>),
-        commit: &Commit,
-        path: &str,
-    ) -> Result<bool, Trouble> {
+    async fn has_marks(&self, task: &Task, commit: &Commit, path: &str) -> Result<bool, Trouble> {
         let key = &request(task)?.repository;
         let now = match self.repos.show(key, commit, path, MOST_BYTES).await {
             Ok(Some(bytes)) => bytes,
@@ -45,10 +33,7 @@ impl Repositories {
             Err(GitError::TooLarge { .. }) => return Ok(true),
             Err(other) => return Err(other.into()),
         };
-        if has_marks(&now) {
-            return Ok(true);
-        }
-        let Some(base) = base else { return Ok(false) };
+        let Some(base) = task.base.as_ref().filter(|_| !has_marks(&now)) else { return Ok(true) };
         match self.repos.show(key, base, path, MOST_BYTES).await {
             Ok(bytes) => Ok(bytes.is_some_and(|bytes| bytes == now)),
             Err(GitError::TooLarge { .. }) => Ok(false),

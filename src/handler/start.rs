@@ -58,8 +58,8 @@ impl Reader {
         self.add_triggers(entry, &at, &issue, &mut texts).await?;
         self.threads.was_at(entry, &at, self.machine.as_ref()).await?;
         // Why the first text that may be a command of the repository's own could not be looked up, and why one that decides nothing about
-        // others could not be carried out or answered, or was not read.
-        let (mut held, mut failed, mut takes_back) = (None, unread, false);
+        // others could not be carried out or answered.
+        let (mut held, mut failed, mut takes_back) = (None, None, false);
         for mut text in texts {
             let key = decision_key(&text.source);
             if text.is_plain() || text.created_at < since || !self.threads.counts(&text.author) {
@@ -103,7 +103,8 @@ impl Reader {
                 Err(trouble) => return Err(trouble),
             }
         }
-        held.or(failed).map_or(Ok(()), Err)
+        // What was not read comes last: a refusal of it may be given up, the others are tried again.
+        held.or(failed).or(unread).map_or(Ok(()), Err)
     }
 
     /// Takes up one text; true when a task began.

@@ -25,7 +25,7 @@ pub const PATTERNS: [(&str, &str); 10] = [
     // What follows is a host, and no digest: `docker://name:tag@sha256:…` names an image.
     (
         "a password in an address",
-        r#"\b[a-z][a-z0-9+.-]{1,15}://[^/\s:@"'<>]{1,64}:[^/\s:@"'{}$<>*]{8,64}@(?:[A-Za-rt-z0-9]|s(?:[^h]|$|h(?:[^a]|$|a(?:[^2]|$|2(?:[^5]|$|5(?:[^6]|$|6(?:[^:]|$)))))))"#,
+        r#"\b[a-z][a-z0-9+.-]{1,15}://[^/\s:@"'<>]{0,64}:[^/\s:@"'{}$<>*]{8,128}@(?:[A-Za-rt-z0-9\[]|s(?:[^h\r\n]|(?mR:$)|h(?:[^a\r\n]|(?mR:$)|a(?:[^2\r\n]|(?mR:$)|2(?:[^5\r\n]|(?mR:$)|5(?:[^6\r\n]|(?mR:$)|6(?:[^:\r\n]|(?mR:$))))))))"#,
     ),
 ];
 
@@ -144,6 +144,12 @@ mod tests {
         for host in ["db", "s", "sh", "sha2.test", "sha256.test:5432/x", "sha256", "smtp.test", "9.test"] {
             let address = format!("postgres://shop:{}@{host}", "correcthorse");
             assert_eq!(redacted(&address).1, 1, "{host}");
+            for end in ["\n/stop", "\r\n/stop"] {
+                assert!(redacted(&format!("{address}{end}")).0.ends_with(end), "{host}: the line's end stays");
+            }
+        }
+        for address in [format!("redis://:{}@[::1]/0", "correcthorse"), format!("a+b://u:{}@h", "x".repeat(128))] {
+            assert_eq!(redacted(&address).1, 1, "{address}");
         }
     }
 

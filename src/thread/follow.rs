@@ -50,8 +50,12 @@ impl Threads {
                 Err(trouble) => held = held.or(Some(trouble)),
             }
         }
+        // Nor does it end meanwhile: whether finished work was approved before it was merged may depend on what waits.
+        if let Some(trouble) = held {
+            return Err(trouble);
+        }
         notice_ends(id, &thread, feed).await?;
-        held.or(failed).map_or(Ok(thread), Err)
+        failed.map_or(Ok(thread), Err)
     }
 
     /// Takes up one text of a task's thread.

@@ -122,6 +122,12 @@ impl Threads {
             tokio::time::sleep(Duration::from_millis(self.config.forge.settle_ms)).await;
         }
         let ours = self.own_marked(pair).await?;
+        // The younger of two is closed: the older one is named from now on.
+        for row in rows.values().filter(|row| row.issue != 0) {
+            if let Some(issue) = ours.get(&sign(pair, row.number)).copied().filter(|older| *older < row.issue) {
+                self.store.keep_upstream_issue(&pair.entry.key, UpstreamIssueRow { issue, ..*row }).await?;
+            }
+        }
         let mut opened = 0;
         for issue in new {
             let (forge_id, upstream, number) = (pair.entry.id, pair.source.id, issue.number);

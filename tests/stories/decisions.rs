@@ -265,3 +265,24 @@ async fn an_approval_that_came_early_is_looked_at_beside_one_that_is_held() {
     world.approve().await;
     world.until_state("final-review").await;
 }
+
+/// A held approval that cannot be looked at holds up the other approval, and nobody's `/stop`.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stop_waits_for_no_approval_that_is_held() {
+    let mut world = World::new(FIX).await;
+    world.forge.add_person("carol", "secret").expect("a person");
+    world.forge.add_collaborator(REPO, "carol", Access::Write).expect("a right");
+    world.reconfigure(|text| text + "[repositories.checkpoint]\napprovals = 2\n").await;
+    world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    let pull = world.until_state("awaiting-review").await.pull.expect("a pull request");
+    world.approve().await;
+    world.until("a first approval", |task| task.unjudged.len() == 1).await;
+    world.kill();
+    world.forge.refuse(&[("/collaborators/alice/permission", 500)]);
+    let carol = world.forge.as_person("carol");
+    carol.comment(REPO, pull, "/approve").expect("said");
+    carol.comment(REPO, pull, "/stop").expect("said");
+    world.start().await;
+    world.until_state("cancelled").await;
+    assert!(world.forge.times_refused() > 0, "it was looked at");
+}

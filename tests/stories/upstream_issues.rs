@@ -171,6 +171,15 @@ async fn killed_between_any_two_steps_an_issue_is_opened_once() {
     copied.until_rows(2).await;
     let open: Vec<bool> = copied.opened().await.iter().map(|issue| issue.open).collect();
     assert_eq!(open, [true, true, false]);
+    // Where the row named the younger one, it names the older from now on.
+    copied.world.kill();
+    let twin = copied.opened().await[2].number;
+    copied.by_hand(&format!("UPDATE upstream_issues SET issue = {twin} WHERE number = 3")).await;
+    copied.api.set_issues(vec![labelled(3), labelled(4), labelled(5)]);
+    copied.world.start().await;
+    copied.until_rows(3).await;
+    let rows = copied.world.store().upstream_issues(("shop", copied.id()), 7).await.expect("read");
+    assert_eq!(rows.iter().find(|row| row.number == 3).map(|row| row.issue), Some(first.number));
 }
 
 #[tokio::test(flavor = "multi_thread")]

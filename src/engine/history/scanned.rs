@@ -65,7 +65,7 @@ fn dependencies(scan: &DependencyScan) -> String {
     };
     for it in &scan.direct {
         let with_day = |version: &String| match it.released.get(version) {
-            Some(day) => format!("{version} (published {day})"),
+            Some(day) => format!("{version} (of {day})"),
             None => version.clone(),
         };
         let versions: Vec<String> = it.locked.iter().map(with_day).collect();

@@ -56,7 +56,7 @@ fn what_the_host_read_is_told_as_data_within_its_room() {
         "whether the code has weaknesses",
         "run by the host over the tree: 3 files, 52 findings, of which ",
         "source=\"findings of static rules\" trust=\"none\"]]\n[high] a.py",
-        "No advisories were looked at.\nnpm left-pad: asked for ^1, locked 1.0.1 (published 2016-03-22) (package.json:4)\nnot read: pom.xml",
+        "No advisories were looked at.\nnpm left-pad: asked for ^1, locked 1.0.1 (of 2016-03-22) (package.json:4)\nnot read: pom.xml",
         "`web_fetch` will not answer",
     ] {
         assert!(all.contains(words), "{words:?} is missing:\n{all}");

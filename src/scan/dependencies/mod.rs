@@ -193,7 +193,7 @@ impl Reading {
             match read(text) {
                 Ok(locked) => {
                     self.scan.read.push(path.clone());
-                    let days = (format.released)(text).into_iter().take(LOCKED);
+                    let days = (format.released)(text).into_iter().take(LOCKED.saturating_sub(self.days.len()));
                     let known = days.filter_map(|(name, version, day)| Some(((name, version), self::day(&day)?)));
                     self.days.extend(
                         known.map(|((name, version), day)| (((format.plain)(&short(&name)), short(&version)), day)),
