@@ -84,8 +84,16 @@ impl Looking {
         let state = task.state.name();
         if matches!(state, "awaiting-review" | "final-review") && task.checkpoints.len() > self.approved {
             self.approved = task.checkpoints.len();
-            let commit = task.checkpoint().and_then(|it| it.commit.clone()).expect("a commit");
-            person.approve(&self.repository, task.pull.expect("a pull request"), commit.as_str()).expect("approved");
+            match task.checkpoint().and_then(|it| it.commit.clone()).zip(task.pull) {
+                Some((commit, pull)) => {
+                    person.approve(&self.repository, pull, commit.as_str()).expect("approved");
+                }
+                // The hosts lost the sandbox before anything was pushed: there is no commit to review on the page.
+                None => {
+                    let number = task.pull.unwrap_or(self.task.1);
+                    person.comment(&self.repository, number, "/approve").expect("said");
+                }
+            }
         }
         if state == "paused" {
             person.comment(&self.repository, self.task.1, "/resume").expect("said");
@@ -211,7 +219,7 @@ async fn judge(looking: &Looking) {
     let (owner, name) = looking.repository.split_once('/').unwrap();
     let at = caisson::forge::RepoRef::new(owner, name);
     let mut marks = Vec::new();
-    for place in [looking.task.1, task.pull.unwrap()] {
+    for place in [Some(looking.task.1), task.pull].into_iter().flatten() {
         let comments = caisson::forge::ForgeReads::comments(&forge, &at, place).await.unwrap();
         let mut texts: Vec<String> = comments.into_iter().map(|it| it.body).collect();
         if let Ok(reviews) = caisson::forge::ForgeReads::reviews(&forge, &at, place).await {
@@ -224,5 +232,5 @@ async fn judge(looking: &Looking) {
     let all = marks.len();
     marks.sort();
     marks.dedup();
-    assert!(all >= 4 && marks.len() == all, "{marks:?}");
+    assert!(all >= if task.pull.is_some() { 4 } else { 3 } && marks.len() == all, "{marks:?}");
 }

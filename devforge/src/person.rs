@@ -140,8 +140,8 @@ impl Person {
         })
     }
 
-    /// Replies to the first inline comment of a review; the reply is listed under *that* review.
-    pub fn reply(&self, repo: &str, pull: u64, review: i64, body: &str) -> Result<()> {
+    /// Replies to the first inline comment of a review; the reply is listed under *that* review. Returns its id.
+    pub fn reply(&self, repo: &str, pull: u64, review: i64, body: &str) -> Result<i64> {
         self.act(repo, |world, at, me| world.reply(at, pull, review, me, body))
     }
 

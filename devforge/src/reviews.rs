@@ -273,7 +273,7 @@ impl World {
     }
 
     /// Replies to an inline comment; the reply is listed under *that* review, whoever wrote it.
-    pub fn reply(&mut self, at: usize, number: u64, review: i64, author: i64, body: &str) -> Result<()> {
+    pub fn reply(&mut self, at: usize, number: u64, review: i64, author: i64, body: &str) -> Result<i64> {
         let (id, time) = (self.number(), self.now());
         let Some(found) = self.pull_mut(at, number)?.reviews.iter_mut().find(|r| r.id == review) else {
             return refuse(404, "review does not exist");
@@ -285,7 +285,7 @@ impl World {
         // As of a comment, without its line and review.
         let comment = json!({ "id": id, "user": self.user_json(author), "body": body });
         self.emit_comment(at, number, comment, "created", author, None);
-        Ok(())
+        Ok(id)
     }
 
     /// Whether this is the number of an inline comment.

@@ -96,10 +96,9 @@ impl TaskKind {
         };
         let threads = match self {
             TaskKind::Review => Threads::Pulls,
-            TaskKind::Security => Threads::Both,
+            TaskKind::Security | TaskKind::Explain => Threads::Both,
             TaskKind::Fix
             | TaskKind::Plan
-            | TaskKind::Explain
             | TaskKind::Test
             | TaskKind::Refactor
             | TaskKind::Deps

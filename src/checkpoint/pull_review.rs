@@ -66,10 +66,16 @@ pub fn render_finding(finding: &Finding) -> String {
 
 /// The review's text.
 pub fn render_pull_review(view: &PullReview<'_>) -> String {
-    let of = if view.command == "security" { "Security review" } else { "Review" };
+    let of = match view.command {
+        "security" => "Security review",
+        "explain" => "Explanation",
+        _ => "Review",
+    };
     let mut out = format!("### {of} of `{}`\n\n", view.head.short());
     let from = view.from.map(|from| format!(", where it left at `{}`", from.short())).unwrap_or_default();
-    let _ = writeln!(out, "Read against {}{from}. {}\n", code(view.target), counted(view));
+    // An explanation looks for nothing.
+    let counted = if view.command == "explain" && view.all.is_empty() { String::new() } else { counted(view) };
+    let _ = writeln!(out, "Read against {}{from}. {counted}\n", code(view.target));
     if let Some(moved) = view.moved {
         let _ = writeln!(
             out,

@@ -1,4 +1,4 @@
-//! `/explain`: starts a task that answers a question about the code and only reads.
+//! `/explain`: starts a task that answers a question about the code, or about a person's pull request, and only reads.
 
 use super::options::OF_A_START;
 use super::spec::{Spec, Strength, Who};
@@ -8,7 +8,7 @@ pub(super) const SPEC: Spec = Spec {
     name: "explain",
     syntax: "/explain [options] [question]",
     who: Who::Writer,
-    effect: "reads the code and answers the question with files and lines; changes nothing",
+    effect: "reads the code, on a person's pull request its head, and answers the question with files and lines; changes nothing",
     strength: Strength::Work,
     options: &OF_A_START,
     read: |argument| {

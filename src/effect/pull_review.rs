@@ -1,4 +1,4 @@
-//! `/review` and `/security`: what the head of a person's pull request changes, brought and compared; and the review, posted on that pull request.
+//! `/review`, `/security` and `/explain`: what the head of a person's pull request changes, brought and compared; and the review, posted on that pull request.
 //!
 //! Owns which findings stand on lines: those whose line the difference shows, while the branch stands where it was read. What the head says
 //! about itself (`.caisson.toml`, rules) counts nowhere: those come from the default branch. Tests: `tests/stories/reviews.rs`.

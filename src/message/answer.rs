@@ -233,7 +233,7 @@ pub fn begins_nothing(login: &str, name: &str) -> String {
 pub fn starts_elsewhere(login: &str, pull: bool) -> String {
     let what = match pull {
         true => {
-            "tasks start in issues, not in pull requests. Open an issue that begins with your command, and name this pull request in it"
+            "tasks start in issues, not in pull requests, but for `/review`, `/security` and `/explain`. Open an issue that begins with your command, and name this pull request in it"
         }
         false => "this issue is closed. Reopen it and write the command again, or open another one",
     };

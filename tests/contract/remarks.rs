@@ -41,7 +41,8 @@ async fn resolve(lab: &Lab, place: &Place, pull: u64, login: &str, comment: i64)
 /// Replies to the first comment of this review, as the page does.
 async fn reply(lab: &Lab, place: &Place, (pull, review): (u64, i64), (login, body): (&str, &str)) {
     if let Some(forge) = lab.devforge() {
-        return forge.as_person(login).reply(&place.repo.to_string(), pull, review, body).expect("said");
+        forge.as_person(login).reply(&place.repo.to_string(), pull, review, body).expect("said");
+        return;
     }
     let mut page = signed_in(lab, login).await;
     let csrf = token(&page.get(&format!("{}/pulls/{pull}", place.repo)).await);

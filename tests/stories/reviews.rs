@@ -121,6 +121,32 @@ async fn a_pull_request_is_read_at_its_head_and_findings_stand_on_their_lines() 
     assert_eq!(world.store().tasks(5).await.expect("read").len(), 1);
 }
 
+/// `/explain` there answers about its head, and finds nothing.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pull_request_is_explained_at_its_head() {
+    let script = r#"
+name = "an explanation"
+[[turn]]
+expects = ["asks you to look and to answer, on pull request #", "This asks for an explanation of a pull request", "what does parse do", "+def parse(text):"]
+call = [{ name = "done", arguments = { summary = "`parse` splits at the dots (semver.py:6), @all." } }]
+"#;
+    let world = World::new(script).await;
+    let (pull, head) = mended(&world).await;
+    say(&world, pull, "/explain what does parse do");
+    let said = world.until_said(pull, "### Explanation of `").await;
+    world.until_said(pull, "its answer (of `").await;
+    assert!(said.contains("splits at the dots") && !said.contains("@all.") && !said.contains("inding"), "{said}");
+    assert!(notes(&world, pull).await.is_empty());
+    let task = answered(&world).await;
+    let reviewed = task.request.as_ref().and_then(|asked| asked.pull.clone()).expect("a pull request");
+    assert!(task.kind == TaskKind::Explain && task.pull.is_none() && reviewed.head.as_str() == head, "{task:?}");
+    world.nothing_left().await;
+    // Over with that: nothing goes on as a fix.
+    say(&world, pull, "/fix it");
+    world.until_said(pull, "tasks start in issues").await;
+    assert_eq!(world.store().tasks(5).await.expect("read").len(), 1);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_forks_head_is_read_and_chooses_nothing_of_how_it_is_read() {
     let script = SCRIPT.replacen("\"+def parse(text):\"", "\"+def parse(text):\", \"Use tabs.\"", 1);

@@ -119,6 +119,25 @@ async fn instructions_for_its_kind_are_given_and_a_mistake_in_others_is_said_on_
     assert!(!log.contains("You may push."), "what has no kind is not kept: {log}");
 }
 
+/// In place of the bot's own for their kind; what guards is told all the same.
+#[tokio::test(flavor = "multi_thread")]
+async fn instructions_stand_in_place_of_the_bots_own_where_their_file_says_so() {
+    let script = r#"
+name = "an explanation"
+[[turn]]
+expects = ["They stand in place of the usual ones", "Answer in one line.", "trust=\"base branch\""]
+forbids = ["list no steps to carry out"]
+call = [{ name = "done", arguments = { summary = "It compares text." } }]
+"#;
+    let world = World::new(script).await;
+    world.push(&[(".caisson/prompts/explain.md", "+++\nreplace = true\n+++\nAnswer in one line.\n")]);
+    let issue = world.alice().open_issue(REPO, "How are versions compared?", "/explain").expect("issue");
+    world.until_said(issue, "It compares text.").await;
+    let note = |event| if let Event::Prepared { note, .. } = event { note } else { None };
+    let told = world.log().await.into_iter().find_map(note).expect("a note");
+    assert!(told.contains("the instructions of `.caisson/prompts/explain.md` in place of the bot's own"), "{told}");
+}
+
 /// A token of GitHub's form that is none, put together so that no scanner of this repository finds it.
 pub fn token() -> String {
     format!("gh{}_{}", "p", "a1B2c3D4".repeat(5))

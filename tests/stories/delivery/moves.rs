@@ -58,6 +58,12 @@ pub enum Move {
         issue: usize,
         who: Who,
     },
+    /// A reply in the conversation of the newest review with a remark on a line.
+    Reply {
+        issue: usize,
+        who: Who,
+        text: &'static str,
+    },
     /// Another text for the newest comment of a person on the issue.
     Edit {
         issue: usize,
@@ -181,6 +187,11 @@ fn next(dice: &mut Dice, opened: usize) -> Move {
         83..86 => Move::Assign { issue },
         86..88 => Move::Close { issue },
         88..90 => Move::Reopen { issue },
+        90..93 => {
+            let texts = ["/revise say it there", "A remark on the line.", "/approve", "/pause", "/stop"];
+            Move::Reply { issue, who: Who::Alice, text: one(dice, &texts) }
+        }
+        93 => Move::Reply { issue, who: Who::Bob, text: one(dice, &["/revise all of it", "/stop"]) },
         _ => burst(dice, issue),
     }
 }

@@ -34,6 +34,8 @@ pub struct Town {
     pub issues: Vec<(&'static str, u64, Who)>,
     /// What people posted, by its kind and id on the forge, with the number of its move.
     pub posted: HashMap<(&'static str, i64), usize>,
+    /// Pull request and id of the newest review with a remark on a line, for each issue.
+    lines: HashMap<usize, (u64, i64)>,
     /// The newest comment of a person on each issue.
     newest: HashMap<usize, i64>,
     troubled: bool,
@@ -147,8 +149,8 @@ impl Town {
         let weather = Weather::over(&forge);
         let mut world = World::asleep(forge, dir, config);
         world.start().await;
-        let (issues, posted, newest) = (Vec::new(), HashMap::new(), HashMap::new());
-        let mut town = Self { world, weather, issues, posted, newest, troubled: ahead.is_some() };
+        let (issues, posted, lines, newest) = (Vec::new(), HashMap::new(), HashMap::new(), HashMap::new());
+        let mut town = Self { world, weather, issues, posted, lines, newest, troubled: ahead.is_some() };
         let end = Instant::now() + PATIENCE;
         while town.world.store().watermark("mill").await.expect("read").is_none() {
             assert!(Instant::now() < end, "the first round never ended");
@@ -257,7 +259,18 @@ impl Town {
                     Move::Changes { .. } => person.request_changes(repo, *pull, head, "Please change it.", &notes),
                     _ => person.review_comment(repo, *pull, head, "I have read it."),
                 };
-                given.map(|id| self.posted.insert(("review", id), at)).ok();
+                if let Ok(id) = given {
+                    self.posted.insert(("review", id), at);
+                    if matches!(step, Move::Changes { .. }) {
+                        self.lines.insert(*issue, (*pull, id));
+                    }
+                }
+            }
+            Move::Reply { issue, who, text } => {
+                let Some((pull, review)) = self.lines.get(issue) else { return };
+                if let Ok(id) = self.person(*who).reply(of(issue).0, *pull, *review, text) {
+                    self.posted.insert(("comment", id), at);
+                }
             }
             Move::Edit { issue, text } => {
                 if let Some(id) = self.newest.get(issue) {
