@@ -82,6 +82,13 @@ pub struct Findings {
     pub summary: String,
 }
 
+impl Findings {
+    /// An answer in which none are looked for.
+    pub fn none(answer: &str) -> Self {
+        Self { all: Vec::new(), summary: answer.to_owned() }
+    }
+}
+
 /// Reads an agent's review.
 pub fn findings(answer: &str) -> Findings {
     let mut reader = read(answer, true);

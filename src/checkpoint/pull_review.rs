@@ -74,8 +74,9 @@ pub fn render_pull_review(view: &PullReview<'_>) -> String {
     let mut out = format!("### {of} of `{}`\n\n", view.head.short());
     let from = view.from.map(|from| format!(", where it left at `{}`", from.short())).unwrap_or_default();
     // An explanation looks for nothing.
-    let counted = if view.command == "explain" && view.all.is_empty() { String::new() } else { counted(view) };
-    let _ = writeln!(out, "Read against {}{from}. {counted}\n", code(view.target));
+    let nothing = view.command == "explain" && view.all.is_empty();
+    let counted = if nothing { String::new() } else { format!(" {}", counted(view)) };
+    let _ = writeln!(out, "Read against {}{from}.{counted}\n", code(view.target));
     if let Some(moved) = view.moved {
         let _ = writeln!(
             out,

@@ -61,7 +61,8 @@ impl Lifecycle {
             false => None,
         };
         let styles = self.models.styles(task);
-        let (rules, given) = self.repositories.rules(&repository.key, &base, task.kind, styles).await?;
+        let (rules, given) =
+            self.repositories.rules(&repository.key, &base, (task.kind, !task.of_a_pull()), styles).await?;
         let (pictures, seen) = match task.rebase_wanted() {
             // The conversation has them already.
             Some(_) => (Vec::new(), None),

@@ -7,8 +7,8 @@ use super::repository::{Repositories, Repository, request};
 use super::review::Talk;
 use super::scan::scan_of;
 use crate::checkpoint::{
-    Elsewhere, Finding, PullReview, findings, places, render_dependency_scan, render_finding, render_pull_review,
-    render_rule_finding, render_rule_scan,
+    Elsewhere, Finding, Findings, PullReview, findings, places, render_dependency_scan, render_finding,
+    render_pull_review, render_rule_finding, render_rule_scan,
 };
 use crate::forge::{NewReview, Note};
 use crate::git::listing::Change;
@@ -18,7 +18,7 @@ use crate::redact::redacted_diff;
 use crate::store::EffectRow;
 use crate::text::is_hidden;
 use crate::trouble::{Denial, Trouble};
-use domain::{Commit, DependencyScan, Difference, FileChange, Input, PullHead, RuleFinding, RuleScan, Task};
+use domain::{Commit, DependencyScan, Difference, FileChange, Input, PullHead, RuleFinding, RuleScan, Task, TaskKind};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::ops::Range;
@@ -103,7 +103,10 @@ impl Talk {
         };
         let now = Commit::parse(&self.forge.pull(&repository.at, request.issue).await?.head_sha).ok();
         let moved = now.filter(|now| *now != pull.head);
-        let read = findings(task.summary.as_deref().unwrap_or_default());
+        let answer = task.summary.as_deref().unwrap_or_default();
+        // What an explanation lists is no finding.
+        let explains = task.kind == TaskKind::Explain;
+        let read = if explains { Findings::none(answer) } else { findings(answer) };
         let mut sorted: Vec<&Finding> = read.all.iter().collect();
         sorted.sort_by_key(|finding| finding.severity);
         let lines = match &moved {

@@ -36,7 +36,7 @@ impl Repositories {
         &self,
         key: &str,
         base: &Commit,
-        kind: TaskKind,
+        (kind, goes_on): (TaskKind, bool),
         styles: Styles,
     ) -> Result<(Rules, Option<String>), Trouble> {
         let mut rules = Rules::default();
@@ -65,7 +65,8 @@ impl Repositories {
             }
         }
         let prompts = self.repos.own_prompts(key, base).await?;
-        let told = sentence(&rules, &unread, styles.now).into_iter().chain(of_prompts(&prompts, kind, styles));
+        let told =
+            sentence(&rules, &unread, styles.now).into_iter().chain(of_prompts(&prompts, (kind, goes_on), styles));
         let told = told.collect::<Vec<_>>().join(" ");
         rules.prompts = prompts.prompts;
         for prompt in &mut rules.prompts {
@@ -130,14 +131,14 @@ fn sentence(rules: &Rules, unread: &[&str], style: Option<Style>) -> Option<Stri
 }
 
 /// Which instructions for its kind the task was given, and which files give none.
-fn of_prompts(found: &OwnPrompts, kind: TaskKind, styles: Styles) -> Option<String> {
+fn of_prompts(found: &OwnPrompts, (kind, goes_on): (TaskKind, bool), styles: Styles) -> Option<String> {
     let mut out = Vec::new();
     let of = |kind: TaskKind| found.prompts.iter().find(|prompt| prompt.kind == kind);
     if let Some(own) = of(kind) {
         let place = if own.replaces { "in place of" } else { "after" };
         out.push(given(&format!("the instructions of {} {place} the bot's own", code(&path(kind))), styles.now));
     }
-    if matches!(kind, TaskKind::Plan | TaskKind::Explain) && of(TaskKind::Fix).is_some() {
+    if goes_on && matches!(kind, TaskKind::Plan | TaskKind::Explain) && of(TaskKind::Fix).is_some() {
         let fix = code(&path(TaskKind::Fix));
         out.push(match styles.of_a_fix {
             Some(Style::Tools | Style::Text) => format!("Those of {fix} follow if it goes on as a `/fix`."),
@@ -209,7 +210,7 @@ mod tests {
             prompts: vec![domain::KindPrompt { kind: TaskKind::Fix, text: "Lint.".into(), replaces: false }],
             ..OwnPrompts::default()
         };
-        let of = |kind, now, of_a_fix| of_prompts(&instructions, kind, Styles { now, of_a_fix }).unwrap();
+        let of = |kind, now, of_a_fix| of_prompts(&instructions, (kind, true), Styles { now, of_a_fix }).unwrap();
         let (files, tools) = (Some(Style::Files), Some(Style::Tools));
         let fix = of(TaskKind::Fix, files, files);
         assert!(fix.starts_with("The model was not given the instructions of `.caisson/prompts/fix.md`"), "{fix}");

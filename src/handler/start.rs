@@ -235,6 +235,11 @@ impl Reader {
         if self.barred(entry, issue.number, key, &text, (&text.verb, right)).await? {
             return Ok(false);
         }
+        // Who may have no pull request reviewed may not have one read under another name.
+        let review = Verb::begin(TaskKind::Review, String::new(), Terms::default());
+        if issue.is_pull && self.barred(entry, issue.number, key, &text, (&review, right)).await? {
+            return Ok(false);
+        }
         let agreed = match agree(&self.config, entry, &terms, (&text.author.login, right)) {
             Ok(agreed) => agreed,
             Err(answer) => {

@@ -154,6 +154,10 @@ impl Reader {
         match (kind.begins_on(issue.is_pull), issue.is_pull) {
             (_, true) if text.own.is_some() => Some(message::starts_elsewhere(login, true)),
             (false, false) => barred(NotReviewed::NoPull),
+            // A question has its place in an issue, too.
+            (true, true) if kind == TaskKind::Explain && (issue.author.id == self.me || !issue.open) => {
+                Some(message::starts_elsewhere(login, true))
+            }
             (true, true) if issue.author.id == self.me => barred(NotReviewed::Own),
             (true, true) if !issue.open => barred(NotReviewed::Closed),
             (false, true) => Some(message::starts_elsewhere(login, true)),

@@ -24,6 +24,7 @@ impl About<'_> {
             TaskKind::Security => "`/security`",
             TaskKind::Deps => "`/deps`",
             TaskKind::Search => "`/search`",
+            TaskKind::Explain if self.task.of_a_pull() => "`/explain`",
             TaskKind::Fix | TaskKind::Plan | TaskKind::Explain | TaskKind::Test | TaskKind::Refactor => "`/fix`",
         }
     }

@@ -51,11 +51,12 @@ impl Threads {
             }
         }
         // Nor does it end meanwhile: whether finished work was approved before it was merged may depend on what waits.
-        if let Some(trouble) = held {
+        let approved = matches!(feed.look(id).await?.underneath(), State::Approved { .. });
+        if let Some(trouble) = held.take_if(|_| !approved) {
             return Err(trouble);
         }
         notice_ends(id, &thread, feed).await?;
-        failed.map_or(Ok(thread), Err)
+        held.or(failed).map_or(Ok(thread), Err)
     }
 
     /// Takes up one text of a task's thread.

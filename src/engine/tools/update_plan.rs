@@ -15,7 +15,7 @@ pub(super) const TOOL: Tool = Tool {
             "Notes the plan: its steps and how far each is. Free; the reviewer sees the newest one."
         }
         TaskKind::Plan | TaskKind::Explain => {
-            "Notes the steps that you propose. Free; they are carried out once a person says so."
+            "Notes the steps that you propose. Free; they are carried out only if a person says so."
         }
         TaskKind::Review | TaskKind::Security | TaskKind::Deps | TaskKind::Search => {
             "Notes what you still want to look at. Free; nobody but you reads it."

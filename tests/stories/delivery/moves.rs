@@ -196,6 +196,23 @@ fn next(dice: &mut Dice, opened: usize) -> Move {
     }
 }
 
+#[test]
+fn scripts_reply_where_there_is_a_conversation() {
+    let replies = |seed: u64| {
+        let (mut begun, mut replies) = (Vec::new(), 0);
+        for step in script(seed) {
+            match step {
+                Move::Changes { issue, .. } => begun.push(issue),
+                Move::Reply { issue, .. } => replies += usize::from(begun.contains(&issue)),
+                _ => {}
+            }
+        }
+        replies
+    };
+    let found: usize = (0..500).map(replies).sum();
+    assert!(found > 20, "{found} replies behind a review in 500 scripts");
+}
+
 /// A script of 5 to 25 moves, short ones more often.
 pub fn script(seed: u64) -> Vec<Move> {
     let mut dice = Dice::of(seed);
