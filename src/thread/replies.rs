@@ -76,7 +76,7 @@ impl Threads {
     /// request changed last (Unix milliseconds), asked before the comments are.
     ///
     /// # Errors
-    /// Only of the store; where the forge does not answer, [`Replies::failed`] says so.
+    /// Only of the store; where the forge does not answer, the result says so.
     pub async fn replies(
         &self,
         (at, pull, changed): (&RepoRef, u64, i64),
