@@ -13,7 +13,7 @@ pub enum Notice {
     Refused {
         /// Login of whoever asked.
         login: String,
-        /// The command's name without its slash; `comment` for a remark, `revise` for a review that requests changes.
+        /// The command's name without its slash; `comment` for a remark.
         verb: String,
     },
     /// Somebody gave a command that the operator reserves for others; posted once per account and task.

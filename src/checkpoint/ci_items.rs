@@ -2,51 +2,34 @@
 //!
 //! Owns the section and the first line of a final review with an open one. Tests: below.
 
-use super::view::{CheckpointView, CiItemsView};
+use super::items::{self, Wording};
+use super::view::{CheckpointView, ItemsView};
 use crate::text::{code, count};
 use domain::{CiItem, CiItemState, Event, ci_items};
 use std::fmt::Write as _;
 
-/// The most items that are shown of each kind.
-const MOST: usize = 20;
+const WORDS: Wording =
+    Wording { heading: "Failures of the CI", closed: ["gone since the last review", "gone before"], noun: "check" };
 
 /// Where the failures of a log stand; `from` is where this review's part of the log begins.
-pub(super) fn gather(log: &[Event], from: usize) -> CiItemsView {
-    let (before, now) = (ci_items(&log[..from]), ci_items(log));
-    let same = |item: &CiItem| before.iter().any(|old| old.number == item.number && old.state == item.state);
-    let (open, gone): (Vec<CiItem>, Vec<CiItem>) = now.into_iter().partition(CiItem::is_open);
-    let (settled, gone): (Vec<CiItem>, Vec<CiItem>) = gone.into_iter().partition(same);
-    CiItemsView { open, gone, settled: settled.len() }
+pub(super) fn gather(log: &[Event], from: usize) -> ItemsView<CiItem> {
+    let is_same = |old: &CiItem, item: &CiItem| old.number == item.number && old.state == item.state;
+    items::gather(&ci_items(&log[..from]), ci_items(log), CiItem::is_open, is_same)
 }
 
 /// The section; empty while no check failed.
 pub(super) fn section(out: &mut String, view: &CheckpointView) {
-    let CiItemsView { open, gone, settled } = &view.ci_items;
-    let counted = [(open.len(), "open"), (gone.len(), "gone since the last review"), (*settled, "gone before")];
-    let counted: Vec<String> =
-        counted.iter().filter(|(number, _)| *number > 0).map(|(number, what)| format!("{number} {what}")).collect();
-    if counted.is_empty() {
-        return;
-    }
-    let _ = writeln!(out, "\n**Failures of the CI** — {}\n", counted.join(", "));
-    for items in [open, gone] {
-        for item in items.iter().take(MOST) {
-            let _ = writeln!(out, "- **{}** {}: {}", item.name(), code(&item.check.context), state(item));
-        }
-        if items.len() > MOST {
-            let _ = writeln!(out, "- and {} more", count((items.len() - MOST) as u64, "check"));
-        }
-    }
-    out.push('\n');
+    let line = |item: &CiItem| format!("**{}** {}: {}", item.name(), code(&item.check.context), state(item));
+    items::section(out, &view.ci_items, &WORDS, line);
 }
 
 /// First line of a final review in which a failure is open though the newest commit's CI did not fail.
 pub(super) fn warning(out: &mut String, view: &CheckpointView) {
     let failed = view.ci.as_ref().is_some_and(domain::CiEnded::failed);
-    let names: Vec<String> = view.ci_items.open.iter().take(MOST).map(CiItem::name).collect();
-    if !failed && !names.is_empty() {
-        let number = count(view.ci_items.open.len() as u64, "failure");
-        let _ = writeln!(out, "⚠️ **{number} of the CI not seen to pass since**: {}.\n", names.join(", "));
+    let open = &view.ci_items.open;
+    if !failed && !open.is_empty() {
+        let (number, names) = (count(open.len() as u64, "failure"), items::names(open, CiItem::name));
+        let _ = writeln!(out, "⚠️ **{number} of the CI not seen to pass since**: {names}.\n");
     }
 }
 

@@ -2,52 +2,36 @@
 //!
 //! Owns the section and the first line of a final review with an open one. Tests: below.
 
-use super::view::{CheckpointView, ConflictItemsView};
+use super::items::{self, Wording};
+use super::view::{CheckpointView, ItemsView};
 use crate::text::{code, count};
 use domain::{ConflictItem, ConflictState, Event, conflict_items};
 use std::fmt::Write as _;
 
-/// The most items that are shown of each kind.
-const MOST: usize = 20;
+const WORDS: Wording = Wording {
+    heading: "Conflicts with the newer base",
+    closed: ["resolved since the last review", "resolved before"],
+    noun: "file",
+};
 
 /// Where the conflicts of a log stand; `from` is where this review's part of the log begins.
-pub(super) fn gather(log: &[Event], from: usize) -> ConflictItemsView {
-    let (before, now) = (conflict_items(&log[..from]), conflict_items(log));
-    let same = |item: &ConflictItem| before.iter().any(|old| old.number == item.number && old.state == item.state);
-    let (open, closed): (Vec<ConflictItem>, Vec<ConflictItem>) = now.into_iter().partition(ConflictItem::is_open);
-    let (settled, closed): (Vec<ConflictItem>, Vec<ConflictItem>) = closed.into_iter().partition(same);
-    ConflictItemsView { open, closed, settled: settled.len() }
+pub(super) fn gather(log: &[Event], from: usize) -> ItemsView<ConflictItem> {
+    let is_same = |old: &ConflictItem, item: &ConflictItem| old.number == item.number && old.state == item.state;
+    items::gather(&conflict_items(&log[..from]), conflict_items(log), ConflictItem::is_open, is_same)
 }
 
 /// The section; empty where nothing ever conflicted.
 pub(super) fn section(out: &mut String, view: &CheckpointView) {
-    let ConflictItemsView { open, closed, settled } = &view.conflict_items;
-    let counted =
-        [(open.len(), "open"), (closed.len(), "resolved since the last review"), (*settled, "resolved before")];
-    let counted: Vec<String> =
-        counted.iter().filter(|(number, _)| *number > 0).map(|(number, what)| format!("{number} {what}")).collect();
-    if counted.is_empty() {
-        return;
-    }
-    let _ = writeln!(out, "\n**Conflicts with the newer base** — {}\n", counted.join(", "));
-    for items in [open, closed] {
-        for item in items.iter().take(MOST) {
-            let _ = writeln!(out, "- **{}** {}: {}", item.name(), code(&item.path), state(item));
-        }
-        if items.len() > MOST {
-            let _ = writeln!(out, "- and {} more", count((items.len() - MOST) as u64, "file"));
-        }
-    }
-    out.push('\n');
+    let line = |item: &ConflictItem| format!("**{}** {}: {}", item.name(), code(&item.path), state(item));
+    items::section(out, &view.conflict_items, &WORDS, line);
 }
 
 /// First line of a final review in which a conflict is open.
 pub(super) fn warning(out: &mut String, view: &CheckpointView) {
     let open = &view.conflict_items.open;
-    let names: Vec<String> = open.iter().take(MOST).map(ConflictItem::name).collect();
-    if !names.is_empty() {
-        let number = count(open.len() as u64, "conflict");
-        let _ = writeln!(out, "⚠️ **{number} with the newer base not seen to be resolved**: {}.\n", names.join(", "));
+    if !open.is_empty() {
+        let (number, names) = (count(open.len() as u64, "conflict"), items::names(open, ConflictItem::name));
+        let _ = writeln!(out, "⚠️ **{number} with the newer base not seen to be resolved**: {names}.\n");
     }
 }
 

@@ -92,13 +92,7 @@ fn named(paths: &[String]) -> String {
 /// The distinct sentences of a segment of the log, with their counts, and what conflicts the newest commit of the whole `log` leaves: a
 /// review of a tree that did not change shows them too.
 pub fn gather(task: &Task, log: &[Event], window: &[Event]) -> Vec<(String, u32)> {
-    let newest = log.iter().rev().find_map(|event| match event {
-        Event::TreeCaptured { tree, .. } => Some(&tree.marked),
-        Event::TreeUnchanged { commit, .. } if task.base.as_ref() == Some(commit) => Some(&task.conflicts),
-        _ => None,
-    });
-    let conflicts =
-        newest.filter(|marked| !task.marked.is_empty() && !marked.is_empty()).map(|marked| (left(marked), 1));
+    let conflicts = (!task.marked.is_empty()).then(|| (left(&task.marked), 1));
     let told = super::folder_rules::newly_given(log, log.len() - window.len());
     let told = (!told.is_empty())
         .then(|| (format!("it worked in folders with rules of their own, and was told of these: {}", named(&told)), 1));

@@ -20,6 +20,7 @@ mod folder_rules;
 pub mod gather;
 pub mod happened;
 mod hosts;
+mod items;
 pub mod label;
 pub mod mark;
 mod notes;

@@ -205,26 +205,21 @@ pub enum Shown {
     Nothing,
 }
 
-/// Failures of the forge's CI, by where they stand.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct CiItemsView {
-    /// Those that nothing says to be gone.
-    pub open: Vec<domain::CiItem>,
-    /// Those that went away since the last review.
-    pub gone: Vec<domain::CiItem>,
-    /// How many went away before.
+/// Things with a number and a state, by where they stand.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ItemsView<T> {
+    /// Those that nothing closed yet.
+    pub open: Vec<T>,
+    /// Those that were closed since the last review.
+    pub closed: Vec<T>,
+    /// How many were closed before.
     pub settled: usize,
 }
 
-/// Files in conflict with a newer base, by where they stand.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ConflictItemsView {
-    /// Those of which something is left.
-    pub open: Vec<domain::ConflictItem>,
-    /// Those that were resolved since the last review.
-    pub closed: Vec<domain::ConflictItem>,
-    /// How many were resolved before.
-    pub settled: usize,
+impl<T> Default for ItemsView<T> {
+    fn default() -> Self {
+        Self { open: Vec::new(), closed: Vec::new(), settled: 0 }
+    }
 }
 
 /// Where people's remarks stand.
@@ -426,9 +421,9 @@ pub struct CheckpointView {
     /// What the forge's CI said of the finished commit; none where it was not waited for.
     pub ci: Option<domain::CiEnded>,
     /// Its failures so far, on this commit and on earlier ones.
-    pub ci_items: CiItemsView,
+    pub ci_items: ItemsView<domain::CiItem>,
     /// Files that git could not merge onto a newer base.
-    pub conflict_items: ConflictItemsView,
+    pub conflict_items: ItemsView<domain::ConflictItem>,
     /// What the forge's CI says so far of a checkpoint's commit; empty where it is not waited for.
     pub ci_so_far: Vec<domain::CiCheck>,
     /// Files that were taken beside finished work, of whichever commit; none where no pattern asks for any.

@@ -89,8 +89,7 @@ impl Reader {
                 continue;
             }
             // Neither hosts nor a test run begin a task: a router or a forge that does not take them holds up no answer to another text.
-            let apart = text.verb.is_apart();
-            let stands_alone = apart || matches!(text.verb, Verb::Allow { .. } | Verb::Deny { .. });
+            let stands_alone = text.verb.is_apart() || matches!(text.verb, Verb::Allow { .. } | Verb::Deny { .. });
             let hosts = stands_alone && !words::every_host(&text.body).is_empty();
             match self.take_up(entry, &issue, text, &key).await {
                 Ok(true) => break,
@@ -134,8 +133,7 @@ impl Reader {
             return Ok(false);
         }
         // A line takes nothing back.
-        let on_a_line = matches!(text.source, Source::Reply { .. });
-        if !starter && !on_a_line && self.take_hosts(entry, number, &text, key).await? {
+        if !starter && !text.is_reply() && self.take_hosts(entry, number, &text, key).await? {
             return Ok(false);
         }
         if starter {
@@ -381,10 +379,15 @@ impl Text {
         matches!(self.verb, Verb::Say { .. }) && self.left.is_empty()
     }
 
+    /// Whether it is a reply on a line.
+    pub(super) fn is_reply(&self) -> bool {
+        matches!(self.source, Source::Reply { .. })
+    }
+
     /// Whether its first word may be a command of the repository's own.
     pub(super) fn may_be_own(&self) -> bool {
-        let on_a_line = matches!(self.source, Source::Review(_) | Source::Reply { .. });
-        self.change.is_none() && !on_a_line && words::own_name(&self.body).is_some()
+        let of_review = self.is_reply() || matches!(self.source, Source::Review(_));
+        self.change.is_none() && !of_review && words::own_name(&self.body).is_some()
     }
 
     /// Whether a task may begin by it, as far as it was read.

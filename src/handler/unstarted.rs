@@ -11,7 +11,7 @@ use crate::forge::Issue;
 use crate::message::{self, About, NotReviewed};
 use crate::thread::words;
 use crate::trouble::Trouble;
-use domain::{Access, Event, Source, Task, TaskId, TaskKind, Verb};
+use domain::{Access, Event, Task, TaskId, TaskKind, Verb};
 use std::collections::HashMap;
 
 /// How the names of these watermarks begin.
@@ -80,8 +80,7 @@ impl Reader {
             false => None,
         };
         // Those on a line are named as left.
-        let on_a_line = matches!(text.source, Source::Reply { .. });
-        if each && ended.is_some() && !on_a_line {
+        if each && ended.is_some() && !text.is_reply() {
             let account = words::account(&text.author);
             let said = (&account, text.body.as_str(), &text.verb);
             self.threads.answer_beside(entry, number, key, (said, &text.names), right).await?;

@@ -237,23 +237,13 @@ impl Threads {
         comment: &Comment,
         rights: &mut HashMap<i64, Access>,
     ) -> Result<Decision, Trouble> {
+        let who = (words::account(&comment.author), self.right(entry, &comment.author, rights).await?);
         Ok(Decision {
-            source: Source::Comment(comment.id),
-            number: comment.id,
             thread: Some(comment.issue),
             at: comment.created_at,
-            poster: words::account(&comment.author),
-            right: self.right(entry, &comment.author, rights).await?,
-            commit: None,
-            head: None,
-            base: None,
             text_hash: text_hash(&comment.body),
             edited: self.comment_edited(entry, comment).await?,
-            in_advance: false,
-            others: None,
-            merges: false,
-            barred: None,
-            verb: self.asked(task, comment),
+            ..Decision::new(Source::Comment(comment.id), comment.id, who, self.asked(task, comment))
         })
     }
 
@@ -293,23 +283,14 @@ impl Threads {
             Verb::Stop | Verb::Pause => with_command(&own),
             _ => own,
         };
+        let who = (words::account(&review.author), self.right(entry, &review.author, rights).await?);
         let decision = Decision {
-            source: Source::Review(review.id),
-            number: review.number,
             thread: pull,
             at: review.submitted_at,
-            poster: words::account(&review.author),
-            right: self.right(entry, &review.author, rights).await?,
             commit: Commit::parse(&review.commit).ok(),
-            head: None,
-            base: None,
             text_hash: review_hash(review, &inline),
             edited: self.review_edited(entry, review, &remarks).await?,
-            in_advance: false,
-            others: None,
-            merges: false,
-            barred: None,
-            verb,
+            ..Decision::new(Source::Review(review.id), review.number, who, verb)
         };
         Ok(Some(FoundDecision { decision, left }))
     }
@@ -324,23 +305,13 @@ impl Threads {
     ) -> Result<FoundDecision, Trouble> {
         let verb = words::reply(reply, &self.me.login);
         let left = left(&[reply], &verb);
+        let who = (words::account(&reply.author), self.right(entry, &reply.author, rights).await?);
         let decision = Decision {
-            source: super::reply_source(reply),
-            number: reply.id,
             thread: pull,
             at: reply.created_at,
-            poster: words::account(&reply.author),
-            right: self.right(entry, &reply.author, rights).await?,
-            commit: None,
-            head: None,
-            base: None,
             text_hash: text_hash(&reply.body),
             edited: self.reply_edited(entry, (reply.id, &reply.body), reply.updated_at != reply.created_at).await?,
-            in_advance: false,
-            others: None,
-            merges: false,
-            barred: None,
-            verb,
+            ..Decision::new(super::reply_source(reply), reply.id, who, verb)
         };
         Ok(FoundDecision { decision, left })
     }

@@ -33,11 +33,12 @@ impl Threads {
         let (mut failed, mut held) = (None, unread.or(found.failed));
         for given in found.decisions {
             let decision = &given.decision;
-            if feed.look(id).await?.state.ended() {
+            let now = feed.look(id).await?;
+            if now.state.ended() {
                 break;
             }
             let in_part = held.is_some() || !thread.hidden.is_empty();
-            if in_part && (!counts_in_part(&decision.verb) || rests(&feed.look(id).await?, &decision.verb)) {
+            if in_part && (!counts_in_part(&decision.verb) || rests(&now, &decision.verb)) {
                 continue;
             }
             // These are answered while they are read: what the forge does not take as an answer must hold up no decision, and is given by the

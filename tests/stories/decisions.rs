@@ -206,12 +206,18 @@ async fn a_review_that_somebody_edited_is_posted_again_whole() {
     world.until_state("final-review").await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn where_two_people_approve_one_of_them_is_not_enough_also_after_a_kill() {
+/// A world in which two people have to approve; carol may write, too.
+async fn where_two_approve() -> World {
     let mut world = World::new(FIX).await;
     world.forge.add_person("carol", "secret").expect("a person");
     world.forge.add_collaborator(REPO, "carol", Access::Write).expect("a right");
     world.reconfigure(|text| text + "[repositories.checkpoint]\napprovals = 2\n").await;
+    world
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn where_two_people_approve_one_of_them_is_not_enough_also_after_a_kill() {
+    let mut world = where_two_approve().await;
     world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
     let task = world.until_state("awaiting-review").await;
     let pull = task.pull.expect("a pull request");
@@ -242,10 +248,7 @@ async fn where_two_people_approve_one_of_them_is_not_enough_also_after_a_kill() 
 /// An approval that came too early is checked again while another one is held.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_approval_that_came_early_is_looked_at_beside_one_that_is_held() {
-    let mut world = World::new(FIX).await;
-    world.forge.add_person("carol", "secret").expect("a person");
-    world.forge.add_collaborator(REPO, "carol", Access::Write).expect("a right");
-    world.reconfigure(|text| text + "[repositories.checkpoint]\napprovals = 2\n").await;
+    let mut world = where_two_approve().await;
     let held = Arc::new(Mutex::new("push"));
     let now = held.clone();
     world.cuts.set(move |row, _| row.effect.kind() == *now.lock().expect("whole"));
@@ -269,10 +272,7 @@ async fn an_approval_that_came_early_is_looked_at_beside_one_that_is_held() {
 /// A held approval that cannot be looked at holds up the other approval, and nobody's `/stop`.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stop_waits_for_no_approval_that_is_held() {
-    let mut world = World::new(FIX).await;
-    world.forge.add_person("carol", "secret").expect("a person");
-    world.forge.add_collaborator(REPO, "carol", Access::Write).expect("a right");
-    world.reconfigure(|text| text + "[repositories.checkpoint]\napprovals = 2\n").await;
+    let mut world = where_two_approve().await;
     world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
     let pull = world.until_state("awaiting-review").await.pull.expect("a pull request");
     world.approve().await;

@@ -2,11 +2,19 @@
 
 use crate::world::{FIX, REPO, World};
 use devforge::Access::{None, Write};
+use devforge::Person;
 use domain::Event;
 use std::time::Duration;
 
 /// A file that gives the code to alice, and the documents to bob.
 const OWNERS: &str = "semver.py @alice\ndocs/.* @bob\n";
+
+/// Somebody in the team `lab/core`, which may write.
+fn in_core(world: &World) -> Person {
+    let cody = world.forge.add_person("cody", "secret").expect("a person");
+    world.forge.add_team(REPO, "core", None, &[("repo.code", Write)], &["cody"]).expect("a team");
+    cody
+}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_code_owner_may_approve_what_she_owns_and_another_writer_may_not() {
@@ -41,8 +49,7 @@ async fn a_code_owner_may_approve_what_she_owns_and_another_writer_may_not() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_team_is_asked_of_the_forge_and_a_command_waits_while_that_does_not_answer() {
     let world = World::with(FIX, "who.fix = [\"team:lab/core\"]").await;
-    let cody = world.forge.add_person("cody", "secret").expect("a person");
-    world.forge.add_team(REPO, "core", None, &[("repo.code", Write)], &["cody"]).expect("a team");
+    let cody = in_core(&world);
     world.forge.refuse(&[("/orgs/lab/teams", 503)]);
     let issue = cody.open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
     let mut tries = 0;
@@ -73,8 +80,7 @@ async fn a_team_that_is_not_shown_has_no_members() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stop_waits_for_no_team() {
     let mut world = World::with(FIX, "who.approve = [\"team:lab/core\"]").await;
-    let cody = world.forge.add_person("cody", "secret").expect("a person");
-    world.forge.add_team(REPO, "core", None, &[("repo.code", Write)], &["cody"]).expect("a team");
+    let cody = in_core(&world);
     cody.open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
     let pull = world.until_state("awaiting-review").await.pull.expect("a pull request");
     world.forge.refuse(&[("/orgs/lab/teams", 503)]);
@@ -98,8 +104,7 @@ async fn an_own_command_may_be_for_a_team_or_for_code_owners() {
     let (core, owned) = (command("team:lab/core"), command("code_owners"));
     let files = [(".caisson/commands/core.md", core.as_str()), (".caisson/commands/owned.md", owned.as_str())];
     world.push(&[&files[..], &[("docs/CODEOWNERS", OWNERS)]].concat());
-    let cody = world.forge.add_person("cody", "secret").expect("a person");
-    world.forge.add_team(REPO, "core", None, &[("repo.code", Write)], &["cody"]).expect("a team");
+    let cody = in_core(&world);
     let dora = world.forge.add_person("dora", "secret").expect("a person");
     world.forge.add_collaborator(REPO, "dora", Write).expect("a right");
     let issue = world.alice().open_issue(REPO, "Versions compare as text", "By their numbers.").expect("issue");
@@ -120,8 +125,7 @@ async fn an_own_command_may_be_for_a_team_or_for_code_owners() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_task_waits_for_a_deny_that_cannot_be_judged_and_an_answer_does_not() {
     let world = World::networked(FIX, "who.deny = [\"team:lab/core\"]").await;
-    let cody = world.forge.add_person("cody", "secret").expect("a person");
-    world.forge.add_team(REPO, "core", None, &[("repo.code", Write)], &["cody"]).expect("a team");
+    let cody = in_core(&world);
     world.forge.refuse(&[("/orgs/lab/teams", 503)]);
     let issue = world.alice().open_issue(REPO, "Versions compare as text", "By their numbers.").expect("issue");
     cody.comment(REPO, issue, "/deny semver.org").expect("said");

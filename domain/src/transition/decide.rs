@@ -59,39 +59,9 @@ pub(super) fn decided(draft: &mut Draft, decision: &Decision) {
     allowed(draft, decision);
 }
 
-fn verb_name(verb: &Verb) -> &'static str {
-    match verb {
-        Verb::Approve { .. } => "approve",
-        Verb::Changes { .. } => "revise",
-        Verb::Stop => "stop",
-        Verb::Pause => "pause",
-        Verb::Retry { .. } => "retry",
-        Verb::Rebase { .. } => "rebase",
-        Verb::Merge { .. } => "merge",
-        Verb::Resume => "resume",
-        Verb::Status => "status",
-        Verb::Cost => "cost",
-        Verb::Ask { .. } => "ask",
-        Verb::Help => "help",
-        Verb::Test { bug: false, .. } => "test-pr",
-        Verb::Test { bug: true, .. } => "test-pr-bug",
-        Verb::TestOff => "test-pr",
-        Verb::Sync => "sync",
-        Verb::Fix { .. } => "fix",
-        Verb::Plan { .. } => "plan",
-        Verb::Work { kind, .. } => kind.name(),
-        Verb::Say { .. } => "comment",
-        Verb::Allow { .. } => "allow",
-        Verb::Deny { .. } => "deny",
-        Verb::Budget { .. } => "budget",
-        Verb::Model { .. } => "model",
-        Verb::Unknown { .. } => "unknown",
-    }
-}
-
 /// Refuses a decision of an account without write access; the account is told once.
 fn no_right(draft: &mut Draft, decision: &Decision) {
-    let (login, verb) = (decision.poster.login.clone(), verb_name(&decision.verb).to_owned());
+    let (login, verb) = (decision.poster.login.clone(), decision.verb.command().unwrap_or("comment").to_owned());
     if !draft.task.told_no_right.contains(&decision.poster.id) {
         draft.answer(decision, Notice::Refused { login, verb });
     }
