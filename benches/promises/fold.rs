@@ -17,6 +17,8 @@ pub fn request() -> Request {
         body: "text".into(),
         words: String::new(),
         asker: person.clone(),
+        right: None,
+        listed: Vec::new(),
         issue_author: person,
         edited: false,
         source: Source::Issue(3),

@@ -294,6 +294,10 @@ pub struct Decision {
     /// Whom the operator lets say this, where the poster is none of them; as the end of "it is for".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub barred: Option<String>,
+    /// What of the operator's lists lets the poster say this, where those name fewer than all who otherwise may: `admins`, `@login`,
+    /// `team:ORG/NAME`, `code_owners`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub listed: Vec<String>,
     /// Who else has to approve, where one person is not enough here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub others: Option<Box<Others>>,
@@ -321,6 +325,7 @@ impl Decision {
             edited: false,
             in_advance: false,
             barred: None,
+            listed: Vec::new(),
             others: None,
             merges: false,
             verb,

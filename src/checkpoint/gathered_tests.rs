@@ -15,6 +15,8 @@ fn request() -> Event {
         body: String::new(),
         words: String::new(),
         asker: alice.clone(),
+        right: None,
+        listed: Vec::new(),
         issue_author: alice,
         edited: false,
         source: Source::Issue(1),

@@ -86,23 +86,32 @@ pub fn is_of_readers(command: &str) -> bool {
 /// Whom these words name, as the end of "it is for"; none where this account, with this right to the code, is one of them as far as that is
 /// known without the groups.
 pub fn bar_of(among: &[String], login: &str, right: Access) -> Option<String> {
-    let is_one = |word: &String| match word.as_str() {
+    match word_of(among, login, right) {
+        Some(_) => None,
+        None => Some(among.iter().map(|word| shown(word)).collect::<Vec<_>>().join(", ")),
+    }
+}
+
+/// The first of these words that names this account, with this right to the code, as far as that is known without the groups.
+pub fn word_of<'a>(among: &'a [String], login: &str, right: Access) -> Option<&'a str> {
+    let is_one = |word: &&str| match *word {
         "readers" => right >= Access::Read,
         "writers" => right >= Access::Write,
         "admins" => right >= Access::Admin,
         "nobody" => false,
         named => named.strip_prefix('@').is_some_and(|name| name.eq_ignore_ascii_case(login)),
     };
-    if among.iter().any(is_one) {
-        None
-    } else {
-        Some(among.iter().map(|word| shown(word)).collect::<Vec<_>>().join(", "))
-    }
+    among.iter().map(String::as_str).find(is_one)
 }
 
-/// The groups among these words.
-pub fn groups(among: &[String]) -> impl Iterator<Item = Group<'_>> {
-    among.iter().filter_map(|word| group(word))
+/// Whether this word names all who may give a command anyway, or more.
+pub fn is_everybody(word: &str) -> bool {
+    matches!(word, "readers" | "writers")
+}
+
+/// The groups among these words, each with its word.
+pub fn groups(among: &[String]) -> impl Iterator<Item = (&str, Group<'_>)> {
+    among.iter().filter_map(|word| Some((word.as_str(), group(word)?)))
 }
 
 /// The group that this word names, if any.
@@ -154,7 +163,7 @@ mod tests {
     fn groups_are_named_and_let_nobody_in_by_themselves() {
         let who = load("[who]\nfix = [\"code_owners\", \"team:lab/core\", \"@alice\"]\n").unwrap().who;
         let list: Vec<&[String]> = who.lists(&who, "fix").collect();
-        let found: Vec<Group<'_>> = groups(list[0]).collect();
+        let found: Vec<Group<'_>> = groups(list[0]).map(|(_, group)| group).collect();
         assert_eq!(found, [Group::CodeOwners, Group::Team { organisation: "lab", name: "core" }]);
         assert_eq!(who.bar("fix", "alice", Access::Write), None);
         let told = who.bar("fix", "bob", Access::Owner).unwrap();

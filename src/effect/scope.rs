@@ -1,22 +1,28 @@
 //! Which files a task of its kind may change: checked for a single action before it runs, and for the whole branch at each checkpoint and
 //! verification.
 //!
-//! Owns both checks; `src/sandbox/kept.rs` says which files are tests. A command can change any file, so the check of the branch decides.
-//! Tests: below and `tests/stories/task_kinds.rs`.
+//! Owns both checks; `src/sandbox/kept.rs` says which files are tests, and `src/sandbox/asserts/within.rs` what of a Rust file is. A command can
+//! change any file, so the check of the branch decides. Tests: below and `tests/stories/task_kinds.rs`.
 
 use super::repository::{Repositories, base, request};
 use crate::git::GitError;
 use crate::policy::plain;
+use crate::sandbox::asserts::may_stand_within;
+use crate::sandbox::asserts::within::{Parted, parted};
 use crate::sandbox::kept::is_test;
 use crate::sandbox::risks::configures_tests;
 use crate::text;
 use crate::trouble::Trouble;
 use domain::{Action, BaseTests, Commit, Scope, Task, Verdict, VerdictKind};
+use std::collections::HashMap;
 
 /// The most bytes of the base's file names that are read.
 const NAMES: u64 = 16 << 20;
 /// The most paths kept in an event.
 const MOST: usize = 50;
+/// Largest file that is read for the tests within it, in bytes, and the most such files.
+const LARGEST: u64 = 1 << 20;
+const MOST_READ: usize = 500;
 
 impl Repositories {
     /// Why the action may not run in a task of this kind; none if it may.
@@ -24,7 +30,10 @@ impl Repositories {
         let paths: Vec<String> = action.changed().into_iter().filter_map(plain).collect();
         let outside = match task.kind.traits().scope {
             Scope::Nothing | Scope::Everything => None,
-            scope @ Scope::Tests => paths.into_iter().find(|path| is_outside(scope, path, false)),
+            // What changes beside the tests of such a file, the check of the branch finds.
+            scope @ Scope::Tests => {
+                paths.into_iter().find(|path| is_outside(scope, path, false) && !may_stand_within(path))
+            }
             Scope::AllButBaseTests if paths.is_empty() => None,
             Scope::AllButBaseTests => {
                 let names = match self.repos.files(&request(task)?.repository, &base(task)?, NAMES).await {
@@ -44,10 +53,79 @@ impl Repositories {
         if matches!(scope, Scope::Nothing | Scope::Everything) {
             return Ok(Vec::new());
         }
-        let changes = self.repos.changes(&request(task)?.repository, &base(task)?, commit).await?;
-        let named = changes.iter().filter(|change| !change.of_directory());
-        let named = named.map(|change| (String::from_utf8_lossy(&change.path).into_owned(), change.status != 'A'));
-        Ok(named.filter(|(path, there)| is_outside(scope, path, *there)).map(|(path, _)| path).take(MOST).collect())
+        let (key, base) = (&request(task)?.repository, base(task)?);
+        let changes = self.repos.changes(key, &base, commit).await?;
+        let (mut outside, mut within) = (Vec::new(), Vec::new());
+        for change in changes.iter().filter(|change| !change.of_directory()) {
+            let (path, there) = (String::from_utf8_lossy(&change.path).into_owned(), change.status != 'A');
+            let by_path = is_test(&path) && (scope == Scope::Tests || there);
+            // In a file that only gains tests nothing else is new, its mode neither.
+            let is_same = change.old_mode == change.new_mode && change.new_mode.starts_with("100");
+            if may_stand_within(&path) && !by_path && (scope == Scope::AllButBaseTests || is_same) {
+                within.push(path);
+            } else if is_outside(scope, &path, there) {
+                outside.push(path);
+            }
+        }
+        outside.extend(self.outside_within(scope, (key, &base, commit), within).await?);
+        outside.sort_unstable();
+        outside.truncate(MOST);
+        Ok(outside)
+    }
+
+    /// Of these files, which may hold tests beside what they test, those that a task of this scope may not change so. One that is too large to be
+    /// read, or that is one of too many, is among them.
+    async fn outside_within(
+        &self,
+        scope: Scope,
+        (key, base, commit): (&str, &Commit, &Commit),
+        files: Vec<String>,
+    ) -> Result<Vec<String>, Trouble> {
+        let (mut outside, mut read) = (Vec::new(), Vec::new());
+        for (at, path) in files.into_iter().enumerate() {
+            let before = self.parted(key, base, &path).await?.filter(|_| at < MOST_READ);
+            let after = self.parted(key, commit, &path).await?.filter(|_| at < MOST_READ);
+            match before.zip(after) {
+                Some((before, after)) => read.push((path, before, after)),
+                None => outside.push(path),
+            }
+        }
+        match scope {
+            Scope::Tests => {
+                outside.extend(read.into_iter().filter(|(_, a, b)| a.rest != b.rest).map(|(path, ..)| path))
+            }
+            // A test may move with what it tests.
+            Scope::AllButBaseTests => {
+                let mut left: HashMap<String, usize> = HashMap::new();
+                for test in read.iter_mut().flat_map(|(.., after)| std::mem::take(&mut after.tests)) {
+                    *left.entry(test).or_default() += 1;
+                }
+                let mut gone = |test: &String| match left.get_mut(test) {
+                    Some(count) if *count > 0 => {
+                        *count -= 1;
+                        false
+                    }
+                    _ => true,
+                };
+                for (path, before, _) in read {
+                    // Each is looked up, so that one copy stands for one test.
+                    if before.tests.iter().filter(|test| gone(test)).count() > 0 {
+                        outside.push(path);
+                    }
+                }
+            }
+            Scope::Nothing | Scope::Everything => {}
+        }
+        Ok(outside)
+    }
+
+    /// A version of a file, empty where there is none; none if it is too large to be read.
+    async fn parted(&self, key: &str, commit: &Commit, path: &str) -> Result<Option<Parted>, Trouble> {
+        match self.repos.show(key, commit, path, LARGEST).await {
+            Ok(text) => Ok(Some(parted(&String::from_utf8_lossy(&text.unwrap_or_default())))),
+            Err(GitError::TooLarge { .. }) => Ok(None),
+            Err(other) => Err(other.into()),
+        }
     }
 
     /// Adds the rules of the task's kind to the verdict on `commit`: it fails if files outside of its scope changed, or the base's tests

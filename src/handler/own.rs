@@ -12,6 +12,7 @@ use crate::config::project::Network;
 use crate::forge::Issue;
 use crate::message;
 use crate::redact;
+use crate::thread::Admission;
 use crate::thread::terms::{Agreed, agree};
 use crate::thread::words;
 use crate::thread::{MissingHosts, REPLY_MARKS};
@@ -96,11 +97,14 @@ impl Reader {
             return Ok(false);
         }
         let right = self.threads.right(entry, &text.author, &mut HashMap::new()).await?;
-        if let Some(refusal) = self.own_refusal(entry, text, file, right).await? {
-            tracing::info!(repository = entry.key, number, source = %text.source, login, command = file.name, "begins nothing: may not");
-            self.threads.refuse_once(entry, number, key, text.author.id, &refusal).await?;
-            return Ok(false);
-        }
+        let listed = match self.own_admission(entry, text, file, right).await? {
+            Ok(listed) => listed,
+            Err(refusal) => {
+                tracing::info!(repository = entry.key, number, source = %text.source, login, command = file.name, "begins nothing: may not");
+                self.threads.refuse_once(entry, number, key, text.author.id, &refusal).await?;
+                return Ok(false);
+            }
+        };
         let begins = match self.own_terms(entry, text, file, right) {
             Ok(begins) => begins,
             Err(answer) => {
@@ -118,8 +122,9 @@ impl Reader {
         // As with a command of the bot: nothing reads the text again for them.
         let mut more = self.threads.hosts(entry, &text.body, (&asking, None)).await?;
         let own = self.own_record(entry, (called, file), given, &allowed(&more)).await?;
-        let request = self.request(entry, issue, text, kind, begins.terms).await?;
+        let request = self.request(entry, issue, (text, right), kind, begins.terms).await?;
         let request = Request {
+            listed,
             words: begins.words,
             budget: own.narrowed(&begins.agreed.budget),
             every: own.at_most(request.every),
@@ -132,24 +137,28 @@ impl Reader {
         Ok(self.machine.create(key, request, more).await?.is_some())
     }
 
-    /// Why somebody with this right may not give it, as it is answered; none where they may.
-    async fn own_refusal(
+    /// Whether somebody with this right may give it; an error is the answer to who may not.
+    async fn own_admission(
         &self,
         entry: &Repository,
         text: &Text,
         file: &File,
         right: Access,
-    ) -> Result<Option<String>, Trouble> {
+    ) -> Result<Admission, Trouble> {
         let login = &text.author.login;
         if right < Access::Write {
-            return Ok(Some(message::refused(login, &file.name)));
+            return Ok(Err(message::refused(login, &file.name)));
         }
         let author = words::account(&text.author);
-        if let Some(whom) = self.threads.barred(entry, (&text.verb, &author, right), None).await? {
-            return Ok(Some(message::own_barred(login, &file.name, file.kind, &whom)));
-        }
-        let barred = self.threads.barred_by_file(entry, &file.who, (&author, right)).await?;
-        Ok(barred.map(|whom| message::own_not_among(login, &file.name, &whom)))
+        let mut listed = match self.threads.admits(entry, (&text.verb, &author, right), None).await? {
+            Ok(listed) => listed,
+            Err(whom) => return Ok(Err(message::own_barred(login, &file.name, file.kind, &whom))),
+        };
+        let by_file = self.threads.admits_by_file(entry, &file.who, (&author, right)).await?;
+        Ok(by_file.map_err(|whom| message::own_not_among(login, &file.name, &whom)).map(|words| {
+            listed.extend(words);
+            listed
+        }))
     }
 
     /// What the task is asked for, and its terms: those of the text, and the file's where the text leaves them open. An error is the answer.

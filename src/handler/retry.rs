@@ -37,9 +37,8 @@ impl Reader {
             return Ok(false);
         };
         let before = self.machine.look(TaskId(row.id)).await?;
-        if self.barred_at(entry, (number, key), text, (&text.verb, right), Some(&before)).await? {
-            return Ok(false);
-        }
+        let admitted = self.admitted(entry, (number, key), text, (&text.verb, right), Some(&before)).await?;
+        let Some(listed) = admitted else { return Ok(false) };
         let Some(first) = before.request.clone() else { return Ok(false) };
         // At work under another pull request of the same issue.
         if let Some(live) = self.store.live_task_of(&entry.key, first.issue).await? {
@@ -69,7 +68,7 @@ impl Reader {
                 return Ok(false);
             }
         };
-        let asking = text.evidence(number, right);
+        let asking = Decision { listed, ..text.evidence(number, right) };
         self.begin_again(entry, (text, key), asking, (&before, &log, first), (agreed, start)).await
     }
 
@@ -86,6 +85,8 @@ impl Reader {
             kind: before.kind,
             words: widened(&first, log),
             asker: words::account(&text.author),
+            right: Some(asking.right),
+            listed: asking.listed.clone(),
             source: text.source.clone(),
             number: text.number,
             branch: self.branch(entry, first.issue, &first.title).await?,

@@ -9,7 +9,7 @@ use crate::forge::{Account, Change, Issue, text_hash};
 use crate::message;
 use crate::redact;
 use crate::thread::decision_key;
-use crate::thread::terms::{Agreed, agree, asked_beside};
+use crate::thread::terms::{Agreed, agree, asked_beside, unused_on_a_pull};
 use crate::thread::words;
 use crate::trouble::Trouble;
 use domain::{
@@ -230,12 +230,15 @@ impl Reader {
             self.threads.refuse_once(entry, issue.number, key, text.author.id, &refused).await?;
             return Ok(false);
         }
-        if self.barred(entry, issue.number, key, &text, (&text.verb, right)).await? {
-            return Ok(false);
-        }
+        let admitted = self.admitted(entry, (issue.number, key), &text, (&text.verb, right), None).await?;
+        let Some(listed) = admitted else { return Ok(false) };
         // Who may have no pull request reviewed may not have one read under another name.
         let review = Verb::begin(TaskKind::Review, String::new(), Terms::default());
         if issue.is_pull && self.barred(entry, issue.number, key, &text, (&review, right)).await? {
+            return Ok(false);
+        }
+        if let Some(answer) = issue.is_pull.then(|| unused_on_a_pull(&terms, &text.author.login)).flatten() {
+            self.threads.answer_once(entry, issue.number, key, &answer).await?;
             return Ok(false);
         }
         let agreed = match agree(&self.config, entry, &terms, (&text.author.login, right)) {
@@ -251,7 +254,8 @@ impl Reader {
         let asking = text.evidence(issue.number, right);
         let said = (&asking.poster, text.body.as_str(), &text.verb);
         self.threads.answer_beside(entry, issue.number, key, (said, &text.names), right).await?;
-        let request = Request { budget: agreed.budget, ..self.request(entry, issue, &text, kind, terms).await? };
+        let request = self.request(entry, issue, (&text, right), kind, terms).await?;
+        let request = Request { budget: agreed.budget, listed, ..request };
         // Hosts and grants of the same text go with the creation, because nothing reads the text again for them.
         let mut more = self.threads.hosts(entry, &text.body, (&asking, None)).await?;
         more.extend(agreed.more.map(|verb| Input::Decided { decision: Box::new(Decision { verb, ..asking.clone() }) }));
@@ -267,25 +271,28 @@ impl Reader {
         text: &Text,
         given: (&Verb, Access),
     ) -> Result<bool, Trouble> {
-        self.barred_at(entry, (number, key), text, given, None).await
+        Ok(self.admitted(entry, (number, key), text, given, None).await?.is_none())
     }
 
-    /// As [`Reader::barred`], of a command that is about this task's work.
-    pub(super) async fn barred_at(
+    /// The words of the operator's lists that let the author give this, to this task if it is about its work; none where they do not, and the
+    /// author is told so.
+    pub(super) async fn admitted(
         &self,
         entry: &Repository,
         (number, key): (u64, &str),
         text: &Text,
         (verb, right): (&Verb, Access),
         task: Option<&Task>,
-    ) -> Result<bool, Trouble> {
-        let Some(whom) = self.threads.barred(entry, (verb, &words::account(&text.author), right), task).await? else {
-            return Ok(false);
-        };
-        let answer = message::not_among(&text.author.login, verb.command().unwrap_or_default(), &whom);
-        tracing::info!(repository = entry.key, number, source = %text.source, login = text.author.login, "not among those who may");
-        self.threads.refuse_once(entry, number, key, text.author.id, &answer).await?;
-        Ok(true)
+    ) -> Result<Option<Vec<String>>, Trouble> {
+        match self.threads.admits(entry, (verb, &words::account(&text.author), right), task).await? {
+            Ok(listed) => Ok(Some(listed)),
+            Err(whom) => {
+                let answer = message::not_among(&text.author.login, verb.command().unwrap_or_default(), &whom);
+                tracing::info!(repository = entry.key, number, source = %text.source, login = text.author.login, "not among those who may");
+                self.threads.refuse_once(entry, number, key, text.author.id, &answer).await?;
+                Ok(None)
+            }
+        }
     }
 
     /// As [`Reader::barred`], for options: they do what commands do, so the same people may use them.
@@ -316,7 +323,7 @@ impl Reader {
         &self,
         entry: &Repository,
         issue: &Issue,
-        text: &Text,
+        (text, right): (&Text, Access),
         kind: TaskKind,
         terms: Terms,
     ) -> Result<Request, Trouble> {
@@ -328,6 +335,8 @@ impl Reader {
             body: redact::in_words(&issue.body),
             words: text.verb.begins().map(|(_, words, _)| words.to_owned()).unwrap_or_default(),
             asker: words::account(&text.author),
+            right: Some(right),
+            listed: Vec::new(),
             issue_author: words::account(&issue.author),
             // Asked only where the asker also opened the issue and the command is a comment.
             edited: text.author.id == issue.author.id

@@ -73,13 +73,16 @@ impl Reader {
         }
     }
 
-    /// The text of a reply on a line. As in a review's inline comments, the strongest command that only asks for an answer is answered, and the
-    /// others are named; a first word that no command has may be a path.
+    /// The text of a reply on a line. As in a review's inline comments, the strongest command that counts on a line is its command, and the others
+    /// are named; a first word that no command has may be a path.
     fn of_reply(&self, reply: ReviewComment) -> Text {
         let plain = || words::plain(&reply.body, &reply.author.login);
         let (verb, left) = match words::inline_commands(&[&reply]) {
             none if none.is_empty() => (self.threads.question_by_name(&reply.body).unwrap_or_else(plain), Vec::new()),
-            commands => answered_of(plain(), commands),
+            commands => {
+                let (verb, left, _) = counted(plain(), commands);
+                (verb, left)
+            }
         };
         Text {
             edited: reply.updated_at != reply.created_at,
@@ -96,7 +99,7 @@ impl Reader {
         (at, pull): (&RepoRef, u64),
         review: &Review,
         since: i64,
-    ) -> Result<Vec<words::Command>, Trouble> {
+    ) -> Result<Vec<words::OnLine>, Trouble> {
         let key = decision_key(&Source::Review(review.id));
         let bare = format!("lines:{}", review.id);
         if review.comments == 0
@@ -129,39 +132,41 @@ fn given(review: &Review) -> bool {
     matches!(review.state, ReviewState::Approved | ReviewState::RequestChanges | ReviewState::Comment)
 }
 
-/// The text of a submitted review. Where it gives no command itself, the strongest of its inline comments that only asks for an answer is
-/// its command; a line begins no task.
-fn of_review(review: Review, inline: Vec<words::Command>) -> Option<Text> {
+/// The text of a submitted review. Where it gives no command itself, the strongest of its inline comments that counts on a line is its command.
+fn of_review(review: Review, inline: Vec<words::OnLine>) -> Option<Text> {
     if !given(&review) {
         return None;
     }
-    let (verb, left) = answered_of(words::text(&review.body, &review.author.login), inline);
+    let (verb, left, updated_at) = counted(words::text(&review.body, &review.author.login), inline);
     Some(Text {
-        edited: review.updated_at > review.submitted_at,
+        edited: review.updated_at.max(updated_at) > review.submitted_at,
         created_at: review.submitted_at,
         left,
         ..Text::new(Source::Review(review.id), review.number, (review.author, review.body), verb)
     })
 }
 
-/// The command that is answered, `own` or, where that is none, the strongest of these inline ones that only asks for an answer; and the names
-/// of the other inline ones.
-fn answered_of(own: Verb, inline: Vec<words::Command>) -> (Verb, Vec<String>) {
-    let answered = inline.iter().filter(|command| !acts(&command.verb)).rev().max_by_key(|command| command.strength);
-    let answered = answered.filter(|_| matches!(own, Verb::Say { .. })).cloned();
-    let mut left: Vec<String> = Vec::new();
-    for command in inline {
-        let is_answered = answered.as_ref().is_some_and(|it| *it == command);
-        if !is_answered && !left.contains(&command.name) {
-            left.push(command.name);
+/// The command that counts, `own` or, where that is none, the strongest of these inline ones that may count; the names of the other inline ones;
+/// and when the comment of the one that counts was last changed, by the forge's clock, 0 for `own`.
+fn counted(own: Verb, inline: Vec<words::OnLine>) -> (Verb, Vec<String>, i64) {
+    let is_plain = matches!(own, Verb::Say { .. });
+    let counts = |at: &usize| is_plain && counts_on_a_line(&inline[*at].command.verb);
+    let counted = (0..inline.len()).rev().filter(counts).max_by_key(|at| inline[*at].command.strength);
+    let (mut chosen, mut left) = ((own, 0), Vec::new());
+    for (at, it) in inline.into_iter().enumerate() {
+        if Some(at) == counted {
+            chosen = (it.command.verb, it.updated_at);
+        } else if !left.contains(&it.command.name) {
+            left.push(it.command.name);
         }
     }
-    (answered.map_or(own, |command| command.verb), left)
+    (chosen.0, left, chosen.1)
 }
 
-/// Whether it does something where no task is at work.
-fn acts(verb: &Verb) -> bool {
-    verb.begins().is_some()
-        || verb.is_apart()
-        || matches!(verb, Verb::Retry { .. } | Verb::Allow { .. } | Verb::Deny { .. })
+/// Whether it counts on a line where no task is at work: what only asks for an answer, and what begins on a pull request.
+fn counts_on_a_line(verb: &Verb) -> bool {
+    match verb.begins() {
+        Some((kind, ..)) => kind.begins_on(true),
+        None => !verb.is_apart() && !matches!(verb, Verb::Retry { .. } | Verb::Allow { .. } | Verb::Deny { .. }),
+    }
 }

@@ -201,8 +201,9 @@ impl Reader {
     ) -> Result<bool, Trouble> {
         let (who, login) = (&text.author, &text.author.login);
         let right = self.threads.right(entry, who, &mut HashMap::new()).await?;
-        let bar = self.threads.barred(entry, (&text.verb, &account(who), right), None).await?;
-        if right < Access::Write || bar.is_some() {
+        let admission = self.threads.admits(entry, (&text.verb, &account(who), right), None).await?;
+        if right < Access::Write || admission.is_err() {
+            let bar = admission.err();
             tracing::info!(repository = entry.key, issue = issue.number, source = %text.source, login, %trigger, "begins nothing: no right");
             // Opening an issue is no request, so nobody is answered.
             match trigger {
@@ -225,12 +226,10 @@ impl Reader {
             }
             return Ok(false);
         }
-        let request = self.request(entry, issue, text, kind, Terms::default()).await?;
-        let began = self
-            .machine
-            .create(key, Request { trigger: Some(trigger.clone()), ..request }, Vec::new())
-            .await?
-            .is_some();
+        let request = self.request(entry, issue, (text, right), kind, Terms::default()).await?;
+        let listed = admission.unwrap_or_default();
+        let request = Request { trigger: Some(trigger.clone()), listed, ..request };
+        let began = self.machine.create(key, request, Vec::new()).await?.is_some();
         if began {
             tracing::info!(repository = entry.key, issue = issue.number, source = %text.source, login, %trigger, "a task began");
         }

@@ -215,7 +215,7 @@ pub fn left_inline(login: &str, names: &[String]) -> String {
 pub fn left_in_lines(login: &str, names: &[String]) -> String {
     let listed = names.iter().map(|name| code(&format!("/{name}"))).collect::<Vec<_>>().join(", ");
     format!(
-        "{}: in an inline comment a command begins nothing, so this was not carried out: {listed}. Write it in a comment of the conversation, one command in each.",
+        "{}: this was not carried out: {listed}. On lines one command of a review counts, of those that only read or answer. Write the others in comments of the conversation, one in each; work that changes files begins in an issue.",
         code(login)
     )
 }

@@ -17,6 +17,8 @@ pub(super) fn task(kind: TaskKind, state: State) -> Task {
         body: String::new(),
         words: String::new(),
         asker: person.clone(),
+        right: None,
+        listed: Vec::new(),
         issue_author: person,
         edited: false,
         source: Source::Issue(1),

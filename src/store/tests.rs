@@ -15,6 +15,8 @@ fn request() -> Request {
         body: "x".repeat(6000),
         words: String::new(),
         asker: person.clone(),
+        right: None,
+        listed: Vec::new(),
         issue_author: person,
         edited: false,
         source: Source::Issue(3),

@@ -1,5 +1,7 @@
 //! The decisions in a thread that have not been taken up yet, each with its evidence.
 
+use super::by_name::by_name;
+use super::groups::Admission;
 use super::inline::{left, with_command};
 use super::read::{Thread, counts_in_part};
 use super::{Threads, words};
@@ -162,7 +164,10 @@ impl Threads {
         let merge = Verb::Merge { bar: None };
         decision.merges =
             merges && self.barred(entry, (&merge, &decision.poster, decision.right), Some(task)).await?.is_none();
-        decision.barred = self.barred_here(entry, task, decision).await?;
+        match self.admits_here(entry, task, decision).await? {
+            Ok(listed) => decision.listed = listed,
+            Err(whom) => decision.barred = Some(whom),
+        }
         Ok(())
     }
 
@@ -203,14 +208,9 @@ impl Threads {
         Ok(tip.and_then(|commit| Commit::parse(&commit).ok()))
     }
 
-    /// As [`Threads::barred`], for everything that the command does to this task: `/retry` also ends it, and `/fix` on a plan's answer also
+    /// As [`Threads::admits`], for everything that the command does to this task: `/retry` also ends it, and `/fix` on a plan's answer also
     /// approves it.
-    async fn barred_here(
-        &self,
-        entry: &Repository,
-        task: &Task,
-        decision: &Decision,
-    ) -> Result<Option<String>, Trouble> {
+    async fn admits_here(&self, entry: &Repository, task: &Task, decision: &Decision) -> Result<Admission, Trouble> {
         let also = match &decision.verb {
             Verb::Retry { .. } => Some(Verb::Stop),
             // The approval of a plan begins the work that it proposes.
@@ -220,13 +220,14 @@ impl Threads {
             Verb::Fix { .. } if task.kind.reads_only() => Some(Verb::approve()),
             _ => None,
         };
+        let mut listed = Vec::new();
         for verb in [&decision.verb].into_iter().chain(&also) {
-            let bar = self.barred(entry, (verb, &decision.poster, decision.right), Some(task)).await?;
-            if bar.is_some() {
-                return Ok(bar);
+            match self.admits(entry, (verb, &decision.poster, decision.right), Some(task)).await? {
+                Ok(words) => listed.extend(words),
+                Err(whom) => return Ok(Err(whom)),
             }
         }
-        Ok(None)
+        Ok(Ok(listed))
     }
 
     /// The decision of a comment: with the forge's time, and without the pull request's head and base.
@@ -255,9 +256,9 @@ impl Threads {
         by_name.filter(|_| !waits && matches!(verb, Verb::Say { .. })).unwrap_or(verb)
     }
 
-    /// The question in a remark that addresses the bot by name.
+    /// The question in a remark that asks the bot by its name.
     pub fn question_by_name(&self, text: &str) -> Option<Verb> {
-        words::by_name(text, &self.me.login).map(|question| Verb::Ask { question })
+        by_name(text, &self.me.login).map(|question| Verb::Ask { question })
     }
 
     /// As [`Threads::of_comment`], for a review, with the commands of its inline comments that are left; none if it neither decides nor says

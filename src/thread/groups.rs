@@ -4,78 +4,100 @@
 
 use super::Threads;
 use crate::config::code_owners::{CodeOwners, MAX_BYTES, PLACES};
-use crate::config::own_command;
 use crate::config::process::Repository;
-use crate::config::who::{Group, bar_of, groups, is_of_readers};
+use crate::config::who::{Group, bar_of, groups, is_everybody, is_of_readers, word_of};
 use crate::forge;
 use crate::git::{GitError, Repos};
 use crate::trouble::Trouble;
 use domain::{Access, Account, Commit, Task, Verb};
 
+/// The words of the lists that let somebody in, without those that name everybody who may anyway; or whom a list names that does not, as the
+/// end of "it is for".
+pub(crate) type Admission = Result<Vec<String>, String>;
+
 impl Threads {
-    /// Whom the operator restricts this command to, if that excludes this account; `task` is the one that the command is given to, if any.
+    /// Whether the operator lets this account give this command; `task` is the one that it is given to, if any.
     ///
     /// # Errors
     /// Where the forge, or the repository, does not say now whether the account is one of them.
-    pub async fn barred(
+    pub async fn admits(
         &self,
         entry: &Repository,
         (verb, account, right): (&Verb, &Account, Access),
         task: Option<&Task>,
-    ) -> Result<Option<String>, Trouble> {
+    ) -> Result<Admission, Trouble> {
         match verb.command() {
-            Some(command) => self.barred_from(entry, (command, account, right), task).await,
-            None => Ok(None),
+            Some(command) => self.admits_to(entry, (command, account, right), task).await,
+            None => Ok(Ok(Vec::new())),
         }
     }
 
-    /// As [`Threads::barred`], of a command by its name.
-    pub(super) async fn barred_from(
+    /// As [`Threads::admits`]: whom the operator restricts this command to, if that excludes this account.
+    pub async fn barred(
+        &self,
+        entry: &Repository,
+        given: (&Verb, &Account, Access),
+        task: Option<&Task>,
+    ) -> Result<Option<String>, Trouble> {
+        Ok(self.admits(entry, given, task).await?.err())
+    }
+
+    /// As [`Threads::admits`], of a command by its name.
+    pub(super) async fn admits_to(
         &self,
         entry: &Repository,
         (command, account, right): (&str, &Account, Access),
         task: Option<&Task>,
-    ) -> Result<Option<String>, Trouble> {
+    ) -> Result<Admission, Trouble> {
         let least = if is_of_readers(command) { Access::Read } else { Access::Write };
+        let mut listed = Vec::new();
         for among in self.config.who_of(&entry.key, command) {
-            let Some(whom) = bar_of(among, &account.login, right) else { continue };
-            // Nobody is looked up who may not give it anyway.
-            if right < least || !self.is_in_one(entry, groups(among), account, task).await? {
-                return Ok(Some(whom));
+            match self.listed(entry, among, (account, right, least), task).await? {
+                Ok(word) => listed.extend(word),
+                Err(whom) => return Ok(Err(whom)),
             }
         }
-        Ok(None)
+        Ok(Ok(listed))
     }
 
-    /// As [`Threads::barred`], of a command of the repository's own, which begins a task: `among` is what its file says; nothing = all writers.
-    pub async fn barred_by_file(
+    /// As [`Threads::admits`], of a command of the repository's own, which begins a task: `among` is what its file says; nothing = all writers.
+    pub async fn admits_by_file(
         &self,
         entry: &Repository,
         among: &[String],
         (account, right): (&Account, Access),
-    ) -> Result<Option<String>, Trouble> {
-        let Some(whom) = own_command::bar(among, &account.login, right) else { return Ok(None) };
-        let is_in = right >= Access::Write && self.is_in_one(entry, groups(among), account, None).await?;
-        Ok((!is_in).then_some(whom))
+    ) -> Result<Admission, Trouble> {
+        if among.is_empty() {
+            return Ok(Ok(Vec::new()));
+        }
+        let listed = self.listed(entry, among, (account, right, Access::Write), None).await?;
+        Ok(listed.map(|word| word.into_iter().collect()))
     }
 
-    async fn is_in_one(
+    /// The word of this list that lets the account in, unless that names everybody; an error within is whom the list names.
+    async fn listed(
         &self,
         entry: &Repository,
-        groups: impl Iterator<Item = Group<'_>>,
-        account: &Account,
+        among: &[String],
+        (account, right, least): (&Account, Access, Access),
         task: Option<&Task>,
-    ) -> Result<bool, Trouble> {
-        for group in groups {
-            let is_in = match group {
-                Group::Team { organisation, name } => self.is_in_team((organisation, name), account).await?,
-                Group::CodeOwners => self.is_code_owner(entry, account, task).await?,
-            };
-            if is_in {
-                return Ok(true);
+    ) -> Result<Result<Option<String>, String>, Trouble> {
+        if let Some(word) = word_of(among, &account.login, right) {
+            return Ok(Ok(Some(word.to_owned()).filter(|word| !is_everybody(word))));
+        }
+        // Nobody is looked up who may not give it anyway.
+        if right >= least {
+            for (word, group) in groups(among) {
+                let is_in = match group {
+                    Group::Team { organisation, name } => self.is_in_team((organisation, name), account).await?,
+                    Group::CodeOwners => self.is_code_owner(entry, account, task).await?,
+                };
+                if is_in {
+                    return Ok(Ok(Some(word.to_owned())));
+                }
             }
         }
-        Ok(false)
+        Ok(Err(bar_of(among, &account.login, right).unwrap_or_default()))
     }
 
     /// A team that the bot may not see has no members here.

@@ -33,8 +33,10 @@ impl Threads {
         let mut inputs = Vec::new();
         for mut verb in words::hosts(text, &strongest.verb) {
             self.look_up(entry, &mut verb).await?;
-            let barred = self.barred(entry, (&verb, &strongest.poster, strongest.right), task).await?;
-            inputs.push(Input::Decided { decision: Box::new(Decision { barred, verb, ..strongest.clone() }) });
+            let admission = self.admits(entry, (&verb, &strongest.poster, strongest.right), task).await?;
+            let (listed, barred) = admission.map_or_else(|whom| (Vec::new(), Some(whom)), |listed| (listed, None));
+            let decision = Decision { barred, listed, verb, ..strongest.clone() };
+            inputs.push(Input::Decided { decision: Box::new(decision) });
         }
         Ok(inputs)
     }

@@ -7,6 +7,7 @@
 mod answer;
 mod apart;
 mod attempt;
+mod by_name;
 mod decisions;
 mod evidence;
 mod feed;
@@ -29,6 +30,7 @@ pub(crate) mod words;
 pub use decisions::decision_key;
 pub use feed::Feed;
 pub use follow::withdrawn_key;
+pub(crate) use groups::Admission;
 pub use own::{AtTip, MissingHosts};
 pub use read::{Hidden, Part, Thread};
 pub use replies::{MARKS as REPLY_MARKS, source as reply_source};

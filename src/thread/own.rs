@@ -10,7 +10,7 @@ use crate::config::process::Repository;
 use crate::config::project::{FILE, Granted, MAX_BYTES, Network, Project};
 use crate::egress::overruled;
 use crate::forge::{Account, IssueLocks};
-use crate::git::{Auth, Repos};
+use crate::git::{Auth, Branch, Repos};
 use crate::message;
 use crate::trouble::Trouble;
 use crate::upstream::on_forge;
@@ -36,6 +36,14 @@ impl OwnReader {
 
     fn last(&self, entry: &Repository) -> Option<AtTip> {
         self.last.lock().unwrap_or_else(PoisonError::into_inner).get(&entry.key).cloned()
+    }
+
+    /// Those of the default branch as it was fetched last, if it was.
+    async fn fetched_last(&self, entry: &Repository) -> Option<AtTip> {
+        let branch = Branch::parse(&entry.default_branch).ok()?;
+        let commit = self.repos.resolve(&entry.key, &branch).await.ok()?;
+        let commands = Arc::new(self.repos.own_commands(&entry.key, &commit).await.ok()?);
+        Some(AtTip { commit, commands })
     }
 
     /// Reads them at this commit, which is here.
@@ -132,7 +140,7 @@ impl Threads {
     }
 
     /// As [`Threads::own_commands`], where a task is at work, for none of whose texts a fetch may be waited for: those of the newest commit
-    /// if that is here already, otherwise those that were read last.
+    /// if that is here already, otherwise those that were read last, or those of the commit that was fetched last.
     async fn own_known(&self, entry: &Repository, right: Access) -> Arc<OwnCommands> {
         let Some(reader) = self.own.as_ref().filter(|_| right >= Access::Read) else { return Arc::default() };
         let last = reader.last(entry);
@@ -144,7 +152,11 @@ impl Threads {
             Ok(Some(_)) | Err(_) => None,
             Ok(None) => return Arc::default(),
         };
-        found.or(last).map(|at_tip| at_tip.commands).unwrap_or_default()
+        let known = match found.or(last) {
+            Some(known) => Some(known),
+            None => reader.fetched_last(entry).await,
+        };
+        known.map(|at_tip| at_tip.commands).unwrap_or_default()
     }
 
     /// As [`Threads::own_commands`], for an answer that is given without them as well: none for who may not read the code, and where they

@@ -92,7 +92,7 @@ impl Threads {
         let right = self.right(entry, &account, &mut HashMap::new()).await?;
         let command = if seen.run.bug { "test-pr-bug" } else { "test-pr" };
         let barred =
-            right < Access::Write || self.barred_from(entry, (command, &seen.poster, right), None).await?.is_some();
+            right < Access::Write || self.admits_to(entry, (command, &seen.poster, right), None).await?.is_err();
         Ok(barred.then_some(PushNotTested::NoRight))
     }
 }

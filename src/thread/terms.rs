@@ -57,6 +57,14 @@ pub(crate) fn agree(
     Ok(Agreed { budget: usual.narrowed(&asked), more: grants })
 }
 
+/// What is answered to options that change nothing on a pull request, which is read at its head by tools that run nothing.
+pub(crate) fn unused_on_a_pull(terms: &Terms, login: &str) -> Option<String> {
+    let unused = |option, value: &Option<String>| value.clone().map(|value| (option, value));
+    let (option, value) = unused("toolchain", &terms.toolchain).or_else(|| unused("branch", &terms.branch))?;
+    let why = "on a pull request its head is read, and nothing is run. Write the command without it";
+    Some(message::term_refused(login, option, &value, why))
+}
+
 impl Threads {
     /// The terms of a new attempt at this task, if this person may begin one: checked as its command with the same options would be. An
     /// error within is the answer to post.
@@ -74,7 +82,7 @@ impl Threads {
         };
         let mut given = terms;
         if let Some(own) = task.request.as_ref().and_then(|request| request.own.as_ref()) {
-            if let Some(whom) = self.barred_by_file(entry, &own.who, (account, right)).await? {
+            if let Err(whom) = self.admits_by_file(entry, &own.who, (account, right)).await? {
                 return Ok(Err(message::own_not_among(login, &own.name, &whom)));
             }
             agreed.budget = own.narrowed(&agreed.budget);

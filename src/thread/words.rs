@@ -1,6 +1,8 @@
 //! From a comment or a review to the verb that it asks for: of several commands the strongest.
 
+use super::by_name::by_name;
 use super::inline;
+pub(crate) use super::inline::OnLine;
 pub(crate) use crate::command::Command;
 use crate::command::{self, OwnNames, Parsed, Strength};
 use crate::forge::{Comment, Review, ReviewComment, ReviewState, own_remarks};
@@ -81,18 +83,8 @@ pub(crate) fn beside_a_start(text: &str, own: &OwnNames) -> Option<String> {
 }
 
 /// The commands in these inline comments of a review, in order. A line may begin with a path, so an unknown word is none.
-pub(crate) fn inline_commands(own: &[&ReviewComment]) -> Vec<Command> {
+pub(crate) fn inline_commands(own: &[&ReviewComment]) -> Vec<OnLine> {
     inline::commands(own)
-}
-
-/// The question in a remark that begins with the bot's name and contains a question mark, cut to the longest question.
-pub(crate) fn by_name(text: &str, login: &str) -> Option<String> {
-    let rest = text.trim_start().strip_prefix('@')?;
-    let name = rest.get(..login.len()).filter(|name| name.eq_ignore_ascii_case(login))?;
-    let question = &rest[name.len()..];
-    let ends = !question.starts_with(|c: char| c.is_alphanumeric() || c == '-' || c == '_' || c == '.');
-    (ends && question.contains('?'))
-        .then(|| redact::in_words(question.trim_matches([' ', ':', ','])).chars().take(2_000).collect())
 }
 
 /// All hosts that a text allows or denies, in order.

@@ -296,6 +296,8 @@ fn request(kind: TaskKind) -> Input {
         body: "b".into(),
         words: String::new(),
         asker: account(),
+        right: None,
+        listed: Vec::new(),
         issue_author: account(),
         edited: false,
         source: Source::Issue(1),

@@ -28,6 +28,8 @@ pub fn began(title: &str, body: &str) -> Vec<Event> {
         body: body.into(),
         words: String::new(),
         asker: alice.clone(),
+        right: None,
+        listed: Vec::new(),
         issue_author: alice,
         edited: false,
         source: Source::Comment(11),

@@ -22,8 +22,8 @@ use trouble::Trouble;
 
 /// Troubled plays of one script.
 const PLAYS: u64 = 3;
-/// Scripts at the same time: a play mostly waits. More make each child process dearer, because this process is larger then.
-const AT_ONCE: usize = 3;
+/// Scripts at the same time: a play mostly waits.
+const AT_ONCE: usize = 8;
 /// After so many scripts a long run says how far it is.
 const EACH: usize = 20;
 /// Seeds of a run that names none.

@@ -36,8 +36,15 @@ async fn a_code_owner_may_approve_what_she_owns_and_another_writer_may_not() {
     let refused = |event: &Event| matches!(event, Event::DecisionRefused { reason, .. } if reason == domain::NOT_AMONG);
     assert!(world.log().await.iter().any(refused), "it is in the log");
     assert_eq!(world.task().await.state.name(), "awaiting-review");
+    let begun = world.task().await.request.expect("a request");
+    assert_eq!((begun.right, begun.listed), (Some(domain::Access::Write), vec!["code_owners".to_owned()]));
     world.approve().await;
     world.until_state("final-review").await;
+    let listed = world.log().await.into_iter().find_map(|event| match event {
+        Event::DecisionUsed { decision, .. } => Some(decision.listed),
+        _ => Option::None,
+    });
+    assert_eq!(listed, Some(vec!["code_owners".to_owned()]), "which list let her in is in the log");
     // The repository's own table stands in place of the installation's, command by command.
     world.reconfigure(|text| format!("{text}[repositories.who]\nstop = [\"@bob\"]\napprove = [\"admins\"]\n")).await;
     world.approve().await;
@@ -119,6 +126,8 @@ async fn an_own_command_may_be_for_a_team_or_for_code_owners() {
     world.until_state("cancelled").await;
     cody.comment(REPO, issue, "/core versions").expect("said");
     world.until_said(issue, "### Task 2: ").await;
+    let begun = world.store().task(domain::TaskId(2)).await.expect("read").request.expect("a request");
+    assert_eq!(begun.listed, ["team:lab/core"]);
 }
 
 /// Hosts that are to be taken back are taken back before a task begins; what only asks is answered meanwhile.

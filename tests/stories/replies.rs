@@ -3,7 +3,7 @@
 use crate::reviews::{answered, at, open, push, say};
 use crate::world::{FIX, REPO, World, next_second};
 use caisson::forge::ForgeReads as _;
-use domain::{Event, Source};
+use domain::{Event, Source, TaskId};
 
 /// After the reply: what it asks for is done, and dealt with.
 const ANSWERS: &str = r#"
@@ -138,7 +138,7 @@ call = [{ name = "done", arguments = { summary = "- [blocker] semver.py:2 — it
     let mine = reviews.iter().find(|it| it.author.login == "caisson" && it.comments == 1).expect("with a finding").id;
     let alice = world.alice();
     for (text, words) in [
-        ("/fix this one", "in an inline comment a command begins nothing, so this was not carried out: `/fix`"),
+        ("/fix this one", "this was not carried out: `/fix`. On lines one command of a review counts"),
         ("/status", "Task 1 is over (answered)"),
         ("@caisson why does it?", "I answer no questions about it any more"),
     ] {
@@ -155,4 +155,10 @@ call = [{ name = "done", arguments = { summary = "- [blocker] semver.py:2 — it
     world.heard(pull).await;
     assert_eq!(world.said(pull).await.len(), before + 1, "{:#?}", world.said(pull).await);
     assert_eq!(world.store().tasks(5).await.expect("read").len(), 1);
+    // The recording has one turn for each task.
+    alice.reply(REPO, pull, mine, "/explain why does it?").expect("said");
+    world.until_said(pull, "### Explanation of `").await;
+    let rows = world.store().tasks(5).await.expect("read");
+    let begun = world.store().task(TaskId(rows.iter().map(|row| row.id).max().expect("a task"))).await.expect("read");
+    assert_eq!(begun.request.expect("a request").words, "semver.py line 2: why does it?");
 }

@@ -149,6 +149,38 @@ call = [{ name = "done", arguments = { summary = "- `semver.py:6` — it splits 
     assert_eq!(world.store().tasks(5).await.expect("read").len(), 1);
 }
 
+/// On a line it is about that line; what was changed since the review was submitted begins nothing.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_on_a_line_begins_there_and_is_about_that_line() {
+    let script = r#"
+name = "an explanation"
+[[turn]]
+expects = ["This asks for an explanation of a pull request", "semver.py line 6: why a list"]
+call = [{ name = "done", arguments = { summary = "- `semver.py:6` — numbers compare." } }]
+"#;
+    let mut world = World::new(script).await;
+    let (pull, head) = mended(&world).await;
+    let remark = |notes: &[(&str, i64, &str)]| world.alice().remark(REPO, pull, &head, "", notes).expect("reviewed");
+    remark(&[("semver.py", 6, "/explain --toolchain rust why")]);
+    world.until_said(pull, "`--toolchain rust` is not to be had; on a pull request its head is read").await;
+    remark(&[("semver.py", 2, "Fine."), ("semver.py", 6, "/explain why a list"), ("semver.py", 2, "/explain all")]);
+    world.until_said(pull, "this was not carried out: `/explain`").await;
+    world.until_said(pull, "### Explanation of `").await;
+    let task = answered(&world).await;
+    assert_eq!(task.request.expect("a request").words, "semver.py line 6: why a list");
+    world.nothing_left().await;
+    // Read late, after somebody with the right to change other people's comments did so.
+    world.kill();
+    let notes = [("semver.py", 6, "/explain something")];
+    let review = world.alice().remark(REPO, pull, &head, "", &notes).expect("reviewed");
+    let note = world.look().review_comments(&at(), pull, review).await.expect("notes")[0].id;
+    world.forge.clock_moves_on(5);
+    world.forge.as_person("caisson").edit_comment(REPO, note, "/explain something else").expect("edited");
+    world.start().await;
+    world.until_said(pull, "nothing runs from a text that was changed").await;
+    assert_eq!(world.store().tasks(5).await.expect("read").len(), 1);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_forks_head_is_read_and_chooses_nothing_of_how_it_is_read() {
     let script = SCRIPT.replacen("\"+def parse(text):\"", "\"+def parse(text):\", \"Use tabs.\"", 1);

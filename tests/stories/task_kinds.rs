@@ -111,3 +111,70 @@ call = [{ name = "bash", arguments = { command = "git checkout -q tests/test_sem
     let breach = "**The branch changes tests that were there before**: `tests/test_semver.py`.";
     assert!(review.lines().nth(2).unwrap_or_default().contains(breach), "{review}");
 }
+
+const MENDED: &str = "def newer(a, b):\n    return [int(x) for x in a.split('.')] > [int(x) for x in b.split('.')]\n";
+
+/// Pushes a Rust file with a test of its own into a repository whose checks pass, and waits for the first checkpoint of a task of this command.
+async fn on_rust(world: &World, file: &str, command: &str) -> (u64, String) {
+    world.push(&[("src/lib.rs", file), ("semver.py", MENDED)]);
+    world.alice().open_issue(REPO, "Doubles", command).expect("issue");
+    let pull = world.until_state("awaiting-review").await.pull.expect("a pull request");
+    (pull, world.until_said(pull, "### Checkpoint 1 ").await)
+}
+
+const DOUBLE: &str = "pub fn double(a: u8) -> u8 {\n    a + a\n}\n\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn doubles() {\n        assert_eq!(super::double(2), 4);\n    }\n}\n";
+
+/// A test inside of a Rust file may move with its code in a refactoring, and asserts what it asserted.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refactoring_keeps_the_tests_inside_of_rust_files() {
+    let script = r#"
+name = "a refactoring that moves one test and weakens it, then not"
+[[turn]]
+call = [
+  { name = "bash", arguments = { command = "sed 's/a + a/a * 2/; s/assert_eq!(super::double(2), 4);/super::double(2);/' src/lib.rs > src/double.rs; echo 'pub mod double;' > src/lib.rs" } },
+  { name = "bash", arguments = { command = "true" } },
+  { name = "bash", arguments = { command = "true" } },
+  { name = "bash", arguments = { command = "true" } },
+  { name = "bash", arguments = { command = "sed -i 's/super::double(2);/assert_eq!(super::double(2), 4);/' src/double.rs" } },
+]
+[[turn]]
+call = [{ name = "bash", arguments = { command = "sed -i 's/^        assert/    assert/' src/double.rs" } }, { name = "done", arguments = { summary = "In a file of its own." } }]
+"#;
+    let weakened =
+        script.replace("sed -i 's/super::double(2);/assert_eq!(super::double(2), 4);/' src/double.rs", "true");
+    let world = World::new(&weakened).await;
+    let (_, review) = on_rust(&world, DOUBLE, "/refactor").await;
+    let breach = "**The branch changes tests that were there before**: `src/lib.rs`.";
+    assert!(review.lines().nth(2).unwrap_or_default().contains(breach), "{review}");
+    let world = World::new(script).await;
+    let (pull, review) = on_rust(&world, DOUBLE, "/refactor").await;
+    assert!(!review.contains("changes tests that were there"), "{review}");
+    world.approve().await;
+    let task = world.until_state("final-review").await;
+    let State::FinalReview { verdict, .. } = &task.state else { panic!("{:?}", task.state) };
+    assert!(verdict.outside.is_empty(), "{verdict:?}");
+    world.until_said(pull, "### Final review").await;
+    world.approve().await;
+    world.until_state("approved").await;
+}
+
+/// Under `#[cfg(test)]` a Rust file may gain tests, and nothing else of it changes.
+#[tokio::test(flavor = "multi_thread")]
+async fn tests_are_written_inside_of_rust_files() {
+    let edit = |more: &str| {
+        let rest = "{ name = \"bash\", arguments = { command = \"true\" } }";
+        let old = "    #[test]\\n    fn doubles() {\\n";
+        let new =
+            format!("    #[test]\\n    fn of_zero() {{\\n        assert_eq!(super::double(0), 0);\\n    }}\\n\\n{old}");
+        format!(
+            "name = \"tests\"\n[[turn]]\ncall = [{{ name = \"edit_file\", arguments = {{ path = \"src/lib.rs\", old = \"{old}\", new = \"{new}\" }} }}, \
+             {{ name = \"bash\", arguments = {{ command = \"{more}\" }} }}, {rest}, {rest}, {rest}]\n"
+        )
+    };
+    let world = World::new(&edit("true")).await;
+    let (_, review) = on_rust(&world, DOUBLE, "/test").await;
+    assert!(denied(&world).await.is_empty() && !review.contains("changes more than tests"), "{review}");
+    let world = World::new(&edit("sed -i 's/a + a/a * 2/' src/lib.rs")).await;
+    let (_, review) = on_rust(&world, DOUBLE, "/test").await;
+    assert!(review.contains("⚠️ **The branch changes more than tests**: `src/lib.rs`."), "{review}");
+}

@@ -215,21 +215,21 @@ async fn who_asks_the_bot_by_name_is_answered_without_a_task_too() {
         say(&world, number, "@Caisson: what is this?");
         world.until_said(number, NO_TASK).await;
         say(&world, number, "@caisson thank you.");
-        say(&world, number, "Ask @caisson, will you?");
+        say(&world, number, "Ask @caisson. Will you?");
         world.bob().comment(REPO, number, "@caisson and I?").expect("said");
         world.until_said(number, "`bob`: `/ask` is for").await;
         world.heard(number).await;
         assert_eq!(world.said(number).await.len(), 3, "{:#?}", world.said(number).await);
     }
     let (issue, pull) = stopped(&world).await;
-    for number in [issue, pull] {
-        say(&world, number, "@caisson, what was done?");
+    for (number, question) in [(issue, "@caisson, what was done?"), (pull, "Fine. What was done, @caisson?")] {
+        say(&world, number, question);
         world.until_said(number, "I answer no questions about it any more").await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_command_on_a_line_is_answered_like_one_in_the_conversation_and_begins_nothing() {
+async fn a_command_on_a_line_that_reads_nothing_is_answered_and_begins_nothing() {
     let world = World::new(FIX).await;
     let (pull, head) = persons(&world).await;
     let remark = |body: &str, notes: &[(&str, i64, &str)]| {
@@ -237,9 +237,9 @@ async fn a_command_on_a_line_is_answered_like_one_in_the_conversation_and_begins
     };
     remark("", &[("semver.py", 2, "/ask why b < a?")]);
     world.until_said(pull, NO_TASK).await;
-    remark("", &[("semver.py", 2, "/review look here"), ("semver.py", 1, "rename it"), ("semver.py", 1, "/usr/lib")]);
-    let said = world.until_said(pull, "this was not carried out: `/review`").await;
-    assert!(said.contains("Write it in a comment of the conversation") && !said.contains("usr"), "{said}");
+    remark("", &[("semver.py", 2, "/refactor this"), ("semver.py", 1, "rename it"), ("semver.py", 1, "/usr/lib")]);
+    let said = world.until_said(pull, "this was not carried out: `/refactor`").await;
+    assert!(said.contains("changes files begins in an issue") && !said.contains("usr"), "{said}");
     remark("", &[("semver.py", 2, "/security --frob")]);
     world.until_said(pull, "`/security` could not be followed").await;
     remark("/help", &[("semver.py", 2, "/test-pr \"true\" mend"), ("semver.py", 2, "/fix it")]);

@@ -22,6 +22,8 @@ pub fn request(kind: TaskKind) -> Request {
         body: String::new(),
         words: String::new(),
         asker: person(7),
+        right: None,
+        listed: Vec::new(),
         issue_author: person(7),
         edited: false,
         source: Source::Issue(1),

@@ -27,6 +27,8 @@ pub fn asking(body: &str) -> Event {
             body: body.into(),
             words: String::new(),
             asker: alice.clone(),
+            right: None,
+            listed: Vec::new(),
             issue_author: alice,
             edited: false,
             source: Source::Comment(11),

@@ -37,13 +37,23 @@ pub(super) const HASH: Style = Style { line: &["#"], block: None, ..C };
 
 /// What is code of a text. Of strings their quotes stay, of comments nothing does.
 pub(super) fn code_alone(text: &str, style: &Style) -> String {
+    without(text, style, |out, _, instead| out.push_str(instead))
+}
+
+/// The text with a space for each byte of its comments and strings, so that a place in it is one in the text.
+pub(super) fn blanked(text: &str, style: &Style) -> String {
+    without(text, style, |out, len, _| out.extend(std::iter::repeat_n(' ', len)))
+}
+
+/// The text with something else for each comment and string, by its length in bytes and what stays of it.
+fn without(text: &str, style: &Style, replace: impl Fn(&mut String, usize, &str)) -> String {
     let mut out = String::with_capacity(text.len());
     let (mut rest, mut before) = (text, ' ');
     while let Some(c) = rest.chars().next() {
         let left_out = comment(rest, style).map(|len| (len, "")).or_else(|| string(rest, before, style));
         let len = match left_out {
             Some((len, instead)) => {
-                out.push_str(instead);
+                replace(&mut out, len.min(rest.len()), instead);
                 before = ' ';
                 len
             }

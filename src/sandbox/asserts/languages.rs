@@ -64,9 +64,11 @@ const PYTHON: Written = Written {
     directives: None,
 };
 
+pub(super) const RUST_STYLE: Style = Style { nested: true, lines: true, lifetimes: true, ..C };
+
 const RUST: Written = Written {
     endings: &["rs"],
-    style: Style { nested: true, lines: true, lifetimes: true, ..C },
+    style: RUST_STYLE,
     patterns: [
         r"#\[\s*(?:\w+::)*(?:test|rstest|test_case|quickcheck)\b",
         r"\b(?:prop_|debug_)?assert\w*!|#\[\s*should_panic\b",

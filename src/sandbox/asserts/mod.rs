@@ -5,6 +5,7 @@
 
 mod code;
 mod languages;
+pub mod within;
 
 use domain::TestCount;
 

@@ -58,6 +58,12 @@ pub enum Move {
         issue: usize,
         who: Who,
     },
+    /// A review that decides nothing, with this text on a line.
+    OnLine {
+        issue: usize,
+        who: Who,
+        text: &'static str,
+    },
     /// A reply in the conversation of the newest review with a remark on a line.
     Reply {
         issue: usize,
@@ -85,6 +91,15 @@ pub enum Move {
     Reopen {
         issue: usize,
     },
+    /// Dave may write from now on, or only read.
+    Right {
+        repo: usize,
+        writes: bool,
+    },
+    /// Alice merges the pull request of the newest task.
+    Merge {
+        issue: usize,
+    },
     /// Without a pause in between.
     Burst(Vec<Move>),
 }
@@ -105,7 +120,7 @@ fn open(dice: &mut Dice) -> Move {
 }
 
 /// Commands and remarks of somebody who may write.
-const SAID: [&str; 32] = [
+const SAID: [&str; 38] = [
     "/fix",
     "/fix",
     "/fix",
@@ -138,6 +153,12 @@ const SAID: [&str; 32] = [
     "/deps",
     "/explain what is here",
     "/fix --budget lots",
+    "/ask what is here?",
+    "And now, @caisson?",
+    "/test-pr \"true\" main",
+    "/test-pr \"true\"",
+    "/tidy all of it",
+    "/tidy --frob",
 ];
 
 /// Pairs whose outcome does not depend on how far the work came between the two.
@@ -168,30 +189,39 @@ fn next(dice: &mut Dice, opened: usize) -> Move {
     let on_pull = dice.roll(2) == 0;
     match dice.roll(100) {
         0..8 if opened < ISSUES => open(dice),
-        0..30 => Move::Say { issue, on_pull, who: Who::Alice, text: one(dice, &SAID) },
-        30..50 => Move::Approve { issue, who: Who::Alice },
-        50..54 => Move::Approve { issue, who: Who::Bob },
-        54..62 => Move::Changes { issue, who: Who::Alice },
-        62..66 => Move::Review { issue, who: Who::Dave },
-        66..72 => {
-            let texts = ["/approve", "A remark.", "/fix", "/status", "/stop"];
+        0..29 => Move::Say { issue, on_pull, who: Who::Alice, text: one(dice, &SAID) },
+        29..48 => Move::Approve { issue, who: Who::Alice },
+        48..51 => Move::Approve { issue, who: Who::Bob },
+        51..53 => Move::Approve { issue, who: Who::Dave },
+        53..60 => Move::Changes { issue, who: Who::Alice },
+        60..63 => Move::Review { issue, who: Who::Dave },
+        63..67 => {
+            let texts = ["/approve", "A remark.", "/fix", "/status", "/stop", "/ask why?"];
             Move::Say { issue, on_pull, who: Who::Bob, text: one(dice, &texts) }
         }
-        72..76 => {
-            let texts = ["A remark of mine.", "/status", "/fix", "/help"];
+        67..72 => {
+            let texts = ["A remark of mine.", "/status", "/fix", "/help", "/stop", "/ask why?"];
             Move::Say { issue, on_pull, who: Who::Dave, text: one(dice, &texts) }
         }
-        76..79 => Move::Edit { issue, text: one(dice, &["/fix", "/approve", "Another remark."]) },
-        79 => Move::Delete { issue },
-        80..83 => Move::Label { issue },
-        83..86 => Move::Assign { issue },
-        86..88 => Move::Close { issue },
-        88..90 => Move::Reopen { issue },
-        90..93 => {
+        72..75 => Move::Edit { issue, text: one(dice, &["/fix", "/approve", "Another remark."]) },
+        75 => Move::Delete { issue },
+        76..79 => Move::Label { issue },
+        79..82 => Move::Assign { issue },
+        82..84 => Move::Close { issue },
+        84..86 => Move::Reopen { issue },
+        86..89 => {
             let texts = ["/revise say it there", "A remark on the line.", "/approve", "/pause", "/stop"];
             Move::Reply { issue, who: Who::Alice, text: one(dice, &texts) }
         }
-        93 => Move::Reply { issue, who: Who::Bob, text: one(dice, &["/revise all of it", "/stop"]) },
+        89 => Move::Reply { issue, who: Who::Bob, text: one(dice, &["/revise all of it", "/stop"]) },
+        90..93 => {
+            let texts =
+                ["/revise say it here", "/ask why?", "/pause", "/stop", "/explain this", "/approve", "A remark."];
+            Move::OnLine { issue, who: Who::Alice, text: one(dice, &texts) }
+        }
+        93 => Move::OnLine { issue, who: Who::Dave, text: one(dice, &["/stop", "/ask why?", "A remark of mine."]) },
+        94 => Move::Right { repo: dice.roll(REPOS.len() as u64) as usize, writes: dice.roll(2) == 0 },
+        95 => Move::Merge { issue },
         _ => burst(dice, issue),
     }
 }
@@ -202,7 +232,7 @@ fn scripts_reply_where_there_is_a_conversation() {
         let (mut begun, mut replies) = (Vec::new(), 0);
         for step in script(seed) {
             match step {
-                Move::Changes { issue, .. } => begun.push(issue),
+                Move::Changes { issue, .. } | Move::OnLine { issue, .. } => begun.push(issue),
                 Move::Reply { issue, .. } => replies += usize::from(begun.contains(&issue)),
                 _ => {}
             }

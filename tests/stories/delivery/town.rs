@@ -16,6 +16,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
+use tokio::runtime::Handle;
 use tokio::task::block_in_place;
 
 /// Longest wait for a state in which nothing is left to do: an effect that fails ten times in a row waits for four minutes in all.
@@ -53,7 +54,9 @@ fn work() -> String {
             1 | 2 => reads.clone(),
             n => format!("{{ name = \"done\", arguments = {{ summary = \"Step {n} is done.\" }} }}"),
         };
-        let _ = writeln!(script, "[[turn]]\ncall = [{}, {then}]", write(n));
+        // A question is a conversation of its own, so its answer is the first turn's text.
+        let text = if n == 1 { "text = \"I have read it.\"\n" } else { "" };
+        let _ = writeln!(script, "[[turn]]\n{text}call = [{}, {then}]", write(n));
     }
     script
 }
@@ -73,7 +76,9 @@ fn is_of(row: &TaskRow, repo: &str, issue: u64) -> bool {
 fn push(forge: &Devforge, dir: &Path, repo: &str) {
     let work = dir.join("project");
     if !work.exists() {
-        std::fs::create_dir_all(&work).expect("made");
+        let own = work.join(".caisson/commands");
+        std::fs::create_dir_all(&own).expect("made");
+        std::fs::write(own.join("tidy.md"), "+++\ndescription = \"Tidies\"\n+++\nTidy {words}.\n").expect("written");
         for name in ["a.txt", "b.txt", "c.txt", "README.md"] {
             std::fs::write(work.join(name), format!("{name}\n")).expect("written");
         }
@@ -249,7 +254,10 @@ impl Town {
                     self.newest.insert(*issue, id);
                 }
             }
-            Move::Approve { issue, who } | Move::Changes { issue, who } | Move::Review { issue, who } => {
+            Move::Approve { issue, who }
+            | Move::Changes { issue, who }
+            | Move::Review { issue, who }
+            | Move::OnLine { issue, who, .. } => {
                 let (Some((pull, head)), repo, person) = (pulls.get(issue), of(issue).0, self.person(*who)) else {
                     return;
                 };
@@ -257,11 +265,12 @@ impl Town {
                 let given = match step {
                     Move::Approve { .. } => person.approve(repo, *pull, head),
                     Move::Changes { .. } => person.request_changes(repo, *pull, head, "Please change it.", &notes),
+                    Move::OnLine { text, .. } => person.remark(repo, *pull, head, "", &[("a.txt", 1, text)]),
                     _ => person.review_comment(repo, *pull, head, "I have read it."),
                 };
                 if let Ok(id) = given {
                     self.posted.insert(("review", id), at);
-                    if matches!(step, Move::Changes { .. }) {
+                    if matches!(step, Move::Changes { .. } | Move::OnLine { .. }) {
                         self.lines.insert(*issue, (*pull, id));
                     }
                 }
@@ -292,6 +301,16 @@ impl Town {
             Move::Label { .. } | Move::Assign { .. } => {}
             Move::Close { issue } => self.person(Who::Alice).close(of(issue).0, of(issue).1).expect("closed"),
             Move::Reopen { issue } => self.person(Who::Alice).set_open(of(issue).0, of(issue).1, true).expect("opened"),
+            Move::Right { repo, writes } => {
+                let access = if *writes { Access::Write } else { Access::Read };
+                self.world.forge.add_collaborator(REPOS[*repo], Who::Dave.login(), access).expect("a right");
+            }
+            Move::Merge { issue } => {
+                if let Some((pull, _)) = pulls.get(issue) {
+                    let (alice, repo) = (self.person(Who::Alice), of(issue).0);
+                    let _ = block_in_place(|| Handle::current().block_on(alice.merge(repo, *pull)));
+                }
+            }
             Move::Burst(steps) => steps.iter().for_each(|step| self.act(at, step, pulls)),
         }
     }
@@ -360,6 +379,9 @@ impl Town {
         }
         if let Some(id) = store.tasks_with_effects().await.expect("read").first() {
             return Some(self.effects(*id).await);
+        }
+        if let Some(run) = store.open_test_runs().await.expect("read").first() {
+            return Some(format!("test run {run:?}"));
         }
         let unread = store.unread().await.expect("read");
         unread.first().map(|thread| format!("unread: {thread:?}"))

@@ -1,0 +1,100 @@
+//! A question to the bot by its name, in a text that gives no command: the text begins with `@name` and holds a question mark, or names it in a
+//! sentence that ends in one. Quotes and code are nobody's question. Pure.
+
+use crate::redact;
+use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+
+/// The longest question, in characters.
+const LONGEST: usize = 2_000;
+
+/// The question in a remark to the account of this login, cut to the longest question; none where it asks somebody else, or nothing.
+pub(super) fn by_name(text: &str, login: &str) -> Option<String> {
+    let cut = |text: &str| redact::in_words(text.trim_matches([' ', '\n', ':', ','])).chars().take(LONGEST).collect();
+    let begun = text.trim_start();
+    if begun.starts_with('@')
+        && begun.contains('?')
+        && let Some(end) = name_at(begun, 0, login)
+    {
+        return Some(cut(&begun[end..]));
+    }
+    sentences(&own_words(text)).any(|sentence| sentence.ends_with('?') && names(sentence, login)).then(|| cut(text))
+}
+
+/// Where the name that begins at this `@` ends, if it is this login's.
+fn name_at(text: &str, at: usize, login: &str) -> Option<usize> {
+    let rest = &text[at + 1..];
+    rest.get(..login.len()).filter(|name| name.eq_ignore_ascii_case(login))?;
+    let after = &rest[login.len()..];
+    (!after.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.'))).then_some(at + 1 + login.len())
+}
+
+fn names(sentence: &str, login: &str) -> bool {
+    let begins =
+        |at: usize| !sentence[..at].ends_with(|c: char| c.is_alphanumeric() || matches!(c, '@' | '/' | '_' | '-'));
+    sentence.match_indices('@').any(|(at, _)| begins(at) && name_at(sentence, at, login).is_some())
+}
+
+/// Up to a full stop, an exclamation or question mark with white space behind it, or the end of a line.
+fn sentences(text: &str) -> impl Iterator<Item = &str> {
+    let mut before = ' ';
+    text.split(move |c: char| {
+        let ends = c == '\n' || c.is_whitespace() && matches!(before, '.' | '!' | '?');
+        before = c;
+        ends
+    })
+    .map(str::trim)
+}
+
+/// What the author says in the text: without quotes, code and HTML.
+fn own_words(text: &str) -> String {
+    let (mut words, mut foreign) = (String::new(), 0_usize);
+    for (event, _) in Parser::new_ext(text, Options::ENABLE_TABLES | Options::ENABLE_GFM).into_offset_iter() {
+        match event {
+            Event::Start(Tag::BlockQuote(_) | Tag::CodeBlock(_) | Tag::HtmlBlock) => foreign += 1,
+            Event::End(TagEnd::BlockQuote(_) | TagEnd::CodeBlock | TagEnd::HtmlBlock) => foreign -= 1,
+            Event::Text(said) if foreign == 0 => words.push_str(&said),
+            Event::SoftBreak if foreign == 0 => words.push(' '),
+            Event::End(TagEnd::Paragraph | TagEnd::Item | TagEnd::Heading(_)) | Event::HardBreak => words.push('\n'),
+            _ => {}
+        }
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::by_name;
+
+    #[test]
+    fn a_sentence_that_names_the_bot_and_asks_is_a_question() {
+        for (text, question) in [
+            ("@caisson why a list?", "why a list?"),
+            ("@Caisson: why a list? I see.", "why a list? I see."),
+            ("Why a list, @caisson?", "Why a list, @caisson?"),
+            ("Nice work. Why a list, @caisson?\nI wonder.", "Nice work. Why a list, @caisson?\nI wonder."),
+            ("Hey @caisson, what is\nleft to do?", "Hey @caisson, what is\nleft to do?"),
+            ("- And the tests, (@caisson)?", "- And the tests, (@caisson)?"),
+        ] {
+            assert_eq!(by_name(text, "caisson").as_deref(), Some(question), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_asks_somebody_else_or_nothing_is_none() {
+        for text in [
+            "@caisson thanks.",
+            "Thanks, @caisson. Bob, is that what you meant?",
+            "Is it ready, @caisson-dev?",
+            "Is it ready, @caisson.org?",
+            "Is it ready, bob@caisson?",
+            "> Why a list, @caisson?",
+            "> Why a list, @caisson?\n\nThat was answered.",
+            "`Why a list, @caisson?`",
+            "```\nWhy a list, @caisson?\n```",
+            "Is that all?",
+            "",
+        ] {
+            assert_eq!(by_name(text, "caisson"), None, "{text}");
+        }
+    }
+}
