@@ -19,8 +19,8 @@ test: ## every test; starts an installed dockerd where none answers; skips are c
 	@tests/support/test.sh $(ARGS)
 
 soak: ## the bot killed at KILLS=500 random places of its work, RUNS=2000 plays in trouble; SEED=… repeats a run
-	@CAISSON_KILLS=$${KILLS:-500} CAISSON_SEED=$(SEED) cargo test --locked -p caisson --test stories -- --nocapture killed_wherever_the_dice_fall_the_task
-	@CAISSON_RUNS=$${RUNS:-2000} CAISSON_DELIVERIES=500 CAISSON_SEED=$(SEED) cargo test --locked -p caisson --test stories -- --nocapture delivery::
+	@CAISSON_KILLS=$${KILLS:-500} CAISSON_SEED=$(SEED) cargo test --locked --profile soak -p caisson --test stories -- --nocapture killed_wherever_the_dice_fall_the_task
+	@CAISSON_RUNS=$${RUNS:-2000} CAISSON_DELIVERIES=500 CAISSON_SEED=$(SEED) cargo test --locked --profile soak -p caisson --test stories -- --nocapture delivery::
 	@ARGS= CAISSON_KILLS=$${HOST_KILLS:-170} CAISSON_SEED=$(SEED) tests/support/test.sh --test two_hosts -- --nocapture
 
 build: ## the programs for this machine, in target/release

@@ -17,6 +17,7 @@ pub fn request() -> Request {
         body: "text".into(),
         words: String::new(),
         asker: person.clone(),
+        place: None,
         right: None,
         listed: Vec::new(),
         issue_author: person,

@@ -140,6 +140,15 @@ impl Person {
         })
     }
 
+    /// The ids of the inline comments of a review, which the page shows in its links.
+    pub fn notes(&self, repo: &str, pull: u64, review: i64) -> Result<Vec<i64>> {
+        self.act(repo, |world, at, _| {
+            let reviews = &world.pull(at, pull)?.reviews;
+            let notes = reviews.iter().filter(|one| one.id == review).flat_map(|one| &one.notes);
+            Ok(notes.map(|note| note.id).collect())
+        })
+    }
+
     /// Replies to the first inline comment of a review; the reply is listed under *that* review. Returns its id.
     pub fn reply(&self, repo: &str, pull: u64, review: i64, body: &str) -> Result<i64> {
         self.act(repo, |world, at, me| world.reply(at, pull, review, me, body))

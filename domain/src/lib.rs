@@ -88,7 +88,7 @@ pub use remark::{LONGEST_REMARK_ANSWER, RemarkAnswer, RemarkWithdrawn, Withdrawa
 pub use remarks::{Remark, RemarkState, Remarks};
 pub use reply::Reply;
 pub use reported::{Against, Reported, Severity};
-pub use request::Request;
+pub use request::{Place, Request};
 pub use rules::{KindPrompt, Rules, RulesFile};
 pub use scan::{AdvisoryMatch, AdvisoryScan, Dependency, DependencyScan, RuleFinding, RuleScan, RuleSeverity, Scan};
 pub use state::{Asked, End, PauseReason, State, Suspension, Why};

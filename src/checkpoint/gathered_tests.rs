@@ -15,6 +15,7 @@ fn request() -> Event {
         body: String::new(),
         words: String::new(),
         asker: alice.clone(),
+        place: None,
         right: None,
         listed: Vec::new(),
         issue_author: alice,

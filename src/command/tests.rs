@@ -371,6 +371,7 @@ fn the_machine_lets_those_give_a_command_whom_the_table_names() {
         body: String::new(),
         words: String::new(),
         asker: person.clone(),
+        place: None,
         right: None,
         listed: Vec::new(),
         issue_author: person.clone(),

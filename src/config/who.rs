@@ -104,9 +104,9 @@ pub fn word_of<'a>(among: &'a [String], login: &str, right: Access) -> Option<&'
     among.iter().map(String::as_str).find(is_one)
 }
 
-/// Whether this word names all who may give a command anyway, or more.
-pub fn is_everybody(word: &str) -> bool {
-    matches!(word, "readers" | "writers")
+/// Whether this word names all who may give a command anyway that takes this right.
+pub fn is_everybody(word: &str, least: Access) -> bool {
+    word == "readers" || word == "writers" && least >= Access::Write
 }
 
 /// The groups among these words, each with its word.

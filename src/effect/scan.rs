@@ -47,15 +47,18 @@ impl Repositories {
     async fn weaknesses(&self, task: &Task, base: &Commit, difference: Option<&Difference>) -> Result<Scan, Trouble> {
         let (request, from) = (request(task)?, difference.map(|it| &it.from));
         let commit = request.pull.as_ref().map_or(base, |pull| &pull.head);
-        let below = self.named_path(&request.repository, commit, &request.words).await?;
+        let named = match &request.place {
+            Some(place) => Some(place.path.as_str()),
+            None => request.words.split_whitespace().next().map(|first| first.trim_matches('`')),
+        };
+        let below = self.named_path(&request.repository, commit, named).await?;
         let rules = look_for_weaknesses(&self.repos, &request.repository, commit, below, from).await?;
         Ok(Scan { rules: Some(rules), ..Scan::default() })
     }
 
-    /// The file or folder that the first word names, if it is there.
-    async fn named_path(&self, key: &str, commit: &Commit, words: &str) -> Result<Option<String>, Trouble> {
-        let first = words.split_whitespace().next().unwrap_or_default().trim_matches('`');
-        let Some(path) = plain(first) else { return Ok(None) };
+    /// The file or folder of this name, if it is there.
+    async fn named_path(&self, key: &str, commit: &Commit, named: Option<&str>) -> Result<Option<String>, Trouble> {
+        let Some(path) = named.and_then(plain) else { return Ok(None) };
         Ok(self.repos.has_path(key, commit, &path).await?.then_some(path))
     }
 

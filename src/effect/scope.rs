@@ -6,6 +6,7 @@
 
 use super::repository::{Repositories, base, request};
 use crate::git::GitError;
+use crate::git::listing::Change;
 use crate::policy::plain;
 use crate::sandbox::asserts::may_stand_within;
 use crate::sandbox::asserts::within::{Parted, parted};
@@ -28,11 +29,20 @@ impl Repositories {
     /// Why the action may not run in a task of this kind; none if it may.
     pub(super) async fn out_of_scope(&self, task: &Task, action: &Action) -> Result<Option<String>, Trouble> {
         let paths: Vec<String> = action.changed().into_iter().filter_map(plain).collect();
-        let outside = match task.kind.traits().scope {
+        let scope = task.kind.traits().scope;
+        let outside = match scope {
             Scope::Nothing | Scope::Everything => None,
-            // What changes beside the tests of such a file, the check of the branch finds.
-            scope @ Scope::Tests => {
-                paths.into_iter().find(|path| is_outside(scope, path, false) && !may_stand_within(path))
+            Scope::Tests => {
+                let mut outside = None;
+                for path in paths.into_iter().filter(|path| is_outside(scope, path, false)) {
+                    // What changes beside the tests of such a file, the check of the branch finds.
+                    let writes = may_stand_within(&path) && !action.written().is_empty();
+                    if !writes || !self.repos.has_path(&request(task)?.repository, &base(task)?, &path).await? {
+                        outside = Some(path);
+                        break;
+                    }
+                }
+                outside
             }
             Scope::AllButBaseTests if paths.is_empty() => None,
             Scope::AllButBaseTests => {
@@ -62,29 +72,31 @@ impl Repositories {
             // In a file that only gains tests nothing else is new, its mode neither.
             let is_same = change.old_mode == change.new_mode && change.new_mode.starts_with("100");
             if may_stand_within(&path) && !by_path && (scope == Scope::AllButBaseTests || is_same) {
-                within.push(path);
+                within.push((path, change));
             } else if is_outside(scope, &path, there) {
                 outside.push(path);
             }
         }
+        outside.extend(within.iter().skip(MOST_READ).map(|(path, _)| path.clone()));
+        within.truncate(MOST_READ);
         outside.extend(self.outside_within(scope, (key, &base, commit), within).await?);
         outside.sort_unstable();
         outside.truncate(MOST);
         Ok(outside)
     }
 
-    /// Of these files, which may hold tests beside what they test, those that a task of this scope may not change so. One that is too large to be
-    /// read, or that is one of too many, is among them.
+    /// Of these files, which may hold tests beside what they test, those that a task of this scope may not change so. One that cannot be read,
+    /// or is too large, is among them.
     async fn outside_within(
         &self,
         scope: Scope,
         (key, base, commit): (&str, &Commit, &Commit),
-        files: Vec<String>,
+        files: Vec<(String, &Change)>,
     ) -> Result<Vec<String>, Trouble> {
         let (mut outside, mut read) = (Vec::new(), Vec::new());
-        for (at, path) in files.into_iter().enumerate() {
-            let before = self.parted(key, base, &path).await?.filter(|_| at < MOST_READ);
-            let after = self.parted(key, commit, &path).await?.filter(|_| at < MOST_READ);
+        for (path, change) in files {
+            let before = self.parted(key, base, (&path, &change.old_mode)).await?;
+            let after = self.parted(key, commit, (&path, &change.new_mode)).await?;
             match before.zip(after) {
                 Some((before, after)) => read.push((path, before, after)),
                 None => outside.push(path),
@@ -94,35 +106,19 @@ impl Repositories {
             Scope::Tests => {
                 outside.extend(read.into_iter().filter(|(_, a, b)| a.rest != b.rest).map(|(path, ..)| path))
             }
-            // A test may move with what it tests.
-            Scope::AllButBaseTests => {
-                let mut left: HashMap<String, usize> = HashMap::new();
-                for test in read.iter_mut().flat_map(|(.., after)| std::mem::take(&mut after.tests)) {
-                    *left.entry(test).or_default() += 1;
-                }
-                let mut gone = |test: &String| match left.get_mut(test) {
-                    Some(count) if *count > 0 => {
-                        *count -= 1;
-                        false
-                    }
-                    _ => true,
-                };
-                for (path, before, _) in read {
-                    // Each is looked up, so that one copy stands for one test.
-                    if before.tests.iter().filter(|test| gone(test)).count() > 0 {
-                        outside.push(path);
-                    }
-                }
-            }
+            Scope::AllButBaseTests => outside.extend(lost(read)),
             Scope::Nothing | Scope::Everything => {}
         }
         Ok(outside)
     }
 
-    /// A version of a file, empty where there is none; none if it is too large to be read.
-    async fn parted(&self, key: &str, commit: &Commit, path: &str) -> Result<Option<Parted>, Trouble> {
+    /// A version of a file with this mode, empty where it is no regular file; none if it cannot be read, or is too large.
+    async fn parted(&self, key: &str, commit: &Commit, (path, mode): (&str, &str)) -> Result<Option<Parted>, Trouble> {
+        if !mode.starts_with("100") {
+            return Ok(Some(parted("")));
+        }
         match self.repos.show(key, commit, path, LARGEST).await {
-            Ok(text) => Ok(Some(parted(&String::from_utf8_lossy(&text.unwrap_or_default())))),
+            Ok(text) => Ok(text.map(|text| parted(&String::from_utf8_lossy(&text)))),
             Err(GitError::TooLarge { .. }) => Ok(None),
             Err(other) => Err(other.into()),
         }
@@ -137,6 +133,24 @@ impl Repositories {
         let kind = if failed { VerdictKind::Failed } else { verdict.kind };
         Ok(Verdict { kind, outside, ..verdict })
     }
+}
+
+/// The files, with their versions before and after, of whose tests one stands in none of them any more. A test may move with what it tests.
+fn lost(mut read: Vec<(String, Parted, Parted)>) -> Vec<String> {
+    let mut left: HashMap<String, usize> = HashMap::new();
+    for test in read.iter_mut().flat_map(|(.., after)| std::mem::take(&mut after.tests)) {
+        *left.entry(test).or_default() += 1;
+    }
+    // One copy stands for one test.
+    let mut is_lost = |test: &String| match left.get_mut(test) {
+        Some(count) if *count > 0 => {
+            *count -= 1;
+            false
+        }
+        _ => true,
+    };
+    let lost = |(_, before, _): &(String, Parted, Parted)| before.tests.iter().filter(|test| is_lost(test)).count() > 0;
+    read.into_iter().filter(lost).map(|(path, ..)| path).collect()
 }
 
 /// Whether a task of this scope may not change this file; `there` says whether the base has it.

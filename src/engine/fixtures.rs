@@ -23,6 +23,7 @@ pub(super) fn requested(kind: TaskKind, body: &str) -> Event {
         body: body.into(),
         words: "make 1.10 newer than 1.9".into(),
         asker: account(1, "alice"),
+        place: None,
         right: None,
         listed: Vec::new(),
         issue_author: account(2, "mallory"),

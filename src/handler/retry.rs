@@ -101,6 +101,7 @@ impl Reader {
             earlier: Some(Earlier { task: before.id, tried: tried(before, log), from }),
             ..first
         };
+        let asking = Decision { listed: Vec::new(), ..asking };
         let more = agreed.more.map(|verb| Input::Decided { decision: Box::new(Decision { verb, ..asking }) });
         Ok(self.machine.create(key, request, more.into_iter().collect()).await?.is_some())
     }

@@ -5,7 +5,7 @@ use super::called::Called;
 use super::reader::Reader;
 use crate::command::{OwnNames, only_own};
 use crate::config::process::Repository;
-use crate::forge::{Account, Change, Issue, text_hash};
+use crate::forge::{Account, Change, Issue, ReviewComment, text_hash};
 use crate::message;
 use crate::redact;
 use crate::thread::decision_key;
@@ -13,8 +13,8 @@ use crate::thread::terms::{Agreed, agree, asked_beside, unused_on_a_pull};
 use crate::thread::words;
 use crate::trouble::Trouble;
 use domain::{
-    ACTIONS_PER_CHECKPOINT, Access, Commit, Decision, Grant, Input, PullHead, Request, Source, Task, TaskKind, Terms,
-    Trigger, Verb,
+    ACTIONS_PER_CHECKPOINT, Access, Commit, Decision, Grant, Input, Place, PullHead, Request, Source, Task, TaskKind,
+    Terms, Trigger, Verb,
 };
 use std::collections::HashMap;
 
@@ -37,6 +37,8 @@ pub(super) struct Text {
     pub names: OwnNames,
     /// The names of commands in a review's inline comments that are followed by nothing.
     pub left: Vec<String>,
+    /// The inline comment that its command stands in, where it stands on a line.
+    pub note: Option<ReviewComment>,
 }
 
 /// Texts written longer than this before the repository was first read are ignored, so that an old `/fix` starts nothing.
@@ -84,8 +86,9 @@ impl Reader {
                     continue;
                 }
             }
-            // Texts that would begin a task wait for the one that could not be looked up, and for hosts that are to be taken back before.
-            if (held.is_some() || takes_back) && text.may_begin() {
+            // Texts that would begin a task wait for the one that could not be looked up or read, and for hosts that are to be taken back before.
+            let comes_after = unread.as_ref().is_some_and(|unread| text.number > unread.from);
+            if (held.is_some() || takes_back || comes_after) && text.may_begin() {
                 continue;
             }
             // Neither hosts nor a test run begin a task: a router or a forge that does not take them holds up no answer to another text.
@@ -103,7 +106,7 @@ impl Reader {
             }
         }
         // What was not read comes last: a refusal of it may be given up, the others are tried again.
-        held.or(failed).or(unread).map_or(Ok(()), Err)
+        held.or(failed).or(unread.map(|unread| unread.why)).map_or(Ok(()), Err)
     }
 
     /// Takes up one text; true when a task began.
@@ -186,7 +189,14 @@ impl Reader {
                 self.threads.reply_edited(entry, (text.number, &text.body), text.edited).await
             }
             (Source::Comment(_) | Source::Review(_), None) => {
-                Ok(text.edited || self.threads.contradicted(entry, text.number, &text.body).await?)
+                let note = match &text.note {
+                    Some(note) => {
+                        let differs = note.updated_at > note.created_at.max(text.created_at);
+                        self.threads.reply_edited(entry, (note.id, &note.body), differs).await?
+                    }
+                    None => false,
+                };
+                Ok(text.edited || note || self.threads.contradicted(entry, text.number, &text.body).await?)
             }
         }
     }
@@ -252,12 +262,12 @@ impl Reader {
             return Ok(false);
         }
         let asking = text.evidence(issue.number, right);
-        let said = (&asking.poster, text.body.as_str(), &text.verb);
+        let said = (&asking.poster, text.beside(), &text.verb);
         self.threads.answer_beside(entry, issue.number, key, (said, &text.names), right).await?;
         let request = self.request(entry, issue, (&text, right), kind, terms).await?;
         let request = Request { budget: agreed.budget, listed, ..request };
         // Hosts and grants of the same text go with the creation, because nothing reads the text again for them.
-        let mut more = self.threads.hosts(entry, &text.body, (&asking, None)).await?;
+        let mut more = self.threads.hosts(entry, text.beside(), (&asking, None)).await?;
         more.extend(agreed.more.map(|verb| Input::Decided { decision: Box::new(Decision { verb, ..asking.clone() }) }));
         Ok(self.machine.create(key, request, more).await?.is_some())
     }
@@ -334,6 +344,7 @@ impl Reader {
             title: redact::in_words(&issue.title),
             body: redact::in_words(&issue.body),
             words: text.verb.begins().map(|(_, words, _)| words.to_owned()).unwrap_or_default(),
+            place: text.note.as_ref().map(|note| Place { path: redact::in_words(&note.path), line: note.line }),
             asker: words::account(&text.author),
             right: Some(right),
             listed: Vec::new(),
@@ -380,12 +391,18 @@ impl Text {
             own: None,
             names: OwnNames::new(),
             left: Vec::new(),
+            note: None,
         }
     }
 
     /// Whether it asks for nothing.
     pub(super) fn is_plain(&self) -> bool {
         matches!(self.verb, Verb::Say { .. }) && self.left.is_empty()
+    }
+
+    /// What is looked at for further commands: nothing where its command stands on a line, whose others are named as left.
+    fn beside(&self) -> &str {
+        if self.note.is_some() { "" } else { &self.body }
     }
 
     /// Whether it is a reply on a line.

@@ -5,14 +5,21 @@ use super::reader::Reader;
 use super::start::Text;
 use crate::clock::now;
 use crate::config::process::Repository;
-use crate::forge::{Comment, ForgeError, Issue, RepoRef, Review, ReviewComment, ReviewState, own_remarks};
+use crate::forge::{Comment, Issue, RepoRef, Review, ReviewComment, ReviewState, own_remarks};
 use crate::thread::words;
 use crate::thread::{decision_key, reply_source};
 use crate::trouble::Trouble;
 use domain::{Source, Verb};
 
+/// What of a thread could not be read.
+pub(super) struct Unread {
+    /// The number of the first text that is missing, where a task may begin by it: later ones wait.
+    pub from: i64,
+    pub why: Trouble,
+}
+
 impl Reader {
-    /// The texts of this thread, and why replies in it could not be read. A comment that asks the bot by name is a question there, if it is young
+    /// The texts of this thread, and what of it could not be read. A comment that asks the bot by name is a question there, if it is young
     /// enough to be answered.
     pub(super) async fn texts(
         &self,
@@ -20,7 +27,7 @@ impl Reader {
         at: &RepoRef,
         issue: &Issue,
         comments: Vec<Comment>,
-    ) -> Result<(Vec<Text>, Option<Trouble>), Trouble> {
+    ) -> Result<(Vec<Text>, Option<Unread>), Trouble> {
         let since = self.answers_since(&entry.key).await?;
         let verb = words::text(&issue.body, &issue.author.login);
         let mut texts = vec![Text {
@@ -45,9 +52,18 @@ impl Reader {
             let reviews = self.forge.reviews(at, issue.number).await?;
             let (replies, why) = self.replies((at, issue), &reviews, since).await?;
             texts.extend(replies);
-            unread = why;
+            unread = why.map(|why| Unread { from: i64::MAX, why });
             for review in reviews {
-                let inline = self.inline_commands(entry, (at, issue.number), &review, since).await?;
+                let inline = match self.inline_commands(entry, (at, issue.number), &review, since).await {
+                    Ok(inline) => inline,
+                    Err(moved @ Trouble::Moved { .. }) => return Err(moved),
+                    // The other texts are read all the same, and these with the thread's next reading.
+                    Err(why) => {
+                        let from = unread.as_ref().map_or(i64::MAX, |it| it.from).min(review.number);
+                        unread = Some(Unread { from, why });
+                        continue;
+                    }
+                };
                 texts.extend(of_review(review, inline));
             }
             texts.sort_by_key(|text| text.number);
@@ -77,17 +93,17 @@ impl Reader {
     /// are named; a first word that no command has may be a path.
     fn of_reply(&self, reply: ReviewComment) -> Text {
         let plain = || words::plain(&reply.body, &reply.author.login);
-        let (verb, left) = match words::inline_commands(&[&reply]) {
-            none if none.is_empty() => (self.threads.question_by_name(&reply.body).unwrap_or_else(plain), Vec::new()),
-            commands => {
-                let (verb, left, _) = counted(plain(), commands);
-                (verb, left)
+        let (verb, left, note) = match words::inline_commands(&[&reply]) {
+            none if none.is_empty() => {
+                (self.threads.question_by_name(&reply.body).unwrap_or_else(plain), Vec::new(), None)
             }
+            commands => counted(plain(), commands),
         };
         Text {
             edited: reply.updated_at != reply.created_at,
             created_at: reply.created_at,
             left,
+            note,
             ..Text::new(reply_source(&reply), reply.id, (reply.author.clone(), reply.body.clone()), verb)
         }
     }
@@ -111,15 +127,7 @@ impl Reader {
         {
             return Ok(Vec::new());
         }
-        let inline = match self.forge.review_comments(at, pull, review.id).await {
-            Ok(inline) => inline,
-            Err(moved @ ForgeError::Moved(_)) => return Err(moved.into()),
-            // The other texts are read all the same, and these with the thread's next reading.
-            Err(error) => {
-                tracing::warn!(%error, pull, review = review.id, "a review's inline comments could not be read");
-                return Ok(Vec::new());
-            }
-        };
+        let inline = self.forge.review_comments(at, pull, review.id).await?;
         let found = words::inline_commands(&own_remarks(review, &inline));
         if found.is_empty() {
             self.store.note_input_of(&entry.key, &bare, now()).await?;
@@ -137,25 +145,26 @@ fn of_review(review: Review, inline: Vec<words::OnLine>) -> Option<Text> {
     if !given(&review) {
         return None;
     }
-    let (verb, left, updated_at) = counted(words::text(&review.body, &review.author.login), inline);
+    let (verb, left, note) = counted(words::text(&review.body, &review.author.login), inline);
     Some(Text {
-        edited: review.updated_at.max(updated_at) > review.submitted_at,
+        edited: review.updated_at > review.submitted_at,
         created_at: review.submitted_at,
         left,
+        note,
         ..Text::new(Source::Review(review.id), review.number, (review.author, review.body), verb)
     })
 }
 
 /// The command that counts, `own` or, where that is none, the strongest of these inline ones that may count; the names of the other inline ones;
-/// and when the comment of the one that counts was last changed, by the forge's clock, 0 for `own`.
-fn counted(own: Verb, inline: Vec<words::OnLine>) -> (Verb, Vec<String>, i64) {
+/// and the inline comment that the one stands in which counts.
+fn counted(own: Verb, inline: Vec<words::OnLine>) -> (Verb, Vec<String>, Option<ReviewComment>) {
     let is_plain = matches!(own, Verb::Say { .. });
     let counts = |at: &usize| is_plain && counts_on_a_line(&inline[*at].command.verb);
     let counted = (0..inline.len()).rev().filter(counts).max_by_key(|at| inline[*at].command.strength);
-    let (mut chosen, mut left) = ((own, 0), Vec::new());
+    let (mut chosen, mut left) = ((own, None), Vec::new());
     for (at, it) in inline.into_iter().enumerate() {
         if Some(at) == counted {
-            chosen = (it.command.verb, it.updated_at);
+            chosen = (it.command.verb, Some(it.note));
         } else if !left.contains(&it.command.name) {
             left.push(it.command.name);
         }

@@ -17,6 +17,7 @@ pub(super) fn task(kind: TaskKind, state: State) -> Task {
         body: String::new(),
         words: String::new(),
         asker: person.clone(),
+        place: None,
         right: None,
         listed: Vec::new(),
         issue_author: person,

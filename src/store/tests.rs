@@ -15,6 +15,7 @@ fn request() -> Request {
         body: "x".repeat(6000),
         words: String::new(),
         asker: person.clone(),
+        place: None,
         right: None,
         listed: Vec::new(),
         issue_author: person,

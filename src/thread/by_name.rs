@@ -10,14 +10,14 @@ const LONGEST: usize = 2_000;
 /// The question in a remark to the account of this login, cut to the longest question; none where it asks somebody else, or nothing.
 pub(super) fn by_name(text: &str, login: &str) -> Option<String> {
     let cut = |text: &str| redact::in_words(text.trim_matches([' ', '\n', ':', ','])).chars().take(LONGEST).collect();
-    let begun = text.trim_start();
+    let (begun, said) = (text.trim_start(), own_words(text));
     if begun.starts_with('@')
-        && begun.contains('?')
+        && said.contains('?')
         && let Some(end) = name_at(begun, 0, login)
     {
         return Some(cut(&begun[end..]));
     }
-    sentences(&own_words(text)).any(|sentence| sentence.ends_with('?') && names(sentence, login)).then(|| cut(text))
+    sentences(&said).any(|sentence| sentence.ends_with('?') && names(sentence, login)).then(|| cut(text))
 }
 
 /// Where the name that begins at this `@` ends, if it is this login's.
@@ -83,6 +83,8 @@ mod tests {
     fn what_asks_somebody_else_or_nothing_is_none() {
         for text in [
             "@caisson thanks.",
+            "@caisson use `x?.y` here",
+            "@caisson done.\n\n> why?",
             "Thanks, @caisson. Bob, is that what you meant?",
             "Is it ready, @caisson-dev?",
             "Is it ready, @caisson.org?",

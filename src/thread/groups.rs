@@ -83,7 +83,7 @@ impl Threads {
         task: Option<&Task>,
     ) -> Result<Result<Option<String>, String>, Trouble> {
         if let Some(word) = word_of(among, &account.login, right) {
-            return Ok(Ok(Some(word.to_owned()).filter(|word| !is_everybody(word))));
+            return Ok(Ok(Some(word.to_owned()).filter(|word| !is_everybody(word, least))));
         }
         // Nobody is looked up who may not give it anyway.
         if right >= least {

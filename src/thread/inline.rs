@@ -28,10 +28,9 @@ fn of(note: &ReviewComment) -> Option<Command> {
 /// A command of an inline comment.
 #[derive(Clone, Debug)]
 pub(crate) struct OnLine {
-    /// Of one that begins a task the words begin with its place.
     pub command: Command,
-    /// When the comment was last changed, by the forge's clock.
-    pub updated_at: i64,
+    /// The comment that it stands in.
+    pub note: ReviewComment,
 }
 
 /// The commands of these inline comments, in order. A line may begin with a path, so an unknown word is none.
@@ -39,24 +38,22 @@ pub(super) fn commands(own: &[&ReviewComment]) -> Vec<OnLine> {
     let of_note = |note: &&ReviewComment| {
         let mut all = parsed(note).commands;
         all.retain(|command| !matches!(command.verb, Verb::Unknown { why: None, .. }));
-        let placed = |Command { verb, strength, name }| Command { verb: at_its_line(note, verb), strength, name };
-        let updated_at = note.updated_at;
-        all.into_iter().map(placed).map(|command| OnLine { command, updated_at }).collect::<Vec<_>>()
+        let note = (*note).clone();
+        all.into_iter().map(move |command| OnLine { command, note: note.clone() })
     };
     own.iter().flat_map(of_note).collect()
 }
 
-/// The verb with its place before the words, where it begins a task. The path comes first, because some commands look for one there.
-fn at_its_line(note: &ReviewComment, verb: Verb) -> Verb {
-    let Some((kind, words, terms)) = verb.begins() else { return verb };
-    let place = note.line.map_or_else(|| note.path.clone(), |line| format!("{} line {line}", note.path));
-    let placed = if words.is_empty() { place } else { format!("{place}: {words}") };
-    Verb::begin(kind, placed, terms.clone())
+/// A stranger's path as the words of a person may hold it: only one that cannot be read as a sentence.
+fn plain_path(path: &str) -> &str {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '/' | '-' | '+' | '@');
+    if path.chars().all(plain) { path } else { "a file of an unusual name" }
 }
 
 /// A question with the place that it is about.
 pub(super) fn asked(note: &ReviewComment, question: &str) -> String {
-    let place = note.line.map_or_else(|| note.path.clone(), |line| format!("{}, line {line}", note.path));
+    let path = plain_path(&note.path);
+    let place = note.line.map_or_else(|| path.to_owned(), |line| format!("{path}, line {line}"));
     format!("{place}: {question}")
 }
 

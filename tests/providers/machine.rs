@@ -296,6 +296,7 @@ fn request(kind: TaskKind) -> Input {
         body: "b".into(),
         words: String::new(),
         asker: account(),
+        place: None,
         right: None,
         listed: Vec::new(),
         issue_author: account(),

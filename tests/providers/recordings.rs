@@ -28,6 +28,7 @@ pub fn began(title: &str, body: &str) -> Vec<Event> {
         body: body.into(),
         words: String::new(),
         asker: alice.clone(),
+        place: None,
         right: None,
         listed: Vec::new(),
         issue_author: alice,

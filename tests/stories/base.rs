@@ -55,6 +55,26 @@ async fn a_base_branch_that_moved_on_is_named_with_the_files_that_both_change() 
     assert!(last.contains(&words) && !last.contains("notes.txt"), "{last}");
 }
 
+/// Not only the last review says it.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_next_checkpoint_says_that_the_base_moved_on() {
+    let look = "{ name = \"read_file\", arguments = { path = \"semver.py\" } }";
+    let write = |n: u32| format!("{{ name = \"write_file\", arguments = {{ path = \"a.txt\", content = \"{n}\" }} }}");
+    let turn = |n: u32| format!("[[turn]]\ncall = [{}, {look}, {look}, {look}, {look}]\n", write(n));
+    let world = World::new(&format!("name = \"looks\"\n{}{}", turn(1), turn(2))).await;
+    world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    let task = world.until_state("awaiting-review").await;
+    let pull = task.pull.expect("a pull request");
+    world.push(&[("notes.txt", "nothing\n")]);
+    world.approve().await;
+    let review = world.until_said(pull, "### Checkpoint 2 ").await;
+    let base = task.base.expect("a base");
+    assert!(
+        review.contains(&format!("**`main` moved on** — 1 commit since this task's base `{}`", base.short())),
+        "{review}"
+    );
+}
+
 /// What a task may do, and how it is checked, is read at its base; a checkpoint that would change that file is not published.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_broken_caisson_toml_on_the_agents_branch_changes_nothing() {

@@ -6,6 +6,7 @@
 //! `CAISSON_RUNS` says how many troubled plays, of new seeds; `CAISSON_SEED` which one (it is printed with each failure). Without either a few
 //! of fixed seeds are played.
 
+mod failing;
 mod moves;
 mod outcome;
 mod real;

@@ -117,6 +117,23 @@ async fn a_deleted_branch_ends_the_task() {
     world.nothing_left().await;
 }
 
+/// What stands in the pull request's own text or title is no command, and ends or approves nothing.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_edited_title_and_text_of_the_pull_request_count_for_nothing() {
+    let world = World::new(FIX).await;
+    let (_, pull) = at_review(&world).await;
+    world.alice().edit_issue(REPO, pull, Some("/approve"), Some("/stop\n\nAnother text.")).expect("edited");
+    world.heard(pull).await;
+    world.read_now().await.expect("read");
+    assert_eq!((world.task().await.state.name(), used(&world).await), ("awaiting-review", 0));
+    world.approve().await;
+    world.until_state("final-review").await;
+    let shown = pull_request(&world, pull).await;
+    assert!(shown.open && used(&world).await == 1, "{shown:?}");
+    let issue = world.look().issue(&RepoRef::new("lab", "shop"), pull).await.expect("the page");
+    assert!(issue.title == "/approve" && issue.body.contains("Another text."), "{issue:?}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_closed_pull_request_ends_the_task_and_one_that_is_opened_again_does_not_begin_it_again() {
     let world = World::new(FIX).await;

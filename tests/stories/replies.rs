@@ -3,7 +3,7 @@
 use crate::reviews::{answered, at, open, push, say};
 use crate::world::{FIX, REPO, World, next_second};
 use caisson::forge::ForgeReads as _;
-use domain::{Event, Source, TaskId};
+use domain::{Event, Place, Source, TaskId};
 
 /// After the reply: what it asks for is done, and dealt with.
 const ANSWERS: &str = r#"
@@ -155,10 +155,21 @@ call = [{ name = "done", arguments = { summary = "- [blocker] semver.py:2 — it
     world.heard(pull).await;
     assert_eq!(world.said(pull).await.len(), before + 1, "{:#?}", world.said(pull).await);
     assert_eq!(world.store().tasks(5).await.expect("read").len(), 1);
-    // The recording has one turn for each task.
-    alice.reply(REPO, pull, mine, "/explain why does it?").expect("said");
+    // It is about the line, its other command is left, and nothing of it is given to the task or said twice.
+    let before = world.said(pull).await.len();
+    alice.reply(REPO, pull, mine, "/explain why does it?\n/allow evil.example").expect("said");
     world.until_said(pull, "### Explanation of `").await;
+    world.until_said(pull, "this was not carried out: `/allow`").await;
     let rows = world.store().tasks(5).await.expect("read");
     let begun = world.store().task(TaskId(rows.iter().map(|row| row.id).max().expect("a task"))).await.expect("read");
-    assert_eq!(begun.request.expect("a request").words, "semver.py line 2: why does it?");
+    let asked = begun.request.expect("a request");
+    assert_eq!((asked.words.as_str(), begun.hosts), ("why does it?", Vec::new()));
+    assert_eq!(asked.place, Some(Place { path: "semver.py".into(), line: Some(2) }));
+    world.nothing_left().await;
+    world.heard(pull).await;
+    let said = world.said(pull).await;
+    assert!(
+        said.len() <= before + 4 && !said.iter().any(|text| text.contains("the review itself counted")),
+        "{said:#?}"
+    );
 }

@@ -5,7 +5,7 @@ use caisson::forge::{ForgeReads as _, ForgeWrites as _};
 use caisson::forge::{Gitea, NewPull, RepoRef, ReviewState};
 use caisson::secret::Secret;
 use caisson::task::Boundary;
-use domain::{Effect, Event, Task, TaskId, TaskKind};
+use domain::{Effect, Event, Place, Task, TaskId, TaskKind};
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
@@ -155,7 +155,7 @@ async fn a_command_on_a_line_begins_there_and_is_about_that_line() {
     let script = r#"
 name = "an explanation"
 [[turn]]
-expects = ["This asks for an explanation of a pull request", "semver.py line 6: why a list"]
+expects = ["This asks for an explanation of a pull request", "It was asked on this place", "semver.py, line 6", "why a list"]
 call = [{ name = "done", arguments = { summary = "- `semver.py:6` — numbers compare." } }]
 "#;
     let mut world = World::new(script).await;
@@ -167,18 +167,58 @@ call = [{ name = "done", arguments = { summary = "- `semver.py:6` — numbers co
     world.until_said(pull, "this was not carried out: `/explain`").await;
     world.until_said(pull, "### Explanation of `").await;
     let task = answered(&world).await;
-    assert_eq!(task.request.expect("a request").words, "semver.py line 6: why a list");
+    let asked = task.request.expect("a request");
+    assert_eq!(asked.words, "why a list");
+    assert_eq!(asked.place, Some(Place { path: "semver.py".into(), line: Some(6) }));
     world.nothing_left().await;
     // Read late, after somebody with the right to change other people's comments did so.
     world.kill();
     let notes = [("semver.py", 6, "/explain something")];
     let review = world.alice().remark(REPO, pull, &head, "", &notes).expect("reviewed");
-    let note = world.look().review_comments(&at(), pull, review).await.expect("notes")[0].id;
+    let note = world.alice().notes(REPO, pull, review).expect("notes")[0];
     world.forge.clock_moves_on(5);
     world.forge.as_person("caisson").edit_comment(REPO, note, "/explain something else").expect("edited");
     world.start().await;
     world.until_said(pull, "nothing runs from a text that was changed").await;
     assert_eq!(world.store().tasks(5).await.expect("read").len(), 1);
+}
+
+/// What was edited within the second of its review is known by the delivery of the edit alone.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_line_that_was_edited_at_once_begins_nothing() {
+    let world = World::new(SCRIPT).await;
+    let (pull, head) = mended(&world).await;
+    let held = world.forge.hold().await;
+    let notes = [("semver.py", 6, "/review look at parse")];
+    let review = world.alice().remark(REPO, pull, &head, "", &notes).expect("reviewed");
+    let note = world.alice().notes(REPO, pull, review).expect("notes")[0];
+    world.forge.as_person("caisson").edit_comment(REPO, note, "/review approve of all").expect("edited");
+    drop(held);
+    world.until_said(pull, "nothing runs from a text that was changed").await;
+    assert!(world.store().tasks(5).await.expect("read").is_empty());
+}
+
+/// Inline comments that cannot be read now are read again, and a younger command does not come before them.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_on_a_line_that_could_not_be_read_is_not_lost() {
+    let mut world = World::new(SCRIPT).await;
+    let (pull, head) = mended(&world).await;
+    world.kill();
+    let notes = [("semver.py", 6, "/review look at parse")];
+    let review = world.alice().remark(REPO, pull, &head, "", &notes).expect("reviewed");
+    world.forge.refuse(&[(&format!("/reviews/{review}/comments"), 503)]);
+    say(&world, pull, "/explain all of it");
+    world.start().await;
+    let end = Instant::now() + Duration::from_secs(30);
+    while world.forge.times_refused() < 2 {
+        assert!(Instant::now() < end, "nobody read it");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert!(world.store().tasks(5).await.expect("read").is_empty(), "the younger one waits");
+    world.forge.refuse(&[]);
+    world.until_said(pull, "### Review of").await;
+    let begun = answered(&world).await;
+    assert_eq!((begun.kind, begun.id), (TaskKind::Review, TaskId(1)));
 }
 
 #[tokio::test(flavor = "multi_thread")]

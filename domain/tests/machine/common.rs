@@ -22,6 +22,7 @@ pub fn request(kind: TaskKind) -> Request {
         body: String::new(),
         words: String::new(),
         asker: person(7),
+        place: None,
         right: None,
         listed: Vec::new(),
         issue_author: person(7),

@@ -144,6 +144,10 @@ impl<'a> Replay<'a> {
                 self.fence.wrap(&format!("the task, by {asker}{}", own.unwrap_or_default()), Trust::Write, &command)
             }
         };
+        let place = request.place.as_ref().map(|place| {
+            let line = place.line.map_or_else(String::new, |line| format!(", line {line}"));
+            self.fence.wrap("the place", Trust::None, &format!("{}{line}", place.path))
+        });
         let tried = request
             .earlier
             .as_ref()
@@ -151,6 +155,7 @@ impl<'a> Replay<'a> {
         let earlier = tried.map(|lines| self.fence.wrap("what an earlier attempt came to", Trust::None, &lines));
         let values = context! {
             asker, words,
+            place => place.unwrap_or_default(),
             earlier => earlier.unwrap_or_default(),
             start => request.start().map(|start| start.n),
             read_only => request.kind.reads_only(),

@@ -27,6 +27,7 @@ pub fn asking(body: &str) -> Event {
             body: body.into(),
             words: String::new(),
             asker: alice.clone(),
+            place: None,
             right: None,
             listed: Vec::new(),
             issue_author: alice,

@@ -2,6 +2,8 @@
 //!
 //! Not a parser: it knows how each language begins and ends comments and strings, and reads on to the end where one is not closed.
 
+use std::ops::Range;
+
 /// How a language writes comments and strings.
 #[derive(Clone, Copy)]
 pub(super) struct Style {
@@ -35,37 +37,66 @@ pub(super) const C: Style = Style {
 /// Comments with `#`.
 pub(super) const HASH: Style = Style { line: &["#"], block: None, ..C };
 
+/// What a part of a text is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Piece {
+    Code,
+    Comment,
+    String,
+}
+
 /// What is code of a text. Of strings their quotes stay, of comments nothing does.
 pub(super) fn code_alone(text: &str, style: &Style) -> String {
-    without(text, style, |out, _, instead| out.push_str(instead))
+    let mut out = String::with_capacity(text.len());
+    read(text, style, |range, _, instead| out.push_str(instead.unwrap_or(&text[range])));
+    out
 }
 
 /// The text with a space for each byte of its comments and strings, so that a place in it is one in the text.
 pub(super) fn blanked(text: &str, style: &Style) -> String {
-    without(text, style, |out, len, _| out.extend(std::iter::repeat_n(' ', len)))
+    let mut out = String::with_capacity(text.len());
+    read(text, style, |range, piece, _| match piece {
+        Piece::Code => out.push_str(&text[range]),
+        Piece::Comment | Piece::String => out.extend(std::iter::repeat_n(' ', range.len())),
+    });
+    out
 }
 
-/// The text with something else for each comment and string, by its length in bytes and what stays of it.
-fn without(text: &str, style: &Style, replace: impl Fn(&mut String, usize, &str)) -> String {
-    let mut out = String::with_capacity(text.len());
-    let (mut rest, mut before) = (text, ' ');
-    while let Some(c) = rest.chars().next() {
-        let left_out = comment(rest, style).map(|len| (len, "")).or_else(|| string(rest, before, style));
-        let len = match left_out {
-            Some((len, instead)) => {
-                replace(&mut out, len.min(rest.len()), instead);
+/// The parts of the text in order, with their places in bytes.
+pub(super) fn pieces(text: &str, style: &Style) -> Vec<(Range<usize>, Piece)> {
+    let mut found: Vec<(Range<usize>, Piece)> = Vec::new();
+    read(text, style, |range, piece, _| match found.last_mut() {
+        Some((last, Piece::Code)) if piece == Piece::Code => last.end = range.end,
+        _ => found.push((range, piece)),
+    });
+    found
+}
+
+/// Gives each character of code, each comment and each string, with what stays of one that is no code.
+fn read(text: &str, style: &Style, mut each: impl FnMut(Range<usize>, Piece, Option<&str>)) {
+    let (mut at, mut before) = (0, ' ');
+    while let Some(c) = text[at..].chars().next() {
+        let rest = &text[at..];
+        let left_out = comment(rest, style)
+            .map(|len| (len, "", Piece::Comment))
+            .or_else(|| string(rest, before, style).map(|(len, instead)| (len, instead, Piece::String)));
+        let end = match left_out {
+            Some((len, instead, piece)) => {
+                // A place within a character is read on from, to its end.
+                let end = (at + len..=text.len()).find(|end| text.is_char_boundary(*end)).unwrap_or(text.len());
+                each(at..end, piece, Some(instead));
                 before = ' ';
-                len
+                end
             }
             None => {
-                out.push(c);
+                let end = at + c.len_utf8();
+                each(at..end, Piece::Code, None);
                 before = c;
-                c.len_utf8()
+                end
             }
         };
-        rest = rest.get(len..).unwrap_or_default();
+        at = end;
     }
-    out
 }
 
 /// Bytes of the comment that begins here.

@@ -1,7 +1,7 @@
 //! The tests of a Rust file that stand beside what they test: its items under `#[cfg(test)]`, and functions with a test's attribute. Pure; not
-//! a parser: brackets are matched in the code alone, where Rust's own have to match too.
+//! a parser: brackets are matched in the code alone, where Rust's own have to match too. What is no item for certain is left with the rest.
 
-use super::code::blanked;
+use super::code::{Piece, blanked, pieces};
 use super::languages::RUST_STYLE;
 use regex::Regex;
 use std::ops::Range;
@@ -12,115 +12,184 @@ static MARK: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"#\[\s*(?:cfg\s*\(\s*test\s*\)\s*\]|(?:\w+\s*::\s*)*(?:test|rstest|test_case|quickcheck)\b)").ok()
 });
 
-/// A file's text apart from its tests, and they.
+/// How an item begins, after its attributes. An attribute may stand before a field, an arm or a parameter too, where a comma and not a bracket
+/// ends what it is about.
+static ITEM: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(
+        r"^(?:pub(?:\s*\([^()]*\))?\s+)?(?:(?:default|const|async|unsafe)\s+)*(?:(?:mod|fn|struct|enum|trait|type|static)\s+\w|const\s+\w+\s*:|impl\b|use\b|macro_rules\s*!)",
+    )
+    .ok()
+});
+
+/// A file's text apart from its tests, and they. White space of code counts as one space, comments end with a line feed, strings stay as they are.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Parted {
-    /// Each item of its tests but for imports, with single spaces for white space.
+    /// Each item of its tests but for imports, with what its module's attributes say of when it is compiled.
     pub tests: Vec<String>,
-    /// Everything else, in the same form.
+    /// Everything else.
     pub rest: String,
 }
 
 /// Parts the text of a Rust file.
 pub fn parted(text: &str) -> Parted {
-    let code = blanked(text, &RUST_STYLE);
-    let (mut tests, mut rest, mut at) = (Vec::new(), String::new(), 0);
-    while let Some(start) = MARK.as_ref().and_then(|mark| mark.find_at(&code, at)).map(|found| found.start()) {
-        let (_, body) = attributes(&code, start);
-        let item = start..end(&code, body);
-        rest.push_str(&text[at..start]);
-        rest.push('\n');
-        match inner(&code, body..item.end) {
-            Some(inner) => tests.extend(items(text, &code, inner)),
-            None => tests.extend(shown(text, item.clone())),
+    let file = File { text, code: blanked(text, &RUST_STYLE), pieces: pieces(text, &RUST_STYLE) };
+    let (mut tests, mut rest, mut at, mut from) = (Vec::new(), Vec::new(), 0, 0);
+    while let Some(found) = MARK.as_ref().and_then(|mark| mark.find_at(&file.code, from)) {
+        let start = found.start();
+        let (body, attributes) = file.attributes(start);
+        from = found.end();
+        if !file.begins_item(start, body) {
+            continue;
         }
-        at = item.end;
+        let end = file.end(body);
+        rest.push(file.shown(at..start));
+        match file.inner(body..end) {
+            Some(inner) => {
+                let when: String = attributes.into_iter().map(|it| file.shown(it)).filter(|it| decides(it)).collect();
+                tests.extend(file.items(inner).into_iter().map(|item| format!("{when}{item}")));
+            }
+            None => tests.extend(file.item(start, body..end)),
+        }
+        (at, from) = (end, end.max(from));
     }
-    rest.push_str(&text[at..]);
-    Parted { tests, rest: one_spaced(&rest) }
+    rest.push(file.shown(at..text.len()));
+    let mut joined = String::new();
+    for part in rest.iter().filter(|part| !part.is_empty()) {
+        joined.push_str(if joined.is_empty() || joined.ends_with('\n') { "" } else { " " });
+        joined.push_str(part);
+    }
+    Parted { tests, rest: joined }
 }
 
-/// The end of the attributes that begin here, and where what they are about begins.
-fn attributes(code: &str, start: usize) -> (usize, usize) {
-    let mut at = start;
-    loop {
-        let next = at + code[at..].len() - code[at..].trim_start().len();
-        if !code[next..].starts_with("#[") {
-            return (at, next);
-        }
-        at = closing(code, next + 1);
-    }
+/// Whether an attribute of a module may decide whether its tests are compiled or run.
+fn decides(attribute: &str) -> bool {
+    let name = attribute.trim_start_matches(['#', '[', ' ']);
+    let plain = ["allow", "expect", "warn", "deny", "doc", "cfg(test)", "cfg (test)"];
+    !plain.iter().any(|word| name.starts_with(word))
 }
 
-/// The end of the bracket that opens here, behind it.
-fn closing(code: &str, open: usize) -> usize {
-    let mut depth = 0_usize;
-    for (at, c) in code[open..].char_indices() {
-        match c {
-            '(' | '[' | '{' => depth += 1,
-            ')' | ']' | '}' => {
-                depth = depth.saturating_sub(1);
-                if depth == 0 {
-                    return open + at + 1;
+/// A text with its code alone, and its pieces in order.
+struct File<'a> {
+    text: &'a str,
+    code: String,
+    pieces: Vec<(Range<usize>, Piece)>,
+}
+
+impl File<'_> {
+    /// Where what the attributes are about begins that start here, and they.
+    fn attributes(&self, start: usize) -> (usize, Vec<Range<usize>>) {
+        let (mut at, mut found) = (start, Vec::new());
+        loop {
+            let next = at + self.code[at..].len() - self.code[at..].trim_start().len();
+            if !self.code[next..].starts_with("#[") {
+                return (next, found);
+            }
+            at = self.closing(next + 1);
+            found.push(next..at);
+        }
+    }
+
+    /// Whether an item with attributes begins at `start`, and without them at `body`.
+    fn begins_item(&self, start: usize, body: usize) -> bool {
+        let before = self.code[..start].trim_end().chars().next_back();
+        before.is_none_or(|c| matches!(c, '{' | '}' | ';' | ']'))
+            && ITEM.as_ref().is_some_and(|item| item.is_match(&self.code[body..]))
+    }
+
+    /// The end of the bracket that opens here, behind it.
+    fn closing(&self, open: usize) -> usize {
+        let mut depth = 0_usize;
+        for (at, c) in self.code[open..].char_indices() {
+            match c {
+                '(' | '[' | '{' => depth += 1,
+                ')' | ']' | '}' => {
+                    depth = depth.saturating_sub(1);
+                    if depth == 0 {
+                        return open + at + 1;
+                    }
+                }
+                _ => {}
+            }
+        }
+        self.code.len()
+    }
+
+    /// The end of the item that begins here: its semicolon, or its body's brace with a semicolon that follows.
+    fn end(&self, start: usize) -> usize {
+        let mut at = start;
+        while let Some(c) = self.code[at..].chars().next() {
+            match c {
+                ';' => return at + 1,
+                ')' | ']' | '}' => return at,
+                '{' => {
+                    let behind = self.closing(at);
+                    let next = self.code[behind..].trim_start();
+                    return if next.starts_with(';') { self.code.len() - next.len() + 1 } else { behind };
+                }
+                '(' | '[' => at = self.closing(at),
+                c => at += c.len_utf8(),
+            }
+        }
+        self.code.len()
+    }
+
+    /// What stands between the braces of a module.
+    fn inner(&self, item: Range<usize>) -> Option<Range<usize>> {
+        let head = &self.code[item.clone()];
+        let open = head.find('{')?;
+        let is_module = head[..open].split_whitespace().rev().nth(1) == Some("mod");
+        // One that is not closed goes on to the end.
+        let end = item.end - usize::from(head.ends_with('}'));
+        is_module.then(|| item.start + open + 1..end)
+    }
+
+    /// The items of a module's body.
+    fn items(&self, body: Range<usize>) -> Vec<String> {
+        let (mut found, mut at) = (Vec::new(), body.start);
+        while at < body.end {
+            let (start, _) = self.attributes(at);
+            if start >= body.end {
+                break;
+            }
+            let end =
+                self.end(start).clamp(start + self.code[start..].chars().next().map_or(1, char::len_utf8), body.end);
+            found.extend(self.item(at, start..end));
+            at = end;
+        }
+        found
+    }
+
+    /// An item whose attributes begin at `start`, unless it is an import.
+    fn item(&self, start: usize, body: Range<usize>) -> Option<String> {
+        let is_import = ["use ", "pub use ", "extern "].iter().any(|word| self.code[body.start..].starts_with(word));
+        Some(self.shown(start..body.end)).filter(|item| !is_import && !item.is_empty())
+    }
+
+    /// What stands here, in the form that is compared.
+    fn shown(&self, range: Range<usize>) -> String {
+        let mut out = String::new();
+        for (piece, kind) in &self.pieces {
+            let (from, to) = (piece.start.max(range.start), piece.end.min(range.end));
+            let Some(part) = self.text.get(from..to).filter(|_| from < to) else { continue };
+            match kind {
+                Piece::String => out.push_str(part),
+                Piece::Comment => {
+                    out.push_str(&part.split_whitespace().collect::<Vec<_>>().join(" "));
+                    out.push('\n');
+                }
+                Piece::Code => {
+                    for c in part.chars() {
+                        match c.is_whitespace() {
+                            true if out.is_empty() || out.ends_with([' ', '\n']) => {}
+                            true => out.push(' '),
+                            false => out.push(c),
+                        }
+                    }
                 }
             }
-            _ => {}
         }
+        out.trim_end_matches(' ').to_owned()
     }
-    code.len()
-}
-
-/// The end of the item that begins here: its semicolon, or its body's brace with a semicolon that follows.
-fn end(code: &str, start: usize) -> usize {
-    let mut at = start;
-    while let Some(c) = code[at..].chars().next() {
-        match c {
-            ';' => return at + 1,
-            '}' => return at,
-            '{' => {
-                let behind = closing(code, at);
-                let next = code[behind..].trim_start();
-                return if next.starts_with(';') { code.len() - next.len() + 1 } else { behind };
-            }
-            '(' | '[' => at = closing(code, at),
-            c => at += c.len_utf8(),
-        }
-    }
-    code.len()
-}
-
-/// What stands between the braces of a module.
-fn inner(code: &str, item: Range<usize>) -> Option<Range<usize>> {
-    let head = &code[item.clone()];
-    let open = head.find('{')?;
-    let is_module = head[..open].split_whitespace().rev().nth(1) == Some("mod");
-    // One that is not closed goes on to the end.
-    let end = item.end - usize::from(head.ends_with('}'));
-    is_module.then(|| item.start + open + 1..end)
-}
-
-/// The items of a module's body but for imports.
-fn items(text: &str, code: &str, body: Range<usize>) -> Vec<String> {
-    let (mut found, mut at) = (Vec::new(), body.start);
-    while at < body.end {
-        let (_, start) = attributes(&code[..body.end], at);
-        if start >= body.end {
-            break;
-        }
-        let end = end(&code[..body.end], start).max(start + 1);
-        let is_import = ["use ", "pub use ", "extern "].iter().any(|word| code[start..].starts_with(word));
-        found.extend(shown(text, at..end).filter(|_| !is_import));
-        at = end;
-    }
-    found
-}
-
-fn shown(text: &str, range: Range<usize>) -> Option<String> {
-    Some(one_spaced(text.get(range)?)).filter(|item| !item.is_empty())
-}
-
-fn one_spaced(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
@@ -144,7 +213,7 @@ mod tests {
     #[ignore = "{"]
     fn compares() {
         // A } of a comment.
-        assert!(newer("1") == 'b');
+        assert!(newer("1  1") == 'b');
     }
 
     fn helper() -> u8 { 1 }
@@ -163,13 +232,48 @@ fn last() {}
             parted.tests,
             [
                 r#"const TEN: [&str; 1] = ["}"];"#,
-                r#"#[test] #[ignore = "{"] fn compares() { // A } of a comment. assert!(newer("1") == 'b'); }"#,
+                "#[test] #[ignore = \"{\"] fn compares() { // A } of a comment.\nassert!(newer(\"1  1\") == 'b'); }",
                 "fn helper() -> u8 { 1 }",
                 r#"#[tokio::test(flavor = "multi_thread")] async fn alone() { assert!(true) }"#,
             ]
         );
-        assert!(parted.rest.starts_with("use a::b; /// Not `#[cfg(test)] mod x {`. pub fn newer"), "{}", parted.rest);
+        assert!(parted.rest.starts_with("use a::b; /// Not `#[cfg(test)] mod x {`.\npub fn newer"), "{}", parted.rest);
         assert!(parted.rest.ends_with("else { 'b' } } fn last() {}"), "{}", parted.rest);
+    }
+
+    #[test]
+    fn what_a_comment_or_a_string_holds_is_told_apart_from_code() {
+        for (one, other) in [
+            ("// First.\ncheck(user)?;", "// First. check(user)?;"),
+            ("#[test]\nfn a() {\n// b\nassert!(c);\n}", "#[test]\nfn a() {\n// b assert!(c);\n}"),
+            ("fn a() { b(\"  \") }", "fn a() { b(\" \") }"),
+            ("/* a */ b();", "/* a b(); */"),
+        ] {
+            assert_ne!(parted(one), parted(other), "{one}");
+        }
+        assert_eq!(parted("fn a() {\n    b()\n}"), parted("fn a() { b() }"));
+        let between = "fn a() {} // b\n#[cfg(test)]\nmod t {}\nfn c() {}\n#[test]\nfn d() {}\n\nfn e() {}";
+        assert_eq!(parted(between).rest, parted("fn a() {} // b\nfn c() {}\nfn e() {}").rest);
+    }
+
+    /// Whatever is not known to be an item stays with the rest, where a change of it shows.
+    #[test]
+    fn an_attribute_on_anything_but_an_item_parts_nothing() {
+        for text in [
+            "fn f(x: u8) -> u8 { match x { #[cfg(test)] 99 => 0, _ => { hacked() } 1 => 2 } }",
+            "struct A { #[cfg(test)] t: u8, pub evil: u8 }",
+            "struct A(#[cfg(test)] fn(u8), pub u8);",
+            "struct A<#[cfg(test)] const N: usize, T> { evil: T }",
+            "enum A { #[cfg(test)] B { c: u8 }, Evil }",
+            "fn f(#[cfg(test)] a: fn(u8), evil: u8) {}",
+            "fn f() -> A { A { #[cfg(test)] t: 1, evil: 2 } }",
+            "fn f() { #[cfg(test)] { a() } evil() }",
+            "fn f() { g(#[cfg(test)] struct_of, evil) }",
+            "#![cfg(test)]\nfn evil() {}",
+            "const A: &str = \"#[cfg(test)] mod t {\"; fn evil() {}",
+        ] {
+            assert_eq!(parted(text), Parted { tests: Vec::new(), rest: text.replace('\n', " ") });
+        }
     }
 
     #[test]
@@ -178,14 +282,21 @@ fn last() {}
         assert_eq!(parted("#[cfg(test)]mod t{ fn ૐ").tests, ["fn ૐ"], "not closed");
         assert_eq!(parted("fn a() {}"), Parted { tests: Vec::new(), rest: "fn a() {}".to_owned() });
         let import = parted("fn a() {\n#[cfg(test)]\nuse b::c;\n}\nfn d() {}");
-        assert_eq!((import.tests.len(), import.rest.as_str()), (1, "fn a() { } fn d() {}"));
+        assert_eq!((import.tests.len(), import.rest.as_str()), (0, "fn a() { } fn d() {}"));
+        let off = "#[cfg(test)]\n#[cfg(any())]\nmod tests { #[test] fn a() {} }";
+        assert_eq!(parted(off).tests, ["#[cfg(any())]#[test] fn a() {}"], "switched off with its module");
     }
 
     proptest! {
         #[test]
-        fn no_text_breaks_it(text in "(\\PC|\n|#\\[cfg\\(test\\)\\]|#\\[test\\]|mod t|[{}();'\"\\[\\]]){0,60}") {
+        fn nothing_of_the_code_is_lost(text in "(\\PC|\n|//|#\\[cfg\\(test\\)\\]|#\\[test\\]| mod t|fn a|use b;|[{}();'\"\\[\\],]){0,60}") {
             let parted = parted(&text);
-            prop_assert!(parted.rest.len() <= text.len() + text.matches('#').count());
+            let letters = |text: &str| text.chars().filter(|c| !c.is_whitespace()).count();
+            let shown = letters(&parted.rest) + parted.tests.iter().map(|test| letters(test)).sum::<usize>();
+            prop_assert!(shown <= letters(&text) + text.len());
+            if !text.contains("#[") {
+                prop_assert_eq!(shown, letters(&text));
+            }
         }
     }
 }

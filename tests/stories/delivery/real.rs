@@ -1,6 +1,9 @@
-//! A real Gitea, whose deliveries pass a listener that loses, doubles and reorders them: each text is answered as the log of texts says, once.
+//! A real Gitea, whose deliveries pass a listener that loses, doubles and reorders them, and whose answers to the bot pass a proxy that fails; the bot
+//! is killed once. Each text is answered as the log of texts says, once, and each task is done, approved, and told of once.
 //! `CAISSON_DELIVERIES` says how many texts, reviews and edits; without a Gitea it says so and passes.
 
+use super::failing::Failing;
+use super::town::work;
 use crate::cuts::Cuts;
 use crate::dice::{Dice, number};
 use crate::forges::{self, Hand, Lab, Place};
@@ -13,16 +16,21 @@ use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::routing::post;
 use caisson::config::Secret;
-use caisson::forge::ForgeReads;
+use caisson::forge::{ForgeReads, RepoRef};
 use caisson::store::Store;
+use domain::TaskId;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use tokio::sync::Mutex;
+use tokio::task::JoinHandle;
 
 const PATIENCE: Duration = Duration::from_secs(300);
 const ISSUES: usize = 8;
+/// Issues whose work is done beside them.
+const TASKS: usize = 3;
 
 /// Between the forge and the bot: what it was given and has not passed on, and what happened to deliveries.
 struct Post {
@@ -160,6 +168,80 @@ impl People {
     }
 }
 
+/// Issues that ask for work.
+struct Work {
+    alice: Hand,
+    issues: Vec<u64>,
+    /// How many checkpoints of each were approved.
+    approved: BTreeMap<u64, usize>,
+}
+
+impl Work {
+    async fn begin(lab: &Lab, place: &Place) -> Self {
+        let alice = lab.hand("alice");
+        let mut issues = Vec::new();
+        for n in 0..TASKS {
+            issues.push(alice.open_issue(&place.repo, &format!("Work {n}"), "/fix").await);
+        }
+        Self { alice, issues, approved: BTreeMap::new() }
+    }
+
+    /// Approves what waits: a checkpoint by a comment, what is done by a review. Whether all is approved.
+    async fn approve(&mut self, store: &Store, repo: &RepoRef) -> bool {
+        let rows = store.tasks(100).await.expect("read");
+        let mut done = 0;
+        for row in rows {
+            let (issue, task) = (row.issue.unsigned_abs(), store.task(TaskId(row.id)).await.expect("read"));
+            let (checkpoints, given) = (task.checkpoints.len(), self.approved.entry(issue).or_default());
+            let Some(pull) = task.pull.filter(|_| *given < checkpoints) else {
+                done += usize::from(task.state.name() == "approved");
+                continue;
+            };
+            match task.state.name() {
+                "awaiting-review" => {
+                    let path = format!("/repos/{repo}/issues/{pull}/comments");
+                    let (status, made) = self.alice.call("POST", &path, json!({ "body": "/approve" })).await;
+                    assert_eq!(status, 201, "{made}");
+                    *given = checkpoints;
+                }
+                "final-review" => {
+                    let head = task.pushed.as_ref().map(|commit| commit.as_str().to_owned()).unwrap_or_default();
+                    let (status, made) = self.alice.review(repo, pull, "APPROVED", &head, "").await;
+                    assert_eq!(status, 200, "{made}");
+                    *given = checkpoints;
+                }
+                _ => {}
+            }
+        }
+        done == self.issues.len()
+    }
+
+    /// Each issue has one task, its pull request one review of each checkpoint, and nothing that the bot said was said twice.
+    async fn hold(&self, lab: &Lab, place: &Place, store: &Store) {
+        let rows = store.tasks(100).await.expect("read");
+        assert_eq!(rows.len(), TASKS, "{rows:#?}");
+        let mut marks = BTreeSet::new();
+        for row in rows {
+            let task = store.task(TaskId(row.id)).await.expect("read");
+            let pull = task.pull.expect("a pull request");
+            let reviews = lab.bot.reviews(&place.repo, pull).await.expect("reviews");
+            let mine: Vec<_> = reviews.iter().filter(|review| review.author.login == "caisson").collect();
+            let of = |words: &str| mine.iter().filter(|review| review.body.starts_with(words)).count();
+            assert_eq!((of("### Checkpoint 1 "), of("### Final review")), (1, 1), "{mine:#?}");
+            let mut texts: Vec<String> = mine.into_iter().map(|review| review.body.clone()).collect();
+            for number in [row.issue.unsigned_abs(), pull] {
+                let comments = lab.bot.comments(&place.repo, number).await.expect("comments");
+                texts.extend(comments.into_iter().filter(|it| it.author.login == "caisson").map(|it| it.body));
+            }
+            for text in texts {
+                let mark = text.lines().next_back().filter(|line| line.starts_with("<!-- caisson:"));
+                let mark = mark.unwrap_or_else(|| panic!("without a mark: {text}"));
+                assert!(marks.insert(mark.to_owned()), "said twice: {text}");
+            }
+        }
+    }
+}
+
 /// How often the bot said each of the wanted words, and how much it said in all.
 async fn said(lab: &Lab, place: &Place, wanted: &Expected) -> (Expected, usize) {
     let (mut found, mut all) = (Expected::new(), 0);
@@ -196,6 +278,19 @@ async fn people(lab: &Lab, place: &Place) -> People {
     People { alice, bob, repo, issues, pull, head, wanted, remarks }
 }
 
+/// The listener that the repository's deliveries go to, and its service.
+async fn between(lab: &Lab, place: &Place, to: String, seed: u64) -> (Arc<Mutex<Post>>, JoinHandle<()>) {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let here = format!("http://{}/", listener.local_addr().expect("an address"));
+    let (dice, http) = (Dice::of(seed), reqwest::Client::new());
+    let between =
+        Arc::new(Mutex::new(Post { dice, to, http, held: Vec::new(), came: 0, lost: 0, doubled: 0, late: 0 }));
+    let app = Router::new().route("/", post(take)).with_state(between.clone());
+    let serving = tokio::spawn(async move { axum::serve(listener, app).await.expect("served") });
+    lab.bot.replace_hook(&place.repo, &here, &Secret::new("sekret")).await.expect("a hook");
+    (between, serving)
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn each_text_on_a_real_gitea_is_answered_once_whatever_becomes_of_its_delivery() {
     let Some(lab) = forges::real().await else { return };
@@ -206,31 +301,21 @@ async fn each_text_on_a_real_gitea_is_answered_once_whatever_becomes_of_its_deli
     };
     let count = number("CAISSON_DELIVERIES").unwrap_or(150) as usize;
     let (place, dir) = (lab.place("shop").await, tempfile::tempdir().expect("a directory"));
-    let config = configured(&lab, &place, dir.path(), "by = []").await;
-    let text = std::fs::read_to_string(dir.path().join("caisson.toml")).expect("read");
-    std::fs::write(dir.path().join("caisson.toml"), text.replace("poll_s = 3600", "poll_s = 2")).expect("written");
-    let to = config.hook_url("shop");
-    let config = Arc::new(caisson::config::Process::load(&dir.path().join("caisson.toml")).expect("a configuration"));
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    let here = format!("http://{}/", listener.local_addr().expect("an address"));
-    let between = Post {
-        dice: Dice::of(seed),
-        to,
-        http: reqwest::Client::new(),
-        held: Vec::new(),
-        came: 0,
-        lost: 0,
-        doubled: 0,
-        late: 0,
-    };
-    let between = Arc::new(Mutex::new(between));
-    let app = Router::new().route("/", post(take)).with_state(between.clone());
-    let serving = tokio::spawn(async move { axum::serve(listener, app).await });
-    lab.bot.replace_hook(&place.repo, &here, &Secret::new("sekret")).await.expect("a hook");
+    let to = configured(&lab, &place, dir.path(), "by = []").await.hook_url("shop");
+    let (failing, front) = Failing::before(lab.url.clone(), seed).await;
+    let file = dir.path().join("caisson.toml");
+    let text = std::fs::read_to_string(&file).expect("read").replace("poll_s = 3600", "poll_s = 2");
+    let (direct, failed) = (format!("url = \"{}\"", lab.url), format!("url = \"{front}\""));
+    assert!(text.contains(&direct), "{text}");
+    std::fs::write(&file, text.replace(&direct, &failed)).expect("written");
+    std::fs::write(dir.path().join("script.toml"), work()).expect("written");
+    let config = Arc::new(caisson::config::Process::load(&file).expect("a configuration"));
+    let (between, serving) = between(&lab, &place, to, seed).await;
     // Its parts beside a forge and a broker are those of every story.
     let mut world = World::new(FIX).await;
     world.kill();
-    let (runtime, bot) = world.begin(config.clone(), LocalBroker::new(), &Cuts::default()).await;
+    let broker = LocalBroker::new();
+    let (mut runtime, mut bot) = world.begin(config.clone(), broker.clone(), &Cuts::default()).await;
     let store =
         Store::look(caisson::cli::store::location(&config).expect("a place")).await.expect("a store").expect("there");
     let limit = Instant::now() + PATIENCE;
@@ -238,10 +323,18 @@ async fn each_text_on_a_real_gitea_is_answered_once_whatever_becomes_of_its_deli
         assert!(Instant::now() < limit, "the first round never ended");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
+    failing.armed.store(true, Ordering::SeqCst);
+    let mut work = Work::begin(&lab, &place).await;
     let (mut people, began) = (people(&lab, &place).await, Instant::now());
     let edits = count / 10;
-    for _ in 0..count - edits {
+    for at in 0..count - edits {
         people.step(&mut dice).await;
+        work.approve(&store, &place.repo).await;
+        if at == count / 2 {
+            drop(bot);
+            end(runtime);
+            (runtime, bot) = world.begin(config.clone(), broker.clone(), &Cuts::default()).await;
+        }
     }
     crate::world::next_second().await;
     crate::world::next_second().await;
@@ -253,25 +346,28 @@ async fn each_text_on_a_real_gitea_is_answered_once_whatever_becomes_of_its_deli
     let limit = Instant::now() + PATIENCE;
     loop {
         let (found, _) = said(&lab, &place, &people.wanted).await;
-        if found == people.wanted {
+        if work.approve(&store, &place.repo).await && found == people.wanted {
             break;
         }
         assert!(Instant::now() < limit, "CAISSON_SEED={seed}: said {found:#?}\nwanted {:#?}", people.wanted);
         tokio::time::sleep(Duration::from_millis(200)).await;
     }
+    failing.armed.store(false, Ordering::SeqCst);
     // What was held back comes now, and two more rounds: nothing is said again.
     let mut post = between.lock().await;
     for (headers, body) in std::mem::take(&mut post.held) {
         post.pass_on(&headers, &body).await;
     }
     println!(
-        "{count} things said in {:.1} s, answered after {:.1} s: {} deliveries, {} lost, {} doubled, {} late",
+        "{count} things said in {:.1} s, answered after {:.1} s: {} deliveries, {} lost, {} doubled, {} late; {} requests refused, {} unanswered",
         posted.as_secs_f64(),
         began.elapsed().as_secs_f64(),
         post.came,
         post.lost,
         post.doubled,
-        post.late
+        post.late,
+        failing.refused.load(Ordering::SeqCst),
+        failing.unanswered.load(Ordering::SeqCst),
     );
     drop(post);
     while !store.open_deliveries(1, &[]).await.expect("read").is_empty() {
@@ -282,6 +378,7 @@ async fn each_text_on_a_real_gitea_is_answered_once_whatever_becomes_of_its_deli
         runtime.spawn(bot.read_now()).await.expect("joined").expect("read");
     }
     assert_eq!(said(&lab, &place, &people.wanted).await, (people.wanted.clone(), all), "CAISSON_SEED={seed}");
+    work.hold(&lab, &place, &store).await;
     serving.abort();
     drop(bot);
     end(runtime);

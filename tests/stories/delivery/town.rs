@@ -43,7 +43,7 @@ pub struct Town {
 }
 
 /// Five actions and a checkpoint, twice; then done. Every turn after that is done at once, too.
-fn work() -> String {
+pub fn work() -> String {
     let write =
         |n: u32| format!("{{ name = \"write_file\", arguments = {{ path = \"work-{n}.txt\", content = \"{n}\" }} }}");
     let read = |name: &str| format!("{{ name = \"read_file\", arguments = {{ path = \"{name}\" }} }}");
