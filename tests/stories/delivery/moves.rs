@@ -4,8 +4,10 @@ use crate::dice::Dice;
 
 /// Repositories of a play.
 pub const REPOS: [&str; 2] = ["lab/shop", "lab/mill"];
-/// Most issues that a play opens.
-const ISSUES: usize = 4;
+/// Pull requests of Dave's that stand there from the beginning, one in each repository; moves know them as the first issues.
+pub const PULLS: usize = REPOS.len();
+/// Most issues of a play, with them.
+const ISSUES: usize = PULLS + 4;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Who {
@@ -91,9 +93,9 @@ pub enum Move {
     Reopen {
         issue: usize,
     },
-    /// Dave may write from now on, or only read.
+    /// Dave may write from now on in the issue's repository, or only read.
     Right {
-        repo: usize,
+        issue: usize,
         writes: bool,
     },
     /// Alice merges the pull request of the newest task.
@@ -184,6 +186,18 @@ fn burst(dice: &mut Dice, issue: usize) -> Move {
     }
 }
 
+fn on_a_persons_pull(dice: &mut Dice) -> Move {
+    let issue = dice.roll(PULLS as u64) as usize;
+    let who = if dice.roll(6) == 0 { Who::Bob } else { Who::Alice };
+    let texts =
+        ["/explain this", "/review", "/security look here", "/status", "/fix it", "/review --frob", "A remark."];
+    let text = one(dice, &texts);
+    match dice.roll(4) {
+        0 => Move::Say { issue, on_pull: false, who, text },
+        _ => Move::OnLine { issue, who, text },
+    }
+}
+
 fn next(dice: &mut Dice, opened: usize) -> Move {
     let issue = dice.roll(opened as u64) as usize;
     let on_pull = dice.roll(2) == 0;
@@ -220,10 +234,34 @@ fn next(dice: &mut Dice, opened: usize) -> Move {
             Move::OnLine { issue, who: Who::Alice, text: one(dice, &texts) }
         }
         93 => Move::OnLine { issue, who: Who::Dave, text: one(dice, &["/stop", "/ask why?", "A remark of mine."]) },
-        94 => Move::Right { repo: dice.roll(REPOS.len() as u64) as usize, writes: dice.roll(2) == 0 },
+        94 => {
+            let right = Move::Right { issue, writes: dice.roll(2) == 0 };
+            let texts = ["/fix", "/stop", "/approve", "/status"];
+            Move::Burst(vec![right, Move::Say { issue, on_pull, who: Who::Dave, text: one(dice, &texts) }])
+        }
         95 => Move::Merge { issue },
+        96..98 => on_a_persons_pull(dice),
         _ => burst(dice, issue),
     }
+}
+
+/// A script does what it can tell apart: a change of a right with a text that it decides about, and work that begins on a line.
+#[test]
+fn scripts_begin_work_on_lines_and_speak_after_a_right_changed() {
+    let (mut lines, mut rights) = (0, 0);
+    for step in (0..500).flat_map(script) {
+        match step {
+            Move::OnLine { issue: 0..PULLS, who: Who::Alice, text } => {
+                lines += usize::from(text.starts_with("/explain"))
+            }
+            Move::Burst(steps) => rights += usize::from(matches!(steps[0], Move::Right { .. })),
+            _ => {}
+        }
+    }
+    assert!(
+        lines > 10 && rights > 20,
+        "{lines} explanations asked for on lines, {rights} rights changed in 500 scripts"
+    );
 }
 
 #[test]
@@ -240,7 +278,7 @@ fn scripts_reply_where_there_is_a_conversation() {
         replies
     };
     let found: usize = (0..500).map(replies).sum();
-    assert!(found > 20, "{found} replies behind a review in 500 scripts");
+    assert!(found > 14, "{found} replies behind a review in 500 scripts");
 }
 
 /// A script of 5 to 25 moves, short ones more often.
@@ -248,7 +286,7 @@ pub fn script(seed: u64) -> Vec<Move> {
     let mut dice = Dice::of(seed);
     let length = 5 + dice.roll(21).min(dice.roll(21)).min(dice.roll(21)) as usize;
     let mut moves = vec![open(&mut dice), open(&mut dice)];
-    let mut opened = 2;
+    let mut opened = PULLS + 2;
     while moves.len() < length {
         let step = next(&mut dice, opened);
         opened += usize::from(matches!(step, Move::Open { .. }));

@@ -278,17 +278,18 @@ async fn people(lab: &Lab, place: &Place) -> People {
     People { alice, bob, repo, issues, pull, head, wanted, remarks }
 }
 
-/// The listener that the repository's deliveries go to, and its service.
-async fn between(lab: &Lab, place: &Place, to: String, seed: u64) -> (Arc<Mutex<Post>>, JoinHandle<()>) {
+/// The listener that the repository's deliveries go to, its service, and its address, which the bot has to know as its own.
+async fn between(lab: &Lab, place: &Place, to: String, seed: u64) -> (Arc<Mutex<Post>>, JoinHandle<()>, String) {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    let here = format!("http://{}/", listener.local_addr().expect("an address"));
+    let here = format!("http://{}", listener.local_addr().expect("an address"));
     let (dice, http) = (Dice::of(seed), reqwest::Client::new());
     let between =
         Arc::new(Mutex::new(Post { dice, to, http, held: Vec::new(), came: 0, lost: 0, doubled: 0, late: 0 }));
-    let app = Router::new().route("/", post(take)).with_state(between.clone());
+    let app = Router::new().fallback(post(take)).with_state(between.clone());
     let serving = tokio::spawn(async move { axum::serve(listener, app).await.expect("served") });
-    lab.bot.replace_hook(&place.repo, &here, &Secret::new("sekret")).await.expect("a hook");
-    (between, serving)
+    let address = format!("{here}/webhooks/gitea/shop");
+    lab.bot.replace_hook(&place.repo, &address, &Secret::new("sekret")).await.expect("a hook");
+    (between, serving, here)
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -305,12 +306,13 @@ async fn each_text_on_a_real_gitea_is_answered_once_whatever_becomes_of_its_deli
     let (failing, front) = Failing::before(lab.url.clone(), seed).await;
     let file = dir.path().join("caisson.toml");
     let text = std::fs::read_to_string(&file).expect("read").replace("poll_s = 3600", "poll_s = 2");
-    let (direct, failed) = (format!("url = \"{}\"", lab.url), format!("url = \"{front}\""));
+    let (between, serving, here) = between(&lab, &place, to, seed).await;
+    let direct = format!("url = \"{}\"", lab.url);
+    let failed = format!("url = \"{front}\"\nbot_url = \"{here}\"");
     assert!(text.contains(&direct), "{text}");
     std::fs::write(&file, text.replace(&direct, &failed)).expect("written");
     std::fs::write(dir.path().join("script.toml"), work()).expect("written");
     let config = Arc::new(caisson::config::Process::load(&file).expect("a configuration"));
-    let (between, serving) = between(&lab, &place, to, seed).await;
     // Its parts beside a forge and a broker are those of every story.
     let mut world = World::new(FIX).await;
     world.kill();
@@ -333,7 +335,9 @@ async fn each_text_on_a_real_gitea_is_answered_once_whatever_becomes_of_its_deli
         if at == count / 2 {
             drop(bot);
             end(runtime);
+            failing.armed.store(false, Ordering::SeqCst);
             (runtime, bot) = world.begin(config.clone(), broker.clone(), &Cuts::default()).await;
+            failing.armed.store(true, Ordering::SeqCst);
         }
     }
     crate::world::next_second().await;

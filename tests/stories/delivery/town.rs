@@ -6,7 +6,7 @@ use crate::dice::Dice;
 use crate::ground::{add_label, free_port, git, switch_actions_off};
 use crate::world::World;
 use caisson::config::{Process, Secret};
-use caisson::forge::{ForgeReads, Gitea, RepoRef};
+use caisson::forge::{ForgeReads, ForgeWrites, Gitea, NewPull, RepoRef};
 use caisson::store::TaskRow;
 use devforge::{Access, Devforge, Options, Person};
 use domain::{Queue, TaskId};
@@ -33,6 +33,8 @@ pub struct Town {
     pub weather: Arc<Weather>,
     /// Repository and number of each issue, and who opened it.
     pub issues: Vec<(&'static str, u64, Who)>,
+    /// The pull requests among them that a person opened, each with its head.
+    persons: HashMap<usize, (u64, String)>,
     /// What people posted, by its kind and id on the forge, with the number of its move.
     pub posted: HashMap<(&'static str, i64), usize>,
     /// Pull request and id of the newest review with a remark on a line, for each issue.
@@ -85,9 +87,13 @@ fn push(forge: &Devforge, dir: &Path, repo: &str) {
         git(&work, &["init", "-q", "-b", "main"]);
         git(&work, &["add", "."]);
         git(&work, &["commit", "-q", "-m", "first"]);
+        git(&work, &["branch", "-q", "by-hand"]);
+        git(&work, &["checkout", "-q", "by-hand"]);
+        std::fs::write(work.join("a.txt"), "a.txt\nby hand\n").expect("written");
+        git(&work, &["commit", "-q", "-a", "-m", "By hand"]);
     }
     let header = format!("http.extraHeader=Authorization: token {}", forge.admin_token());
-    git(&work, &["-c", &header, "push", "-q", &format!("{}/{repo}.git", forge.url()), "main"]);
+    git(&work, &["-c", &header, "push", "-q", &format!("{}/{repo}.git", forge.url()), "main", "by-hand"]);
 }
 
 async fn configured(forge: &Devforge, dir: &Path) -> Process {
@@ -125,6 +131,16 @@ async fn configured(forge: &Devforge, dir: &Path) -> Process {
     Process::load(&path).expect("a configuration")
 }
 
+/// Opens Dave's pull request, whose branch was pushed with the repository.
+async fn pull_request(world: &World, repo: &str) -> (u64, String) {
+    let token = Secret::new(world.forge.add_token(Who::Dave.login()).expect("a token"));
+    let dave = Gitea::new(&world.forge.url().parse().expect("url"), token, "test").expect("a client");
+    let (owner, name) = repo.split_once('/').expect("owner and name");
+    let new = NewPull { title: "By hand".into(), body: String::new(), head: "by-hand".into(), base: "main".into() };
+    let opened = dave.open_pull(&RepoRef::new(owner, name), &new).await.expect("a pull request");
+    (opened.number, opened.head_sha)
+}
+
 impl Town {
     /// With a bot that has read once. `ahead` is by how many seconds the forge's clock is ahead of ours; none without any trouble.
     pub async fn found(ahead: Option<i64>) -> Self {
@@ -154,8 +170,14 @@ impl Town {
         let weather = Weather::over(&forge);
         let mut world = World::asleep(forge, dir, config);
         world.start().await;
-        let (issues, posted, lines, newest) = (Vec::new(), HashMap::new(), HashMap::new(), HashMap::new());
-        let mut town = Self { world, weather, issues, posted, lines, newest, troubled: ahead.is_some() };
+        let (mut issues, mut persons) = (Vec::new(), HashMap::new());
+        for (place, repo) in REPOS.into_iter().enumerate() {
+            let (number, head) = pull_request(&world, repo).await;
+            issues.push((repo, number, Who::Dave));
+            persons.insert(place, (number, head));
+        }
+        let (posted, lines, newest) = (HashMap::new(), HashMap::new(), HashMap::new());
+        let mut town = Self { world, weather, issues, persons, posted, lines, newest, troubled: ahead.is_some() };
         let end = Instant::now() + PATIENCE;
         while town.world.store().watermark("mill").await.expect("read").is_none() {
             assert!(Instant::now() < end, "the first round never ended");
@@ -226,7 +248,7 @@ impl Town {
     /// The newest pull request of each issue, with the commit at its head.
     async fn pulls(&self) -> HashMap<usize, (u64, String)> {
         let rows = self.world.store().tasks(500).await.expect("read");
-        let mut pulls = HashMap::new();
+        let mut pulls = self.persons.clone();
         for (place, (repo, number, _)) in self.issues.iter().enumerate() {
             let of = |row: &&TaskRow| is_of(row, repo, *number) && row.pull.is_some();
             let Some(row) = rows.iter().filter(of).max_by_key(|row| row.id) else { continue };
@@ -301,9 +323,9 @@ impl Town {
             Move::Label { .. } | Move::Assign { .. } => {}
             Move::Close { issue } => self.person(Who::Alice).close(of(issue).0, of(issue).1).expect("closed"),
             Move::Reopen { issue } => self.person(Who::Alice).set_open(of(issue).0, of(issue).1, true).expect("opened"),
-            Move::Right { repo, writes } => {
+            Move::Right { issue, writes } => {
                 let access = if *writes { Access::Write } else { Access::Read };
-                self.world.forge.add_collaborator(REPOS[*repo], Who::Dave.login(), access).expect("a right");
+                self.world.forge.add_collaborator(of(issue).0, Who::Dave.login(), access).expect("a right");
             }
             Move::Merge { issue } => {
                 if let Some((pull, _)) = pulls.get(issue) {
