@@ -207,7 +207,15 @@ impl Devforge {
         let id = world.id();
         let events = ["issues", "pull_request", "push", "create", "delete", "status"].map(str::to_owned).to_vec();
         let (url, secret) = (url.to_owned(), secret.to_owned());
-        world.repos[at].hooks.push(world::Hook { id, url, secret, events, active: true });
+        world.repos[at].hooks.push(world::Hook {
+            id,
+            url,
+            secret,
+            events,
+            active: true,
+            content_type: "json".into(),
+            branch_filter: String::new(),
+        });
         Ok(())
     }
 

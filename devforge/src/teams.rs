@@ -38,6 +38,11 @@ impl World {
         teams.iter().filter(move |team| team.repos.contains(&repo.id) && team.has(login))
     }
 
+    /// Whether this account is in the team of this name, which reaches this repository.
+    pub fn is_in_team(&self, at: usize, name: &str, login: &str) -> bool {
+        self.teams_of(&self.repos[at], login).any(|team| team.name.eq_ignore_ascii_case(name))
+    }
+
     /// The permission that `collaborators/{login}/permission` shows.
     pub fn told_access(&self, repo: &Repo, login: Option<&str>) -> Access {
         let public = if repo.private { Access::None } else { Access::Read };

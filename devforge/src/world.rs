@@ -244,6 +244,8 @@ pub(crate) struct Hook {
     pub secret: String,
     pub events: Vec<String>,
     pub active: bool,
+    pub content_type: String,
+    pub branch_filter: String,
 }
 
 #[derive(Debug, Clone)]

@@ -1,6 +1,6 @@
 //! A command that somebody has run on a branch, and what came of it. No task's: it is stored by itself.
 
-use crate::Commit;
+use crate::{Commit, TestCounts};
 use serde::{Deserialize, Serialize};
 
 /// What is run, as it stood when the command was taken up.
@@ -43,7 +43,7 @@ pub struct TestExit {
     pub tail: String,
 }
 
-/// A file of tests that asserts less than it did.
+/// A file of tests that tests less than it did, or of which that is not known.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Weaker {
     /// Relative to the repository's root. Foreign.
@@ -52,6 +52,9 @@ pub struct Weaker {
     pub before: u32,
     /// Assertions on the branch; 0 too where the file is gone.
     pub after: u32,
+    /// All that was counted; none in logs of earlier versions, which counted assertions alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counts: Option<TestCounts>,
 }
 
 /// The same command on the base.
@@ -61,8 +64,15 @@ pub struct OnBase {
     pub commit: Commit,
     /// Files of tests, and of what steers them, that were laid over it from the branch.
     pub files: u32,
+    /// Changed source files that hold tests of their own, which could not be laid over it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub within: u32,
     /// How it ended there.
     pub exit: TestExit,
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// What came of a run.
@@ -75,7 +85,7 @@ pub enum TestResult {
         on_branch: TestExit,
         /// On the base, where that was asked for.
         on_base: Option<OnBase>,
-        /// Files of tests that assert less on the branch.
+        /// Files of tests that test less on the branch, or of which that is not known.
         weaker: Vec<Weaker>,
         /// What it could reach, as rules are written; empty where it had no network.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -114,6 +124,8 @@ impl TestResult {
         match on_base {
             _ if !passes(on_branch) => TestVerdict::Fails,
             None => TestVerdict::Passes,
+            // The test itself may not have been there.
+            Some(base) if passes(&base.exit) && base.within > 0 => TestVerdict::Unclear,
             Some(base) if passes(&base.exit) => TestVerdict::PassesOnBase,
             Some(OnBase { exit: TestExit { at_setup: false, exit_code: Some(code), .. }, .. })
                 if !NOT_EXECUTED.contains(code) =>
@@ -135,7 +147,7 @@ mod tests {
 
     fn judged(on_branch: TestExit, on_base: Option<TestExit>) -> TestVerdict {
         let commit = Commit::parse(&"a".repeat(40)).expect("a commit");
-        let on_base = on_base.map(|exit| OnBase { commit, files: 1, exit });
+        let on_base = on_base.map(|exit| OnBase { commit, files: 1, within: 0, exit });
         TestResult::Ran { on_branch, on_base, weaker: Vec::new(), hosts: Vec::new() }.verdict()
     }
 
@@ -146,6 +158,10 @@ mod tests {
         assert_eq!(judged(exit(None), None), TestVerdict::Fails, "it took too long");
         assert_eq!(judged(exit(Some(0)), Some(exit(Some(1)))), TestVerdict::Bug);
         assert_eq!(judged(exit(Some(0)), Some(exit(Some(0)))), TestVerdict::PassesOnBase);
+        let commit = Commit::parse(&"a".repeat(40)).expect("a commit");
+        let on_base = Some(OnBase { commit, files: 1, within: 1, exit: exit(Some(0)) });
+        let inside = TestResult::Ran { on_branch: exit(Some(0)), on_base, weaker: Vec::new(), hosts: Vec::new() };
+        assert_eq!(inside.verdict(), TestVerdict::Unclear, "its test may stand inside a source file");
         assert_eq!(judged(exit(Some(1)), Some(exit(Some(1)))), TestVerdict::Fails);
         let setup = |code| TestExit { at_setup: true, ..exit(Some(code)) };
         assert_eq!(judged(setup(0), None), TestVerdict::Fails);

@@ -46,6 +46,22 @@ pub enum TestCounts {
 }
 
 impl TestCounts {
+    /// What is less than before, or more of what keeps tests from running: its name, and the numbers before and after.
+    pub fn less(&self) -> Vec<(&'static str, u32, u32)> {
+        let Self::Counted { before, after } = self else { return Vec::new() };
+        let mut found = Vec::new();
+        if before.assertions != after.assertions {
+            found.push(("assertions", before.assertions, after.assertions));
+        }
+        if after.cases < before.cases {
+            found.push(("tests", before.cases, after.cases));
+        }
+        if after.skipped > before.skipped {
+            found.push(("skipped", before.skipped, after.skipped));
+        }
+        found
+    }
+
     /// Whether less is tested than before, or that is not known.
     pub fn weaker(&self) -> bool {
         match self {

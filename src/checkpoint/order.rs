@@ -81,8 +81,8 @@ fn of_tests(file: &FileLine) -> Option<(FileRisk, String)> {
             };
             Some((FileRisk::WeakerTests, words.to_owned()))
         }
-        Some(TestCounts::Counted { before, after }) if file.tests.is_some_and(|tests| tests.weaker()) => {
-            Some((FileRisk::WeakerTests, less(deleted, before, after)))
+        Some(tests @ TestCounts::Counted { .. }) if tests.weaker() => {
+            Some((FileRisk::WeakerTests, less(deleted, tests)))
         }
         // Also of logs in which nothing was counted.
         Some(TestCounts::Counted { .. }) | None if deleted && by_path => {
@@ -102,17 +102,8 @@ fn pair(what: &str, before: u32, after: u32) -> String {
 }
 
 /// What is less than before.
-fn less(deleted: bool, before: TestCount, after: TestCount) -> String {
-    let mut words = Vec::new();
-    if before.assertions != after.assertions {
-        words.push(pair("assertions", before.assertions, after.assertions));
-    }
-    if after.cases < before.cases {
-        words.push(pair("tests", before.cases, after.cases));
-    }
-    if after.skipped > before.skipped {
-        words.push(pair("skipped", before.skipped, after.skipped));
-    }
+fn less(deleted: bool, tests: TestCounts) -> String {
+    let words: Vec<String> = tests.less().into_iter().map(|(what, before, after)| pair(what, before, after)).collect();
     let lead = if deleted { "test deleted: " } else { "" };
     format!("{lead}{}", words.join(", "))
 }

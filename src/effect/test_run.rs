@@ -12,9 +12,12 @@ use super::repository::Repositories;
 use crate::config::process::Repository as Entry;
 use crate::egress::overruled;
 use crate::forge::{Comment, Forge, NewStatus, RepoRef, StatusState};
-use crate::git::Branch;
+use crate::git::{Branch, GitError};
 use crate::message;
 use crate::redact;
+use crate::sandbox::asserts::may_stand_within;
+use crate::sandbox::asserts::within::parted;
+use crate::sandbox::kept::is_test;
 use crate::sandbox::{self, Asked, AskedRun, PrepareSpec, Sandboxes, SetupSpec, VerifySpec};
 use crate::store::{TestRunRow, sandbox_number};
 use crate::trouble::Trouble;
@@ -23,7 +26,9 @@ use protocol::router::Rule;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The most files with fewer assertions that are named.
+/// Largest source file that is read for the tests inside of it, in bytes.
+const LARGEST: u64 = 1 << 20;
+/// The most files with weaker tests that are named.
 const MOST_WEAKER: usize = 10;
 /// Name of the effect in the marks of answers.
 const ANSWER: &str = "test-run";
@@ -95,7 +100,9 @@ impl TestRuns {
             let ran = self.sandboxes.runs.run_asked_under(&spec, asked("base")).await;
             let (ran, files) = self.without_subnet(&spec, ran).await?;
             log.push_str(&format!("--- on its base {base}, under the branch's tests\n{}", ran.log));
-            on_base = Some(OnBase { commit: base, files: u32::try_from(files).unwrap_or(u32::MAX), exit: stored(ran) });
+            let within = self.tests_within(row, &base).await?;
+            let files = u32::try_from(files).unwrap_or(u32::MAX);
+            on_base = Some(OnBase { commit: base, files, within, exit: stored(ran) });
         }
         let weaker = self.weaker(row, inputs.fork.as_ref()).await?;
         let hosts = self.reached(&inputs.egress);
@@ -255,19 +262,45 @@ impl TestRuns {
         }
     }
 
-    /// Files whose tests have fewer assertions than at the merge base, counted as for a review; what could not be counted is left out.
+    /// Files whose tests test less than at the merge base, counted as for a review, or could not be counted.
     async fn weaker(&self, row: &TestRunRow, fork: Option<&Commit>) -> Result<Vec<Weaker>, Trouble> {
         let Some(fork) = fork else { return Ok(Vec::new()) };
         let (repos, key, commit) = (&self.repositories.repos, &row.repository, &row.run.commit);
-        let less = |file: FileFacts| match file.tests {
-            Some(TestCounts::Counted { before, after }) if after.assertions < before.assertions => {
-                Some(Weaker { path: file.path, before: before.assertions, after: after.assertions })
-            }
-            Some(TestCounts::Counted { .. } | TestCounts::Uncounted) | None => None,
+        let less = |file: FileFacts| {
+            let tests = file.tests.filter(TestCounts::weaker)?;
+            let (before, after) = match tests {
+                TestCounts::Counted { before, after } => (before.assertions, after.assertions),
+                TestCounts::Uncounted => (0, 0),
+            };
+            Some(Weaker { path: file.path, before, after, counts: Some(tests) })
         };
         let mut found: Vec<Weaker> = facts(repos, key, fork, commit).await?.into_iter().filter_map(less).collect();
         found.truncate(MOST_WEAKER);
         Ok(found)
+    }
+
+    /// How many source files have other tests inside of them than at this commit; one that cannot be read counts.
+    async fn tests_within(&self, row: &TestRunRow, base: &Commit) -> Result<u32, Trouble> {
+        let (repos, key, commit) = (&self.repositories.repos, &row.repository, &row.run.commit);
+        let mut found = 0;
+        for change in repos.changes(key, base, commit).await? {
+            let path = String::from_utf8_lossy(&change.path);
+            if change.deleted() || is_test(&path) || !may_stand_within(&path) {
+                continue;
+            }
+            let (before, after) = (self.tests_of(key, base, &path).await?, self.tests_of(key, commit, &path).await?);
+            found += u32::from(after.is_none() || before != after);
+        }
+        Ok(found)
+    }
+
+    /// The tests inside of a source file; none if it is too large to be read.
+    async fn tests_of(&self, key: &str, commit: &Commit, path: &str) -> Result<Option<Vec<String>>, Trouble> {
+        match self.repositories.repos.show(key, commit, path, LARGEST).await {
+            Ok(text) => Ok(Some(parted(&String::from_utf8_lossy(&text.unwrap_or_default())).tests)),
+            Err(GitError::TooLarge { .. }) => Ok(None),
+            Err(other) => Err(other.into()),
+        }
     }
 }
 

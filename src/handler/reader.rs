@@ -1,6 +1,7 @@
 //! Reads one issue and its pull request, and feeds what is new to its task, in the forge's own order.
 
 use super::hidden::Unread;
+use crate::clock::now;
 use crate::config::Process;
 use crate::config::process::Repository;
 use crate::effect::Egress;
@@ -74,10 +75,18 @@ impl Reader {
             self.find(&entry).await?;
             done = self.read_once(&entry, number).await;
         }
+        let mut waits = false;
         if done.is_ok() {
-            done = self.test_push(&entry, number).await;
+            (waits, done) = match self.test_push(&entry, number).await {
+                Ok(waits) => (waits, Ok(())),
+                Err(trouble) => (false, Err(trouble)),
+            };
         }
         self.note(key, number, &done).await?;
+        if waits {
+            // Rounds read it again until there is room.
+            self.store.could_not_read(key, number, now()).await?;
+        }
         done
     }
 
@@ -104,10 +113,10 @@ impl Reader {
     }
 
     /// Has a push tested where somebody asked for that, after what is said there.
-    async fn test_push(&self, entry: &Repository, number: u64) -> Result<(), Trouble> {
+    async fn test_push(&self, entry: &Repository, number: u64) -> Result<bool, Trouble> {
         match self.threads.test_push(entry, number, self.machine.as_ref()).await {
-            Err(trouble) => self.refused(entry, number, None, trouble).await,
-            Ok(()) => Ok(()),
+            Err(trouble) => self.refused(entry, number, None, trouble).await.map(|()| false),
+            Ok(waits) => Ok(waits),
         }
     }
 }

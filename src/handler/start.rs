@@ -78,9 +78,12 @@ impl Reader {
             // On a pull request none of them begins, so nothing is asked about those that are not answered.
             let asks_own = text.created_at >= own_since && (!issue.is_pull || text.created_at >= answers_since);
             if asks_own && text.may_be_own() {
-                if held.is_none() {
+                if held.is_none()
+                    && let Some(trouble) = self.look_up_own(entry, &mut text).await?
+                {
                     // On a pull request none of them begins, so no other text waits for one.
-                    held = self.look_up_own(entry, &mut text).await?.filter(|_| !issue.is_pull);
+                    *(if issue.is_pull { &mut failed } else { &mut held }) = Some(trouble);
+                    continue;
                 }
                 if held.is_some() {
                     continue;

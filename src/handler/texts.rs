@@ -64,7 +64,7 @@ impl Reader {
                         continue;
                     }
                 };
-                texts.extend(of_review(review, inline));
+                texts.extend(self.of_review(review, inline, since));
             }
             texts.sort_by_key(|text| text.number);
         }
@@ -128,31 +128,37 @@ impl Reader {
             return Ok(Vec::new());
         }
         let inline = self.forge.review_comments(at, pull, review.id).await?;
-        let found = words::inline_commands(&own_remarks(review, &inline));
+        let own = own_remarks(review, &inline);
+        let mut found = words::inline_commands(&own);
+        found.extend(own.iter().filter_map(|note| self.threads.asked_by_name(note)));
         if found.is_empty() {
             self.store.note_input_of(&entry.key, &bare, now()).await?;
         }
         Ok(found)
     }
+
+    /// The text of a submitted review. Where it gives no command itself, the strongest of its inline comments that counts on a line is its command.
+    fn of_review(&self, review: Review, inline: Vec<words::OnLine>, since: i64) -> Option<Text> {
+        if !given(&review) {
+            return None;
+        }
+        let mut verb = words::text(&review.body, &review.author.login);
+        if matches!(verb, Verb::Say { .. }) && inline.is_empty() && review.submitted_at >= since {
+            verb = self.threads.question_by_name(&review.body).unwrap_or(verb);
+        }
+        let (verb, left, note) = counted(verb, inline);
+        Some(Text {
+            edited: review.updated_at > review.submitted_at,
+            created_at: review.submitted_at,
+            left,
+            note,
+            ..Text::new(Source::Review(review.id), review.number, (review.author, review.body), verb)
+        })
+    }
 }
 
 fn given(review: &Review) -> bool {
     matches!(review.state, ReviewState::Approved | ReviewState::RequestChanges | ReviewState::Comment)
-}
-
-/// The text of a submitted review. Where it gives no command itself, the strongest of its inline comments that counts on a line is its command.
-fn of_review(review: Review, inline: Vec<words::OnLine>) -> Option<Text> {
-    if !given(&review) {
-        return None;
-    }
-    let (verb, left, note) = counted(words::text(&review.body, &review.author.login), inline);
-    Some(Text {
-        edited: review.updated_at > review.submitted_at,
-        created_at: review.submitted_at,
-        left,
-        note,
-        ..Text::new(Source::Review(review.id), review.number, (review.author, review.body), verb)
-    })
 }
 
 /// The command that counts, `own` or, where that is none, the strongest of these inline ones that may count; the names of the other inline ones;

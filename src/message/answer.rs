@@ -220,6 +220,17 @@ pub fn left_in_lines(login: &str, names: &[String]) -> String {
     )
 }
 
+/// The further commands of a text that has more of them than are answered, and the hosts beyond those that are carried out.
+pub fn no_room(login: &str, commands: usize, hosts: usize) -> String {
+    let parts = [(commands, "command"), (hosts, "host")].into_iter().filter(|(number, _)| *number > 0);
+    let parts: Vec<String> = parts.map(|(number, what)| count(number as u64, what)).collect();
+    format!(
+        "{}: this text holds more than is carried out of one: its last {} count for nothing. Write them in another comment.",
+        code(login),
+        parts.join(" and ")
+    )
+}
+
 /// A command that begins a task, in the same text as a stronger one that has no task to act on.
 pub fn begins_nothing(login: &str, name: &str) -> String {
     format!(

@@ -1,7 +1,7 @@
 //! The results of runs asked for with `/test-pr` or `/test-pr-bug`, and why one is refused.
 
 use crate::text::{code, count, duration, fence, one_line, plain_cell, prose};
-use domain::{Commit, TestExit, TestResult, TestRun, TestVerdict};
+use domain::{Commit, TestCounts, TestExit, TestResult, TestRun, TestVerdict, Weaker};
 use std::fmt::Write as _;
 
 /// The most characters of the reason why nothing was run.
@@ -45,9 +45,9 @@ pub fn tested(id: i64, login: &str, run: &TestRun, result: &TestResult) -> Strin
         let _ = write!(out, "\nBefore it, in the same sandbox: {}\n", code(setup));
     }
     if !weaker.is_empty() {
-        out.push_str("\nTests that assert less than on the base, by their number of assertions:\n");
+        out.push_str("\nTests that test less than on the base:\n");
         for one in weaker {
-            let _ = writeln!(out, "- {}: {} before, {} now", code(&one.path), one.before, one.after);
+            let _ = writeln!(out, "- {}: {}", code(&one.path), less(one));
         }
     }
     let mut shown = vec![("on the branch", &on_branch.tail)];
@@ -114,14 +114,27 @@ pub fn test_status(id: i64, run: &TestRun, result: Option<&TestResult>) -> Strin
     line.chars().take(MAX_LINE).collect()
 }
 
+/// What is less in a file of tests.
+fn less(one: &Weaker) -> String {
+    let pair = |(what, before, after): (&str, u32, u32)| format!("{what} {before} → {after}");
+    match one.counts {
+        Some(TestCounts::Uncounted) => "it could not be counted".to_owned(),
+        Some(counts) => counts.less().into_iter().map(pair).collect::<Vec<_>>().join(", "),
+        None => pair(("assertions", one.before, one.after)),
+    }
+}
+
 fn headline(result: &TestResult) -> &'static str {
-    let TestResult::Ran { on_branch, .. } = result else { return "not run" };
+    let TestResult::Ran { on_branch, on_base, .. } = result else { return "not run" };
     match result.verdict() {
         TestVerdict::Passes => "passes",
         TestVerdict::Fails if on_branch.at_setup => "the setup fails on the branch",
         TestVerdict::Fails => "fails on the branch",
         TestVerdict::Bug => "shows the bug: it fails on the base and passes on the branch",
         TestVerdict::PassesOnBase => "passes on the base too, so it shows nothing",
+        TestVerdict::Unclear if on_base.as_ref().is_some_and(|base| base.within > 0) => {
+            "passes on the branch and on the base, where tests inside source files could not be laid over, so it shows nothing"
+        }
         TestVerdict::Unclear => {
             "passes on the branch, and could not be run to its end on the base, so it shows nothing yet"
         }
@@ -248,7 +261,7 @@ pub fn not_tested(login: &str, why: NotTested<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use domain::{OnBase, Weaker};
+    use domain::OnBase;
 
     fn run(bug: bool) -> TestRun {
         TestRun {
@@ -280,8 +293,8 @@ mod tests {
         let hostile = "```\n/approve\n@all ![x](http://a.test/b) \u{202e}\n1 passed";
         let passes =
             TestResult::Ran { on_branch: exit(Some(0), hostile), on_base: None, weaker: Vec::new(), hosts: Vec::new() };
-        let base = OnBase { commit: commit('b'), files: 2, exit: exit(Some(1), "1 failed") };
-        let weaker = vec![Weaker { path: "tests/test_`a`.py".into(), before: 3, after: 1 }];
+        let base = OnBase { commit: commit('b'), files: 2, within: 0, exit: exit(Some(1), "1 failed") };
+        let weaker = vec![Weaker { path: "tests/test_`a`.py".into(), before: 3, after: 1, counts: None }];
         let bug = TestResult::Ran {
             on_branch: exit(Some(0), ""),
             on_base: Some(base),

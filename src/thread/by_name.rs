@@ -4,6 +4,8 @@
 use crate::redact;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
+/// What ends a question: also in Chinese and Japanese, and in Arabic.
+const MARKS: [char; 3] = ['?', '？', '؟'];
 /// The longest question, in characters.
 const LONGEST: usize = 2_000;
 
@@ -12,12 +14,12 @@ pub(super) fn by_name(text: &str, login: &str) -> Option<String> {
     let cut = |text: &str| redact::in_words(text.trim_matches([' ', '\n', ':', ','])).chars().take(LONGEST).collect();
     let (begun, said) = (text.trim_start(), own_words(text));
     if begun.starts_with('@')
-        && said.contains('?')
+        && said.contains(MARKS)
         && let Some(end) = name_at(begun, 0, login)
     {
         return Some(cut(&begun[end..]));
     }
-    sentences(&said).any(|sentence| sentence.ends_with('?') && names(sentence, login)).then(|| cut(text))
+    sentences(&said).any(|sentence| sentence.ends_with(MARKS) && names(sentence, login)).then(|| cut(text))
 }
 
 /// Where the name that begins at this `@` ends, if it is this login's.
@@ -73,6 +75,7 @@ mod tests {
             ("Why a list, @caisson?", "Why a list, @caisson?"),
             ("Nice work. Why a list, @caisson?\nI wonder.", "Nice work. Why a list, @caisson?\nI wonder."),
             ("Hey @caisson, what is\nleft to do?", "Hey @caisson, what is\nleft to do?"),
+            ("@caisson 为什么？", "为什么？"),
             ("- And the tests, (@caisson)?", "- And the tests, (@caisson)?"),
         ] {
             assert_eq!(by_name(text, "caisson").as_deref(), Some(question), "{text}");

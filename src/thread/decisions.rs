@@ -256,6 +256,11 @@ impl Threads {
         by_name.filter(|_| !waits && matches!(verb, Verb::Say { .. })).unwrap_or(verb)
     }
 
+    /// As [`words::asked_by_name`].
+    pub(crate) fn asked_by_name(&self, note: &ReviewComment) -> Option<words::OnLine> {
+        words::asked_by_name(note, &self.me.login)
+    }
+
     /// The question in a remark that asks the bot by its name.
     pub fn question_by_name(&self, text: &str) -> Option<Verb> {
         by_name(text, &self.me.login).map(|question| Verb::Ask { question })
@@ -276,7 +281,7 @@ impl Threads {
             }
             _ => Vec::new(),
         };
-        let Some(verb) = words::review(review, &inline) else { return Ok(None) };
+        let Some(verb) = words::review(review, &inline, &self.me.login) else { return Ok(None) };
         let own = own_remarks(review, &inline);
         let left = left(&own, &verb);
         let remarks = match &verb {

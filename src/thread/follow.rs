@@ -75,8 +75,14 @@ impl Threads {
         let said = (&decision.poster, text, &decision.verb);
         if may_now(&decision) {
             let beside = self.beside(entry, (said, &OwnNames::new()), decision.right, Some(task)).await?;
+            // What only asks is answered wherever it stands.
+            let (asks, left): (Vec<String>, Vec<String>) =
+                left.into_iter().partition(|name| matches!(name.as_str(), "status" | "cost" | "help"));
+            let asked: String = asks.iter().map(|name| format!("/{name}\n")).collect();
+            let on_lines = (&decision.poster, asked.as_str(), &decision.verb);
+            let on_lines = self.beside(entry, (on_lines, &OwnNames::new()), decision.right, Some(task)).await?;
             let inline = (!left.is_empty()).then(|| message::left_inline(&decision.poster.login, &left));
-            let text = [beside, inline].into_iter().flatten().collect::<Vec<_>>().join("\n\n");
+            let text = [beside, on_lines, inline].into_iter().flatten().collect::<Vec<_>>().join("\n\n");
             if !text.is_empty() {
                 // By the task's queue, so that nothing waits for the forge to take it.
                 let notice = Notice::Beside { number: decision.number, thread: number, text };

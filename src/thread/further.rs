@@ -2,7 +2,7 @@
 //! questions are answered, and the author is told which of the others were not followed.
 
 use super::Threads;
-use super::words::parsed_with;
+use super::words::{self, parsed_with};
 use crate::command::{Command, OwnNames};
 use crate::config::process::Repository;
 use crate::line::Line;
@@ -21,6 +21,11 @@ enum FurtherCommand {
         word: String,
         why: Option<String>,
     },
+    /// What a text has no room for: so many further commands, and hosts.
+    More {
+        commands: usize,
+        hosts: usize,
+    },
     /// `against`: whether it contradicts the command that is carried out.
     Left {
         name: String,
@@ -28,7 +33,7 @@ enum FurtherCommand {
     },
 }
 
-/// The most answers to one text; further commands are ignored.
+/// The most answers to one text; further commands are counted.
 const MOST: usize = 12;
 
 /// Whether the two contradict each other.
@@ -73,16 +78,22 @@ fn carried_out((login, text, done): (&str, &str, &Verb), own: &OwnNames) -> Stri
     found.map_or_else(|| "the review itself".to_owned(), |command| format!("`/{}`", command.name))
 }
 
+fn is_host(verb: &Verb) -> bool {
+    matches!(verb, Verb::Allow { .. } | Verb::Deny { .. })
+}
+
 /// The further commands of `text`, written by `login`, without `done`: in order, each once. `own` are the repository's own.
 fn beside((login, text, done): (&str, &str, &Verb), own: &OwnNames) -> Vec<FurtherCommand> {
     let mut commands = parsed_with(text, login, own).commands;
+    let named = commands.iter().filter(|command| is_host(&command.verb)).count();
+    let hosts = named.saturating_sub(words::hosts(text, done).len() + usize::from(is_host(done)));
     if let Some(at) = commands.iter().position(|command| is_done(command, done)) {
         commands.remove(at);
     }
     // A review that asks for changes hands its whole text to the agent.
     let text = redact::in_words(text);
     let whole = matches!(done, Verb::Changes { items } if items.iter().any(|item| item.text == text));
-    let mut found = Vec::new();
+    let (mut found, mut more) = (Vec::new(), 0);
     for command in commands.iter().filter(|command| !is_done(command, done)) {
         let one = match &command.verb {
             Verb::Allow { .. } | Verb::Deny { .. } => continue,
@@ -112,12 +123,15 @@ fn beside((login, text, done): (&str, &str, &Verb), own: &OwnNames) -> Vec<Furth
                 FurtherCommand::Left { name: command.name.clone(), against: opposed(&command.verb, done) }
             }
         };
-        if found.len() == MOST {
-            break;
-        }
         if !found.contains(&one) {
-            found.push(one);
+            match found.len() < MOST {
+                true => found.push(one),
+                false => more += 1,
+            }
         }
+    }
+    if more > 0 || hosts > 0 {
+        found.push(FurtherCommand::More { commands: more, hosts });
     }
     found
 }
@@ -193,6 +207,7 @@ impl Threads {
                     let names: Vec<&str> = own.keys().map(String::as_str).collect();
                     parts.push(message::unknown_beside(&word, why.as_deref(), &names));
                 }
+                (FurtherCommand::More { commands, hosts }, _) => parts.push(message::no_room(login, commands, hosts)),
                 (FurtherCommand::Left { name, against: true }, _) => against.push(name),
                 (FurtherCommand::Left { name, against: false }, _) => others.push(name),
             }
@@ -208,7 +223,6 @@ impl Threads {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::thread::words;
 
     fn names(text: &str) -> Vec<String> {
         let one = |beside: FurtherCommand| match beside {
@@ -216,6 +230,7 @@ mod tests {
             FurtherCommand::Help => "help".to_owned(),
             FurtherCommand::Unknown { word, .. } => format!("{word}?"),
             FurtherCommand::Cost => "cost".to_owned(),
+            FurtherCommand::More { commands, hosts } => format!("+{commands}+{hosts}"),
             FurtherCommand::Left { name, against: false } => format!("-{name}"),
             FurtherCommand::Left { name, against: true } => format!("!{name}"),
         };
@@ -236,6 +251,12 @@ mod tests {
         assert_eq!(names("/allow a.test\n/allow b.test\n/approve"), [""; 0], "hosts are carried out, each");
         assert_eq!(names("/stop\n/stop"), [""; 0], "the same twice is once");
         assert_eq!(names("/revise use a set\n/revise and a map"), ["-revise"]);
+        let many = |name: &str, count: usize| (0..count).map(|n| format!("/{name}{}\n", n + 1)).collect::<String>();
+        let words: String = ('a'..='p').map(|c| format!("/frob{c}\n")).collect();
+        assert_eq!(names(&format!("/approve\n{words}")).last().map(String::as_str), Some("+4+0"));
+        assert_eq!(names(&many("deny a.test:", 21)), [""; 0], "each is carried out");
+        assert_eq!(names(&many("deny a.test:", 25)), ["+0+4"]);
+        assert_eq!(names(&format!("/approve\n{}", many("deny a.test:", 22))), ["+0+2"]);
     }
 
     #[test]

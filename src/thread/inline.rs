@@ -1,5 +1,6 @@
 //! Commands in the inline comments of a review: there they are about their file and line. `/revise` asks for a change at that line, `/ask`
-//! asks about it, `/pause` and `/stop` are what they are everywhere; any other is left, and its author is told where to write it.
+//! asks about it, `/pause` and `/stop` are what they are everywhere, `/status`, `/cost` and `/help` are answered beside; any other is left, and its
+//! author is told where to write it.
 
 use crate::command::{self, Command, Parsed, without_names};
 use crate::forge::ReviewComment;
@@ -58,7 +59,7 @@ pub(super) fn asked(note: &ReviewComment, question: &str) -> String {
 }
 
 /// The questions as one: the first, and as many more as there is room for, each whole.
-fn together(questions: impl Iterator<Item = String>) -> String {
+pub(super) fn together(questions: impl Iterator<Item = String>) -> String {
     let mut all = String::new();
     for question in questions {
         if !all.is_empty() && all.chars().count() + question.chars().count() >= MOST_QUESTION {

@@ -25,22 +25,24 @@ impl Threads {
         self.answer_once(entry, number, key, &test_off(login)).await
     }
 
-    /// Runs again what somebody asked for at each push, where this is a pull request that was pushed to since, and they may still ask.
+    /// Runs again what somebody asked for at each push, where this is a pull request that was pushed to since, and they may still ask. True
+    /// where a run waits for room in the hour.
     ///
     /// # Errors
     /// Those of the forge and of the store; it is then tried again with the next reading.
-    pub async fn test_push(&self, entry: &Repository, number: u64, feed: &dyn Feed) -> Result<(), Trouble> {
+    pub async fn test_push(&self, entry: &Repository, number: u64, feed: &dyn Feed) -> Result<bool, Trouble> {
         let watched = self.store.watched_pull(&entry.key, number).await?;
         if watched.is_empty() {
-            return Ok(());
+            return Ok(false);
         }
         let at = self.place(entry)?;
         let pull = self.forge.pull(&at, number).await?;
         self.was_at(entry, &at, feed).await?;
+        let mut waits = false;
         for one in &watched {
-            self.test_head(entry, (&pull, &at), one).await?;
+            waits |= self.test_head(entry, (&pull, &at), one).await?;
         }
-        Ok(())
+        Ok(waits)
     }
 
     async fn test_head(
@@ -48,30 +50,33 @@ impl Threads {
         entry: &Repository,
         (pull, at): (&PullRequest, &RepoRef),
         seen: &WatchedPull,
-    ) -> Result<(), Trouble> {
+    ) -> Result<bool, Trouble> {
         let (key, number) = (&entry.key, pull.number);
         if !pull.open {
             tracing::info!(repository = key, number, "closed, so nothing is run at its pushes any more");
-            return Ok(self.store.unwatch_seen(key, number, seen).await?);
+            self.store.unwatch_seen(key, number, seen).await?;
+            return Ok(false);
         }
-        let Ok(commit) = Commit::parse(&pull.head_sha) else { return Ok(()) };
+        let Ok(commit) = Commit::parse(&pull.head_sha) else { return Ok(false) };
         if commit == seen.run.commit {
-            return Ok(());
+            return Ok(false);
         }
         let said = |why| push_not_tested(&seen.poster.login, &commit, why);
         let name = |what| format!("push:{key}:{number}:{}:{commit}~{what}", seen.run.bug);
         if let Some(why) = self.bars_push(entry, seen, (pull, at)).await? {
             self.answer_once(entry, number, &name("ended"), &said(why)).await?;
-            return Ok(self.store.unwatch_seen(key, number, seen).await?);
+            self.store.unwatch_seen(key, number, seen).await?;
+            return Ok(false);
         }
         let (branch, base_branch) = (pull.head_ref.clone(), pull.base_ref.clone());
         let run = TestRun { branch, base_branch, commit: commit.clone(), ..seen.run.clone() };
         match self.queue(entry, number, Cause::Push(seen.clone()), &seen.poster, run).await? {
             Some(minutes) => {
                 let why = PushNotTested::Full(self.config.tests.per_hour, minutes);
-                self.answer_once(entry, number, &name("full"), &said(why)).await
+                self.answer_once(entry, number, &name("full"), &said(why)).await?;
+                Ok(true)
             }
-            None => Ok(()),
+            None => Ok(false),
         }
     }
 

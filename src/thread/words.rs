@@ -9,7 +9,7 @@ use crate::forge::{Comment, Review, ReviewComment, ReviewState, own_remarks};
 use crate::redact;
 use domain::{Access, Account, Item, Verb};
 
-/// Hosts beyond the first that one text may name.
+/// Hosts that one text may name beside the command that it is; or, where it is one of them, beyond the first.
 const MOST_HOSTS: usize = 20;
 
 pub(crate) fn access(from: crate::forge::Access) -> Access {
@@ -87,9 +87,16 @@ pub(crate) fn inline_commands(own: &[&ReviewComment]) -> Vec<OnLine> {
     inline::commands(own)
 }
 
+/// As a command, the question of an inline comment that asks the bot by its name; none where it gives a command.
+pub(crate) fn asked_by_name(note: &ReviewComment, bot: &str) -> Option<OnLine> {
+    let question = by_name(&note.body, bot).filter(|_| inline::commands(&[note]).is_empty())?;
+    let command = Command { name: "ask".to_owned(), strength: Strength::Question, verb: Verb::Ask { question } };
+    Some(OnLine { command, note: note.clone() })
+}
+
 /// All hosts that a text allows or denies, in order.
 pub(crate) fn every_host(text: &str) -> Vec<Verb> {
-    named(text).take(MOST_HOSTS).collect()
+    named(text).take(MOST_HOSTS + 1).collect()
 }
 
 fn named(text: &str) -> impl Iterator<Item = Verb> {
@@ -99,7 +106,7 @@ fn named(text: &str) -> impl Iterator<Item = Verb> {
 
 /// The verb of a review; none if it is not submitted or dismissed. Inline remarks count only if the reviewer submitted them with it:
 /// replies of readers, and later ones of the reviewer that are not checked for edits, are in the same list.
-pub(crate) fn review(review: &Review, inline: &[ReviewComment]) -> Option<Verb> {
+pub(crate) fn review(review: &Review, inline: &[ReviewComment], bot: &str) -> Option<Verb> {
     let login = &review.author.login;
     let own = own_remarks(review, inline);
     let mut items: Vec<Item> = Vec::new();
@@ -112,7 +119,8 @@ pub(crate) fn review(review: &Review, inline: &[ReviewComment]) -> Option<Verb> 
         ReviewState::Approved => (Verb::approve(), Strength::Approval),
         ReviewState::RequestChanges => (Verb::Changes { items: items.clone() }, Strength::Changes),
         ReviewState::Comment => {
-            return Some(said.map_or_else(|| Verb::Say { items: items.clone() }, |it| with(it, &items)));
+            let plain = || by_name_alone(review, &own, bot).unwrap_or_else(|| Verb::Say { items: items.clone() });
+            return Some(said.map_or_else(plain, |it| with(it, &items)));
         }
         ReviewState::Pending | ReviewState::RequestReview | ReviewState::Dismissed => return None,
     };
@@ -122,6 +130,15 @@ pub(crate) fn review(review: &Review, inline: &[ReviewComment]) -> Option<Verb> 
         Some(command) if command.strength > strength => with(command, &items),
         _ => by_state,
     })
+}
+
+/// The question of a review that holds nothing but questions to the bot by its name, in its text and on lines.
+fn by_name_alone(review: &Review, own: &[&ReviewComment], bot: &str) -> Option<Verb> {
+    let body = (!review.body.trim().is_empty()).then(|| by_name(&review.body, bot));
+    let on_lines = own.iter().map(|note| Some(inline::asked(note, &by_name(&note.body, bot)?)));
+    let all: Option<Vec<String>> = body.into_iter().chain(on_lines).collect();
+    let question = inline::together(all?.into_iter());
+    (!question.is_empty()).then_some(Verb::Ask { question })
 }
 
 /// The verb of a reply on a line, about that line: its command, as far as inline comments have one that is followed; a question where it
@@ -215,7 +232,8 @@ mod tests {
     #[test]
     fn a_command_in_an_inline_comment_is_about_its_line() {
         let given = |state, body: &str, notes: &[&str]| {
-            review(&given(state, body), &notes.iter().map(|text| line(text)).collect::<Vec<_>>()).expect("submitted")
+            review(&given(state, body), &notes.iter().map(|text| line(text)).collect::<Vec<_>>(), "caisson")
+                .expect("submitted")
         };
         let texts = |verb: Verb| match verb {
             Verb::Changes { items } | Verb::Say { items } => {
@@ -262,7 +280,34 @@ mod tests {
         let Verb::Ask { question } = asked else { panic!("{asked:?}") };
         assert_eq!(question.matches(&long).count(), 1, "each whole, or not at all");
         let foreign = ReviewComment { body: "/stop".into(), ..inline(8) };
-        assert_eq!(review(&super::tests::given(ReviewState::Approved, ""), &[foreign]), Some(Verb::approve()));
+        assert_eq!(
+            review(&super::tests::given(ReviewState::Approved, ""), &[foreign], "caisson"),
+            Some(Verb::approve())
+        );
+    }
+
+    #[test]
+    fn a_review_that_only_asks_the_bot_by_its_name_is_a_question() {
+        let given = |state, body: &str, notes: &[&str]| {
+            review(&given(state, body), &notes.iter().map(|text| line(text)).collect::<Vec<_>>(), "caisson")
+                .expect("submitted")
+        };
+        let texts = |verb: Verb| match verb {
+            Verb::Changes { items } | Verb::Say { items } => {
+                items.into_iter().map(|it| format!("{}:{}", it.path.unwrap_or_default(), it.text)).collect::<Vec<_>>()
+            }
+            other => panic!("{other:?}"),
+        };
+        let comment = ReviewState::Comment;
+        let asked = given(comment, "", &["@caisson why?"]);
+        assert_eq!(asked, Verb::Ask { question: "a.py, line 3: why?".into() });
+        assert_eq!(given(comment, "Why, @caisson?", &[]), Verb::Ask { question: "Why, @caisson?".into() });
+        assert_eq!(
+            texts(given(comment, "", &["@caisson why?", "rename"])),
+            ["a.py:@caisson why?", "a.py:rename"],
+            "a remark beside it is none"
+        );
+        assert_eq!(texts(given(ReviewState::RequestChanges, "", &["@caisson why?"])), ["a.py:@caisson why?"]);
     }
 
     #[test]
@@ -283,7 +328,7 @@ mod tests {
 
     #[test]
     fn stop_in_an_approving_review_stops() {
-        assert_eq!(review(&given(ReviewState::Approved, "fine\n\n/stop"), &[]), Some(Verb::Stop));
+        assert_eq!(review(&given(ReviewState::Approved, "fine\n\n/stop"), &[], "caisson"), Some(Verb::Stop));
     }
 
     #[test]
@@ -309,26 +354,28 @@ mod tests {
 
     #[test]
     fn an_approving_review_may_name_what_it_approves() {
-        let verb = review(&given(ReviewState::Approved, "fine\n\n/approve next 3"), &[]);
+        let verb = review(&given(ReviewState::Approved, "fine\n\n/approve next 3"), &[], "caisson");
         assert_eq!(verb, Some(Verb::Approve { checkpoint: None, commit: None, next: 3 }));
-        let verb = review(&given(ReviewState::Approved, "/approve c2"), &[]);
+        let verb = review(&given(ReviewState::Approved, "/approve c2"), &[], "caisson");
         assert_eq!(verb, Some(Verb::Approve { checkpoint: Some(2), commit: None, next: 0 }));
     }
 
     #[test]
     fn an_approval_with_a_request_for_changes_in_its_text_asks_for_changes() {
-        let verb = review(&given(ReviewState::Approved, "/revise use a set"), &[]);
+        let verb = review(&given(ReviewState::Approved, "/revise use a set"), &[], "caisson");
         assert!(matches!(verb, Some(Verb::Changes { .. })), "{verb:?}");
     }
 
     #[test]
     fn a_readers_reply_under_a_writers_review_is_no_item() {
-        let verb = review(&given(ReviewState::RequestChanges, "see below"), &[inline(7), inline(8)]);
+        let verb = review(&given(ReviewState::RequestChanges, "see below"), &[inline(7), inline(8)], "caisson");
         let Some(Verb::Changes { items }) = verb else { panic!("{verb:?}") };
         assert_eq!(items.len(), 2, "the body and the reviewer's own remark");
         assert_eq!(items[1].line, Some(3));
         let later = ReviewComment { created_at: 60, ..inline(7) };
-        let Some(Verb::Changes { items }) = review(&given(ReviewState::RequestChanges, "see below"), &[later]) else {
+        let Some(Verb::Changes { items }) =
+            review(&given(ReviewState::RequestChanges, "see below"), &[later], "caisson")
+        else {
             panic!("no changes")
         };
         assert_eq!(items.len(), 1, "a reply that came after the review is not looked at for edits");
@@ -336,13 +383,13 @@ mod tests {
 
     #[test]
     fn a_review_that_says_revise_asks_for_its_inline_remarks_too() {
-        let verb = review(&given(ReviewState::Comment, "/revise use a set"), &[inline(7)]);
+        let verb = review(&given(ReviewState::Comment, "/revise use a set"), &[inline(7)], "caisson");
         let Some(Verb::Changes { items }) = verb else { panic!("{verb:?}") };
         assert_eq!(items.iter().map(|item| item.line).collect::<Vec<_>>(), [None, Some(3)]);
     }
 
     #[test]
     fn a_dismissed_review_says_nothing() {
-        assert_eq!(review(&given(ReviewState::Dismissed, "/approve"), &[]), None);
+        assert_eq!(review(&given(ReviewState::Dismissed, "/approve"), &[], "caisson"), None);
     }
 }

@@ -127,6 +127,18 @@ pub async fn protection_holds(lab: Arc<Lab>) {
     assert!(lab.bot.is_protected(&place.repo, "main", &["caisson-sync"]).await.unwrap());
     assert!(!lab.bot.is_protected(&place.repo, "main", &["alice"]).await.unwrap());
     assert!(!lab.bot.is_protected(&place.repo, "other", &["alice"]).await.unwrap());
+    // Whom a team lets push, and files that nobody guards, are seen and taken back.
+    let rule = format!("/repos/{}/branch_protections/main", place.repo);
+    let units = json!({ "permission": "write", "units_map": { "repo.code": "write" } });
+    team(&lab, "pushers", units, &[&place.repo]).await;
+    for more in [json!({ "push_whitelist_teams": ["pushers"] }), json!({ "unprotected_file_patterns": "*.txt" })] {
+        let (status, now) = lab.hand("root").call("PATCH", &rule, more.clone()).await;
+        assert_eq!(status, 200, "{now}");
+        assert!(!lab.bot.is_protected(&place.repo, "main", &["caisson-sync"]).await.unwrap(), "{more}: {now}");
+        lab.bot.ensure_protection(&place.repo, "main", &["caisson-sync"]).await.unwrap();
+        assert!(lab.bot.is_protected(&place.repo, "main", &["caisson-sync"]).await.unwrap(), "{more}");
+    }
+    assert!(lab.bot.rules_before(&place.repo, "main").await.unwrap().is_empty());
     // Gitea silently drops an account without write access from the list, which must be detected.
     let dropped = lab.bot.ensure_protection(&place.repo, "release/**", &["bob"]).await.unwrap_err();
     assert!(matches!(dropped, ForgeError::Conflict(_)), "{dropped:?}");

@@ -2,6 +2,7 @@
 
 use super::{Home, project};
 use caisson::forge::gitea::admin::Admin;
+use caisson::forge::gitea::keep::HOOK_EVENTS;
 use caisson::forge::{Access, ForgeReads, Gitea, RepoRef};
 use caisson::secret::Secret;
 use devforge::{Devforge, Options};
@@ -80,6 +81,17 @@ async fn a_hook_that_lost_events_is_off_or_has_a_double_is_made_anew() {
     shop.mended("does not deliver issue_assign, issue_label, pull_request_only", "hook ");
     again(&["push"], false).await;
     shop.mended(&format!("the hook to {HOOK} is not active"), "hook ");
+    for (content_type, branch_filter, wrong) in
+        [("form", "", "writes \"form\" and not json"), ("json", "main", "delivers pushes of \"main\" alone")]
+    {
+        shop.bot.remove_hook(&shop.at, HOOK).await.unwrap();
+        let config = json!({ "url": HOOK, "content_type": content_type, "secret": "guessed" });
+        let body = json!({
+            "type": "gitea", "active": true, "events": HOOK_EVENTS, "config": config, "branch_filter": branch_filter,
+        });
+        shop.call("POST", &format!("{REPO}/hooks"), body).await;
+        shop.mended(&format!("the hook to {HOOK} {wrong}"), "hook ");
+    }
     shop.hook(&["push"], true).await;
     shop.mended(&format!("there is more than one hook to {HOOK}"), "hook ");
     let now = shop.bot.hooks(&shop.at).await.unwrap();
@@ -104,8 +116,22 @@ async fn labels_the_default_branch_the_other_accounts_right_and_actions_are_set_
     let rule = format!("{REPO}/branch_protections/trunk");
     shop.call("PATCH", &rule, json!({ "enable_force_push": true })).await;
     shop.mended("trunk is not kept for caisson-sync", "trunk is kept for caisson-sync again");
+    for more in [
+        json!({ "push_whitelist_teams": ["Owners"] }),
+        json!({ "unprotected_file_patterns": "docs/**" }),
+        json!({ "push_whitelist_deploy_keys": true }),
+    ] {
+        shop.call("PATCH", &rule, more).await;
+        shop.mended("trunk is not kept for caisson-sync", "trunk is kept for caisson-sync again");
+    }
     shop.call("DELETE", &format!("{REPO}/collaborators/caisson-sync"), json!({})).await;
     shop.mended("caisson-sync may not write", "caisson-sync may write again");
+    // What a person added is named and left to her.
+    let body = json!({ "rule_name": "agent/1*", "enable_push": true });
+    shop.call("POST", &format!("{REPO}/branch_protections"), body).await;
+    let text = shop.home.bad(&["repo", "check", "my-shop", "--fix"]);
+    assert!(text.contains("the rule agent/1* may hold in place of agent/**: remove it"), "{text}");
+    assert!(!text.contains("changed:"), "{text}");
 }
 
 /// Where the bot merges, which it does only in a repository that is no copy of another one.

@@ -123,12 +123,14 @@ async fn commands_in_inline_comments_are_about_their_lines() {
         ("semver.py", 2, "/ask why a function?"),
         ("tests/test_semver.py", 1, "/ask is this used?"),
         ("semver.py", 3, "/approve"),
+        ("semver.py", 4, "/cost"),
     ];
     world.alice().remark(REPO, pull, commit.as_str(), "", &asks).expect("said");
     let said = world.until_said(pull, "from the task's log and files").await;
     assert!(said.contains("It is what others import."), "{said}");
     let said = world.until_said(pull, "in the inline comments of a review, not carried out").await;
     assert!(said.contains("not carried out: `/approve`. There"), "{said}");
+    assert!(said.contains("What task 1 has used"), "what only asks is answered: {said}");
     let task = world.task().await;
     assert_eq!((task.state.name(), task.used), ("awaiting-review", 5), "a line's approval approves nothing");
     let changes = [

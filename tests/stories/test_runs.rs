@@ -160,6 +160,19 @@ async fn a_test_shows_a_bug_where_it_fails_on_the_base_and_passes_on_the_branch(
     world.nothing_left().await;
 }
 
+/// A test inside of a Rust file is not laid over the base, so that passing there shows nothing.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_test_inside_a_source_file_is_not_said_to_show_no_bug() {
+    let world = World::new(FIX).await;
+    let file = "pub fn double(a: u8) -> u8 { a * 2 }\n#[test]\nfn doubles() { assert_eq!(double(2), 4); }\n";
+    world.push(&[("src.rs", "pub fn double(a: u8) -> u8 { a }\n")]);
+    let commit = branch(&world, "inside", &[("src.rs", file)]);
+    let issue = issue(&world);
+    say(&world, issue, "/test-pr-bug \"true\" inside");
+    world.until_said(issue, "where tests inside source files could not be laid over").await;
+    until_status(&world, &commit, "caisson/test-bug", StatusState::Error).await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_test_that_asserts_less_is_pointed_out() {
     let world = World::new(FIX).await;
@@ -168,7 +181,13 @@ async fn a_test_that_asserts_less_is_pointed_out() {
     let issue = issue(&world);
     say(&world, issue, &format!("/test-pr \"{COMMAND}\" hollow"));
     let said = world.until_said(issue, "**passes**").await;
-    assert!(said.contains("- `tests/test_semver.py`: 1 before, 0 now"), "{said}");
+    assert!(said.contains("- `tests/test_semver.py`: assertions 1 → 0"), "{said}");
+    let skipped = TEST.replace("    def test_ten", "    @unittest.skip('later')\n    def test_ten");
+    assert_ne!(skipped, TEST);
+    branch(&world, "skipped", &[("tests/test_semver.py", &skipped)]);
+    say(&world, issue, &format!("/test-pr \"{COMMAND}\" skipped"));
+    let said = world.until_said(issue, "skipped 0 → 1").await;
+    assert!(said.contains("**passes**") && said.contains("- `tests/test_semver.py`: skipped 0 → 1"), "{said}");
 }
 
 /// `kill -9` while the command runs: it is run again, and nothing is posted twice.
@@ -442,6 +461,18 @@ async fn pushes_are_tested_only_while_whoever_asked_may_ask_and_the_pull_request
     let said = world.until_said(pull, "within an hour are used up").await;
     assert!(said.starts_with(&format!("`{}` is not tested", &third[..10])), "{said}");
     assert!(!world.store().watched_pull("shop", pull).await.expect("read").is_empty(), "the next push is");
+    // Each round looks whether there is room, and says nothing more.
+    for _ in 0..2 {
+        let end = Instant::now() + Duration::from_secs(60);
+        while world.store().unread().await.expect("read") != [("shop".to_owned(), pull)] {
+            assert!(Instant::now() < end, "nobody looks again");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        world.read_now().await.expect("read");
+        world.heard(pull).await;
+    }
+    let said = world.said(pull).await;
+    assert_eq!(said.iter().filter(|text| text.contains("within an hour are used up")).count(), 1, "{said:#?}");
     world.alice().close(REPO, pull).expect("closed");
     say(&world, pull, "/test-pr \"true\" --each-push");
     world.until_said(pull, "this pull request is closed, so nobody pushes").await;

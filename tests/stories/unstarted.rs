@@ -237,6 +237,8 @@ async fn a_command_on_a_line_that_reads_nothing_is_answered_and_begins_nothing()
     };
     remark("", &[("semver.py", 2, "/ask why b < a?")]);
     world.until_said(pull, NO_TASK).await;
+    remark("", &[("semver.py", 2, "Why b < a, @caisson?")]);
+    until_times(&world, pull, 2).await;
     remark("", &[("semver.py", 2, "/refactor this"), ("semver.py", 1, "rename it"), ("semver.py", 1, "/usr/lib")]);
     let said = world.until_said(pull, "this was not carried out: `/refactor`").await;
     assert!(said.contains("changes files begins in an issue") && !said.contains("usr"), "{said}");
@@ -251,6 +253,6 @@ async fn a_command_on_a_line_that_reads_nothing_is_answered_and_begins_nothing()
     world.until_said(pull, "`bob`: `/review` is for").await;
     world.read_now().await.expect("read");
     world.heard(pull).await;
-    assert_eq!(world.said(pull).await.len(), 7, "{:#?}", world.said(pull).await);
+    assert_eq!(world.said(pull).await.len(), 8, "{:#?}", world.said(pull).await);
     assert_eq!(tasks(&world).await, 0);
 }

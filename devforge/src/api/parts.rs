@@ -19,8 +19,8 @@ pub(crate) fn new_label(world: &mut World, body: &Value) -> Result<Label> {
 pub(crate) fn hook_json(hook: &Hook) -> Value {
     let events: Vec<&str> = hook.events.iter().map(|e| e.strip_suffix("_only").unwrap_or(e)).collect();
     json!({
-        "id": hook.id, "type": "gitea", "branch_filter": "", "active": hook.active, "events": events,
-        "config": { "url": hook.url, "content_type": "json" }, "authorization_header": "",
+        "id": hook.id, "type": "gitea", "branch_filter": hook.branch_filter, "active": hook.active, "events": events,
+        "config": { "url": hook.url, "content_type": hook.content_type }, "authorization_header": "",
     })
 }
 
@@ -38,5 +38,14 @@ pub(crate) fn new_hook(world: &mut World, body: &Value) -> Result<Hook> {
     }
     let (url, secret) = (text(&config, "url").to_owned(), text(&config, "secret").to_owned());
     let active = body.get("active").and_then(Value::as_bool).unwrap_or(false);
-    Ok(Hook { id, url, secret, events, active })
+    let (content_type, branch_filter) = (text(&config, "content_type"), text(body, "branch_filter"));
+    Ok(Hook {
+        id,
+        url,
+        secret,
+        events,
+        active,
+        content_type: content_type.to_owned(),
+        branch_filter: branch_filter.to_owned(),
+    })
 }

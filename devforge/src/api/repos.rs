@@ -306,7 +306,10 @@ pub(crate) fn is_denied(world: &World, at: usize, login: &str, reference: &str) 
     let Some(rule) = rule_of(rules, branch) else { return false };
     let listed = rule.get("push_whitelist_usernames").and_then(Value::as_array);
     let named = listed.is_some_and(|names| names.iter().any(|n| n.as_str() == Some(login)));
-    !flag(rule, "enable_push") || (flag(rule, "enable_push_whitelist") && !named)
+    let teams = rule.get("push_whitelist_teams").and_then(Value::as_array);
+    let by_team =
+        teams.is_some_and(|teams| teams.iter().filter_map(Value::as_str).any(|team| world.is_in_team(at, team, login)));
+    !flag(rule, "enable_push") || (flag(rule, "enable_push_whitelist") && !named && !by_team)
 }
 
 /// The rule of a branch: an exact one takes precedence over a pattern.

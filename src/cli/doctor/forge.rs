@@ -59,7 +59,7 @@ pub(super) async fn repository(
     entry: &Entry,
 ) -> Option<i64> {
     let part = format!("repository {}", entry.key);
-    let add = format!("repeat `caisson repo add` for {}: it repairs what it set", entry.key);
+    let add = format!("`caisson repo check {} --fix` sets it again", entry.key);
     match repo::faults(config, accounts, entry).await {
         Ok(faults) if faults.is_empty() => {
             let text =

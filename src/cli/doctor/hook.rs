@@ -61,7 +61,7 @@ pub(super) async fn fire(
             report.good(&part, format!("the hook's test arrived, signed, after {} ms", began.elapsed().as_millis()));
         }
         Ok(Arrival::Unsigned) => {
-            let attempt = format!("`caisson repo add` gives {} a new secret", entry.key);
+            let attempt = format!("`caisson repo rotate {}`, twice, gives it a new secret", entry.key);
             report.fault(&part, "the hook's test arrived with a wrong signature", attempt);
         }
         Ok(Arrival::Never) => {

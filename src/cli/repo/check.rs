@@ -92,6 +92,9 @@ pub(in crate::cli) async fn faults(config: &Process, accounts: &Accounts, entry:
         if !accounts.forge.is_protected(&repo, &rule, &[&account.login]).await? {
             wrong.push(format!("{rule} is not kept for {}", account.login));
         }
+        for other in accounts.forge.rules_before(&repo, &rule).await? {
+            wrong.push(format!("the rule {other} may hold in place of {rule}: remove it on the forge"));
+        }
     }
     if config.merge_bar(entry).is_none() && !accounts.forge.requires_approval(&repo, &entry.default_branch).await? {
         wrong.push(format!(
@@ -108,13 +111,7 @@ pub(in crate::cli) async fn faults(config: &Process, accounts: &Accounts, entry:
     let url = config.hook_url(&entry.key);
     let hooks = accounts.forge.hooks(&repo).await?;
     match hooks.iter().filter(|h| h.url == url).collect::<Vec<_>>()[..] {
-        [hook] if hook.active => {
-            let lacks = hook.lacks();
-            if !lacks.is_empty() {
-                wrong.push(format!("the hook to {url} does not deliver {}", lacks.join(", ")));
-            }
-        }
-        [_] => wrong.push(format!("the hook to {url} is not active")),
+        [hook] => wrong.extend(hook.faults().into_iter().map(|fault| format!("the hook to {url} {fault}"))),
         [] => wrong.push(format!("there is no hook to {url}")),
         _ => wrong.push(format!("there is more than one hook to {url}")),
     }

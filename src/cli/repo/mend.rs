@@ -88,7 +88,7 @@ async fn hook(
     let (forge, url) = (&accounts.forge, config.hook_url(&entry.key));
     let hooks = forge.hooks(repo).await?;
     let ours: Vec<_> = hooks.iter().filter(|hook| hook.url == url).collect();
-    let stands = ours.len() == 1 && ours.iter().all(|hook| hook.active && hook.lacks().is_empty());
+    let stands = ours.len() == 1 && ours.iter().all(|hook| hook.faults().is_empty());
     if !stands {
         let secrets = entries.secrets(entry)?;
         let none = || Complaint::new(format!("no secret for the hook of {} is known", entry.key));

@@ -8,6 +8,7 @@ use super::reader::base;
 use super::{Gitea, wire};
 use crate::forge::{Access, ForgeError, RepoRef, Repository, Result};
 use crate::secret::Secret;
+use globset::GlobBuilder;
 use reqwest::Method;
 use serde_json::json;
 
@@ -38,9 +39,32 @@ pub struct HookInfo {
     pub active: bool,
     /// Names of the events it delivers.
     pub events: Vec<String>,
+    /// How it writes a delivery; `json` is read here.
+    pub content_type: String,
+    /// Pattern of the branches that it delivers pushes of; empty or `*` for all.
+    pub branch_filter: String,
 }
 
 impl HookInfo {
+    /// What keeps deliveries from the bot, each as the end of "the hook"; its secret is not shown.
+    pub fn faults(&self) -> Vec<String> {
+        let mut faults = Vec::new();
+        if !self.active {
+            faults.push("is not active".to_owned());
+        }
+        let lacks = self.lacks();
+        if !lacks.is_empty() {
+            faults.push(format!("does not deliver {}", lacks.join(", ")));
+        }
+        if self.content_type != "json" {
+            faults.push(format!("writes {:?} and not json", self.content_type));
+        }
+        if !matches!(self.branch_filter.as_str(), "" | "*" | "**") {
+            faults.push(format!("delivers pushes of {:?} alone", self.branch_filter));
+        }
+        faults
+    }
+
     /// Those of [`HOOK_EVENTS`] that it does not deliver; what it delivers beyond them does no harm.
     pub fn lacks(&self) -> Vec<&'static str> {
         let has = |name: &str| self.events.iter().any(|event| event == name);
@@ -141,8 +165,8 @@ impl Gitea {
         let path = format!("{}/branch_protections", base(repo));
         let body = json!({
             "rule_name": rule, "enable_push": true, "enable_push_whitelist": true,
-            "push_whitelist_usernames": pushers, "push_whitelist_deploy_keys": false, "enable_force_push": false,
-            "block_admin_merge_override": false,
+            "push_whitelist_usernames": pushers, "push_whitelist_teams": [], "push_whitelist_deploy_keys": false,
+            "unprotected_file_patterns": "", "enable_force_push": false, "block_admin_merge_override": false,
         });
         let there: Option<Vec<wire::Protection>> = self.raw.get(&path).await?;
         let found = there.unwrap_or_default().into_iter().find(|p| p.rule_name == rule);
@@ -161,8 +185,17 @@ impl Gitea {
         if guards(&now, pushers) {
             return Ok(made);
         }
-        let names = now.push_whitelist_usernames.join(", ");
+        let names = [now.push_whitelist_usernames, now.push_whitelist_teams].concat().join(", ");
         Err(ForgeError::Conflict(format!("the rule {rule} lets [{names}] push instead of [{}]", pushers.join(", "))))
+    }
+
+    /// Names of the other rules that match branches of this one and may hold in its place.
+    pub async fn rules_before(&self, repo: &RepoRef, rule: &str) -> Result<Vec<String>> {
+        let all: Vec<wire::Protection> =
+            self.raw.get::<Option<_>>(&format!("{}/branch_protections", base(repo))).await?.unwrap_or_default();
+        let Some(own) = all.iter().find(|it| it.rule_name == rule) else { return Ok(Vec::new()) };
+        let before = |other: &&wire::Protection| other.rule_name != rule && comes_before(other, own);
+        Ok(all.iter().filter(before).map(|other| other.rule_name.clone()).collect())
     }
 
     /// Has a merge into the branch of this rule take a person's official approval, also for administrators. A higher number stays. The rule
@@ -220,6 +253,8 @@ impl Gitea {
             url: h.config.get("url").cloned().unwrap_or_default(),
             active: h.active,
             events: h.events,
+            content_type: h.config.get("content_type").cloned().unwrap_or_default(),
+            branch_filter: h.branch_filter,
         };
         Ok(found.into_iter().map(info).collect())
     }
@@ -257,11 +292,30 @@ impl Gitea {
     }
 }
 
+/// Whether a rule may hold for a branch of another one: of equal priority the name of a branch comes before a pattern, and of two patterns the
+/// older one, whose age is not told.
+fn comes_before(other: &wire::Protection, own: &wire::Protection) -> bool {
+    let is_pattern = |rule: &wire::Protection| rule.rule_name.contains(['*', '?', '[', '{']);
+    let matches = |pattern: &str, name: &str| {
+        let glob = GlobBuilder::new(pattern).literal_separator(true).build();
+        glob.is_ok_and(|glob| glob.compile_matcher().is_match(name))
+    };
+    // A name below the pattern stands for what it matches; two patterns of one beginning are taken to meet.
+    let (own_sample, other_sample) = (own.rule_name.replace('*', "a"), other.rule_name.replace('*', "a"));
+    let meet = matches(&other.rule_name, &own_sample) || matches(&own.rule_name, &other_sample);
+    let first =
+        other.priority < own.priority || other.priority == own.priority && (!is_pattern(other) || is_pattern(own));
+    meet && first
+}
+
 fn guards(rule: &wire::Protection, pushers: &[&str]) -> bool {
     let named = |login: &str| rule.push_whitelist_usernames.iter().any(|n| n.eq_ignore_ascii_case(login));
     rule.enable_push
         && rule.enable_push_whitelist
         && !rule.enable_force_push
+        && rule.push_whitelist_teams.is_empty()
+        && !rule.push_whitelist_deploy_keys
+        && rule.unprotected_file_patterns.trim().is_empty()
         && rule.push_whitelist_usernames.len() == pushers.len()
         && pushers.iter().all(|p| named(p))
 }

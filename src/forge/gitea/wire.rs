@@ -201,6 +201,8 @@ pub(super) struct Hook {
     pub config: std::collections::HashMap<String, String>,
     #[serde(default, deserialize_with = "null_default")]
     pub events: Vec<String>,
+    #[serde(default)]
+    pub branch_filter: String,
 }
 
 #[derive(Debug, Deserialize)]
@@ -244,7 +246,14 @@ pub(super) struct Protection {
     pub enable_push_whitelist: bool,
     #[serde(deserialize_with = "null_default")]
     pub push_whitelist_usernames: Vec<String>,
+    #[serde(deserialize_with = "null_default")]
+    pub push_whitelist_teams: Vec<String>,
+    pub push_whitelist_deploy_keys: bool,
+    /// Files that whoever writes may push past the list, as patterns with semicolons.
+    pub unprotected_file_patterns: String,
     pub enable_force_push: bool,
+    /// Of several rules that match a branch the one with the lowest number holds; since 1.23.
+    pub priority: i64,
     #[serde(default)]
     pub required_approvals: u64,
     /// Gitea's word, since 1.23.
