@@ -118,8 +118,8 @@ impl Repositories {
             return Ok(Some(parted("")));
         }
         match self.repos.show(key, commit, path, LARGEST).await {
-            Ok(text) => Ok(text.map(|text| parted(&String::from_utf8_lossy(&text)))),
-            Err(GitError::TooLarge { .. }) => Ok(None),
+            Ok(Some(text)) => Ok(Some(part(text).await?)),
+            Ok(None) | Err(GitError::TooLarge { .. }) => Ok(None),
             Err(other) => Err(other.into()),
         }
     }
@@ -133,6 +133,12 @@ impl Repositories {
         let kind = if failed { VerdictKind::Failed } else { verdict.kind };
         Ok(Verdict { kind, outside, ..verdict })
     }
+}
+
+/// Parts the text of a file on a thread that may be busy.
+pub(super) async fn part(text: Vec<u8>) -> Result<Parted, Trouble> {
+    let parting = tokio::task::spawn_blocking(move || parted(&String::from_utf8_lossy(&text)));
+    parting.await.map_err(|error| Trouble::later(format!("a file could not be parted: {error}")))
 }
 
 /// The files, with their versions before and after, of whose tests one stands in none of them any more. A test may move with what it tests.

@@ -9,6 +9,7 @@ use super::images::Choice;
 use super::policy::Policy;
 use super::posts::{Post, Posts};
 use super::repository::Repositories;
+use super::scope::part;
 use crate::config::process::Repository as Entry;
 use crate::egress::overruled;
 use crate::forge::{Comment, Forge, NewStatus, RepoRef, StatusState};
@@ -16,7 +17,6 @@ use crate::git::{Branch, GitError};
 use crate::message;
 use crate::redact;
 use crate::sandbox::asserts::may_stand_within;
-use crate::sandbox::asserts::within::parted;
 use crate::sandbox::kept::is_test;
 use crate::sandbox::{self, Asked, AskedRun, PrepareSpec, Sandboxes, SetupSpec, VerifySpec};
 use crate::store::{TestRunRow, sandbox_number};
@@ -26,8 +26,9 @@ use protocol::router::Rule;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Largest source file that is read for the tests inside of it, in bytes.
+/// Largest source file that is read for the tests inside of it, in bytes, and the most such files.
 const LARGEST: u64 = 1 << 20;
+const MOST_READ: usize = 200;
 /// The most files with weaker tests that are named.
 const MOST_WEAKER: usize = 10;
 /// Name of the effect in the marks of answers.
@@ -275,6 +276,8 @@ impl TestRuns {
             Some(Weaker { path: file.path, before, after, counts: Some(tests) })
         };
         let mut found: Vec<Weaker> = facts(repos, key, fork, commit).await?.into_iter().filter_map(less).collect();
+        // What was counted comes first: large files of data cannot be.
+        found.sort_by_key(|one| one.counts == Some(TestCounts::Uncounted));
         found.truncate(MOST_WEAKER);
         Ok(found)
     }
@@ -282,11 +285,15 @@ impl TestRuns {
     /// How many source files have other tests inside of them than at this commit; one that cannot be read counts.
     async fn tests_within(&self, row: &TestRunRow, base: &Commit) -> Result<u32, Trouble> {
         let (repos, key, commit) = (&self.repositories.repos, &row.repository, &row.run.commit);
-        let mut found = 0;
+        let (mut found, mut read) = (0, 0);
         for change in repos.changes(key, base, commit).await? {
             let path = String::from_utf8_lossy(&change.path);
             if change.deleted() || is_test(&path) || !may_stand_within(&path) {
                 continue;
+            }
+            read += 1;
+            if read > MOST_READ {
+                return Ok(found + 1);
             }
             let (before, after) = (self.tests_of(key, base, &path).await?, self.tests_of(key, commit, &path).await?);
             found += u32::from(after.is_none() || before != after);
@@ -297,7 +304,7 @@ impl TestRuns {
     /// The tests inside of a source file; none if it is too large to be read.
     async fn tests_of(&self, key: &str, commit: &Commit, path: &str) -> Result<Option<Vec<String>>, Trouble> {
         match self.repositories.repos.show(key, commit, path, LARGEST).await {
-            Ok(text) => Ok(Some(parted(&String::from_utf8_lossy(&text.unwrap_or_default())).tests)),
+            Ok(text) => Ok(Some(part(text.unwrap_or_default()).await?.tests)),
             Err(GitError::TooLarge { .. }) => Ok(None),
             Err(other) => Err(other.into()),
         }

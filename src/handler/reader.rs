@@ -82,10 +82,11 @@ impl Reader {
                 Err(trouble) => (false, Err(trouble)),
             };
         }
-        self.note(key, number, &done).await?;
         if waits {
             // Rounds read it again until there is room.
             self.store.could_not_read(key, number, now()).await?;
+        } else {
+            self.note(key, number, &done).await?;
         }
         done
     }

@@ -142,11 +142,10 @@ impl Reader {
         if !given(&review) {
             return None;
         }
-        let mut verb = words::text(&review.body, &review.author.login);
-        if matches!(verb, Verb::Say { .. }) && inline.is_empty() && review.submitted_at >= since {
+        let (mut verb, left, note) = counted(words::text(&review.body, &review.author.login), inline);
+        if matches!(verb, Verb::Say { .. }) && review.submitted_at >= since {
             verb = self.threads.question_by_name(&review.body).unwrap_or(verb);
         }
-        let (verb, left, note) = counted(verb, inline);
         Some(Text {
             edited: review.updated_at > review.submitted_at,
             created_at: review.submitted_at,
@@ -171,7 +170,7 @@ fn counted(own: Verb, inline: Vec<words::OnLine>) -> (Verb, Vec<String>, Option<
     for (at, it) in inline.into_iter().enumerate() {
         if Some(at) == counted {
             chosen = (it.command.verb, Some(it.note));
-        } else if !left.contains(&it.command.name) {
+        } else if !it.by_name && !left.contains(&it.command.name) {
             left.push(it.command.name);
         }
     }

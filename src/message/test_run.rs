@@ -114,6 +114,10 @@ pub fn test_status(id: i64, run: &TestRun, result: Option<&TestResult>) -> Strin
     line.chars().take(MAX_LINE).collect()
 }
 
+fn passed(exit: &TestExit) -> bool {
+    exit.exit_code == Some(0) && !exit.at_setup
+}
+
 /// What is less in a file of tests.
 fn less(one: &Weaker) -> String {
     let pair = |(what, before, after): (&str, u32, u32)| format!("{what} {before} → {after}");
@@ -132,7 +136,7 @@ fn headline(result: &TestResult) -> &'static str {
         TestVerdict::Fails => "fails on the branch",
         TestVerdict::Bug => "shows the bug: it fails on the base and passes on the branch",
         TestVerdict::PassesOnBase => "passes on the base too, so it shows nothing",
-        TestVerdict::Unclear if on_base.as_ref().is_some_and(|base| base.within > 0) => {
+        TestVerdict::Unclear if on_base.as_ref().is_some_and(|base| base.within > 0 && passed(&base.exit)) => {
             "passes on the branch and on the base, where tests inside source files could not be laid over, so it shows nothing"
         }
         TestVerdict::Unclear => {
@@ -205,7 +209,7 @@ pub fn push_not_tested(of: &str, commit: &Commit, why: PushNotTested) -> String 
             format!("the branch of this pull request is not in this repository any more. What {of} asked for has ended")
         }
         PushNotTested::Full(most, minutes) => format!(
-            "the {} that this repository may have within an hour are used up. In {} there is room again: the newest commit is tested as soon as something is said or pushed here after that",
+            "the {} that this repository may have within an hour are used up. In {} there is room again, and the newest commit is tested",
             count(u64::from(most), "run"),
             count(minutes.unsigned_abs().max(1), "minute")
         ),
@@ -301,6 +305,15 @@ mod tests {
             weaker,
             hosts: vec!["registry.test".into(), "*.b`c.test:80".into()],
         };
+        for (on_base, words) in [
+            (Some(0), "passes on the branch and on the base, where"),
+            (None, "could not be run to its end on the base"),
+        ] {
+            let base = OnBase { commit: commit('b'), files: 0, within: 1, exit: exit(on_base, "") };
+            let (on_branch, weaker) = (exit(Some(0), ""), Vec::new());
+            let inside = TestResult::Ran { on_branch, on_base: Some(base), weaker, hosts: Vec::new() };
+            assert!(headline(&inside).contains(words), "{}", headline(&inside));
+        }
         let late = exit(None, "[the tests took longer than they may and were stopped]\n");
         let late = TestResult::Ran { on_branch: late, on_base: None, weaker: Vec::new(), hosts: Vec::new() };
         let not_run = TestResult::NotRun { why: "the image is not built: `caisson image build rust`".into() };

@@ -14,12 +14,19 @@ pub(super) fn by_name(text: &str, login: &str) -> Option<String> {
     let cut = |text: &str| redact::in_words(text.trim_matches([' ', '\n', ':', ','])).chars().take(LONGEST).collect();
     let (begun, said) = (text.trim_start(), own_words(text));
     if begun.starts_with('@')
-        && said.contains(MARKS)
+        && said.split_whitespace().any(|word| word.trim_end_matches(['*', '_', ')', '"', '\'']).ends_with(MARKS))
         && let Some(end) = name_at(begun, 0, login)
     {
         return Some(cut(&begun[end..]));
     }
     sentences(&said).any(|sentence| sentence.ends_with(MARKS) && names(sentence, login)).then(|| cut(text))
+}
+
+/// As [`by_name`], of a text that says nothing beside its questions.
+pub(super) fn only_asks(text: &str, login: &str) -> Option<String> {
+    let said = own_words(text);
+    let asks = sentences(&said).filter(|sentence| !sentence.is_empty()).all(|sentence| sentence.ends_with(MARKS));
+    by_name(text, login).filter(|_| asks)
 }
 
 /// Where the name that begins at this `@` ends, if it is this login's.
@@ -65,7 +72,19 @@ fn own_words(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::by_name;
+    use super::{by_name, only_asks};
+
+    #[test]
+    fn a_remark_beside_a_question_is_none() {
+        for (text, asks) in [
+            ("Why a list, @caisson?", true),
+            ("@caisson why? And what for?", true),
+            ("This leaks, close it here. Or is there a reason, @caisson?", false),
+            ("@caisson why a list? Use a set.", false),
+        ] {
+            assert!(by_name(text, "caisson").is_some() && only_asks(text, "caisson").is_some() == asks, "{text}");
+        }
+    }
 
     #[test]
     fn a_sentence_that_names_the_bot_and_asks_is_a_question() {
@@ -88,6 +107,7 @@ mod tests {
             "@caisson thanks.",
             "@caisson use `x?.y` here",
             "@caisson done.\n\n> why?",
+            "@caisson use what https://x.test/a?b=1 does",
             "Thanks, @caisson. Bob, is that what you meant?",
             "Is it ready, @caisson-dev?",
             "Is it ready, @caisson.org?",

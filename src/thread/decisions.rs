@@ -129,7 +129,7 @@ impl Threads {
         for review in thread.reviews.iter().filter(|r| self.counts(&r.author)) {
             let source = Source::Review(review.id);
             if self.is_open(&source, only).await? {
-                found.push((review.number, self.of_review(entry, task.pull, review, &mut rights).await));
+                found.push((review.number, self.of_review(entry, task, review, &mut rights).await));
             }
         }
         found.retain(|(number, _)| *number < before);
@@ -251,9 +251,13 @@ impl Threads {
     /// The verb of a comment. A plain remark that addresses the bot by name is a question, unless the agent is waiting for an answer.
     fn asked(&self, task: &Task, comment: &Comment) -> Verb {
         let verb = words::comment(comment);
-        let waits = matches!(task.underneath(), State::Asking { .. });
-        let by_name = self.question_by_name(&comment.body);
-        by_name.filter(|_| !waits && matches!(verb, Verb::Say { .. })).unwrap_or(verb)
+        let by_name = self.asked_as(task).and_then(|_| self.question_by_name(&comment.body));
+        by_name.filter(|_| matches!(verb, Verb::Say { .. })).unwrap_or(verb)
+    }
+
+    /// The name by which the bot is asked; none while the agent waits for words, which are an answer then.
+    fn asked_as(&self, task: &Task) -> Option<&str> {
+        (!matches!(task.underneath(), State::Asking { .. })).then_some(self.me.login.as_str())
     }
 
     /// As [`words::asked_by_name`].
@@ -271,17 +275,18 @@ impl Threads {
     async fn of_review(
         &self,
         entry: &Repository,
-        pull: Option<u64>,
+        task: &Task,
         review: &Review,
         rights: &mut HashMap<i64, Access>,
     ) -> Result<Option<FoundDecision>, Trouble> {
+        let pull = task.pull;
         let inline = match pull {
             Some(pull) if review.comments > 0 => {
                 self.forge.review_comments(&self.place(entry)?, pull, review.id).await?
             }
             _ => Vec::new(),
         };
-        let Some(verb) = words::review(review, &inline, &self.me.login) else { return Ok(None) };
+        let Some(verb) = words::review(review, &inline, self.asked_as(task)) else { return Ok(None) };
         let own = own_remarks(review, &inline);
         let left = left(&own, &verb);
         let remarks = match &verb {

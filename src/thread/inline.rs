@@ -32,6 +32,8 @@ pub(crate) struct OnLine {
     pub command: Command,
     /// The comment that it stands in.
     pub note: ReviewComment,
+    /// Whether it is no command that somebody wrote, but a question to the bot by its name.
+    pub by_name: bool,
 }
 
 /// The commands of these inline comments, in order. A line may begin with a path, so an unknown word is none.
@@ -40,7 +42,7 @@ pub(super) fn commands(own: &[&ReviewComment]) -> Vec<OnLine> {
         let mut all = parsed(note).commands;
         all.retain(|command| !matches!(command.verb, Verb::Unknown { why: None, .. }));
         let note = (*note).clone();
-        all.into_iter().map(move |command| OnLine { command, note: note.clone() })
+        all.into_iter().map(move |command| OnLine { command, note: note.clone(), by_name: false })
     };
     own.iter().flat_map(of_note).collect()
 }

@@ -1,6 +1,6 @@
 //! From a comment or a review to the verb that it asks for: of several commands the strongest.
 
-use super::by_name::by_name;
+use super::by_name::{by_name, only_asks};
 use super::inline;
 pub(crate) use super::inline::OnLine;
 pub(crate) use crate::command::Command;
@@ -91,7 +91,7 @@ pub(crate) fn inline_commands(own: &[&ReviewComment]) -> Vec<OnLine> {
 pub(crate) fn asked_by_name(note: &ReviewComment, bot: &str) -> Option<OnLine> {
     let question = by_name(&note.body, bot).filter(|_| inline::commands(&[note]).is_empty())?;
     let command = Command { name: "ask".to_owned(), strength: Strength::Question, verb: Verb::Ask { question } };
-    Some(OnLine { command, note: note.clone() })
+    Some(OnLine { command, note: note.clone(), by_name: true })
 }
 
 /// All hosts that a text allows or denies, in order.
@@ -104,9 +104,9 @@ fn named(text: &str) -> impl Iterator<Item = Verb> {
     verbs.filter(|verb| matches!(verb, Verb::Allow { .. } | Verb::Deny { .. }))
 }
 
-/// The verb of a review; none if it is not submitted or dismissed. Inline remarks count only if the reviewer submitted them with it:
+/// The verb of a review; none if it is not submitted or dismissed. `bot` is the name by which it is asked, none where words are an answer to it. Inline remarks count only if the reviewer submitted them with it:
 /// replies of readers, and later ones of the reviewer that are not checked for edits, are in the same list.
-pub(crate) fn review(review: &Review, inline: &[ReviewComment], bot: &str) -> Option<Verb> {
+pub(crate) fn review(review: &Review, inline: &[ReviewComment], bot: Option<&str>) -> Option<Verb> {
     let login = &review.author.login;
     let own = own_remarks(review, inline);
     let mut items: Vec<Item> = Vec::new();
@@ -119,7 +119,8 @@ pub(crate) fn review(review: &Review, inline: &[ReviewComment], bot: &str) -> Op
         ReviewState::Approved => (Verb::approve(), Strength::Approval),
         ReviewState::RequestChanges => (Verb::Changes { items: items.clone() }, Strength::Changes),
         ReviewState::Comment => {
-            let plain = || by_name_alone(review, &own, bot).unwrap_or_else(|| Verb::Say { items: items.clone() });
+            let asked = bot.and_then(|bot| by_name_alone(review, &own, bot));
+            let plain = || asked.unwrap_or_else(|| Verb::Say { items: items.clone() });
             return Some(said.map_or_else(plain, |it| with(it, &items)));
         }
         ReviewState::Pending | ReviewState::RequestReview | ReviewState::Dismissed => return None,
@@ -134,8 +135,8 @@ pub(crate) fn review(review: &Review, inline: &[ReviewComment], bot: &str) -> Op
 
 /// The question of a review that holds nothing but questions to the bot by its name, in its text and on lines.
 fn by_name_alone(review: &Review, own: &[&ReviewComment], bot: &str) -> Option<Verb> {
-    let body = (!review.body.trim().is_empty()).then(|| by_name(&review.body, bot));
-    let on_lines = own.iter().map(|note| Some(inline::asked(note, &by_name(&note.body, bot)?)));
+    let body = (!review.body.trim().is_empty()).then(|| only_asks(&review.body, bot));
+    let on_lines = own.iter().map(|note| Some(inline::asked(note, &only_asks(&note.body, bot)?)));
     let all: Option<Vec<String>> = body.into_iter().chain(on_lines).collect();
     let question = inline::together(all?.into_iter());
     (!question.is_empty()).then_some(Verb::Ask { question })
@@ -232,7 +233,7 @@ mod tests {
     #[test]
     fn a_command_in_an_inline_comment_is_about_its_line() {
         let given = |state, body: &str, notes: &[&str]| {
-            review(&given(state, body), &notes.iter().map(|text| line(text)).collect::<Vec<_>>(), "caisson")
+            review(&given(state, body), &notes.iter().map(|text| line(text)).collect::<Vec<_>>(), Some("caisson"))
                 .expect("submitted")
         };
         let texts = |verb: Verb| match verb {
@@ -281,7 +282,7 @@ mod tests {
         assert_eq!(question.matches(&long).count(), 1, "each whole, or not at all");
         let foreign = ReviewComment { body: "/stop".into(), ..inline(8) };
         assert_eq!(
-            review(&super::tests::given(ReviewState::Approved, ""), &[foreign], "caisson"),
+            review(&super::tests::given(ReviewState::Approved, ""), &[foreign], Some("caisson")),
             Some(Verb::approve())
         );
     }
@@ -289,7 +290,7 @@ mod tests {
     #[test]
     fn a_review_that_only_asks_the_bot_by_its_name_is_a_question() {
         let given = |state, body: &str, notes: &[&str]| {
-            review(&given(state, body), &notes.iter().map(|text| line(text)).collect::<Vec<_>>(), "caisson")
+            review(&given(state, body), &notes.iter().map(|text| line(text)).collect::<Vec<_>>(), Some("caisson"))
                 .expect("submitted")
         };
         let texts = |verb: Verb| match verb {
@@ -328,7 +329,7 @@ mod tests {
 
     #[test]
     fn stop_in_an_approving_review_stops() {
-        assert_eq!(review(&given(ReviewState::Approved, "fine\n\n/stop"), &[], "caisson"), Some(Verb::Stop));
+        assert_eq!(review(&given(ReviewState::Approved, "fine\n\n/stop"), &[], Some("caisson")), Some(Verb::Stop));
     }
 
     #[test]
@@ -354,27 +355,27 @@ mod tests {
 
     #[test]
     fn an_approving_review_may_name_what_it_approves() {
-        let verb = review(&given(ReviewState::Approved, "fine\n\n/approve next 3"), &[], "caisson");
+        let verb = review(&given(ReviewState::Approved, "fine\n\n/approve next 3"), &[], Some("caisson"));
         assert_eq!(verb, Some(Verb::Approve { checkpoint: None, commit: None, next: 3 }));
-        let verb = review(&given(ReviewState::Approved, "/approve c2"), &[], "caisson");
+        let verb = review(&given(ReviewState::Approved, "/approve c2"), &[], Some("caisson"));
         assert_eq!(verb, Some(Verb::Approve { checkpoint: Some(2), commit: None, next: 0 }));
     }
 
     #[test]
     fn an_approval_with_a_request_for_changes_in_its_text_asks_for_changes() {
-        let verb = review(&given(ReviewState::Approved, "/revise use a set"), &[], "caisson");
+        let verb = review(&given(ReviewState::Approved, "/revise use a set"), &[], Some("caisson"));
         assert!(matches!(verb, Some(Verb::Changes { .. })), "{verb:?}");
     }
 
     #[test]
     fn a_readers_reply_under_a_writers_review_is_no_item() {
-        let verb = review(&given(ReviewState::RequestChanges, "see below"), &[inline(7), inline(8)], "caisson");
+        let verb = review(&given(ReviewState::RequestChanges, "see below"), &[inline(7), inline(8)], Some("caisson"));
         let Some(Verb::Changes { items }) = verb else { panic!("{verb:?}") };
         assert_eq!(items.len(), 2, "the body and the reviewer's own remark");
         assert_eq!(items[1].line, Some(3));
         let later = ReviewComment { created_at: 60, ..inline(7) };
         let Some(Verb::Changes { items }) =
-            review(&given(ReviewState::RequestChanges, "see below"), &[later], "caisson")
+            review(&given(ReviewState::RequestChanges, "see below"), &[later], Some("caisson"))
         else {
             panic!("no changes")
         };
@@ -383,13 +384,13 @@ mod tests {
 
     #[test]
     fn a_review_that_says_revise_asks_for_its_inline_remarks_too() {
-        let verb = review(&given(ReviewState::Comment, "/revise use a set"), &[inline(7)], "caisson");
+        let verb = review(&given(ReviewState::Comment, "/revise use a set"), &[inline(7)], Some("caisson"));
         let Some(Verb::Changes { items }) = verb else { panic!("{verb:?}") };
         assert_eq!(items.iter().map(|item| item.line).collect::<Vec<_>>(), [None, Some(3)]);
     }
 
     #[test]
     fn a_dismissed_review_says_nothing() {
-        assert_eq!(review(&given(ReviewState::Dismissed, "/approve"), &[], "caisson"), None);
+        assert_eq!(review(&given(ReviewState::Dismissed, "/approve"), &[], Some("caisson")), None);
     }
 }

@@ -437,7 +437,7 @@ async fn a_watched_pull_request_is_tested_at_each_push_until_that_is_taken_back(
 
 #[tokio::test(flavor = "multi_thread")]
 async fn pushes_are_tested_only_while_whoever_asked_may_ask_and_the_pull_request_is_open() {
-    let world = World::with(FIX, "tests.per_hour = 3").await;
+    let mut world = World::with(FIX, "tests.per_hour = 3").await;
     let issue = issue(&world);
     say(&world, issue, "/test-pr \"true\" --each-push");
     world.until_said(issue, "`--each-push` is for a pull request").await;
@@ -473,6 +473,9 @@ async fn pushes_are_tested_only_while_whoever_asked_may_ask_and_the_pull_request
     }
     let said = world.said(pull).await;
     assert_eq!(said.iter().filter(|text| text.contains("within an hour are used up")).count(), 1, "{said:#?}");
+    // Where there is room, a round has it tested.
+    world.reconfigure(|text| text.replace("per_hour = 3", "per_hour = 9")).await;
+    until_status(&world, &third, "caisson/test", StatusState::Success).await;
     world.alice().close(REPO, pull).expect("closed");
     say(&world, pull, "/test-pr \"true\" --each-push");
     world.until_said(pull, "this pull request is closed, so nobody pushes").await;

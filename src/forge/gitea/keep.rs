@@ -8,9 +8,9 @@ use super::reader::base;
 use super::{Gitea, wire};
 use crate::forge::{Access, ForgeError, RepoRef, Repository, Result};
 use crate::secret::Secret;
-use globset::GlobBuilder;
 use reqwest::Method;
 use serde_json::json;
+use std::cmp::Ordering;
 
 /// The narrow names, because the wide ones would deliver everything twice. Plain comments of a pull request need `pull_request_comment`.
 pub const HOOK_EVENTS: [&str; 12] = [
@@ -293,18 +293,30 @@ impl Gitea {
 }
 
 /// Whether a rule may hold for a branch of another one: of equal priority the name of a branch comes before a pattern, and of two patterns the
-/// older one, whose age is not told.
+/// older one. Two are taken to meet unless what they begin with tells them apart.
 fn comes_before(other: &wire::Protection, own: &wire::Protection) -> bool {
-    let is_pattern = |rule: &wire::Protection| rule.rule_name.contains(['*', '?', '[', '{']);
-    let matches = |pattern: &str, name: &str| {
-        let glob = GlobBuilder::new(pattern).literal_separator(true).build();
-        glob.is_ok_and(|glob| glob.compile_matcher().is_match(name))
+    let special = ['*', '?', '[', '{', '\\'];
+    let begins = |rule: &wire::Protection| {
+        let plain = rule.rule_name.split(special).next().unwrap_or_default().to_lowercase();
+        (plain, rule.rule_name.contains(special))
     };
-    // A name below the pattern stands for what it matches; two patterns of one beginning are taken to meet.
-    let (own_sample, other_sample) = (own.rule_name.replace('*', "a"), other.rule_name.replace('*', "a"));
-    let meet = matches(&other.rule_name, &own_sample) || matches(&own.rule_name, &other_sample);
-    let first =
-        other.priority < own.priority || other.priority == own.priority && (!is_pattern(other) || is_pattern(own));
+    let ((one, is_pattern), (two, own_is_pattern)) = (begins(other), begins(own));
+    let meet = match (is_pattern, own_is_pattern) {
+        (false, false) => one == two,
+        (true, false) => two.starts_with(&one),
+        (false, true) => one.starts_with(&two),
+        (true, true) => one.starts_with(&two) || two.starts_with(&one),
+    };
+    let is_older = other.created_at.is_empty() || other.created_at <= own.created_at;
+    let first = match other.priority.cmp(&own.priority) {
+        Ordering::Less => true,
+        Ordering::Greater => false,
+        Ordering::Equal => match (is_pattern, own_is_pattern) {
+            (false, true) => true,
+            (true, false) => false,
+            (false, false) | (true, true) => is_older,
+        },
+    };
     meet && first
 }
 
@@ -318,4 +330,36 @@ fn guards(rule: &wire::Protection, pushers: &[&str]) -> bool {
         && rule.unprotected_file_patterns.trim().is_empty()
         && rule.push_whitelist_usernames.len() == pushers.len()
         && pushers.iter().all(|p| named(p))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rule_that_may_hold_in_anothers_place_is_known() {
+        let rule = |name: &str, priority, day| wire::Protection {
+            rule_name: name.to_owned(),
+            priority,
+            created_at: format!("2026-11-{day:02}T00:00:00Z"),
+            ..wire::Protection::default()
+        };
+        for (other, own, before) in [
+            (rule("agent**", 0, 1), "agent/**", true),
+            (rule("*/*-fix", 0, 1), "agent/**", true),
+            (rule("agent/1*", 0, 1), "agent/**", true),
+            (rule("agent/1*", 0, 9), "agent/**", false),
+            (rule("agent/1*", -1, 9), "agent/**", true),
+            (rule("agent/1-x", 0, 9), "agent/**", true),
+            (rule("release/*", 0, 1), "agent/**", false),
+            (rule("main", 0, 1), "agent/**", false),
+            (rule("m*", 0, 1), "main", false),
+            (rule("m*", -1, 9), "main", true),
+            (rule("Main", 0, 1), "main", true),
+            (rule("agent/**", 0, 1), "main", false),
+        ] {
+            let name = other.rule_name.clone();
+            assert_eq!(comes_before(&other, &rule(own, 0, 5)), before, "{name} before {own}");
+        }
+    }
 }

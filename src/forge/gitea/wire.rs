@@ -254,6 +254,8 @@ pub(super) struct Protection {
     pub enable_force_push: bool,
     /// Of several rules that match a branch the one with the lowest number holds; since 1.23.
     pub priority: i64,
+    /// As the forge writes a time.
+    pub created_at: String,
     #[serde(default)]
     pub required_approvals: u64,
     /// Gitea's word, since 1.23.

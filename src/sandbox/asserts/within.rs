@@ -7,6 +7,9 @@ use regex::Regex;
 use std::ops::Range;
 use std::sync::LazyLock;
 
+/// The most attributes and lines of comments above a mark that belong to its item.
+const MOST_ABOVE: usize = 40;
+
 /// What begins an item that is compiled for tests alone.
 static MARK: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"#\[\s*(?:cfg\s*\(\s*test\s*\)\s*\]|(?:\w+\s*::\s*)*(?:test|rstest|test_case|quickcheck)\b)").ok()
@@ -32,13 +35,14 @@ pub struct Parted {
 
 /// Parts the text of a Rust file.
 pub fn parted(text: &str) -> Parted {
-    let file = File { text, code: blanked(text, &RUST_STYLE), pieces: pieces(text, &RUST_STYLE) };
+    let code = blanked(text, &RUST_STYLE);
+    let file = File { text, brackets: brackets(&code), code, pieces: pieces(text, &RUST_STYLE) };
     let (mut tests, mut rest, mut at, mut from) = (Vec::new(), Vec::new(), 0, 0);
     while let Some(found) = MARK.as_ref().and_then(|mark| mark.find_at(&file.code, from)) {
-        let start = found.start();
-        let (body, attributes) = file.attributes(start);
         from = found.end();
-        if !file.begins_item(start, body) {
+        let start = file.begins(found.start());
+        let (body, attributes) = file.attributes(start);
+        if start < at || !file.begins_item(start, body) {
             continue;
         }
         let end = file.end(body);
@@ -68,11 +72,33 @@ fn decides(attribute: &str) -> bool {
     !plain.iter().any(|word| name.starts_with(word))
 }
 
-/// A text with its code alone, and its pieces in order.
+/// A text with its code alone, its pieces in order, and its brackets.
 struct File<'a> {
     text: &'a str,
     code: String,
     pieces: Vec<(Range<usize>, Piece)>,
+    /// Where each bracket opens, and behind where it closes, by the first; one that never does goes on to the end.
+    brackets: Vec<(usize, usize)>,
+}
+
+/// The brackets of a code, each once, so that a file full of them is read in time that grows with its length.
+fn brackets(code: &str) -> Vec<(usize, usize)> {
+    let (mut found, mut open) = (Vec::new(), Vec::new());
+    for (at, byte) in code.bytes().enumerate() {
+        match byte {
+            b'(' | b'[' | b'{' => {
+                open.push(found.len());
+                found.push((at, code.len()));
+            }
+            b')' | b']' | b'}' => {
+                if let Some(opened) = open.pop() {
+                    found[opened].1 = at + 1;
+                }
+            }
+            _ => {}
+        }
+    }
+    found
 }
 
 impl File<'_> {
@@ -98,20 +124,42 @@ impl File<'_> {
 
     /// The end of the bracket that opens here, behind it.
     fn closing(&self, open: usize) -> usize {
-        let mut depth = 0_usize;
-        for (at, c) in self.code[open..].char_indices() {
-            match c {
-                '(' | '[' | '{' => depth += 1,
-                ')' | ']' | '}' => {
-                    depth = depth.saturating_sub(1);
-                    if depth == 0 {
-                        return open + at + 1;
-                    }
-                }
-                _ => {}
+        match self.brackets.binary_search_by_key(&open, |(at, _)| *at) {
+            Ok(found) => self.brackets[found].1,
+            Err(_) => self.code.len(),
+        }
+    }
+
+    /// Where the item begins whose mark stands here: with the first of its attributes, and with the comments right above them.
+    fn begins(&self, mark: usize) -> usize {
+        let mut start = mark;
+        // More attributes than this are left above it.
+        for _ in 0..MOST_ABOVE {
+            let above = self.code[..start].trim_end();
+            let opened = above.ends_with(']').then(|| self.opening(above.len())).flatten();
+            let attribute = opened.filter(|open| self.code[..*open].ends_with('#')).map(|open| open - 1);
+            match attribute.or_else(|| self.comment_above(start)) {
+                Some(above) => start = above,
+                None => break,
             }
         }
-        self.code.len()
+        start
+    }
+
+    /// Where the bracket opens behind which this stands.
+    fn opening(&self, behind: usize) -> Option<usize> {
+        let opened = self.code[..behind].rfind('[')?;
+        (self.closing(opened) == behind).then_some(opened)
+    }
+
+    /// Where the line above begins, if it holds nothing but a line's comment.
+    fn comment_above(&self, start: usize) -> Option<usize> {
+        let before = self.text[..start].trim_end_matches([' ', '\t']);
+        let line = before.strip_suffix('\n')?.len();
+        let above = self.text[..line].rfind('\n').map_or(0, |end| end + 1);
+        let is_comment =
+            self.text[above..line].trim_start().starts_with("//") && self.code[above..line].trim().is_empty();
+        is_comment.then_some(above)
     }
 
     /// The end of the item that begins here: its semicolon, or its body's brace with a semicolon that follows.
@@ -168,7 +216,8 @@ impl File<'_> {
     /// What stands here, in the form that is compared.
     fn shown(&self, range: Range<usize>) -> String {
         let mut out = String::new();
-        for (piece, kind) in &self.pieces {
+        let first = self.pieces.partition_point(|(piece, _)| piece.end <= range.start);
+        for (piece, kind) in self.pieces[first..].iter().take_while(|(piece, _)| piece.start < range.end) {
             let (from, to) = (piece.start.max(range.start), piece.end.min(range.end));
             let Some(part) = self.text.get(from..to).filter(|_| from < to) else { continue };
             match kind {
@@ -285,6 +334,18 @@ fn last() {}
         assert_eq!((import.tests.len(), import.rest.as_str()), (0, "fn a() { } fn d() {}"));
         let off = "#[cfg(test)]\n#[cfg(any())]\nmod tests { #[test] fn a() {} }";
         assert_eq!(parted(off).tests, ["#[cfg(any())]#[test] fn a() {}"], "switched off with its module");
+        let above = "fn b() {} // b\n\n// Tests.\n#[cfg(any())]\n#[cfg(test)]\nmod tests { #[test] fn a() {} }";
+        assert_eq!(parted(above).tests, parted(off).tests, "also above the mark");
+        assert_eq!(parted(above).rest, parted("fn b() {} // b").rest);
+        assert_eq!(parted("#[ignore]\n#[test]\nfn a() {}").tests, ["#[ignore] #[test] fn a() {}"]);
+    }
+
+    /// What would take minutes if each bracket were looked for anew.
+    #[test]
+    fn a_file_of_open_brackets_is_read_once() {
+        let file = "#[test(".repeat(100_000);
+        let parted = parted(&file);
+        assert!(parted.tests.is_empty() && parted.rest.len() == file.len());
     }
 
     proptest! {
