@@ -109,6 +109,8 @@ pub enum TestVerdict {
     Bug,
     /// It passes on the base too, and so shows nothing.
     PassesOnBase,
+    /// It passes on the base too, where tests inside source files could not be laid over, and so shows nothing.
+    NotLaidOver,
     /// It cannot be told: nothing was run, or on the base not what was to be tested.
     Unclear,
 }
@@ -125,7 +127,7 @@ impl TestResult {
             _ if !passes(on_branch) => TestVerdict::Fails,
             None => TestVerdict::Passes,
             // The test itself may not have been there.
-            Some(base) if passes(&base.exit) && base.within > 0 => TestVerdict::Unclear,
+            Some(base) if passes(&base.exit) && base.within > 0 => TestVerdict::NotLaidOver,
             Some(base) if passes(&base.exit) => TestVerdict::PassesOnBase,
             Some(OnBase { exit: TestExit { at_setup: false, exit_code: Some(code), .. }, .. })
                 if !NOT_EXECUTED.contains(code) =>
@@ -159,9 +161,15 @@ mod tests {
         assert_eq!(judged(exit(Some(0)), Some(exit(Some(1)))), TestVerdict::Bug);
         assert_eq!(judged(exit(Some(0)), Some(exit(Some(0)))), TestVerdict::PassesOnBase);
         let commit = Commit::parse(&"a".repeat(40)).expect("a commit");
-        let on_base = Some(OnBase { commit, files: 1, within: 1, exit: exit(Some(0)) });
-        let inside = TestResult::Ran { on_branch: exit(Some(0)), on_base, weaker: Vec::new(), hosts: Vec::new() };
-        assert_eq!(inside.verdict(), TestVerdict::Unclear, "its test may stand inside a source file");
+        for (on_base, said) in [
+            (exit(Some(0)), TestVerdict::NotLaidOver),
+            (exit(Some(1)), TestVerdict::Bug),
+            (exit(None), TestVerdict::Unclear),
+        ] {
+            let on_base = Some(OnBase { commit: commit.clone(), files: 1, within: 1, exit: on_base });
+            let inside = TestResult::Ran { on_branch: exit(Some(0)), on_base, weaker: Vec::new(), hosts: Vec::new() };
+            assert_eq!(inside.verdict(), said, "its test may stand inside a source file");
+        }
         assert_eq!(judged(exit(Some(1)), Some(exit(Some(1)))), TestVerdict::Fails);
         let setup = |code| TestExit { at_setup: true, ..exit(Some(code)) };
         assert_eq!(judged(setup(0), None), TestVerdict::Fails);

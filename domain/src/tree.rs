@@ -46,7 +46,8 @@ pub enum TestCounts {
 }
 
 impl TestCounts {
-    /// What is less than before, or more of what keeps tests from running: its name, and the numbers before and after.
+    /// What tells that less is tested, each with its numbers before and after: assertions if their number changed, tests if there are fewer, and what
+    /// keeps tests from running if there is more of it.
     pub fn less(&self) -> Vec<(&'static str, u32, u32)> {
         let Self::Counted { before, after } = self else { return Vec::new() };
         let mut found = Vec::new();

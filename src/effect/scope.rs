@@ -21,7 +21,7 @@ use std::collections::HashMap;
 const NAMES: u64 = 16 << 20;
 /// The most paths kept in an event.
 const MOST: usize = 50;
-/// Largest file that is read for the tests within it, in bytes, and the most such files.
+/// Largest file that is read for the tests inside of it, in bytes, and the most such files of a branch.
 const LARGEST: u64 = 1 << 20;
 const MOST_READ: usize = 500;
 
@@ -113,7 +113,12 @@ impl Repositories {
     }
 
     /// A version of a file with this mode, empty where it is no regular file; none if it cannot be read, or is too large.
-    async fn parted(&self, key: &str, commit: &Commit, (path, mode): (&str, &str)) -> Result<Option<Parted>, Trouble> {
+    pub(super) async fn parted(
+        &self,
+        key: &str,
+        commit: &Commit,
+        (path, mode): (&str, &str),
+    ) -> Result<Option<Parted>, Trouble> {
         if !mode.starts_with("100") {
             return Ok(Some(parted("")));
         }
@@ -136,7 +141,7 @@ impl Repositories {
 }
 
 /// Parts the text of a file on a thread that may be busy.
-pub(super) async fn part(text: Vec<u8>) -> Result<Parted, Trouble> {
+async fn part(text: Vec<u8>) -> Result<Parted, Trouble> {
     let parting = tokio::task::spawn_blocking(move || parted(&String::from_utf8_lossy(&text)));
     parting.await.map_err(|error| Trouble::later(format!("a file could not be parted: {error}")))
 }

@@ -9,11 +9,10 @@ use super::images::Choice;
 use super::policy::Policy;
 use super::posts::{Post, Posts};
 use super::repository::Repositories;
-use super::scope::part;
 use crate::config::process::Repository as Entry;
 use crate::egress::overruled;
 use crate::forge::{Comment, Forge, NewStatus, RepoRef, StatusState};
-use crate::git::{Branch, GitError};
+use crate::git::Branch;
 use crate::message;
 use crate::redact;
 use crate::sandbox::asserts::may_stand_within;
@@ -26,8 +25,7 @@ use protocol::router::Rule;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Largest source file that is read for the tests inside of it, in bytes, and the most such files.
-const LARGEST: u64 = 1 << 20;
+/// The most source files that are read for the tests inside of them.
 const MOST_READ: usize = 200;
 /// The most files with weaker tests that are named.
 const MOST_WEAKER: usize = 10;
@@ -64,7 +62,7 @@ impl TestRuns {
             None => StatusState::Pending,
             Some(TestVerdict::Passes | TestVerdict::Bug) => StatusState::Success,
             Some(TestVerdict::Fails | TestVerdict::PassesOnBase) => StatusState::Failure,
-            Some(TestVerdict::Unclear) => StatusState::Error,
+            Some(TestVerdict::NotLaidOver | TestVerdict::Unclear) => StatusState::Error,
         };
         let context = if row.run.bug { "caisson/test-bug" } else { "caisson/test" }.to_owned();
         let description = message::test_status(row.id, &row.run, result);
@@ -295,19 +293,11 @@ impl TestRuns {
             if read > MOST_READ {
                 return Ok(found + 1);
             }
-            let (before, after) = (self.tests_of(key, base, &path).await?, self.tests_of(key, commit, &path).await?);
-            found += u32::from(after.is_none() || before != after);
+            let before = self.repositories.parted(key, base, (&path, &change.old_mode)).await?;
+            let after = self.repositories.parted(key, commit, (&path, &change.new_mode)).await?;
+            found += u32::from(before.zip(after).is_none_or(|(before, after)| before.tests != after.tests));
         }
         Ok(found)
-    }
-
-    /// The tests inside of a source file; none if it is too large to be read.
-    async fn tests_of(&self, key: &str, commit: &Commit, path: &str) -> Result<Option<Vec<String>>, Trouble> {
-        match self.repositories.repos.show(key, commit, path, LARGEST).await {
-            Ok(text) => Ok(Some(part(text.unwrap_or_default()).await?.tests)),
-            Err(GitError::TooLarge { .. }) => Ok(None),
-            Err(other) => Err(other.into()),
-        }
     }
 }
 

@@ -13,7 +13,7 @@ use domain::{Source, Verb};
 
 /// What of a thread could not be read.
 pub(super) struct Unread {
-    /// The number of the first text that is missing, where a task may begin by it: later ones wait.
+    /// The number of the first text that is missing: later ones that may begin a task wait for it.
     pub from: i64,
     pub why: Trouble,
 }
@@ -52,6 +52,7 @@ impl Reader {
             let reviews = self.forge.reviews(at, issue.number).await?;
             let (replies, why) = self.replies((at, issue), &reviews, since).await?;
             texts.extend(replies);
+            // Which reply is missing is not known, so no other text waits for one.
             unread = why.map(|why| Unread { from: i64::MAX, why });
             for review in reviews {
                 let inline = match self.inline_commands(entry, (at, issue.number), &review, since).await {

@@ -114,10 +114,6 @@ pub fn test_status(id: i64, run: &TestRun, result: Option<&TestResult>) -> Strin
     line.chars().take(MAX_LINE).collect()
 }
 
-fn passed(exit: &TestExit) -> bool {
-    exit.exit_code == Some(0) && !exit.at_setup
-}
-
 /// What is less in a file of tests.
 fn less(one: &Weaker) -> String {
     let pair = |(what, before, after): (&str, u32, u32)| format!("{what} {before} → {after}");
@@ -129,14 +125,14 @@ fn less(one: &Weaker) -> String {
 }
 
 fn headline(result: &TestResult) -> &'static str {
-    let TestResult::Ran { on_branch, on_base, .. } = result else { return "not run" };
+    let TestResult::Ran { on_branch, .. } = result else { return "not run" };
     match result.verdict() {
         TestVerdict::Passes => "passes",
         TestVerdict::Fails if on_branch.at_setup => "the setup fails on the branch",
         TestVerdict::Fails => "fails on the branch",
         TestVerdict::Bug => "shows the bug: it fails on the base and passes on the branch",
         TestVerdict::PassesOnBase => "passes on the base too, so it shows nothing",
-        TestVerdict::Unclear if on_base.as_ref().is_some_and(|base| base.within > 0 && passed(&base.exit)) => {
+        TestVerdict::NotLaidOver => {
             "passes on the branch and on the base, where tests inside source files could not be laid over, so it shows nothing"
         }
         TestVerdict::Unclear => {

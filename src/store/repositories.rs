@@ -84,6 +84,7 @@ pub(super) async fn put(c: &mut AnyConnection, entry: &StoredEntry) -> Result<()
         for sql in [
             "DELETE FROM grants WHERE repository = $1",
             "DELETE FROM watched_pulls WHERE repository = $1",
+            "DELETE FROM unread WHERE repository = $1",
             "DELETE FROM upstream_issues WHERE repository = $1",
         ] {
             sqlx::query(sql).bind(&entry.key).execute(&mut *c).await?;

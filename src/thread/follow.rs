@@ -7,6 +7,7 @@ use super::{Feed, Threads, withdrawn};
 use crate::clock::now;
 use crate::command::OwnNames;
 use crate::config::process::Repository;
+use crate::config::who::is_of_readers;
 use crate::message;
 use crate::trouble::Trouble;
 use domain::{Access, Decision, Input, Notice, RemarkWithdrawn, Source, State, Task, TaskId, Verb};
@@ -76,8 +77,7 @@ impl Threads {
         if may_now(&decision) {
             let beside = self.beside(entry, (said, &OwnNames::new()), decision.right, Some(task)).await?;
             // What only asks is answered wherever it stands.
-            let (asks, left): (Vec<String>, Vec<String>) =
-                left.into_iter().partition(|name| matches!(name.as_str(), "status" | "cost" | "help"));
+            let (asks, left): (Vec<String>, Vec<String>) = left.into_iter().partition(|name| is_of_readers(name));
             let asked: String = asks.iter().map(|name| format!("/{name}\n")).collect();
             let on_lines = (&decision.poster, asked.as_str(), &decision.verb);
             let on_lines = self.beside(entry, (on_lines, &OwnNames::new()), decision.right, Some(task)).await?;

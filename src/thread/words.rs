@@ -104,7 +104,8 @@ fn named(text: &str) -> impl Iterator<Item = Verb> {
     verbs.filter(|verb| matches!(verb, Verb::Allow { .. } | Verb::Deny { .. }))
 }
 
-/// The verb of a review; none if it is not submitted or dismissed. `bot` is the name by which it is asked, none where words are an answer to it. Inline remarks count only if the reviewer submitted them with it:
+/// The verb of a review; none if it is not submitted or dismissed. `bot` is the name by which it is asked, none where words are an answer to
+/// its agent. Inline remarks count only if the reviewer submitted them with it:
 /// replies of readers, and later ones of the reviewer that are not checked for edits, are in the same list.
 pub(crate) fn review(review: &Review, inline: &[ReviewComment], bot: Option<&str>) -> Option<Verb> {
     let login = &review.author.login;
@@ -230,54 +231,56 @@ mod tests {
         ReviewComment { body: text.into(), ..inline(7) }
     }
 
-    #[test]
-    fn a_command_in_an_inline_comment_is_about_its_line() {
-        let given = |state, body: &str, notes: &[&str]| {
-            review(&given(state, body), &notes.iter().map(|text| line(text)).collect::<Vec<_>>(), Some("caisson"))
-                .expect("submitted")
-        };
-        let texts = |verb: Verb| match verb {
+    /// The verb of a submitted review with these inline comments.
+    fn said(state: ReviewState, body: &str, notes: &[&str]) -> Verb {
+        let notes: Vec<ReviewComment> = notes.iter().map(|text| line(text)).collect();
+        review(&given(state, body), &notes, Some("caisson")).expect("submitted")
+    }
+
+    fn texts(verb: Verb) -> Vec<String> {
+        match verb {
             Verb::Changes { items } | Verb::Say { items } => {
-                items.into_iter().map(|it| format!("{}:{}", it.path.unwrap_or_default(), it.text)).collect::<Vec<_>>()
+                items.into_iter().map(|it| format!("{}:{}", it.path.unwrap_or_default(), it.text)).collect()
             }
             other => panic!("{other:?}"),
-        };
+        }
+    }
+
+    #[test]
+    fn a_command_in_an_inline_comment_is_about_its_line() {
         let comment = ReviewState::Comment;
         assert_eq!(
-            texts(given(comment, "", &["/revise use a set", "rename", "/ask why?"])),
+            texts(said(comment, "", &["/revise use a set", "rename", "/ask why?"])),
             ["a.py:use a set", "a.py:rename"]
         );
         assert_eq!(
-            texts(given(ReviewState::Approved, "", &["/revise use a set"])),
+            texts(said(ReviewState::Approved, "", &["/revise use a set"])),
             ["a.py:use a set"],
             "changes before approval"
         );
+        assert_eq!(texts(said(ReviewState::RequestChanges, "No.", &["/revise use a set"])), [":No.", "a.py:use a set"]);
         assert_eq!(
-            texts(given(ReviewState::RequestChanges, "No.", &["/revise use a set"])),
-            [":No.", "a.py:use a set"]
-        );
-        assert_eq!(
-            texts(given(comment, "Hm.", &["/usr is wrong"])),
+            texts(said(comment, "Hm.", &["/usr is wrong"])),
             [":Hm.", "a.py:/usr is wrong"],
             "a path is no command"
         );
         assert_eq!(
-            given(comment, "", &["/ask why?", "/ask what?"]),
+            said(comment, "", &["/ask why?", "/ask what?"]),
             Verb::Ask { question: "a.py, line 3: why?\na.py, line 3: what?".into() }
         );
-        assert_eq!(given(ReviewState::Approved, "", &["/stop"]), Verb::Stop);
-        assert_eq!(given(ReviewState::Approved, "", &["/ask why?"]), Verb::approve());
-        assert_eq!(given(comment, "/pause", &["/ask why?"]), Verb::Pause);
-        assert_eq!(texts(given(comment, "", &["/approve"])), [""; 0], "a line's approval approves nothing");
+        assert_eq!(said(ReviewState::Approved, "", &["/stop"]), Verb::Stop);
+        assert_eq!(said(ReviewState::Approved, "", &["/ask why?"]), Verb::approve());
+        assert_eq!(said(comment, "/pause", &["/ask why?"]), Verb::Pause);
+        assert_eq!(texts(said(comment, "", &["/approve"])), [""; 0], "a line's approval approves nothing");
         for (note, told) in [
             ("/revise rename it\n/revise and add a test", "rename it\n and add a test"),
             ("This allocates.\n\n/revise use a buffer", "This allocates.\n\n use a buffer"),
             ("/status must return 503 here", "/status must return 503 here"),
         ] {
-            assert_eq!(texts(given(ReviewState::RequestChanges, "", &[note])), [format!("a.py:{told}")], "{note}");
+            assert_eq!(texts(said(ReviewState::RequestChanges, "", &[note])), [format!("a.py:{told}")], "{note}");
         }
         let long = "y".repeat(1_990);
-        let asked = given(comment, "", &[&format!("/ask {long}"), &format!("/ask z{long}"), &format!("/ask zz{long}")]);
+        let asked = said(comment, "", &[&format!("/ask {long}"), &format!("/ask z{long}"), &format!("/ask zz{long}")]);
         let Verb::Ask { question } = asked else { panic!("{asked:?}") };
         assert_eq!(question.matches(&long).count(), 1, "each whole, or not at all");
         let foreign = ReviewComment { body: "/stop".into(), ..inline(8) };
@@ -289,26 +292,18 @@ mod tests {
 
     #[test]
     fn a_review_that_only_asks_the_bot_by_its_name_is_a_question() {
-        let given = |state, body: &str, notes: &[&str]| {
-            review(&given(state, body), &notes.iter().map(|text| line(text)).collect::<Vec<_>>(), Some("caisson"))
-                .expect("submitted")
-        };
-        let texts = |verb: Verb| match verb {
-            Verb::Changes { items } | Verb::Say { items } => {
-                items.into_iter().map(|it| format!("{}:{}", it.path.unwrap_or_default(), it.text)).collect::<Vec<_>>()
-            }
-            other => panic!("{other:?}"),
-        };
         let comment = ReviewState::Comment;
-        let asked = given(comment, "", &["@caisson why?"]);
+        let asked = said(comment, "", &["@caisson why?"]);
         assert_eq!(asked, Verb::Ask { question: "a.py, line 3: why?".into() });
-        assert_eq!(given(comment, "Why, @caisson?", &[]), Verb::Ask { question: "Why, @caisson?".into() });
+        assert_eq!(said(comment, "Why, @caisson?", &[]), Verb::Ask { question: "Why, @caisson?".into() });
         assert_eq!(
-            texts(given(comment, "", &["@caisson why?", "rename"])),
+            texts(said(comment, "", &["@caisson why?", "rename"])),
             ["a.py:@caisson why?", "a.py:rename"],
             "a remark beside it is none"
         );
-        assert_eq!(texts(given(ReviewState::RequestChanges, "", &["@caisson why?"])), ["a.py:@caisson why?"]);
+        assert_eq!(texts(said(ReviewState::RequestChanges, "", &["@caisson why?"])), ["a.py:@caisson why?"]);
+        let answer = review(&given(comment, "A set, @caisson, ok?"), &[], None).expect("submitted");
+        assert_eq!(texts(answer), [":A set, @caisson, ok?"], "where the agent asked, it is an answer");
     }
 
     #[test]

@@ -183,6 +183,15 @@ async fn a_hook_may_arrive_at_any_host() {
     assert!(world.broker.created.lock().expect("created").is_empty(), "nothing of it ran on the first host");
 }
 
+/// What is left to answer where a kill lost an answer, or both hosts lost what was done.
+const SPARE: &str = r#"
+[[turn]]
+call = [
+  { name = "write_file", arguments = { path = "semver.py", content = "def newer(a, b):\n    return parse(a) > parse(b)\n\n\ndef parse(text):\n    return [int(part) for part in text.split('.')]\n" } },
+  { name = "done", arguments = { summary = "newer() compares the parsed numbers." } },
+]
+"#;
+
 /// Either host is killed at random, and comes back before or after its leases end. `make soak` asks for more kills (CAISSON_KILLS);
 /// CAISSON_SEED repeats a run.
 #[tokio::test(flavor = "multi_thread")]
@@ -190,7 +199,7 @@ async fn two_hosts_that_are_killed_wherever_the_dice_fall_finish_the_task() {
     let wanted = number("CAISSON_KILLS").unwrap_or(6);
     let ((mut dice, seed), mut kills) = (Dice::cast(), 0);
     while kills < wanted {
-        let Some(mut world) = world(FIX).await else { return };
+        let Some(mut world) = world(&format!("{FIX}{}", SPARE.repeat(12))).await else { return };
         let mut beside = SecondHost::new(&world, |text| text);
         beside.start(&world).await;
         let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");

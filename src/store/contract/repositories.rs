@@ -38,9 +38,13 @@ pub async fn an_entry_is_kept_as_it_was_written_and_only_its_next_generation_rep
 pub async fn an_entry_that_was_taken_out_keeps_its_generation(fresh: Fresh) {
     let store = fresh.open().await;
     store.put_entry(entry("shop", 1, "{}")).await.expect("stored");
+    for (repository, number) in [("shop", 4), ("till", 5)] {
+        store.could_not_read(repository, number, 1).await.expect("noted");
+    }
     let gone = StoredEntry { sealed: Vec::new(), ..entry("shop", 2, "") };
     store.put_entry(gone.clone()).await.expect("stored");
     assert_eq!(store.entries().await.expect("read"), [gone]);
+    assert_eq!(store.unread().await.expect("read"), [("till".to_owned(), 5)], "nobody reads it any more");
     assert!(store.put_entry(entry("shop", 1, "{}")).await.is_err(), "an older one does not come back");
     store.put_entry(entry("shop", 3, "{}")).await.expect("added again");
 }
