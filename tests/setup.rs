@@ -5,6 +5,8 @@ mod support;
 #[allow(dead_code, reason = "tests of `caisson fetch` use the rest")]
 #[path = "setup/github.rs"]
 mod github;
+#[path = "setup/here.rs"]
+mod here;
 #[path = "setup/mend.rs"]
 mod mend;
 #[path = "setup/upstream.rs"]

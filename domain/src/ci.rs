@@ -86,9 +86,30 @@ pub struct CiEnded {
     /// Whether the failures go back to the agent instead of to a person.
     #[serde(default)]
     pub returned: bool,
+    /// Whether it is the upstream's CI, on what was brought there of this commit; the task has ended by then.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub upstream: bool,
+}
+
+/// What the upstream's CI said of a commit that was brought there. Every text in it is untrusted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UpstreamChecks {
+    /// The approved commit that was brought.
+    pub commit: Commit,
+    /// How it ended.
+    pub outcome: CiOutcome,
+    /// What each check said, failed ones first; at most 50.
+    pub checks: Vec<CiCheck>,
+    /// How many more checks there are than are kept.
+    pub more: u32,
 }
 
 impl CiEnded {
+    /// Whose CI it is, for a sentence.
+    pub fn whose(&self) -> &'static str {
+        if self.upstream { "the upstream's CI" } else { "the forge's CI" }
+    }
+
     /// Whether a check failed.
     pub fn failed(&self) -> bool {
         self.outcome == CiOutcome::Failed
@@ -113,8 +134,11 @@ impl Task {
         self.ci_awaited = Some(it.clone());
     }
 
-    /// The wait ended: the agent goes on, or the review is posted.
+    /// The wait ended: the agent goes on, or the review is posted. What the upstream said of delivered work changes nothing.
     pub(crate) fn end_ci(&mut self, it: &CiEnded) {
+        if it.upstream {
+            return;
+        }
         let (n, commit) = (it.n, it.commit.clone());
         self.failures += u8::from(it.failed());
         self.state = if it.returned { State::Running } else { State::Verifying { n, commit } };

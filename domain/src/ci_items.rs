@@ -1,4 +1,5 @@
-//! Failures of the CI that was waited for, each as an item with a number and a state: a pure fold over the task's log.
+//! Failures of the CI that was waited for, each as an item with a number and a state: a pure fold over the task's log. The upstream's, on what an
+//! earlier attempt had brought there, are items of the next attempt.
 //!
 //! Owns: which failure gets a number, and what changes its state. Must not: judge a status, or show anything. Tests:
 //! `tests/machine/ci.rs`.
@@ -21,6 +22,8 @@ pub enum CiItemState {
 pub struct CiItem {
     /// Its number in the task, from 1, in the order of the log.
     pub number: u32,
+    /// Whether it is a check of the upstream's CI; one of the forge's may have the same name.
+    pub upstream: bool,
     /// What it said when it failed last. Untrusted.
     pub check: CiCheck,
     /// The commit on which it failed last.
@@ -57,15 +60,24 @@ impl CiItem {
 pub fn ci_items<'a>(log: impl IntoIterator<Item = &'a Event>) -> Vec<CiItem> {
     let mut items: Vec<CiItem> = Vec::new();
     for event in log {
-        let Event::CiEnded(ended) = event else { continue };
-        items.iter_mut().for_each(|item| item.heard(ended));
+        let ended = if let Event::CiEnded(ended) = event {
+            ended
+        } else if let Event::Requested { request } = event
+            && let Some(ended) = request.earlier.as_ref().and_then(|it| it.upstream_ci.as_ref())
+        {
+            ended
+        } else {
+            continue;
+        };
+        items.iter_mut().filter(|item| item.upstream == ended.upstream).for_each(|item| item.heard(ended));
         for check in ended.failures() {
-            if items.iter().any(|item| item.check.context == check.context) {
+            let known = |item: &CiItem| item.upstream == ended.upstream && item.check.context == check.context;
+            if items.iter().any(known) {
                 continue;
             }
             let number = u32::try_from(items.len()).unwrap_or(u32::MAX).saturating_add(1);
-            let (failed_on, state) = (ended.commit.clone(), CiItemState::Open);
-            items.push(CiItem { number, check: check.clone(), failed_on, state });
+            let (failed_on, state, upstream) = (ended.commit.clone(), CiItemState::Open, ended.upstream);
+            items.push(CiItem { number, upstream, check: check.clone(), failed_on, state });
         }
     }
     items

@@ -253,6 +253,8 @@ pub enum Input {
         #[serde(default)]
         more: u32,
     },
+    /// The upstream's CI ended on what a person brought there; answers no effect, and only a task that was delivered takes it.
+    UpstreamCiEnded(Box<crate::UpstreamChecks>),
     /// Recorded before a second model is asked about a checkpoint's changes; answers no effect.
     SecondLookStarting {
         /// Number of the checkpoint that is being published.

@@ -62,7 +62,7 @@ pub use artifact::{Artifact, ArtifactBar, ArtifactLeft, ArtifactStep, Artifacts,
 pub use budget::{Budget, BudgetBar, Spent};
 pub use call::{Call, CallRequest, Claim, MOST_OPTIONS, Question, Recall};
 pub use checkpoint::Checkpoint;
-pub use ci::{CiAwaited, CiCheck, CiEnded, CiOutcome, CiState, CiWait};
+pub use ci::{CiAwaited, CiCheck, CiEnded, CiOutcome, CiState, CiWait, UpstreamChecks};
 pub use ci_items::{CiItem, CiItemState, ci_items};
 pub use conflict_items::{ConflictItem, ConflictState, conflict_items};
 pub use decision::{Access, Account, Decision, Granters, Item, NO_RIGHT, NOT_AMONG, Others, Source, Verb};

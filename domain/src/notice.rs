@@ -281,6 +281,11 @@ pub enum Notice {
     },
     /// The approved commit was fetched, or the pull request was merged.
     Delivered,
+    /// The upstream's CI ended on what was brought there of a delivered task.
+    UpstreamCi {
+        /// What it said.
+        ended: Box<crate::CiEnded>,
+    },
     /// The task ended because nothing happened to it for 30 days.
     Expired,
     /// A step waits for something that is down, and is tried again by itself. The status comment shows it.

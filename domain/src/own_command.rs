@@ -34,6 +34,9 @@ pub struct OwnCommand {
     /// The model that the file names, where the command's text named none: nobody asked for it by an option.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// The role whose model works on it, as the file names it; none where its kind decides.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<String>,
 }
 
 impl OwnCommand {

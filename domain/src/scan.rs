@@ -121,7 +121,7 @@ pub struct DependencyScan {
 /// One direct dependency.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Dependency {
-    /// The ecosystem by its name in OSV: `crates.io`, `npm`, `PyPI`, `Go`.
+    /// The ecosystem by its name in OSV: `crates.io`, `npm`, `PyPI`, `Go`, `Maven`, `Packagist`.
     pub ecosystem: String,
     /// The package.
     pub name: String,

@@ -46,6 +46,9 @@ pub struct Earlier {
     /// The checkpoint of it that this one goes on from; none = it begins from its base.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<Box<ApprovedStart>>,
+    /// What the upstream's CI said last of what that attempt had brought there, if something failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub upstream_ci: Option<Box<crate::CiEnded>>,
 }
 
 /// A checkpoint that was approved, as the work of a later attempt begins there.

@@ -111,7 +111,15 @@ mod tests {
     fn told(outcome: CiOutcome, checks: Vec<CiCheck>) -> String {
         let commit = Commit::parse(&"a".repeat(40)).expect("a commit");
         let view = CheckpointView {
-            ci: Some(CiEnded { n: 1, commit, outcome, checks: checks.clone(), more: 0, returned: false }),
+            ci: Some(CiEnded {
+                n: 1,
+                commit,
+                outcome,
+                checks: checks.clone(),
+                more: 0,
+                returned: false,
+                upstream: false,
+            }),
             ci_so_far: checks,
             pages: Some("https://forge.test/lab/shop".into()),
             ..CheckpointView::default()
@@ -143,7 +151,8 @@ mod tests {
     fn checks_that_were_not_kept_are_counted() {
         let commit = Commit::parse(&"a".repeat(40)).expect("a commit");
         let checks = vec![check("build", CiState::Failed, ""); 50];
-        let ended_so = CiEnded { n: 1, commit, outcome: CiOutcome::Failed, checks, more: 7, returned: false };
+        let ended_so =
+            CiEnded { n: 1, commit, outcome: CiOutcome::Failed, checks, more: 7, returned: false, upstream: false };
         let mut out = String::new();
         ended(&mut out, &CheckpointView { ci: Some(ended_so), ..CheckpointView::default() });
         assert!(out.contains("at least 50 of 57 checks failed") && out.contains("and 47 more"), "{out}");

@@ -19,7 +19,9 @@ pub(super) fn gather(log: &[Event], from: usize) -> ItemsView<CiItem> {
 
 /// The section; empty while no check failed.
 pub(super) fn section(out: &mut String, view: &CheckpointView) {
-    let line = |item: &CiItem| format!("**{}** {}: {}", item.name(), code(&item.check.context), state(item));
+    let whose = |item: &CiItem| if item.upstream { " of the upstream" } else { "" };
+    let line =
+        |item: &CiItem| format!("**{}** {}{}: {}", item.name(), code(&item.check.context), whose(item), state(item));
     items::section(out, &view.ci_items, &WORDS, line);
 }
 
@@ -60,7 +62,7 @@ mod tests {
         };
         let commit = Commit::parse(&digit.repeat(40)).expect("a commit");
         let checks = checks.iter().map(check).collect();
-        Event::CiEnded(Box::new(CiEnded { n: 1, commit, outcome, checks, more: 0, returned: true }))
+        Event::CiEnded(Box::new(CiEnded { n: 1, commit, outcome, checks, more: 0, returned: true, upstream: false }))
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Result of an attempt, for the one that follows it. Pure.
 
 use crate::text::{cut, one_line};
-use domain::{Event, Item, Task, VerdictKind};
+use domain::{CiCheck, Event, Item, Task, VerdictKind};
 
 /// The most lines, and characters of each.
 const MOST: usize = 20;
@@ -23,8 +23,12 @@ pub fn tried(task: &Task, log: &[Event]) -> Vec<String> {
                 all.push(format!("the checks of its work {said}"));
             }
             Event::CiEnded(ended) if ended.failed() => {
-                let names: Vec<&str> = ended.failures().map(|check| check.context.as_str()).collect();
-                all.push(format!("the forge's CI failed on its work: {}", names.join(", ")));
+                let of = |check: &CiCheck| match check.description.is_empty() {
+                    true => check.context.clone(),
+                    false => format!("{} ({})", check.context, check.description),
+                };
+                let (names, whose) = (ended.failures().map(of).collect::<Vec<_>>(), ended.whose());
+                all.push(format!("{whose} failed on its work: {}", names.join(", ")));
             }
             Event::TreeRefused { reasons, .. } => all.push(format!("its tree was refused: {}", reasons.join("; "))),
             Event::TreeCaptured { tree, .. } => {

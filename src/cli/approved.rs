@@ -5,6 +5,7 @@ use super::outside::USER_AGENT;
 use super::store::location;
 use super::{lock, running};
 use crate::bot::known;
+use crate::clock::now;
 use crate::config::process::Repository;
 use crate::config::{Process, Secret};
 use crate::fetch::{self, Approved, ApprovedSource, Offer, Standing};
@@ -13,11 +14,12 @@ use crate::forge::{
 };
 use crate::forge::{review_hash, text_hash};
 use crate::git::{Auth, Branch, RemoteUrl};
-use crate::server::FetchedReport;
+use crate::server::{FetchedReport, UpstreamCiReport};
 use crate::store::Store;
 use anyhow::{Context, Result};
 use async_trait::async_trait;
-use domain::{Commit, Decision, Event, Input, Source, State, Task, TaskId, Verb};
+use domain::{Commit, Decision, Event, Input, Source, State, Task, TaskId, UpstreamChecks, Verb};
+use serde::Serialize;
 use std::collections::BTreeSet;
 
 pub struct StoreSource {
@@ -189,26 +191,40 @@ impl ApprovedSource for StoreSource {
         })
     }
 
-    /// Tells a running bot, or stores it if none is running.
     async fn delivered(&self, offer: &Offer, commit: &Commit) -> Result<(), String> {
-        match lock::take(&self.config.state_dir) {
-            Ok(_lock) => {
-                let orders = OrderMachine::of(&self.config, TaskId(offer.task)).await.map_err(|e| format!("{e:#}"))?;
-                let key = format!("fetched:{}:{commit}", offer.task);
-                let input = Input::Fetched { commit: commit.clone() };
-                let fed = orders.machine.feed(TaskId(offer.task), &key, input, None).await;
-                orders.over(&self.config).await.map_err(|e| format!("{e:#}"))?;
-                fed.map(drop).map_err(|e| e.to_string())
-            }
-            Err(_) => self.tell(offer, commit).await.map_err(|e| format!("the running bot could not be told: {e:#}")),
-        }
+        let report = FetchedReport { task: offer.task, commit: commit.clone() };
+        let key = format!("fetched:{}:{commit}", offer.task);
+        let input = Input::Fetched { commit: commit.clone() };
+        self.report("/fetched", &report, (TaskId(offer.task), key, input)).await
+    }
+
+    async fn upstream_ci(&self, offer: &Offer, checks: UpstreamChecks) -> Result<(), String> {
+        let report = UpstreamCiReport { task: offer.task, at: now(), checks };
+        self.report("/upstream-ci", &report, report.clone().input()).await
     }
 }
 
 impl StoreSource {
-    async fn tell(&self, offer: &Offer, commit: &Commit) -> Result<()> {
-        let report = FetchedReport { task: offer.task, commit: commit.clone() };
-        let (status, said) = running::tell(&self.config, "/fetched", &report).await?;
+    /// Tells a running bot, or stores it if none is running.
+    async fn report(
+        &self,
+        path: &str,
+        report: &impl Serialize,
+        (id, key, input): (TaskId, String, Input),
+    ) -> Result<(), String> {
+        match lock::take(&self.config.state_dir) {
+            Ok(_lock) => {
+                let orders = OrderMachine::of(&self.config, id).await.map_err(|e| format!("{e:#}"))?;
+                let fed = orders.machine.feed(id, &key, input, None).await;
+                orders.over(&self.config).await.map_err(|e| format!("{e:#}"))?;
+                fed.map(drop).map_err(|e| e.to_string())
+            }
+            Err(_) => self.tell(path, report).await.map_err(|e| format!("the running bot could not be told: {e:#}")),
+        }
+    }
+
+    async fn tell(&self, path: &str, report: &impl Serialize) -> Result<()> {
+        let (status, said) = running::tell(&self.config, path, report).await?;
         anyhow::ensure!((200..300).contains(&status), "it answered {status} {said}");
         Ok(())
     }

@@ -35,10 +35,11 @@ A file .caisson/commands/release-notes.md on the default branch makes the comman
 
   +++
   description = \"Writes the notes of a release\"   # needed; one line for /help
-  kind = \"fix\"                # what the task may do: fix (the default), plan, explain, test, refactor
+  kind = \"fix\"                # what the task may do: fix (the default), plan, explain, test, refactor, search,
+                            # security or deps
   # read_only = true          # in place of a kind: it answers, and changes nothing
   # who = [\"admins\", \"@alice\"] # of those who may begin such a task; the default: \"writers\", all of them
-  # model = \"local\"           # one of those that people may name
+  # model = \"local\"           # one of those that people may name; or role = \"planner\": the model of that role
   # checkpoint = 2            # actions between two reviews, 1 to 5
   # budget = \"1usd,30actions\" # as behind --budget; never more than usual
   # network = [\"docs.example.org\"] # a wish: reached once the operator accepted it (caisson repo add … --accept)

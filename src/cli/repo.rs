@@ -4,12 +4,14 @@
 
 mod add;
 mod check;
+mod here;
 mod import;
 mod kept;
 mod mend;
 mod remove;
 mod rotate;
 mod set_branch;
+mod shown;
 mod source;
 mod trial;
 mod upstream;
@@ -37,7 +39,8 @@ const AGENT_BRANCHES: &str = "agent/**";
 /// Which repositories the bot works on.
 #[derive(Debug, Subcommand)]
 pub enum RepoCommand {
-    /// Copy a repository to the forge and prepare it: protection, labels, hook, entry in the store. Safe to repeat.
+    /// Copy a repository to the forge, or take one that is there (--here), and prepare it: protection, labels, hook, entry in the store. Safe
+    /// to repeat.
     Add(add::Add),
     /// Every repository, and where its entry stands.
     List,

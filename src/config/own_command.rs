@@ -6,9 +6,9 @@
 //! ```text
 //! +++
 //! description = "Writes the notes of a release"   # one line, shown by /help
-//! kind = "explain"                                # fix (default), plan, explain, test or refactor
+//! kind = "explain"                                # fix (default), plan, explain, test, refactor, search, security or deps
 //! who = ["admins", "@alice"]                      # or "writers" (default)
-//! model = "local"
+//! model = "local"                                 # or role = "planner"
 //! checkpoint = 2                                  # 1 to 5 actions
 //! budget = "1usd,30actions"
 //! network = ["docs.example.org"]                  # a wish
@@ -17,6 +17,7 @@
 //! Write the notes of the release {words}.
 //! ```
 
+use super::model::Role;
 use super::project::{Network, ProjectError, from_toml, line_of_key};
 use super::who::{bar_of, group, is_group_of_writers};
 use crate::command::{MAX_WORDS, amounts, is_own_name, spec};
@@ -39,7 +40,18 @@ const MOST: usize = 20;
 /// Longest name of a model, in bytes.
 const MAX_MODEL: usize = 100;
 /// The kinds that such a command may be.
-const KINDS: [TaskKind; 5] = [TaskKind::Fix, TaskKind::Plan, TaskKind::Explain, TaskKind::Test, TaskKind::Refactor];
+const KINDS: [TaskKind; 8] = [
+    TaskKind::Fix,
+    TaskKind::Plan,
+    TaskKind::Explain,
+    TaskKind::Test,
+    TaskKind::Refactor,
+    TaskKind::Search,
+    TaskKind::Security,
+    TaskKind::Deps,
+];
+/// The roles of models that such a command may name.
+const ROLES: [Role; 3] = [Role::Worker, Role::Planner, Role::Reviewer];
 
 /// A parsed file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,6 +68,8 @@ pub struct OwnCommand {
     pub who: Vec<String>,
     /// Id of the model that answers; whether people may name it is for whoever begins a task to ask.
     pub model: Option<String>,
+    /// The role whose model answers; none where `model` says it, or nothing does.
+    pub role: Option<Role>,
     /// Actions between two approvals, 1 to 5.
     pub every: Option<u8>,
     /// Hosts that it wishes to reach, each a rule of the router. Untrusted.
@@ -76,6 +90,7 @@ struct Head {
     kind: Option<String>,
     who: Option<OneOrSeveral>,
     model: Option<String>,
+    role: Option<String>,
     checkpoint: Option<i64>,
     budget: Option<String>,
     network: Vec<String>,
@@ -243,6 +258,7 @@ impl Head {
                 ));
             }
         }
+        let role = self.role()?;
         let network: Vec<String> = self.network.iter().map(|host| host.trim().to_owned()).collect();
         if network.len() > MOST {
             return Err(("network", format!("{} hosts; at most {MOST}", network.len())));
@@ -266,6 +282,7 @@ impl Head {
             every: self.every(kind)?,
             who: self.who()?,
             model: self.model,
+            role,
             network,
             budget,
             body: body.to_owned(),
@@ -304,6 +321,19 @@ impl Head {
             }
             Some(_) | None => Ok(kind),
         }
+    }
+
+    /// The role whose model answers: one that the operator gives to a model, so nobody has to be able to name that by its id.
+    fn role(&self) -> Result<Option<Role>, Mistake> {
+        let Some(text) = self.role.as_deref() else { return Ok(None) };
+        if self.model.is_some() {
+            return Err(("role", "`model` names one already; write one of the two".to_owned()));
+        }
+        let known = ROLES.map(Role::word).join(", ");
+        let found = ROLES.into_iter().find(|role| role.word() == text);
+        found
+            .map(Some)
+            .ok_or_else(|| ("role", format!("{text:?} is no role that works on tasks; write one of {known}")))
     }
 
     fn every(&self, kind: TaskKind) -> Result<Option<u8>, Mistake> {

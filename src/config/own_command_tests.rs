@@ -27,6 +27,7 @@ fn a_file_says_all_of_it_and_little_is_enough() {
             kind: TaskKind::Test,
             who: vec!["admins".into(), "@alice".into()],
             model: Some("local".into()),
+            role: None,
             every: Some(2),
             network: vec!["docs.example.org".into(), "*.example.net:8443".into()],
             budget: Budget { micro_usd: 1_000_000, actions: 30, ..Budget::default() },
@@ -37,6 +38,7 @@ fn a_file_says_all_of_it_and_little_is_enough() {
     let least = parse("\u{feff}+++\r\ndescription = \"d\"\r\n+++\r\nDo it.").unwrap();
     assert_eq!((least.kind, least.every, least.budget, least.who.len()), (TaskKind::Fix, None, Budget::default(), 0));
     assert_eq!(read("who = \"writers\"\n").who, ["writers"]);
+    assert_eq!(read("role = \"planner\"\n").role, Some(super::Role::Planner));
 }
 
 #[test]
@@ -75,9 +77,14 @@ fn each_mistake_is_told_with_its_line_and_what_to_write() {
         ("kind = 1", "`kind`: invalid type"),
         (
             "kind = \"dance\"",
-            "`kind`: \"dance\" is no kind that a command here may have; write one of fix, plan, explain, test, refactor",
+            "`kind`: \"dance\" is no kind that a command here may have; write one of fix, plan, explain, test, refactor, search, security, deps",
         ),
         ("kind = \"review\"", "`kind`: /review begins on pull requests"),
+        (
+            "role = \"summarizer\"",
+            "`role`: \"summarizer\" is no role that works on tasks; write one of worker, planner",
+        ),
+        ("role = \"worker\"\nmodel = \"local\"", "`role`: `model` names one already"),
         ("who = []", "`who`: name 1 to 20"),
         ("who = 3", "`who`: write \"writers\""),
         (

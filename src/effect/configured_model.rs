@@ -90,7 +90,8 @@ impl ConfiguredModels {
         &self.set_of(task).planner
     }
 
-    /// The model of this task now: the one that a person named, otherwise that of the command, or of the role. A plan that is carried out belongs to the
+    /// The model of this task now: the one that a person named, otherwise that of the role which the repository's own command names, of the
+    /// command, or of the kind's role. A plan that is carried out belongs to the
     /// worker.
     pub(super) fn of(&self, task: &Task) -> &ConfiguredModel {
         self.by_id(task, task.model.as_deref()).unwrap_or_else(|| self.of_kind(task))
@@ -117,6 +118,15 @@ impl ConfiguredModels {
 
     fn of_kind(&self, task: &Task) -> &ConfiguredModel {
         let set = self.set_of(task);
+        let own = task.request.as_ref().and_then(|request| request.own.as_ref()?.role.as_deref());
+        if let Some(role) = Role::ALL.into_iter().find(|role| Some(role.word()) == own) {
+            return match role {
+                Role::Planner => &set.planner,
+                // Without a model of its own each other role is the worker's.
+                Role::Reviewer => set.reviewer.as_ref().unwrap_or(&set.worker),
+                Role::Worker | Role::Summarizer => &set.worker,
+            };
+        }
         let role = if task.kind.reads_only() { &set.planner } else { &set.worker };
         set.commands.iter().find(|(kind, _)| *kind == task.kind).map_or(role, |(_, own)| own)
     }

@@ -26,9 +26,13 @@ const MOST_CALLS: usize = 2;
 const MOST_QUESTIONS: usize = 50;
 /// The most characters kept of an answer.
 const LONGEST: usize = 6_000;
-/// The most files shown that the question names, and bytes of each.
+/// The most files shown that the question names, and bytes of each; and words of it that are looked for.
 const MOST_FILES: usize = 4;
 const MOST_BYTES: u64 = 64 << 10;
+const MOST_WORDS: usize = 20;
+/// Bytes of a commit's file names that are read to find them, and names that are listed where several files have one.
+const MOST_NAMES: u64 = 8 << 20;
+const MOST_CANDIDATES: usize = 5;
 const OVER: &str = "the task is over";
 const TOO_LITTLE: &str = "what the task may still use does not suffice for a call (`/cost` says what is left, `/budget …` grants more), or \
                           the model holds too little";
@@ -110,25 +114,62 @@ impl Replies {
         let Some((request, commit)) = task.request.as_ref().zip(task.head.as_ref().or(task.base.as_ref())) else {
             return Vec::new();
         };
+        let named = named_in(question);
+        if named.is_empty() {
+            return Vec::new();
+        }
+        if let Err(trouble) = self.repositories.bring_all(task, vec![commit.clone()]).await {
+            tracing::warn!(task = task.id.0, ?trouble, "a question's files are not here");
+            let away = "[its commit is not on this host, so it cannot be read now]";
+            return named.into_iter().take(MOST_FILES).map(|word| (word, away.to_owned())).collect();
+        }
+        let repos = &self.repositories.repos;
+        // Without the names only whole paths are found.
+        let names = repos.files(&request.repository, commit, MOST_NAMES).await.unwrap_or_default();
         let mut found: Vec<(String, String)> = Vec::new();
-        let brought = self.repositories.bring_all(task, vec![commit.clone()]).await;
-        let trimmed = |word: &str| word.trim_matches(|c: char| !c.is_alphanumeric() && c != '_').to_owned();
-        for path in question.split_whitespace().map(trimmed).filter(|word| word.contains(['.', '/'])).take(20) {
-            if found.len() == MOST_FILES || found.iter().any(|(known, _)| *known == path) {
+        for word in named {
+            let path = match candidates(&names, &word)[..] {
+                [] => word,
+                [one] => one.to_owned(),
+                ref several => {
+                    let list = several[..several.len().min(MOST_CANDIDATES)].join(", ");
+                    found.push((word, format!("[{} files have this name, among them {list}]", several.len())));
+                    continue;
+                }
+            };
+            if found.len() >= MOST_FILES || found.iter().any(|(known, _)| *known == path) {
                 continue;
             }
-            if let Err(trouble) = &brought {
-                tracing::warn!(task = task.id.0, ?trouble, "a question's files are not here");
-                found.push((path, "[its commit is not on this host, so it cannot be read now]".to_owned()));
-                continue;
-            }
-            let shown = self.repositories.repos.show(&request.repository, commit, &path, MOST_BYTES).await;
-            if let Ok(Some(bytes)) = shown {
+            if let Ok(Some(bytes)) = repos.show(&request.repository, commit, &path, MOST_BYTES).await {
                 found.push((path, redacted(&String::from_utf8_lossy(&bytes)).0.into_owned()));
             }
         }
         found
     }
+}
+
+/// Words of a question that may name a file, each once, without quotes around it and without a line's number behind it.
+fn named_in(question: &str) -> Vec<String> {
+    let mut named: Vec<String> = Vec::new();
+    for word in question.split_whitespace() {
+        let word = word.trim_matches(|c: char| !c.is_alphanumeric() && !"_./".contains(c)).trim_end_matches(['.', '/']);
+        let word = word.strip_prefix("./").unwrap_or(word);
+        let line = word.rsplit_once(':').filter(|(_, line)| line.bytes().all(|b| b.is_ascii_digit() || b == b'-'));
+        let word = line.map_or(word, |(path, _)| path);
+        if word.contains(['.', '/']) && !named.iter().any(|known| known == word) && named.len() < MOST_WORDS {
+            named.push(word.to_owned());
+        }
+    }
+    named
+}
+
+/// The files that a word means: the one with this path, or else all whose path ends with it.
+fn candidates<'a>(names: &'a [String], word: &str) -> Vec<&'a str> {
+    if names.iter().any(|name| name == word) {
+        return names.iter().filter(|name| *name == word).map(String::as_str).collect();
+    }
+    let ends = |name: &&str| name.strip_suffix(word).is_some_and(|before| before.ends_with('/'));
+    names.iter().map(String::as_str).filter(ends).collect()
 }
 
 /// The model's answer; empty text if the call failed without cost, none if it may have cost something.
@@ -171,5 +212,21 @@ fn worded(login: &str, model: &str, text: &str) -> String {
     match text.trim() {
         "" => message::unanswered(login, "the model could not be asked"),
         text => message::replied(login, model, text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{candidates, named_in};
+
+    #[test]
+    fn a_file_is_named_by_its_path_or_by_its_end_with_or_without_a_line() {
+        let asked = "Why does `parse` in \"semver.py\" (see src/a.rs:12, ./b/c.go:3-9 and .gitignore) do that? In semver.py, 1:2.";
+        assert_eq!(named_in(asked), ["semver.py", "src/a.rs", "b/c.go", ".gitignore"]);
+        let names: Vec<String> = ["a.py", "x/a.py", "x/b.py", "y/b.py", "x/my_c.py"].map(str::to_owned).to_vec();
+        assert_eq!(candidates(&names, "a.py"), ["a.py"], "the whole path");
+        assert_eq!(candidates(&names, "b.py"), ["x/b.py", "y/b.py"]);
+        assert_eq!(candidates(&names, "y/b.py"), ["y/b.py"]);
+        assert!(candidates(&names, "c.py").is_empty(), "a part of a name is none");
     }
 }

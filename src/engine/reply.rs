@@ -137,7 +137,7 @@ fn lines_of(log: &[Event]) -> Vec<String> {
                 };
                 put(format!("the checks {kind}: {}", verdict.tail));
             }
-            Event::CiEnded(ended) => put(format!("the forge's CI on the finished work: {:?}", ended.outcome)),
+            Event::CiEnded(ended) => put(format!("{} on the finished work: {:?}", ended.whose(), ended.outcome)),
             Event::Paused { .. } => put("the task was paused".to_owned()),
             Event::Resumed => put("the task was resumed".to_owned()),
             _ => {}

@@ -14,7 +14,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
-use domain::{Commit, Verdict, VerdictKind};
+use domain::{Commit, UpstreamChecks, Verdict, VerdictKind};
 
 use crate::git::listing::Change;
 use crate::git::{Auth, Branch, GitError, Home, Meaning, Merged, RemoteUrl, Tree, Uncommitted};
@@ -78,6 +78,9 @@ pub trait ApprovedSource: Send + Sync {
 
     /// Reports that the commit is in a clone, so that the task is delivered. Called once, after everything was written.
     async fn delivered(&self, offer: &Offer, commit: &Commit) -> Result<(), String>;
+
+    /// Reports what the upstream's CI said of a commit that was delivered there.
+    async fn upstream_ci(&self, offer: &Offer, checks: UpstreamChecks) -> Result<(), String>;
 }
 
 /// Options of a fetch.
@@ -239,6 +242,13 @@ impl Ready {
             Some((proposal, pushed)) => proposal.ci(pushed).await,
             None => None,
         };
+        let report = ci.as_ref().filter(|_| stands).and_then(|ci| ci.report(&commit));
+        if let Some(report) = report
+            && let Err(e) = source.upstream_ci(&offer, report).await
+        {
+            warnings
+                .push(format!("the bot could not be told what the upstream's CI said, so it stands here alone: {e}"));
+        }
         Ok(Brought {
             task: offer.task,
             commit,

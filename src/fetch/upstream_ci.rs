@@ -1,10 +1,14 @@
 //! `caisson fetch --open-pr --wait-ci`: waits for what the upstream's CI says of the commit that was pushed there. The pull request is open by
 //! then: no failure here takes anything back. Tests: `tests/trees/propose.rs`.
 
+use crate::redact::without;
 use crate::upstream::{GitHub, GitHubError};
-use domain::{CiCheck, CiState, Commit};
+use domain::{CiCheck, CiOutcome, CiState, Commit, UpstreamChecks};
 use std::future::Future;
 use std::time::{Duration, Instant};
+
+/// Checks that the bot is told of.
+const MOST_CHECKS: usize = 50;
 
 /// How long and how often the upstream's CI is looked at.
 #[derive(Debug, Clone, Copy)]
@@ -36,6 +40,34 @@ pub enum UpstreamCi {
     Nothing,
     /// It cannot be read: why.
     Unknown(String),
+}
+
+impl UpstreamCi {
+    /// What the bot is told of it, without credentials; none where nothing could be read.
+    pub(super) fn report(&self, commit: &Commit) -> Option<UpstreamChecks> {
+        let (ended, checks) = match self {
+            Self::Unknown(_) => return None,
+            Self::Nothing => (true, [].as_slice()),
+            Self::Ended(checks) => (true, checks.as_slice()),
+            Self::Late(checks) => (false, checks.as_slice()),
+        };
+        let failed = checks.iter().any(|check| check.state == CiState::Failed);
+        let outcome = match (failed, ended) {
+            (true, _) => CiOutcome::Failed,
+            (false, false) => CiOutcome::Late,
+            (false, true) if checks.is_empty() => CiOutcome::Nothing,
+            (false, true) => CiOutcome::Passed,
+        };
+        let clean = |check: &CiCheck| CiCheck {
+            context: without(check.context.clone()),
+            description: without(check.description.clone()),
+            url: without(check.url.clone()),
+            ..check.clone()
+        };
+        let more = u32::try_from(checks.len().saturating_sub(MOST_CHECKS)).unwrap_or(u32::MAX);
+        let checks = checks.iter().take(MOST_CHECKS).map(clean).collect();
+        Some(UpstreamChecks { commit: commit.clone(), outcome, checks, more })
+    }
 }
 
 /// Looks until every check has ended in two looks one after the other, because checks are added one by one.

@@ -51,6 +51,8 @@ struct Changed {
     at: RepoRef,
     /// Whether that address was looked up in this round.
     looked_up: bool,
+    /// Whether changes were listed at all; if not, the next round lists them from the same time on.
+    listed: bool,
 }
 
 /// Takes up stored deliveries and reads what they are about.
@@ -271,7 +273,9 @@ impl Intake {
 
     /// Stores up to when a repository was read.
     async fn was_read(&self, key: &str, found: &Changed, clock: i64) -> Result<(), StoreError> {
-        self.reader.store.set_watermark_of(key, key, clock).await?;
+        if found.listed {
+            self.reader.store.set_watermark_of(key, key, clock).await?;
+        }
         match found.looked_up {
             true => self.reader.store.set_watermark_of(key, &looked_up(key), clock).await,
             false => Ok(()),
@@ -279,9 +283,10 @@ impl Intake {
     }
 
     /// What changed in a repository since the last round. `clock` is the forge's. Where no task is `busy`, its address is looked up more
-    /// rarely, and before anything counts that is read there.
+    /// rarely, and before anything counts that is read there; such a round lists nothing if it finds the address that the last one listed.
     async fn look_around(&self, entry: &Repository, clock: i64, busy: bool) -> Result<Changed, Trouble> {
-        let within = Duration::from_secs(self.reader.config.forge.poll_s) * LOOKED_UP_EVERY;
+        let poll = Duration::from_secs(self.reader.config.forge.poll_s);
+        let within = poll * LOOKED_UP_EVERY;
         let (store, recent) = (&self.reader.store, self.reader.threads.recent_place(entry, within));
         // Readings look it up as well, which says nothing of the time between two rounds.
         let mark = store.watermark(&looked_up(&entry.key)).await?;
@@ -294,6 +299,9 @@ impl Intake {
         if store.watermark(&first).await?.is_some_and(|at| at > clock) {
             store.set_watermark(&first, clock).await?;
         }
+        if looked_up && !busy && self.was_just_listed(entry, &at, clock, poll).await? {
+            return Ok(Changed { numbers: BTreeSet::new(), at, looked_up, listed: false });
+        }
         let numbers = match self.changed_at(&at, self.since(entry, &at, clock).await?).await {
             Err(error @ (ForgeError::Moved(_) | ForgeError::NotFound(_))) => {
                 let now = self.reader.find(entry).await?;
@@ -301,11 +309,25 @@ impl Intake {
                     return Err(error.into());
                 }
                 let numbers = self.changed_at(&now, self.since(entry, &now, clock).await?).await?;
-                return Ok(Changed { numbers, at: now, looked_up: true });
+                return Ok(Changed { numbers, at: now, looked_up: true, listed: true });
             }
             found => found?,
         };
-        Ok(Changed { numbers, at, looked_up })
+        Ok(Changed { numbers, at, looked_up, listed: true })
+    }
+
+    /// Whether the round before listed the repository's changes at this address. Where rounds take longer than they should, it did not:
+    /// each of them would look the address up, and none would list.
+    async fn was_just_listed(
+        &self,
+        entry: &Repository,
+        at: &RepoRef,
+        clock: i64,
+        poll: Duration,
+    ) -> Result<bool, Trouble> {
+        let mark = self.reader.store.watermark(&entry.key).await?;
+        let recent = mark.is_some_and(|mark| (mark..mark + 2 * poll.as_millis() as i64).contains(&clock));
+        Ok(recent && self.listed_at().get(&entry.key) == Some(at))
     }
 
     /// The time from which a round reads a repository at this address. If the last round read it at another one, that may have been another

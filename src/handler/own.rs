@@ -197,6 +197,7 @@ impl Reader {
             lacks,
             closed,
             model: file.model.clone().filter(|_| given.model.is_none()),
+            role: file.role.map(|role| role.word().to_owned()),
         })
     }
 

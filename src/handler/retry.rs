@@ -10,7 +10,9 @@ use crate::message;
 use crate::thread::terms::Agreed;
 use crate::thread::words;
 use crate::trouble::Trouble;
-use domain::{ACTIONS_PER_CHECKPOINT, Access, ApprovedStart, Decision, Earlier, Event, Input, Request, Task, TaskId};
+use domain::{
+    ACTIONS_PER_CHECKPOINT, Access, ApprovedStart, CiEnded, Decision, Earlier, Event, Input, Request, Task, TaskId,
+};
 use std::collections::HashMap;
 
 impl Reader {
@@ -98,13 +100,22 @@ impl Reader {
             hosts: self.hosts_of(entry, before.of_a_pull()).await?,
             pull: self.reviewed(entry, first.issue, before.of_a_pull()).await?,
             trigger: None,
-            earlier: Some(Earlier { task: before.id, tried: tried(before, log), from }),
+            earlier: Some(Earlier { task: before.id, tried: tried(before, log), from, upstream_ci: upstream_ci(log) }),
             ..first
         };
         let asking = Decision { listed: Vec::new(), ..asking };
         let more = agreed.more.map(|verb| Input::Decided { decision: Box::new(Decision { verb, ..asking }) });
         Ok(self.machine.create(key, request, more.into_iter().collect()).await?.is_some())
     }
+}
+
+/// What the upstream's CI said last, if something failed.
+fn upstream_ci(log: &[Event]) -> Option<Box<CiEnded>> {
+    let last = log.iter().rev().find_map(|event| match event {
+        Event::CiEnded(ended) if ended.upstream => Some(ended.clone()),
+        _ => None,
+    });
+    last.filter(|ended| ended.failed())
 }
 
 /// The words of the first command, and of those that widened a plan.

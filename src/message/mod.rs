@@ -29,6 +29,7 @@ mod test_run;
 #[cfg(test)]
 mod tests;
 mod trigger;
+mod upstream_ci;
 mod upstream_issue;
 mod waits;
 

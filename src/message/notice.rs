@@ -2,7 +2,7 @@
 
 use super::about::About;
 use super::answer::NotReviewed;
-use super::{answer, budget, cost, host, life, merge, rebase, reply, terms};
+use super::{answer, budget, cost, host, life, merge, rebase, reply, terms, upstream_ci};
 use crate::config::own_commands::OwnCommands;
 use crate::text::code;
 use domain::{Asked, Notice, PauseReason, State, TaskKind};
@@ -60,6 +60,7 @@ pub fn notice(notice: &Notice, about: &About<'_>) -> String {
         Notice::Declined => life::declined(about),
         Notice::Failed { why } => life::failed(why, about),
         Notice::Delivered => life::delivered(),
+        Notice::UpstreamCi { ended } => upstream_ci::ended(ended),
         Notice::Expired => life::expired(about),
         Notice::Trouble { sentence } => life::trouble(sentence),
         Notice::LeftUndone { sentence } => life::left_undone(sentence),

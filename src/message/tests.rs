@@ -465,6 +465,7 @@ fn a_repositorys_own_commands_are_listed_named_and_refused() {
         lacks: vec!["b.test:8443".into()],
         closed: vec!["c.test".into()],
         model: None,
+        role: None,
     };
     let mut begun = task(TaskKind::Plan, State::Queued);
     begun.request.as_mut().expect("asked").own = Some(Box::new(own));

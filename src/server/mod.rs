@@ -8,7 +8,7 @@ mod webhook;
 
 pub use dashboard::CodeReport;
 pub use limits::{ClientLimits, LimitedListener, Limits, Peer};
-pub use ops::{EntryWish, FetchedReport, Ops, Reload};
+pub use ops::{EntryWish, FetchedReport, Ops, Reload, UpstreamCiReport};
 pub use sessions::Dashboard;
 pub use webhook::{HookSecrets, Hooks, Keep, hook_router};
 

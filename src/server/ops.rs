@@ -16,7 +16,7 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
-use domain::{Commit, Input, Order, TaskId};
+use domain::{Commit, Input, Order, TaskId, UpstreamChecks};
 use metrics_exporter_prometheus::PrometheusHandle;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -71,6 +71,25 @@ pub struct FetchedReport {
     pub commit: Commit,
 }
 
+/// Report of `caisson fetch --open-pr --wait-ci`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct UpstreamCiReport {
+    /// The task's number.
+    pub task: i64,
+    /// Unix milliseconds at which it was read: what was read at another time is another report.
+    pub at: i64,
+    /// What was read.
+    pub checks: UpstreamChecks,
+}
+
+impl UpstreamCiReport {
+    /// The task, and the input with its key.
+    pub fn input(self) -> (TaskId, String, Input) {
+        let key = format!("upstream-ci:{}:{}:{}", self.task, self.checks.commit, self.at);
+        (TaskId(self.task), key, Input::UpstreamCiEnded(Box::new(self.checks)))
+    }
+}
+
 /// Health and metrics need no token; orders and reports do.
 pub(super) fn routes() -> Router<Arc<Ops>> {
     Router::new()
@@ -79,6 +98,7 @@ pub(super) fn routes() -> Router<Arc<Ops>> {
         .route("/metrics", get(async |State(ops): State<Arc<Ops>>| ops.metrics.render()))
         .route("/reload", post(reload))
         .route("/fetched", post(fetched))
+        .route("/upstream-ci", post(upstream_ci))
         .route("/repositories", post(entry))
         .route("/repositories/{key}/round", post(round))
         .route("/tasks/{id}/delete", post(deleted))
@@ -201,12 +221,25 @@ async fn deleted(
 }
 
 async fn fetched(State(ops): State<Arc<Ops>>, headers: HeaderMap, Json(report): Json<FetchedReport>) -> Response {
-    if let Err(refusal) = proven(&ops, &headers) {
-        return refusal.into_response();
-    }
     let id = TaskId(report.task);
     let key = format!("fetched:{id}:{}", report.commit);
-    match ops.machine.feed(id, &key, Input::Fetched { commit: report.commit }, None).await {
+    taken(&ops, &headers, (id, key, Input::Fetched { commit: report.commit })).await
+}
+
+async fn upstream_ci(
+    State(ops): State<Arc<Ops>>,
+    headers: HeaderMap,
+    Json(report): Json<UpstreamCiReport>,
+) -> Response {
+    taken(&ops, &headers, report.input()).await
+}
+
+/// Gives a report to its task.
+async fn taken(ops: &Ops, headers: &HeaderMap, (id, key, input): (TaskId, String, Input)) -> Response {
+    if let Err(refusal) = proven(ops, headers) {
+        return refusal.into_response();
+    }
+    match ops.machine.feed(id, &key, input, None).await {
         Ok(_) => StatusCode::NO_CONTENT.into_response(),
         Err(error @ StoreError::NoTask(_)) => (StatusCode::NOT_FOUND, error.to_string()).into_response(),
         Err(error) => (StatusCode::SERVICE_UNAVAILABLE, error.to_string()).into_response(),

@@ -116,6 +116,42 @@ async fn options_replace_what_the_file_says_and_are_judged_as_ever() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_file_names_the_role_whose_model_answers_and_a_kind_that_only_reads() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let answers = dir.path().join("planner.toml");
+    let script = "name = \"who plans\"\n[[turn]]\ncall = [{ name = \"done\", arguments = { summary = \"Nothing to write.\" } }]\n";
+    std::fs::write(&answers, script).expect("written");
+    let models = format!(
+        "[[model]]\nid = \"small\"\nkind = \"scripted\"\nscript = \"script.toml\"\nroles = [\"worker\"]\nstyle = \"tools\"\n\
+         [[model]]\nid = \"large\"\nkind = \"scripted\"\nscript = \"{}\"\nroles = [\"planner\"]\nstyle = \"tools\"\n",
+        answers.display()
+    );
+    let world = World::of_models(FIX, &models).await;
+    push(
+        &world,
+        &[("compare.md", &command("role = \"planner\"\n", TEXT)), ("old.md", &command("kind = \"deps\"\n", TEXT))],
+    );
+    let answered = |event: &Event| match event {
+        Event::TurnCompleted { model, .. } => Some(model.clone()),
+        _ => None,
+    };
+    asked(&world, "/compare semver.py");
+    let task = until(&world, 1, |task| task.used > 0 || task.state.name() != "running" && task.base.is_some()).await;
+    assert_eq!((task.kind, task.request.and_then(|it| it.own?.role)), (TaskKind::Fix, Some("planner".to_owned())));
+    let end = Instant::now() + PATIENCE;
+    let model = loop {
+        if let Some(model) = world.log().await.iter().find_map(answered) {
+            break model;
+        }
+        assert!(Instant::now() < end, "no model answered");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    };
+    assert!(model.contains("who plans"), "{model}");
+    asked(&world, "/old semver.py");
+    assert_eq!(begun(&world, 2).await.kind, TaskKind::Deps);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_file_narrows_who_may_and_widens_it_for_nobody() {
     let world = World::with(FIX, "[who]\nfix = [\"admins\", \"@alice\"]").await;
     let all = command("who = [\"writers\", \"@bob\"]\n", TEXT);

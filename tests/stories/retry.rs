@@ -177,3 +177,47 @@ async fn a_retry_from_an_approved_checkpoint_begins_with_its_commit_and_says_wha
     second(&world, "cancelled").await;
     assert_eq!(world.store().tasks(5).await.expect("read").len(), 2);
 }
+
+/// Reports to the bot as `caisson fetch` does.
+async fn reported(world: &World, path: &str, report: &serde_json::Value) {
+    let token = std::fs::read_to_string(world.config.state_dir.join("ops.token")).expect("a token");
+    let post = reqwest::Client::new().post(format!("{}{path}", world.ops())).bearer_auth(token.trim());
+    let answer = post.json(report).send().await.expect("answered");
+    assert_eq!(answer.status(), 204);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_failed_upstream_is_said_on_the_pull_request_and_the_next_attempt_has_it_as_items() {
+    let world = World::new(FIX).await;
+    world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    world.until_state("awaiting-review").await;
+    world.approve().await;
+    world.until_state("final-review").await;
+    world.approve().await;
+    let task = world.until_state("approved").await;
+    let (pull, commit) = (task.pull.expect("a pull request"), task.pushed.clone().expect("pushed"));
+    reported(&world, "/fetched", &serde_json::json!({ "task": 1, "commit": commit })).await;
+    world.until_state("delivered").await;
+    let check =
+        serde_json::json!({ "context": "build`](x)", "state": "failed", "description": "@all 2 failed", "url": "" });
+    let said = serde_json::json!({ "commit": commit, "outcome": "failed", "checks": [check], "more": 0 });
+    let report = serde_json::json!({ "task": 1, "at": 5, "checks": said });
+    for _ in 0..2 {
+        reported(&world, "/upstream-ci", &report).await;
+    }
+    let text = world.until_said(pull, "The upstream's CI failed").await;
+    assert!(text.contains("1 of 1 check") && text.contains("`/retry --from 2`"), "{text}");
+    assert!(text.contains("- ``build`](x)`` (`@all 2 failed`)"), "{text}");
+    world.alice().comment(REPO, pull, "/retry").expect("said");
+    let next = second(&world, "awaiting-review").await;
+    let earlier = next.request.as_ref().and_then(|request| request.earlier.clone()).expect("an attempt before");
+    assert!(earlier.tried.iter().any(|line| line.contains("the upstream's CI failed on its work")), "{earlier:?}");
+    let review = world.until_said(next.pull.expect("its own"), "Failures of the CI").await;
+    assert!(review.contains("**ci1**") && review.contains("of the upstream: open, failed on"), "{review}");
+    let texts = world.said(pull).await;
+    assert_eq!(
+        texts.iter().filter(|text| text.contains("The upstream's CI failed")).count(),
+        1,
+        "one report, one text"
+    );
+}

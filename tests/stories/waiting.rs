@@ -98,7 +98,7 @@ async fn with_idle_repositories(world: &mut World, count: u64) {
     }
     // Rounds are the test's own, besides the one at the start.
     let rare =
-        |text: String| text.replace("poll_s = 1\n", "poll_s = 3600\n").replace("waiting_s = 1\n", "waiting_s = 3600\n");
+        |text: String| text.replace("poll_s = 1\n", "poll_s = 300\n").replace("waiting_s = 1\n", "waiting_s = 86400\n");
     world.reconfigure(|text| format!("{}\n{entries}", rare(text))).await;
 }
 
@@ -115,12 +115,21 @@ async fn a_repository_in_which_nothing_happens_costs_two_requests_a_round() {
     }
     world.forge.age(REPO, 600).expect("aged");
     world.read_now().await.expect("read");
-    for _ in 0..5 {
-        let before = world.forge.requests(|_| true);
+    let (mut fewer, looks) = (0, |path: &str| path.starts_with("/api/v1/repositories/"));
+    for _ in 0..25 {
+        world.forge.clock_moves_on(300);
+        let (before, looked) = (world.forge.requests(|_| true), world.forge.requests(looks));
         world.read_now().await.expect("read");
-        // Two for each repository, among them the one with a task that waits, and one for the forge's clock.
-        assert_eq!(world.forge.requests(|_| true) - before, 2 * (IDLE + 1) + 1);
+        // Two for each repository, among them the one with a task that waits, and one for the forge's clock. Where an address is looked up,
+        // nothing is listed.
+        let looked = world.forge.requests(looks) - looked;
+        assert_eq!(world.forge.requests(|_| true) - before, 2 * (IDLE + 1) + 1 - looked);
+        fewer += looked;
     }
+    assert!(
+        (2 * (IDLE + 1)..=3 * (IDLE + 1)).contains(&fewer),
+        "each address is looked up in every tenth round: {fewer}"
+    );
     world.forge.lose_hooks(1);
     world.alice().comment(REPO, pull, "/status").expect("said");
     world.forge.age(REPO, 5).expect("aged");

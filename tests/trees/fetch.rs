@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use async_trait::async_trait;
 use caisson::fetch::{Approved, ApprovedSource, Brought, FetchRequest, Offer, Refusal, Standing, fetch};
 use caisson::git::Branch;
-use domain::{Commit, Verdict, VerdictKind};
+use domain::{Commit, UpstreamChecks, Verdict, VerdictKind};
 
 use crate::world::{FILES, commit, git, git_in, head, project, url, write};
 
@@ -18,6 +18,8 @@ pub struct Home {
     pub offer: Offer,
     pub standing: Standing,
     pub delivered: Mutex<Vec<Commit>>,
+    /// What it was told of the upstream's CI.
+    pub told: Mutex<Vec<UpstreamChecks>>,
 }
 
 #[async_trait]
@@ -32,6 +34,11 @@ impl ApprovedSource for Home {
 
     async fn delivered(&self, _offer: &Offer, commit: &Commit) -> Result<(), String> {
         self.delivered.lock().unwrap().push(commit.clone());
+        Ok(())
+    }
+
+    async fn upstream_ci(&self, _offer: &Offer, said: UpstreamChecks) -> Result<(), String> {
+        self.told.lock().unwrap().push(said);
         Ok(())
     }
 }
@@ -77,7 +84,7 @@ impl Home {
             verdict: Some(verdict(VerdictKind::Passed)),
             upstream: None,
         };
-        Self { dir, offer, standing: Standing::Stands, delivered: Mutex::default() }
+        Self { dir, offer, standing: Standing::Stands, delivered: Mutex::default(), told: Mutex::default() }
     }
 
     pub fn clone_dir(&self) -> PathBuf {

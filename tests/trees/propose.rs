@@ -4,6 +4,7 @@ use caisson::fetch::{Approved, Brought, FetchRequest, Pace, Propose, Refusal, So
 use caisson::git::RemoteUrl;
 use caisson::secret::Secret;
 use devforge::{Devforge, Options};
+use domain::UpstreamChecks;
 
 use crate::fetch::{Home, fixed};
 use crate::github::{Checks, GitHub};
@@ -191,7 +192,7 @@ async fn a_branch_of_that_name_with_another_commit_is_never_moved() {
 }
 
 /// An approved branch is proposed and the upstream's CI waited for, which says this at each look.
-async fn watched(checks: Vec<Checks>) -> (Upstream, Brought) {
+async fn watched(checks: Vec<Checks>) -> (Upstream, Brought, Vec<UpstreamChecks>) {
     let upstream = Upstream::start().await;
     let (home, request) = upstream.home();
     upstream.api.set_checks(checks);
@@ -200,7 +201,8 @@ async fn watched(checks: Vec<Checks>) -> (Upstream, Brought) {
     let propose = request.propose.clone().map(|it| Propose { wait_ci: Some(pace), ..it });
     let brought = fetch(&FetchRequest { propose, ..request }, &home).await.unwrap_or_else(|e| panic!("{e:?}"));
     assert!(brought.pull.is_some());
-    (upstream, brought)
+    let told = std::mem::take(&mut *home.told.lock().unwrap());
+    (upstream, brought, told)
 }
 
 fn checks(statuses: &[(&str, &str)], runs: &[(&str, &str, Option<&str>)]) -> Checks {
@@ -218,7 +220,9 @@ async fn the_upstreams_ci_is_waited_for_and_its_failures_come_first() {
         &[("legacy", "success")],
         &[("build", "completed", Some("skipped")), ("unit", "completed", Some("timed_out"))],
     );
-    let (upstream, brought) = watched(vec![checks(&[], &[]), under_way, ended]).await;
+    let (upstream, brought, reported) = watched(vec![checks(&[], &[]), under_way, ended]).await;
+    let [said] = &reported[..] else { panic!("the bot is told once: {reported:?}") };
+    assert_eq!((&said.commit, said.outcome, said.checks.len()), (&brought.commit, domain::CiOutcome::Failed, 3));
     let Some(UpstreamCi::Ended(all)) = brought.ci else { panic!("{:?}", brought.ci) };
     let told: Vec<_> = all.iter().map(|it| (it.context.as_str(), it.state)).collect();
     use domain::CiState::{Failed, Passed};
@@ -231,12 +235,15 @@ async fn the_upstreams_ci_is_waited_for_and_its_failures_come_first() {
 #[tokio::test(flavor = "multi_thread")]
 async fn every_page_of_the_upstreams_checks_is_read_and_one_that_hangs_is_no_success() {
     let many: Vec<(String, String)> = (0..230).map(|n| (format!("c{n}"), "success".to_owned())).collect();
-    let (_, brought) = watched(vec![Checks { statuses: many.clone(), runs: Vec::new() }]).await;
+    let (_, brought, said) = watched(vec![Checks { statuses: many.clone(), runs: Vec::new() }]).await;
+    assert_eq!((said[0].checks.len(), said[0].more, said[0].outcome), (50, 180, domain::CiOutcome::Passed));
     assert!(matches!(&brought.ci, Some(UpstreamCi::Ended(all)) if all.len() == 230), "{:?}", brought.ci);
     let hanging = checks(&[], &[("build", "in_progress", None)]);
-    let (_, brought) = watched(vec![hanging]).await;
+    let (_, brought, said) = watched(vec![hanging]).await;
+    assert_eq!(said[0].outcome, domain::CiOutcome::Late);
     assert!(matches!(&brought.ci, Some(UpstreamCi::Late(all)) if all.len() == 1), "{:?}", brought.ci);
-    let (_, brought) = watched(Vec::new()).await;
+    let (_, brought, said) = watched(Vec::new()).await;
+    assert_eq!(said[0].outcome, domain::CiOutcome::Nothing);
     assert_eq!(brought.ci, Some(UpstreamCi::Nothing));
 }
 
@@ -254,4 +261,5 @@ async fn a_server_at_its_limit_is_asked_again_until_the_time_is_over() {
         "{:?}",
         brought.ci
     );
+    assert!(home.told.lock().unwrap().is_empty(), "nothing was read, so nothing is told");
 }

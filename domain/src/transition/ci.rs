@@ -2,7 +2,10 @@
 //! and what goes on after it queues for one.
 
 use super::Draft;
-use crate::{CiAwaited, CiCheck, CiEnded, CiOutcome, CiWait, Commit, Effect, Event, State, VERIFY_LIMIT};
+use crate::{
+    CiAwaited, CiCheck, CiEnded, CiOutcome, CiWait, Commit, Effect, End, Event, Notice, State, UpstreamChecks,
+    VERIFY_LIMIT,
+};
 
 /// Begins to wait; the sandbox rests meanwhile.
 pub(super) fn wait(draft: &mut Draft, n: u32, commit: &Commit, wait: &CiWait) {
@@ -20,11 +23,23 @@ pub(super) fn ended(draft: &mut Draft, n: u32, outcome: CiOutcome, checks: &[CiC
     let failed = outcome == CiOutcome::Failed;
     let again = draft.task.failures + 1 < VERIFY_LIMIT && draft.task.used < draft.task.every();
     let returned = failed && again;
-    let ended = CiEnded { n, commit: commit.clone(), outcome, checks: checks.to_vec(), more, returned };
+    let ended =
+        CiEnded { n, commit: commit.clone(), outcome, checks: checks.to_vec(), more, returned, upstream: false };
     draft.emit(Event::CiEnded(Box::new(ended)));
     if !returned {
         let state = if failed { "failure" } else { "pending" };
         draft.want(Effect::CommitStatus { n, commit, state: state.to_owned() });
     }
     draft.line_up();
+}
+
+/// Takes what the upstream's CI said of delivered work: told where the work was reviewed, and kept for the next attempt.
+pub(super) fn upstream(draft: &mut Draft, said: &UpstreamChecks) {
+    let UpstreamChecks { commit, outcome, checks, more } = said.clone();
+    let delivered = draft.task.state == State::Ended { end: End::Delivered };
+    let checkpoint = draft.task.checkpoints.iter().rev().find(|it| it.commit.as_ref() == Some(&commit));
+    let Some(n) = checkpoint.filter(|_| delivered).map(|it| it.n) else { return };
+    let ended = CiEnded { n, commit, outcome, checks, more, returned: false, upstream: true };
+    draft.emit(Event::CiEnded(Box::new(ended.clone())));
+    draft.say(Notice::UpstreamCi { ended: Box::new(ended) });
 }

@@ -151,6 +151,8 @@ pub fn transition(task: &Task, envelope: &Envelope) -> (Task, Step) {
         host::in_force(&mut draft, *serial, notice);
     } else if let Input::StatusShown { seq } = envelope.input {
         status_shown(&mut draft, seq);
+    } else if let Input::UpstreamCiEnded(said) = &envelope.input {
+        ci::upstream(&mut draft, said);
     } else if matches!(envelope.input, Input::LogAttached) {
         // An edit that was under way may have come before the file that it is to link.
         draft.show_status();
@@ -189,8 +191,8 @@ fn take(draft: &mut Draft, input: &Input) {
     match input {
         Input::Requested { request } => requested(draft, request),
         Input::SlotFree => slot_free(draft),
-        // Of a task that goes on the log is not attached by itself.
-        Input::Settled | Input::LogAttached => {}
+        // Of a task that goes on the log is not attached by itself; and nothing of it is upstream.
+        Input::Settled | Input::LogAttached | Input::UpstreamCiEnded(_) => {}
         Input::StatusShown { seq } => status_shown(draft, *seq),
         Input::Noticed { notice } => noticed(draft, notice),
         Input::ReplyStarting { .. } | Input::Replied { .. } => steer::asked(draft, input),

@@ -120,3 +120,35 @@ fn a_failure_is_an_item_that_is_open_until_its_check_passes() {
     assert_eq!((gone.len(), gone[0].is_open()), (1, false));
     assert_eq!(gone[0].state, CiItemState::Gone(walk.task.ci.as_ref().expect("ended").commit.clone()));
 }
+
+#[test]
+fn what_the_upstream_says_of_delivered_work_is_told_and_becomes_items_of_the_next_attempt() {
+    let mut walk = Walk::at_final();
+    walk.decide(approval(160));
+    assert_eq!(walk.task.state.name(), "approved");
+    let commit = walk.task.pushed.clone().expect("pushed");
+    let said = |commit: &Commit| {
+        let (outcome, checks) = (CiOutcome::Failed, vec![check(CiState::Failed)]);
+        Input::UpstreamCiEnded(Box::new(UpstreamChecks { commit: commit.clone(), outcome, checks, more: 0 }))
+    };
+    let before = walk.log.len();
+    walk.feed(said(&commit));
+    assert_eq!(walk.log.len(), before, "it was not brought anywhere yet");
+    walk.feed(Input::Fetched { commit: commit.clone() });
+    let delivered = walk.task.clone();
+    walk.feed(said(&Commit::parse(&"e".repeat(40)).expect("a commit")));
+    assert_eq!(walk.task, delivered, "another commit is none of its own");
+    walk.feed(said(&commit));
+    assert!(matches!(walk.notice(), Some(Notice::UpstreamCi { ended }) if ended.n == 1 && ended.upstream));
+    assert_eq!((walk.task.state.name(), &walk.task.ci), ("delivered", &delivered.ci), "nothing else changes");
+    let Some(Event::CiEnded(failed)) = walk.log.last().cloned() else { panic!("{:?}", walk.log.last()) };
+
+    // The next attempt begins with it, and the forge's check of the same name says nothing of it.
+    let Event::Requested { mut request } = walk.log[0].clone() else { panic!("{:?}", walk.log[0]) };
+    request.earlier =
+        Some(Earlier { task: walk.task.id, tried: Vec::new(), from: None, upstream_ci: Some(failed.clone()) });
+    let forges =
+        CiEnded { outcome: CiOutcome::Passed, checks: vec![check(CiState::Passed)], upstream: false, ..*failed };
+    let items = ci_items(&[Event::Requested { request }, Event::CiEnded(Box::new(forges))]);
+    assert_eq!((items.len(), items[0].upstream, items[0].state.clone()), (1, true, CiItemState::Open));
+}

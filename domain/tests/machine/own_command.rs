@@ -15,6 +15,7 @@ fn own() -> OwnCommand {
         lacks: vec!["docs.example.org".into()],
         closed: Vec::new(),
         model: None,
+        role: None,
     }
 }
 

@@ -1,6 +1,8 @@
 //! `caisson repo add`: copies a repository to the forge and sets it up for tasks. Every step may be repeated.
 
+use super::here;
 use super::kept::{has_each, protect, tell_brought};
+use super::shown::{show_commands, show_image, tell_of_leaks};
 use super::source::{Source, is_the_same, source_of};
 use super::trial::{self, Target};
 use super::upstream::{compare_one, sync_one, upstream_listing};
@@ -11,14 +13,11 @@ use crate::cli::entries::{self, Entries};
 use crate::cli::printer::{Complaint, Printer};
 use crate::cli::setup::ORGANISATION;
 use crate::config::Process;
-use crate::config::own_commands::OwnCommands;
 use crate::config::process::Repository as Entry;
-use crate::config::project::Granted;
-use crate::config::project::Pick;
-use crate::config::project::{self, Project};
-use crate::effect::{FromFiles, read_toolchain};
+use crate::config::project::{self, Granted, Project};
+use crate::effect::read_toolchain;
 use crate::forge::{Access, ForgeError, ForgeReads, RepoRef, Repository, is_accepted};
-use crate::git::{Auth, Branch, Leaks, RemoteUrl, Repos};
+use crate::git::{Auth, Branch, RemoteUrl, Repos};
 use crate::secret::Secret;
 use crate::text::{count, one_line};
 use crate::upstream::{credential, followed, on_forge};
@@ -33,9 +32,14 @@ const NOTICE: Duration = Duration::from_secs(20);
 
 #[derive(Debug, Args)]
 pub struct Add {
-    /// What to copy: owner/name of GitHub, https://…, ssh://…, or a path on this machine. Its default branch and tags are taken.
+    /// What to copy: owner/name of GitHub, https://…, ssh://…, or a path on this machine. Its default branch and tags are taken. With --here
+    /// the owner/name of a repository that lives on the forge alone.
     #[arg(value_name = "OWNER/NAME|GIT-URL|PATH")]
     source: String,
+    /// Set up a repository that is on the forge already and no copy of another one: nothing is copied, there is no upstream, and work may be
+    /// merged there. Its default branch then takes pull requests alone. The bot's account has to administer it.
+    #[arg(long, conflicts_with_all = ["moved", "also", "owner", "on_forge"])]
+    here: bool,
     /// The source of a repository that was added before has this address now. What is on the forge has to be in its history.
     #[arg(long)]
     moved: bool,
@@ -70,6 +74,8 @@ struct Plan {
     key: String,
     repo: RepoRef,
     source: RemoteUrl,
+    /// What the entry names as its upstream; empty for one that lives on the forge alone.
+    upstream: String,
     /// GitHub's number of the source; 0 = not known.
     source_id: u64,
     /// For a source that asks for one.
@@ -105,7 +111,7 @@ impl Plan {
             name: at.name.clone(),
             id,
             default_branch: self.branch.as_str().to_owned(),
-            upstream: self.source.as_str().to_owned(),
+            upstream: self.upstream.clone(),
             upstream_id: self.source_id,
             branches: self.also.clone(),
             // Tables of its own are the file's.
@@ -151,7 +157,10 @@ impl Add {
         accounts: &Accounts,
         git: &Repos,
     ) -> Result<()> {
-        let mut plan = self.plan(config, entries, git, printer).await?;
+        let mut plan = match self.here {
+            true => self.plan_here(config, entries, accounts, printer).await?,
+            false => self.plan(config, entries, git, printer).await?,
+        };
         if let Some(entry) = &plan.before.entry {
             // It may have been renamed, so the entry gets the new name.
             plan.repo = accounts.place_of(entry).await?;
@@ -168,7 +177,7 @@ impl Add {
             noticed(&plan, accounts).await?;
         }
         let wanted = plan.entry(&found);
-        if !found.empty || !plan.also.is_empty() {
+        if !self.here && (!found.empty || !plan.also.is_empty()) {
             if self.moved && compare_one(config, accounts, &wanted).await?.rewritten().next().is_some() {
                 let complaint = Complaint::new("what is on the forge is not in the history of the new source");
                 return Err(complaint.attempt("choose another --name for it").into());
@@ -183,8 +192,8 @@ impl Add {
         let taken = entries::put(config, |key, by| sealed(key, &entry, &[secret], (generation, by))).await?;
         printer.good(&format!("{} is ready: {}", plan.repo, found.html_url));
         if !self.no_try {
-            let (key, source) = (plan.key.as_str(), plan.source.as_str());
-            let target = Target { key, repos: git, commit: &commit, accepted: &entry.accepted, source };
+            let (key, source) = (plan.key.as_str(), self.again());
+            let target = Target { key, repos: git, commit: &commit, accepted: &entry.accepted, source: &source };
             trial::inform(config, &target, printer).await;
         }
         report(printer, taken, "open an issue that begins with /fix");
@@ -215,7 +224,8 @@ impl Add {
             is_the_same(before, &found)?;
         }
         let source_id = self.source_id(known, &found);
-        let plan = Plan { key, repo, source, source_id, credential, branch, also, before };
+        let upstream = source.as_str().to_owned();
+        let plan = Plan { key, repo, source, upstream, source_id, credential, branch, also, before };
         if !plan.also.is_empty() {
             // Before anything is made or pushed.
             let entry = plan.entry_at(&plan.repo, 0);
@@ -223,6 +233,46 @@ impl Add {
         }
         followed(&plan.entry_at(&plan.repo, 0))?;
         Ok(plan)
+    }
+
+    /// The plan for a repository that is on the forge already, with everything refused that must not be there when its pushes are read.
+    async fn plan_here(
+        &self,
+        config: &Process,
+        entries: &Entries,
+        accounts: &Accounts,
+        printer: &Printer,
+    ) -> Result<Plan> {
+        let found = here::found(accounts, &self.source).await?;
+        let repo = RepoRef::new(&found.owner, &found.name);
+        let key = key_of(self.name.as_deref().unwrap_or(&found.name));
+        not_in_file(config, &key)?;
+        let before = Before::of(entries, &key, None, printer);
+        if let Some(known) = &before.entry {
+            here::is_the_same(known, &found)?;
+        }
+        self.judge_foreign(&accounts.forge.foreign(&repo, &config.hook_url(&key)).await?, printer)?;
+        let branch = before.entry.as_ref().map_or(&found.default_branch, |known| &known.default_branch);
+        let plan = Plan {
+            branch: Branch::parse(branch)?,
+            source: on_forge(config, &repo)?,
+            upstream: String::new(),
+            source_id: 0,
+            credential: Some(Auth::basic(&accounts.bot.login, accounts.bot_token.expose())),
+            also: Vec::new(),
+            key,
+            repo,
+            before,
+        };
+        followed(&plan.entry_at(&plan.repo, 0))?;
+        let (branch, sync) = (&plan.branch, &accounts.sync.login);
+        printer.warn(&format!("{branch} takes pull requests alone from now on: nobody but {sync} pushes to it"));
+        Ok(plan)
+    }
+
+    /// What to say to add the same again.
+    fn again(&self) -> String {
+        if self.here { format!("{} --here", self.source) } else { self.source.clone() }
     }
 
     /// Where GitHub does not say it now, the number that was known before stays.
@@ -287,7 +337,7 @@ impl Add {
         } else {
             "what the commands ask for stays accepted; what .caisson.toml asks for has no effect until you accept it"
         });
-        printer.hint(&format!("caisson repo add {} --accept {hash}", self.source));
+        printer.hint(&format!("caisson repo add {} --accept {hash}", self.again()));
         Ok(still)
     }
 
@@ -301,7 +351,10 @@ impl Add {
         printer: &Printer,
     ) -> Result<()> {
         let (forge, repo) = (&accounts.forge, &plan.repo);
-        forge.disable_actions(repo).await?;
+        // Of one that was there before, they are the operator's to accept.
+        if !self.here {
+            forge.disable_actions(repo).await?;
+        }
         for login in &self.writers {
             forge
                 .ensure_collaborator(repo, login, Access::Write)
@@ -371,50 +424,6 @@ impl Add {
     }
 }
 
-/// Shows the repository's own commands, and the mistakes in their files, which take nothing else.
-fn show_commands(printer: &Printer, commands: &OwnCommands) {
-    let names: Vec<String> = commands.usable().map(|command| format!("/{}", command.name)).collect();
-    if !names.is_empty() {
-        printer.good(&format!("commands of its own: {}", names.join(", ")));
-    }
-    for (_, error) in commands.mistakes() {
-        printer.warn(&one_line(&error.to_string()));
-    }
-}
-
-/// Shows the image of its tasks. An unavailable one is shown among its wishes.
-fn show_image(printer: &Printer, config: &Process, key: &str, project: &Project, told: &FromFiles) {
-    let (image, why) = match (project.pick(&Granted::of(config, key)), told) {
-        (Pick::Refused(_), _) => return,
-        (Pick::Asked { image, .. }, _) => (image, format!("as {} asks", project::FILE)),
-        (Pick::Open, FromFiles::Image { image, by }) => (image.clone(), format!("its {by} names it")),
-        (Pick::Open, FromFiles::Toolchain { need, images }) => {
-            let images: Vec<_> = images.iter().map(|(_, image)| image.as_str()).collect();
-            let version = need.version.as_ref().map(|it| format!(", {} {}", it.by, it.text)).unwrap_or_default();
-            (images.join(" or "), format!("its {} tells the toolchain {}{version}", need.by, need.toolchain))
-        }
-        (Pick::Open, FromFiles::Nothing) => (
-            config.sandbox_of(key).image.clone(),
-            "it names no toolchain, and no file tells one that is offered".to_owned(),
-        ),
-    };
-    printer.good(&format!("its tasks run in {image}: {why}"));
-}
-
-/// Warns about secrets in files and history, which agents can read, so that models will know them.
-fn tell_of_leaks(leaks: &Leaks, printer: &Printer) {
-    for leak in &leaks.found {
-        let path = one_line(&leak.path);
-        printer.warn(&format!("{path} holds what looks like {}, since commit {}", leak.what, leak.commit.short()));
-    }
-    if !leaks.found.is_empty() {
-        printer.hint("sandboxes get the files and up to 50 commits of history: make such secrets invalid first");
-    }
-    if !leaks.whole {
-        printer.warn(&format!("the history was looked through for secrets only in part ({} commits)", leaks.commits));
-    }
-}
-
 async fn place(plan: &Plan, accounts: &Accounts, printer: &Printer) -> Result<Repository> {
     let found = match accounts.forge.repository(&plan.repo).await {
         Ok(found) => found,
@@ -425,7 +434,7 @@ async fn place(plan: &Plan, accounts: &Accounts, printer: &Printer) -> Result<Re
         }
         Err(e) => return Err(e.into()),
     };
-    let known = plan.before.id == Some(found.id);
+    let known = plan.before.id == Some(found.id) || plan.upstream.is_empty();
     if !found.empty && !known {
         let complaint = Complaint::new(format!("{} is on the forge already and is not empty", plan.repo));
         let attempt = match plan.before.claimed == Some(found.id) {

@@ -77,7 +77,11 @@ pub(super) fn is_the_same(known: &Entry, source: &Source) -> Result<()> {
         _ => {
             let attempt =
                 "choose another --name for this one; or say --moved where it is the same repository at a new address";
-            Err(Complaint::new(format!("{key} was copied from {from}")).attempt(attempt).into())
+            let what = match from {
+                "" => format!("{key} lives on the forge alone, and is no copy of another repository"),
+                from => format!("{key} was copied from {from}"),
+            };
+            Err(Complaint::new(what).attempt(attempt).into())
         }
     }
 }

@@ -3,6 +3,7 @@
 //! Owns the index by package, which is made once and kept while the folder stays as it is: it changes when the folder, or one in it, gets or loses a file, so
 //! newer data is put in the place of the older as a whole. Which version is affected: `osv.rs`. Tests: below.
 
+mod maven;
 mod osv;
 mod versions;
 
@@ -18,7 +19,7 @@ use super::dependencies::Package;
 use crate::text::{cut, one_line};
 
 /// The ecosystems whose packages are looked up, by their names in OSV.
-const ECOSYSTEMS: [&str; 4] = ["crates.io", "npm", "PyPI", "Go"];
+const ECOSYSTEMS: [&str; 6] = ["crates.io", "npm", "PyPI", "Go", "Maven", "Packagist"];
 /// Files that are read at most, bytes of one, folders within the folder, and time of making the index.
 const MOST_FILES: usize = 500_000;
 const MOST_BYTES: u64 = 4 << 20;
@@ -263,6 +264,7 @@ fn known(ecosystem: &str) -> Option<&'static str> {
 fn plain(ecosystem: &str, name: &str) -> String {
     match ecosystem {
         "PyPI" => super::dependencies::plain_python(name),
+        "Packagist" => name.to_lowercase(),
         _ => name.to_owned(),
     }
 }

@@ -1,14 +1,17 @@
-//! How two versions of one ecosystem compare: semantic versions, and those of Python (PEP 440).
+//! How two versions of one ecosystem compare: semantic versions, those of Python (PEP 440), which Composer's are like, and those of Maven (`maven.rs`).
 //!
 //! Owns what cannot be compared: a version that does not follow its ecosystem's rules gives none, and nothing is guessed. Tests: below.
 
 use std::cmp::Ordering;
+
+use super::maven::Maven;
 
 /// A version that can be compared with others of its ecosystem.
 #[derive(Debug, Clone)]
 pub(super) enum Comparable {
     Semantic(semver::Version),
     Python(Python),
+    Maven(Maven),
 }
 
 impl Comparable {
@@ -16,7 +19,9 @@ impl Comparable {
     pub(super) fn read(ecosystem: &str, text: &str) -> Option<Self> {
         let text = text.trim();
         match ecosystem {
-            "PyPI" => Python::read(text).map(Comparable::Python),
+            // Composer has the same stages in the same order. What it calls a patch is none of Python's words, and compares with nothing.
+            "PyPI" | "Packagist" => Python::read(text).map(Comparable::Python),
+            "Maven" => Maven::read(text).map(Comparable::Maven),
             _ => semver::Version::parse(text.trim_start_matches('v')).ok().map(Comparable::Semantic),
         }
     }
@@ -26,7 +31,8 @@ impl Comparable {
         match (self, other) {
             (Comparable::Semantic(one), Comparable::Semantic(other)) => Some(one.cmp_precedence(other)),
             (Comparable::Python(one), Comparable::Python(other)) => Some(one.cmp(other)),
-            (Comparable::Semantic(_), Comparable::Python(_)) | (Comparable::Python(_), Comparable::Semantic(_)) => None,
+            (Comparable::Maven(one), Comparable::Maven(other)) => Some(one.order(other)),
+            (Comparable::Semantic(_) | Comparable::Python(_) | Comparable::Maven(_), _) => None,
         }
     }
 }
@@ -140,6 +146,15 @@ mod tests {
         for odd in ["", "x", "1.0x", "1..0", "1.0a1b2", "2024-01-01-x", "1.0-"] {
             assert!(Comparable::read("PyPI", odd).is_none(), "{odd}");
         }
+    }
+
+    #[test]
+    fn versions_of_maven_and_composer_follow_their_own_rules() {
+        assert_eq!(order("Maven", "2.0.0.RELEASE", "2.0"), Some(Ordering::Equal));
+        assert_eq!(order("Maven", "1.0-rc-1", "1.0"), Some(Ordering::Less));
+        assert_eq!(order("Packagist", "v5.4.0-BETA10", "5.4.0-RC1"), Some(Ordering::Less));
+        assert_eq!(order("Packagist", "4.2", "4.2.0.0"), Some(Ordering::Equal));
+        assert_eq!((order("Packagist", "dev-main", "1.0"), order("Packagist", "1.0-patch1", "1.0")), (None, None));
     }
 
     #[test]

@@ -40,7 +40,7 @@ fn asked(key: &str, value: &Value) -> Option<Asked> {
         // By path alone, or as the workspace asks for it.
         (None, None, None) => return None,
     };
-    Some(Asked { name: of("package").unwrap_or(key).to_owned(), version, locked: Vec::new() })
+    Some(Asked { name: of("package").unwrap_or(key).to_owned(), version, locked: Vec::new(), line: None })
 }
 
 /// Packages from a registry or a git repository; those without a source are the workspace's own.

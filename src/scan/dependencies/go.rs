@@ -42,7 +42,7 @@ fn required(text: &str) -> Vec<(String, String, bool)> {
 
 fn manifest(text: &str) -> Result<Vec<Asked>, String> {
     let direct = required(text).into_iter().filter(|(_, _, direct)| *direct);
-    Ok(direct.map(|(name, version, _)| Asked { name, version, locked: Vec::new() }).collect())
+    Ok(direct.map(|(name, version, _)| Asked { name, version, locked: Vec::new(), line: None }).collect())
 }
 
 fn lock(text: &str) -> Result<Vec<(String, String)>, String> {

@@ -4,9 +4,14 @@
 //! parses. Nothing is run, resolved or fetched. Tests: below and beside each format.
 
 mod cargo;
+mod composer;
 mod go;
+mod maven;
 mod npm;
+mod pipfile;
+mod pnpm;
 mod python;
+mod yarn;
 
 pub(super) use python::plain as plain_python;
 
@@ -38,19 +43,13 @@ const WORD: usize = 100;
 /// Folders that hold other people's packages.
 const FOREIGN: [&str; 5] = ["node_modules", "vendor", "target", ".venv", "site-packages"];
 /// Files that say what is depended on, and are not understood.
-const NOT_READ: [&str; 14] = [
-    "pnpm-lock.yaml",
-    "yarn.lock",
+const NOT_READ: [&str; 8] = [
     "bun.lock",
-    "pom.xml",
     "build.gradle",
     "build.gradle.kts",
-    "Pipfile",
-    "Pipfile.lock",
     "setup.py",
     "setup.cfg",
     "Gemfile.lock",
-    "composer.lock",
     "environment.yml",
     "conanfile.txt",
 ];
@@ -63,6 +62,8 @@ struct Asked {
     version: String,
     /// The versions that the manifest itself settles.
     locked: Vec<String>,
+    /// Its line, from 1 on, where the reader of the format knows it; otherwise it is looked for.
+    line: Option<u64>,
 }
 
 /// A package at one version.
@@ -94,7 +95,8 @@ struct Format {
 
 type LockReader = fn(&str) -> Result<Vec<(String, String)>, String>;
 
-const FORMATS: [&Format; 4] = [&cargo::FORMAT, &npm::FORMAT, &python::FORMAT, &go::FORMAT];
+const FORMATS: [&Format; 6] =
+    [&cargo::FORMAT, &npm::FORMAT, &python::FORMAT, &go::FORMAT, &maven::FORMAT, &composer::FORMAT];
 
 /// The manifests and lock files of a commit, and the packages that are locked. No advisories are looked at here.
 ///
@@ -238,7 +240,7 @@ impl Reading {
         asked.truncate(room);
         self.asked += asked.len();
         let lines = lines_of(text, &asked);
-        let line = |it: &Asked| lines.get(it.name.as_str()).copied().unwrap_or_default();
+        let line = |it: &Asked| it.line.or_else(|| lines.get(it.name.as_str()).copied()).unwrap_or_default();
         let published = |name: &str, version: &String| {
             Some((version.clone(), self.days.get(&(name.to_owned(), version.clone()))?.clone()))
         };
@@ -380,7 +382,7 @@ mod tests {
             ),
             ("own/Cargo.toml", "[dependencies]\nserde = \"1\"\nabsent = \"2\"\n"),
             ("web/package.json", "{\n  \"dependencies\": { \"left-pad\": \"^1.0.0\" }\n}\n"),
-            ("web/yarn.lock", "left-pad@^1.0.0:\n"),
+            ("web/bun.lock", "{}\n"),
             ("broken/Cargo.toml", "[dependencies\n"),
         ]));
         let direct: Vec<_> =
@@ -397,7 +399,7 @@ mod tests {
         assert_eq!(known, [("itoa", "1.0.0", false), ("serde", "1.0.1", true)]);
         assert_eq!((scan.read.len(), scan.locked), (3, 2), "{:?}", scan.read);
         let unread: Vec<_> = scan.unread.iter().map(|(path, _)| path.as_str()).collect();
-        assert_eq!(unread, ["broken/Cargo.toml", "web/yarn.lock"]);
+        assert_eq!(unread, ["broken/Cargo.toml", "web/bun.lock"]);
     }
 
     #[test]
@@ -414,6 +416,19 @@ mod tests {
             "h/b {}",
         ];
         assert_eq!(days, wanted);
+    }
+
+    #[test]
+    fn lock_files_of_one_folder_are_put_together_and_a_manifest_may_settle_its_own_versions() {
+        let pom = "<project><dependencies><dependency>\n<groupId>g</groupId>\n<artifactId>a</artifactId><version>1</version></dependency></dependencies></project>";
+        let (scan, packages) = read_files(&files(&[
+            ("package.json", r#"{ "dependencies": { "a": "1" } }"#),
+            ("yarn.lock", "a@1:\n  version \"1.0.0\"\n"),
+            ("pnpm-lock.yaml", "lockfileVersion: '9.0'\npackages:\n  a@1.1.0:\n  b@2.0.0:\n"),
+            ("pom.xml", pom),
+        ]));
+        let direct: Vec<_> = scan.direct.iter().map(|it| (it.name.as_str(), it.locked.join(" "), it.line)).collect();
+        assert_eq!((direct, packages.len()), (vec![("a", "1.0.0 1.1.0".into(), 1), ("g:a", "1".into(), 3)], 4));
     }
 
     #[test]
@@ -470,7 +485,7 @@ mod tests {
 
     #[test]
     fn a_name_stands_where_a_line_begins_with_it_or_has_it_in_quotes() {
-        let asked = |name: &str| Asked { name: name.into(), version: String::new(), locked: Vec::new() };
+        let asked = |name: &str| Asked { name: name.into(), version: String::new(), locked: Vec::new(), line: None };
         let all: Vec<Asked> = ["b", "@s/c", "d", "h/e~f", "none"].into_iter().map(asked).collect();
         let text = "b-c = 1\n b==2\n\"@s/c\": \"1\"\nx = { package = \"d\" }\n\th/e~f v1\nb = 3\n";
         let lines = lines_of(text, &all);

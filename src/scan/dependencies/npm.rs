@@ -1,18 +1,23 @@
 //! `package.json` and `package-lock.json`.
 //!
-//! Owns how both forms of the lock file are read. Tests: below.
+//! Owns how both forms of the lock file are read. Those of Yarn and pnpm: `yarn.rs`, `pnpm.rs`. Tests: below.
 
 use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::{Asked, Format};
+use super::{Asked, Format, pnpm, yarn};
 
 pub(super) const FORMAT: Format = Format {
     ecosystem: "npm",
     is_manifest: |name| name == "package.json",
     manifest,
-    locks: &[("package-lock.json", lock), ("npm-shrinkwrap.json", lock)],
+    locks: &[
+        ("package-lock.json", lock),
+        ("npm-shrinkwrap.json", lock),
+        ("yarn.lock", yarn::lock),
+        ("pnpm-lock.yaml", pnpm::lock),
+    ],
     plain: str::to_owned,
     released: |_| Vec::new(),
 };
@@ -31,7 +36,7 @@ fn manifest(text: &str) -> Result<Vec<Asked>, String> {
         let version = version.as_str().unwrap_or_default();
         let own = ["file:", "link:", "workspace:"].iter().any(|scheme| version.starts_with(scheme));
         if !own && known.insert(name) {
-            found.push(Asked { name: name.clone(), version: version.to_owned(), locked: Vec::new() });
+            found.push(Asked { name: name.clone(), version: version.to_owned(), locked: Vec::new(), line: None });
         }
     }
     Ok(found)

@@ -1,16 +1,16 @@
 //! `pyproject.toml` and `requirements*.txt`, and the lock files of uv, Poetry and PDM.
 //!
-//! Owns how a requirement is split into name and version (PEP 508), and when two names are the same. Tests: below.
+//! Owns how a requirement is split into name and version (PEP 508), and when two names are the same. The files of Pipenv: `pipfile.rs`. Tests: below.
 
 use toml::{Table, Value};
 
-use super::{Asked, Format};
+use super::{Asked, Format, pipfile};
 
 pub(super) const FORMAT: Format = Format {
     ecosystem: "PyPI",
-    is_manifest: |name| name == "pyproject.toml" || is_requirements(name),
+    is_manifest: |name| name == "pyproject.toml" || name == "Pipfile" || is_requirements(name),
     manifest,
-    locks: &[("uv.lock", lock), ("poetry.lock", lock), ("pdm.lock", lock)],
+    locks: &[("uv.lock", lock), ("poetry.lock", lock), ("pdm.lock", lock), ("Pipfile.lock", pipfile::lock)],
     plain,
     released,
 };
@@ -37,7 +37,7 @@ fn manifest(text: &str) -> Result<Vec<Asked>, String> {
 }
 
 fn of_project(file: &Table) -> Vec<Asked> {
-    let mut found = Vec::new();
+    let mut found = pipfile::asked(file);
     let table = |of: &Table, name: &str| of.get(name).and_then(Value::as_table).cloned().unwrap_or_default();
     let project = table(file, "project");
     let mut lists: Vec<Value> = project.get("dependencies").cloned().into_iter().collect();
@@ -52,7 +52,7 @@ fn of_project(file: &Table) -> Vec<Asked> {
     tables.extend(groups.values().filter_map(Value::as_table).map(|group| table(group, "dependencies")));
     for (name, value) in tables.into_iter().flatten().filter(|(name, _)| name != "python") {
         let version = value.as_str().or_else(|| value.get("version")?.as_str()).unwrap_or_default().to_owned();
-        found.push(Asked { name, version, locked: Vec::new() });
+        found.push(Asked { name, version, locked: Vec::new(), line: None });
     }
     found
 }
@@ -80,6 +80,7 @@ fn requirement(line: &str) -> Option<Asked> {
         name: name.to_owned(),
         version: version.to_owned(),
         locked: one.map(str::to_owned).into_iter().collect(),
+        line: None,
     })
 }
 
