@@ -24,6 +24,11 @@ pub struct TestRun {
 }
 
 impl TestRun {
+    /// Context of its commit status, of its own for each of the two commands: a branch protection may want the one.
+    pub fn context(&self) -> &'static str {
+        if self.bug { "caisson/test-bug" } else { "caisson/test" }
+    }
+
     /// Whether it is on the head of a fork's pull request, under the name by which the forge keeps that.
     pub fn is_of_fork(&self) -> bool {
         self.branch.starts_with("pull/") && self.branch.ends_with("/head")

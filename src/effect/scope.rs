@@ -113,18 +113,26 @@ impl Repositories {
     }
 
     /// A version of a file with this mode, empty where it is no regular file; none if it cannot be read, or is too large.
-    pub(super) async fn parted(
+    async fn parted(&self, key: &str, commit: &Commit, (path, mode): (&str, &str)) -> Result<Option<Parted>, Trouble> {
+        match self.source(key, commit, (path, mode)).await? {
+            Some(text) => Ok(Some(part(text).await?)),
+            None => Ok(None),
+        }
+    }
+
+    /// The text of a file with this mode, empty where it is no regular file; none if it cannot be read, or is too large.
+    pub(super) async fn source(
         &self,
         key: &str,
         commit: &Commit,
         (path, mode): (&str, &str),
-    ) -> Result<Option<Parted>, Trouble> {
+    ) -> Result<Option<Vec<u8>>, Trouble> {
         if !mode.starts_with("100") {
-            return Ok(Some(parted("")));
+            return Ok(Some(Vec::new()));
         }
         match self.repos.show(key, commit, path, LARGEST).await {
-            Ok(Some(text)) => Ok(Some(part(text).await?)),
-            Ok(None) | Err(GitError::TooLarge { .. }) => Ok(None),
+            Ok(text) => Ok(text),
+            Err(GitError::TooLarge { .. }) => Ok(None),
             Err(other) => Err(other.into()),
         }
     }

@@ -16,8 +16,9 @@ use crate::git::Branch;
 use crate::message;
 use crate::redact;
 use crate::sandbox::asserts::may_stand_within;
+use crate::sandbox::asserts::within::{parted, with_tests_of};
 use crate::sandbox::kept::is_test;
-use crate::sandbox::{self, Asked, AskedRun, PrepareSpec, Sandboxes, SetupSpec, VerifySpec};
+use crate::sandbox::{self, Asked, AskedRun, LaidOver, PrepareSpec, Sandboxes, SetupSpec, VerifySpec};
 use crate::store::{TestRunRow, sandbox_number};
 use crate::trouble::Trouble;
 use domain::{Commit, FileFacts, OnBase, TestCounts, TestResult, TestVerdict, Weaker};
@@ -64,7 +65,7 @@ impl TestRuns {
             Some(TestVerdict::Fails | TestVerdict::PassesOnBase) => StatusState::Failure,
             Some(TestVerdict::NotLaidOver | TestVerdict::Unclear) => StatusState::Error,
         };
-        let context = if row.run.bug { "caisson/test-bug" } else { "caisson/test" }.to_owned();
+        let context = row.run.context().to_owned();
         let description = message::test_status(row.id, &row.run, result);
         let commit = row.run.commit.as_str();
         let newest = self.forge.statuses(&repository.at, commit).await?;
@@ -96,10 +97,10 @@ impl TestRuns {
                 Trouble::blocked(format!("the branch has no commit in common with {}", row.run.base_branch))
             })?;
             let spec = VerifySpec { commit: base.clone(), base: row.run.commit.clone(), ..inputs.spec.clone() };
-            let ran = self.sandboxes.runs.run_asked_under(&spec, asked("base")).await;
+            let (laid, within) = self.laid_over(row, &base).await?;
+            let ran = self.sandboxes.runs.run_asked_under(&spec, asked("base"), &laid).await;
             let (ran, files) = self.without_subnet(&spec, ran).await?;
             log.push_str(&format!("--- on its base {base}, under the branch's tests\n{}", ran.log));
-            let within = self.tests_within(row, &base).await?;
             let files = u32::try_from(files).unwrap_or(u32::MAX);
             on_base = Some(OnBase { commit: base, files, within, exit: stored(ran) });
         }
@@ -280,25 +281,53 @@ impl TestRuns {
         Ok(found)
     }
 
-    /// How many source files have other tests inside of them than at this commit; one that cannot be read counts.
-    async fn tests_within(&self, row: &TestRunRow, base: &Commit) -> Result<u32, Trouble> {
+    /// Source files of the base with the branch's tests in place of their own, where other tests stand inside of them there; and how many
+    /// more have other tests, whose place in the base's file is not known, or cannot be read.
+    async fn laid_over(&self, row: &TestRunRow, base: &Commit) -> Result<(Vec<LaidOver>, u32), Trouble> {
         let (repos, key, commit) = (&self.repositories.repos, &row.repository, &row.run.commit);
-        let (mut found, mut read) = (0, 0);
+        let (mut laid, mut left, mut read) = (Vec::new(), 0, 0);
         for change in repos.changes(key, base, commit).await? {
-            let path = String::from_utf8_lossy(&change.path);
+            let path = String::from_utf8_lossy(&change.path).into_owned();
             if change.deleted() || is_test(&path) || !may_stand_within(&path) {
                 continue;
             }
             read += 1;
             if read > MOST_READ {
-                return Ok(found + 1);
+                return Ok((laid, left + 1));
             }
-            let before = self.repositories.parted(key, base, (&path, &change.old_mode)).await?;
-            let after = self.repositories.parted(key, commit, (&path, &change.new_mode)).await?;
-            found += u32::from(before.zip(after).is_none_or(|(before, after)| before.tests != after.tests));
+            let before = self.repositories.source(key, base, (&path, &change.old_mode)).await?;
+            let after = self.repositories.source(key, commit, (&path, &change.new_mode)).await?;
+            let is_there = change.old_mode.starts_with("100");
+            match composed(before, after).await? {
+                Composed::Same => {}
+                Composed::Text(text) if is_there => laid.push(LaidOver { path, mode: change.old_mode.clone(), text }),
+                Composed::Text(_) | Composed::Unknown => left += 1,
+            }
         }
-        Ok(found)
+        Ok((laid, left))
     }
+}
+
+/// What comes of two versions of a file.
+enum Composed {
+    /// Both have the same tests.
+    Same,
+    /// The first one with the second one's tests.
+    Text(String),
+    /// One cannot be read, or the place of its tests in the other is not known.
+    Unknown,
+}
+
+/// On a thread that may be busy.
+async fn composed(before: Option<Vec<u8>>, after: Option<Vec<u8>>) -> Result<Composed, Trouble> {
+    let text = |bytes: Option<Vec<u8>>| bytes.and_then(|bytes| String::from_utf8(bytes).ok());
+    let Some((before, after)) = text(before).zip(text(after)) else { return Ok(Composed::Unknown) };
+    let compose = move || match parted(&before).tests == parted(&after).tests {
+        true => Composed::Same,
+        false => with_tests_of(&before, &after).map_or(Composed::Unknown, Composed::Text),
+    };
+    let composing = tokio::task::spawn_blocking(compose).await;
+    composing.map_err(|error| Trouble::later(format!("a file could not be parted: {error}")))
 }
 
 /// Removes secrets before the result is stored.

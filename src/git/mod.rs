@@ -41,7 +41,7 @@ pub use made::{PlainFile, head_around};
 pub use name::{Auth, Branch, RemoteUrl, Tree};
 pub(crate) use pack::temporary;
 pub use pack::{PackBase, PackFile, PackLimits};
-pub(crate) use read::commit_id;
+pub(crate) use read::{blob_id, commit_id};
 pub use repos::{PushSpec, Pushed, Repos, checkpoint_ref};
 pub use secrets::{Leak, Leaks};
 pub use upstream::Listing;

@@ -55,6 +55,11 @@ pub(crate) fn commit_id(text: &str) -> Result<Commit, GitError> {
     commit(Oid::hash_object(ObjectType::Commit, text.as_bytes())?)
 }
 
+/// The id of a blob with this content.
+pub(crate) fn blob_id(content: &[u8]) -> Result<String, GitError> {
+    Ok(Oid::hash_object(ObjectType::Blob, content)?.to_string())
+}
+
 pub(super) fn commit(id: Oid) -> Result<Commit, GitError> {
     Commit::parse(&id.to_string()).map_err(|_| GitError::Invalid(format!("{id} is no commit's id")))
 }

@@ -63,7 +63,7 @@ pub use sync::{plain_lines, rewritten_body, rewritten_over, rewritten_title, syn
 pub use terms::{budget_of_a_start, nameable, term_refused};
 pub use test_run::{
     NotTested, PushNotTested, not_tested, push_not_tested, test_log_name, test_log_refused, test_off, test_status,
-    tested,
+    test_waits, tested,
 };
 pub use trigger::{trigger_edited, trigger_refused};
 pub use upstream_issue::{upstream_issue_body, upstream_issue_closed, upstream_issue_title};

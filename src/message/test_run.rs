@@ -101,6 +101,14 @@ pub fn test_log_refused(id: i64) -> String {
     )
 }
 
+/// The description of a commit's status while its run waits for room.
+pub fn test_waits(per_hour: u32) -> String {
+    format!(
+        "waits for room: the {} that this repository may have within an hour are used up",
+        count(u64::from(per_hour), "run")
+    )
+}
+
 /// The description of the commit status; pending without a result.
 pub fn test_status(id: i64, run: &TestRun, result: Option<&TestResult>) -> String {
     let words = match result {

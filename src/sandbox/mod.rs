@@ -75,7 +75,7 @@ pub use spec::{Acted, CaptureSpec, Captured, PrepareSpec, Prepared, Segment, Set
 use subnets::Subnets;
 pub use survey::{SurveySpec, Surveyed};
 use users::Users;
-pub use verification::asked::{Asked, AskedRun};
+pub use verification::asked::{Asked, AskedRun, LaidOver};
 pub use verification::base_runs::BaseRuns;
 pub use verification::candidate::Candidates;
 pub use verification::ran::Ran;

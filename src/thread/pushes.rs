@@ -5,8 +5,8 @@ use super::test_runs::meant;
 use super::{Feed, Threads};
 use crate::clock::now;
 use crate::config::process::Repository;
-use crate::forge::{self, PullRequest, RepoRef};
-use crate::message::{PushNotTested, push_not_tested, test_off};
+use crate::forge::{self, NewStatus, PullRequest, RepoRef, StatusState};
+use crate::message::{PushNotTested, push_not_tested, test_off, test_waits};
 use crate::store::{Cause, WatchedPull};
 use crate::trouble::Trouble;
 use domain::{Access, Commit, TestRun};
@@ -74,10 +74,23 @@ impl Threads {
             Some(minutes) => {
                 let why = PushNotTested::Full(self.config.tests.per_hour, minutes);
                 self.answer_once(entry, number, &name("full"), &said(why)).await?;
+                self.show_waiting(at, &commit, seen).await?;
                 Ok(true)
             }
             None => Ok(false),
         }
+    }
+
+    /// Has the commit's status say that its run waits for room, unless it does.
+    async fn show_waiting(&self, at: &RepoRef, commit: &Commit, seen: &WatchedPull) -> Result<(), Trouble> {
+        let (state, description) = (StatusState::Pending, test_waits(self.config.tests.per_hour));
+        let (context, target_url) = (seen.run.context().to_owned(), String::new());
+        let newest = self.forge.statuses(at, commit.as_str()).await?;
+        if newest.iter().any(|it| it.context == context && it.state == state && it.description == description) {
+            return Ok(());
+        }
+        let new = NewStatus { context, state, description, target_url };
+        Ok(self.forge.post_status(at, commit.as_str(), &new).await?)
     }
 
     /// Why nothing is run at pushes to this pull request any more; none where it is.

@@ -160,15 +160,26 @@ async fn a_test_shows_a_bug_where_it_fails_on_the_base_and_passes_on_the_branch(
     world.nothing_left().await;
 }
 
-/// A test inside of a Rust file is not laid over the base, so that passing there shows nothing.
+/// The branch's tests inside of a Rust file are laid over the base's file, unless they stand within another item: passing there shows nothing
+/// then.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_test_inside_a_source_file_is_not_said_to_show_no_bug() {
+async fn tests_inside_a_source_file_are_laid_over_the_base_where_their_place_is_known() {
     let world = World::new(FIX).await;
-    let file = "pub fn double(a: u8) -> u8 { a * 2 }\n#[test]\nfn doubles() { assert_eq!(double(2), 4); }\n";
-    world.push(&[("src.rs", "pub fn double(a: u8) -> u8 { a }\n")]);
-    let commit = branch(&world, "inside", &[("src.rs", file)]);
+    let test = "#[test]\nfn doubles() { assert_eq!(double(2), 4); }\n";
+    let file = format!("pub fn double(a: u8) -> u8 {{ a * 2 }}\n{test}");
+    world.push(&[("src/it, so.rs", "pub fn double(a: u8) -> u8 { a }\n")]);
+    let commit = branch(&world, "inside", &[("src/it, so.rs", &file)]);
     let issue = issue(&world);
-    say(&world, issue, "/test-pr-bug \"true\" inside");
+    // It has the test on both, and what it tests on the branch alone.
+    say(&world, issue, "/test-pr-bug \"grep -q 'fn doubles' src/*.rs && grep -q 'a . 2 }' src/*.rs\" inside");
+    let said = world.until_said(issue, "shows the bug").await;
+    assert!(said.contains("with 1 file of tests and what steers them from the branch"), "{said}");
+    until_status(&world, &commit, "caisson/test-bug", StatusState::Success).await;
+    say(&world, issue, "/test-pr-bug \"grep -q 'fn doubles' src/*.rs\" inside");
+    world.until_said(issue, "passes on the base too").await;
+    let within = format!("pub fn double(a: u8) -> u8 {{ a * 2 }}\nmod inner {{\n{test}}}\n");
+    let commit = branch(&world, "within", &[("src/it, so.rs", &within)]);
+    say(&world, issue, "/test-pr-bug \"true\" within");
     world.until_said(issue, "where tests inside source files could not be laid over").await;
     until_status(&world, &commit, "caisson/test-bug", StatusState::Error).await;
 }
@@ -461,6 +472,7 @@ async fn pushes_are_tested_only_while_whoever_asked_may_ask_and_the_pull_request
     let said = world.until_said(pull, "within an hour are used up").await;
     assert!(said.starts_with(&format!("`{}` is not tested", &third[..10])), "{said}");
     assert!(!world.store().watched_pull("shop", pull).await.expect("read").is_empty(), "the next push is");
+    until_status(&world, &third, "caisson/test", StatusState::Pending).await;
     // Each round looks whether there is room, and says nothing more.
     for _ in 0..2 {
         let end = Instant::now() + Duration::from_secs(60);

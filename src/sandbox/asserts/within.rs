@@ -35,17 +35,9 @@ pub struct Parted {
 
 /// Parts the text of a Rust file.
 pub fn parted(text: &str) -> Parted {
-    let code = blanked(text, &RUST_STYLE);
-    let file = File { text, brackets: brackets(&code), code, pieces: pieces(text, &RUST_STYLE) };
-    let (mut tests, mut rest, mut at, mut from) = (Vec::new(), Vec::new(), 0, 0);
-    while let Some(found) = MARK.as_ref().and_then(|mark| mark.find_at(&file.code, from)) {
-        from = found.end();
-        let start = file.begins(found.start());
-        let (body, attributes) = file.attributes(start);
-        if start < at || !file.begins_item(start, body) {
-            continue;
-        }
-        let end = file.end(body);
+    let file = File::new(text);
+    let (mut tests, mut rest, mut at) = (Vec::new(), Vec::new(), 0);
+    for Marked { start, body, end, attributes } in file.marked() {
         rest.push(file.shown(at..start));
         match file.inner(body..end) {
             Some(inner) => {
@@ -54,7 +46,7 @@ pub fn parted(text: &str) -> Parted {
             }
             None => tests.extend(file.item(start, body..end)),
         }
-        (at, from) = (end, end.max(from));
+        at = end;
     }
     rest.push(file.shown(at..text.len()));
     let mut joined = String::new();
@@ -63,6 +55,36 @@ pub fn parted(text: &str) -> Parted {
         joined.push_str(part);
     }
     Parted { tests, rest: joined }
+}
+
+/// The text of `base` with the tests of `branch` behind it in place of its own. None where in either a test stands within another item, because
+/// its place in the other file is not known.
+pub fn with_tests_of(base: &str, branch: &str) -> Option<String> {
+    let (base, branch) = (File::new(base), File::new(branch));
+    let (own, theirs) = (base.marked(), branch.marked());
+    if base.has_within(&own) || branch.has_within(&theirs) {
+        return None;
+    }
+    let (mut text, mut at) = (String::new(), 0);
+    for it in &own {
+        text.push_str(base.text.get(at..it.start)?);
+        at = it.end;
+    }
+    text.push_str(base.text.get(at..)?);
+    for it in &theirs {
+        text.push('\n');
+        text.push_str(branch.text.get(it.start..it.end)?);
+    }
+    text.push('\n');
+    Some(text)
+}
+
+/// An item that is compiled for tests alone: where it begins, where behind its attributes, and where it ends.
+struct Marked {
+    start: usize,
+    body: usize,
+    end: usize,
+    attributes: Vec<Range<usize>>,
 }
 
 /// Whether an attribute of a module may decide whether its tests are compiled or run.
@@ -101,7 +123,43 @@ fn brackets(code: &str) -> Vec<(usize, usize)> {
     found
 }
 
+impl<'a> File<'a> {
+    fn new(text: &'a str) -> Self {
+        let code = blanked(text, &RUST_STYLE);
+        Self { text, brackets: brackets(&code), code, pieces: pieces(text, &RUST_STYLE) }
+    }
+}
+
 impl File<'_> {
+    /// Its items of tests, in their order; none within another one.
+    fn marked(&self) -> Vec<Marked> {
+        let (mut all, mut at, mut from) = (Vec::new(), 0, 0);
+        while let Some(found) = MARK.as_ref().and_then(|mark| mark.find_at(&self.code, from)) {
+            from = found.end();
+            let start = self.begins(found.start());
+            let (body, attributes) = self.attributes(start);
+            if start < at || !self.begins_item(start, body) {
+                continue;
+            }
+            let end = self.end(body);
+            all.push(Marked { start, body, end, attributes });
+            (at, from) = (end, end.max(from));
+        }
+        all
+    }
+
+    /// Whether one of these stands between brackets.
+    fn has_within(&self, all: &[Marked]) -> bool {
+        // Both are in the order in which they begin, so that each is looked at once.
+        let (mut next, mut closed) = (0, 0);
+        all.iter().any(|it| {
+            while let Some((_, close)) = self.brackets.get(next).filter(|(open, _)| *open < it.start) {
+                (next, closed) = (next + 1, closed.max(*close));
+            }
+            closed > it.start
+        })
+    }
+
     /// Where what the attributes are about begins that start here, and they.
     fn attributes(&self, start: usize) -> (usize, Vec<Range<usize>>) {
         let (mut at, mut found) = (start, Vec::new());
@@ -291,6 +349,21 @@ fn last() {}
     }
 
     #[test]
+    fn the_tests_of_one_version_take_the_place_of_those_of_another() {
+        let base = "fn a() -> u8 { 1 }\n\n#[cfg(test)]\nmod tests {\n    use super::*;\n    #[test]\n    fn old() {}\n}\n\nfn b() {}\n";
+        let branch = "fn a() -> u8 { 2 }\n#[cfg(test)]\nuse x::y;\nfn c() {}\n// Says two.\n#[cfg(test)]\nmod tests {\n    use super::*;\n    #[test]\n    fn two() { assert_eq!(a(), 2); }\n}\n";
+        let text = with_tests_of(base, branch).expect("none is within another item");
+        assert_eq!(
+            text,
+            "fn a() -> u8 { 1 }\n\n\n\nfn b() {}\n\n#[cfg(test)]\nuse x::y;\n// Says two.\n#[cfg(test)]\nmod tests {\n    use super::*;\n    #[test]\n    fn two() { assert_eq!(a(), 2); }\n}\n"
+        );
+        assert_eq!(parted(&text).tests, parted(branch).tests);
+        let inner = "mod a { fn b() {} #[test] fn c() {} }";
+        assert_eq!((with_tests_of(inner, branch), with_tests_of(base, inner)), (None, None));
+        assert_eq!(with_tests_of("fn a() {}", "fn a() {}").as_deref(), Some("fn a() {}\n"));
+    }
+
+    #[test]
     fn what_a_comment_or_a_string_holds_is_told_apart_from_code() {
         for (one, other) in [
             ("// First.\ncheck(user)?;", "// First. check(user)?;"),
@@ -352,6 +425,7 @@ fn last() {}
         #[test]
         fn nothing_of_the_code_is_lost(text in "(\\PC|\n|//|#\\[cfg\\(test\\)\\]|#\\[test\\]| mod t|fn a|use b;|[{}();'\"\\[\\],]){0,60}") {
             let parted = parted(&text);
+            let _ = with_tests_of(&text, &text);
             let letters = |text: &str| text.chars().filter(|c| !c.is_whitespace()).count();
             let shown = letters(&parted.rest) + parted.tests.iter().map(|test| letters(test)).sum::<usize>();
             prop_assert!(shown <= letters(&text) + text.len());

@@ -9,9 +9,11 @@ use protocol::runner::{MAX_TEXT, Op, Outcome};
 
 use super::runs::{Apart, Runs, gone_is_failed, verify_name};
 use super::verify::{exit_code, tail};
+use crate::git::blob_id;
 use crate::git::listing::Change;
 use crate::sandbox::detect::steers_tests;
 use crate::sandbox::record::Record;
+use crate::sandbox::session::{Session, Work};
 use crate::sandbox::{PrepareSpec, Result, SandboxError, VerifySpec};
 
 /// What is run, beside what a [`VerifySpec`] says: its `command` on its `commit`.
@@ -26,6 +28,17 @@ pub struct Asked<'a> {
     /// What it may reach besides what every sandbox may; empty = it has no network. The subnet is the record's of its task, which the caller
     /// removes.
     pub egress: &'a [Rule],
+}
+
+/// A file that stands in the place of the commit's own one.
+#[derive(Debug, Clone)]
+pub struct LaidOver {
+    /// Relative to the repository's root.
+    pub path: String,
+    /// As git writes it: `100644` or `100755`.
+    pub mode: String,
+    /// Its content.
+    pub text: String,
 }
 
 /// How it ended, and all that is known of what it printed: at most twice 128 KiB.
@@ -52,20 +65,30 @@ impl Runs {
     /// # Errors
     /// As [`Verification::verify`](super::verify::Verification::verify); a command that fails or hangs is no error.
     pub async fn run_asked(&self, spec: &VerifySpec, asked: Asked<'_>) -> Result<AskedRun> {
-        self.asked(spec, asked, &[]).await
+        self.asked(spec, asked, (&[], &[])).await
     }
 
-    /// Runs it on `spec.commit` with the files that define or steer tests as `spec.base` has them; how many those are.
+    /// Runs it on `spec.commit` with the files that define or steer tests as `spec.base` has them, and these over others; how many both are.
     ///
     /// # Errors
     /// As [`Runs::run_asked`].
-    pub async fn run_asked_under(&self, spec: &VerifySpec, asked: Asked<'_>) -> Result<(AskedRun, usize)> {
+    pub async fn run_asked_under(
+        &self,
+        spec: &VerifySpec,
+        asked: Asked<'_>,
+        laid: &[LaidOver],
+    ) -> Result<(AskedRun, usize)> {
         let mut steering = self.core.repos.changes(&spec.repo_key, &spec.base, &spec.commit).await?;
         steering.retain(|change| steers_tests(&String::from_utf8_lossy(&change.path)));
-        Ok((self.asked(spec, asked, &steering).await?, steering.len()))
+        Ok((self.asked(spec, asked, (&steering, laid)).await?, steering.len() + laid.len()))
     }
 
-    async fn asked(&self, spec: &VerifySpec, asked: Asked<'_>, from_base: &[Change]) -> Result<AskedRun> {
+    async fn asked(
+        &self,
+        spec: &VerifySpec,
+        asked: Asked<'_>,
+        (from_base, laid): (&[Change], &[LaidOver]),
+    ) -> Result<AskedRun> {
         let Some(command) = &spec.command else { return Err(SandboxError::Refused("no command is named".to_owned())) };
         let name = verify_name(spec, &spec.commit, asked.side);
         let subnet = self.lent(spec, &name, asked.egress).await?;
@@ -73,6 +96,7 @@ impl Runs {
         if !from_base.is_empty() {
             self.put_back(&apart.session, spec, from_base, apart.generation.as_ref()).await?;
         }
+        lay_over(&apart.session, laid).await?;
         if let Some(subnet) = subnet {
             self.core.subnets.open(subnet, || Ok(Some(asked.egress.to_vec()))).await?;
         }
@@ -94,6 +118,26 @@ impl Runs {
         let record = Record::new((spec.task, name.to_owned()), &spec.commit, &spec.image, egress.to_vec());
         Ok(self.core.begin(record, true).await?.subnet)
     }
+}
+
+/// Puts these files in place, by git, which follows no link. Nothing of the repository has run there yet.
+async fn lay_over(session: &Session, files: &[LaidOver]) -> Result<()> {
+    if files.is_empty() {
+        return Ok(());
+    }
+    let what = "laying tests over the base's sources";
+    let (mut index, mut names) = (Vec::new(), Vec::new());
+    for file in files {
+        let add = Work::git(".git", ["hash-object", "-w", "--stdin"]);
+        session.must(add.input(&mut file.text.as_bytes()), what).await?;
+        let id = blob_id(file.text.as_bytes()).map_err(|error| SandboxError::Refused(error.to_string()))?;
+        index.extend_from_slice(format!("{} {id}\t{}\0", file.mode, file.path).as_bytes());
+        names.extend_from_slice(format!("{}\0", file.path).as_bytes());
+    }
+    let list = Work::git(".git", ["update-index", "-z", "--index-info"]);
+    session.must(list.input(&mut &index[..]), what).await?;
+    let take = Work::git(".git", ["--work-tree=.", "checkout-index", "-f", "-z", "--stdin"]);
+    session.must(take.input(&mut &names[..]), what).await
 }
 
 async fn in_it(apart: &Apart, spec: &VerifySpec, (setup, command): (Option<&str>, &str)) -> Result<AskedRun> {
