@@ -75,7 +75,10 @@ fn of_repository() -> Router<Arc<Shared>> {
         .route("/keys", get(repos::keys).post(repos::create_key))
         .route("/push_mirrors", get(repos::push_mirrors))
         .route("/branch_protections", get(repos::protections).post(repos::create_protection))
-        .route("/branch_protections/{name}", get(repos::protection).patch(repos::edit_protection))
+        .route(
+            "/branch_protections/{name}",
+            get(repos::protection).patch(repos::edit_protection).delete(repos::delete_protection),
+        )
         .route("/branches/{name}", get(repos::branch))
         .route("/commits/{sha}/statuses", get(repos::statuses))
         .route("/statuses/{sha}", post(repos::create_status))

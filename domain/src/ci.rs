@@ -134,11 +134,8 @@ impl Task {
         self.ci_awaited = Some(it.clone());
     }
 
-    /// The wait ended: the agent goes on, or the review is posted. What the upstream said of delivered work changes nothing.
+    /// The wait ended: the agent goes on, or the review is posted.
     pub(crate) fn end_ci(&mut self, it: &CiEnded) {
-        if it.upstream {
-            return;
-        }
         let (n, commit) = (it.n, it.commit.clone());
         self.failures += u8::from(it.failed());
         self.state = if it.returned { State::Running } else { State::Verifying { n, commit } };

@@ -60,7 +60,7 @@ impl CiItem {
 pub fn ci_items<'a>(log: impl IntoIterator<Item = &'a Event>) -> Vec<CiItem> {
     let mut items: Vec<CiItem> = Vec::new();
     for event in log {
-        let ended = if let Event::CiEnded(ended) = event {
+        let ended = if let Event::CiEnded(ended) | Event::UpstreamCiEnded(ended) = event {
             ended
         } else if let Event::Requested { request } = event
             && let Some(ended) = request.earlier.as_ref().and_then(|it| it.upstream_ci.as_ref())

@@ -164,12 +164,7 @@ pub enum Event {
         decision: Box<Decision>,
     },
     /// The question was posted; what somebody with write access says after it is its answer.
-    QuestionPosted {
-        /// The forge's id of the comment, which is its number in the forge's order.
-        number: i64,
-        /// Unix milliseconds at which the bot recorded that it was posted.
-        at: Millis,
-    },
+    QuestionPosted(crate::QuestionPosted),
     /// Somebody answered the question; the call has its result and work goes on. The answer does not count as an action.
     QuestionAnswered {
         /// Turn that the call belongs to.
@@ -295,6 +290,8 @@ pub enum Event {
     CiAwaited(Box<crate::CiAwaited>),
     /// The wait for the forge's CI ended; a failure may go back to the agent.
     CiEnded(Box<crate::CiEnded>),
+    /// The upstream's CI was read on what was brought there of this task, which has ended.
+    UpstreamCiEnded(Box<crate::CiEnded>),
     /// The failed verdict goes back to the agent.
     VerdictReturned {
         /// Number of the checkpoint that was being published; it is not posted.

@@ -1,6 +1,6 @@
 //! The states of a task, with the reasons for pauses and ends.
 
-use crate::{Commit, Resource, Verdict};
+use crate::{Commit, Millis, Resource, Verdict};
 use serde::{Deserialize, Serialize};
 
 /// Why a checkpoint is published.
@@ -96,6 +96,15 @@ pub enum Suspension {
     Stopped,
     /// Removed, its subnet free for others; made anew from the last commit when work goes on.
     Evicted,
+}
+
+/// A question that was posted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QuestionPosted {
+    /// The forge's id of the comment, which is its number in the forge's order.
+    pub number: i64,
+    /// Unix milliseconds at which the bot recorded that it was posted.
+    pub at: Millis,
 }
 
 /// What a waiting question is about.

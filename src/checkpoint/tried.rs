@@ -1,7 +1,7 @@
 //! Result of an attempt, for the one that follows it. Pure.
 
 use crate::text::{cut, one_line};
-use domain::{CiCheck, Event, Item, Task, VerdictKind};
+use domain::{CiCheck, CiEnded, Event, Item, Task, VerdictKind};
 
 /// The most lines, and characters of each.
 const MOST: usize = 20;
@@ -9,7 +9,7 @@ const LONGEST: usize = 600;
 
 /// One line each, in the order of the log: claims, people's requests, results of checks, and failures. Untrusted.
 pub fn tried(task: &Task, log: &[Event]) -> Vec<String> {
-    let mut all = Vec::new();
+    let (mut all, mut upstream) = (Vec::new(), None);
     for event in log {
         match event {
             Event::DoneSaid { summary, .. } => all.push(format!("said that it was done: {summary}")),
@@ -22,14 +22,8 @@ pub fn tried(task: &Task, log: &[Event]) -> Vec<String> {
                 };
                 all.push(format!("the checks of its work {said}"));
             }
-            Event::CiEnded(ended) if ended.failed() => {
-                let of = |check: &CiCheck| match check.description.is_empty() {
-                    true => check.context.clone(),
-                    false => format!("{} ({})", check.context, check.description),
-                };
-                let (names, whose) = (ended.failures().map(of).collect::<Vec<_>>(), ended.whose());
-                all.push(format!("{whose} failed on its work: {}", names.join(", ")));
-            }
+            Event::CiEnded(ended) if ended.failed() => all.push(failed(ended)),
+            Event::UpstreamCiEnded(ended) => upstream = Some(ended).filter(|ended| ended.failed()),
             Event::TreeRefused { reasons, .. } => all.push(format!("its tree was refused: {}", reasons.join("; "))),
             Event::TreeCaptured { tree, .. } => {
                 let files: Vec<&str> = tree.files.iter().map(|file| file.path.as_str()).collect();
@@ -47,10 +41,20 @@ pub fn tried(task: &Task, log: &[Event]) -> Vec<String> {
             _ => {}
         }
     }
+    // What was read last is all that it came to there.
+    all.extend(upstream.map(|ended| failed(ended)));
     let mut lines: Vec<String> = all.iter().map(|line| cut(&one_line(line), LONGEST).0.to_owned()).collect();
     lines.drain(..lines.len().saturating_sub(MOST));
     lines.push(format!("ended after {} actions and {} checkpoints", task.spent.actions, task.checkpoints.len()));
     lines
+}
+
+fn failed(ended: &CiEnded) -> String {
+    let of = |check: &CiCheck| match check.description.is_empty() {
+        true => check.context.clone(),
+        false => format!("{} ({})", check.context, check.description),
+    };
+    format!("{} failed on its work: {}", ended.whose(), ended.failures().map(of).collect::<Vec<_>>().join(", "))
 }
 
 fn words(items: &[Item]) -> String {

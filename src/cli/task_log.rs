@@ -49,7 +49,7 @@ fn mark(event: &Event) -> Mark {
         | Event::DecisionRefused { .. }
         | Event::Ended { end: End::Failed { .. } } => Mark::Bad,
         Event::Verified { verdict, .. } if verdict.kind == VerdictKind::Failed => Mark::Bad,
-        Event::CiEnded(ended) if ended.failed() => Mark::Bad,
+        Event::CiEnded(ended) | Event::UpstreamCiEnded(ended) if ended.failed() => Mark::Bad,
         Event::Paused { .. }
         | Event::Asked { .. }
         | Event::PermissionAsked { .. }

@@ -118,7 +118,9 @@ impl ConfiguredModels {
 
     fn of_kind(&self, task: &Task) -> &ConfiguredModel {
         let set = self.set_of(task);
-        let own = task.request.as_ref().and_then(|request| request.own.as_ref()?.role.as_deref());
+        // What it was widened to is not what the file is about.
+        let request = task.request.as_ref().filter(|request| request.kind == task.kind);
+        let own = request.and_then(|request| request.own.as_ref()?.role.as_deref());
         if let Some(role) = Role::ALL.into_iter().find(|role| Some(role.word()) == own) {
             return match role {
                 Role::Planner => &set.planner,

@@ -33,6 +33,8 @@ const MOST_WORDS: usize = 20;
 /// Bytes of a commit's file names that are read to find them, and names that are listed where several files have one.
 const MOST_NAMES: u64 = 8 << 20;
 const MOST_CANDIDATES: usize = 5;
+/// The most words of a question that are told to be the names of several files.
+const MOST_UNCLEAR: usize = 2;
 const OVER: &str = "the task is over";
 const TOO_LITTLE: &str = "what the task may still use does not suffice for a call (`/cost` says what is left, `/budget …` grants more), or \
                           the model holds too little";
@@ -64,8 +66,8 @@ impl Replies {
             return Ok(message::unanswered(login, why));
         }
         let configured = self.models.of(task);
-        let files = self.files(task, question).await;
-        let asked = Question { login, words: question, files: &files };
+        let (files, paths) = self.files(task, question).await;
+        let asked = Question { login, words: question, files: &files, paths: &paths };
         let Some(ready) = engine::reply(task, &log, &asked, &configured.engine, configured.model.as_ref()) else {
             return Ok(message::unanswered(login, TOO_LITTLE));
         };
@@ -109,42 +111,43 @@ impl Replies {
         }
     }
 
-    /// Files that the question names, at the task's last commit; missing ones are left out.
-    async fn files(&self, task: &Task, question: &str) -> Vec<(String, String)> {
+    /// Files that the question names, at the task's last commit, where missing ones are left out; and the paths of all.
+    async fn files(&self, task: &Task, question: &str) -> (Vec<(String, String)>, Vec<String>) {
         let Some((request, commit)) = task.request.as_ref().zip(task.head.as_ref().or(task.base.as_ref())) else {
-            return Vec::new();
+            return (Vec::new(), Vec::new());
         };
         let named = named_in(question);
-        if named.is_empty() {
-            return Vec::new();
-        }
         if let Err(trouble) = self.repositories.bring_all(task, vec![commit.clone()]).await {
             tracing::warn!(task = task.id.0, ?trouble, "a question's files are not here");
             let away = "[its commit is not on this host, so it cannot be read now]";
-            return named.into_iter().take(MOST_FILES).map(|word| (word, away.to_owned())).collect();
+            let named = named.into_iter().take(MOST_FILES).map(|word| (word, away.to_owned()));
+            return (named.collect(), Vec::new());
         }
         let repos = &self.repositories.repos;
         // Without the names only whole paths are found.
         let names = repos.files(&request.repository, commit, MOST_NAMES).await.unwrap_or_default();
-        let mut found: Vec<(String, String)> = Vec::new();
+        let (mut found, mut unclear): (Vec<(String, String)>, usize) = (Vec::new(), 0);
         for word in named {
             let path = match candidates(&names, &word)[..] {
                 [] => word,
                 [one] => one.to_owned(),
-                ref several => {
+                // Some of them, so that the files themselves have room.
+                ref several if unclear < MOST_UNCLEAR => {
+                    unclear += 1;
                     let list = several[..several.len().min(MOST_CANDIDATES)].join(", ");
                     found.push((word, format!("[{} files have this name, among them {list}]", several.len())));
                     continue;
                 }
+                _ => continue,
             };
-            if found.len() >= MOST_FILES || found.iter().any(|(known, _)| *known == path) {
+            if found.len() - unclear >= MOST_FILES || found.iter().any(|(known, _)| *known == path) {
                 continue;
             }
             if let Ok(Some(bytes)) = repos.show(&request.repository, commit, &path, MOST_BYTES).await {
                 found.push((path, redacted(&String::from_utf8_lossy(&bytes)).0.into_owned()));
             }
         }
-        found
+        (found, names)
     }
 }
 
@@ -153,9 +156,12 @@ fn named_in(question: &str) -> Vec<String> {
     let mut named: Vec<String> = Vec::new();
     for word in question.split_whitespace() {
         let word = word.trim_matches(|c: char| !c.is_alphanumeric() && !"_./".contains(c)).trim_end_matches(['.', '/']);
-        let word = word.strip_prefix("./").unwrap_or(word);
-        let line = word.rsplit_once(':').filter(|(_, line)| line.bytes().all(|b| b.is_ascii_digit() || b == b'-'));
-        let word = line.map_or(word, |(path, _)| path);
+        let mut word = word.strip_prefix("./").unwrap_or(word).trim_start_matches('/');
+        while let Some((path, line)) = word.rsplit_once(':')
+            && line.bytes().all(|b| b.is_ascii_digit() || b == b'-')
+        {
+            word = path;
+        }
         if word.contains(['.', '/']) && !named.iter().any(|known| known == word) && named.len() < MOST_WORDS {
             named.push(word.to_owned());
         }
@@ -221,7 +227,7 @@ mod tests {
 
     #[test]
     fn a_file_is_named_by_its_path_or_by_its_end_with_or_without_a_line() {
-        let asked = "Why does `parse` in \"semver.py\" (see src/a.rs:12, ./b/c.go:3-9 and .gitignore) do that? In semver.py, 1:2.";
+        let asked = "Why does `parse` in \"semver.py\" (see /src/a.rs:12:5, ./b/c.go:3-9 and .gitignore) do that? In semver.py, 1:2.";
         assert_eq!(named_in(asked), ["semver.py", "src/a.rs", "b/c.go", ".gitignore"]);
         let names: Vec<String> = ["a.py", "x/a.py", "x/b.py", "y/b.py", "x/my_c.py"].map(str::to_owned).to_vec();
         assert_eq!(candidates(&names, "a.py"), ["a.py"], "the whole path");

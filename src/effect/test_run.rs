@@ -17,6 +17,7 @@ use crate::message;
 use crate::redact;
 use crate::sandbox::asserts::may_stand_within;
 use crate::sandbox::asserts::within::{parted, with_tests_of};
+use crate::sandbox::detect::steers_tests;
 use crate::sandbox::kept::is_test;
 use crate::sandbox::{self, Asked, AskedRun, LaidOver, PrepareSpec, Sandboxes, SetupSpec, VerifySpec};
 use crate::store::{TestRunRow, sandbox_number};
@@ -281,19 +282,19 @@ impl TestRuns {
         Ok(found)
     }
 
-    /// Source files of the base with the branch's tests in place of their own, where other tests stand inside of them there; and how many
-    /// more have other tests, whose place in the base's file is not known, or cannot be read.
+    /// Source files of the base with the branch's tests in place of their own, where other tests stand inside of them there. None of them
+    /// where one's place in the base's file is not known, or one cannot be read; then how many have other tests.
     async fn laid_over(&self, row: &TestRunRow, base: &Commit) -> Result<(Vec<LaidOver>, u32), Trouble> {
         let (repos, key, commit) = (&self.repositories.repos, &row.repository, &row.run.commit);
         let (mut laid, mut left, mut read) = (Vec::new(), 0, 0);
         for change in repos.changes(key, base, commit).await? {
             let path = String::from_utf8_lossy(&change.path).into_owned();
-            if change.deleted() || is_test(&path) || !may_stand_within(&path) {
+            if change.deleted() || is_test(&path) || steers_tests(&path) || !may_stand_within(&path) {
                 continue;
             }
             read += 1;
             if read > MOST_READ {
-                return Ok((laid, left + 1));
+                return Ok((Vec::new(), left + 1));
             }
             let before = self.repositories.source(key, base, (&path, &change.old_mode)).await?;
             let after = self.repositories.source(key, commit, (&path, &change.new_mode)).await?;
@@ -304,7 +305,11 @@ impl TestRuns {
                 Composed::Text(_) | Composed::Unknown => left += 1,
             }
         }
-        Ok((laid, left))
+        // A part of them may not build without the others, which would be no bug that is shown.
+        match left {
+            0 => Ok((laid, 0)),
+            left => Ok((Vec::new(), left + u32::try_from(laid.len()).unwrap_or(u32::MAX))),
+        }
     }
 }
 

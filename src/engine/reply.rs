@@ -26,6 +26,8 @@ pub struct Question<'a> {
     pub words: &'a str,
     /// Path and text.
     pub files: &'a [(String, String)],
+    /// Paths of all files of that commit, in order; empty where they cannot be read.
+    pub paths: &'a [String],
 }
 
 /// The call; none if it does not fit into the model, or into what the task may still spend. It counts no action.
@@ -69,6 +71,7 @@ fn asked(
         plan => task.plan.as_deref().map(|plan| foreign("the plan", plan, room / 12)).unwrap_or_default(),
         diff => if diff.is_empty() { String::new() } else { foreign("the changes", &diff, room / 4) },
         named => files,
+        paths => if question.paths.is_empty() { String::new() } else { foreign("the files", &paths(question.paths, room / 8), room / 8) },
         asker => fence.inline(question.login),
         question => fence.wrap("the question", Trust::Write, cut(&seen(question.words).0, room / 12).0),
     };
@@ -78,6 +81,26 @@ fn asked(
         context! { repository => fence.inline(&request.repository), nonce => fence.nonce() },
     );
     Some(ModelRequest::question(system, text, MOST_OUTPUT))
+}
+
+/// As many paths as fit, one on a line, those nearest to the root first; the rest is counted.
+fn paths(all: &[String], room: usize) -> String {
+    let mut near: Vec<&String> = all.iter().collect();
+    near.sort_by_key(|path| path.matches('/').count());
+    let (mut text, mut shown) = (String::new(), 0);
+    for path in near {
+        let line = one_line(path);
+        if text.len() + line.len() + 40 > room {
+            break;
+        }
+        text.push_str(&line);
+        text.push('\n');
+        shown += 1;
+    }
+    if shown < all.len() {
+        text.push_str(&format!("and {} more", all.len() - shown));
+    }
+    text
 }
 
 fn changes(event: &Event) -> Option<String> {

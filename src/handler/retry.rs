@@ -100,7 +100,12 @@ impl Reader {
             hosts: self.hosts_of(entry, before.of_a_pull()).await?,
             pull: self.reviewed(entry, first.issue, before.of_a_pull()).await?,
             trigger: None,
-            earlier: Some(Earlier { task: before.id, tried: tried(before, log), from, upstream_ci: upstream_ci(log) }),
+            earlier: Some(Earlier {
+                task: before.id,
+                tried: tried(before, log),
+                from,
+                upstream_ci: upstream_ci(&first, log),
+            }),
             ..first
         };
         let asking = Decision { listed: Vec::new(), ..asking };
@@ -109,13 +114,13 @@ impl Reader {
     }
 }
 
-/// What the upstream's CI said last, if something failed.
-fn upstream_ci(log: &[Event]) -> Option<Box<CiEnded>> {
+/// What the upstream's CI said last of this attempt's work, or of that of an attempt before it, if something failed.
+fn upstream_ci(first: &Request, log: &[Event]) -> Option<Box<CiEnded>> {
     let last = log.iter().rev().find_map(|event| match event {
-        Event::CiEnded(ended) if ended.upstream => Some(ended.clone()),
+        Event::UpstreamCiEnded(ended) => Some(ended.clone()),
         _ => None,
     });
-    last.filter(|ended| ended.failed())
+    last.or_else(|| first.earlier.as_ref()?.upstream_ci.clone()).filter(|ended| ended.failed())
 }
 
 /// The words of the first command, and of those that widened a plan.

@@ -231,6 +231,16 @@ pub fn no_room(login: &str, commands: usize, hosts: usize) -> String {
     )
 }
 
+/// A host that one text allows and denies; `allowed` is the last word of it.
+pub fn both_ways(login: &str, host: &str, allowed: bool) -> String {
+    let last = if allowed { "`/allow`" } else { "`/deny`" };
+    let host = code(host);
+    format!(
+        "{}: this text allows {host} and denies it. Each was carried out in its turn, so the last one, {last}, holds if it may.",
+        code(login)
+    )
+}
+
 /// A command that begins a task, in the same text as a stronger one that has no task to act on.
 pub fn begins_nothing(login: &str, name: &str) -> String {
     format!(

@@ -10,6 +10,7 @@ use crate::message::{self, About};
 use crate::redact;
 use crate::trouble::Trouble;
 use domain::{Access, Account, Event, Task, TaskId, Verb};
+use std::collections::BTreeMap;
 
 /// A further command of a text.
 #[derive(Debug, PartialEq, Eq)]
@@ -25,6 +26,11 @@ enum FurtherCommand {
     More {
         commands: usize,
         hosts: usize,
+    },
+    /// A host that the text allows and denies; each is carried out, in their order.
+    Both {
+        host: String,
+        allowed: bool,
     },
     /// `against`: whether it contradicts the command that is carried out.
     Left {
@@ -53,7 +59,7 @@ fn opposed(one: &Verb, other: &Verb) -> bool {
                 | Verb::Work { .. }
         )
     };
-    let decides = |verb: &Verb| matches!(verb, Verb::Approve { .. });
+    let decides = |verb: &Verb| matches!(verb, Verb::Approve { .. } | Verb::Merge { .. });
     let changes = |verb: &Verb| matches!(verb, Verb::Changes { .. } | Verb::Rebase { .. });
     let either = |a: fn(&Verb) -> bool, b: fn(&Verb) -> bool| (a(one) && b(other)) || (a(other) && b(one));
     either(halts, goes_on) || either(decides, changes)
@@ -130,10 +136,27 @@ fn beside((login, text, done): (&str, &str, &Verb), own: &OwnNames) -> Vec<Furth
             }
         }
     }
+    found.extend(both(&text));
     if more > 0 || hosts > 0 {
         found.push(FurtherCommand::More { commands: more, hosts });
     }
     found
+}
+
+/// Each host that a text allows and denies, with what its last word on it is.
+fn both(text: &str) -> Vec<FurtherCommand> {
+    let mut last: BTreeMap<String, (bool, bool)> = BTreeMap::new();
+    for verb in words::every_host(text) {
+        let (host, allowed) = match verb {
+            Verb::Allow { host, .. } => (host, true),
+            Verb::Deny { host, .. } => (host, false),
+            _ => continue,
+        };
+        let known = last.entry(host).or_insert((allowed, false));
+        *known = (allowed, known.1 || known.0 != allowed);
+    }
+    let opposed = last.into_iter().filter(|(_, (_, opposed))| *opposed);
+    opposed.map(|(host, (allowed, _))| FurtherCommand::Both { host, allowed }).collect()
 }
 
 /// Key of the answer to the further commands of the text with this key.
@@ -208,6 +231,7 @@ impl Threads {
                     parts.push(message::unknown_beside(&word, why.as_deref(), &names));
                 }
                 (FurtherCommand::More { commands, hosts }, _) => parts.push(message::no_room(login, commands, hosts)),
+                (FurtherCommand::Both { host, allowed }, _) => parts.push(message::both_ways(login, &host, allowed)),
                 (FurtherCommand::Left { name, against: true }, _) => against.push(name),
                 (FurtherCommand::Left { name, against: false }, _) => others.push(name),
             }
@@ -231,6 +255,7 @@ mod tests {
             FurtherCommand::Unknown { word, .. } => format!("{word}?"),
             FurtherCommand::Cost => "cost".to_owned(),
             FurtherCommand::More { commands, hosts } => format!("+{commands}+{hosts}"),
+            FurtherCommand::Both { host, allowed } => format!("{host}={allowed}"),
             FurtherCommand::Left { name, against: false } => format!("-{name}"),
             FurtherCommand::Left { name, against: true } => format!("!{name}"),
         };
@@ -250,6 +275,8 @@ mod tests {
         assert_eq!(names("/status\n/fix it"), ["status"], "a question does not stand in the way of work");
         assert_eq!(names("/allow a.test\n/allow b.test\n/approve"), [""; 0], "hosts are carried out, each");
         assert_eq!(names("/stop\n/stop"), [""; 0], "the same twice is once");
+        assert_eq!(names("/allow a.test\n/deny a.test\n/allow b.test"), ["a.test=false"]);
+        assert_eq!(names("/merge\n/revise use a set"), ["!merge"]);
         assert_eq!(names("/revise use a set\n/revise and a map"), ["-revise"]);
         let many = |name: &str, count: usize| (0..count).map(|n| format!("/{name}{}\n", n + 1)).collect::<String>();
         let words: String = ('a'..='p').map(|c| format!("/frob{c}\n")).collect();

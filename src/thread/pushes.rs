@@ -81,12 +81,12 @@ impl Threads {
         }
     }
 
-    /// Has the commit's status say that its run waits for room, unless it does.
+    /// Has the commit's status say that its run waits for room, unless it has a status of such a run.
     async fn show_waiting(&self, at: &RepoRef, commit: &Commit, seen: &WatchedPull) -> Result<(), Trouble> {
         let (state, description) = (StatusState::Pending, test_waits(self.config.tests.per_hour));
         let (context, target_url) = (seen.run.context().to_owned(), String::new());
         let newest = self.forge.statuses(at, commit.as_str()).await?;
-        if newest.iter().any(|it| it.context == context && it.state == state && it.description == description) {
+        if newest.iter().any(|it| it.context == context) {
             return Ok(());
         }
         let new = NewStatus { context, state, description, target_url };

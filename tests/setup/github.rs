@@ -22,6 +22,8 @@ pub struct GitHub {
 struct Shown {
     token: String,
     limited: bool,
+    /// Too many at once: the secondary limit, which says how long to wait.
+    too_fast: bool,
     /// Only requests about checks are refused.
     limited_checks: bool,
     asked: Vec<String>,
@@ -88,8 +90,10 @@ impl GitHub {
             .route("/repos/{owner}/{name}/commits/{sha}/check-runs", get(check_runs))
             .route("/repositories/{id}", get(by_id))
             .with_state(state.clone());
+        // As GitHub Enterprise has it.
+        let app = Router::new().nest("/api/v3", app);
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
+        let url = format!("http://{}/api/v3", listener.local_addr().unwrap());
         tokio::spawn(async move { axum::serve(listener, app).await });
         Self { url, state }
     }
@@ -97,6 +101,11 @@ impl GitHub {
     /// Whether requests are refused because of the rate limit.
     pub fn limit(&self, limited: bool) {
         self.state.lock().unwrap().limited = limited;
+    }
+
+    /// Whether requests are refused because there were too many at once (docs.github.com: *secondary rate limits*).
+    pub fn limit_too_fast(&self, limited: bool) {
+        self.state.lock().unwrap().too_fast = limited;
     }
 
     /// Whether requests about checks are refused because of the rate limit.
@@ -182,6 +191,12 @@ fn greeted(state: &Mutex<Shown>, headers: &HeaderMap, path: String) -> Result<bo
         {
             answer.headers_mut().insert(name, value.into());
         }
+        return Err(Box::new(answer));
+    }
+    if shown.too_fast {
+        let mut answer =
+            refuse(429, "You have exceeded a secondary rate limit. Please wait a few minutes before you try again.");
+        answer.headers_mut().insert("retry-after", 120.into());
         return Err(Box::new(answer));
     }
     match header("authorization") {

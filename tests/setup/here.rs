@@ -82,6 +82,12 @@ async fn trip(url: &str, admin_token: &str) {
     let rules = owner.call("GET", &format!("{REPO}/branch_protections"), Value::Null).await;
     assert_eq!(rules.as_array().map(Vec::len), Some(0), "nothing was changed by what was refused");
     owner.call("DELETE", &format!("{REPO}/hooks/{hook}"), Value::Null).await;
+    // A rule of before would hold in place of ours.
+    let rule = json!({ "rule_name": "m*", "enable_push": true });
+    owner.call("POST", &format!("{REPO}/branch_protections"), rule).await;
+    let text = home.bad(&add);
+    assert!(text.contains("the protection of m* may hold in place of that of main"), "{text}");
+    owner.call("DELETE", &format!("{REPO}/branch_protections/m%2A"), Value::Null).await;
 
     let text = home.good(&add);
     assert!(text.contains("main takes pull requests alone from now on"), "{text}");

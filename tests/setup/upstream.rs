@@ -100,6 +100,10 @@ async fn trip(url: &str, admin_token: &str) {
     let text = home.good(&["repo", "add", "lab/shop"]);
     assert!(text.contains("takes no more requests for 17 minutes") && text.contains("git is tried"), "{text}");
     upstream.api.limit(false);
+    upstream.api.limit_too_fast(true);
+    let text = home.good(&["repo", "add", "lab/shop"]);
+    assert!(text.contains("takes no more requests for 2 minutes") && text.contains("git is tried"), "{text}");
+    upstream.api.limit_too_fast(false);
     std::fs::write(&token_file, "an0therTok3n").unwrap();
     let text = home.bad(&["repo", "add", "lab/shop"]);
     assert!(text.contains("refuses the token (401): Bad credentials") && !text.contains("an0therTok3n"), "{text}");

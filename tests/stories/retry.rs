@@ -208,7 +208,7 @@ async fn what_failed_upstream_is_said_on_the_pull_request_and_the_next_attempt_h
     let text = world.until_said(pull, "The upstream's CI failed").await;
     assert!(text.contains("1 of 1 check") && text.contains("`/retry --from 2`"), "{text}");
     assert!(text.contains("- ``build`](x)`` (`@all 2 failed`)"), "{text}");
-    world.alice().comment(REPO, pull, "/retry").expect("said");
+    world.alice().comment(REPO, pull, "/retry --from 2").expect("said");
     let next = second(&world, "awaiting-review").await;
     let earlier = next.request.as_ref().and_then(|request| request.earlier.clone()).expect("an attempt before");
     assert!(earlier.tried.iter().any(|line| line.contains("the upstream's CI failed on its work")), "{earlier:?}");

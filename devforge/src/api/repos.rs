@@ -298,6 +298,21 @@ pub(crate) async fn edit_protection(
     Ok(Json(Value::Object(rule.clone())))
 }
 
+pub(crate) async fn delete_protection(
+    State(app): App,
+    caller: Caller,
+    Path((o, r, name)): Path<(String, String, String)>,
+) -> Result<Response> {
+    let mut world = app.world();
+    let (at, _) = caller.at(&world, &o, &r, Access::Admin)?;
+    let before = world.repos[at].protections.len();
+    world.repos[at].protections.retain(|rule| rule_name(rule) != name);
+    if world.repos[at].protections.len() == before {
+        return refuse(404, "The target couldn't be found.");
+    }
+    Ok(no_content())
+}
+
 /// Whether the branch rules keep `login` from writing `reference`.
 pub(crate) fn is_denied(world: &World, at: usize, login: &str, reference: &str) -> bool {
     let Some(branch) = reference.strip_prefix("refs/heads/") else { return false };

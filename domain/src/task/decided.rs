@@ -27,7 +27,7 @@ impl Task {
                 self.remarks.extend(items.iter().cloned());
                 self.unjudged.retain(|source| source != from);
             }
-            Event::QuestionPosted { number: posted, at } => {
+            Event::QuestionPosted(crate::QuestionPosted { number: posted, at }) => {
                 self.asked_at = *at;
                 if let Some(State::Asking { number, .. }) = self.asking() {
                     *number = Some(*posted);
@@ -126,13 +126,13 @@ fn taken_before(event: &Event) {
         | Event::Nudged { .. } | Event::PublishStarted { .. } | Event::TreeCaptured { .. }
         | Event::TreeUnchanged { .. } | Event::TreeRefused { .. } | Event::Pushed { .. }
         | Event::PullOpened { .. } | Event::VerifyStarted { .. } | Event::Verified { .. }
-        | Event::CiAwaited(_) | Event::CiEnded(_)
+        | Event::CiAwaited(_) | Event::CiEnded(_) | Event::UpstreamCiEnded(_)
         | Event::VerdictReturned { .. } | Event::DoneReturned { .. } | Event::CheckpointPosted { .. }
         | Event::Answered { .. } | Event::CheckpointVoided { .. } | Event::BudgetGranted { .. }
         | Event::Paused { .. } | Event::Resumed | Event::SandboxLost { .. } | Event::WorkKeeping
         | Event::WorkKept { .. } | Event::WorkNotKept { .. } | Event::ConversationRestarted
         | Event::SandboxSuspended { .. } | Event::Ended { .. } | Event::PermissionAsked { .. }
-        | Event::PermissionGiven { .. } | Event::PermissionRefused { .. } | Event::QuestionPosted { .. }
+        | Event::PermissionGiven { .. } | Event::PermissionRefused { .. } | Event::QuestionPosted(_)
         | Event::QuestionAnswered { .. } | Event::DecisionHeld { .. } | Event::DecisionUsed { .. }
         | Event::DecisionRefused { .. } | Event::AdvanceEnded { .. } | Event::HostAllowed { .. }
         | Event::HostDenied { .. } | Event::FeedbackGiven { .. } | Event::ModelChosen(_)

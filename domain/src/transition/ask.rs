@@ -4,8 +4,8 @@
 use super::unrun::{answer, believe_no_end, leave};
 use super::{DOUBT_MS, Draft};
 use crate::{
-    ASK_LIMIT, Asked, DOUBTFUL, Decision, Effect, Event, Item, Notice, Outcome, OutcomeStatus, Question, Source, State,
-    Verb,
+    ASK_LIMIT, Asked, DOUBTFUL, Decision, Effect, Event, Item, Notice, Outcome, OutcomeStatus, Question,
+    QuestionPosted, Source, State, Verb,
 };
 
 const FIRST_THE_ANSWER: &str =
@@ -55,7 +55,7 @@ pub(super) fn stand_again(draft: &mut Draft) {
 
 pub(super) fn posted(draft: &mut Draft, asked: Asked, number: i64) {
     if matches!(draft.task.underneath(), State::Asking { about, number: None } if *about == asked) {
-        draft.emit(Event::QuestionPosted { number, at: draft.now });
+        draft.emit(Event::QuestionPosted(QuestionPosted { number, at: draft.now }));
         let sources = draft.task.unjudged.clone();
         if !sources.is_empty() {
             draft.want(Effect::Recheck { n: draft.task.published_n, sources });

@@ -40,6 +40,6 @@ pub(super) fn upstream(draft: &mut Draft, said: &UpstreamChecks) {
     let checkpoint = draft.task.checkpoints.iter().rev().find(|it| it.commit.as_ref() == Some(&commit));
     let Some(n) = checkpoint.filter(|_| delivered).map(|it| it.n) else { return };
     let ended = CiEnded { n, commit, outcome, checks, more, returned: false, upstream: true };
-    draft.emit(Event::CiEnded(Box::new(ended.clone())));
+    draft.emit(Event::UpstreamCiEnded(Box::new(ended.clone())));
     draft.say(Notice::UpstreamCi { ended: Box::new(ended) });
 }

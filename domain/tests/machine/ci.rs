@@ -141,7 +141,7 @@ fn what_the_upstream_says_of_delivered_work_is_told_and_becomes_items_of_the_nex
     walk.feed(said(&commit));
     assert!(matches!(walk.notice(), Some(Notice::UpstreamCi { ended }) if ended.n == 1 && ended.upstream));
     assert_eq!((walk.task.state.name(), &walk.task.ci), ("delivered", &delivered.ci), "nothing else changes");
-    let Some(Event::CiEnded(failed)) = walk.log.last().cloned() else { panic!("{:?}", walk.log.last()) };
+    let Some(Event::UpstreamCiEnded(failed)) = walk.log.last().cloned() else { panic!("{:?}", walk.log.last()) };
 
     // The next attempt begins with it, and the forge's check of the same name says nothing of it.
     let Event::Requested { mut request } = walk.log[0].clone() else { panic!("{:?}", walk.log[0]) };

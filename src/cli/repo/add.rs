@@ -251,6 +251,7 @@ impl Add {
         if let Some(known) = &before.entry {
             here::is_the_same(known, &found)?;
         }
+        here::no_twin(config, &key, (&repo, found.id))?;
         self.judge_foreign(&accounts.forge.foreign(&repo, &config.hook_url(&key)).await?, printer)?;
         let branch = before.entry.as_ref().map_or(&found.default_branch, |known| &known.default_branch);
         let plan = Plan {
@@ -259,12 +260,13 @@ impl Add {
             upstream: String::new(),
             source_id: 0,
             credential: Some(Auth::basic(&accounts.bot.login, accounts.bot_token.expose())),
-            also: Vec::new(),
+            also: before.entry.as_ref().map(|known| known.branches.clone()).unwrap_or_default(),
             key,
             repo,
             before,
         };
-        followed(&plan.entry_at(&plan.repo, 0))?;
+        let kept = followed(&plan.entry_at(&plan.repo, 0))?;
+        here::no_rule_before(accounts, &plan.repo, kept.iter().map(Branch::as_str).chain([AGENT_BRANCHES])).await?;
         let (branch, sync) = (&plan.branch, &accounts.sync.login);
         printer.warn(&format!("{branch} takes pull requests alone from now on: nobody but {sync} pushes to it"));
         Ok(plan)
@@ -272,7 +274,10 @@ impl Add {
 
     /// What to say to add the same again.
     fn again(&self) -> String {
-        if self.here { format!("{} --here", self.source) } else { self.source.clone() }
+        let here = if self.here { " --here" } else { "" };
+        let name = self.name.as_ref().map(|name| format!(" --name {name}")).unwrap_or_default();
+        let foreign = self.accept_foreign.iter().map(|name| format!(" --accept-foreign '{name}'")).collect::<String>();
+        format!("{}{here}{name}{foreign}", self.source)
     }
 
     /// Where GitHub does not say it now, the number that was known before stays.
@@ -393,10 +398,7 @@ impl Add {
         accounts: &Accounts,
         printer: &Printer,
     ) -> Result<(Secret, Vec<String>)> {
-        let twin = config.repositories().iter().find(|other| other.id == id && other.key != plan.key).cloned();
-        if let Some(twin) = twin {
-            return Err(Complaint::new(format!("{} is on the forge what {} is already", plan.repo, twin.key)).into());
-        }
+        here::no_twin(config, &plan.key, (&plan.repo, id))?;
         let secret = match plan.before.secrets.first() {
             Some(secret) => secret.clone(),
             None => Secret::random().map_err(anyhow::Error::msg)?,

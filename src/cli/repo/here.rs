@@ -2,6 +2,7 @@
 
 use super::Accounts;
 use crate::cli::printer::Complaint;
+use crate::config::Process;
 use crate::config::process::Repository as Entry;
 use crate::forge::{Access, ForgeError, ForgeReads, RepoRef, Repository};
 use anyhow::Result;
@@ -44,4 +45,28 @@ pub(super) fn is_the_same(known: &Entry, found: &Repository) -> Result<()> {
         (origin, _) => format!("{} was copied from {origin}, and is kept in step with it", known.key),
     };
     Err(Complaint::new(what).attempt(attempt).into())
+}
+
+/// An error where another entry is of this repository.
+pub(super) fn no_twin(config: &Process, key: &str, (repo, id): (&RepoRef, i64)) -> Result<()> {
+    match config.repositories().iter().find(|other| other.id == id && other.key != key) {
+        Some(twin) => Err(Complaint::new(format!("{repo} is on the forge what {} is already", twin.key)).into()),
+        None => Ok(()),
+    }
+}
+
+/// An error where a rule of protection that is there already may hold in place of one of these.
+pub(super) async fn no_rule_before(
+    accounts: &Accounts,
+    repo: &RepoRef,
+    rules: impl Iterator<Item = &str>,
+) -> Result<()> {
+    for rule in rules {
+        let before = accounts.forge.rules_before(repo, rule).await?;
+        if !before.is_empty() {
+            let what = format!("the protection of {} may hold in place of that of {rule}", before.join(", "));
+            return Err(Complaint::new(what).attempt("remove it on the forge, then repeat this").into());
+        }
+    }
+    Ok(())
 }

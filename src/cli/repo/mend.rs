@@ -1,7 +1,7 @@
 //! `caisson repo check --fix`: sets again what somebody changed, and prints each change. The git data is not touched.
 //!
-//! What a person added to a repository (hooks, deploy keys, people) is left for the operator to judge; only Actions are switched off, as by
-//! `repo add`. Another repository that took over the name is never written to. Tests: `tests/setup/mend.rs`.
+//! What a person added to a repository (hooks, deploy keys, people) is left for the operator to judge; only Actions of a copy are switched
+//! off, as by `repo add`. Another repository that took over the name is never written to. Tests: `tests/setup/mend.rs`.
 
 use super::Accounts;
 use crate::checkpoint::label::LABELS;
@@ -77,7 +77,7 @@ async fn own_right(accounts: &Accounts, entry: &Entry, printer: &Printer) -> Res
     }
 }
 
-/// Sets the hook, and switches Actions off.
+/// Sets the hook, and switches Actions of a copy off.
 async fn hook(
     config: &Process,
     entries: &Entries,
@@ -102,7 +102,8 @@ async fn hook(
     }
     let actions = "actions";
     let foreign = forge.foreign(repo, &url).await?;
-    if foreign.iter().any(|name| name == actions) && !is_accepted(actions, &entry.accepted_foreign) {
+    let is_copy = !entry.origin().is_empty();
+    if is_copy && foreign.iter().any(|name| name == actions) && !is_accepted(actions, &entry.accepted_foreign) {
         forge.disable_actions(repo).await?;
         said("Actions are off again".to_owned());
     }

@@ -77,11 +77,12 @@ pub(super) fn is_the_same(known: &Entry, source: &Source) -> Result<()> {
         _ => {
             let attempt =
                 "choose another --name for this one; or say --moved where it is the same repository at a new address";
-            let what = match from {
+            let complaint = Complaint::new(match from {
                 "" => format!("{key} lives on the forge alone, and is no copy of another repository"),
                 from => format!("{key} was copied from {from}"),
-            };
-            Err(Complaint::new(what).attempt(attempt).into())
+            });
+            let attempt = if from.is_empty() { "choose another --name for this one" } else { attempt };
+            Err(complaint.attempt(attempt).into())
         }
     }
 }

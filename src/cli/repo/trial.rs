@@ -49,6 +49,14 @@ pub struct Try {
     propose: bool,
 }
 
+/// What `caisson repo add` is given for this entry.
+fn again(entry: &Entry) -> String {
+    match entry.origin() {
+        "" => format!("{}/{} --here", entry.owner, entry.name),
+        origin => origin.to_owned(),
+    }
+}
+
 impl Try {
     pub(super) async fn run(self, config: &Process, printer: &Printer) -> Result<()> {
         let entry = config.repository(&self.key).ok_or_else(|| {
@@ -63,7 +71,7 @@ impl Try {
             repos: &repos,
             commit: &brought.head,
             accepted: &entry.accepted,
-            source: entry.origin(),
+            source: &again(&entry),
         };
         printer.say(&format!("{} {} at {}", brought.at, entry.default_branch, brought.head.short()));
         let seen = look(config, &target, printer).await?;

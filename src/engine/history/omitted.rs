@@ -21,6 +21,7 @@ pub(super) fn omitted(event: &Event) {
         | Event::PullOpened { .. }
         | Event::VerifyStarted { .. }
         | Event::CiAwaited(_)
+        | Event::UpstreamCiEnded(_)
         | Event::VerdictReturned { .. }
         | Event::CheckpointPosted { .. }
         | Event::Answered { .. }
@@ -31,7 +32,7 @@ pub(super) fn omitted(event: &Event) {
         | Event::PermissionAsked { .. }
         | Event::PermissionGiven { .. }
         | Event::PermissionRefused { .. }
-        | Event::QuestionPosted { .. }
+        | Event::QuestionPosted(_)
         | Event::SecondLookStarted { .. }
         | Event::SecondLooked { .. }
         | Event::HostDenied { .. }

@@ -193,8 +193,10 @@ impl Gitea {
     pub async fn rules_before(&self, repo: &RepoRef, rule: &str) -> Result<Vec<String>> {
         let all: Vec<wire::Protection> =
             self.raw.get::<Option<_>>(&format!("{}/branch_protections", base(repo))).await?.unwrap_or_default();
-        let Some(own) = all.iter().find(|it| it.rule_name == rule) else { return Ok(Vec::new()) };
-        let before = |other: &&wire::Protection| other.rule_name != rule && comes_before(other, own);
+        // A new one comes behind all others.
+        let new = || wire::Protection { rule_name: rule.to_owned(), priority: i64::MAX, ..wire::Protection::default() };
+        let own = all.iter().find(|it| it.rule_name == rule).cloned().unwrap_or_else(new);
+        let before = |other: &&wire::Protection| other.rule_name != rule && comes_before(other, &own);
         Ok(all.iter().filter(before).map(|other| other.rule_name.clone()).collect())
     }
 

@@ -238,7 +238,7 @@ pub(super) struct Team {
     pub units_map: std::collections::HashMap<String, String>,
 }
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Clone, Deserialize)]
 #[serde(default)]
 pub(super) struct Protection {
     pub rule_name: String,

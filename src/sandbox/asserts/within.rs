@@ -4,6 +4,7 @@
 use super::code::{Piece, blanked, pieces};
 use super::languages::RUST_STYLE;
 use regex::Regex;
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::LazyLock;
 
@@ -58,11 +59,13 @@ pub fn parted(text: &str) -> Parted {
 }
 
 /// The text of `base` with the tests of `branch` behind it in place of its own. None where in either a test stands within another item, because
-/// its place in the other file is not known.
+/// its place in the other file is not known; and where either has macros among its tests, whose place counts, or the branch a module with a file
+/// of its own that the base lacks.
 pub fn with_tests_of(base: &str, branch: &str) -> Option<String> {
     let (base, branch) = (File::new(base), File::new(branch));
     let (own, theirs) = (base.marked(), branch.marked());
-    if base.has_within(&own) || branch.has_within(&theirs) {
+    let unknown = base.has_within(&own) || branch.has_within(&theirs) || base.has_macros(&own);
+    if unknown || branch.has_macros(&theirs) || !branch.outside(&theirs).is_subset(&base.outside(&own)) {
         return None;
     }
     let (mut text, mut at) = (String::new(), 0);
@@ -148,6 +151,23 @@ impl File<'_> {
         all
     }
 
+    /// Those of these items that are modules with files of their own.
+    fn outside(&self, all: &[Marked]) -> BTreeSet<String> {
+        let is_file = |it: &&Marked| {
+            let body = &self.code[it.body..it.end];
+            body.ends_with(';') && body.split_whitespace().any(|word| word == "mod")
+        };
+        all.iter().filter(is_file).map(|it| self.shown(it.start..it.end)).collect()
+    }
+
+    /// Whether one of these is a macro, or brings macros.
+    fn has_macros(&self, all: &[Marked]) -> bool {
+        let is_one = |it: &Marked| {
+            self.code[it.body..it.end].starts_with("macro_rules") || self.code[it.start..it.body].contains("macro_use")
+        };
+        all.iter().any(is_one)
+    }
+
     /// Whether one of these stands between brackets.
     fn has_within(&self, all: &[Marked]) -> bool {
         // Both are in the order in which they begin, so that each is looked at once.
@@ -215,8 +235,9 @@ impl File<'_> {
         let before = self.text[..start].trim_end_matches([' ', '\t']);
         let line = before.strip_suffix('\n')?.len();
         let above = self.text[..line].rfind('\n').map_or(0, |end| end + 1);
-        let is_comment =
-            self.text[above..line].trim_start().starts_with("//") && self.code[above..line].trim().is_empty();
+        let text = self.text[above..line].trim_start();
+        // One about what it stands in is no item's.
+        let is_comment = text.starts_with("//") && !text.starts_with("//!") && self.code[above..line].trim().is_empty();
         is_comment.then_some(above)
     }
 
@@ -361,6 +382,14 @@ fn last() {}
         let inner = "mod a { fn b() {} #[test] fn c() {} }";
         assert_eq!((with_tests_of(inner, branch), with_tests_of(base, inner)), (None, None));
         assert_eq!(with_tests_of("fn a() {}", "fn a() {}").as_deref(), Some("fn a() {}\n"));
+        let about = "//! About the file.\n#[cfg(test)]\nmod t {}\nfn a() {}";
+        assert_eq!(with_tests_of(about, "").as_deref(), Some("//! About the file.\n\nfn a() {}\n"));
+        let file = "#[cfg(test)]\nmod cases;";
+        assert_eq!(with_tests_of("fn a() {}", file), None, "its file is not there");
+        assert!(with_tests_of(file, file).is_some());
+        for macros in ["#[cfg(test)]\n#[macro_use]\nmod u {}", "#[cfg(test)]\nmacro_rules! m { () => {} }"] {
+            assert_eq!((with_tests_of("", macros), with_tests_of(macros, "")), (None, None), "{macros}");
+        }
     }
 
     #[test]

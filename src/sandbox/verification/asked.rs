@@ -5,7 +5,7 @@
 
 use domain::TestExit;
 use protocol::router::Rule;
-use protocol::runner::{MAX_TEXT, Op, Outcome};
+use protocol::runner::Outcome;
 
 use super::runs::{Apart, Runs, gone_is_failed, verify_name};
 use super::verify::{exit_code, tail};
@@ -41,7 +41,7 @@ pub struct LaidOver {
     pub text: String,
 }
 
-/// How it ended, and all that is known of what it printed: at most twice 128 KiB.
+/// How it ended, and what it printed: of a command up to 4 MiB, of a longer output beginning and end.
 #[derive(Debug, Clone)]
 pub struct AskedRun {
     /// How it ended.
@@ -141,10 +141,7 @@ async fn lay_over(session: &Session, files: &[LaidOver]) -> Result<()> {
 }
 
 async fn in_it(apart: &Apart, spec: &VerifySpec, (setup, command): (Option<&str>, &str)) -> Result<AskedRun> {
-    let run = async |id, command: &str| {
-        let op = Op::Bash { command: command.to_owned(), whole: false };
-        gone_is_failed(apart.run(id, op, spec.wall_ms, MAX_TEXT).await)
-    };
+    let run = async |id, command: &str| gone_is_failed(apart.run_whole(id, command, spec.wall_ms).await);
     let (mut log, mut before_ms) = (String::new(), 0);
     if let Some(setup) = setup {
         let ran = run(1, setup).await?;

@@ -41,7 +41,7 @@ impl Apart {
 
     /// Runs a command and reads its output whole, up to 4 MiB. Of a longer one, and where the file is not what was captured, beginning and
     /// end: the code that is judged may write to the file, too.
-    async fn run_whole(&self, id: u64, command: &str, wall_ms: u64) -> Result<Outcome> {
+    pub(super) async fn run_whole(&self, id: u64, command: &str, wall_ms: u64) -> Result<Outcome> {
         let op = Op::Bash { command: command.to_owned(), whole: true };
         let ran = self.run(id, op, wall_ms, MAX_TEXT).await?;
         let Some(path) = ran.whole.as_deref().filter(|_| ran.dropped_bytes > 0) else { return Ok(ran) };

@@ -1,7 +1,7 @@
 //! What a tree depends on: its manifests with what they ask for, and its lock files with what they settle.
 //!
 //! Owns which files are read, which lock file belongs to which manifest (the nearest one above), and the limits. Every format has a file of its own, which only
-//! parses. Nothing is run, resolved or fetched. Tests: below and beside each format.
+//! parses. Nothing is run, resolved or fetched. Tests: `tests.rs`, and in each format.
 
 mod cargo;
 mod composer;
@@ -295,10 +295,11 @@ impl Reading {
 /// A dependency whose line is not known yet.
 fn dependency(format: &Format, path: &str, asked: &Asked, lock: Option<&Locked>) -> Dependency {
     let name = (format.plain)(&short(&asked.name));
-    let mut locked: Vec<String> = match lock {
-        Some(lock) => lock.get(&name).into_iter().flatten().cloned().collect(),
-        None => asked.locked.iter().map(|version| short(version)).collect(),
-    };
+    let mut locked: Vec<String> = lock.and_then(|lock| lock.get(&name)).into_iter().flatten().cloned().collect();
+    // The nearest lock file may be another tool's, which does not know it.
+    if locked.is_empty() {
+        locked.extend(asked.locked.iter().map(|version| short(version)));
+    }
     locked.sort_unstable();
     locked.dedup();
     let (ecosystem, manifest) = (format.ecosystem.to_owned(), path.to_owned());
@@ -362,134 +363,4 @@ fn short(text: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn files(all: &[(&str, &str)]) -> BTreeMap<String, String> {
-        all.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect()
-    }
-
-    fn read_files(files: &BTreeMap<String, String>) -> (DependencyScan, Vec<Package>) {
-        super::read_files(files, Instant::now() + PARSING)
-    }
-
-    #[test]
-    fn a_manifest_is_read_with_the_nearest_lock_file_above_it() {
-        let (scan, packages) = read_files(&files(&[
-            (
-                "Cargo.lock",
-                "[[package]]\nname = \"serde\"\nversion = \"1.0.1\"\nsource = \"registry\"\n[[package]]\nname = \"itoa\"\nversion = \"1.0.0\"\nsource = \"registry\"\n[[package]]\nname = \"own\"\nversion = \"0.1.0\"\n",
-            ),
-            ("own/Cargo.toml", "[dependencies]\nserde = \"1\"\nabsent = \"2\"\n"),
-            ("web/package.json", "{\n  \"dependencies\": { \"left-pad\": \"^1.0.0\" }\n}\n"),
-            ("web/bun.lock", "{}\n"),
-            ("broken/Cargo.toml", "[dependencies\n"),
-        ]));
-        let direct: Vec<_> =
-            scan.direct.iter().map(|it| (it.name.as_str(), it.asked.as_str(), it.locked.join(" "), it.line)).collect();
-        assert_eq!(
-            direct,
-            [
-                ("serde", "1", "1.0.1".to_owned(), 2),
-                ("absent", "2", String::new(), 3),
-                ("left-pad", "^1.0.0", String::new(), 2)
-            ]
-        );
-        let known: Vec<_> = packages.iter().map(|it| (it.name.as_str(), it.version.as_str(), it.direct)).collect();
-        assert_eq!(known, [("itoa", "1.0.0", false), ("serde", "1.0.1", true)]);
-        assert_eq!((scan.read.len(), scan.locked), (3, 2), "{:?}", scan.read);
-        let unread: Vec<_> = scan.unread.iter().map(|(path, _)| path.as_str()).collect();
-        assert_eq!(unread, ["broken/Cargo.toml", "web/bun.lock"]);
-    }
-
-    #[test]
-    fn the_day_on_which_a_locked_version_was_published_is_kept_where_the_lock_file_says_it() {
-        let lock = "[[package]]\nname = \"Foo.Bar\"\nversion = \"1.0\"\nsdist = { upload-time = \"2021-03-02T10:00:00Z\" }\n[[package]]\nname = \"b\"\nversion = \"2\"\nsdist = { upload-time = \"soon\" }\n";
-        let project = "[project]\ndependencies = [\"foo-bar\", \"b\"]\n";
-        let module = "require h/a v0.0.0-20210203140506-0123456789ab\nrequire h/b v0.0.0-20219903140506-0123456789ab\n";
-        let (scan, _) = read_files(&files(&[("pyproject.toml", project), ("uv.lock", lock), ("x/go.mod", module)]));
-        let days: Vec<String> = scan.direct.iter().map(|it| format!("{} {:?}", it.name, it.released)).collect();
-        let wanted = [
-            "foo-bar {\"1.0\": \"2021-03-02\"}",
-            "b {}",
-            "h/a {\"0.0.0-20210203140506-0123456789ab\": \"2021-02-03\"}",
-            "h/b {}",
-        ];
-        assert_eq!(days, wanted);
-    }
-
-    #[test]
-    fn lock_files_of_one_folder_are_put_together_and_a_manifest_may_settle_its_own_versions() {
-        let pom = "<project><dependencies><dependency>\n<groupId>g</groupId>\n<artifactId>a</artifactId><version>1</version></dependency></dependencies></project>";
-        let (scan, packages) = read_files(&files(&[
-            ("package.json", r#"{ "dependencies": { "a": "1" } }"#),
-            ("yarn.lock", "a@1:\n  version \"1.0.0\"\n"),
-            ("pnpm-lock.yaml", "lockfileVersion: '9.0'\npackages:\n  a@1.1.0:\n  b@2.0.0:\n"),
-            ("pom.xml", pom),
-        ]));
-        let direct: Vec<_> = scan.direct.iter().map(|it| (it.name.as_str(), it.locked.join(" "), it.line)).collect();
-        assert_eq!((direct, packages.len()), (vec![("a", "1.0.0 1.1.0".into(), 1), ("g:a", "1".into(), 3)], 4));
-    }
-
-    #[test]
-    fn files_of_others_packages_are_none_of_the_projects() {
-        assert!(is_meant("a/Cargo.toml") && is_meant("requirements-dev.txt") && is_meant("pom.xml"));
-        for path in ["node_modules/a/package.json", "a/vendor/b/go.mod", "Cargo.toml.orig", "a.txt"] {
-            assert!(!is_meant(path), "{path}");
-        }
-    }
-
-    #[test]
-    fn words_of_a_file_are_cut_and_direct_dependencies_have_a_limit() {
-        let many: String = (0..400).map(|n| format!("a{n} = \"{}\"\n", "9".repeat(500))).collect();
-        let (scan, _) = read_files(&files(&[("Cargo.toml", &format!("[dependencies]\n{many}"))]));
-        assert_eq!((scan.direct.len(), scan.more), (KEPT, 100));
-        assert!(scan.direct.iter().all(|it| it.asked.chars().count() <= WORD));
-    }
-
-    #[test]
-    fn a_manifest_and_a_lock_file_without_an_end_are_cut_soon_and_the_rest_is_counted() {
-        let asked: Vec<String> = (0..200_000).map(|n| format!("\"a{n}\": \"1\"")).collect();
-        let entries: Vec<String> =
-            (0..100_000).map(|n| format!("\"node_modules/a{n}\": {{\"version\": \"1.0.0\"}}")).collect();
-        let began = Instant::now();
-        let (scan, packages) = read_files(&files(&[
-            ("package.json", &format!("{{\"dependencies\": {{\n{}\n}}}}", asked.join(",\n"))),
-            ("package-lock.json", &format!("{{\"packages\": {{\n{}\n}}}}", entries.join(",\n"))),
-        ]));
-        assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
-        assert_eq!((scan.direct.len() as u64 + scan.more, packages.len()), (200_000, LOCKED));
-        let why = "more locked versions than are looked at".to_owned();
-        assert!(scan.unread.contains(&("50000 more".to_owned(), why)), "{:?}", scan.unread);
-    }
-
-    #[test]
-    fn a_package_has_a_limit_of_versions() {
-        let entries: Vec<String> =
-            (0..60).map(|n| format!("\"{n}/node_modules/a\": {{\"version\": \"1.0.{n}\"}}")).collect();
-        let (scan, packages) = read_files(&files(&[
-            ("package.json", "{\"dependencies\": {\"a\": \"1\"}}"),
-            ("package-lock.json", &format!("{{\"packages\": {{{}}}}}", entries.join(","))),
-        ]));
-        assert_eq!((scan.direct[0].locked.len(), packages.len()), (VERSIONS, VERSIONS));
-        assert_eq!(scan.unread[0].0, "10 more");
-    }
-
-    #[test]
-    fn without_time_no_file_is_parsed_and_that_is_said() {
-        let all = files(&[("Cargo.toml", "[dependencies]\na = \"1\"\n"), ("Cargo.lock", "")]);
-        let (scan, _) = super::read_files(&all, Instant::now());
-        assert_eq!(scan.unread, [("2 more".to_owned(), "there was no time for these files".to_owned())]);
-        assert!(scan.read.is_empty() && scan.direct.is_empty(), "{scan:?}");
-    }
-
-    #[test]
-    fn a_name_stands_where_a_line_begins_with_it_or_has_it_in_quotes() {
-        let asked = |name: &str| Asked { name: name.into(), version: String::new(), locked: Vec::new(), line: None };
-        let all: Vec<Asked> = ["b", "@s/c", "d", "h/e~f", "none"].into_iter().map(asked).collect();
-        let text = "b-c = 1\n b==2\n\"@s/c\": \"1\"\nx = { package = \"d\" }\n\th/e~f v1\nb = 3\n";
-        let lines = lines_of(text, &all);
-        let of = |name: &str| lines.get(name).copied();
-        assert_eq!(["b", "@s/c", "d", "h/e~f", "none"].map(of), [Some(2), Some(3), Some(4), Some(5), None]);
-    }
-}
+mod tests;

@@ -21,8 +21,16 @@ pub(super) fn lock(text: &str) -> Result<Vec<(String, String)>, String> {
     }
     let version = version.ok_or_else(|| "it is no lock file of pnpm".to_owned())?;
     let read = if version < 6 { with_slash } else { with_at };
+    // `registry.example/name/1.2.3`, and no local folder or archive.
+    let of_another =
+        |key: &&str| key.split_once('/').is_some_and(|(host, _)| host.contains('.') && !host.contains([':', '@']));
+    let others = keys.iter().filter(|key| !key.starts_with(REGISTRY)).filter(|key| of_another(key)).count();
     let packages = keys.into_iter().filter_map(|key| read(key.strip_prefix(REGISTRY).unwrap_or(key)));
-    Ok(packages.map(|(name, version)| (name.to_owned(), version.to_owned())).collect())
+    let packages: Vec<_> = packages.map(|(name, version)| (name.to_owned(), version.to_owned())).collect();
+    match packages.is_empty() && others > 0 {
+        true => Err(format!("its {others} packages are of another registry")),
+        false => Ok(packages),
+    }
 }
 
 /// The first number of `5.4`, `'6.0'` or `5.4-inlineSpecifiers`.
@@ -186,6 +194,9 @@ snapshots:
 
     #[test]
     fn what_is_no_lock_file_is_said() {
+        let mirrored =
+            "lockfileVersion: 5.4\npackages:\n  registry.example.org/a/1.0.0:\n  registry.example.org/b/1.0.0:\n";
+        assert_eq!(lock(mirrored), Err("its 2 packages are of another registry".to_owned()));
         for text in ["", "{", "packages:\n\n  a@1.0.0:\n", "lockfileVersion: new\n"] {
             assert!(lock(text).is_err(), "{text}");
         }

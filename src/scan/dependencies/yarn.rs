@@ -60,14 +60,15 @@ fn split(text: &str) -> Option<(&str, &str)> {
 
 pub(super) fn lock(text: &str) -> Result<Vec<(String, String)>, String> {
     let (mut found, mut entry, mut known) = (Vec::new(), Entry::default(), false);
-    for line in text.lines().map(str::trim_end).filter(|line| !line.is_empty()) {
+    // A long key stands behind a question mark, and its colon alone on the next line.
+    for line in text.lines().map(str::trim_end).filter(|line| !line.is_empty() && *line != ":") {
         match line.strip_prefix("  ") {
             Some(below) => entry.line(below),
             None if line.starts_with('#') => known |= line.contains("yarn lockfile"),
             None => {
                 known |= line == "__metadata:";
                 found.extend(entry.package());
-                entry = Entry::new(line);
+                entry = Entry::new(line.strip_prefix("? ").unwrap_or(line));
             }
         }
     }
@@ -129,6 +130,12 @@ once@1:
         ];
         assert_eq!(pairs(text), wanted);
         assert_eq!(pairs(&text.replace('\n', "\r\n")), wanted);
+    }
+
+    #[test]
+    fn a_long_key_stands_behind_a_question_mark() {
+        let text = "__metadata:\n  version: 6\n\n? \"a@npm:^1.0.0, a@npm:^1.1.0\"\n:\n  version: 1.1.0\n  resolution: \"a@npm:1.1.0\"\n  linkType: hard\n\n\"b@npm:^2\":\n  version: 2.0.0\n  resolution: \"b@npm:2.0.0\"\n";
+        assert_eq!(pairs(text), ["a 1.1.0", "b 2.0.0"]);
     }
 
     #[test]

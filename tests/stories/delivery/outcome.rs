@@ -14,6 +14,8 @@ pub struct IssueEnd {
     tasks: Vec<TaskEnd>,
     /// How often the bot said what.
     said: BTreeMap<String, usize>,
+    /// The bot's labels on it.
+    labels: BTreeSet<String>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -30,6 +32,10 @@ struct TaskEnd {
     /// The tree of its branch on the forge.
     tree: Option<String>,
     pull_open: Option<bool>,
+    /// Files that hang on its pull request.
+    files: BTreeSet<String>,
+    /// The bot's newest status of each context on the commit that was pushed last.
+    statuses: BTreeMap<String, String>,
 }
 
 /// The outcome of a play, by the order in which issues were opened. Errors: something was said twice.
@@ -63,7 +69,9 @@ pub async fn of(town: &Town) -> Result<Vec<IssueEnd>, String> {
             }
         }
         let open = forge.issue(&at, *number).await.expect("the issue").open;
-        ends.push(IssueEnd { open, tasks, said });
+        let labels = forge.labels(&at, *number).await.expect("labels");
+        let labels = labels.into_iter().filter(|label| label.starts_with("caisson/")).collect();
+        ends.push(IssueEnd { open, tasks, said, labels });
     }
     Ok(ends)
 }
@@ -99,6 +107,17 @@ async fn task(town: &Town, forge: &Gitea, repo: &str, at: &RepoRef, id: TaskId) 
         Some(pull) => Some(forge.pull(at, pull).await.expect("the pull request").open),
         None => None,
     };
+    let files = match task.pull {
+        Some(pull) => {
+            forge.attachments(at, pull).await.expect("files").into_iter().map(|file| words(&file.name)).collect()
+        }
+        None => BTreeSet::new(),
+    };
+    let mut statuses = BTreeMap::new();
+    if let Some(commit) = &task.pushed {
+        let all = forge.statuses(at, commit.as_str()).await.expect("statuses");
+        statuses.extend(all.into_iter().map(|it| (it.context, format!("{:?}", it.state))));
+    }
     let end = TaskEnd {
         kind: format!("{:?}", task.kind),
         state: task.state.name().to_owned(),
@@ -108,6 +127,8 @@ async fn task(town: &Town, forge: &Gitea, repo: &str, at: &RepoRef, id: TaskId) 
         kept,
         tree,
         pull_open,
+        files,
+        statuses,
     };
     (end, task.pull)
 }

@@ -1,5 +1,5 @@
 //! A real Gitea, whose deliveries pass a listener that loses, doubles and reorders them, and whose answers to the bot pass a proxy that fails; the bot
-//! is killed once. Each text is answered as the log of texts says, once, and each task is done, approved, and told of once.
+//! is killed once, and away while a fifth of it is said. Each text is answered as the log of texts says, once, and each task is done, approved, and told of once.
 //! `CAISSON_DELIVERIES` says how many texts, reviews and edits; without a Gitea it says so and passes.
 
 use super::failing::Failing;
@@ -329,12 +329,17 @@ async fn each_text_on_a_real_gitea_is_answered_once_whatever_becomes_of_its_deli
     let mut work = Work::begin(&lab, &place).await;
     let (mut people, began) = (people(&lab, &place).await, Instant::now());
     let edits = count / 10;
-    for at in 0..count - edits {
+    let away = count / 5;
+    for at in 0..count - edits - away {
         people.step(&mut dice).await;
         work.approve(&store, &place.repo).await;
         if at == count / 2 {
             drop(bot);
             end(runtime);
+            // Nobody takes what is delivered meanwhile.
+            for _ in 0..away {
+                people.step(&mut dice).await;
+            }
             failing.armed.store(false, Ordering::SeqCst);
             (runtime, bot) = world.begin(config.clone(), broker.clone(), &Cuts::default()).await;
             failing.armed.store(true, Ordering::SeqCst);
