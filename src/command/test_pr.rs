@@ -8,7 +8,7 @@ pub(super) const SPEC: Spec = Spec {
     name: "test-pr",
     syntax: "/test-pr \"command\" [branch] [--setup \"command\"] [--each-push]",
     who: Who::Writer,
-    effect: "runs the command on the branch's newest commit in a clean sandbox without a network (`--setup` has none either), unless the operator grants hosts, answers with what it printed (up to 4 MiB of it as a file), and sets the commit status `caisson/test`; with `--each-push` again at each push to the pull request, until it is closed or somebody writes `/test-pr --off`",
+    effect: "runs the command on the branch's newest commit in a clean sandbox without a network (`--setup` has none either), unless the operator grants hosts, answers with what it printed (all of it as a file, of more than 4 MiB beginning and end), and sets the commit status `caisson/test`; with `--each-push` again at each push to the pull request, until it is closed or somebody writes `/test-pr --off`",
     strength: Strength::Work,
     options: &[],
     read: |argument| read(argument, false),

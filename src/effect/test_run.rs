@@ -31,6 +31,8 @@ use std::time::Duration;
 const MOST_READ: usize = 200;
 /// The most files with weaker tests that are named.
 const MOST_WEAKER: usize = 10;
+/// Bytes of an output that are attached where all of it is refused.
+const SHORT: usize = 512 << 10;
 /// Name of the effect in the marks of answers.
 const ANSWER: &str = "test-run";
 
@@ -170,8 +172,16 @@ impl TestRuns {
         let log = self.repositories.store.test_run(row.id).await?.and_then(|(_, log)| log);
         let Some(log) = log.filter(|log| !log.is_empty()) else { return Ok(()) };
         let name = message::test_log_name(row.id);
-        let file = (name.as_str(), log.as_bytes());
-        let refusal = match attach_once(&*self.forge, at, On::Comment(answer.id), file).await {
+        let on = On::Comment(answer.id);
+        let attached = match attach_once(&*self.forge, at, on, (name.as_str(), log.as_bytes())).await {
+            // It may be too large for the forge, or for what stands before it.
+            Err(error) if is_refusal(&error) && log.len() > SHORT => {
+                let short = ends(&log, SHORT / 2);
+                attach_once(&*self.forge, at, on, (name.as_str(), short.as_bytes())).await
+            }
+            other => other,
+        };
+        let refusal = match attached {
             Err(error) if is_refusal(&error) => error,
             other => return Ok(other?),
         };
@@ -311,6 +321,12 @@ impl TestRuns {
             left => Ok((Vec::new(), left + u32::try_from(laid.len()).unwrap_or(u32::MAX))),
         }
     }
+}
+
+/// So many bytes, or a few less, of beginning and end of a text that is longer than both.
+fn ends(text: &str, each: usize) -> String {
+    let (from, to) = (text.floor_char_boundary(each), text.ceil_char_boundary(text.len().saturating_sub(each)));
+    format!("{}\n[... {} bytes left out ...]\n{}", &text[..from], to.saturating_sub(from), &text[to..])
 }
 
 /// What comes of two versions of a file.

@@ -71,7 +71,7 @@ fn asked(
         plan => task.plan.as_deref().map(|plan| foreign("the plan", plan, room / 12)).unwrap_or_default(),
         diff => if diff.is_empty() { String::new() } else { foreign("the changes", &diff, room / 4) },
         named => files,
-        paths => if question.paths.is_empty() { String::new() } else { foreign("the files", &paths(question.paths, room / 8), room / 8) },
+        paths => if question.paths.is_empty() { String::new() } else { foreign("the files", &paths(question.paths, room / 16), room / 16) },
         asker => fence.inline(question.login),
         question => fence.wrap("the question", Trust::Write, cut(&seen(question.words).0, room / 12).0),
     };

@@ -85,7 +85,7 @@ fn ending(out: &mut String, (id, name): (i64, &str), run: &TestRun, hosts: &[Str
     let network = if hosts.is_empty() { "had no network" } else { "reached nothing else" };
     let _ = write!(
         out,
-        "\n<sub>Run in a clean sandbox that {network} and is removed. The output, up to 4 MiB of each command, is attached where the forge takes files; `caisson task test-log {id}` on the bot's machine shows it.</sub>"
+        "\n<sub>Run in a clean sandbox that {network} and is removed. The output (of more than 4 MiB of a command beginning and end) is attached where the forge takes files; `caisson task test-log {id}` on the bot's machine shows it.</sub>"
     );
 }
 

@@ -25,7 +25,10 @@ impl Threads {
         (poster, verb): (&Account, &Verb),
     ) -> Result<(), Trouble> {
         match verb {
-            Verb::Sync => self.sync(entry, number, key, &poster.login).await,
+            Verb::Sync => {
+                tracing::info!(repository = entry.key, number, key, login = poster.login, id = poster.id, "/sync");
+                self.sync(entry, number, key, &poster.login).await
+            }
             Verb::TestOff => self.test_off(entry, number, key, &poster.login).await,
             verb => self.test(entry, number, key, (poster, verb)).await,
         }

@@ -136,17 +136,22 @@ fn beside((login, text, done): (&str, &str, &Verb), own: &OwnNames) -> Vec<Furth
             }
         }
     }
-    found.extend(both(&text));
+    for one in both(&text, done) {
+        match found.len() < MOST {
+            true => found.push(one),
+            false => more += 1,
+        }
+    }
     if more > 0 || hosts > 0 {
         found.push(FurtherCommand::More { commands: more, hosts });
     }
     found
 }
 
-/// Each host that a text allows and denies, with what its last word on it is.
-fn both(text: &str) -> Vec<FurtherCommand> {
+/// Each host that a text allows and denies, with what its last word on it is, of those words that are carried out.
+fn both(text: &str, done: &Verb) -> Vec<FurtherCommand> {
     let mut last: BTreeMap<String, (bool, bool)> = BTreeMap::new();
-    for verb in words::every_host(text) {
+    for verb in Some(done.clone()).into_iter().filter(is_host).chain(words::hosts(text, done)) {
         let (host, allowed) = match verb {
             Verb::Allow { host, .. } => (host, true),
             Verb::Deny { host, .. } => (host, false),
@@ -231,7 +236,11 @@ impl Threads {
                     parts.push(message::unknown_beside(&word, why.as_deref(), &names));
                 }
                 (FurtherCommand::More { commands, hosts }, _) => parts.push(message::no_room(login, commands, hosts)),
-                (FurtherCommand::Both { host, allowed }, _) => parts.push(message::both_ways(login, &host, allowed)),
+                (FurtherCommand::Both { host, allowed }, Some(task)) if !task.state.ended() => {
+                    parts.push(message::both_ways(login, &host, allowed));
+                }
+                // Where no task is at work, a denial takes the host from later tasks, and nothing is allowed.
+                (FurtherCommand::Both { .. }, _) => {}
                 (FurtherCommand::Left { name, against: true }, _) => against.push(name),
                 (FurtherCommand::Left { name, against: false }, _) => others.push(name),
             }

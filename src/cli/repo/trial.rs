@@ -49,12 +49,11 @@ pub struct Try {
     propose: bool,
 }
 
-/// What `caisson repo add` is given for this entry.
-fn again(entry: &Entry) -> String {
-    match entry.origin() {
-        "" => format!("{}/{} --here", entry.owner, entry.name),
-        origin => origin.to_owned(),
-    }
+/// What `caisson repo add` is given for this entry, whose repository is at this place now.
+fn again(entry: &Entry, at: &RepoRef) -> String {
+    let source = if entry.origin().is_empty() { format!("{at} --here") } else { entry.origin().to_owned() };
+    let foreign = entry.accepted_foreign.iter().map(|name| format!(" --accept-foreign '{name}'")).collect::<String>();
+    format!("{source} --name {}{foreign}", entry.key)
 }
 
 impl Try {
@@ -71,7 +70,7 @@ impl Try {
             repos: &repos,
             commit: &brought.head,
             accepted: &entry.accepted,
-            source: &again(&entry),
+            source: &again(&entry, &brought.at),
         };
         printer.say(&format!("{} {} at {}", brought.at, entry.default_branch, brought.head.short()));
         let seen = look(config, &target, printer).await?;

@@ -193,8 +193,10 @@ impl Gitea {
     pub async fn rules_before(&self, repo: &RepoRef, rule: &str) -> Result<Vec<String>> {
         let all: Vec<wire::Protection> =
             self.raw.get::<Option<_>>(&format!("{}/branch_protections", base(repo))).await?.unwrap_or_default();
-        // A new one comes behind all others.
-        let new = || wire::Protection { rule_name: rule.to_owned(), priority: i64::MAX, ..wire::Protection::default() };
+        // A new one comes behind all others; forges before Gitea 1.23 know no order but the rules' age and kind.
+        let (priority, created_at) = (all.iter().find_map(|it| it.priority).map(|_| i64::MAX), "9999".to_owned());
+        let new =
+            || wire::Protection { rule_name: rule.to_owned(), priority, created_at, ..wire::Protection::default() };
         let own = all.iter().find(|it| it.rule_name == rule).cloned().unwrap_or_else(new);
         let before = |other: &&wire::Protection| other.rule_name != rule && comes_before(other, &own);
         Ok(all.iter().filter(before).map(|other| other.rule_name.clone()).collect())
@@ -310,7 +312,8 @@ fn comes_before(other: &wire::Protection, own: &wire::Protection) -> bool {
         (true, true) => one.starts_with(&two) || two.starts_with(&one),
     };
     let is_older = other.created_at.is_empty() || other.created_at <= own.created_at;
-    let first = match other.priority.cmp(&own.priority) {
+    let order = |rule: &wire::Protection| rule.priority.unwrap_or_default();
+    let first = match order(other).cmp(&order(own)) {
         Ordering::Less => true,
         Ordering::Greater => false,
         Ordering::Equal => match (is_pattern, own_is_pattern) {
@@ -342,7 +345,7 @@ mod tests {
     fn a_rule_that_may_hold_in_anothers_place_is_known() {
         let rule = |name: &str, priority, day| wire::Protection {
             rule_name: name.to_owned(),
-            priority,
+            priority: Some(priority),
             created_at: format!("2026-11-{day:02}T00:00:00Z"),
             ..wire::Protection::default()
         };

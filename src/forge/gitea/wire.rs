@@ -253,7 +253,7 @@ pub(super) struct Protection {
     pub unprotected_file_patterns: String,
     pub enable_force_push: bool,
     /// Of several rules that match a branch the one with the lowest number holds; since 1.23.
-    pub priority: i64,
+    pub priority: Option<i64>,
     /// As the forge writes a time.
     pub created_at: String,
     #[serde(default)]

@@ -3,6 +3,7 @@
 
 use super::code::{Piece, blanked, pieces};
 use super::languages::RUST_STYLE;
+use crate::sandbox::detect::steers_tests;
 use regex::Regex;
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -24,6 +25,9 @@ static ITEM: LazyLock<Option<Regex>> = LazyLock::new(|| {
     )
     .ok()
 });
+
+/// A module whose code stands in a file of its own.
+static OUTSIDE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\bmod\s+(\w+)\s*;").ok());
 
 /// A file's text apart from its tests, and they. White space of code counts as one space, comments end with a line feed, strings stay as they are.
 #[derive(Debug, PartialEq, Eq)]
@@ -60,12 +64,14 @@ pub fn parted(text: &str) -> Parted {
 
 /// The text of `base` with the tests of `branch` behind it in place of its own. None where in either a test stands within another item, because
 /// its place in the other file is not known; and where either has macros among its tests, whose place counts, or the branch a module with a file
-/// of its own that the base lacks.
+/// of its own that the base lacks and that is no file of tests by its name, which are laid over anyway.
 pub fn with_tests_of(base: &str, branch: &str) -> Option<String> {
     let (base, branch) = (File::new(base), File::new(branch));
     let (own, theirs) = (base.marked(), branch.marked());
     let unknown = base.has_within(&own) || branch.has_within(&theirs) || base.has_macros(&own);
-    if unknown || branch.has_macros(&theirs) || !branch.outside(&theirs).is_subset(&base.outside(&own)) {
+    let known = base.outside(&own);
+    let comes_along = |name: &str| known.contains(name) || steers_tests(&format!("src/{name}.rs"));
+    if unknown || branch.has_macros(&theirs) || !branch.outside(&theirs).iter().all(|name| comes_along(name)) {
         return None;
     }
     let (mut text, mut at) = (String::new(), 0);
@@ -151,13 +157,18 @@ impl File<'_> {
         all
     }
 
-    /// Those of these items that are modules with files of their own.
+    /// The names of modules with files of their own in these items; of one whose attribute says where its file is, all of the item.
     fn outside(&self, all: &[Marked]) -> BTreeSet<String> {
-        let is_file = |it: &&Marked| {
-            let body = &self.code[it.body..it.end];
-            body.ends_with(';') && body.split_whitespace().any(|word| word == "mod")
-        };
-        all.iter().filter(is_file).map(|it| self.shown(it.start..it.end)).collect()
+        let mut found = BTreeSet::new();
+        for it in all {
+            let code = &self.code[it.start..it.end];
+            let names = OUTSIDE.as_ref().into_iter().flat_map(|outside| outside.captures_iter(code));
+            match code.contains("path") {
+                true => found.extend(names.map(|_| self.shown(it.start..it.end))),
+                false => found.extend(names.map(|name| name[1].to_owned())),
+            }
+        }
+        found
     }
 
     /// Whether one of these is a macro, or brings macros.
@@ -386,7 +397,11 @@ fn last() {}
         assert_eq!(with_tests_of(about, "").as_deref(), Some("//! About the file.\n\nfn a() {}\n"));
         let file = "#[cfg(test)]\nmod cases;";
         assert_eq!(with_tests_of("fn a() {}", file), None, "its file is not there");
-        assert!(with_tests_of(file, file).is_some());
+        assert_eq!(with_tests_of("fn a() {}", "#[cfg(test)]\nmod t { mod cases; }"), None, "nor this one");
+        assert!(with_tests_of("#[cfg(test)]\nmod cases;", "// Now.\n#[cfg(test)]\n#[allow(x)]\nmod cases;").is_some());
+        assert!(with_tests_of("fn a() {}", "#[cfg(test)]\nmod tests;").is_some(), "its file comes along");
+        let elsewhere = "#[cfg(test)]\n#[path = \"x.rs\"]\nmod tests;";
+        assert_eq!((with_tests_of("", elsewhere), with_tests_of(elsewhere, elsewhere).is_some()), (None, true));
         for macros in ["#[cfg(test)]\n#[macro_use]\nmod u {}", "#[cfg(test)]\nmacro_rules! m { () => {} }"] {
             assert_eq!((with_tests_of("", macros), with_tests_of(macros, "")), (None, None), "{macros}");
         }

@@ -22,8 +22,11 @@ pub(super) fn lock(text: &str) -> Result<Vec<(String, String)>, String> {
     let version = version.ok_or_else(|| "it is no lock file of pnpm".to_owned())?;
     let read = if version < 6 { with_slash } else { with_at };
     // `registry.example/name/1.2.3`, and no local folder or archive.
-    let of_another =
-        |key: &&str| key.split_once('/').is_some_and(|(host, _)| host.contains('.') && !host.contains([':', '@']));
+    let of_another = |key: &&str| {
+        let (host, rest) = key.split_once('/').unwrap_or_default();
+        let version = rest.split(['_', '(']).next().unwrap_or_default().rsplit(['/', '@']).next().unwrap_or_default();
+        host.contains(['.', '+']) && !host.contains([':', '@']) && version.contains('.') && is_version(version)
+    };
     let others = keys.iter().filter(|key| !key.starts_with(REGISTRY)).filter(|key| of_another(key)).count();
     let packages = keys.into_iter().filter_map(|key| read(key.strip_prefix(REGISTRY).unwrap_or(key)));
     let packages: Vec<_> = packages.map(|(name, version)| (name.to_owned(), version.to_owned())).collect();

@@ -32,8 +32,8 @@ struct TaskEnd {
     /// The tree of its branch on the forge.
     tree: Option<String>,
     pull_open: Option<bool>,
-    /// Files that hang on its pull request.
-    files: BTreeSet<String>,
+    /// How often files of which name hang on its pull request.
+    files: BTreeMap<String, usize>,
     /// The bot's newest status of each context on the commit that was pushed last.
     statuses: BTreeMap<String, String>,
 }
@@ -107,12 +107,12 @@ async fn task(town: &Town, forge: &Gitea, repo: &str, at: &RepoRef, id: TaskId) 
         Some(pull) => Some(forge.pull(at, pull).await.expect("the pull request").open),
         None => None,
     };
-    let files = match task.pull {
-        Some(pull) => {
-            forge.attachments(at, pull).await.expect("files").into_iter().map(|file| words(&file.name)).collect()
+    let mut files = BTreeMap::new();
+    if let Some(pull) = task.pull {
+        for file in forge.attachments(at, pull).await.expect("files") {
+            *files.entry(words(&file.name)).or_insert(0) += 1;
         }
-        None => BTreeSet::new(),
-    };
+    }
     let mut statuses = BTreeMap::new();
     if let Some(commit) = &task.pushed {
         let all = forge.statuses(at, commit.as_str()).await.expect("statuses");
