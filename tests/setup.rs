@@ -234,7 +234,8 @@ async fn lost_key(home: &Home, bot: &Gitea, repo: &RepoRef, source: &str) {
         let args: Vec<&str> = accept.iter().map(String::as_str).collect();
         let text = said(&home.caisson(&args));
         // One at a time, each by its name.
-        let Some(name) = text.lines().find_map(|line| line.split("--accept-foreign '").nth(1)) else { break text };
+        let wanted = "accept each by name: --accept-foreign '";
+        let Some(name) = text.lines().find_map(|line| line.split(wanted).nth(1)) else { break text };
         accept.extend(["--accept-foreign".to_owned(), name.trim_end_matches('\'').to_owned()]);
         assert!(accept.len() < 22, "{text}");
     };

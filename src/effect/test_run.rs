@@ -355,3 +355,14 @@ async fn composed(before: Option<Vec<u8>>, after: Option<Vec<u8>>) -> Result<Com
 fn stored(ran: AskedRun) -> domain::TestExit {
     domain::TestExit { tail: redact::without(ran.exit.tail), ..ran.exit }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::ends;
+
+    #[test]
+    fn beginning_and_end_are_kept_and_the_rest_is_counted() {
+        assert_eq!(ends("abcdefgh", 2), "ab\n[... 4 bytes left out ...]\ngh");
+        assert_eq!(ends("äbcdö", 1), "\n[... 7 bytes left out ...]\n");
+    }
+}

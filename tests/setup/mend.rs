@@ -127,7 +127,7 @@ async fn labels_the_default_branch_the_other_accounts_right_and_actions_are_set_
     shop.call("DELETE", &format!("{REPO}/collaborators/caisson-sync"), json!({})).await;
     shop.mended("caisson-sync may not write", "caisson-sync may write again");
     // What a person added is named and left to her.
-    let body = json!({ "rule_name": "agent/1-x", "enable_push": true });
+    let body = json!({ "rule_name": "agent/1-x", "enable_push": true, "priority": -1 });
     shop.call("POST", &format!("{REPO}/branch_protections"), body).await;
     let text = shop.home.bad(&["repo", "check", "my-shop", "--fix"]);
     assert!(text.contains("the rule agent/1-x may hold in place of agent/**: remove it"), "{text}");

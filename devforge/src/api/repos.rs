@@ -255,6 +255,11 @@ pub(crate) async fn create_protection(
         return refuse(403, "Branch protection already exist");
     }
     drop_powerless(&world, at, &mut body);
+    // As Gitea does since 1.23 (`models/git/protected_branch.go`): behind all others, unless it says where.
+    if body.get("priority").and_then(Value::as_i64).unwrap_or_default() == 0 {
+        let last = world.repos[at].protections.iter().map(priority).max().unwrap_or_default();
+        body.insert("priority".to_owned(), json!(last + 1));
+    }
     world.repos[at].protections.push(body.clone());
     Ok(created(Value::Object(body)))
 }
@@ -263,6 +268,11 @@ pub(crate) async fn create_protection(
 fn drop_powerless(world: &World, at: usize, body: &mut Map<String, Value>) {
     let Some(Value::Array(names)) = body.get_mut("push_whitelist_usernames") else { return };
     names.retain(|n| n.as_str().is_some_and(|login| world.access(&world.repos[at], Some(login)) >= Access::Write));
+}
+
+/// Of several rules that match a branch the one with the lowest number holds.
+fn priority(rule: &Map<String, Value>) -> i64 {
+    rule.get("priority").and_then(Value::as_i64).unwrap_or_default()
 }
 
 fn rule_name(rule: &Map<String, Value>) -> &str {
@@ -327,10 +337,10 @@ pub(crate) fn is_denied(world: &World, at: usize, login: &str, reference: &str) 
     !flag(rule, "enable_push") || (flag(rule, "enable_push_whitelist") && !named && !by_team)
 }
 
-/// The rule of a branch: an exact one takes precedence over a pattern.
+/// The rule of a branch: the first of those that match it; of the same priority an exact one takes precedence over a pattern.
 fn rule_of<'a>(rules: &'a [Map<String, Value>], branch: &str) -> Option<&'a Map<String, Value>> {
-    let exact = rules.iter().find(|p| rule_name(p) == branch);
-    exact.or_else(|| rules.iter().find(|p| pattern(rule_name(p), branch)))
+    let matching = rules.iter().filter(|rule| rule_name(rule) == branch || pattern(rule_name(rule), branch));
+    matching.min_by_key(|rule| (priority(rule), rule_name(rule) != branch))
 }
 
 /// How many official approvals a merge into the branch takes.
