@@ -45,7 +45,8 @@ impl TestLine {
     pub async fn run(self) {
         let mut under_way = FuturesUnordered::new();
         let mut repositories: HashSet<String> = HashSet::new();
-        let mut due: HashMap<i64, Instant> = HashMap::new();
+        // When each is tried again, and how often it failed in this life: what earlier lives tried says nothing of what is down now.
+        let mut due: HashMap<i64, (Instant, u32)> = HashMap::new();
         loop {
             let rows = self.machine.store().open_test_runs().await.unwrap_or_else(|error| {
                 tracing::warn!(%error, "the line of test runs could not be read");
@@ -53,7 +54,7 @@ impl TestLine {
             });
             due.retain(|id, _| rows.iter().any(|row| row.id == *id));
             for row in rows {
-                let waits = due.get(&row.id).is_some_and(|at| *at > Instant::now());
+                let waits = due.get(&row.id).is_some_and(|(at, _)| *at > Instant::now());
                 let full = under_way.len() >= self.limits.at_once as usize;
                 if !full
                     && !waits
@@ -66,8 +67,10 @@ impl TestLine {
             tokio::select! {
                 Some((row, again)) = under_way.next() => {
                     repositories.remove(&row.repository);
-                    if let Some(wait) = again {
-                        due.insert(row.id, Instant::now() + wait);
+                    if again {
+                        let failures = due.get(&row.id).map_or(0, |(_, failures)| *failures);
+                        let wait = FIRST_WAIT.saturating_mul(1 << failures.min(10)).min(LONGEST_WAIT);
+                        due.insert(row.id, (Instant::now() + wait, failures + 1));
                     }
                 }
                 () = self.bell.notified() => {}
@@ -77,9 +80,9 @@ impl TestLine {
         }
     }
 
-    /// One run as far as it goes; when it is to be tried again, where it is.
-    async fn one(&self, row: TestRunRow) -> (TestRunRow, Option<Duration>) {
-        let Some(term) = self.machine.leases().term(&row.repository) else { return (row, Some(FIRST_WAIT)) };
+    /// One run as far as it goes; whether it is to be tried again.
+    async fn one(&self, row: TestRunRow) -> (TestRunRow, bool) {
+        let Some(term) = self.machine.leases().term(&row.repository) else { return (row, true) };
         let done = tokio::select! {
             done = caught("test run", Box::pin(self.go_on(&row))) => {
                 done.unwrap_or_else(|panic| Err(Trouble::later(format!("the bot itself failed: {panic}"))))
@@ -90,10 +93,9 @@ impl TestLine {
                 Ok(())
             }
         };
-        let Err(trouble) = done else { return (row, None) };
+        let Err(trouble) = done else { return (row, false) };
         tracing::warn!(run = row.id, repository = row.repository, %trouble, "a test run is tried again");
-        let doubling = FIRST_WAIT.saturating_mul(1 << row.tries.clamp(0, 10));
-        (row, Some(doubling.min(LONGEST_WAIT)))
+        (row, true)
     }
 
     async fn go_on(&self, row: &TestRunRow) -> Result<(), Trouble> {
@@ -192,8 +194,8 @@ impl TestLine {
 }
 
 /// How long until the next one is due.
-fn soonest(due: &HashMap<i64, Instant>) -> Duration {
+fn soonest(due: &HashMap<i64, (Instant, u32)>) -> Duration {
     let now = Instant::now();
-    let next = due.values().filter(|at| **at > now).min();
+    let next = due.values().map(|(at, _)| at).filter(|at| **at > now).min();
     next.map_or(LOOK, |at| at.saturating_duration_since(now))
 }

@@ -322,7 +322,8 @@ impl Town {
             }
             Move::Label { .. } | Move::Assign { .. } => {}
             Move::Close { issue } => self.person(Who::Alice).close(of(issue).0, of(issue).1).expect("closed"),
-            Move::Reopen { issue } => self.person(Who::Alice).set_open(of(issue).0, of(issue).1, true).expect("opened"),
+            // A pull request that was merged stays closed.
+            Move::Reopen { issue } => drop(self.person(Who::Alice).set_open(of(issue).0, of(issue).1, true)),
             Move::Right { issue, writes } => {
                 let access = if *writes { Access::Write } else { Access::Read };
                 self.world.forge.add_collaborator(of(issue).0, Who::Dave.login(), access).expect("a right");
