@@ -30,6 +30,19 @@ struct Home {
 }
 
 impl Home {
+    /// One on which `caisson setup` ran; the forge has a person `dev`, too.
+    async fn set_up(url: &str, admin_token: &str) -> Self {
+        let home = Self { dir: tempfile::tempdir().unwrap(), url: url.to_owned() };
+        let admin_file = home.dir.path().join("admin-token");
+        Secret::new(admin_token).write(&admin_file).unwrap();
+        let admin = Admin::new(&url.parse().unwrap(), Secret::new(admin_token), "test").unwrap();
+        admin.create_account("dev", "dev@lab.test", &Secret::random().unwrap()).await.unwrap();
+        let admin_file = admin_file.display().to_string();
+        let words = |arg| if arg == "admin-token" { admin_file.as_str() } else { arg };
+        home.good(&home.setup().into_iter().map(words).collect::<Vec<&str>>());
+        home
+    }
+
     fn config(&self) -> PathBuf {
         self.dir.path().join("caisson.toml")
     }

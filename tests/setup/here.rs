@@ -2,7 +2,6 @@
 
 use super::Home;
 use crate::support::forges::git;
-use caisson::forge::gitea::admin::Admin;
 use caisson::forge::{ForgeReads, Gitea, RepoRef};
 use caisson::secret::Secret;
 use devforge::{Devforge, Options};
@@ -42,15 +41,7 @@ impl Owner {
 }
 
 async fn trip(url: &str, admin_token: &str) {
-    let home = Home { dir: tempfile::tempdir().unwrap(), url: url.to_owned() };
-    let admin_file = home.dir.path().join("admin-token");
-    Secret::new(admin_token).write(&admin_file).unwrap();
-    let admin = Admin::new(&url.parse().unwrap(), Secret::new(admin_token), "test").unwrap();
-    admin.create_account("dev", "dev@lab.test", &Secret::random().unwrap()).await.unwrap();
-    let admin_file = admin_file.display().to_string();
-    let setup: Vec<&str> =
-        home.setup().into_iter().map(|arg| if arg == "admin-token" { admin_file.as_str() } else { arg }).collect();
-    home.good(&setup);
+    let home = Home::set_up(url, admin_token).await;
     let owner = Owner { url: url.to_owned(), token: admin_token.to_owned(), http: reqwest::Client::new() };
     let plain = ["repo", "add", "team/alone", "--here"];
     // The hooks of an organisation are shown to its owners, and the bot's account administers one repository of it.

@@ -1,7 +1,6 @@
 //! `caisson repo check --fix`: each thing that somebody may change on the forge is named, set again, said, and then left alone.
 
 use super::{Home, project};
-use caisson::forge::gitea::admin::Admin;
 use caisson::forge::gitea::keep::HOOK_EVENTS;
 use caisson::forge::{Access, ForgeReads, Gitea, RepoRef};
 use caisson::secret::Secret;
@@ -23,15 +22,7 @@ struct Shop {
 impl Shop {
     async fn added() -> Self {
         let forge = Devforge::start(Options::quiet()).await.unwrap();
-        let home = Home { dir: tempfile::tempdir().unwrap(), url: forge.url().to_owned() };
-        let admin_file = home.dir.path().join("admin-token");
-        Secret::new(forge.admin_token()).write(&admin_file).unwrap();
-        let admin = Admin::new(&forge.url().parse().unwrap(), Secret::new(forge.admin_token()), "test").unwrap();
-        admin.create_account("dev", "dev@lab.test", &Secret::random().unwrap()).await.unwrap();
-        let admin_file = admin_file.display().to_string();
-        let setup: Vec<&str> =
-            home.setup().into_iter().map(|arg| if arg == "admin-token" { admin_file.as_str() } else { arg }).collect();
-        home.good(&setup);
+        let home = Home::set_up(forge.url(), forge.admin_token()).await;
         let source = project(home.dir.path(), "test = \"true\"\n").display().to_string();
         home.good(&["repo", "add", &source, "--writer", "dev"]);
         let token = std::fs::read_to_string(home.dir.path().join("secrets/forge-token")).unwrap();

@@ -4,7 +4,6 @@
 use super::github::{Checks, GitHub};
 use super::{Home, said};
 use crate::support::forges::git;
-use caisson::forge::gitea::admin::Admin;
 use caisson::forge::{ForgeReads, Gitea, RepoRef};
 use caisson::secret::Secret;
 use caisson::upstream::{Answers, GitHub as Client};
@@ -65,18 +64,10 @@ impl Upstream {
 }
 
 async fn trip(url: &str, admin_token: &str) {
-    let home = Home { dir: tempfile::tempdir().unwrap(), url: url.to_owned() };
+    let home = Home::set_up(url, admin_token).await;
     let upstream = Upstream::start(home.dir.path()).await;
     let token_file = home.dir.path().join("upstream-token");
     Secret::new(&upstream.token).write(&token_file).unwrap();
-    let admin_file = home.dir.path().join("admin-token");
-    Secret::new(admin_token).write(&admin_file).unwrap();
-    let admin = Admin::new(&url.parse().unwrap(), Secret::new(admin_token), "test").unwrap();
-    admin.create_account("dev", "dev@lab.test", &Secret::random().unwrap()).await.unwrap();
-    let admin_file = admin_file.display().to_string();
-    let setup: Vec<&str> =
-        home.setup().into_iter().map(|a| if a == "admin-token" { admin_file.as_str() } else { a }).collect();
-    home.good(&setup);
     let plain = std::fs::read_to_string(home.config()).unwrap();
     let configure = |more: &str| std::fs::write(home.config(), format!("{plain}{more}")).unwrap();
     let bot_token = std::fs::read_to_string(home.dir.path().join("secrets/forge-token")).unwrap();
