@@ -5,7 +5,7 @@
 ARG BASE=debian:bookworm-slim
 FROM ${BASE}
 
-ARG PACKAGES="git ca-certificates"
+ARG PACKAGES="git util-linux ca-certificates"
 RUN set -eu; \
     missing=; \
     for it in ${PACKAGES}; do \

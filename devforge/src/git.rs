@@ -6,6 +6,7 @@ use anyhow::{Context, bail};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::sync::OnceLock;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::Command;
 
@@ -45,8 +46,19 @@ pub(crate) fn path(root: &Path, owner: &str, name: &str) -> PathBuf {
     root.join(owner.to_lowercase()).join(format!("{}.git", name.to_lowercase()))
 }
 
+/// Git by its path: a child that is given a `PATH` is started without a fork only then, and a fork copies the page tables of everything that
+/// is tested in this process.
+fn program() -> &'static Path {
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    PROGRAM.get_or_init(|| {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let found = std::env::split_paths(&path).map(|dir| dir.join("git")).find(|it| it.is_file());
+        found.unwrap_or_else(|| PathBuf::from("git"))
+    })
+}
+
 fn git(dir: &Path) -> Command {
-    let mut command = Command::new("git");
+    let mut command = Command::new(program());
     command.arg("-C").arg(dir).env_clear().stdin(Stdio::null()).kill_on_drop(true);
     for name in ["PATH", "HOME", "TMPDIR"] {
         std::env::var_os(name).map(|value| command.env(name, value));

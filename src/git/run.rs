@@ -169,8 +169,8 @@ impl<'a> Git<'a> {
         self
     }
 
-    fn command(&self) -> Command {
-        let mut command = Command::new("git");
+    fn command(&self) -> std::io::Result<Command> {
+        let mut command = spawn::command("git", self.cpu)?;
         command.env_clear();
         for name in INHERITED {
             if let Some(value) = std::env::var_os(name) {
@@ -219,7 +219,7 @@ impl<'a> Git<'a> {
             command.current_dir(self.git_dir.as_deref().filter(|dir| dir.is_dir()).unwrap_or(Path::new("/")));
         }
         command.arg(self.verb).args(&self.args);
-        command
+        Ok(command)
     }
 
     /// Runs git and keeps stdout in memory, up to the limit.
@@ -261,10 +261,10 @@ impl<'a> Git<'a> {
     where
         W: tokio::io::AsyncWrite + Unpin + Send + ?Sized,
     {
-        let mut command = self.command();
+        let mut command = self.command().map_err(|e| GitError::spawn(&e))?;
         command.stdin(if matches!(self.input, Input::Nothing) { Stdio::null() } else { Stdio::piped() });
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = spawn::spawn(command, self.cpu).await.map_err(|e| GitError::spawn(&e))?;
+        let mut child = spawn::spawn(command).await.map_err(|e| GitError::spawn(&e))?;
         let group = Group(child.id());
         let input = std::mem::take(&mut self.input);
         let talk = tokio::time::timeout(self.timeout, converse(&mut child, input, sink, self.cap));

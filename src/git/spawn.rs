@@ -1,34 +1,65 @@
-#![allow(unsafe_code)] // `pre_exec` is the only way to set a parent-death signal and limits between fork and exec.
 //! Starts child processes from one thread that lives as long as the process.
 //!
 //! Owns: the parent-death signal (a push must not outlive a killed bot and run beside its successor), the child's own
-//! process group and its CPU limit. The kernel sends the signal when the *thread* that forked ends, so children are
+//! process group and its CPU limit. The kernel sends the signal when the *thread* that started the child ends, so children are
 //! never started from a worker thread that a runtime may retire. Must not know what the child does.
-//! Tests: `run.rs` (time-outs end the whole group).
+//!
+//! Signal and limits are set by `setpriv` (util-linux) and `sh`, which become the child: a program that sets them itself between fork and
+//! exec copies the page tables of the whole bot for each child, and has every thread fault on what it writes next.
+//! Tests: at the end of this file; `run.rs` (time-outs end the whole group).
 
+use std::ffi::OsStr;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
-use nix::sys::resource::{Resource, setrlimit};
-use nix::sys::signal::Signal;
 use tokio::process::{Child, Command};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
+/// Its words: the parent's process id, seconds of processor time or nothing, then the program and its words. The signal is set when it
+/// begins; with another parent by then, the bot was gone before.
+const BEGIN: &str = r#"[ "$PPID" = "$1" ] && ulimit -c 0 || exit 125
+if [ -n "$2" ]; then ulimit -S -t "$2" && ulimit -H -t "$(($2 + 1))" || exit 125; fi
+shift 2; exec "$@""#;
+
 struct Order {
     command: Command,
-    cpu: Option<Duration>,
     runtime: Handle,
     answer: oneshot::Sender<io::Result<Child>>,
 }
 
-/// Starts `command` in its own process group; it ends with this process, and after `cpu` of processor time.
-pub(super) async fn spawn(command: Command, cpu: Option<Duration>) -> io::Result<Child> {
+/// A command that runs `program`, to which words, variables and pipes are added. Started by [`spawn`] it ends with this process, and after
+/// `cpu` of processor time (whole seconds, at least one).
+///
+/// # Errors
+/// [`io::ErrorKind::NotFound`] if there is no such program; otherwise what it is started with is missing.
+pub(super) fn command(program: &str, cpu: Option<Duration>) -> io::Result<Command> {
+    let program = found(program).ok_or(io::ErrorKind::NotFound)?;
+    let part = |name: &str| {
+        found(name)
+            .ok_or_else(|| io::Error::other(format!("`{name}` is not installed (packages `util-linux`, `dash`)")))
+    };
+    // By its path: only so the standard library starts it without a fork.
+    let mut command = Command::new(part("setpriv")?);
+    let limit = cpu.map(|limit| limit.as_secs().max(1).to_string()).unwrap_or_default();
+    command.args(["--pdeathsig", "KILL"]).arg(part("sh")?).args(["-c", BEGIN, "sh"]);
+    command.arg(std::process::id().to_string()).arg(limit).arg(program);
+    Ok(command)
+}
+
+fn found(program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(OsStr::new(&path)).map(|dir| dir.join(program)).find(|it| it.is_absolute() && it.is_file())
+}
+
+/// Starts a command of [`command`] in its own process group.
+pub(super) async fn spawn(command: Command) -> io::Result<Child> {
     let (answer, started) = oneshot::channel();
-    let order = Order { command, cpu, runtime: Handle::current(), answer };
+    let order = Order { command, runtime: Handle::current(), answer };
     let lost = || io::Error::other("the thread that starts processes is gone");
     thread()?.send(order).map_err(|_| lost())?;
     started.await.map_err(|_| lost())?
@@ -43,7 +74,7 @@ fn thread() -> io::Result<&'static Sender<Order>> {
     std::thread::Builder::new().name("git-spawner".to_owned()).spawn(move || {
         for order in receiver {
             // All callers need this thread, so a panic must affect only one order.
-            let begin = AssertUnwindSafe(|| start(order.command, order.cpu, &order.runtime));
+            let begin = AssertUnwindSafe(|| start(order.command, &order.runtime));
             let child = catch_unwind(begin).unwrap_or_else(|_| Err(io::Error::other("starting a process panicked")));
             // The caller may have been cancelled; the child is then dropped here and killed by `kill_on_drop`.
             drop(order.answer.send(child));
@@ -53,23 +84,78 @@ fn thread() -> io::Result<&'static Sender<Order>> {
     Ok(ORDERS.get_or_init(|| sender))
 }
 
-fn start(mut command: Command, cpu: Option<Duration>, runtime: &Handle) -> io::Result<Child> {
-    let parent = nix::unistd::getpid();
+fn start(mut command: Command, runtime: &Handle) -> io::Result<Child> {
     command.process_group(0).kill_on_drop(true);
-    // SAFETY: only async-signal-safe system calls between fork and exec; nothing allocates.
-    unsafe {
-        command.pre_exec(move || {
-            nix::sys::prctl::set_pdeathsig(Signal::SIGKILL)?;
-            if nix::unistd::getppid() != parent {
-                return Err(io::Error::from_raw_os_error(nix::libc::ESRCH));
-            }
-            if let Some(limit) = cpu {
-                setrlimit(Resource::RLIMIT_CPU, limit.as_secs().max(1), limit.as_secs().max(1) + 1)?;
-            }
-            setrlimit(Resource::RLIMIT_CORE, 0, 0)?;
-            Ok(())
-        });
-    }
     let _inside = runtime.enter();
     command.spawn()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::Stdio;
+
+    /// The child's words as `sh` runs them, to its end.
+    async fn run(cpu: Option<u64>, script: &str) -> (Option<i32>, Option<i32>, String) {
+        let mut command = command("sh", cpu.map(Duration::from_secs)).expect("installed");
+        command.args(["-c", script, "a word", "an odd 'word"]).stdout(Stdio::piped());
+        let done = spawn(command).await.expect("started").wait_with_output().await.expect("ended");
+        (done.status.code(), done.status.signal(), String::from_utf8(done.stdout).expect("text"))
+    }
+
+    #[tokio::test]
+    async fn a_child_has_its_words_limits_group_and_the_signal_that_ends_it_with_us() {
+        let shown = r#"echo "$0|$1|$(ulimit -c)|$(ulimit -S -t)|$(ulimit -H -t)|$(ps -o pgid= -p $$ | tr -d ' ')|$$""#;
+        let (code, _, text) = run(Some(7), shown).await;
+        let parts: Vec<&str> = text.trim().split('|').collect();
+        assert_eq!((code, &parts[..5]), (Some(0), &["a word", "an odd 'word", "0", "7", "8"][..]), "{text}");
+        assert_eq!(parts[5], parts[6], "a group of its own");
+        assert_eq!(run(None, "ulimit -S -t").await.2, "unlimited\n");
+        assert_eq!(run(None, "exit 3").await.0, Some(3));
+    }
+
+    #[tokio::test]
+    async fn a_child_that_computes_for_too_long_is_ended() {
+        let (code, signal, _) = run(Some(1), "while :; do :; done").await;
+        assert_eq!((code, signal), (None, Some(nix::libc::SIGXCPU)));
+    }
+
+    /// As where the bot was killed before the signal was set.
+    #[tokio::test]
+    async fn a_child_of_another_parent_begins_nothing() {
+        let other = std::process::id().wrapping_add(1).to_string();
+        let done = std::process::Command::new("sh").args(["-c", BEGIN, "sh", &other, "", "echo", "begun"]).output();
+        let done = done.expect("run");
+        assert_eq!((done.status.code(), done.stdout), (Some(125), Vec::new()));
+    }
+
+    #[tokio::test]
+    async fn a_program_that_is_not_there_is_told_from_one_that_fails() {
+        assert_eq!(command("caisson-is-no-program", None).map(drop).unwrap_err().kind(), io::ErrorKind::NotFound);
+    }
+
+    /// A process that starts one, and is killed: what it started ends too.
+    #[test]
+    fn what_was_started_ends_with_who_started_it() {
+        let inner = r#"setpriv --pdeathsig KILL sh -c "$BEGIN" sh $$ '' sleep 60 & echo $!; wait"#;
+        let mut outer = std::process::Command::new("sh");
+        let mut outer = outer.args(["-c", inner]).env("BEGIN", BEGIN).stdout(Stdio::piped()).spawn().expect("started");
+        let mut line = String::new();
+        let out = outer.stdout.take().expect("piped");
+        std::io::BufRead::read_line(&mut std::io::BufReader::new(out), &mut line).expect("read");
+        let child = line.trim().to_owned();
+        let named = || std::fs::read_to_string(format!("/proc/{child}/comm")).unwrap_or_default();
+        let end = std::time::Instant::now() + Duration::from_secs(20);
+        while named().trim() != "sleep" && std::time::Instant::now() < end {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        assert_eq!(named().trim(), "sleep");
+        outer.kill().expect("killed");
+        outer.wait().expect("reaped");
+        while named().trim() == "sleep" && std::time::Instant::now() < end {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        assert_ne!(named().trim(), "sleep", "it outlived who started it");
+    }
 }

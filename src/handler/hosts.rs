@@ -35,18 +35,57 @@ impl Reader {
             self.threads.refuse_once(entry, number, key, text.author.id, &message::refused(login, verb)).await?;
             return Ok(true);
         }
-        for verb in &verbs {
-            if self.barred(entry, number, key, text, (verb, right)).await? {
-                return Ok(true);
-            }
+        let JudgedHosts { given, refused } = self.judged_hosts(entry, text, right).await?;
+        if given.is_empty() {
+            self.threads.refuse_once(entry, number, key, text.author.id, &refused.join("\n\n")).await?;
+            return Ok(true);
         }
         // Before what is answered, which the forge may not take.
-        let answer = self.take_back(entry, text, &verbs, key).await?;
+        let done = self.take_back(entry, text, &given, key).await?;
+        let answer = [done].into_iter().chain(refused).collect::<Vec<_>>().join("\n\n");
         let author = words::account(&text.author);
         let said = (&author, text.body.as_str(), first);
         self.threads.answer_beside(entry, number, key, (said, &text.names), right).await?;
         self.threads.answer_once(entry, number, key, &answer).await?;
         Ok(true)
+    }
+
+    /// Judges each host of the text by itself: who may allow none may take one back.
+    async fn judged_hosts(&self, entry: &Repository, text: &Text, right: Access) -> Result<JudgedHosts, Trouble> {
+        let (author, mut judged) = (words::account(&text.author), JudgedHosts::default());
+        for verb in words::every_host(&text.body) {
+            match self.threads.admits(entry, (&verb, &author, right), None).await? {
+                Ok(_) => judged.given.push(verb),
+                Err(whom) => {
+                    let name = verb.command().unwrap_or_default();
+                    judged.refused.push(message::not_among(&author.login, name, &whom));
+                }
+            }
+        }
+        judged.refused.dedup();
+        Ok(judged)
+    }
+
+    /// Takes up the hosts of a `/retry` for which no attempt has begun yet: what it denies is taken back, whether one begins or not. Returns
+    /// what is answered if one begins, and if none does, where what it allows would count nowhere.
+    pub(super) async fn hosts_of_retry(
+        &self,
+        entry: &Repository,
+        (text, right): (&Text, Access),
+        key: &str,
+    ) -> Result<(String, String), Trouble> {
+        let JudgedHosts { given, refused } = self.judged_hosts(entry, text, right).await?;
+        let (denied, allowed): (Vec<Verb>, Vec<Verb>) = given.into_iter().partition(|verb| denied(verb).is_some());
+        let mut parts = refused;
+        if !denied.is_empty() {
+            parts.insert(0, self.take_back(entry, text, &denied, key).await?);
+        }
+        let begun = parts.join("\n\n");
+        parts.extend(allowed.iter().filter_map(|verb| match verb {
+            Verb::Allow { host, .. } => Some(message::allowed_nowhere(&text.author.login, host)),
+            _ => None,
+        }));
+        Ok((begun, parts.join("\n\n")))
     }
 
     /// Takes back what the text denies, once, and brings the repository's running sandboxes to what is allowed now; the answer to it.
@@ -72,6 +111,15 @@ impl Reader {
         });
         Ok(answers.collect::<Vec<_>>().join("\n\n"))
     }
+}
+
+/// The hosts of a text, each by itself.
+#[derive(Default)]
+struct JudgedHosts {
+    /// Those that its author may allow or deny, in order.
+    given: Vec<Verb>,
+    /// What is answered to the others.
+    refused: Vec<String>,
 }
 
 fn denied(verb: &Verb) -> Option<&String> {

@@ -8,6 +8,7 @@ mod called;
 mod hidden;
 mod hosts;
 mod intake;
+mod left;
 mod own;
 mod reader;
 mod retry;

@@ -11,7 +11,8 @@ use crate::thread::terms::Agreed;
 use crate::thread::words;
 use crate::trouble::Trouble;
 use domain::{
-    ACTIONS_PER_CHECKPOINT, Access, ApprovedStart, CiEnded, Decision, Earlier, Event, Input, Request, Task, TaskId,
+    ACTIONS_PER_CHECKPOINT, Access, ApprovedStart, CiEnded, Decision, Earlier, Event, Input, Request, Source, Task,
+    TaskId, Verb,
 };
 use std::collections::HashMap;
 
@@ -35,43 +36,57 @@ impl Reader {
             return Ok(false);
         }
         let Some(row) = self.store.newest_task_of(&entry.key, number).await? else {
-            self.threads.answer_once(entry, number, key, &message::no_task(login)).await?;
+            let (_, hosts) = self.hosts_of_retry(entry, (text, right), key).await?;
+            self.threads.answer_once(entry, number, key, &joined(message::no_task(login), hosts)).await?;
             return Ok(false);
         };
         let before = self.machine.look(TaskId(row.id)).await?;
         let admitted = self.admitted(entry, (number, key), text, (&text.verb, right), Some(&before)).await?;
         let Some(listed) = admitted else { return Ok(false) };
         let Some(first) = before.request.clone() else { return Ok(false) };
-        // At work under another pull request of the same issue.
-        if let Some(live) = self.store.live_task_of(&entry.key, first.issue).await? {
-            self.threads.answer_once(entry, number, key, &message::at_work(login, live.id)).await?;
-            return Ok(false);
-        }
-        if !self.forge.issue(&self.threads.place(entry)?, first.issue).await?.open {
-            self.threads.answer_once(entry, number, key, &message::starts_elsewhere(login, false)).await?;
-            return Ok(false);
-        }
-        let agreed = match self.threads.attempt(entry, &before, (&words::account(&text.author), right)).await? {
-            Ok(agreed) => agreed,
-            Err(answer) => {
-                self.threads.answer_once(entry, number, key, &answer).await?;
-                return Ok(false);
-            }
-        };
         let log: Vec<Event> = self.store.log(before.id).await?.into_iter().map(|(_, event)| event).collect();
-        let start = match from {
-            Some(n) => self.threads.start(entry, (&before, &log), n, login).await?.map(|it| Some(Box::new(it))),
-            None => Ok(None),
+        // The task that the same text ended has answered its hosts, and taken back what it denies.
+        let (begun, not_begun) = match log.iter().any(|event| is_host_of(event, &text.source)) {
+            true => (String::new(), String::new()),
+            false => self.hosts_of_retry(entry, (text, right), key).await?,
         };
-        let start = match start {
-            Ok(start) => start,
-            Err(answer) => {
-                self.threads.answer_once(entry, number, key, &answer).await?;
-                return Ok(false);
-            }
-        };
+        let (agreed, start) =
+            match self.may_begin_again(entry, (text, from), right, (&before, &log, first.issue)).await? {
+                Ok(it) => it,
+                Err(answer) => {
+                    self.threads.answer_once(entry, number, key, &joined(answer, not_begun)).await?;
+                    return Ok(false);
+                }
+            };
+        if !begun.is_empty() {
+            self.threads.answer_once(entry, number, &format!("{key}~hosts"), &begun).await?;
+        }
         let asking = Decision { listed, ..text.evidence(number, right) };
         self.begin_again(entry, (text, key), asking, (&before, &log, first), (agreed, start)).await
+    }
+
+    /// What the attempt after `before` begins with; an error within is why none begins, as it is answered.
+    async fn may_begin_again(
+        &self,
+        entry: &Repository,
+        (text, from): (&Text, Option<u32>),
+        right: Access,
+        (before, log, issue): (&Task, &[Event], u64),
+    ) -> Result<Result<(Agreed, Option<Box<ApprovedStart>>), String>, Trouble> {
+        let login = &text.author.login;
+        // At work under another pull request of the same issue.
+        if let Some(live) = self.store.live_task_of(&entry.key, issue).await? {
+            return Ok(Err(message::at_work(login, live.id)));
+        }
+        if !self.forge.issue(&self.threads.place(entry)?, issue).await?.open {
+            return Ok(Err(message::starts_elsewhere(login, false)));
+        }
+        let agreed = match self.threads.attempt(entry, before, (&words::account(&text.author), right)).await? {
+            Ok(agreed) => agreed,
+            Err(answer) => return Ok(Err(answer)),
+        };
+        let Some(n) = from else { return Ok(Ok((agreed, None))) };
+        Ok(self.threads.start(entry, (before, log), n, login).await?.map(|start| (agreed, Some(Box::new(start)))))
     }
 
     /// Begins the attempt after `before`, whose log and request come with it.
@@ -109,9 +124,29 @@ impl Reader {
             ..first
         };
         let asking = Decision { listed: Vec::new(), ..asking };
-        let more = agreed.more.map(|verb| Input::Decided { decision: Box::new(Decision { verb, ..asking }) });
-        Ok(self.machine.create(key, request, more.into_iter().collect()).await?.is_some())
+        let mut more = self.threads.hosts(entry, &text.body, (&asking, None)).await?;
+        more.retain(allows);
+        more.extend(agreed.more.map(|verb| Input::Decided { decision: Box::new(Decision { verb, ..asking }) }));
+        Ok(self.machine.create(key, request, more).await?.is_some())
     }
+}
+
+fn joined(answer: String, hosts: String) -> String {
+    if hosts.is_empty() { answer } else { format!("{answer}\n\n{hosts}") }
+}
+
+/// Whether it allows or denies a host, or refuses to, by this text.
+fn is_host_of(event: &Event, source: &Source) -> bool {
+    match event {
+        Event::HostAllowed { decision, .. } | Event::HostDenied { decision, .. } => decision.source == *source,
+        Event::DecisionRefused { source: of, .. } => of == source,
+        _ => false,
+    }
+}
+
+/// Whether it allows a host, by somebody who may.
+fn allows(input: &Input) -> bool {
+    matches!(input, Input::Decided { decision } if decision.barred.is_none() && matches!(decision.verb, Verb::Allow { .. }))
 }
 
 /// What the upstream's CI said last of this attempt's work, or of that of an attempt before it, if something failed.

@@ -2,6 +2,7 @@
 //! Effect: a task begins, once for each text; everybody else gets one polite refusal. Hosts in a text that starts nothing: `hosts.rs`.
 
 use super::called::Called;
+use super::left::Left;
 use super::reader::Reader;
 use crate::command::{OwnNames, only_own};
 use crate::config::process::Repository;
@@ -62,6 +63,7 @@ impl Reader {
         // Why the first text that may be a command of the repository's own could not be looked up, and why one that decides nothing about
         // others could not be carried out or answered.
         let (mut held, mut failed, mut takes_back) = (None, None, false);
+        let mut left = Left::default();
         for mut text in texts {
             let key = decision_key(&text.source);
             if text.is_plain() || text.created_at < since || !self.threads.counts(&text.author) {
@@ -83,15 +85,23 @@ impl Reader {
                 {
                     // On a pull request none of them begins, so no other text waits for one.
                     *(if issue.is_pull { &mut failed } else { &mut held }) = Some(trouble);
+                    left.add(&text.body, !issue.is_pull);
                     continue;
                 }
                 if held.is_some() {
+                    left.add(&text.body, true);
                     continue;
                 }
             }
             // Texts that would begin a task wait for the one that could not be looked up or read, and for hosts that are to be taken back before.
             let comes_after = unread.as_ref().is_some_and(|unread| text.number > unread.from);
             if (held.is_some() || takes_back || comes_after) && text.may_begin() {
+                left.add(&text.body, true);
+                continue;
+            }
+            left.begins |= comes_after;
+            // What it decides is for the task that one of those begins.
+            if left.keeps(&text.verb, &text.body) {
                 continue;
             }
             // Neither hosts nor a test run begin a task: a router or a forge that does not take them holds up no answer to another text.

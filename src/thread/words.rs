@@ -94,6 +94,11 @@ pub(crate) fn asked_by_name(note: &ReviewComment, bot: &str) -> Option<OnLine> {
     Some(OnLine { command, note: note.clone(), by_name: true })
 }
 
+/// What the commands of a text ask for, in order.
+pub(crate) fn commands(text: &str) -> Vec<Verb> {
+    parsed(text, "").commands.into_iter().map(|command| command.verb).collect()
+}
+
 /// All hosts that a text allows or denies, in order.
 pub(crate) fn every_host(text: &str) -> Vec<Verb> {
     named(text).take(MOST_HOSTS + 1).collect()

@@ -130,6 +130,16 @@ async fn an_own_command_may_be_for_a_team_or_for_code_owners() {
     assert_eq!(begun.listed, ["team:lab/core"]);
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn who_may_allow_no_host_still_takes_one_back_in_the_same_text() {
+    let world = World::networked(FIX, "who.allow = [\"team:lab/core\"]").await;
+    in_core(&world);
+    let issue = world.alice().open_issue(REPO, "Versions compare as text", "By their numbers.").expect("issue");
+    world.alice().comment(REPO, issue, "/allow a.example\n/deny b.example").expect("said");
+    let told = world.until_said(issue, "nobody allowed `b.example` for this repository").await;
+    assert!(told.contains("`/allow` is for members of the team"), "{told}");
+}
+
 /// Hosts that are to be taken back are taken back before a task begins; what only asks is answered meanwhile.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_task_waits_for_a_deny_that_cannot_be_judged_and_an_answer_does_not() {

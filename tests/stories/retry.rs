@@ -68,6 +68,48 @@ async fn a_retry_where_nothing_was_tried_is_answered() {
     assert!(world.store().tasks(5).await.expect("read").is_empty());
 }
 
+/// A host in the text of a `/retry` is taken back whether an attempt begins or not, and allowed for the one that does.
+#[tokio::test(flavor = "multi_thread")]
+async fn hosts_beside_a_retry_are_carried_out_without_a_task_at_work_too() {
+    let world = World::networked(FIX, "").await;
+    let issue = world.alice().open_issue(REPO, "Versions compare as text", "It does.").expect("issue");
+    let text = "/retry\n/deny a.example\n/allow b.example";
+    world.alice().comment(REPO, issue, text).expect("said");
+    let told = world.until_said(issue, "no task belongs to this issue").await;
+    assert!(told.contains("nobody allowed `a.example`") && told.contains("`b.example` was not allowed"), "{told}");
+    world.alice().comment(REPO, issue, "/fix").expect("said");
+    let pull = world.until_state("awaiting-review").await.pull.expect("a pull request");
+    world.alice().comment(REPO, pull, "/allow a.example repo").expect("said");
+    world.until_said(pull, "allowed `a.example`").await;
+    world.alice().comment(REPO, pull, "/stop").expect("said");
+    world.until_state("cancelled").await;
+    world.alice().comment(REPO, pull, text).expect("said");
+    world.until_said(pull, "took back `a.example` for this repository").await;
+    let again = second(&world, "awaiting-review").await;
+    assert!(world.store().grants("shop").await.expect("read").is_empty());
+    assert_eq!(allowed(&world, again.id).await, ["b.example"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_host_beside_a_retry_that_ends_a_task_is_for_the_attempt() {
+    let world = World::networked(FIX, "").await;
+    let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    let pull = world.until_state("awaiting-review").await.pull.expect("a pull request");
+    world.alice().comment(REPO, issue, "/retry\n/allow b.example\n/deny c.example").expect("said");
+    let again = second(&world, "awaiting-review").await;
+    assert_eq!(allowed(&world, again.id).await, ["b.example"]);
+    let told = [world.said(issue).await, world.said(pull).await].concat();
+    let denied = |text: &&String| text.contains("`c.example`");
+    assert_eq!(told.iter().filter(denied).count(), 1, "{told:#?}");
+}
+
+/// The hosts that this task's log says were allowed to it.
+async fn allowed(world: &World, id: TaskId) -> Vec<String> {
+    let log = world.store().log(id).await.expect("read");
+    let host = |(_, event)| if let Event::HostAllowed { host, .. } = event { Some(host) } else { None };
+    log.into_iter().filter_map(host).collect()
+}
+
 /// A crash between the end of one attempt and the beginning of the next leaves an ended task and a text that was not taken up.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_retry_whose_task_ended_before_it_was_read_begins_the_attempt_once() {

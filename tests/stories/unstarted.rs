@@ -3,7 +3,7 @@
 
 use crate::own_commands::command;
 use crate::reviews::{open, push as push_branch, say};
-use crate::world::{FIX, REPO, World};
+use crate::world::{FIX, REPO, World, held};
 use devforge::Access;
 use std::time::{Duration, Instant};
 
@@ -255,4 +255,23 @@ async fn a_command_on_a_line_that_reads_nothing_is_answered_and_begins_nothing()
     world.heard(pull).await;
     assert_eq!(world.said(pull).await.len(), 8, "{:#?}", world.said(pull).await);
     assert_eq!(tasks(&world).await, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_decides_behind_a_command_that_waits_is_left_for_its_task() {
+    let world = World::new(&held()).await;
+    world.push(&[(".caisson/commands/compare.md", &command("", "Compare {words}.\n"))]);
+    world.forge.refuse(&[("/info/refs", 503), ("/git-upload-pack", 503)]);
+    let issue = world.alice().open_issue(REPO, "Versions compare as text", "It does.").expect("issue");
+    for text in ["/compare it", "/stop", "/help"] {
+        world.alice().comment(REPO, issue, text).expect("said");
+    }
+    world.until_said(issue, "A command stands at the beginning of a line").await;
+    world.heard(issue).await;
+    world.forge.refuse(&[]);
+    world.until_state("cancelled").await;
+    world.settled().await;
+    let told = world.said(issue).await;
+    let no_task = |text: &&String| text.contains("no task belongs");
+    assert_eq!(told.iter().filter(no_task).count(), 1, "that of /status alone: {told:#?}");
 }

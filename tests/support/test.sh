@@ -4,7 +4,8 @@
 #
 # What the tests of the real parts read: CAISSON_RUNNER and CAISSON_ROUTER (the static programs), CAISSON_REQUIRE=docker,gitea
 # (a part that is missing then fails instead of being skipped), CAISSON_GITEA_BIN, CAISSON_SKIPS (the file that each skip is
-# written to; a temporary one where it is not set). Further words are given to `cargo test`.
+# written to; a temporary one where it is not set), CAISSON_TEST_DIR (where the tests make their files; the system's place for temporary
+# ones where it is not set). Further words are given to `cargo test`.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 # shellcheck source=../../compose/dockerd.sh
@@ -57,6 +58,8 @@ fi
 
 # Most stories wait for a lease or a retry; with one thread per core half of the processor time was unused.
 export RUST_TEST_THREADS=${RUST_TEST_THREADS:-$((2 * $(nproc)))}
+# Of the tests alone: what is built beside them is large.
+[ -z "${CAISSON_TEST_DIR:-}" ] || export TMPDIR=$CAISSON_TEST_DIR
 say "tests"
 verdict=0
 cargo test --locked --workspace --no-fail-fast "$@" 2>&1 | tee "$scratch/told" || verdict=$?

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use domain::{Action, Call, CallRequest, Look, MOST_FILES, NewFile};
+use domain::{Action, Call, CallRequest, Look, MOST_FILES, MOST_OTHERS, NewFile};
 use serde_json::json;
 
 use super::blocks::{Piece, pieces};
@@ -68,6 +68,10 @@ pub(super) fn files(text: &str, look: &Look, asked: &str) -> Vec<NewFile> {
         if known && steers_tests(&path) && !asked.contains(name) {
             continue;
         }
+        // It may be there and not be listed.
+        if !known && look.others.len() >= MOST_OTHERS && !asked.contains(&path) {
+            continue;
+        }
         if let Some(content) = content(&block, &path, look, out.get(&path)) {
             out.insert(path, content);
         }
@@ -123,13 +127,15 @@ fn path(block: &Block<'_>, look: &Look) -> Option<String> {
     let first = block.text.lines().next().unwrap_or_default();
     let comment = first.trim_start().starts_with(['#', '/', '-', '<']).then_some(first);
     let near = block.before.iter().take(2).copied();
+    // A line above it that is nothing but a path is its heading: what stands before that is about something else.
+    let heading = block.before.first().and_then(|line| looks_like_a_path(line));
+    if let Some(path) = heading.filter(|_| in_line(block.info, look).is_none()) {
+        return known(path, look).or_else(|| new_file(path, look));
+    }
     let named = [block.info].into_iter().chain(near).chain(comment);
     let found = named.filter_map(|line| in_line(line, look)).next();
     if found.is_some() || console.contains(&word.to_lowercase().as_str()) {
         return found;
-    }
-    if let Some(claimed) = block.before.first().and_then(|line| looks_like_a_path(line)) {
-        return new_file(claimed, look);
     }
     let mut told = block.before.iter().filter_map(|line| in_line(line, look));
     match look.files.as_slice() {

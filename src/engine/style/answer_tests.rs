@@ -39,6 +39,25 @@ fn the_only_file_needs_no_name_and_the_example_is_never_written() {
 }
 
 #[test]
+fn a_path_above_a_block_is_its_heading() {
+    let look = shown(&[("lib/calc.py", CALC), ("lib/text.py", "x = 1\n")]);
+    let answer = "This helps lib/calc.py:\n\nlib/new.py\n```python\nx = 2\n```";
+    assert_eq!(given(answer, &look), [("lib/new.py".into(), "x = 2\n".into())]);
+    let answer = format!("lib/new.py uses it.\n\nlib/calc.py\n```python\n{FIXED}```");
+    assert_eq!(given(&answer, &look), [("lib/calc.py".into(), FIXED.into())]);
+}
+
+#[test]
+fn a_file_that_may_be_there_unlisted_is_not_made_unless_somebody_named_it() {
+    let mut look = shown(&[("lib/calc.py", CALC)]);
+    let answer = "lib/new.py\n```python\nx = 2\n```";
+    assert_eq!(given(answer, &look).len(), 1);
+    look.others = (0..MOST_OTHERS).map(|n| format!("lib/m{n}.py")).collect();
+    assert_eq!(given(answer, &look), []);
+    assert_eq!(files(answer, &look, "put it in lib/new.py").len(), 1);
+}
+
+#[test]
 fn what_is_no_file_is_not_taken_for_one() {
     let look = shown(&[("lib/calc.py", CALC)]);
     assert_eq!(given("Run this:\n```bash\npytest\n```", &look), []);
