@@ -20,9 +20,13 @@ fn read(argument: &Argument<'_>) -> Result<Verb, String> {
         Some(word) => match word.strip_prefix("--from=") {
             Some(value) => value,
             None if number(word).is_some() => word,
-            None => return argument.alone(Verb::Retry { from: None }),
+            // Other words are ignored, and no option behind them: the attempt would begin elsewhere than it says.
+            None if argument.line().split_whitespace().any(|word| word.starts_with("--")) => {
+                return Err("its only option is `--from N`, right behind it".to_owned());
+            }
+            None => return Ok(Verb::Retry { from: None }),
         },
-        None => return argument.alone(Verb::Retry { from: None }),
+        None => return Ok(Verb::Retry { from: None }),
     };
     match (number(from), words.next()) {
         (Some(n), None) => Ok(Verb::Retry { from: Some(n) }),
@@ -51,8 +55,16 @@ mod tests {
         for text in ["/retry --from 2", "/retry --from=2", "/retry 2", "/retry c2", "/retry --from C2"] {
             assert_eq!(verb(text), Verb::Retry { from: Some(2) }, "{text}");
         }
-        for text in ["/retry --from", "/retry --from x", "/retry --from 0", "/retry 2 now", "/retry --from 99999999999"]
-        {
+        assert_eq!(verb("/retry please, it was away"), Verb::Retry { from: None });
+        for text in [
+            "/retry --base main",
+            "/retry now --from 2",
+            "/retry --from",
+            "/retry --from x",
+            "/retry --from 0",
+            "/retry 2 now",
+            "/retry --from 99999999999",
+        ] {
             assert!(matches!(verb(text), Verb::Unknown { why: Some(_), .. }), "{text}");
         }
         let stored: Verb = serde_json::from_str(r#"{"verb":"retry"}"#).expect("as earlier versions wrote it");
