@@ -405,6 +405,11 @@ impl Verb {
         matches!(self, Verb::Test { .. } | Verb::TestOff | Verb::Sync)
     }
 
+    /// The host that it allows or denies.
+    pub fn host(&self) -> Option<&str> {
+        if let Verb::Allow { host, .. } | Verb::Deny { host, .. } = self { Some(host) } else { None }
+    }
+
     /// Asks for a task of this kind.
     pub fn begin(kind: TaskKind, words: String, terms: Terms) -> Verb {
         match kind {

@@ -73,7 +73,7 @@ pub use fallback::{Fallback, FallbackReason};
 pub use host::{Bar, Grant};
 pub use ids::{Commit, Millis, TaskId};
 pub use input::{Envelope, Failure, Input, Order};
-pub use look::{BaseRun, Look, MOST_OTHERS, ShownFile};
+pub use look::{BaseRun, Look, ShownFile};
 pub use loss::{Loss, Resource};
 pub use merge::{BranchGuard, GuardLack, MergeBar, MergeStep, Merged, Merging};
 pub use model_call::{CallAnswer, CallPurpose, ModelCall, model_calls};

@@ -34,15 +34,12 @@ pub struct BaseRun {
     pub tail: String,
 }
 
-/// The most further paths of a look. With so many there may be files that are not listed.
-pub const MOST_OTHERS: usize = 100;
-
 /// What the host read of the workspace before one model call.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Look {
     /// Files whose text was read for the request.
     pub files: Vec<ShownFile>,
-    /// Paths of further source files, at most [`MOST_OTHERS`].
+    /// Paths of further source files, as many as fit.
     #[serde(default)]
     pub others: Vec<String>,
     /// Only in a task's first look; none where no check command is known.

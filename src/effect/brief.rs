@@ -11,7 +11,7 @@ use crate::sandbox::survey::because;
 use crate::store::EffectRow;
 use crate::thread::Feed;
 use crate::trouble::Trouble;
-use domain::{BaseRun, Event, Input, Look, MOST_OTHERS, ShownFile, State, Task};
+use domain::{BaseRun, Event, Input, Look, ShownFile, State, Task};
 use protocol::survey::{Found, Question, Reason};
 use std::collections::BTreeSet;
 
@@ -23,6 +23,8 @@ const MOST: usize = 3;
 const TEXTS: u64 = 64 << 10;
 /// Why a file is shown that was shown before.
 const EARLIER: &str = "an earlier answer was about it";
+/// The most files that the survey returns; of those not shown, the paths are kept.
+const OTHERS: usize = 100;
 
 impl Conversations {
     /// The task and its log with the look that the coming turn needs; none if the task was paused or ended meanwhile.
@@ -74,7 +76,7 @@ impl Conversations {
         let question = Question {
             words: words.clone(),
             failing: failing.clone(),
-            most: MOST_OTHERS,
+            most: OTHERS,
             paths,
             whole: SMALL,
             texts: TEXTS,
@@ -84,7 +86,7 @@ impl Conversations {
         let hints = format!("{words}\n{}", failing.join("\n"));
         let most = if answer.whole { answer.files.len() } else { most };
         let (shown, rest) = split(answer.files, &words, most, !failing.is_empty(), round::applied(log).is_some());
-        let others = rest.into_iter().map(|found| found.path).take(MOST_OTHERS).collect();
+        let others = rest.into_iter().map(|found| found.path).take(OTHERS).collect();
         let wide = round::wide(log);
         let files = shown.into_iter().filter_map(|found| shown_file(found, &hints, wide)).collect();
         Ok(Look { files, others, base })

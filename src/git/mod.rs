@@ -49,8 +49,8 @@ pub use upstream::Listing;
 /// An error of git, with a message for a person.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GitError {
-    /// No program `git` was found.
-    #[error("git is not installed: install the package `git` (2.38 or newer) and try again")]
+    /// No program `git` was found, or none of `setpriv` and `sh`, which start it.
+    #[error("git is not installed: install the packages `git` (2.38 or newer) and `util-linux` and try again")]
     Missing,
     /// A name, path or repository that git must not be given or is in the wrong state; the sentence says which.
     #[error("{0}")]

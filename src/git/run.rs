@@ -272,6 +272,9 @@ impl<'a> Git<'a> {
             Err(_) => Err(GitError::TimedOut { verb: self.verb, seconds: self.timeout.as_secs() }),
             Ok(Err(Talk::TooLarge)) => Err(GitError::TooLarge { verb: self.verb, cap: self.cap }),
             Ok(Err(Talk::Io(e))) => Err(GitError::Io(format!("git {}: {e}", self.verb))),
+            Ok(Ok((code, said))) if spawn::NOT_STARTED.contains(&code) => {
+                Err(GitError::Io(format!("git cannot be started (code {code}): {}", said.trim())))
+            }
             Ok(Ok(done)) => Ok(done),
         };
         drop(group);

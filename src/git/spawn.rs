@@ -8,8 +8,9 @@
 //! exec copies the page tables of the whole bot for each child, and has every thread fault on what it writes next.
 //! Tests: at the end of this file; `run.rs` (time-outs end the whole group).
 
-use std::ffi::OsStr;
 use std::io;
+use std::ops::RangeInclusive;
+use std::os::unix::fs::PermissionsExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -26,6 +27,9 @@ const BEGIN: &str = r#"[ "$PPID" = "$1" ] && ulimit -c 0 || exit 125
 if [ -n "$2" ]; then ulimit -S -t "$2" && ulimit -H -t "$(($2 + 1))" || exit 125; fi
 shift 2; exec "$@""#;
 
+/// Exit codes that say that the program could not be started: [`BEGIN`]'s own, and the shell's. git itself ends with none of them.
+pub(super) const NOT_STARTED: RangeInclusive<i32> = 125..=127;
+
 struct Order {
     command: Command,
     runtime: Handle,
@@ -36,13 +40,10 @@ struct Order {
 /// `cpu` of processor time (whole seconds, at least one).
 ///
 /// # Errors
-/// [`io::ErrorKind::NotFound`] if there is no such program; otherwise what it is started with is missing.
+/// [`io::ErrorKind::NotFound`] if there is no such program, or none of those that start it.
 pub(super) fn command(program: &str, cpu: Option<Duration>) -> io::Result<Command> {
-    let program = found(program).ok_or(io::ErrorKind::NotFound)?;
-    let part = |name: &str| {
-        found(name)
-            .ok_or_else(|| io::Error::other(format!("`{name}` is not installed (packages `util-linux`, `dash`)")))
-    };
+    let part = |name: &str| found(name).ok_or(io::ErrorKind::NotFound);
+    let program = part(program)?;
     // By its path: only so the standard library starts it without a fork.
     let mut command = Command::new(part("setpriv")?);
     let limit = cpu.map(|limit| limit.as_secs().max(1).to_string()).unwrap_or_default();
@@ -51,9 +52,13 @@ pub(super) fn command(program: &str, cpu: Option<Duration>) -> io::Result<Comman
     Ok(command)
 }
 
+/// The program of this name that `PATH` finds.
 fn found(program: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(OsStr::new(&path)).map(|dir| dir.join(program)).find(|it| it.is_absolute() && it.is_file())
+    let path = std::env::var_os("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into());
+    let runs = |at: &PathBuf| {
+        at.is_absolute() && at.metadata().is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0)
+    };
+    std::env::split_paths(&path).map(|dir| dir.join(program)).find(runs)
 }
 
 /// Starts a command of [`command`] in its own process group.
@@ -106,7 +111,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_child_has_its_words_limits_group_and_the_signal_that_ends_it_with_us() {
-        let shown = r#"echo "$0|$1|$(ulimit -c)|$(ulimit -S -t)|$(ulimit -H -t)|$(ps -o pgid= -p $$ | tr -d ' ')|$$""#;
+        let shown = r#"echo "$0|$1|$(ulimit -c)|$(ulimit -S -t)|$(ulimit -H -t)|$(cut -d' ' -f5 /proc/$$/stat)|$$""#;
         let (code, _, text) = run(Some(7), shown).await;
         let parts: Vec<&str> = text.trim().split('|').collect();
         assert_eq!((code, &parts[..5]), (Some(0), &["a word", "an odd 'word", "0", "7", "8"][..]), "{text}");
@@ -145,17 +150,23 @@ mod tests {
         let out = outer.stdout.take().expect("piped");
         std::io::BufRead::read_line(&mut std::io::BufReader::new(out), &mut line).expect("read");
         let child = line.trim().to_owned();
-        let named = || std::fs::read_to_string(format!("/proc/{child}/comm")).unwrap_or_default();
+        // Of one that nobody has reaped yet, the state is Z.
+        let named = || {
+            let stat = std::fs::read_to_string(format!("/proc/{child}/stat")).unwrap_or_default();
+            let mut parts = stat.split(' ').skip(1);
+            let name = parts.next().unwrap_or_default().to_owned();
+            if parts.next() == Some("Z") { String::new() } else { name }
+        };
         let end = std::time::Instant::now() + Duration::from_secs(20);
-        while named().trim() != "sleep" && std::time::Instant::now() < end {
+        while named() != "(sleep)" && std::time::Instant::now() < end {
             std::thread::sleep(Duration::from_millis(5));
         }
-        assert_eq!(named().trim(), "sleep");
+        assert_eq!(named(), "(sleep)");
         outer.kill().expect("killed");
         outer.wait().expect("reaped");
-        while named().trim() == "sleep" && std::time::Instant::now() < end {
+        while named() == "(sleep)" && std::time::Instant::now() < end {
             std::thread::sleep(Duration::from_millis(5));
         }
-        assert_ne!(named().trim(), "sleep", "it outlived who started it");
+        assert_ne!(named(), "(sleep)", "it outlived who started it");
     }
 }

@@ -4,7 +4,7 @@
 
 use super::repos::{Repos, TRANSFER};
 use super::run::{Git, Input};
-use super::{Auth, Branch, GitError, RemoteUrl};
+use super::{Auth, Branch, GitError, Meaning, RemoteUrl};
 use domain::Commit;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -72,13 +72,19 @@ impl Repos {
         tags: &[&Branch],
     ) -> Result<(), GitError> {
         let dir = self.path(key)?;
+        let mut refused = None;
         for some in tags.chunks(TAGS_AT_ONCE) {
             let push = Git::new("push").at(&dir).remote(url, auth).timeout(TRANSFER);
             let flags = ["--quiet", "--no-verify", "--recurse-submodules=no", "--end-of-options", url.as_str()];
             let specs = some.iter().map(|name| format!("{TAKEN}/tags/{}:refs/tags/{name}", hexadecimal(name)));
-            push.args(flags).args(specs).ok().await?;
+            match push.args(flags).args(specs).ok().await {
+                Ok(_) => {}
+                // The others of these have arrived, and what comes behind them may.
+                Err(error) if error.meaning() == Meaning::Lasting => refused = Some(error),
+                Err(error) => return Err(error),
+            }
         }
-        Ok(())
+        refused.map_or(Ok(()), Err)
     }
 
     /// Number of commits that `to` has and `from` has not. Both must exist here.

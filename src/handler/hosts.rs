@@ -2,6 +2,7 @@
 //! Who: somebody with write access to the code, as for every decision. Effect: `/deny` takes back what was allowed for the repository;
 //! `/allow` is answered with where it counts.
 
+use super::left::SoFar;
 use super::reader::Reader;
 use super::start::Text;
 use crate::clock::now;
@@ -9,8 +10,9 @@ use crate::config::process::Repository;
 use crate::message;
 use crate::store::TakeBack;
 use crate::thread::words;
+use crate::thread::{host_key, hosts_key};
 use crate::trouble::Trouble;
-use domain::{Access, Verb};
+use domain::{Access, Task, Verb};
 use std::collections::HashMap;
 
 impl Reader {
@@ -25,8 +27,12 @@ impl Reader {
     ) -> Result<bool, Trouble> {
         let (login, verbs) = (&text.author.login, words::every_host(&text.body));
         let Some(first) = verbs.first() else { return Ok(false) };
+        // Beside a command that is carried out whatever a task does, that one answers the rest.
+        let apart = text.verb.is_apart();
         if text.edited {
-            self.threads.answer_once(entry, number, key, &message::edited(login)).await?;
+            if !apart {
+                self.threads.answer_once(entry, number, key, &message::edited(login)).await?;
+            }
             return Ok(true);
         }
         let right = self.threads.right(entry, &text.author, &mut HashMap::new()).await?;
@@ -35,7 +41,7 @@ impl Reader {
             self.threads.refuse_once(entry, number, key, text.author.id, &message::refused(login, verb)).await?;
             return Ok(true);
         }
-        let JudgedHosts { given, refused } = self.judged_hosts(entry, text, right).await?;
+        let JudgedHosts { given, refused } = self.judged_hosts(entry, (text, right), verbs.clone(), None).await?;
         if given.is_empty() {
             self.threads.refuse_once(entry, number, key, text.author.id, &refused.join("\n\n")).await?;
             return Ok(true);
@@ -43,48 +49,112 @@ impl Reader {
         // Before what is answered, which the forge may not take.
         let done = self.take_back(entry, text, &given, key).await?;
         let answer = [done].into_iter().chain(refused).collect::<Vec<_>>().join("\n\n");
-        let author = words::account(&text.author);
-        let said = (&author, text.body.as_str(), first);
-        self.threads.answer_beside(entry, number, key, (said, &text.names), right).await?;
+        if !apart {
+            let author = words::account(&text.author);
+            let said = (&author, text.body.as_str(), given.first().unwrap_or(first));
+            self.threads.answer_beside(entry, number, key, (said, &text.names), right).await?;
+        }
         self.threads.answer_once(entry, number, key, &answer).await?;
         Ok(true)
     }
 
-    /// Judges each host of the text by itself: who may allow none may take one back.
-    async fn judged_hosts(&self, entry: &Repository, text: &Text, right: Access) -> Result<JudgedHosts, Trouble> {
+    /// Judges each of these hosts of the text by itself: who may allow none may take one back.
+    async fn judged_hosts(
+        &self,
+        entry: &Repository,
+        (text, right): (&Text, Access),
+        hosts: Vec<Verb>,
+        task: Option<&Task>,
+    ) -> Result<JudgedHosts, Trouble> {
         let (author, mut judged) = (words::account(&text.author), JudgedHosts::default());
-        for verb in words::every_host(&text.body) {
-            match self.threads.admits(entry, (&verb, &author, right), None).await? {
+        for verb in hosts {
+            match self.threads.admits(entry, (&verb, &author, right), task).await? {
                 Ok(_) => judged.given.push(verb),
                 Err(whom) => {
-                    let name = verb.command().unwrap_or_default();
-                    judged.refused.push(message::not_among(&author.login, name, &whom));
+                    let refused = message::not_among(&author.login, verb.command().unwrap_or_default(), &whom);
+                    if !judged.refused.contains(&refused) {
+                        judged.refused.push(refused);
+                    }
                 }
             }
         }
-        judged.refused.dedup();
         Ok(judged)
     }
 
-    /// Takes up the hosts of a `/retry` for which no attempt has begun yet: what it denies is taken back, whether one begins or not. Returns
-    /// what is answered if one begins, and if none does, where what it allows would count nowhere.
+    /// Leaves a text for the thread's next reading. What it takes back from the repository waits for nobody.
+    pub(super) async fn leave(
+        &self,
+        entry: &Repository,
+        (text, key): (&Text, &str),
+        so_far: &mut SoFar,
+    ) -> Result<(), Trouble> {
+        so_far.begins |= text.may_begin();
+        match self.deny_at_once(entry, text, key).await {
+            Ok(_) => {}
+            Err(moved @ Trouble::Moved { .. }) => return Err(moved),
+            Err(trouble) => {
+                so_far.takes_back = true;
+                so_far.failed.get_or_insert(trouble);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes back at once what a text denies that waits, or that begins a task or not; the answer to it, none where its author may take nothing
+    /// back. `key` is the text's.
+    pub(super) async fn deny_at_once(
+        &self,
+        entry: &Repository,
+        text: &Text,
+        key: &str,
+    ) -> Result<Option<String>, Trouble> {
+        // A line takes nothing back.
+        let on_a_line = text.is_reply() || text.note.is_some();
+        if on_a_line || text.edited || !words::every_host(&text.body).iter().any(|verb| denied(verb).is_some()) {
+            return Ok(None);
+        }
+        let right = self.threads.right(entry, &text.author, &mut HashMap::new()).await?;
+        if right < Access::Write {
+            return Ok(None);
+        }
+        let mut verbs = words::every_host(&text.body);
+        verbs.retain(|verb| denied(verb).is_some());
+        let verbs = self.judged_hosts(entry, (text, right), verbs, None).await?.given;
+        if verbs.is_empty() {
+            return Ok(None);
+        }
+        // As where the text itself is carried out, so that it is then answered with what was taken back here.
+        let key = if text.verb.is_apart() { hosts_key(key) } else { key.to_owned() };
+        self.take_back(entry, text, &verbs, &key).await.map(Some)
+    }
+
+    /// Takes up the hosts of a `/retry` without a task at work: what it denies is taken back, whether an attempt begins or not. Returns what is
+    /// answered if one begins; and if none does, where what it allows counts nowhere. What the task before took up of this text, which ended
+    /// it, was answered there.
     pub(super) async fn hosts_of_retry(
         &self,
         entry: &Repository,
         (text, right): (&Text, Access),
         key: &str,
+        before: Option<&Task>,
     ) -> Result<(String, String), Trouble> {
-        let JudgedHosts { given, refused } = self.judged_hosts(entry, text, right).await?;
+        // Also what that task has taken up: it may have ended before.
+        self.deny_at_once(entry, text, key).await?;
+        let mut open = Vec::new();
+        for (at, verb) in words::every_host(&text.body).into_iter().enumerate() {
+            if !self.store.knows_input(&host_key(key, at)).await? {
+                open.push(verb);
+            }
+        }
+        let JudgedHosts { given, refused } = self.judged_hosts(entry, (text, right), open, before).await?;
         let (denied, allowed): (Vec<Verb>, Vec<Verb>) = given.into_iter().partition(|verb| denied(verb).is_some());
         let mut parts = refused;
         if !denied.is_empty() {
             parts.insert(0, self.take_back(entry, text, &denied, key).await?);
         }
         let begun = parts.join("\n\n");
-        parts.extend(allowed.iter().filter_map(|verb| match verb {
-            Verb::Allow { host, .. } => Some(message::allowed_nowhere(&text.author.login, host)),
-            _ => None,
-        }));
+        let nowhere = |verb: &Verb| verb.host().map(|host| message::allowed_nowhere(&text.author.login, host));
+        parts.extend(allowed.iter().filter_map(nowhere));
         Ok((begun, parts.join("\n\n")))
     }
 
@@ -96,7 +166,8 @@ impl Reader {
         let login = &text.author.login;
         let hosts: Vec<String> = verbs.iter().filter_map(denied).cloned().collect();
         let wish = TakeBack { input_key: format!("{key}~taken"), repository: entry.key.clone(), hosts, now: now() };
-        let taken = self.store.take_back(wish).await?;
+        // Of none nothing is noted: where somebody was refused by mistake, a second try may have more.
+        let taken = if wish.hosts.is_empty() { Vec::new() } else { self.store.take_back(wish).await? };
         tracing::info!(repository = entry.key, source = %text.source, login, ?taken, "hosts, without a task");
         if !taken.is_empty() {
             self.egress.reach_repository(&entry.key, None).await?;

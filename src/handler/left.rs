@@ -2,88 +2,73 @@
 //! `tests/stories/unstarted.rs`.
 
 use crate::thread::words;
+use crate::trouble::Trouble;
 use domain::Verb;
 
-/// What was left for the thread's next reading.
+/// What a reading of a thread has met so far.
 #[derive(Default)]
-pub(super) struct Left {
-    /// Whether a task may begin by one of the texts.
+pub(super) struct SoFar {
+    /// Why the first text that may be a command of the repository's own could not be looked up.
+    pub unknown: Option<Trouble>,
+    /// Why a text could not be carried out or answered.
+    pub failed: Option<Trouble>,
+    /// Whether one that takes hosts back could not.
+    pub takes_back: bool,
+    /// Whether a task may begin by a text that was left, or could not be read.
     pub begins: bool,
-    /// The hosts that they allow, with which the task begins.
-    allowed: Vec<String>,
 }
 
-impl Left {
-    /// Adds a text that was left; `begins` says whether a task may begin by it.
-    pub fn add(&mut self, text: &str, begins: bool) {
-        self.begins |= begins;
-        self.allowed.extend(words::every_host(text).into_iter().filter_map(|verb| match verb {
-            Verb::Allow { host, .. } => Some(host),
-            _ => None,
-        }));
-    }
-
-    /// Whether this later text waits too: taken up now, what it decides would be answered that no task is at work, and then the task would
-    /// begin. Questions, what needs no task, and hosts that are taken back from the whole repository do not wait.
-    /// `verb` is its own, which a review may have from one of its lines.
-    pub fn keeps(&self, verb: &Verb, text: &str) -> bool {
-        self.begins && [verb].into_iter().chain(&words::commands(text)).any(|verb| self.is_for_the_task(verb))
-    }
-
-    fn is_for_the_task(&self, verb: &Verb) -> bool {
-        match verb {
-            Verb::Status | Verb::Cost | Verb::Help | Verb::Ask { .. } | Verb::Unknown { .. } | Verb::Say { .. } => {
-                false
-            }
-            Verb::Deny { host, .. } => self.allowed.iter().any(|allowed| may_name_the_same(allowed, host)),
-            Verb::Test { .. } | Verb::TestOff | Verb::Sync => false,
-            Verb::Allow { .. }
-            | Verb::Approve { .. }
-            | Verb::Budget { .. }
-            | Verb::Changes { .. }
-            | Verb::Fix { .. }
-            | Verb::Merge { .. }
-            | Verb::Model { .. }
-            | Verb::Pause
-            | Verb::Plan { .. }
-            | Verb::Rebase { .. }
-            | Verb::Resume
-            | Verb::Retry { .. }
-            | Verb::Stop
-            | Verb::Work { .. } => true,
-        }
+impl SoFar {
+    /// Whether a text waits: a task may begin before it, or, where it `may_begin` one, hosts are to be taken back before. `verb` is its own,
+    /// which a review may have from one of its lines.
+    pub fn keeps(&self, (verb, text): (&Verb, &str), may_begin: bool) -> bool {
+        self.begins && waits_for_a_task(verb, text) || (self.begins || self.takes_back) && may_begin
     }
 }
 
-/// Whether two rules may be about one host; of patterns it is not known.
-fn may_name_the_same(one: &str, other: &str) -> bool {
-    let host = |rule: &str| rule.split_once(':').map_or(rule, |(host, _)| host).to_lowercase();
-    one.contains('*') || other.contains('*') || host(one) == host(other)
+/// Whether this text waits too: taken up now, what it decides would be answered that no task is at work, and then the task would begin.
+/// Questions, and what needs no task, do not wait.
+fn waits_for_a_task(verb: &Verb, text: &str) -> bool {
+    [verb].into_iter().chain(&words::commands(text)).any(is_for_a_task)
+}
+
+fn is_for_a_task(verb: &Verb) -> bool {
+    match verb {
+        Verb::Status | Verb::Cost | Verb::Help | Verb::Ask { .. } | Verb::Unknown { .. } | Verb::Say { .. } => false,
+        Verb::Test { .. } | Verb::TestOff | Verb::Sync => false,
+        Verb::Allow { .. }
+        | Verb::Approve { .. }
+        | Verb::Budget { .. }
+        | Verb::Changes { .. }
+        | Verb::Deny { .. }
+        | Verb::Fix { .. }
+        | Verb::Merge { .. }
+        | Verb::Model { .. }
+        | Verb::Pause
+        | Verb::Plan { .. }
+        | Verb::Rebase { .. }
+        | Verb::Resume
+        | Verb::Retry { .. }
+        | Verb::Stop
+        | Verb::Work { .. } => true,
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Left;
+    use super::waits_for_a_task;
     use crate::thread::words;
 
-    fn keeps(left: &Left, text: &str) -> bool {
-        left.keeps(&words::text(text, "u7"), text)
-    }
-
     #[test]
-    fn what_decides_waits_with_what_may_begin_a_task_and_nothing_else_does() {
-        let mut left = Left::default();
-        for text in ["/stop", "/deny a.test", "/allow a.test"] {
-            assert!(!keeps(&left, text), "nothing was left: {text}");
-        }
-        left.add("/deploy\n/allow a.test:8443", true);
+    fn what_decides_about_a_task_waits_and_nothing_else_does() {
+        let waits = |text: &str| waits_for_a_task(&words::text(text, "u7"), text);
         for text in
-            ["/stop", "/allow b.test", "/status\n/pause", "/deny A.test", "/deny *.a.test", "/deny b.test\n/stop"]
+            ["/stop", "/allow b.test", "/status\n/pause", "/deny a.test", "/sync\n/deny b.test", "/budget 1 usd"]
         {
-            assert!(keeps(&left, text), "{text}");
+            assert!(waits(text), "{text}");
         }
-        for text in ["/status", "/help", "/deny b.test", "/test-pr", "/sync\n/deny b.test", "/frobnicate"] {
-            assert!(!keeps(&left, text), "{text}");
+        for text in ["/status", "/help\n/cost", "/test-pr", "/sync", "/frobnicate", "a word"] {
+            assert!(!waits(text), "{text}");
         }
     }
 }

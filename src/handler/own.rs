@@ -3,6 +3,7 @@
 //! begins, once for each text, and keeps what it takes from the file. Tests: `tests/stories/own_commands.rs`.
 
 use super::called::Called;
+use super::left::SoFar;
 use super::reader::Reader;
 use super::start::Text;
 use super::unstarted;
@@ -65,6 +66,29 @@ impl Reader {
                 Ok(Some(trouble))
             }
         }
+    }
+
+    /// Reads again a text that may be a command of the repository's own; false while it is not known whether it is one, or while another is not.
+    pub(super) async fn is_known(
+        &self,
+        entry: &Repository,
+        issue: &Issue,
+        text: &mut Text,
+        so_far: &mut SoFar,
+    ) -> Result<bool, Trouble> {
+        if so_far.unknown.is_some() {
+            return Ok(false);
+        }
+        let Some(trouble) = self.look_up_own(entry, text).await? else { return Ok(true) };
+        // On a pull request none of them begins, so no other text waits for one.
+        match issue.is_pull {
+            true => drop(so_far.failed.get_or_insert(trouble)),
+            false => {
+                so_far.unknown = Some(trouble);
+                so_far.begins = true;
+            }
+        }
+        Ok(false)
     }
 
     async fn looked_up(&self, entry: &Repository, text: &mut Text) -> Result<(), Trouble> {
@@ -206,13 +230,15 @@ impl Reader {
         &self,
         entry: &Repository,
         (kind, own): (TaskKind, Option<Box<OwnCommand>>),
+        more: &[Input],
     ) -> Result<Option<Box<OwnCommand>>, Trouble> {
         let Some(mut own) = own else { return Ok(None) };
         if !own.network.is_empty()
             && let Some(at_tip) = self.threads.own_commands(entry).await?
         {
             let wanted = Network::of(kind, &own);
-            let MissingHosts { lacks, closed } = self.threads.lacking(entry, &at_tip, (&wanted, &[])).await?;
+            let MissingHosts { lacks, closed } =
+                self.threads.lacking(entry, &at_tip, (&wanted, &allowed(more))).await?;
             (own.lacks, own.closed) = (lacks, closed);
         }
         Ok(Some(own))

@@ -7,12 +7,13 @@ use super::start::Text;
 use crate::checkpoint::tried;
 use crate::config::process::Repository;
 use crate::message;
+use crate::thread::hosts_key;
 use crate::thread::terms::Agreed;
 use crate::thread::words;
 use crate::trouble::Trouble;
 use domain::{
-    ACTIONS_PER_CHECKPOINT, Access, ApprovedStart, CiEnded, Decision, Earlier, Event, Input, Request, Source, Task,
-    TaskId, Verb,
+    ACTIONS_PER_CHECKPOINT, Access, ApprovedStart, CiEnded, Decision, Earlier, Event, Input, Request, Task, TaskId,
+    Verb,
 };
 use std::collections::HashMap;
 
@@ -36,20 +37,20 @@ impl Reader {
             return Ok(false);
         }
         let Some(row) = self.store.newest_task_of(&entry.key, number).await? else {
-            let (_, hosts) = self.hosts_of_retry(entry, (text, right), key).await?;
+            let (_, hosts) = self.hosts_of_retry(entry, (text, right), key, None).await?;
             self.threads.answer_once(entry, number, key, &joined(message::no_task(login), hosts)).await?;
             return Ok(false);
         };
         let before = self.machine.look(TaskId(row.id)).await?;
-        let admitted = self.admitted(entry, (number, key), text, (&text.verb, right), Some(&before)).await?;
-        let Some(listed) = admitted else { return Ok(false) };
-        let Some(first) = before.request.clone() else { return Ok(false) };
         let log: Vec<Event> = self.store.log(before.id).await?.into_iter().map(|(_, event)| event).collect();
-        // The task that the same text ended has answered its hosts, and taken back what it denies.
-        let (begun, not_begun) = match log.iter().any(|event| is_host_of(event, &text.source)) {
-            true => (String::new(), String::new()),
-            false => self.hosts_of_retry(entry, (text, right), key).await?,
-        };
+        let (begun, not_begun) = self.hosts_of_retry(entry, (text, right), key, Some(&before)).await?;
+        // Before the refusal, which uses the text up.
+        let who = words::account(&text.author);
+        if self.threads.admits(entry, (&text.verb, &who, right), Some(&before)).await?.is_err() {
+            self.answer_hosts(entry, number, key, &not_begun).await?;
+        }
+        let admitted = self.admitted(entry, (number, key), text, (&text.verb, right), Some(&before)).await?;
+        let (Some(listed), Some(first)) = (admitted, before.request.clone()) else { return Ok(false) };
         let (agreed, start) =
             match self.may_begin_again(entry, (text, from), right, (&before, &log, first.issue)).await? {
                 Ok(it) => it,
@@ -58,11 +59,17 @@ impl Reader {
                     return Ok(false);
                 }
             };
-        if !begun.is_empty() {
-            self.threads.answer_once(entry, number, &format!("{key}~hosts"), &begun).await?;
-        }
+        self.answer_hosts(entry, number, key, &begun).await?;
         let asking = Decision { listed, ..text.evidence(number, right) };
         self.begin_again(entry, (text, key), asking, (&before, &log, first), (agreed, start)).await
+    }
+
+    /// Answers the hosts of a text beside what is answered to itself, if there is anything to say.
+    async fn answer_hosts(&self, entry: &Repository, number: u64, key: &str, answer: &str) -> Result<(), Trouble> {
+        if answer.is_empty() {
+            return Ok(());
+        }
+        self.threads.answer_once(entry, number, &hosts_key(key), answer).await
     }
 
     /// What the attempt after `before` begins with; an error within is why none begins, as it is answered.
@@ -98,19 +105,23 @@ impl Reader {
         (before, log, first): (&Task, &[Event], Request),
         (agreed, from): (Agreed, Option<Box<ApprovedStart>>),
     ) -> Result<bool, Trouble> {
+        let (listed, right) = (asking.listed.clone(), asking.right);
+        let asking = Decision { listed: Vec::new(), ..asking };
+        let hosts = self.threads.hosts(entry, &text.body, (&asking, Some(before))).await?;
+        let mut more = allowed_at_last(hosts, log);
         let request = Request {
             kind: before.kind,
             words: widened(&first, log),
             asker: words::account(&text.author),
-            right: Some(asking.right),
-            listed: asking.listed.clone(),
+            right: Some(right),
+            listed,
             source: text.source.clone(),
             number: text.number,
             branch: self.branch(entry, first.issue, &first.title).await?,
             base_branch: entry.default_branch.clone(),
             budget: agreed.budget,
             every: first.own.as_ref().map_or(ACTIONS_PER_CHECKPOINT, |own| own.at_most(ACTIONS_PER_CHECKPOINT)),
-            own: self.own_again(entry, (before.kind, first.own.clone())).await?,
+            own: self.own_again(entry, (before.kind, first.own.clone()), &more).await?,
             has_upstream: !entry.upstream.is_empty(),
             hosts: self.hosts_of(entry, before.of_a_pull()).await?,
             pull: self.reviewed(entry, first.issue, before.of_a_pull()).await?,
@@ -123,9 +134,6 @@ impl Reader {
             }),
             ..first
         };
-        let asking = Decision { listed: Vec::new(), ..asking };
-        let mut more = self.threads.hosts(entry, &text.body, (&asking, None)).await?;
-        more.retain(allows);
         more.extend(agreed.more.map(|verb| Input::Decided { decision: Box::new(Decision { verb, ..asking }) }));
         Ok(self.machine.create(key, request, more).await?.is_some())
     }
@@ -135,18 +143,30 @@ fn joined(answer: String, hosts: String) -> String {
     if hosts.is_empty() { answer } else { format!("{answer}\n\n{hosts}") }
 }
 
-/// Whether it allows or denies a host, or refuses to, by this text.
-fn is_host_of(event: &Event, source: &Source) -> bool {
-    match event {
-        Event::HostAllowed { decision, .. } | Event::HostDenied { decision, .. } => decision.source == *source,
-        Event::DecisionRefused { source: of, .. } => of == source,
-        _ => false,
+/// Of a text's hosts those that it allows and does not deny behind that, each as an input. What it allowed for the repository by the attempt
+/// before, whose log this is, is a grant by now, or was taken back since.
+fn allowed_at_last(hosts: Vec<Input>, log: &[Event]) -> Vec<Input> {
+    let mut allowed: Vec<(String, Input)> = Vec::new();
+    for input in hosts {
+        let Input::Decided { decision } = &input else { continue };
+        if decision.barred.is_some() {
+            continue;
+        }
+        let granted = |event: &Event| match event {
+            Event::HostAllowed { host, repo: true, decision: by } => {
+                by.source == decision.source && decision.verb.host() == Some(host)
+            }
+            _ => false,
+        };
+        match &decision.verb {
+            Verb::Allow { host, .. } if !log.iter().any(granted) => allowed.push((host.clone(), input)),
+            Verb::Deny { host, .. } => allowed.retain(|(allowed, _)| {
+                !allowed.strip_prefix(host).is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
+            }),
+            _ => {}
+        }
     }
-}
-
-/// Whether it allows a host, by somebody who may.
-fn allows(input: &Input) -> bool {
-    matches!(input, Input::Decided { decision } if decision.barred.is_none() && matches!(decision.verb, Verb::Allow { .. }))
+    allowed.into_iter().map(|(_, input)| input).collect()
 }
 
 /// What the upstream's CI said last of this attempt's work, or of that of an attempt before it, if something failed.

@@ -2,16 +2,16 @@
 //! Effect: a task begins, once for each text; everybody else gets one polite refusal. Hosts in a text that starts nothing: `hosts.rs`.
 
 use super::called::Called;
-use super::left::Left;
+use super::left::SoFar;
 use super::reader::Reader;
 use crate::command::{OwnNames, only_own};
 use crate::config::process::Repository;
 use crate::forge::{Account, Change, Issue, ReviewComment, text_hash};
 use crate::message;
 use crate::redact;
-use crate::thread::decision_key;
 use crate::thread::terms::{Agreed, agree, asked_beside, unused_on_a_pull};
 use crate::thread::words;
+use crate::thread::{decision_key, hosts_key};
 use crate::trouble::Trouble;
 use domain::{
     ACTIONS_PER_CHECKPOINT, Access, Commit, Decision, Grant, Input, Place, PullHead, Request, Source, Task, TaskKind,
@@ -60,10 +60,7 @@ impl Reader {
         texts.iter_mut().filter(|text| text.created_at < own_since).for_each(Text::read_as_before);
         self.add_triggers(entry, &at, &issue, &mut texts).await?;
         self.threads.was_at(entry, &at, self.machine.as_ref()).await?;
-        // Why the first text that may be a command of the repository's own could not be looked up, and why one that decides nothing about
-        // others could not be carried out or answered.
-        let (mut held, mut failed, mut takes_back) = (None, None, false);
-        let mut left = Left::default();
+        let mut so_far = SoFar::default();
         for mut text in texts {
             let key = decision_key(&text.source);
             if text.is_plain() || text.created_at < since || !self.threads.counts(&text.author) {
@@ -79,47 +76,33 @@ impl Reader {
             text.edited = self.edited(entry, &issue, &text).await?;
             // On a pull request none of them begins, so nothing is asked about those that are not answered.
             let asks_own = text.created_at >= own_since && (!issue.is_pull || text.created_at >= answers_since);
-            if asks_own && text.may_be_own() {
-                if held.is_none()
-                    && let Some(trouble) = self.look_up_own(entry, &mut text).await?
-                {
-                    // On a pull request none of them begins, so no other text waits for one.
-                    *(if issue.is_pull { &mut failed } else { &mut held }) = Some(trouble);
-                    left.add(&text.body, !issue.is_pull);
-                    continue;
-                }
-                if held.is_some() {
-                    left.add(&text.body, true);
-                    continue;
-                }
-            }
-            // Texts that would begin a task wait for the one that could not be looked up or read, and for hosts that are to be taken back before.
-            let comes_after = unread.as_ref().is_some_and(|unread| text.number > unread.from);
-            if (held.is_some() || takes_back || comes_after) && text.may_begin() {
-                left.add(&text.body, true);
+            if asks_own && text.may_be_own() && !self.is_known(entry, &issue, &mut text, &mut so_far).await? {
+                self.leave(entry, (&text, &key), &mut so_far).await?;
                 continue;
             }
-            left.begins |= comes_after;
-            // What it decides is for the task that one of those begins.
-            if left.keeps(&text.verb, &text.body) {
+            // What it decides is for the task that an earlier one may begin.
+            so_far.begins |= unread.as_ref().is_some_and(|unread| text.number > unread.from);
+            if so_far.keeps((&text.verb, &text.body), text.may_begin()) {
+                self.leave(entry, (&text, &key), &mut so_far).await?;
                 continue;
             }
             // Neither hosts nor a test run begin a task: a router or a forge that does not take them holds up no answer to another text.
             let stands_alone = text.verb.is_apart() || matches!(text.verb, Verb::Allow { .. } | Verb::Deny { .. });
-            let hosts = stands_alone && !words::every_host(&text.body).is_empty();
+            let (hosts, may_begin) = (!words::every_host(&text.body).is_empty(), text.may_begin());
             match self.take_up(entry, &issue, text, &key).await {
                 Ok(true) => break,
                 Ok(false) => {}
                 Err(moved @ Trouble::Moved { .. }) => return Err(moved),
-                Err(trouble) if stands_alone => {
-                    takes_back |= hosts;
-                    failed = failed.or(Some(trouble));
+                Err(trouble) if stands_alone || may_begin => {
+                    so_far.takes_back |= hosts;
+                    so_far.begins |= may_begin;
+                    so_far.failed.get_or_insert(trouble);
                 }
                 Err(trouble) => return Err(trouble),
             }
         }
         // What was not read comes last: a refusal of it may be given up, the others are tried again.
-        held.or(failed).or(unread.map(|unread| unread.why)).map_or(Ok(()), Err)
+        so_far.unknown.or(so_far.failed).or(unread.map(|unread| unread.why)).map_or(Ok(()), Err)
     }
 
     /// Takes up one text; true when a task began.
@@ -135,12 +118,14 @@ impl Reader {
             return self.retry(entry, number, (&text, from), key).await;
         }
         if text.verb.is_apart() {
-            self.take_hosts(entry, number, &text, &format!("{key}~hosts")).await?;
+            self.take_hosts(entry, number, &text, &hosts_key(key)).await?;
             self.apart(entry, number, &text, key).await?;
             return Ok(false);
         }
         let begins = text.verb.begins().map(|(kind, ..)| kind);
         if let Some(answer) = begins.and_then(|kind| self.begins_elsewhere((kind, &text), issue)) {
+            let denied = self.deny_at_once(entry, &text, key).await?;
+            let answer = [answer].into_iter().chain(denied).collect::<Vec<_>>().join("\n\n");
             self.answer_or_refuse(entry, number, (&text, text.command_name()), (key, &answer)).await?;
             return Ok(false);
         }
@@ -153,7 +138,13 @@ impl Reader {
             return Ok(false);
         }
         if starter {
-            return self.take_text(entry, issue, text, key).await;
+            // Before it begins, so that it does not begin with them; and whether it begins or not.
+            let denied = self.deny_at_once(entry, &text, key).await?;
+            let began = self.take_text(entry, issue, &text, key).await?;
+            if let Some(answer) = denied.filter(|_| !began) {
+                self.threads.answer_once(entry, number, &hosts_key(key), &answer).await?;
+            }
+            return Ok(began);
         }
         self.answer_unstarted(entry, issue, &text, key).await?;
         Ok(false)
@@ -230,12 +221,12 @@ impl Reader {
     }
 
     /// Takes up a text; true when a task began.
-    async fn take_text(&self, entry: &Repository, issue: &Issue, text: Text, key: &str) -> Result<bool, Trouble> {
+    async fn take_text(&self, entry: &Repository, issue: &Issue, text: &Text, key: &str) -> Result<bool, Trouble> {
         if let (Some(trigger), Some((kind, ..))) = (&text.trigger, text.verb.begins()) {
-            return self.take_trigger(entry, issue, &text, (trigger, kind), key).await;
+            return self.take_trigger(entry, issue, text, (trigger, kind), key).await;
         }
         if let Some(called) = &text.own {
-            return self.take_own(entry, issue, (&text, called), key).await;
+            return self.take_own(entry, issue, (text, called), key).await;
         }
         let (kind, terms) = match &text.verb {
             Verb::Fix { terms, .. } => (TaskKind::Fix, terms.clone()),
@@ -253,11 +244,11 @@ impl Reader {
             self.threads.refuse_once(entry, issue.number, key, text.author.id, &refused).await?;
             return Ok(false);
         }
-        let admitted = self.admitted(entry, (issue.number, key), &text, (&text.verb, right), None).await?;
+        let admitted = self.admitted(entry, (issue.number, key), text, (&text.verb, right), None).await?;
         let Some(listed) = admitted else { return Ok(false) };
         // Who may have no pull request reviewed may not have one read under another name.
         let review = Verb::begin(TaskKind::Review, String::new(), Terms::default());
-        if issue.is_pull && self.barred(entry, issue.number, key, &text, (&review, right)).await? {
+        if issue.is_pull && self.barred(entry, issue.number, key, text, (&review, right)).await? {
             return Ok(false);
         }
         if let Some(answer) = issue.is_pull.then(|| unused_on_a_pull(&terms, &text.author.login)).flatten() {
@@ -271,13 +262,13 @@ impl Reader {
                 return Ok(false);
             }
         };
-        if self.terms_barred(entry, issue.number, key, &text, (&terms, &agreed, right)).await? {
+        if self.terms_barred(entry, issue.number, key, text, (&terms, &agreed, right)).await? {
             return Ok(false);
         }
         let asking = text.evidence(issue.number, right);
         let said = (&asking.poster, text.beside(), &text.verb);
         self.threads.answer_beside(entry, issue.number, key, (said, &text.names), right).await?;
-        let request = self.request(entry, issue, (&text, right), kind, terms).await?;
+        let request = self.request(entry, issue, (text, right), kind, terms).await?;
         let request = Request { budget: agreed.budget, listed, ..request };
         // Hosts and grants of the same text go with the creation, because nothing reads the text again for them.
         let mut more = self.threads.hosts(entry, text.beside(), (&asking, None)).await?;
@@ -430,7 +421,7 @@ impl Text {
     }
 
     /// Whether a task may begin by it, as far as it was read.
-    fn may_begin(&self) -> bool {
+    pub(super) fn may_begin(&self) -> bool {
         matches!(self.verb, Verb::Retry { .. }) || self.verb.begins().is_some()
     }
 

@@ -179,7 +179,9 @@ impl Reader {
         if self.threads.right(entry, &text.author, &mut HashMap::new()).await? < Access::Write {
             return Ok(false);
         }
+        let denied = self.deny_at_once(entry, text, key).await?;
         let answer = message::at_work_elsewhere(&text.author.login, live.id, issue);
+        let answer = [answer].into_iter().chain(denied).collect::<Vec<_>>().join("\n\n");
         self.threads.answer_once(entry, number, key, &answer).await?;
         Ok(true)
     }

@@ -7,6 +7,16 @@ use crate::trouble::Trouble;
 use domain::{Bar, Decision, Input, Task, TaskId, Verb};
 use protocol::router::Rule;
 
+/// The key under which the further host with this number of a text is taken up by a task; `key` is the text's.
+pub fn host_key(key: &str, at: usize) -> String {
+    format!("{key}+{at}")
+}
+
+/// The key under which the hosts of a text are answered where none of them is its command; `key` is the text's.
+pub fn hosts_key(key: &str) -> String {
+    format!("{key}~hosts")
+}
+
 impl Threads {
     /// Feeds the further hosts of a text, each as a decision of its own. `key` is the text's.
     pub(super) async fn feed_hosts(
@@ -18,7 +28,7 @@ impl Threads {
         feed: &dyn Feed,
     ) -> Result<(), Trouble> {
         for (at, input) in self.hosts(entry, text, (strongest, task)).await?.into_iter().enumerate() {
-            feed.feed(id, &format!("{key}+{at}"), input).await?;
+            feed.feed(id, &host_key(key, at), input).await?;
         }
         Ok(())
     }

@@ -2,6 +2,7 @@
 //! again, and a branch moves from the commit that was seen, or not at all. Tests: `sync_tests.rs`.
 
 use super::source_now::SourceNow;
+use crate::clock::now;
 use crate::git::{Auth, Branch, GitError, Listing, Meaning, PushSpec, Pushed, RemoteUrl, Repos};
 use domain::Commit;
 
@@ -259,6 +260,9 @@ impl Copy<'_> {
     async fn bring_tags(&self, repos: &Repos, seen: &Seen) -> Tags {
         let mut new = missing(seen);
         let later = new.len().saturating_sub(MOST_TAGS);
+        // Each time others first, so that those which the forge refuses for good keep none back behind them.
+        let turn = usize::try_from(now() / 1000).unwrap_or_default() % new.len().max(1);
+        new.rotate_left(turn);
         new.truncate(MOST_TAGS);
         let mut tags = Tags { new: new.len(), later, failed: Vec::new(), differ: differing(seen) };
         if new.is_empty() || self.tags(repos, &new).await.is_ok() {

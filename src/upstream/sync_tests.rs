@@ -151,6 +151,29 @@ async fn tags_are_added_and_never_moved() {
     assert!(matches!(pair.only(None).await, Moved::Brought(Standing::Behind { to, .. }) if to == three));
 }
 
+/// More than are pushed at once, and more refusals than one round tries.
+#[tokio::test]
+async fn many_tags_that_the_forge_refuses_keep_no_other_back() {
+    let pair = Pair::new();
+    let (upstream, commit) = (pair.bare("upstream"), pair.at("upstream", "main"));
+    let names: Vec<String> =
+        (0..250).map(|n| format!("bad/{n:03}")).chain((0..5).map(|n| format!("good/{n}"))).collect();
+    let lines: String = names.iter().map(|name| format!("create refs/tags/{name} {commit}\n")).collect();
+    let list = pair.dir.path().join("list");
+    std::fs::write(&list, lines).unwrap();
+    let mut made = Command::new("git");
+    made.current_dir(&upstream).args(["update-ref", "--stdin"]).stdin(std::fs::File::open(&list).unwrap());
+    assert!(made.status().unwrap().success());
+    let hook = pair.bare("forge").join("hooks/update");
+    std::fs::write(&hook, "#!/bin/sh\ncase $1 in refs/tags/bad/*) echo protected >&2; exit 1;; esac\n").unwrap();
+    std::fs::set_permissions(&hook, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let tags = pair.run(&["main"], None).await.tags;
+    assert!(!tags.failed.is_empty(), "{tags:?}");
+    for n in 0..5 {
+        assert_eq!(pair.at("forge", &format!("refs/tags/good/{n}")), commit);
+    }
+}
+
 #[tokio::test]
 async fn a_branch_that_somebody_moves_meanwhile_is_left() {
     let pair = Pair::new();

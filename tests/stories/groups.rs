@@ -140,6 +140,26 @@ async fn who_may_allow_no_host_still_takes_one_back_in_the_same_text() {
     assert!(told.contains("`/allow` is for members of the team"), "{told}");
 }
 
+/// Hosts are taken back beside a command that its author may not give, or that begins nothing where it stands.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_deny_counts_beside_a_command_that_begins_nothing() {
+    let world = World::networked(FIX, "who.retry = [\"team:lab/core\"]").await;
+    in_core(&world);
+    let text = "/fix\n\n/allow a.example repo\n/allow b.example repo";
+    let issue = world.alice().open_issue(REPO, "Versions compare as text", text).expect("issue");
+    world.until_state("awaiting-review").await;
+    world.alice().comment(REPO, issue, "/stop").expect("said");
+    world.until_state("cancelled").await;
+    world.alice().comment(REPO, issue, "/retry\n/deny a.example").expect("said");
+    world.until_said(issue, "`/retry` is for members of the team").await;
+    world.until_said(issue, "took back `a.example` for this repository").await;
+    world.alice().close(REPO, issue).expect("closed");
+    world.alice().comment(REPO, issue, "/fix\n/deny b.example").expect("said");
+    let told = world.until_said(issue, "this issue is closed").await;
+    assert!(told.contains("took back `b.example` for this repository"), "{told}");
+    assert!(world.store().grants("shop").await.expect("read").is_empty());
+}
+
 /// Hosts that are to be taken back are taken back before a task begins; what only asks is answered meanwhile.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_task_waits_for_a_deny_that_cannot_be_judged_and_an_answer_does_not() {

@@ -73,7 +73,7 @@ async fn a_retry_where_nothing_was_tried_is_answered() {
 async fn hosts_beside_a_retry_are_carried_out_without_a_task_at_work_too() {
     let world = World::networked(FIX, "").await;
     let issue = world.alice().open_issue(REPO, "Versions compare as text", "It does.").expect("issue");
-    let text = "/retry\n/deny a.example\n/allow b.example";
+    let text = "/retry\n/deny a.example\n/allow b.example\n/allow c.example:8443 repo\n/deny c.example";
     world.alice().comment(REPO, issue, text).expect("said");
     let told = world.until_said(issue, "no task belongs to this issue").await;
     assert!(told.contains("nobody allowed `a.example`") && told.contains("`b.example` was not allowed"), "{told}");

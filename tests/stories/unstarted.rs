@@ -259,19 +259,27 @@ async fn a_command_on_a_line_that_reads_nothing_is_answered_and_begins_nothing()
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_decides_behind_a_command_that_waits_is_left_for_its_task() {
-    let world = World::new(&held()).await;
+    let world = World::networked(&held(), "").await;
+    let text = "/fix\n\n/allow semver.org repo";
+    let first = world.alice().open_issue(REPO, "Versions compare as text", text).expect("issue");
+    world.until("an action that runs", |task| task.running.is_some()).await;
+    say(&world, first, "/stop");
+    world.until_state("cancelled").await;
     world.push(&[(".caisson/commands/compare.md", &command("", "Compare {words}.\n"))]);
     world.forge.refuse(&[("/info/refs", 503), ("/git-upload-pack", 503)]);
     let issue = world.alice().open_issue(REPO, "Versions compare as text", "It does.").expect("issue");
-    for text in ["/compare it", "/stop", "/help"] {
-        world.alice().comment(REPO, issue, text).expect("said");
+    for text in ["/compare it", "/deny semver.org", "/stop", "/help"] {
+        say(&world, issue, text);
     }
     world.until_said(issue, "A command stands at the beginning of a line").await;
     world.heard(issue).await;
+    assert!(world.store().grants("shop").await.expect("read").is_empty(), "taken back at once");
     world.forge.refuse(&[]);
-    world.until_state("cancelled").await;
+    let end = Instant::now() + Duration::from_secs(60);
+    while tasks(&world).await < 2 || !world.store().task(domain::TaskId(2)).await.expect("read").state.ended() {
+        assert!(Instant::now() < end, "{:#?}", world.said(issue).await);
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
     world.settled().await;
-    let told = world.said(issue).await;
-    let no_task = |text: &&String| text.contains("no task belongs");
-    assert_eq!(told.iter().filter(no_task).count(), 1, "that of /status alone: {told:#?}");
+    assert_eq!(times(&world, issue, NO_TASK).await, 1, "that of /status alone: {:#?}", world.said(issue).await);
 }

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use domain::{Action, Call, CallRequest, Look, MOST_FILES, MOST_OTHERS, NewFile};
+use domain::{Action, Call, CallRequest, Look, MOST_FILES, NewFile};
 use serde_json::json;
 
 use super::blocks::{Piece, pieces};
@@ -68,10 +68,6 @@ pub(super) fn files(text: &str, look: &Look, asked: &str) -> Vec<NewFile> {
         if known && steers_tests(&path) && !asked.contains(name) {
             continue;
         }
-        // It may be there and not be listed.
-        if !known && look.others.len() >= MOST_OTHERS && !asked.contains(&path) {
-            continue;
-        }
         if let Some(content) = content(&block, &path, look, out.get(&path)) {
             out.insert(path, content);
         }
@@ -130,12 +126,18 @@ fn path(block: &Block<'_>, look: &Look) -> Option<String> {
     // A line above it that is nothing but a path is its heading: what stands before that is about something else.
     let heading = block.before.first().and_then(|line| looks_like_a_path(line));
     if let Some(path) = heading.filter(|_| in_line(block.info, look).is_none()) {
-        return known(path, look).or_else(|| new_file(path, look));
+        let in_a_folder = || path.contains('/').then(|| new_file(path, look)).flatten();
+        if let Some(found) = known(path, look).or_else(in_a_folder) {
+            return Some(found);
+        }
     }
     let named = [block.info].into_iter().chain(near).chain(comment);
     let found = named.filter_map(|line| in_line(line, look)).next();
     if found.is_some() || console.contains(&word.to_lowercase().as_str()) {
         return found;
+    }
+    if let Some(claimed) = heading {
+        return new_file(claimed, look);
     }
     let mut told = block.before.iter().filter_map(|line| in_line(line, look));
     match look.files.as_slice() {
@@ -164,7 +166,10 @@ fn known(word: &str, look: &Look) -> Option<String> {
         return Some(exact.clone());
     }
     let ends = |long: &str, short: &str| long.strip_suffix(short).is_some_and(|head| head.ends_with('/'));
-    let mut near = paths().filter(|path| ends(path, word) || ends(word, path));
+    // A folder that is there is no placeholder in front of a known path.
+    let folder = word.rsplit_once('/').map(|(folder, _)| format!("{folder}/"));
+    let is_folder = folder.is_some_and(|folder| paths().any(|path| path.starts_with(&folder)));
+    let mut near = paths().filter(|path| ends(path, word) || !is_folder && ends(word, path));
     let first = near.next()?;
     near.next().is_none().then(|| first.clone())
 }
@@ -174,7 +179,8 @@ pub(super) fn looks_like_a_path(line: &str) -> Option<&str> {
     let mut all = line.split_whitespace().map(|word| word.trim_matches(|c: char| "`*:\"'#()".contains(c)));
     let word = all.by_ref().find(|word| !word.is_empty())?;
     let plain = word.chars().all(|c| c.is_ascii_alphanumeric() || "/._-".contains(c));
-    (plain && word.contains('.') && all.all(str::is_empty)).then_some(word)
+    let kind = word.rsplit_once('.').is_some_and(|(_, kind)| kind.starts_with(|c: char| c.is_ascii_alphanumeric()));
+    (plain && kind && all.all(str::is_empty)).then_some(word)
 }
 
 /// The path of a new file, which must be next to existing files of the same type.

@@ -48,13 +48,14 @@ fn a_path_above_a_block_is_its_heading() {
 }
 
 #[test]
-fn a_file_that_may_be_there_unlisted_is_not_made_unless_somebody_named_it() {
-    let mut look = shown(&[("lib/calc.py", CALC)]);
-    let answer = "lib/new.py\n```python\nx = 2\n```";
-    assert_eq!(given(answer, &look).len(), 1);
-    look.others = (0..MOST_OTHERS).map(|n| format!("lib/m{n}.py")).collect();
-    assert_eq!(given(answer, &look), []);
-    assert_eq!(files(answer, &look, "put it in lib/new.py").len(), 1);
+fn a_new_file_in_a_folder_is_no_known_one_of_its_name() {
+    let look = shown(&[("main.py", CALC), ("app/run.py", "x = 1\n")]);
+    let answer = format!("app/main.py\n```python\n{FIXED}```");
+    assert_eq!(given(&answer, &look), [("app/main.py".into(), FIXED.into())]);
+    let answer = format!("path/of/main.py\n```python\n{FIXED}```");
+    assert_eq!(given(&answer, &look), [("main.py".into(), FIXED.into())], "a placeholder in front of it");
+    let answer = format!("In app/run.py:\n\nDone.\n```python\nx = 2\n```");
+    assert_eq!(given(&answer, &look), [("app/run.py".into(), "x = 2\n".into())], "a sentence of one word is no path");
 }
 
 #[test]

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-use domain::{Look, MOST_OTHERS, NewFile};
+use domain::{Look, NewFile};
 use regex::Regex;
 
 use super::blocks::{Piece, pieces};
@@ -32,6 +32,8 @@ const CODE: &str = "py python js javascript jsx ts typescript rs rust go java c 
 /// Bytes of an issue that are searched, and the most entries that are reported missing.
 const WORDS: usize = 32 << 10;
 const MOST: usize = 5;
+/// If this many other files are known, the list may be incomplete, so no file is reported missing.
+const FILES: usize = 100;
 
 /// Called in many examples, and defined by none.
 const COMMON: &str = "return if for while switch match catch def function assert print println len str int log require import raise throw \
@@ -57,8 +59,7 @@ impl Asked {
         let mut paths: Vec<String> = Vec::new();
         for found in PATH.find_iter(words) {
             let path = found.as_str().trim_start_matches("./");
-            // Of an incomplete list no file is reported missing.
-            let odd = path.starts_with('/') || path.contains("node_modules/") || look.others.len() >= MOST_OTHERS;
+            let odd = path.starts_with('/') || path.contains("node_modules/") || look.others.len() >= FILES;
             if path.contains('/') && !odd && paths.len() < MOST && !known(path) && !paths.iter().any(|it| it == path) {
                 paths.push(path.to_owned());
             }
