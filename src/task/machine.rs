@@ -319,12 +319,18 @@ mod tests {
         let (store, id) = stored(dir.path()).await;
         let (machine, mut moved) = Machine::new(store.clone(), 1);
         machine.look(id).await.expect("read");
+        // Held by somebody else, so that the answer cannot come at once.
+        let url = format!("sqlite://{}", dir.path().join("caisson.db").display());
+        let by_hand = sqlx::SqlitePool::connect(&url).await.expect("open");
+        let mut holder = by_hand.acquire().await.expect("a connection");
+        sqlx::query("BEGIN IMMEDIATE").execute(&mut *holder).await.expect("held");
         {
             let mut asked = std::pin::pin!(machine.feed(id, "place:1", Input::SlotFree, None));
             assert!(futures_util::poll!(asked.as_mut()).is_pending(), "it waits for the store");
         }
         // As a concurrent reader would.
         machine.look(id).await.expect("read");
+        sqlx::query("COMMIT").execute(&mut *holder).await.expect("left");
         assert_eq!(moved.recv().await, Some(id), "its queues look at the store once it is stored");
         assert_eq!(machine.look(id).await.expect("read").state.name(), "preparing");
     }
