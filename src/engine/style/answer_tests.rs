@@ -54,8 +54,8 @@ fn a_new_file_in_a_folder_is_no_known_one_of_its_name() {
     assert_eq!(given(&answer, &look), [("app/main.py".into(), FIXED.into())]);
     let answer = format!("path/of/main.py\n```python\n{FIXED}```");
     assert_eq!(given(&answer, &look), [("main.py".into(), FIXED.into())], "a placeholder in front of it");
-    let answer = format!("In app/run.py:\n\nDone.\n```python\nx = 2\n```");
-    assert_eq!(given(&answer, &look), [("app/run.py".into(), "x = 2\n".into())], "a sentence of one word is no path");
+    let answer = "In app/run.py:\n\nDone.\n```python\nx = 2\n```";
+    assert_eq!(given(answer, &look), [("app/run.py".into(), "x = 2\n".into())], "a sentence of one word is no path");
 }
 
 #[test]
