@@ -2,6 +2,7 @@
 //! Who: somebody with write access to the code, as for every decision. Effect: `/deny` takes back what was allowed for the repository;
 //! `/allow` is answered with where it counts.
 
+use super::joined;
 use super::left::SoFar;
 use super::reader::Reader;
 use super::start::Text;
@@ -48,7 +49,7 @@ impl Reader {
         }
         // Before what is answered, which the forge may not take.
         let done = self.take_back(entry, text, &given, key).await?;
-        let answer = [done].into_iter().chain(refused).collect::<Vec<_>>().join("\n\n");
+        let answer = joined([done].into_iter().chain(refused));
         if !apart {
             let author = words::account(&text.author);
             let said = (&author, text.body.as_str(), given.first().unwrap_or(first));
@@ -110,15 +111,15 @@ impl Reader {
     ) -> Result<Option<String>, Trouble> {
         // A line takes nothing back.
         let on_a_line = text.is_reply() || text.note.is_some();
-        if on_a_line || text.edited || !words::every_host(&text.body).iter().any(|verb| denied(verb).is_some()) {
+        let mut verbs = words::every_host(&text.body);
+        verbs.retain(|verb| denied(verb).is_some());
+        if on_a_line || text.edited || verbs.is_empty() {
             return Ok(None);
         }
         let right = self.threads.right(entry, &text.author, &mut HashMap::new()).await?;
         if right < Access::Write {
             return Ok(None);
         }
-        let mut verbs = words::every_host(&text.body);
-        verbs.retain(|verb| denied(verb).is_some());
         let verbs = self.judged_hosts(entry, (text, right), verbs, None).await?.given;
         if verbs.is_empty() {
             return Ok(None);
@@ -152,10 +153,10 @@ impl Reader {
         if !denied.is_empty() {
             parts.insert(0, self.take_back(entry, text, &denied, key).await?);
         }
-        let begun = parts.join("\n\n");
+        let begun = joined(parts.iter().cloned());
         let nowhere = |verb: &Verb| verb.host().map(|host| message::allowed_nowhere(&text.author.login, host));
         parts.extend(allowed.iter().filter_map(nowhere));
-        Ok((begun, parts.join("\n\n")))
+        Ok((begun, joined(parts)))
     }
 
     /// Takes back what the text denies, once, and brings the repository's running sandboxes to what is allowed now; the answer to it.

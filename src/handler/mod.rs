@@ -21,3 +21,8 @@ mod waiting;
 
 pub use intake::Intake;
 pub use reader::Reader;
+
+/// The parts of an answer, one behind the other.
+fn joined(parts: impl IntoIterator<Item = String>) -> String {
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
+}

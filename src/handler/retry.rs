@@ -2,6 +2,7 @@
 //! a task before, its own key is used only here, so that a crash between the two loses nothing.
 //! Who: somebody with write access to the code, asked again. Tests: `tests/stories/retry.rs`.
 
+use super::joined;
 use super::reader::Reader;
 use super::start::Text;
 use crate::checkpoint::tried;
@@ -12,8 +13,8 @@ use crate::thread::terms::Agreed;
 use crate::thread::words;
 use crate::trouble::Trouble;
 use domain::{
-    ACTIONS_PER_CHECKPOINT, Access, ApprovedStart, CiEnded, Decision, Earlier, Event, Input, Request, Task, TaskId,
-    Verb,
+    ACTIONS_PER_CHECKPOINT, Access, ApprovedStart, CiEnded, Decision, Earlier, Event, Grant, Input, Request, Task,
+    TaskId, Verb,
 };
 use std::collections::HashMap;
 
@@ -38,7 +39,7 @@ impl Reader {
         }
         let Some(row) = self.store.newest_task_of(&entry.key, number).await? else {
             let (_, hosts) = self.hosts_of_retry(entry, (text, right), key, None).await?;
-            self.threads.answer_once(entry, number, key, &joined(message::no_task(login), hosts)).await?;
+            self.threads.answer_once(entry, number, key, &joined([message::no_task(login), hosts])).await?;
             return Ok(false);
         };
         let before = self.machine.look(TaskId(row.id)).await?;
@@ -46,7 +47,8 @@ impl Reader {
         let (begun, not_begun) = self.hosts_of_retry(entry, (text, right), key, Some(&before)).await?;
         // Before the refusal, which uses the text up.
         let who = words::account(&text.author);
-        if self.threads.admits(entry, (&text.verb, &who, right), Some(&before)).await?.is_err() {
+        if !not_begun.is_empty() && self.threads.admits(entry, (&text.verb, &who, right), Some(&before)).await?.is_err()
+        {
             self.answer_hosts(entry, number, key, &not_begun).await?;
         }
         let admitted = self.admitted(entry, (number, key), text, (&text.verb, right), Some(&before)).await?;
@@ -55,7 +57,7 @@ impl Reader {
             match self.may_begin_again(entry, (text, from), right, (&before, &log, first.issue)).await? {
                 Ok(it) => it,
                 Err(answer) => {
-                    self.threads.answer_once(entry, number, key, &joined(answer, not_begun)).await?;
+                    self.threads.answer_once(entry, number, key, &joined([answer, not_begun])).await?;
                     return Ok(false);
                 }
             };
@@ -139,14 +141,10 @@ impl Reader {
     }
 }
 
-fn joined(answer: String, hosts: String) -> String {
-    if hosts.is_empty() { answer } else { format!("{answer}\n\n{hosts}") }
-}
-
 /// Of a text's hosts those that it allows and does not deny behind that, each as an input. What it allowed for the repository by the attempt
 /// before, whose log this is, is a grant by now, or was taken back since.
 fn allowed_at_last(hosts: Vec<Input>, log: &[Event]) -> Vec<Input> {
-    let mut allowed: Vec<(String, Input)> = Vec::new();
+    let mut allowed: Vec<(Grant, Input)> = Vec::new();
     for input in hosts {
         let Input::Decided { decision } = &input else { continue };
         if decision.barred.is_some() {
@@ -159,10 +157,11 @@ fn allowed_at_last(hosts: Vec<Input>, log: &[Event]) -> Vec<Input> {
             _ => false,
         };
         match &decision.verb {
-            Verb::Allow { host, .. } if !log.iter().any(granted) => allowed.push((host.clone(), input)),
-            Verb::Deny { host, .. } => allowed.retain(|(allowed, _)| {
-                !allowed.strip_prefix(host).is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
-            }),
+            Verb::Allow { host, repo, .. } if !log.iter().any(granted) => {
+                let grant = Grant { host: host.clone(), repo: *repo, by: decision.poster.clone() };
+                allowed.push((grant, input));
+            }
+            Verb::Deny { host, .. } => allowed.retain(|(grant, _)| !grant.is_named_by(host)),
             _ => {}
         }
     }

@@ -2,6 +2,7 @@
 //! Effect: a task begins, once for each text; everybody else gets one polite refusal. Hosts in a text that starts nothing: `hosts.rs`.
 
 use super::called::Called;
+use super::joined;
 use super::left::SoFar;
 use super::reader::Reader;
 use crate::command::{OwnNames, only_own};
@@ -125,7 +126,7 @@ impl Reader {
         let begins = text.verb.begins().map(|(kind, ..)| kind);
         if let Some(answer) = begins.and_then(|kind| self.begins_elsewhere((kind, &text), issue)) {
             let denied = self.deny_at_once(entry, &text, key).await?;
-            let answer = [answer].into_iter().chain(denied).collect::<Vec<_>>().join("\n\n");
+            let answer = joined([answer].into_iter().chain(denied));
             self.answer_or_refuse(entry, number, (&text, text.command_name()), (key, &answer)).await?;
             return Ok(false);
         }

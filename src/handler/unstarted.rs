@@ -2,6 +2,7 @@
 //! Effect: one answer to each text of somebody who may, and one refusal for everybody else; of a task that has ended its log answers.
 //! Tests: `tests/stories/unstarted.rs`.
 
+use super::joined;
 use super::reader::Reader;
 use super::start::{SLACK_MS, Text};
 use crate::clock::now;
@@ -181,7 +182,7 @@ impl Reader {
         }
         let denied = self.deny_at_once(entry, text, key).await?;
         let answer = message::at_work_elsewhere(&text.author.login, live.id, issue);
-        let answer = [answer].into_iter().chain(denied).collect::<Vec<_>>().join("\n\n");
+        let answer = joined([answer].into_iter().chain(denied));
         self.threads.answer_once(entry, number, key, &answer).await?;
         Ok(true)
     }

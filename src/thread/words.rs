@@ -105,8 +105,7 @@ pub(crate) fn every_host(text: &str) -> Vec<Verb> {
 }
 
 fn named(text: &str) -> impl Iterator<Item = Verb> {
-    let verbs = parsed(text, "").commands.into_iter().map(|command| command.verb);
-    verbs.filter(|verb| matches!(verb, Verb::Allow { .. } | Verb::Deny { .. }))
+    commands(text).into_iter().filter(|verb| verb.host().is_some())
 }
 
 /// The verb of a review; none if it is not submitted or dismissed. `bot` is the name by which it is asked, none where words are an answer to
