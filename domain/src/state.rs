@@ -78,6 +78,9 @@ pub enum End {
     Cancelled {
         /// Login of whoever ended it; `operator` for an order from the command line.
         by: String,
+        /// The forge's number of the text that ended it; 0 for an order from the command line, and in logs from before it was noted.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        number: i64,
     },
     /// Something went wrong that nothing can mend.
     Failed {
@@ -86,6 +89,10 @@ pub enum End {
     },
     /// Nothing happened to it for 30 days.
     Expired,
+}
+
+fn is_zero(number: &i64) -> bool {
+    *number == 0
 }
 
 /// How far the sandbox of a waiting task was put away. Freezing is no value here, because every sandbox of a waiting task is frozen.

@@ -2,7 +2,6 @@
 //! once what it is about has been read: one that a crash cut short is read again after the restart.
 
 use super::reader::Reader;
-use super::start::first;
 use super::waiting::Waiting;
 use crate::clock::now;
 use crate::config::process::Repository;
@@ -11,6 +10,7 @@ use crate::forge::gitea::parse::parse_delivery;
 use crate::forge::{ForgeError, RepoRef};
 use crate::store::{DAY_MS, Delivery, StoreError};
 use crate::supervise::caught;
+use crate::thread::first;
 use crate::trouble::Trouble;
 use futures_util::{StreamExt, future::join_all, stream};
 use std::collections::{BTreeSet, HashMap, HashSet};

@@ -19,10 +19,28 @@ pub(super) struct SoFar {
 }
 
 impl SoFar {
+    /// Notes why a text could not be carried out or answered.
+    pub fn fails(&mut self, trouble: Trouble) {
+        self.failed = first_of(self.failed.take(), Some(trouble));
+    }
+
+    /// Why the thread is to be read again, if it is; `unread` is why a part of it could not be read.
+    pub fn trouble(self, unread: Option<Trouble>) -> Option<Trouble> {
+        first_of(first_of(self.unknown, self.failed), unread)
+    }
+
     /// Whether a text waits: a task may begin before it, or, where it `may_begin` one, hosts are to be taken back before. `verb` is its own,
     /// which a review may have from one of its lines.
     pub fn keeps(&self, (verb, text): (&Verb, &str), may_begin: bool) -> bool {
         self.begins && waits_for_a_task(verb, text) || (self.begins || self.takes_back) && may_begin
+    }
+}
+
+/// Of two troubles the first, but what passes before a refusal: that may be given up, and the other is tried again.
+fn first_of(one: Option<Trouble>, other: Option<Trouble>) -> Option<Trouble> {
+    match (&one, &other) {
+        (Some(Trouble::Doubtful { .. } | Trouble::Failed(_)), Some(Trouble::Later { .. })) => other,
+        _ => one.or(other),
     }
 }
 
@@ -56,8 +74,25 @@ fn is_for_a_task(verb: &Verb) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::waits_for_a_task;
+    use super::{SoFar, waits_for_a_task};
     use crate::thread::words;
+    use crate::trouble::Trouble;
+
+    #[test]
+    fn what_passes_comes_before_a_refusal() {
+        let later = || Trouble::later("the router is down");
+        let refused = || Trouble::blocked("the text is refused");
+        let mut so_far = SoFar::default();
+        so_far.fails(refused());
+        so_far.fails(later());
+        so_far.fails(refused());
+        assert_eq!(so_far.trouble(Some(refused())), Some(later()));
+        let unknown = SoFar { unknown: Some(refused()), ..SoFar::default() };
+        assert_eq!(unknown.trouble(Some(later())), Some(later()));
+        let unknown = SoFar { unknown: Some(refused()), failed: Some(Trouble::blocked("another")), ..SoFar::default() };
+        assert_eq!(unknown.trouble(None), Some(refused()));
+        assert_eq!(SoFar::default().trouble(None), None);
+    }
 
     #[test]
     fn what_decides_about_a_task_waits_and_nothing_else_does() {

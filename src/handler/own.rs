@@ -82,7 +82,7 @@ impl Reader {
         let Some(trouble) = self.look_up_own(entry, text).await? else { return Ok(true) };
         // On a pull request none of them begins, so no other text waits for one.
         match issue.is_pull {
-            true => drop(so_far.failed.get_or_insert(trouble)),
+            true => so_far.fails(trouble),
             false => {
                 so_far.unknown = Some(trouble);
                 so_far.begins = true;

@@ -12,7 +12,7 @@ use crate::message;
 use crate::redact;
 use crate::thread::terms::{Agreed, agree, asked_beside, unused_on_a_pull};
 use crate::thread::words;
-use crate::thread::{decision_key, hosts_key};
+use crate::thread::{SLACK_MS, decision_key, first, hosts_key};
 use crate::trouble::Trouble;
 use domain::{
     ACTIONS_PER_CHECKPOINT, Access, Commit, Decision, Grant, Input, Place, PullHead, Request, Source, Task, TaskKind,
@@ -43,8 +43,6 @@ pub(super) struct Text {
     pub note: Option<ReviewComment>,
 }
 
-/// Texts written longer than this before the repository was first read are ignored, so that an old `/fix` starts nothing.
-pub(super) const SLACK_MS: i64 = 120_000;
 const SLUG: usize = 40;
 
 impl Reader {
@@ -97,13 +95,12 @@ impl Reader {
                 Err(trouble) if stands_alone || may_begin => {
                     so_far.takes_back |= hosts;
                     so_far.begins |= may_begin;
-                    so_far.failed.get_or_insert(trouble);
+                    so_far.fails(trouble);
                 }
                 Err(trouble) => return Err(trouble),
             }
         }
-        // What was not read comes last: a refusal of it may be given up, the others are tried again.
-        so_far.unknown.or(so_far.failed).or(unread.map(|unread| unread.why)).map_or(Ok(()), Err)
+        so_far.trouble(unread.map(|unread| unread.why)).map_or(Ok(()), Err)
     }
 
     /// Takes up one text; true when a task began.
@@ -115,19 +112,23 @@ impl Reader {
         if matches!(text.verb, Verb::Say { .. }) {
             return Ok(false);
         }
+        let begins = text.verb.begins().map(|(kind, ..)| kind);
+        let bar = match self.ended_since(entry, number, &text).await? {
+            None => begins.and_then(|kind| self.begins_elsewhere((kind, &text), issue)),
+            ended => ended,
+        };
+        if let Some(answer) = bar {
+            let denied = self.deny_at_once(entry, &text, key).await?;
+            let answer = joined([answer].into_iter().chain(denied));
+            self.answer_or_refuse(entry, number, (&text, text.command_name()), (key, &answer)).await?;
+            return Ok(false);
+        }
         if let Verb::Retry { from } = text.verb {
             return self.retry(entry, number, (&text, from), key).await;
         }
         if text.verb.is_apart() {
             self.take_hosts(entry, number, &text, &hosts_key(key)).await?;
             self.apart(entry, number, &text, key).await?;
-            return Ok(false);
-        }
-        let begins = text.verb.begins().map(|(kind, ..)| kind);
-        if let Some(answer) = begins.and_then(|kind| self.begins_elsewhere((kind, &text), issue)) {
-            let denied = self.deny_at_once(entry, &text, key).await?;
-            let answer = joined([answer].into_iter().chain(denied));
-            self.answer_or_refuse(entry, number, (&text, text.command_name()), (key, &answer)).await?;
             return Ok(false);
         }
         let starter = begins.is_some();
@@ -373,11 +374,6 @@ impl Reader {
             trigger: None,
         })
     }
-}
-
-/// Name of the watermark that stores when a repository was first read.
-pub(super) fn first(key: &str) -> String {
-    format!("first:{key}")
 }
 
 impl Text {

@@ -4,15 +4,15 @@
 
 use super::joined;
 use super::reader::Reader;
-use super::start::{SLACK_MS, Text};
+use super::start::Text;
 use crate::clock::now;
 use crate::command::{Who, spec};
 use crate::config::process::Repository;
 use crate::forge::Issue;
 use crate::message::{self, About, NotReviewed};
-use crate::thread::words;
+use crate::thread::{SLACK_MS, words};
 use crate::trouble::Trouble;
-use domain::{Access, Event, Task, TaskId, TaskKind, Verb};
+use domain::{Access, End, Event, Task, TaskId, TaskKind, Verb};
 use std::collections::HashMap;
 
 /// How the names of these watermarks begin.
@@ -164,6 +164,23 @@ impl Reader {
             (true, false) if !issue.open => Some(message::starts_elsewhere(login, false)),
             (true, true) | (true, false) => None,
         }
+    }
+
+    /// As it is answered, why a text begins no task that was written before the one which ended the newest task here: had it been read in time,
+    /// its task would have been ended, too.
+    pub(super) async fn ended_since(
+        &self,
+        entry: &Repository,
+        number: u64,
+        text: &Text,
+    ) -> Result<Option<String>, Trouble> {
+        let ended = if text.may_begin() { self.ended(entry, number).await? } else { None };
+        Ok(ended.filter(|task| matches!(task.end(), Some(End::Cancelled { number, .. }) if text.number < *number)).map(
+            |task| {
+                let about = About { task: &task, pull_url: None, scripted: false, line: None };
+                message::ended_since(&text.author.login, text.command_name(), &about)
+            },
+        ))
     }
 
     /// On the pull request of an ended task while another attempt is at work: tells an author with write access where that is.

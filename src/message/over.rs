@@ -28,6 +28,17 @@ pub fn over_for(login: &str, name: &str, about: &About<'_>) -> String {
     )
 }
 
+/// A command that begins a task, and was written before the one that ended this task; `name` without its slash.
+pub fn ended_since(login: &str, name: &str, about: &About<'_>) -> String {
+    format!(
+        "{}: task {} was ended after {} was written and before I could carry it out, so nothing was started. {}",
+        code(login),
+        about.task.id,
+        code(&format!("/{name}")),
+        next(about)
+    )
+}
+
 /// What begins a new task.
 fn next(about: &About<'_>) -> String {
     let again = about.again();
@@ -51,9 +62,14 @@ mod tests {
     #[test]
     fn a_task_that_has_ended_says_what_begins_another() {
         let texts = |kind| {
-            let task = task(kind, State::Ended { end: End::Cancelled { by: "bob".into() } });
+            let task = task(kind, State::Ended { end: End::Cancelled { by: "bob".into(), number: 0 } });
             let about = About { task: &task, pull_url: None, scripted: false, line: None };
-            [over_for_questions("b`ob", &about), over_for("b`ob", "approve", &about)].join("\n---\n")
+            [
+                over_for_questions("b`ob", &about),
+                over_for("b`ob", "approve", &about),
+                ended_since("b`ob", "retry", &about),
+            ]
+            .join("\n---\n")
         };
         insta::assert_snapshot!("over", [texts(TaskKind::Fix), texts(TaskKind::Review)].join("\n---\n"));
     }

@@ -159,7 +159,7 @@ fn hostile(text: &str) -> Vec<String> {
         State::Paused { reason: blocked, from: Box::new(State::Running) },
         State::Paused { reason: PauseReason::Asked { login: text.to_owned() }, from: Box::new(State::Running) },
         State::Ended { end: End::Failed { why: text.to_owned() } },
-        State::Ended { end: End::Cancelled { by: text.to_owned() } },
+        State::Ended { end: End::Cancelled { by: text.to_owned(), number: 0 } },
     ];
     let mut out = Vec::new();
     for state in states {

@@ -103,7 +103,10 @@ impl Threads {
         let mut found: Vec<Read> = Vec::new();
         // If a text is left for the next reading, later ones wait too, because the oldest decides.
         let mut before = i64::MAX;
-        for comment in thread.comments.iter().filter(|c| c.id > began && self.counts(&c.author)) {
+        let since = self.apart_since(&entry.key, thread, began).await?;
+        // What is carried out beside a task may have failed, and a task begun behind it.
+        let counts = |c: &&Comment| c.id > began || c.created_at >= since && words::comment(c).is_apart();
+        for comment in thread.comments.iter().filter(|c| self.counts(&c.author)).filter(counts) {
             let source = Source::Comment(comment.id);
             if !self.is_open(&source, only).await? {
                 continue;
@@ -135,6 +138,15 @@ impl Threads {
         found.retain(|(number, _)| *number < before);
         found.sort_by_key(|(number, _)| *number);
         Ok(found)
+    }
+
+    /// Since when comments count here that were written before the task began, in the forge's milliseconds; where there are none that could,
+    /// nothing is asked.
+    async fn apart_since(&self, key: &str, thread: &Thread, began: i64) -> Result<i64, Trouble> {
+        if thread.comments.iter().all(|c| c.id > began || !words::comment(c).is_apart()) {
+            return Ok(i64::MAX);
+        }
+        Ok(self.store.watermark(&first(key)).await?.map_or(i64::MAX, |at| at - SLACK_MS))
     }
 
     /// Adds what is not in the text: the pull request's state, what the command's words stand for, and whether its author may give it.
@@ -333,6 +345,14 @@ impl Threads {
             None => Ok(!self.store.knows_input(&decision_key(source)).await?),
         }
     }
+}
+
+/// Texts written longer than this before a repository was first read are ignored, so that an old `/fix` starts nothing.
+pub const SLACK_MS: i64 = 120_000;
+
+/// Name of the watermark that stores when a repository was first read.
+pub fn first(key: &str) -> String {
+    format!("first:{key}")
 }
 
 /// The key under which a text is taken up once.

@@ -27,7 +27,7 @@ mod upstream_issues;
 mod withdrawn;
 pub(crate) mod words;
 
-pub use decisions::decision_key;
+pub use decisions::{SLACK_MS, decision_key, first};
 pub use feed::Feed;
 pub use follow::withdrawn_key;
 pub(crate) use groups::Admission;

@@ -2,7 +2,7 @@
 //! too, and shows in the list of reviews only how many comments each has. Facts: Gitea 1.25, `tests/contract/remarks.rs`.
 //! Tests: `tests/stories/replies.rs`.
 
-use super::{Threads, decision_key};
+use super::{SLACK_MS, Threads, decision_key};
 use crate::config::process::Repository;
 use crate::forge::{ForgeError, RepoRef, Review, ReviewComment, ReviewState, own_remarks};
 use crate::store::StoreError;
@@ -13,8 +13,6 @@ use std::sync::{Mutex, PoisonError};
 
 /// Reviews that are remembered; with more, all are looked at once again.
 const MOST: usize = 10_000;
-/// Replies written longer than this before the repository was first read for them (milliseconds) are not taken up.
-const SLACK_MS: i64 = 120_000;
 
 /// How the names of these watermarks begin.
 pub const MARKS: &str = "replies:";

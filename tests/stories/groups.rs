@@ -1,5 +1,6 @@
 //! Commands that the operator keeps for code owners or a team: asked of the base's `CODEOWNERS` and of the forge when the command is read.
 
+use crate::retry::second;
 use crate::world::{FIX, REPO, World};
 use devforge::Access::{None, Write};
 use devforge::Person;
@@ -101,6 +102,29 @@ async fn a_stop_waits_for_no_team() {
     world.alice().comment(REPO, pull, "/stop").expect("said");
     world.until_state("cancelled").await;
     assert!(world.forge.times_refused() > 0);
+}
+
+/// A `/retry` that could not be judged in time begins nothing behind the `/stop` that was written after it.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_to_begin_an_attempt_before_a_stop_begins_none_after_it() {
+    let mut world = World::with(FIX, "who.retry = [\"team:lab/core\"]").await;
+    let cody = in_core(&world);
+    cody.open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    let pull = world.until_state("awaiting-review").await.pull.expect("a pull request");
+    world.forge.refuse(&[("/orgs/lab/teams", 503)]);
+    world.kill();
+    cody.comment(REPO, pull, "/retry").expect("said");
+    world.alice().comment(REPO, pull, "/stop").expect("said");
+    world.start().await;
+    world.until_state("cancelled").await;
+    assert!(world.forge.times_refused() > 0, "the `/retry` was not judged");
+    world.forge.refuse(&[]);
+    world.until_said(pull, "was ended after `/retry` was written").await;
+    world.read_now().await.expect("read");
+    world.heard(pull).await;
+    assert_eq!(world.store().tasks(9).await.expect("read").len(), 1, "no attempt began");
+    cody.comment(REPO, pull, "/retry").expect("said");
+    second(&world, "awaiting-review").await;
 }
 
 /// Its file may name groups, as the operator's table does.

@@ -4,7 +4,7 @@ use crate::world::{FIX, REPO, World, git};
 use domain::{Event, Task, TaskId};
 use std::time::{Duration, Instant};
 
-async fn second(world: &World, state: &str) -> Task {
+pub async fn second(world: &World, state: &str) -> Task {
     let end = Instant::now() + Duration::from_secs(120);
     loop {
         if world.store().tasks(5).await.expect("read").len() == 2 {

@@ -283,3 +283,21 @@ async fn what_decides_behind_a_command_that_waits_is_left_for_its_task() {
     world.settled().await;
     assert_eq!(times(&world, issue, NO_TASK).await, 1, "that of /status alone: {:#?}", world.said(issue).await);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_carried_out_beside_a_task_does_not_wait_for_one_that_began_behind_it() {
+    let mut world = World::new(FIX).await;
+    push_branch(&world, ("alice", REPO), "mend", &[("semver.py", "def newer(a, b):\n    return b < a\n")]);
+    let issue = world.alice().open_issue(REPO, "Versions compare as text", "It does.").expect("issue");
+    world.heard(issue).await;
+    world.forge.refuse(&[("/branches/mend", 503)]);
+    world.kill();
+    say(&world, issue, "/test-pr \"true\" mend");
+    say(&world, issue, "/fix");
+    world.start().await;
+    world.until_state("awaiting-review").await;
+    assert!(world.forge.times_refused() > 0, "the branch was looked for");
+    world.forge.refuse(&[]);
+    world.until_said(issue, "**passes**").await;
+    assert_eq!(world.task().await.state.name(), "awaiting-review");
+}

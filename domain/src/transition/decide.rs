@@ -78,20 +78,19 @@ fn not_among(draft: &mut Draft, decision: &Decision, verb: &str, whom: &str) {
 }
 
 fn allowed(draft: &mut Draft, decision: &Decision) {
-    let login = decision.poster.login.clone();
+    let (login, number) = (decision.poster.login.clone(), decision.number);
     if ask::keep_for_later(draft, decision) {
         return;
     }
     match &decision.verb {
-        Verb::Stop => draft.end(End::Cancelled { by: login.clone() }, Notice::Cancelled { login }),
+        Verb::Stop => draft.end(End::Cancelled { by: login.clone(), number }, Notice::Cancelled { login }),
         Verb::Ask { question } => {
-            let number = decision.number;
             draft.answer(decision, Notice::Reply { login, number, question: question.clone() });
         }
         // Carried out beside the task, which is only told of one that may not.
         Verb::Test { .. } | Verb::TestOff | Verb::Sync => {}
         Verb::Pause => steer::pause(draft, decision),
-        Verb::Retry { .. } => draft.end(End::Cancelled { by: login.clone() }, Notice::Retried { login }),
+        Verb::Retry { .. } => draft.end(End::Cancelled { by: login.clone(), number }, Notice::Retried { login }),
         Verb::Rebase { .. } => rebase::asked(draft, decision),
         Verb::Merge { bar } => merge::asked(draft, decision, bar.as_ref()),
         Verb::Resume => go_on::resume(draft, decision),

@@ -16,7 +16,7 @@ pub(super) fn resume(draft: &mut Draft, decision: &Decision) {
 pub(super) fn ordered(draft: &mut Draft, order: Order) {
     let login = OPERATOR.to_owned();
     match order {
-        Order::Stop => draft.end(End::Cancelled { by: login.clone() }, Notice::Cancelled { login }),
+        Order::Stop => draft.end(End::Cancelled { by: login.clone(), number: 0 }, Notice::Cancelled { login }),
         // The status comment says that it goes on; nobody asked on the forge.
         Order::Resume => {
             if let Some(notice @ Notice::BudgetNeeded { .. }) = resumed(draft, &login) {

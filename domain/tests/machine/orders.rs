@@ -7,7 +7,7 @@ use caisson_domain::*;
 fn stop_ends_a_task_wherever_it_is() {
     for mut walk in [Walk::new(TaskKind::Fix), Walk::running(TaskKind::Fix), Walk::at_checkpoint()] {
         walk.feed(Input::Ordered { order: Order::Stop });
-        assert_eq!(walk.task.end(), Some(&End::Cancelled { by: "operator".into() }));
+        assert_eq!(walk.task.end(), Some(&End::Cancelled { by: "operator".into(), number: 0 }));
         assert!(walk.wants("teardown"));
         assert!(matches!(walk.notice(), Some(Notice::Cancelled { .. })));
     }

@@ -194,7 +194,7 @@ fn ended(end: &End) -> String {
     match end {
         End::Delivered | End::Answered => String::new(),
         End::Declined => "it was declined".to_owned(),
-        End::Cancelled { by } => format!("it was stopped by {by}"),
+        End::Cancelled { by, .. } => format!("it was stopped by {by}"),
         End::Failed { why } => why.clone(),
         End::Expired => "it expired".to_owned(),
     }
