@@ -183,3 +183,20 @@ async fn the_bots_own_lost_right_is_said_and_given_back_by_the_account_that_may(
     let right = shop.bot.permission(&shop.at, &shop.bot.whoami().await.unwrap()).await.unwrap();
     assert!(right >= Access::Admin, "{right:?}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_renamed_repository_is_checked_where_it_is_and_its_new_name_is_written_down() {
+    let shop = Shop::added().await;
+    shop.forge.rename("caisson-projects/my_shop", "store").unwrap();
+    shop.mended("caisson-projects/my_shop is called caisson-projects/store now", "its entry names");
+    // What differs at the new address is named beside the name, and set again there.
+    shop.forge.rename("caisson-projects/store", "market").unwrap();
+    let market = RepoRef::new("caisson-projects", "market");
+    shop.bot.remove_hook(&market, HOOK).await.unwrap();
+    let text = shop.home.bad(&["repo", "check", "my-shop"]);
+    assert!(text.contains("is called caisson-projects/market now") && text.contains("there is no hook"), "{text}");
+    let text = shop.home.good(&["repo", "check", "my-shop", "--fix"]);
+    assert!(text.contains("its entry names caisson-projects/market now"), "{text}");
+    assert_eq!(shop.bot.hooks(&market).await.unwrap().len(), 1);
+    shop.home.good(&["repo", "check", "my-shop"]);
+}

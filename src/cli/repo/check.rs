@@ -29,8 +29,8 @@ pub(super) async fn run(
     for entry in chosen {
         let mut wrong = faults(config, &accounts, entry).await?;
         if fix && !wrong.is_empty() {
-            mend(config, entries, &accounts, entry, printer).await?;
-            wrong = faults(config, &accounts, entry).await?;
+            let mended = mend(config, entries, &accounts, entry, printer).await?;
+            wrong = faults(config, &accounts, &mended).await?;
         }
         if wrong.is_empty() {
             printer.good(&format!("{}/{}", entry.owner, entry.name));
@@ -39,8 +39,7 @@ pub(super) async fn run(
             printer.bad(&format!("{}: {fault}", entry.key));
         }
         broken += usize::from(!wrong.is_empty());
-        let at = RepoRef::new(&entry.owner, &entry.name);
-        teams(&accounts, &at).await?.warn(printer);
+        teams(&accounts, &accounts.place_of(entry).await?).await?.warn(printer);
     }
     if broken == 0 {
         return Ok(());
@@ -55,17 +54,12 @@ pub(super) async fn run(
 
 /// The differences. An error only if the forge is unavailable.
 pub(in crate::cli) async fn faults(config: &Process, accounts: &Accounts, entry: &Entry) -> Result<Vec<String>> {
-    let repo = RepoRef::new(&entry.owner, &entry.name);
+    let named = RepoRef::new(&entry.owner, &entry.name);
+    // By its id, because another repository may have the name now.
+    let repo = accounts.place_of(entry).await?;
     let found = match accounts.forge.repository(&repo).await {
         Ok(found) => found,
-        Err(ForgeError::Moved(_)) => {
-            let now = accounts.forge.locate(entry.id).await?;
-            let now = RepoRef::new(now.owner, now.name);
-            return Ok(vec![format!(
-                "{repo} is called {now} now: the bot follows it; `caisson repo add` writes the new name down"
-            )]);
-        }
-        Err(e @ ForgeError::Conflict(_)) => return Ok(vec![e.to_string()]),
+        Err(e @ (ForgeError::Conflict(_) | ForgeError::Moved(_))) => return Ok(vec![e.to_string()]),
         Err(e @ ForgeError::NotFound(_)) => {
             return Ok(vec![match accounts.seen_by_sync(entry).await? {
                 Some(place) => own_fault(accounts, &place, Access::None),
@@ -75,6 +69,13 @@ pub(in crate::cli) async fn faults(config: &Process, accounts: &Accounts, entry:
         Err(e) => return Err(e.into()),
     };
     let mut wrong = Vec::new();
+    if repo != named {
+        let writes = match entry.from_store {
+            true => "`caisson repo check --fix` writes the new name down".to_owned(),
+            false => format!("write {repo} into its entry of caisson.toml"),
+        };
+        wrong.push(format!("{named} is called {repo} now, and the bot follows it; {writes}"));
+    }
     if found.id != entry.id {
         wrong.push(format!("another repository has taken the name (id {} instead of {})", found.id, entry.id));
         return Ok(wrong);

@@ -3,33 +3,35 @@
 //! What a person added to a repository (hooks, deploy keys, people) is left for the operator to judge; only Actions of a copy are switched
 //! off, as by `repo add`. Another repository that took over the name is never written to. Tests: `tests/setup/mend.rs`.
 
-use super::Accounts;
+use super::{Accounts, store_entry};
+use crate::bot::sealed;
 use crate::checkpoint::label::LABELS;
-use crate::cli::entries::Entries;
+use crate::cli::entries::{self, Entries};
 use crate::cli::printer::{Complaint, Printer};
 use crate::config::Process;
 use crate::config::process::Repository as Entry;
 use crate::forge::{Access, ForgeError, ForgeReads, RepoRef, is_accepted};
 use anyhow::Result;
 
-/// Sets hook, labels, protection, default branch and the accounts' rights as `repo add` does, where they differ.
+/// Sets hook, labels, protection, default branch and the accounts' rights as `repo add` does, where they differ. Returns the entry; one
+/// of the store has the repository's new name.
 pub(super) async fn mend(
     config: &Process,
     entries: &Entries,
     accounts: &Accounts,
     entry: &Entry,
     printer: &Printer,
-) -> Result<()> {
+) -> Result<Entry> {
     own_right(accounts, entry, printer).await?;
     let (forge, repo) = (&accounts.forge, accounts.place_of(entry).await?);
     let found = match forge.repository(&repo).await {
         Ok(found) => found,
-        Err(ForgeError::NotFound(_) | ForgeError::Moved(_) | ForgeError::Conflict(_)) => return Ok(()),
+        Err(ForgeError::NotFound(_) | ForgeError::Moved(_) | ForgeError::Conflict(_)) => return Ok(entry.clone()),
         Err(error) => return Err(error.into()),
     };
     // The name may now belong to another repository, and nothing below is the bot's to set without its own right.
     if found.id != entry.id || accounts.own_right(&repo).await? < Access::Admin {
-        return Ok(());
+        return Ok(entry.clone());
     }
     let said = |what: String| printer.good(&format!("{}: changed: {what}", entry.key));
     if found.default_branch != entry.default_branch {
@@ -56,7 +58,26 @@ pub(super) async fn mend(
         forge.ensure_label(&repo, label.name, &format!("#{}", label.colour), label.description).await?;
         said(format!("the label {} is as it was made", label.name));
     }
-    hook(config, entries, accounts, (entry, &repo), &said).await
+    hook(config, entries, accounts, (entry, &repo), &said).await?;
+    name(config, entries, entry, &repo, &said).await
+}
+
+/// Writes the repository's new name into its entry of the store.
+async fn name(
+    config: &Process,
+    entries: &Entries,
+    entry: &Entry,
+    repo: &RepoRef,
+    said: &impl Fn(String),
+) -> Result<Entry> {
+    if !entry.from_store || (&entry.owner, &entry.name) == (&repo.owner, &repo.name) {
+        return Ok(entry.clone());
+    }
+    let (_, secrets) = store_entry(config, entries, &entry.key)?;
+    let renamed = Entry { owner: repo.owner.clone(), name: repo.name.clone(), ..entry.clone() };
+    entries::put(config, |key, by| sealed(key, &renamed, secrets, (entries.next(&renamed.key), by))).await?;
+    said(format!("its entry names {repo} now"));
+    Ok(renamed)
 }
 
 /// Has the other account give the bot's own account its right again, where that one administers the repository. Otherwise the check names
