@@ -4,6 +4,8 @@
 
 mod support;
 
+#[path = "contract/actions.rs"]
+mod actions;
 #[path = "contract/changes.rs"]
 mod changes;
 #[path = "contract/comments.rs"]
@@ -99,6 +101,7 @@ const CASES: &[(&str, Case)] = cases![
     signs::an_unknown_label_is_not_found,
     signs::the_newest_status_of_a_context_counts,
     signs::a_page_that_is_no_jobs_has_no_log,
+    actions::a_job_of_the_forges_own_ci_is_waited_for_and_its_log_is_read,
     signs::a_branch_has_a_tip,
     signs::whatever_else_reads_a_push_is_named,
     hooks::deliveries_are_signed_and_wake,

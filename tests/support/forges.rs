@@ -185,7 +185,9 @@ impl Lab {
 impl Place {
     fn commit(&self, files: &[(&str, &str)], message: &str) -> String {
         for (path, text) in files {
-            std::fs::write(self.clone.join(path), text).expect("a file");
+            let file = self.clone.join(path);
+            std::fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
+            std::fs::write(file, text).expect("a file");
         }
         git(&self.clone, &["add", "-A"]);
         git(&self.clone, &["commit", "-q", "--allow-empty", "-m", message]);

@@ -1,4 +1,5 @@
 //! Logs of the forge's own CI: runs of a commit, their jobs, and a job's log. Shapes: `modules/structs/repo_actions.go` of Gitea 1.25.
+//! Tests: below, and with a job that a real forge hands out `tests/contract/actions.rs`.
 
 use super::raw::{Raw, seg};
 use crate::forge::{ForgeError, Result};
