@@ -16,6 +16,17 @@ pub struct NewFile {
     pub path: String,
     /// The whole text that the file then has.
     pub content: String,
+    /// Whether it may only be made: if anything has its path, even a directory or a link, none of the action's files is written. Set where
+    /// a model writes a file that it was not shown.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub create: bool,
+}
+
+impl NewFile {
+    /// A file that is made, or replaced where there is one.
+    pub fn new(path: impl Into<String>, content: impl Into<String>) -> Self {
+        Self { path: path.into(), content: content.into(), create: false }
+    }
 }
 
 /// The most replacements that one action makes, and the most parts of a file that one shows.

@@ -14,12 +14,15 @@ pub struct ShownFile {
     /// The lines that the model is shown, first and last, counted from 1; none = all of them.
     #[serde(default)]
     pub lines: Vec<(u32, u32)>,
+    /// Whether it is no file of the workspace: an answer made it in a copy, and the text is that answer's.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub made: bool,
 }
 
 impl ShownFile {
     /// A file of which all lines are shown.
     pub fn whole(path: impl Into<String>, text: impl Into<String>, because: &str) -> Self {
-        Self { path: path.into(), text: text.into(), because: because.to_owned(), lines: Vec::new() }
+        Self { path: path.into(), text: text.into(), because: because.to_owned(), lines: Vec::new(), made: false }
     }
 }
 

@@ -15,12 +15,12 @@ use crate::touched::Touched;
 
 macro_rules! version {
     () => {
-        2
+        3
     };
 }
 
 /// Version of this protocol; each side sends its own first and refuses another one. It rises with every change that an older runner could
-/// not read, because a runner skips unreadable frames silently.
+/// not read, because a runner skips unreadable frames silently, and with a field that it would leave out where that loses something.
 pub const VERSION: u32 = version!();
 /// Hash over the sources of this crate, the runner and its `locate`.
 pub const BUILD: &str = env!("CAISSON_RUNNER_BUILD");
@@ -241,6 +241,9 @@ pub enum Op {
     WriteFiles {
         /// Path, as in `WriteFile`, and whole new content of each file.
         files: Vec<(String, String)>,
+        /// Those of the paths that may only be made: if anything has one of them, even a directory or a link, no file is written.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        create: Vec<String>,
     },
     /// Reads several parts of a file, each as [`Op::ReadFile`] does.
     ReadRanges {
@@ -413,10 +416,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn files_without_a_word_about_new_ones_are_read_and_written_as_before() {
+        let old = r#"{"write_files":{"files":[["a.py","x"]]}}"#;
+        let op: Op = serde_json::from_str(old).expect("read");
+        assert_eq!(op, Op::WriteFiles { files: vec![("a.py".to_owned(), "x".to_owned())], create: Vec::new() });
+        assert_eq!(serde_json::to_string(&op).expect("written"), old);
+    }
+
+    #[test]
     fn a_program_is_told_by_the_mark_in_it() {
         let program = [b"\x7fELF\0caisson-runner protocol=?;\0".as_slice(), MARK.as_bytes(), b"\xff\0"].concat();
         assert_eq!(Mark::find(&program), Some(Mark::own()));
-        let other = MARK.replace(BUILD, "0").replace("protocol=2", "protocol=7");
+        let other = MARK.replace(BUILD, "0").replace("protocol=3", "protocol=7");
         assert_eq!(Mark::find(other.as_bytes()), Some(Mark { version: 7, build: "0".to_owned() }));
         assert_eq!(Mark::find(b"#!/bin/sh\n"), None);
     }

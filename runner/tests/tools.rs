@@ -145,10 +145,46 @@ async fn a_mistake_in_what_was_written_is_told_with_the_result() {
         files: [("a.py", "print(other)\n"), ("b.js", "const a = 1;\na = 2;\n"), ("c.txt", "def (\n")]
             .map(|(path, text)| (path.to_owned(), text.to_owned()))
             .to_vec(),
+        create: Vec::new(),
     };
     let several = told(tools.text(several).await);
     let places: Vec<&str> = protocol::mistakes::places(&several).collect();
     assert_eq!(places, ["a.py:1: undefined name `other`", "b.js:2: assignment to the constant `a`"]);
+}
+
+#[tokio::test]
+async fn what_may_only_be_made_is_refused_where_anything_is_there_and_then_no_file_is_written() {
+    let runner = Runner::start();
+    let tools = Requests::of(&runner).await;
+    runner.write("src/utils.py", "kept = 1\n");
+    runner.write("main.py", "main = 1\n");
+    std::fs::create_dir(runner.workspace().join("taken")).expect("a directory");
+    symlink("nowhere", runner.workspace().join("dangling")).expect("a link");
+    let file = |path: &&str| ((*path).to_owned(), "x = 1\n".to_owned());
+    let write = |create: &[&str]| Op::WriteFiles {
+        files: ["main.py", "new/one.py"].iter().chain(create).map(file).collect(),
+        create: create.iter().map(|path| (*path).to_owned()).collect(),
+    };
+    for (create, shown) in [
+        (&["src/utils.py"][..], "src/utils.py is"),
+        (&["./src//utils.py"], "src/utils.py is"),
+        (&["taken"], "taken is"),
+        (&["dangling"], "dangling is"),
+        (&["other.py", "taken", "src/utils.py"], "taken, src/utils.py are"),
+    ] {
+        let reason = format!("failed: {shown} there already and may only be made new; nothing was written");
+        assert_eq!(tools.text(write(create)).await, reason);
+    }
+    assert!(tools.text(write(&["main.py/below"])).await.contains("a part of main.py/below is a file"));
+    assert_eq!((runner.read("src/utils.py"), runner.read("main.py")), ("kept = 1\n".into(), "main = 1\n".into()));
+    for path in ["new", "other.py", "nowhere"] {
+        assert!(!runner.workspace().join(path).exists(), "{path}");
+    }
+    let link = std::fs::symlink_metadata(runner.workspace().join("dangling")).expect("there");
+    assert!(link.is_symlink() && runner.workspace().join("taken").is_dir());
+    let made = "replaced main.py: 1 lines\nmade new/one.py: 1 lines\nmade src/other.py: 1 lines";
+    assert_eq!(tools.text(write(&["src/other.py"])).await, made);
+    assert!(tools.text(write(&["src/other.py"])).await.contains("src/other.py is there already"));
 }
 
 /// A text that is nested too deeply, one that is not valid text, and one that is extremely long.

@@ -131,7 +131,7 @@ mod tests {
     }
 
     fn files(content: &str) -> Vec<NewFile> {
-        vec![NewFile { path: "a.py".into(), content: content.into() }]
+        vec![NewFile::new("a.py", content)]
     }
 
     fn tried(at: u32, content: &str) -> [Event; 2] {

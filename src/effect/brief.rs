@@ -1,9 +1,10 @@
-//! What the host reads of a workspace before a request in the style *files*: which files matter, their text, and once per task the result
-//! of the project's checks on its base. It does not count as an action of the agent; it may be repeated, and the stored look is used.
+//! What the host reads of a workspace before a request in the style *files*: which files matter, their text, that of files which an answer
+//! would have written over without having been shown them, and once per task the result of the project's checks on its base. It does not
+//! count as an action of the agent; it may be repeated, and the stored look is used.
 
 use super::converse::Conversations;
 use super::repository::{head, request};
-use crate::engine::style::{files, record, round, view};
+use crate::engine::style::{files, record, round, unseen, view};
 use crate::redact::without;
 use crate::sandbox::SurveySpec;
 use crate::sandbox::detect::steers_tests;
@@ -23,6 +24,8 @@ const MOST: usize = 3;
 const TEXTS: u64 = 64 << 10;
 /// Why a file is shown that was shown before.
 const EARLIER: &str = "an earlier answer was about it";
+/// Why a file is shown that an answer was to make.
+const IN_THE_WAY: &str = "an answer that was not shown it would have written over it";
 /// The most files that the survey returns; of those not shown, the paths are kept.
 const OTHERS: usize = 100;
 
@@ -45,10 +48,11 @@ impl Conversations {
         };
         // If answers are applied at once, the workspace differs after each.
         let again = round::tries(task, &log).then(|| round::again(&log, &record::words(task)));
-        let look = match again.flatten() {
+        let mut look = match again.flatten() {
             Some(look) => look,
             None => self.look(task, &log, base).await?,
         };
+        self.add_in_the_way(task, &log, &mut look).await?;
         let key = format!("looked:{}:{turn}:{}:{}", task.id, self.epoch, row.tries);
         let now = feed.feed(task.id, &key, Input::Looked { turn, look: Box::new(look) }).await?;
         match now {
@@ -90,6 +94,26 @@ impl Conversations {
         let wide = round::wide(log);
         let files = shown.into_iter().filter_map(|found| shown_file(found, &hints, wide)).collect();
         Ok(Look { files, others, base })
+    }
+
+    /// Adds what stood in the way of answers that were not shown it. A survey may leave it out, and knows no file that is in no commit.
+    async fn add_in_the_way(&self, task: &Task, log: &[Event], look: &mut Look) -> Result<(), Trouble> {
+        let (words, wide) = (record::words(task), round::wide(log));
+        let mut paths = unseen::in_the_way(log);
+        paths.retain(|path| !look.files.iter().any(|file| file.path == *path));
+        let mut left = MOST;
+        for path in paths {
+            if left == 0 {
+                break;
+            }
+            // One byte more than is shown tells that a text was cut.
+            let text = self.sandboxes.looks.text(task.id.0, path, TEXTS + 1).await?;
+            if let Some(file) = text.and_then(|text| whole_file(path, text, &words, wide)) {
+                look.files.push(file);
+                left -= 1;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -148,7 +172,15 @@ fn shown_file(found: Found, words: &str, wide: bool) -> Option<ShownFile> {
     let lines = view::lines(&text, words, wide);
     let strongest = found.because.iter().find(|why| **why != Reason::Asked);
     let because = strongest.map_or_else(|| EARLIER.to_owned(), because);
-    Some(ShownFile { path: found.path, text, because, lines })
+    Some(ShownFile { path: found.path, text, because, lines, made: false })
+}
+
+/// A file that stood in an answer's way, even an empty one; none if the text is not exactly the file's, because an answer replaces all of it.
+fn whole_file(path: &str, text: String, words: &str, wide: bool) -> Option<ShownFile> {
+    let exact = text.len() as u64 <= TEXTS && !text.contains(['\0', char::REPLACEMENT_CHARACTER]);
+    let text = without(exact.then_some(text)?);
+    let lines = view::lines(&text, words, wide);
+    Some(ShownFile { path: path.to_owned(), text, because: IN_THE_WAY.to_owned(), lines, made: false })
 }
 
 #[cfg(test)]
@@ -176,6 +208,18 @@ mod tests {
 
     fn shown(files: &[(&str, &[Reason])], words: &str) -> Vec<String> {
         seen(files, words, false)
+    }
+
+    #[test]
+    fn what_stood_in_the_way_is_shown_where_its_whole_text_is_known() {
+        let shown = |text: &str| whole_file("a.py", text.to_owned(), "", false).map(|file| (file.text, file.lines));
+        assert_eq!(shown(""), Some((String::new(), vec![])), "an empty file can be written too");
+        let long = "x = 1\n".repeat(400);
+        assert_eq!(shown(&long), Some((long.clone(), vec![(1, 100)])), "a part is shown, and the rest is kept");
+        let too_long = "x".repeat(TEXTS as usize + 1);
+        for text in ["a\0b", "\u{fffd}", too_long.as_str()] {
+            assert_eq!(shown(text), None);
+        }
     }
 
     #[test]

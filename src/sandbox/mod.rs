@@ -40,6 +40,7 @@ mod subnets;
 pub mod survey;
 mod users;
 mod verification;
+mod writes;
 
 use std::path::Path;
 use std::sync::Arc;

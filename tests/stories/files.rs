@@ -3,7 +3,8 @@
 //! The recording's first entry is never used, because every request already contains the example's answer.
 
 use crate::world::{REPO, World};
-use domain::{Event, OutcomeStatus, VerdictKind};
+use domain::{Event, OutcomeStatus, ShownFile, VerdictKind};
+use std::path::PathBuf;
 
 const WRONG: &str = r##"
 name = "gives files back"
@@ -86,12 +87,15 @@ async fn the_host_runs_the_checks_asks_again_and_says_when_it_is_done() {
     assert_eq!(runs, 1, "the base's checks are run once");
 }
 
+/// A test that passes whatever the code does.
+const PASSING: &str =
+    "import unittest\n\n\nclass Semver(unittest.TestCase):\n    def test_nothing(self):\n        pass\n";
+
 #[tokio::test(flavor = "multi_thread")]
 async fn what_the_issue_gives_as_an_example_tells_an_answer_that_passes_from_one_that_does_it() {
     let silent = WRONG.replace(", \"`python3 -m unittest\", \"AssertionError\"", "");
     let world = World::in_files(&format!("{silent}{RIGHT}")).await;
-    let passing = "import unittest\n\n\nclass Semver(unittest.TestCase):\n    def test_nothing(self):\n        pass\n";
-    world.push(&[("tests/test_semver.py", passing)]);
+    world.push(&[("tests/test_semver.py", PASSING)]);
     let body = "`newer(\"1.10\", \"1.9\")` should be `True`; today it is `False`.\n\n/fix";
     world.alice().open_issue(REPO, "Versions compare as text", body).expect("issue");
     let task = world.until_state("final-review").await;
@@ -246,4 +250,114 @@ def newer(a, b):
     assert!(log.contains("left out by caisson: a GitHub token") && !log.contains(&token), "{log}");
     let denied = log.contains("this would write a place where a credential was left out over the credential itself");
     assert!(denied, "{} {log}", task.state.name());
+}
+
+/// An answer that makes a file which is there, and was neither shown nor named to the model.
+const OVER: &str = r##"
+name = "gives files back"
+[[turn]]
+[[turn]]
+expects = ["# Versions compare as text", "semver.py\n```python\ndef newer"]
+forbids = ["padding.py"]
+text = """
+I move the parsing into a file of its own.
+
+semver.py
+```python
+from padding import parse
+
+
+def newer(a, b):
+    return parse(a) > parse(b)
+```
+
+padding.py
+```python
+def parse(value):
+    return [int(part) for part in value.split(".")]
+```
+"""
+"##;
+
+/// Once the file is shown, it is left as it is.
+const BESIDE: &str = r##"
+[[conversation]]
+when = "padding.py (lines 1 to 100)"
+[[conversation.turn]]
+[[conversation.turn]]
+expects = ["def blue_aa(box):"]
+text = """
+There is a padding.py already, so the parsing stays here.
+
+semver.py
+```python
+def newer(a, b):
+    return parse(a) > parse(b)
+
+
+def parse(value):
+    return [int(part) for part in value.split(".")]
+```
+"""
+"##;
+
+/// What is asked where a file of the repository shares no word with it, so that no survey finds that.
+const OLDER: &str = "`newer` takes `1.10` for older than `1.9`.\n\n/fix";
+
+/// A long file, of which a part is shown.
+fn padding() -> String {
+    let names = ('a'..='z').flat_map(|a| ('a'..='e').map(move |b| format!("{a}{b}")));
+    names.map(|name| format!("def blue_{name}(box):\n    return box + box\n\n\n")).collect()
+}
+
+/// The file in the task's workspace.
+fn padding_of(world: &World) -> PathBuf {
+    world.broker.workspace("task-1-1").join("padding.py")
+}
+
+fn is_refused(status: &OutcomeStatus) -> bool {
+    matches!(status, OutcomeStatus::Failed { reason } if reason.starts_with("padding.py is there already"))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_never_writes_over_a_file_that_it_was_not_shown_and_sees_it_next() {
+    let world = World::in_files(&format!("{OVER}{BESIDE}")).await;
+    world.push(&[("padding.py", &padding()), ("tests/test_semver.py", PASSING)]);
+    world.alice().open_issue(REPO, "Versions compare as text", OLDER).expect("issue");
+    let task = world.until_state("final-review").await;
+    assert_eq!((task.actions, task.verdict.as_ref().map(|v| v.kind)), (3, Some(VerdictKind::Passed)));
+    let ends = world.ends().await;
+    assert!(is_refused(&ends[0]) && ends[1..].iter().all(OutcomeStatus::succeeded), "{ends:?}");
+    let (mut looks, mut changed) = (Vec::new(), Vec::new());
+    for event in world.log().await {
+        match event {
+            Event::Looked { look, .. } => looks.push(look.files),
+            Event::TreeCaptured { tree, .. } => changed.extend(tree.files.into_iter().map(|file| file.path)),
+            _ => {}
+        }
+    }
+    let paths = |files: &Vec<ShownFile>| files.iter().map(|file| file.path.clone()).collect::<Vec<_>>().join(" ");
+    assert_eq!(looks.iter().map(paths).collect::<Vec<_>>(), ["semver.py", "semver.py padding.py"]);
+    assert_eq!(looks[1][1].text, padding(), "the whole text is known, though a part was shown");
+    assert_eq!(changed, ["semver.py"]);
+    assert_eq!(std::fs::read_to_string(padding_of(&world)).ok(), Some(padding()));
+    let review = world.until_said(task.pull.expect("a pull request"), "Final review").await;
+    for words in ["padding.py is there already", "an answer that was not shown it would have written over it"] {
+        assert!(review.contains(words), "{words} is missing:\n{review}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn where_the_host_writes_such_an_answer_into_the_workspace_nothing_of_it_is_written() {
+    let world = World::in_files(OVER).await;
+    let every = "[checkpoint]\nevery = 2\n";
+    world.push(&[("padding.py", &padding()), ("tests/test_semver.py", PASSING), (".caisson.toml", every)]);
+    world.alice().open_issue(REPO, "Versions compare as text", OLDER).expect("issue");
+    // One try, and the write of the only candidate there is.
+    world.until("both actions", |task| task.actions == 2 && task.running.is_none()).await;
+    let ends = world.ends().await;
+    assert!(ends.len() == 2 && ends.iter().all(is_refused), "{ends:?}");
+    assert_eq!(std::fs::read_to_string(padding_of(&world)).ok(), Some(padding()));
+    let semver = padding_of(&world).with_file_name("semver.py");
+    assert!(!std::fs::read_to_string(semver).expect("read").contains("padding"), "the other file neither");
 }

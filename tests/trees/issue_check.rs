@@ -16,7 +16,7 @@ fn made(words: &str, files: &Files<'_>) -> IssueCheck {
 /// How many of the check's examples hold with an answer, which fail, and the command's own output.
 async fn tried(world: &World, check: &IssueCheck, answer: &Files<'_>, command: &str) -> (usize, Vec<String>, String) {
     let spec = world.checks(&world.base, Some(command));
-    let new = |(path, text): &(&str, &str)| NewFile { path: (*path).to_owned(), content: (*text).to_owned() };
+    let new = |(path, text): &(&str, &str)| NewFile::new(*path, *text);
     let files: Vec<NewFile> = answer.iter().map(new).collect();
     let (ran, examples) = world.sandboxes.candidates.try_out(&spec, &files, Some(check), 1).await.unwrap();
     assert!(world.left().await.is_empty(), "a container is left");

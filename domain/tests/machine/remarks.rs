@@ -140,7 +140,7 @@ fn remarks_on_an_answer_are_about_its_next_version_and_have_no_numbers() {
 #[test]
 fn where_the_model_is_asked_for_files_alone_a_changed_file_counts() {
     let mut walk = asked_for();
-    let files = vec![NewFile { path: "a.py".into(), content: "x".into() }];
+    let files = vec![NewFile::new("a.py", "x")];
     walk.answer(vec![call(Call::Action { action: Action::WriteFiles { files } })]).acts(1);
     walk.answer(vec![bash(); 4]).acts(4).feed(Input::TreeCaptured { n: 2, tree: tree(TWO, &["a.py"]) });
     assert_eq!(states(&walk.task.numbered), ["r1 2222222222 true", "r2 open"]);

@@ -4,8 +4,19 @@ use crate::common::*;
 use caisson_domain::*;
 
 #[test]
+fn a_file_in_a_log_of_an_earlier_version_replaces_what_is_there() {
+    let old = r#"{"kind":"write_files","files":[{"path":"a.py","content":"x"}]}"#;
+    let action: Action = serde_json::from_str(old).expect("read");
+    assert_eq!(action, Action::WriteFiles { files: vec![NewFile::new("a.py", "x")] });
+    assert_eq!(serde_json::to_string(&action).expect("written"), old, "and is written as it was");
+    let old = r#"{"path":"a.py","text":"x","because":"","lines":[]}"#;
+    let shown: ShownFile = serde_json::from_str(old).expect("read");
+    assert_eq!((shown.made, serde_json::to_string(&shown).expect("written").as_str()), (false, old));
+}
+
+#[test]
 fn every_kind_of_action_says_what_is_true_of_it() {
-    let file = || NewFile { path: "a.py".into(), content: "x".into() };
+    let file = || NewFile::new("a.py", "x");
     let edit = Action::EditFile { path: "a.py".into(), old: "x".into(), new: "y".into(), all: false };
     // Name, object, whether it writes, whether it gives files new texts, whether it runs in a copy.
     let all = [

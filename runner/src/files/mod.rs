@@ -139,7 +139,7 @@ fn act(scope: &Scope<'_>, op: Op) -> Result<FileResult, FileError> {
     match op {
         Op::ReadFile { path, from, lines } => read::shown(scope, &path, from, lines),
         Op::WriteFile { path, content } => write::write_file(scope, &path, &content),
-        Op::WriteFiles { files } => several::write_files(scope, &files),
+        Op::WriteFiles { files, create } => several::write_files(scope, &files, &create),
         Op::ReadRanges { path, ranges } => read::read_ranges(scope, &path, &ranges).map(FileResult::from),
         Op::EditFile { path, edits } => edit::edit_file(scope, &path, &edits),
         Op::MoveFile { from, to } => moved::move_file(scope, &from, &to).map(FileResult::from),

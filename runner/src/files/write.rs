@@ -7,7 +7,7 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 
 use nix::errno::Errno;
-use nix::fcntl::{AtFlags, OFlag, openat, readlinkat, renameat};
+use nix::fcntl::{AtFlags, OFlag, RenameFlags, openat, readlinkat, renameat, renameat2};
 use nix::sys::stat::{Mode, SFlag, fchmod, fstatat};
 use nix::unistd::{UnlinkatFlags, unlinkat};
 
@@ -29,6 +29,29 @@ pub fn write_file(scope: &Scope<'_>, path: &str, content: &str) -> Result<FileRe
 
 /// Writes `content` to `relative`; true if a file was there before, whose mode is kept.
 pub fn replace(scope: &Scope<'_>, relative: &Path, content: &[u8], make_parents: bool) -> Result<bool, FileError> {
+    put(scope, relative, content, (make_parents, false))
+}
+
+/// Writes `content` to a new file, with its parent directories; an error where anything has its path, even if that came a moment ago.
+pub fn make(scope: &Scope<'_>, relative: &Path, content: &[u8]) -> Result<(), FileError> {
+    put(scope, relative, content, (true, true)).map(drop)
+}
+
+/// Whether anything has this path: a file, a directory or a link, wherever that leads.
+pub fn is_there(scope: &Scope<'_>, relative: &Path) -> Result<bool, FileError> {
+    match scope.workspace.open_at(relative, OFlag::O_PATH | OFlag::O_NOFOLLOW, Mode::empty()) {
+        Ok(_) => Ok(true),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(scope.workspace.explain(relative, error)),
+    }
+}
+
+fn put(
+    scope: &Scope<'_>,
+    relative: &Path,
+    content: &[u8],
+    (make_parents, only_new): (bool, bool),
+) -> Result<bool, FileError> {
     let Some(name) = relative.file_name() else {
         return FileError::sentence("the workspace itself is a directory; name a file in it");
     };
@@ -37,17 +60,27 @@ pub fn replace(scope: &Scope<'_>, relative: &Path, content: &[u8], make_parents:
     let mut suffix = [0; 8];
     getrandom::fill(&mut suffix).map_err(|error| FileError::Sentence(format!("no random bytes: {error}")))?;
     let beside = format!(".caisson-{}.tmp", hex::encode(suffix));
-    let written = write_beside(&parent, &beside, content, mode)
-        .and_then(|()| renameat(&parent, beside.as_str(), &parent, name).map_err(std::io::Error::from));
+    let rename = || match only_new {
+        true => renameat2(&parent, beside.as_str(), &parent, name, RenameFlags::RENAME_NOREPLACE),
+        false => renameat(&parent, beside.as_str(), &parent, name),
+    };
+    let written = write_beside(&parent, &beside, content, mode).and_then(|()| rename().map_err(std::io::Error::from));
     if let Err(error) = written {
         // The temporary file may not have been created.
         let _ = unlinkat(&parent, beside.as_str(), UnlinkatFlags::NoRemoveDir);
         return Err(match error.kind() {
             std::io::ErrorKind::StorageFull => FileError::Io { what: format!("writing {}", show(relative)), error },
+            std::io::ErrorKind::AlreadyExists if only_new => FileError::Sentence(only_to_be_made(&[show(relative)])),
             _ => scope.workspace.explain(relative, error),
         });
     }
     Ok(mode.is_some())
+}
+
+/// The reason why none of the files is written, of which these are there.
+pub fn only_to_be_made(there: &[String]) -> String {
+    let are = if there.len() == 1 { "is" } else { "are" };
+    format!("{} {are} there already and may only be made new", there.join(", "))
 }
 
 /// The mode of the file that is there, if one is. Anything but a regular file is refused.

@@ -72,7 +72,7 @@ pub(super) fn files(text: &str, look: &Look, asked: &str) -> Vec<NewFile> {
             out.insert(path, content);
         }
     }
-    out.into_iter().map(|(path, content)| NewFile { path, content }).collect()
+    out.into_iter().map(|(path, content)| NewFile::new(path, content)).collect()
 }
 
 fn content(block: &Block<'_>, path: &str, look: &Look, so_far: Option<&String>) -> Option<String> {

@@ -159,7 +159,7 @@ mod tests {
     use super::*;
 
     fn file(path: &str, content: &str) -> NewFile {
-        NewFile { path: path.into(), content: content.into() }
+        NewFile::new(path, content)
     }
 
     #[test]

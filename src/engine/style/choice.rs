@@ -10,6 +10,7 @@ use domain::{BaseRun, Example, Look, NewFile, Outcome, OutcomeStatus};
 
 use super::asked::Asked;
 use super::record::passed;
+use super::unseen::is_refused;
 use crate::sandbox::items;
 
 /// One answer that was tried in a copy.
@@ -69,13 +70,14 @@ pub fn unmet<'a>(one: &Candidate<'a>) -> Vec<&'a Example> {
     one.ended.examples.iter().filter(|example| !example.holds).collect()
 }
 
-/// The candidate that lacks least of what the issue asks; of equals the one with the best checks.
+/// The candidate that lacks least of what the issue asks; of equals the one with the best checks. One that was refused was not tried, so
+/// there is nothing to mend.
 pub(super) fn nearest<'a>(all: &[Candidate<'a>], base: Option<&BaseRun>, asked: &IssueNames) -> Option<Candidate<'a>> {
     let lacks = |one: &&Candidate<'_>| {
         let lacking = unmet(one).len() + asked.missing(one).len();
         (lacking, !passed(one.ended), is_flawed(one.ended), newly(one.ended, base), failing(one.ended), size(one))
     };
-    all.iter().min_by_key(lacks).copied()
+    all.iter().filter(|one| !is_refused(one.files, one.ended)).min_by_key(lacks).copied()
 }
 
 /// The candidate to write at the end of a round.
@@ -87,8 +89,8 @@ pub(super) fn best<'a>(all: &[Candidate<'a>], base: Option<&BaseRun>, asked: &Is
     let missed = |one: &Candidate<'_>| unmet(one).iter().filter(|it| met.contains(it.says.as_str())).count();
     let worth = |one: &&Candidate<'_>| {
         (
-            // What a rule refuses was not tried, and could not be written either.
-            matches!(one.ended.status, OutcomeStatus::Denied { .. }),
+            // What was refused was not tried, and could not be written either.
+            matches!(one.ended.status, OutcomeStatus::Denied { .. }) || is_refused(one.files, one.ended),
             !passed(one.ended),
             is_flawed(one.ended),
             newly(one.ended, base),

@@ -9,7 +9,7 @@ use domain::{Event, Look, Remarks, ShownFile, Task, TaskKind, Verb};
 use minijinja::context;
 
 use super::record::{self, base, changes_something, issue_text, outcomes, passed, widened};
-use super::{First, Reader, answer, round};
+use super::{First, Reader, answer, round, unseen};
 use crate::engine::fence::seen;
 use crate::engine::{EngineConfig, failing, prompt};
 use crate::llm::{ModelRequest, Turn};
@@ -91,7 +91,7 @@ pub fn request(task: &Task, log: &[Event], config: &EngineConfig) -> (ModelReque
         must_call: false,
     };
     let command = base(log).map(|base| base.command.clone());
-    (request, Reader::Files { look: Box::new(look.clone()), command, asked, first })
+    (request, Reader::Files { look: Box::new(look.clone()), command, asked, first, written: unseen::written(log) })
 }
 
 /// Escapes text that does not come back in answers. Files are shown unchanged, because their text does, even with tokens of chat templates.

@@ -78,7 +78,7 @@ pub fn answered(turn: u32, calls: Vec<Action>) -> Event {
 }
 
 fn write() -> Action {
-    Action::WriteFiles { files: vec![NewFile { path: "calc.py".into(), content: "x".into() }] }
+    Action::WriteFiles { files: vec![NewFile::new("calc.py", "x")] }
 }
 
 fn run() -> Action {
@@ -214,6 +214,7 @@ fn a_text_with_fences_is_shown_in_a_longer_one() {
         text: "```\nx\n```\n".into(),
         because: String::new(),
         lines: vec![(1, 2)],
+        made: false,
     };
     let look = Look { files: vec![file], others: Vec::new(), base: None };
     let log = [requested(), Event::Looked { turn: 1, look: Box::new(look) }];

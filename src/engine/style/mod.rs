@@ -19,6 +19,7 @@ pub mod round;
 mod settled;
 mod spoken;
 pub mod text;
+pub mod unseen;
 pub mod view;
 
 use domain::{CallRequest, Look};
@@ -84,6 +85,8 @@ pub enum Reader {
         asked: String,
         /// What is done first with the files.
         first: First,
+        /// Paths that earlier answers wrote, which count as shown.
+        written: Vec<String>,
     },
 }
 
@@ -97,8 +100,8 @@ impl Reader {
             Reader::Tools { .. } => response.calls.iter().map(tools::request).collect(),
             Reader::Text => text::calls(response, turn).iter().map(tools::request).collect(),
             Reader::Files { .. } if response.truncated => Vec::new(),
-            Reader::Files { look, command, asked, first } => {
-                let files = answer::files(&response.text, look, asked);
+            Reader::Files { look, command, asked, first, written } => {
+                let files = unseen::marked(answer::files(&response.text, look, asked), look, written);
                 answer::calls(files, command.as_deref(), first, look, turn)
             }
         }

@@ -140,20 +140,28 @@ pub fn lacking(log: &[Event], one: &Candidate<'_>, words: &str) -> Vec<String> {
 }
 
 fn issue_names(log: &[Event], words: &str) -> IssueNames {
-    IssueNames::of(words, first_look(log).cloned().unwrap_or_default())
+    IssueNames::of(words, read_so_far(log).unwrap_or_default())
 }
 
-fn first_look(log: &[Event]) -> Option<&Look> {
-    log[start(log)..].iter().find_map(|event| match event {
+/// What was read of the workspace for this round: its first look, and files that later ones read because they stood in an answer's way.
+fn read_so_far(log: &[Event]) -> Option<Look> {
+    let mut looks = log[start(log)..].iter().filter_map(|event| match event {
         Event::Looked { look, .. } => Some(&**look),
         _ => None,
-    })
+    });
+    let mut read = Look { base: None, ..looks.next()?.clone() };
+    for file in looks.flat_map(|look| &look.files).filter(|file| !file.made) {
+        if !read.files.iter().any(|known| known.path == file.path) {
+            read.files.push(file.clone());
+        }
+    }
+    Some(read)
 }
 
-/// The look for the next answer of a round: that of the first one, because the workspace is unchanged; with the files of the candidate to
-/// mend. None before the round's first look. `words` are the issue's, to choose the parts of long files.
+/// The look for the next answer of a round: what was read for the earlier ones, because the workspace is unchanged; with the files of the
+/// candidate to mend. None before the round's first look. `words` are the issue's, to choose the parts of long files.
 pub fn again(log: &[Event], words: &str) -> Option<Look> {
-    let mut look = Look { base: None, ..first_look(log)?.clone() };
+    let mut look = read_so_far(log)?;
     // The parts that a round begins with are kept, unless its answers were unusable.
     let widened = wide(log) && !wide(&log[..start(log)]);
     for shown in look.files.iter_mut().filter(|shown| widened && !shown.lines.is_empty()) {
@@ -171,7 +179,8 @@ pub fn again(log: &[Event], words: &str) -> Option<Look> {
                 }
             }
             None => {
-                look.files.push(ShownFile::whole(&file.path, &file.content, "an earlier answer made it"));
+                let made = ShownFile::whole(&file.path, &file.content, "an earlier answer made it");
+                look.files.push(ShownFile { made: true, ..made });
             }
         }
     }

@@ -9,7 +9,7 @@ use domain::{Example, TaskId, Usage};
 const GREEN: &str = "Ran 4 tests in 0.001s\n\nOK\n";
 
 fn file(content: &str) -> Vec<NewFile> {
-    vec![NewFile { path: "calc.py".into(), content: content.into() }]
+    vec![NewFile::new("calc.py", content)]
 }
 
 /// An answer that was tried, and the outcome of its checks.
@@ -389,4 +389,51 @@ fn what_was_written_and_lost_or_written_over_is_not_called_done() {
     assert!(applied(&lost).is_none());
     let over = [log.as_slice(), &[answered(6, vec![Action::WriteFiles { files: file("other") }])]].concat();
     assert!(applied(&over).is_none());
+}
+
+/// A try that was to make a file at this path, refused because one is there.
+fn in_the_way(turn: u32, path: &str) -> Vec<Event> {
+    let files = vec![NewFile { create: true, ..NewFile::new(path, "short") }];
+    let action = Action::Try { files, command: "make test".into(), check: None };
+    let mut log = vec![answered(turn, vec![action])];
+    let reason = format!("{path} is there already and may only be made new; nothing was written");
+    log.extend(acted(turn, turn, 0, OutcomeStatus::Failed { reason }, ""));
+    log
+}
+
+#[test]
+fn what_would_be_written_over_unseen_is_shown_from_then_on_and_not_mended() {
+    let mut log = begun(0, &[]);
+    log.extend(in_the_way(1, "utils.py"));
+    assert_eq!(step(&log), Step::Ask);
+    let mut look = again(&log, "").expect("a look");
+    look.files.push(ShownFile::whole("utils.py", "long", "it stood in the way"));
+    log.push(Event::Looked { turn: 2, look: Box::new(look) });
+    let mut both = file("bad");
+    both.extend([NewFile::new("utils.py", "longer"), NewFile { create: true, ..NewFile::new("new.py", "new") }]);
+    log.push(answered(2, vec![Action::Try { files: both, command: "make test".into(), check: None }]));
+    log.extend(acted(2, 2, 0, OutcomeStatus::Exited { code: 1 }, &unittest(&["test_add"])));
+    assert_eq!(mended(&log, "").map(|one| one.turn), Some(2), "the other one was not tried");
+    let look = again(&log, "").expect("a look");
+    let files: Vec<_> = look.files.iter().map(|one| (one.path.as_str(), one.text.as_str(), one.made)).collect();
+    assert_eq!(files, [("calc.py", "bad", false), ("utils.py", "longer", false), ("new.py", "new", true)]);
+    log.push(answered(3, Vec::new()));
+    let look = again(&log, "").expect("a look");
+    let files: Vec<_> = look.files.iter().map(|one| (one.path.as_str(), one.text.as_str())).collect();
+    assert_eq!(files, [("calc.py", "def add(a, b):\n    return a - b\n"), ("utils.py", "long")], "as they are");
+}
+
+#[test]
+fn of_candidates_a_refused_one_is_written_only_where_there_is_no_other_and_may_still_only_be_made() {
+    let mut log = begun(0, &[]);
+    (1..=2).for_each(|turn| log.extend(in_the_way(turn, "utils.py")));
+    assert!(mended(&log, "").is_none(), "neither was tried");
+    log.extend(in_the_way(3, "utils.py"));
+    let mut other = log.clone();
+    other.extend(tried(4, "bad", 1, "Segmentation fault"));
+    assert_eq!(chosen(&said(&other)).0, "bad");
+    log.extend(in_the_way(4, "utils.py"));
+    let answer = said(&log);
+    let Some(Action::WriteFiles { files }) = answer.calls[0].call.action() else { panic!("{answer:?}") };
+    assert!(files[0].create, "the write is refused as its try was");
 }

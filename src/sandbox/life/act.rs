@@ -18,7 +18,7 @@ use crate::sandbox::core::Core;
 use crate::sandbox::link::LinkError;
 use crate::sandbox::session::{self, HOST_IDS, Session, Work};
 use crate::sandbox::sessions::Sessions;
-use crate::sandbox::{Acted, Result, SandboxError};
+use crate::sandbox::{Acted, Result, SandboxError, writes};
 
 /// How often a lost connection is re-established within one call.
 const LINES: usize = 3;
@@ -147,9 +147,7 @@ fn op(action: &Action) -> Option<Op> {
         Action::Background { command } => Op::Shell { command, background: true },
         Action::ReadFile { path, from, lines } => Op::ReadFile { path, from, lines },
         Action::WriteFile { path, content } => Op::WriteFile { path, content },
-        Action::WriteFiles { files } => {
-            Op::WriteFiles { files: files.into_iter().map(|file| (file.path, file.content)).collect() }
-        }
+        Action::WriteFiles { files } => writes::op(&files),
         Action::ReadRanges { path, ranges } => {
             Op::ReadRanges { path, ranges: ranges.into_iter().map(|range| (range.from, range.lines)).collect() }
         }

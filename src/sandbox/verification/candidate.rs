@@ -14,7 +14,7 @@ use tokio::sync::Mutex;
 use super::issue_check;
 use super::runs::{Runs, gone_is_failed};
 use super::verify::tail;
-use crate::sandbox::{Result, SandboxError, VerifySpec};
+use crate::sandbox::{Result, SandboxError, VerifySpec, writes};
 
 /// Limits of one run of the issue's own check: milliseconds and bytes of output.
 const CHECK_WALL_MS: u64 = 60_000;
@@ -57,7 +57,7 @@ impl Candidates {
 
     async fn over(&self, spec: &VerifySpec, files: &[NewFile], number: u32) -> Result<Outcome> {
         let apart = self.runs.apart(spec, &spec.commit, &format!("try-{number}")).await?;
-        let written = apart.run(1, write(files), spec.wall_ms, MAX_TEXT).await?;
+        let written = apart.run(1, writes::op(files), spec.wall_ms, MAX_TEXT).await?;
         if written.status != Status::Ok {
             return Ok(written);
         }
@@ -123,8 +123,8 @@ impl Candidates {
         // An existing file of the repository with that name must not be overwritten.
         let free = format!("test ! -e '{0}' && test ! -L '{0}'", check.file.path);
         let mut steps = vec![bash(&free)];
-        steps.extend((!files.is_empty()).then(|| write(files)));
-        steps.push(write(std::slice::from_ref(&check.file)));
+        steps.extend((!files.is_empty()).then(|| writes::op(files)));
+        steps.push(writes::op(std::slice::from_ref(&check.file)));
         let mut id = 0;
         for step in steps {
             id += 1;
@@ -138,8 +138,4 @@ impl Candidates {
 
 fn bash(command: &str) -> Op {
     Op::Bash { command: command.to_owned(), whole: false }
-}
-
-fn write(files: &[NewFile]) -> Op {
-    Op::WriteFiles { files: files.iter().map(|file| (file.path.clone(), file.content.clone())).collect() }
 }

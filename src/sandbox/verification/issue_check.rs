@@ -56,7 +56,7 @@ mod tests {
     use domain::NewFile;
 
     fn made(says: &[&str]) -> IssueCheck {
-        let file = NewFile { path: "x.py".into(), content: String::new() };
+        let file = NewFile::new("x.py", "");
         IssueCheck { file, command: "x".into(), says: says.iter().map(|one| (*one).to_owned()).collect() }
     }
 

@@ -146,7 +146,7 @@ fn python(lines: &[Line], places: &[&str]) -> (NewFile, String, Vec<String>) {
     let path = ".caisson_issue.py".to_owned();
     // Otherwise files written within the same second could be mistaken for earlier compiled ones.
     let command = format!("PYTHONDONTWRITEBYTECODE=1 python3 {path}");
-    (NewFile { path, content }, command, says(lines.iter()))
+    (NewFile::new(path, content), command, says(lines.iter()))
 }
 
 /// `src/shop/cart.py` is imported as `shop.cart`.
@@ -179,7 +179,7 @@ fn javascript(lines: &[Line], places: &[&str]) -> (NewFile, String, Vec<String>)
     );
     let path = ".caisson_issue.cjs".to_owned();
     let command = format!("node {path}");
-    (NewFile { path, content }, command, says(lines.iter()))
+    (NewFile::new(path, content), command, says(lines.iter()))
 }
 
 /// An integration test of the package that contains the first file. Examples that need preparing lines are left out, because code that does
@@ -206,7 +206,7 @@ fn rust(lines: &[Line], places: &[&str]) -> Option<(NewFile, String, Vec<String>
          && cargo test -q --offline --test caisson_issue -- --nocapture"
     );
     let says = says(plain());
-    (!folder.contains('\'') && !says.is_empty()).then_some((NewFile { path, content }, command, says))
+    (!folder.contains('\'') && !says.is_empty()).then_some((NewFile::new(path, content), command, says))
 }
 
 #[cfg(test)]
@@ -227,7 +227,7 @@ mod tests {
         assert!(check.file.content.ends_with("_caisson_check(1, \"total([1, 2])\", \"3\", \"value\")\n"));
         let made = of("`rest(1)` gives 2, in src/shop/text.py", &look, &[]).expect("an example");
         assert!(made.file.content.contains("_caisson_load([\"shop.text\"]"), "the file that the issue names");
-        let new = [NewFile { path: "src/shop/sum.py".into(), content: "def rest(x):\n    return 2\n".into() }];
+        let new = [NewFile::new("src/shop/sum.py", "def rest(x):\n    return 2\n")];
         let made = of("`rest(1)` gives 2", &look, &new).expect("an example");
         assert!(made.file.content.contains("_caisson_load([\"shop.sum\"]"), "where the answer makes it");
         assert_eq!(of("Totals are wrong", &look, &[]), None);
