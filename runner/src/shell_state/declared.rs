@@ -84,7 +84,8 @@ fn escaped(mut text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
 
 #[cfg(test)]
 mod tests {
-    use std::process::Command;
+    use std::io::Read;
+    use std::process::{Command, Stdio};
 
     use super::*;
 
@@ -102,7 +103,12 @@ mod tests {
         for locale in ["C", "C.UTF-8"] {
             let mut bash = Command::new("bash");
             bash.args(["-c", "X=1; declare -ax L=(a 'b c' $'d\\ndeclare'); export N; set -o posix; declare -p X; set +o posix; declare -px"]);
-            let out = bash.env_clear().envs(values).env("LC_ALL", locale).output().expect("bash").stdout;
+            bash.env_clear().envs(values).env("LC_ALL", locale).stdout(Stdio::piped());
+            let mut child = bash.spawn().expect("bash");
+            let mut out = Vec::new();
+            child.stdout.take().expect("its output").read_to_end(&mut out).expect("read");
+            // Another test of this process may have reaped it.
+            let _ = child.wait();
             let read = declared(&out);
             assert_eq!(read[0], ("X".to_owned(), "1".to_owned()), "{}", String::from_utf8_lossy(&out));
             for (name, value) in values {
