@@ -1,8 +1,9 @@
-//! `caisson repo add|list|sync|status|set-branch|check|try|rotate|import|remove`: brings a repository to the forge and holds it to what the bot relies on.
+//! `caisson repo add|list|sync|status|audit|set-branch|check|try|rotate|import|remove`: brings a repository to the forge and holds it to what the bot relies on.
 //! The only user of the rights for hooks and protection; everything that is set is read back. The steps are in `repo/`.
 //! Tests: `tests/setup.rs`, over the built-in forge and a real Gitea.
 
 mod add;
+mod audit;
 mod check;
 mod here;
 mod import;
@@ -48,6 +49,8 @@ pub enum RepoCommand {
     Sync(upstream::Sync),
     /// Where each repository stands beside its upstream; changes nothing.
     Status(upstream::Status),
+    /// What was decided about people's texts where no task is at work: who was refused a command, whose host was taken back, what was run.
+    Audit(audit::Audit),
     /// Which branch tasks begin from, and which others are kept in step with the upstream.
     SetBranch(set_branch::SetBranch),
     /// Read back that everything `repo add` set still stands, and that nothing else would read a push.
@@ -87,6 +90,7 @@ impl RepoCommand {
             }
             RepoCommand::Sync(args) => args.run(&config, &printer).await,
             RepoCommand::Status(args) => args.run(&config, &printer).await,
+            RepoCommand::Audit(args) => args.run(&config, &printer).await,
             RepoCommand::SetBranch(args) => args.run(&config, &printer).await,
             RepoCommand::Try(args) => {
                 entries::look(&config).await?;

@@ -21,7 +21,7 @@ impl Reader {
         let right = self.threads.right(entry, &text.author, &mut HashMap::new()).await?;
         if right < Access::Write {
             let refused = message::refused(login, text.verb.command().unwrap_or_default());
-            return self.threads.refuse_once(entry, number, key, text.author.id, &refused).await;
+            return self.threads.refuse_once(entry, number, key, text.asks_for(&text.verb), &refused).await;
         }
         if self.barred(entry, number, key, text, (&text.verb, right)).await? {
             return Ok(());
@@ -29,6 +29,6 @@ impl Reader {
         let author = account(&text.author);
         let said = (&author, text.body.as_str(), &text.verb);
         self.threads.answer_beside(entry, number, key, (said, &text.names), right).await?;
-        self.threads.carry_out(entry, number, key, (&account(&text.author), &text.verb)).await
+        self.threads.carry_out(entry, number, key, (&account(&text.author), &text.verb), &text.source).await
     }
 }

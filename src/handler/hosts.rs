@@ -39,16 +39,17 @@ impl Reader {
         let right = self.threads.right(entry, &text.author, &mut HashMap::new()).await?;
         if right < Access::Write {
             let verb = if matches!(first, Verb::Allow { .. }) { "allow" } else { "deny" };
-            self.threads.refuse_once(entry, number, key, text.author.id, &message::refused(login, verb)).await?;
+            self.threads.refuse_once(entry, number, key, text.asks(verb), &message::refused(login, verb)).await?;
             return Ok(true);
         }
-        let JudgedHosts { given, refused } = self.judged_hosts(entry, (text, right), verbs.clone(), None).await?;
+        let about = (text, key, right);
+        let JudgedHosts { given, refused } = self.judged_hosts(entry, number, about, verbs.clone(), None).await?;
         if given.is_empty() {
-            self.threads.refuse_once(entry, number, key, text.author.id, &refused.join("\n\n")).await?;
+            self.threads.refuse_once(entry, number, key, text.asks_for(first), &refused.join("\n\n")).await?;
             return Ok(true);
         }
         // Before what is answered, which the forge may not take.
-        let done = self.take_back(entry, text, &given, key).await?;
+        let done = self.take_back(entry, number, (text, key), &given).await?;
         let answer = joined([done].into_iter().chain(refused));
         if !apart {
             let author = words::account(&text.author);
@@ -59,11 +60,12 @@ impl Reader {
         Ok(true)
     }
 
-    /// Judges each of these hosts of the text by itself: who may allow none may take one back.
+    /// Judges each of these hosts of the text by itself: who may allow none may take one back. `key` is what the hosts are taken up by.
     async fn judged_hosts(
         &self,
         entry: &Repository,
-        (text, right): (&Text, Access),
+        number: u64,
+        (text, key, right): (&Text, &str, Access),
         hosts: Vec<Verb>,
         task: Option<&Task>,
     ) -> Result<JudgedHosts, Trouble> {
@@ -74,6 +76,7 @@ impl Reader {
                 Err(whom) => {
                     let refused = message::not_among(&author.login, verb.command().unwrap_or_default(), &whom);
                     if !judged.refused.contains(&refused) {
+                        self.threads.note_refused(entry, number, key, text.asks_for(&verb), &refused).await?;
                         judged.refused.push(refused);
                     }
                 }
@@ -86,11 +89,12 @@ impl Reader {
     pub(super) async fn leave(
         &self,
         entry: &Repository,
+        number: u64,
         (text, key): (&Text, &str),
         so_far: &mut SoFar,
     ) -> Result<(), Trouble> {
         so_far.begins |= text.may_begin();
-        match self.deny_at_once(entry, text, key).await {
+        match self.deny_at_once(entry, number, text, key).await {
             Ok(_) => {}
             Err(moved @ Trouble::Moved { .. }) => return Err(moved),
             Err(trouble) => {
@@ -106,6 +110,7 @@ impl Reader {
     pub(super) async fn deny_at_once(
         &self,
         entry: &Repository,
+        number: u64,
         text: &Text,
         key: &str,
     ) -> Result<Option<String>, Trouble> {
@@ -120,13 +125,13 @@ impl Reader {
         if right < Access::Write {
             return Ok(None);
         }
-        let verbs = self.judged_hosts(entry, (text, right), verbs, None).await?.given;
+        // As where the text itself is carried out, so that it is then answered with what was taken back here.
+        let key = if text.verb.is_apart() { hosts_key(key) } else { key.to_owned() };
+        let verbs = self.judged_hosts(entry, number, (text, &key, right), verbs, None).await?.given;
         if verbs.is_empty() {
             return Ok(None);
         }
-        // As where the text itself is carried out, so that it is then answered with what was taken back here.
-        let key = if text.verb.is_apart() { hosts_key(key) } else { key.to_owned() };
-        self.take_back(entry, text, &verbs, &key).await.map(Some)
+        self.take_back(entry, number, (text, &key), &verbs).await.map(Some)
     }
 
     /// Takes up the hosts of a `/retry` without a task at work: what it denies is taken back, whether an attempt begins or not. Returns what is
@@ -135,23 +140,25 @@ impl Reader {
     pub(super) async fn hosts_of_retry(
         &self,
         entry: &Repository,
+        number: u64,
         (text, right): (&Text, Access),
         key: &str,
         before: Option<&Task>,
     ) -> Result<(String, String), Trouble> {
         // Also what that task has taken up: it may have ended before.
-        self.deny_at_once(entry, text, key).await?;
+        self.deny_at_once(entry, number, text, key).await?;
         let mut open = Vec::new();
         for (at, verb) in words::every_host(&text.body).into_iter().enumerate() {
             if !self.store.knows_input(&host_key(key, at)).await? {
                 open.push(verb);
             }
         }
-        let JudgedHosts { given, refused } = self.judged_hosts(entry, (text, right), open, before).await?;
+        let about = (text, key, right);
+        let JudgedHosts { given, refused } = self.judged_hosts(entry, number, about, open, before).await?;
         let (denied, allowed): (Vec<Verb>, Vec<Verb>) = given.into_iter().partition(|verb| denied(verb).is_some());
         let mut parts = refused;
         if !denied.is_empty() {
-            parts.insert(0, self.take_back(entry, text, &denied, key).await?);
+            parts.insert(0, self.take_back(entry, number, (text, key), &denied).await?);
         }
         let begun = joined(parts.iter().cloned());
         let nowhere = |verb: &Verb| verb.host().map(|host| message::allowed_nowhere(&text.author.login, host));
@@ -163,10 +170,17 @@ impl Reader {
     ///
     /// # Errors
     /// While a router is unavailable: the answer says that nothing is reached any more.
-    async fn take_back(&self, entry: &Repository, text: &Text, verbs: &[Verb], key: &str) -> Result<String, Trouble> {
+    async fn take_back(
+        &self,
+        entry: &Repository,
+        number: u64,
+        (text, key): (&Text, &str),
+        verbs: &[Verb],
+    ) -> Result<String, Trouble> {
         let login = &text.author.login;
         let hosts: Vec<String> = verbs.iter().filter_map(denied).cloned().collect();
-        let wish = TakeBack { input_key: format!("{key}~taken"), repository: entry.key.clone(), hosts, now: now() };
+        let asked = text.asks("deny").on(entry, number, key);
+        let wish = TakeBack { asked, input_key: format!("{key}~taken"), hosts, now: now() };
         // Of none nothing is noted: where somebody was refused by mistake, a second try may have more.
         let taken = if wish.hosts.is_empty() { Vec::new() } else { self.store.take_back(wish).await? };
         tracing::info!(repository = entry.key, source = %text.source, login, ?taken, "hosts, without a task");

@@ -4,6 +4,7 @@
 //! Tests: `tests/stories/`.
 
 mod apart;
+mod asking;
 mod called;
 mod hidden;
 mod hosts;

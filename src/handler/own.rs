@@ -125,7 +125,7 @@ impl Reader {
             Ok(listed) => listed,
             Err(refusal) => {
                 tracing::info!(repository = entry.key, number, source = %text.source, login, command = file.name, "begins nothing: may not");
-                self.threads.refuse_once(entry, number, key, text.author.id, &refusal).await?;
+                self.threads.refuse_once(entry, number, key, text.asks(&file.name), &refusal).await?;
                 return Ok(false);
             }
         };

@@ -34,17 +34,17 @@ impl Reader {
         }
         let right = self.threads.right(entry, &text.author, &mut HashMap::new()).await?;
         if right < Access::Write {
-            self.threads.refuse_once(entry, number, key, text.author.id, &message::refused(login, "retry")).await?;
+            self.threads.refuse_once(entry, number, key, text.asks("retry"), &message::refused(login, "retry")).await?;
             return Ok(false);
         }
         let Some(row) = self.store.newest_task_of(&entry.key, number).await? else {
-            let (_, hosts) = self.hosts_of_retry(entry, (text, right), key, None).await?;
+            let (_, hosts) = self.hosts_of_retry(entry, number, (text, right), key, None).await?;
             self.threads.answer_once(entry, number, key, &joined([message::no_task(login), hosts])).await?;
             return Ok(false);
         };
         let before = self.machine.look(TaskId(row.id)).await?;
         let log: Vec<Event> = self.store.log(before.id).await?.into_iter().map(|(_, event)| event).collect();
-        let (begun, not_begun) = self.hosts_of_retry(entry, (text, right), key, Some(&before)).await?;
+        let (begun, not_begun) = self.hosts_of_retry(entry, number, (text, right), key, Some(&before)).await?;
         // Before the refusal, which uses the text up.
         let who = words::account(&text.author);
         if !not_begun.is_empty() && self.threads.admits(entry, (&text.verb, &who, right), Some(&before)).await?.is_err()

@@ -76,13 +76,13 @@ impl Reader {
             // On a pull request none of them begins, so nothing is asked about those that are not answered.
             let asks_own = text.created_at >= own_since && (!issue.is_pull || text.created_at >= answers_since);
             if asks_own && text.may_be_own() && !self.is_known(entry, &issue, &mut text, &mut so_far).await? {
-                self.leave(entry, (&text, &key), &mut so_far).await?;
+                self.leave(entry, number, (&text, &key), &mut so_far).await?;
                 continue;
             }
             // What it decides is for the task that an earlier one may begin.
             so_far.begins |= unread.as_ref().is_some_and(|unread| text.number > unread.from);
             if so_far.keeps((&text.verb, &text.body), text.may_begin()) {
-                self.leave(entry, (&text, &key), &mut so_far).await?;
+                self.leave(entry, number, (&text, &key), &mut so_far).await?;
                 continue;
             }
             // Neither hosts nor a test run begin a task: a router or a forge that does not take them holds up no answer to another text.
@@ -118,7 +118,7 @@ impl Reader {
             ended => ended,
         };
         if let Some(answer) = bar {
-            let denied = self.deny_at_once(entry, &text, key).await?;
+            let denied = self.deny_at_once(entry, number, &text, key).await?;
             let answer = joined([answer].into_iter().chain(denied));
             self.answer_or_refuse(entry, number, (&text, text.command_name()), (key, &answer)).await?;
             return Ok(false);
@@ -141,7 +141,7 @@ impl Reader {
         }
         if starter {
             // Before it begins, so that it does not begin with them; and whether it begins or not.
-            let denied = self.deny_at_once(entry, &text, key).await?;
+            let denied = self.deny_at_once(entry, number, &text, key).await?;
             let began = self.take_text(entry, issue, &text, key).await?;
             if let Some(answer) = denied.filter(|_| !began) {
                 self.threads.answer_once(entry, number, &hosts_key(key), &answer).await?;
@@ -243,7 +243,7 @@ impl Reader {
         let right = self.threads.right(entry, &text.author, &mut HashMap::new()).await?;
         if right < Access::Write {
             let refused = message::refused(&text.author.login, kind.name());
-            self.threads.refuse_once(entry, issue.number, key, text.author.id, &refused).await?;
+            self.threads.refuse_once(entry, issue.number, key, text.asks(kind.name()), &refused).await?;
             return Ok(false);
         }
         let admitted = self.admitted(entry, (issue.number, key), text, (&text.verb, right), None).await?;
@@ -305,7 +305,7 @@ impl Reader {
             Err(whom) => {
                 let answer = message::not_among(&text.author.login, verb.command().unwrap_or_default(), &whom);
                 tracing::info!(repository = entry.key, number, source = %text.source, login = text.author.login, "not among those who may");
-                self.threads.refuse_once(entry, number, key, text.author.id, &answer).await?;
+                self.threads.refuse_once(entry, number, key, text.asks_for(verb), &answer).await?;
                 Ok(None)
             }
         }

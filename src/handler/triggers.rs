@@ -210,7 +210,7 @@ impl Reader {
                 Trigger::Writer => self.note_seen(entry, &text.source).await?,
                 Trigger::Assigned | Trigger::Label { .. } => {
                     let answer = message::trigger_refused(login, trigger, kind, bar.as_deref());
-                    self.threads.refuse_once(entry, issue.number, key, who.id, &answer).await?;
+                    self.threads.refuse_once(entry, issue.number, key, text.asks(kind.name()), &answer).await?;
                 }
             }
             return Ok(false);

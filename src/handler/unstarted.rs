@@ -45,7 +45,7 @@ impl Reader {
         let right = self.threads.right(entry, &text.author, &mut HashMap::new()).await?;
         if right < Access::Write && takes_write(&text.verb) {
             let refused = message::refused(login, name(text));
-            return self.threads.refuse_once(entry, number, key, text.author.id, &refused).await;
+            return self.threads.refuse_once(entry, number, key, text.asks(name(text)), &refused).await;
         }
         if self.barred(entry, number, key, text, (&text.verb, right)).await? {
             return Ok(());
@@ -144,7 +144,7 @@ impl Reader {
             return self.threads.answer_once(entry, number, key, answer).await;
         }
         let refused = message::refused(&text.author.login, name);
-        self.threads.refuse_once(entry, number, key, text.author.id, &refused).await
+        self.threads.refuse_once(entry, number, key, text.asks(name), &refused).await
     }
 
     /// Why a task of this kind does not begin on this issue or pull request, as it is answered; none where it may.
@@ -197,7 +197,7 @@ impl Reader {
         if self.threads.right(entry, &text.author, &mut HashMap::new()).await? < Access::Write {
             return Ok(false);
         }
-        let denied = self.deny_at_once(entry, text, key).await?;
+        let denied = self.deny_at_once(entry, number, text, key).await?;
         let answer = message::at_work_elsewhere(&text.author.login, live.id, issue);
         let answer = joined([answer].into_iter().chain(denied));
         self.threads.answer_once(entry, number, key, &answer).await?;

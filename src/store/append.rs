@@ -1,6 +1,6 @@
 //! Appending to a task: one savepoint covers the input's key, events, effects and projections.
 
-use super::{StoreError, body, inputs};
+use super::{StoreError, audit, body, inputs};
 use domain::{Call, Decision, Effect, Event, OutcomeStatus, Step, Task, TaskId, Verb};
 use sqlx::AnyConnection;
 use sqlx::Row;
@@ -102,6 +102,7 @@ pub(super) async fn create(c: &mut AnyConnection, new: &NewTask) -> Result<Optio
     }
     insert_task(c, id, new).await?;
     write_step(c, id, 0, &new.step, new.now).await?;
+    audit::began(c, new, id).await?;
     Ok(Some(id))
 }
 

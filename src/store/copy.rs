@@ -9,9 +9,10 @@ use sqlx::any::AnyRow;
 use sqlx::{AnyConnection, Connection, Executor, Row};
 
 /// Every table but `hosts` and `leases`, which are about running processes; a test compares them with the migrations.
-pub const TABLES: [&str; 28] = [
+pub const TABLES: [&str; 29] = [
     "actions",
     "addresses",
+    "audit",
     "blobs",
     "changed_files",
     "charges",
@@ -40,8 +41,11 @@ pub const TABLES: [&str; 28] = [
     "watermarks",
 ];
 
-const COUNTERS: [Counter; 2] =
-    [Counter { table: "effects", column: "id" }, Counter { table: "epochs", column: "epoch" }];
+const COUNTERS: [Counter; 3] = [
+    Counter { table: "audit", column: "id" },
+    Counter { table: "effects", column: "id" },
+    Counter { table: "epochs", column: "epoch" },
+];
 
 /// Number of rows of a table that were copied and compared.
 #[derive(Debug, Clone, PartialEq, Eq)]

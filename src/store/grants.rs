@@ -1,19 +1,27 @@
 //! Hosts that are allowed for every task of a repository: granted within a task's step, taken back there or without a task.
 
-use super::{Store, StoreError, inputs, queue};
+use super::{Asked, AuditOutcome, NewAudit, Store, StoreError, audit, inputs, queue};
 use sqlx::AnyConnection;
 
 /// A `/deny` where no task is active.
 #[derive(Debug)]
 pub struct TakeBack {
-    /// The text's input key, which is accepted once.
+    /// The text, with its repository.
+    pub asked: Asked,
+    /// Its input key, which is accepted once.
     pub input_key: String,
-    /// The repository's key in the configuration.
-    pub repository: String,
     /// Hosts as named; one without a port stands for all ports.
     pub hosts: Vec<String>,
     /// Unix milliseconds at which the text was accepted.
     pub now: i64,
+}
+
+impl TakeBack {
+    /// That this grant was taken back by it.
+    fn decided(&self, grant: &str) -> NewAudit {
+        let (asked, outcome) = (self.asked.clone(), AuditOutcome::DeniedHost);
+        NewAudit { asked, outcome, detail: grant.to_owned(), now: self.now }
+    }
 }
 
 impl Store {
@@ -25,16 +33,18 @@ impl Store {
 }
 
 pub(super) async fn take_back(c: &mut AnyConnection, wish: &TakeBack, epoch: i64) -> Result<Vec<String>, StoreError> {
-    super::leases::fence(c, &wish.repository, epoch).await?;
+    let repository = wish.asked.repository.as_str();
+    super::leases::fence(c, repository, epoch).await?;
     let took = format!("{}:", wish.input_key);
     if inputs::input(c, &wish.input_key, None, wish.now).await? {
         let mut taken = Vec::new();
         for host in &wish.hosts {
-            taken.extend(drop_named(c, &wish.repository, host).await?);
+            taken.extend(drop_named(c, repository, host).await?);
         }
         // Kept, because the text is answered with them later, perhaps by another process.
         for grant in &taken {
             inputs::input(c, &format!("{took}{grant}"), None, wish.now).await?;
+            audit::note(c, &wish.decided(grant)).await?;
         }
         taken.sort();
         return Ok(taken);

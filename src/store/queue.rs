@@ -1,8 +1,8 @@
 //! Messages to the store's writer, and the handle for sending them.
 
 use super::{
-    Address, Append, Appended, Before, Claim, Claimed, Deleted, Delivery, EndOfWatch, NewTask, NewTestRun, StoreError,
-    StoredEntry, TakeBack, TakenUp, TestRunStep, UpstreamIssueRow, deliveries,
+    Address, Append, Appended, Before, Claim, Claimed, Deleted, Delivery, EndOfWatch, NewAudit, NewTask, NewTestRun,
+    StoreError, StoredEntry, TakeBack, TakenUp, TestRunStep, UpstreamIssueRow, deliveries,
 };
 use domain::TaskId;
 use std::sync::Arc;
@@ -150,6 +150,12 @@ pub(super) enum Write {
     UpstreamIssue {
         repository: String,
         row: UpstreamIssueRow,
+        /// As above.
+        by: i64,
+        answer: Reply<()>,
+    },
+    Audit {
+        new: Box<NewAudit>,
         /// As above.
         by: i64,
         answer: Reply<()>,

@@ -5,7 +5,7 @@
 //! it accepted. Tests: `contract/retention.rs`.
 
 use super::body::Flag;
-use super::{Store, StoreError, month_began, queue, sandbox_number};
+use super::{Store, StoreError, audit, month_began, queue, sandbox_number};
 use crate::clock::now;
 use domain::TaskId;
 use sqlx::AnyConnection;
@@ -25,7 +25,7 @@ pub struct Before {
     pub deliveries: Option<i64>,
     /// Details of ended tasks (outbox, input keys, lines of the router's log), and times of people's turns.
     pub details: Option<i64>,
-    /// Ended tasks, and keys of texts that no task accepted.
+    /// Ended tasks, keys of texts that no task accepted, and what was decided where no task is at work.
     pub tasks: Option<i64>,
 }
 
@@ -91,6 +91,7 @@ pub(super) async fn delete_task(c: &mut AnyConnection, id: TaskId) -> Result<Del
     let turns = "DELETE FROM turns WHERE repository = $1 AND NOT EXISTS (SELECT 1 FROM tasks \
                  WHERE tasks.repository = turns.repository AND tasks.asker = turns.person)";
     sqlx::query(turns).bind(&repository).execute(&mut *c).await?;
+    audit::forget(c, &repository, id).await?;
     raise_floor(c, "task", id.0).await?;
     let sql = "INSERT INTO retired (repository, issue, tasks) VALUES ($1, $2, 1) \
                ON CONFLICT (repository, issue) DO UPDATE SET tasks = retired.tasks + 1";
@@ -143,6 +144,7 @@ pub(super) async fn prune(c: &mut AnyConnection, before: &Before) -> Result<bool
     if let Some(at) = before.tasks {
         more |= prune_inputs(c, at).await?;
         more |= prune_test_runs(c, at, ROWS).await? == ROWS as usize;
+        more |= audit::prune(c, at, ROWS).await? == ROWS as u64;
     }
     Ok(more)
 }

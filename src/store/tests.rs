@@ -338,7 +338,7 @@ async fn every_periodic_statement_uses_an_index() {
     let dir = tempfile::tempdir().expect("dir");
     let store = Store::open(dir.path()).await.expect("open");
     let outbox = [outbox::NEXT, outbox::WITH_EFFECTS];
-    let retention = [retention::HANDLED, retention::UNTRIMMED, retention::OVERDUE, retention::OLD_INPUTS];
+    let retention = [retention::HANDLED, retention::UNTRIMMED, retention::OVERDUE, retention::OLD_INPUTS, audit::OLD];
     let read = [read::LIVE, read::LIVE_OF, read::KNOWN, read::WATERMARK, deliveries::OPEN, deliveries::ABOUT];
     let all = [live::LIVE_ROWS, line::LINE, changed::SHARED];
     let partial: Vec<String> =

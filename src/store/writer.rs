@@ -5,7 +5,7 @@
 
 use super::queue::{Arrival, Message, Reply, Write, Writer};
 use super::{
-    Location, StoreError, addresses, append, body, deliveries, grants, inputs, leases, location, outbox, packs,
+    Location, StoreError, addresses, append, audit, body, deliveries, grants, inputs, leases, location, outbox, packs,
     pictures, repositories, retention, test_runs, unread, upstream_issues, wakes, watched_pulls,
 };
 use domain::TaskId;
@@ -257,6 +257,7 @@ async fn one(db: &mut AnyConnection, write: Write) -> (OnCommit, bool) {
         Write::UpstreamIssue { repository, row, by, answer } => {
             within!(answer, upstream_issues::keep(db, &repository, row, by).await)
         }
+        Write::Audit { new, by, answer } => within!(answer, audit::keep(db, &new, by).await),
         Write::TestRun { id, step, by, answer } => within!(answer, test_runs::go_on(db, id, &step, by).await),
         Write::Entry { entry, answer } => within!(answer, repositories::put(db, &entry).await),
         Write::Marks { fingerprint, anew, answer } => within!(answer, packs::marks(db, &fingerprint, anew).await),

@@ -2,6 +2,7 @@
 //! bot is killed. Tests: `tests/stories/answers.rs`, `tests/stories/delivery/`.
 
 use super::Threads;
+use super::audit::Asking;
 use crate::checkpoint::mark;
 use crate::clock::now;
 use crate::config::process::Repository;
@@ -35,7 +36,8 @@ impl Threads {
         Ok(())
     }
 
-    /// Refuses what the text with this key asks for, which the account `who` wrote, with one answer for each person on an issue or pull request.
+    /// Refuses what the text with this key asks for, with one answer for each person on an issue or pull request. That it is refused is kept
+    /// of each text.
     ///
     /// # Errors
     /// As [`Threads::answer_once`].
@@ -44,14 +46,15 @@ impl Threads {
         entry: &Repository,
         number: u64,
         key: &str,
-        who: i64,
+        asking: Asking<'_>,
         text: &str,
     ) -> Result<(), Trouble> {
         if self.store.knows_input(key).await? {
             return Ok(());
         }
+        self.note_refused(entry, number, key, asking, text).await?;
         self.store.note_input_of(&entry.key, &refusing(key), now()).await?;
-        self.answer_once(entry, number, &refusal(entry, number, who), text).await?;
+        self.answer_once(entry, number, &refusal(entry, number, asking.id), text).await?;
         // Noted last: what is cut before is done again.
         self.store.note_input_of(&entry.key, key, now()).await?;
         Ok(())

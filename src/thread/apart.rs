@@ -2,11 +2,13 @@
 //! with write access to the code, looked at by the caller. Tests: `tests/stories/upstream.rs`.
 
 use super::Threads;
+use super::audit::Asking;
 use crate::config::process::Repository;
 use crate::message::synced;
+use crate::store::AuditOutcome;
 use crate::trouble::Trouble;
 use crate::upstream::Synced;
-use domain::{Account, Verb};
+use domain::{Account, Source, Verb};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,14 +18,19 @@ const PATIENCE: Duration = Duration::from_secs(3);
 const UNDER_WAY: &str = "it is under way, and takes longer; `/sync` in a while says what came of it";
 
 impl Threads {
-    /// Carries out what `poster` asks for on this issue or pull request; `key` is the text's.
+    /// Carries out what `poster` asks for on this issue or pull request; `key` and `source` are the text's.
     pub async fn carry_out(
         &self,
         entry: &Repository,
         number: u64,
         key: &str,
         (poster, verb): (&Account, &Verb),
+        source: &Source,
     ) -> Result<(), Trouble> {
+        let command = verb.command().unwrap_or_default();
+        let asking = Asking { id: poster.id, login: &poster.login, source, command };
+        // Before it is carried out, also where a task is at work: no log has it.
+        self.note_decided(asking.on(entry, number, key), AuditOutcome::TakenUp, asked_for(verb)).await?;
         match verb {
             Verb::Sync => {
                 tracing::info!(repository = entry.key, number, key, login = poster.login, id = poster.id, "/sync");
@@ -59,5 +66,14 @@ impl Threads {
             }
             Err(_) => Err(UNDER_WAY),
         })
+    }
+}
+
+/// What is kept of it beside its name.
+fn asked_for(verb: &Verb) -> &str {
+    match verb {
+        Verb::Test { command, .. } => command.as_str(),
+        Verb::TestOff => "--off",
+        _ => "",
     }
 }

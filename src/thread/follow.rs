@@ -99,7 +99,7 @@ impl Threads {
             return Ok(());
         }
         if apart {
-            return self.carry_out(entry, number, &key, (who, &decision.verb)).await;
+            return self.carry_out(entry, number, &key, (who, &decision.verb), &decision.source).await;
         }
         // The task is not ended if the new attempt may not begin.
         if ends && let Some(answer) = self.bars_attempt(entry, &feed.look(id).await?, &decision).await? {

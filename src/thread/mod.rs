@@ -7,6 +7,7 @@
 mod answer;
 mod apart;
 mod attempt;
+mod audit;
 mod by_name;
 mod decisions;
 mod evidence;
@@ -27,6 +28,7 @@ mod upstream_issues;
 mod withdrawn;
 pub(crate) mod words;
 
+pub use audit::Asking;
 pub use decisions::{SLACK_MS, decision_key, first};
 pub use feed::Feed;
 pub use follow::withdrawn_key;

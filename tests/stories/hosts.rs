@@ -3,8 +3,8 @@
 use crate::world::{FIX, REPO, World, held, next_second};
 use caisson::cli::store::location;
 use caisson::sandbox::broker::Broker;
-use caisson::store::{Store, TakeBack};
-use domain::TaskId;
+use caisson::store::{Asked, Store, TakeBack};
+use domain::{Account, Source, TaskId};
 use std::time::{Duration, Instant};
 
 /// A world with a network and a task whose first action runs until the test ends it; returns the number.
@@ -166,12 +166,16 @@ async fn a_life_cut_off_after_a_host_was_taken_back_leaves_it_to_no_sandbox() {
     until_told(&world, "open 0 semver.org").await;
     world.kill();
     let cut = Store::open(location(&world.config).expect("a place")).await.expect("the store");
-    let wish = TakeBack {
-        input_key: "comment:1000#0".to_owned(),
+    let asked = Asked {
         repository: "shop".to_owned(),
-        hosts: vec!["semver.org".to_owned()],
-        now: 1,
+        key: "comment:1000#0".to_owned(),
+        number: 1,
+        source: Source::Comment(1000),
+        author: Account { id: 2, login: "alice".to_owned() },
+        command: "deny".to_owned(),
     };
+    let input_key = format!("{}~taken", asked.key);
+    let wish = TakeBack { asked, input_key, hosts: vec!["semver.org".to_owned()], now: 1 };
     assert_eq!(cut.take_back(wish).await.expect("written"), ["semver.org"]);
     drop(cut);
     let before = told(&world).len();

@@ -28,6 +28,7 @@ mod advance;
 mod answers;
 mod artifacts;
 mod ask;
+mod audit;
 mod barrier;
 mod base;
 mod ci_status;

@@ -1,5 +1,6 @@
 //! Which host works for which repository, and that no other host writes for it.
 
+use super::audit::asked;
 use super::*;
 use std::time::Duration;
 
@@ -182,7 +183,8 @@ pub async fn a_text_is_taken_up_by_whoever_works_for_its_repository(fresh: Fresh
     claimed(&store, host("b", epoch + 1, &["shop"])).await;
     let late = store.note_input_of("shop", "comment:2#0", 9).await;
     assert!(matches!(late, Err(StoreError::Elsewhere { .. })), "{late:?}");
-    let wish = TakeBack { input_key: "comment:3#0".into(), repository: "shop".into(), hosts: Vec::new(), now: 9 };
+    let asked = asked("shop", 3, "deny");
+    let wish = TakeBack { asked, input_key: "comment:3#0".into(), hosts: Vec::new(), now: 9 };
     let late = store.take_back(wish).await.map(drop);
     assert!(matches!(late, Err(StoreError::Elsewhere { .. })), "{late:?}");
     assert!(!store.knows_input("comment:2#0").await.expect("read"));

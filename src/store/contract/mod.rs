@@ -1,5 +1,6 @@
 //! Tests that every store has to pass, in SQLite and PostgreSQL; each runs on a new store of either kind.
 
+mod audit;
 mod charges;
 mod deliveries;
 mod leases;
@@ -98,6 +99,11 @@ on_both! {
     test_runs::a_repository_that_is_taken_out_is_watched_no_more,
     upstream_issues::an_upstreams_issue_is_one_issue_here_until_the_repository_is_taken_out,
     upstream_issues::another_hosts_upstream_issues_are_not_written,
+    audit::a_decision_is_kept_once_and_the_newest_are_shown,
+    audit::another_hosts_decisions_are_not_kept,
+    audit::a_host_that_is_taken_back_is_kept_with_it,
+    audit::a_task_that_began_is_kept_until_it_is_deleted,
+    audit::old_decisions_go_in_slices_with_ended_tasks,
     pictures::pictures_of_a_task_have_a_bound,
     pictures::files_of_finished_work_make_room_for_newer_ones_and_pictures_stay,
     charges::a_question_beside_a_call_is_charged_by_itself,

@@ -1,5 +1,6 @@
 //! Tasks: their log, their outbox, and queries of people.
 
+use super::audit::asked;
 use super::*;
 use domain::*;
 
@@ -114,7 +115,7 @@ pub async fn a_repositorys_hosts_are_kept_until_they_are_taken_back(fresh: Fresh
     say(6, allow("b.test:22", true)).await;
     let take_back = async |key: &str, repository: &str, hosts: &[&str]| {
         let hosts = hosts.iter().map(|&host| host.to_owned()).collect();
-        let wish = TakeBack { input_key: key.to_owned(), repository: repository.to_owned(), hosts, now: 7 };
+        let wish = TakeBack { asked: asked(repository, 7, "deny"), input_key: key.to_owned(), hosts, now: 7 };
         store.take_back(wish).await.expect("written")
     };
     let nothing: Vec<String> = Vec::new();
