@@ -11,7 +11,7 @@ use crate::config::process::Repository;
 use crate::message;
 use crate::store::TakeBack;
 use crate::thread::words;
-use crate::thread::{host_key, hosts_key};
+use crate::thread::{host_key, hosts_key, names, taken_key};
 use crate::trouble::Trouble;
 use domain::{Access, Task, Verb};
 use std::collections::HashMap;
@@ -99,7 +99,7 @@ impl Reader {
             Err(moved @ Trouble::Moved { .. }) => return Err(moved),
             Err(trouble) => {
                 so_far.takes_back = true;
-                so_far.failed.get_or_insert(trouble);
+                so_far.fails(trouble);
             }
         }
         Ok(())
@@ -180,17 +180,14 @@ impl Reader {
         let login = &text.author.login;
         let hosts: Vec<String> = verbs.iter().filter_map(denied).cloned().collect();
         let asked = text.asks("deny").on(entry, number, key);
-        let wish = TakeBack { asked, input_key: format!("{key}~taken"), hosts, now: now() };
+        let wish = TakeBack { asked, input_key: taken_key(key), hosts, now: now() };
         // Of none nothing is noted: where somebody was refused by mistake, a second try may have more.
         let taken = if wish.hosts.is_empty() { Vec::new() } else { self.store.take_back(wish).await? };
         tracing::info!(repository = entry.key, source = %text.source, login, ?taken, "hosts, without a task");
         if !taken.is_empty() {
             self.egress.reach_repository(&entry.key, None).await?;
         }
-        let of = |host: &String| -> Vec<String> {
-            let with_port = format!("{host}:");
-            taken.iter().filter(|grant| *grant == host || grant.starts_with(&with_port)).cloned().collect()
-        };
+        let of = |host: &String| -> Vec<String> { taken.iter().filter(|grant| names(host, grant)).cloned().collect() };
         let answers = verbs.iter().map(|verb| match verb {
             Verb::Allow { host, .. } => message::allowed_nowhere(login, host),
             verb => denied(verb).map_or_else(String::new, |host| message::taken_back(login, host, &of(host))),

@@ -16,12 +16,20 @@ pub(super) struct SoFar {
     pub takes_back: bool,
     /// Whether a task may begin by a text that was left, or could not be read.
     pub begins: bool,
+    /// Whether a text could not be looked at, or not be answered: those behind it wait, but for what they take back.
+    pub stopped: bool,
 }
 
 impl SoFar {
     /// Notes why a text could not be carried out or answered.
     pub fn fails(&mut self, trouble: Trouble) {
         self.failed = first_of(self.failed.take(), Some(trouble));
+    }
+
+    /// As [`SoFar::fails`], of a text that those behind it wait for.
+    pub fn stops(&mut self, trouble: Trouble) {
+        self.stopped = true;
+        self.fails(trouble);
     }
 
     /// Why the thread is to be read again, if it is; `unread` is why a part of it could not be read.

@@ -80,8 +80,9 @@ impl Reader {
             return Ok(false);
         }
         let Some(trouble) = self.look_up_own(entry, text).await? else { return Ok(true) };
-        // On a pull request none of them begins, so no other text waits for one.
-        match issue.is_pull {
+        // On a pull request none of them begins, nor by somebody without the right, so no other text waits for one.
+        let right = self.threads.right(entry, &text.author, &mut HashMap::new()).await;
+        match issue.is_pull || right.is_ok_and(|right| right < Access::Write) {
             true => so_far.fails(trouble),
             false => {
                 so_far.unknown = Some(trouble);

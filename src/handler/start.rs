@@ -60,47 +60,64 @@ impl Reader {
         self.add_triggers(entry, &at, &issue, &mut texts).await?;
         self.threads.was_at(entry, &at, self.machine.as_ref()).await?;
         let mut so_far = SoFar::default();
-        for mut text in texts {
-            let key = decision_key(&text.source);
+        let from = (own_since, answers_since, unread.as_ref().map(|unread| unread.from));
+        for text in texts {
             if text.is_plain() || text.created_at < since || !self.threads.counts(&text.author) {
                 continue;
             }
-            if self.threads.is_taken_up(entry, number, &key, text.author.id).await? {
-                continue;
-            }
-            // Later texts wait too, so that the oldest comes first.
-            if self.waits(entry, &issue, &text).await? {
-                break;
-            }
-            text.edited = self.edited(entry, &issue, &text).await?;
-            // On a pull request none of them begins, so nothing is asked about those that are not answered.
-            let asks_own = text.created_at >= own_since && (!issue.is_pull || text.created_at >= answers_since);
-            if asks_own && text.may_be_own() && !self.is_known(entry, &issue, &mut text, &mut so_far).await? {
-                self.leave(entry, number, (&text, &key), &mut so_far).await?;
-                continue;
-            }
-            // What it decides is for the task that an earlier one may begin.
-            so_far.begins |= unread.as_ref().is_some_and(|unread| text.number > unread.from);
-            if so_far.keeps((&text.verb, &text.body), text.may_begin()) {
-                self.leave(entry, number, (&text, &key), &mut so_far).await?;
-                continue;
-            }
-            // Neither hosts nor a test run begin a task: a router or a forge that does not take them holds up no answer to another text.
-            let stands_alone = text.verb.is_apart() || matches!(text.verb, Verb::Allow { .. } | Verb::Deny { .. });
-            let (hosts, may_begin) = (!words::every_host(&text.body).is_empty(), text.may_begin());
-            match self.take_up(entry, &issue, text, &key).await {
+            match self.meet(entry, &issue, text, from, &mut so_far).await {
                 Ok(true) => break,
                 Ok(false) => {}
                 Err(moved @ Trouble::Moved { .. }) => return Err(moved),
-                Err(trouble) if stands_alone || may_begin => {
-                    so_far.takes_back |= hosts;
-                    so_far.begins |= may_begin;
-                    so_far.fails(trouble);
-                }
-                Err(trouble) => return Err(trouble),
+                Err(trouble) => so_far.stops(trouble),
             }
         }
         so_far.trouble(unread.map(|unread| unread.why)).map_or(Ok(()), Err)
+    }
+
+    /// Looks at one text; true when those behind it are not looked at. `unread`: the number of the first text that could not be read.
+    ///
+    /// # Errors
+    /// When those behind it wait, too, but for what they take back.
+    async fn meet(
+        &self,
+        entry: &Repository,
+        issue: &Issue,
+        mut text: Text,
+        (own_since, answers_since, unread): (i64, i64, Option<i64>),
+        so_far: &mut SoFar,
+    ) -> Result<bool, Trouble> {
+        let (number, key) = (issue.number, decision_key(&text.source));
+        if self.threads.is_taken_up(entry, number, &key, text.author.id).await? {
+            return Ok(false);
+        }
+        // Later texts wait too, so that the oldest comes first.
+        if self.waits(entry, issue, &text).await? {
+            return Ok(true);
+        }
+        text.edited = self.edited(entry, issue, &text).await?;
+        // On a pull request none of them begins, so nothing is asked about those that are not answered.
+        let asks_own = text.created_at >= own_since && (!issue.is_pull || text.created_at >= answers_since);
+        let looks = asks_own && text.may_be_own() && !so_far.stopped;
+        let is_known = !looks || self.is_known(entry, issue, &mut text, so_far).await?;
+        // What it decides is for the task that an earlier one may begin.
+        so_far.begins |= unread.is_some_and(|unread| text.number > unread);
+        if so_far.stopped || !is_known || so_far.keeps((&text.verb, &text.body), text.may_begin()) {
+            self.leave(entry, number, (&text, &key), so_far).await?;
+            return Ok(false);
+        }
+        // Neither hosts nor a test run begin a task: a router or a forge that does not take them holds up no answer to another text.
+        let stands_alone = text.verb.is_apart() || matches!(text.verb, Verb::Allow { .. } | Verb::Deny { .. });
+        let (hosts, may_begin) = (!words::every_host(&text.body).is_empty(), text.may_begin());
+        match self.take_up(entry, issue, text, &key).await {
+            Err(trouble) if !matches!(trouble, Trouble::Moved { .. }) && (stands_alone || may_begin) => {
+                so_far.takes_back |= hosts;
+                so_far.begins |= may_begin;
+                so_far.fails(trouble);
+                Ok(false)
+            }
+            done => done,
+        }
     }
 
     /// Takes up one text; true when a task began.
@@ -113,9 +130,9 @@ impl Reader {
             return Ok(false);
         }
         let begins = text.verb.begins().map(|(kind, ..)| kind);
-        let bar = match self.ended_since(entry, number, &text).await? {
+        let bar = match self.overtaken(entry, number, &text).await? {
             None => begins.and_then(|kind| self.begins_elsewhere((kind, &text), issue)),
-            ended => ended,
+            overtaken => overtaken,
         };
         if let Some(answer) = bar {
             let denied = self.deny_at_once(entry, number, &text, key).await?;

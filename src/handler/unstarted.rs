@@ -166,21 +166,24 @@ impl Reader {
         }
     }
 
-    /// As it is answered, why a text begins no task that was written before the one which ended the newest task here: had it been read in time,
-    /// its task would have been ended, too.
-    pub(super) async fn ended_since(
+    /// As it is answered, why a text begins no task that was written before the newest task of its issue began, or was ended: read in time, it
+    /// would have begun before that one, or been ended as well. The pages of an issue's attempts are read each by itself.
+    pub(super) async fn overtaken(
         &self,
         entry: &Repository,
         number: u64,
         text: &Text,
     ) -> Result<Option<String>, Trouble> {
-        let ended = if text.may_begin() { self.ended(entry, number).await? } else { None };
-        Ok(ended.filter(|task| matches!(task.end(), Some(End::Cancelled { number, .. }) if text.number < *number)).map(
-            |task| {
-                let about = About { task: &task, pull_url: None, scripted: false, line: None };
-                message::ended_since(&text.author.login, text.command_name(), &about)
-            },
-        ))
+        if !text.may_begin() || text.edited {
+            return Ok(None);
+        }
+        let Some(here) = self.store.newest_task_of(&entry.key, number).await? else { return Ok(None) };
+        let Some(task) = self.ended(entry, here.issue.unsigned_abs()).await? else { return Ok(None) };
+        let began = task.request.as_ref().map_or(0, |request| request.number);
+        let ended = if let Some(End::Cancelled { number, .. }) = task.end() { *number } else { 0 };
+        let about = About { task: &task, pull_url: None, scripted: false, line: None };
+        Ok((text.number < began.max(ended))
+            .then(|| message::overtaken(&text.author.login, text.command_name(), &about)))
     }
 
     /// On the pull request of an ended task while another attempt is at work: tells an author with write access where that is.

@@ -28,13 +28,13 @@ pub fn over_for(login: &str, name: &str, about: &About<'_>) -> String {
     )
 }
 
-/// A command that begins a task, and was written before the one that ended this task; `name` without its slash.
-pub fn ended_since(login: &str, name: &str, about: &About<'_>) -> String {
+/// A command that begins a task, and was written before the one that began this task, or that ended it; `name` without its slash.
+pub fn overtaken(login: &str, name: &str, about: &About<'_>) -> String {
     format!(
-        "{}: task {} was ended after {} was written and before I could carry it out, so nothing was started. {}",
+        "{}: {} was written before task {} began or was ended, and I could not carry it out in time, so nothing was started. {}",
         code(login),
-        about.task.id,
         code(&format!("/{name}")),
+        about.task.id,
         next(about)
     )
 }
@@ -67,7 +67,7 @@ mod tests {
             [
                 over_for_questions("b`ob", &about),
                 over_for("b`ob", "approve", &about),
-                ended_since("b`ob", "retry", &about),
+                overtaken("b`ob", "retry", &about),
             ]
             .join("\n---\n")
         };

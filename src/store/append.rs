@@ -1,7 +1,8 @@
 //! Appending to a task: one savepoint covers the input's key, events, effects and projections.
 
+use super::read::known;
 use super::{StoreError, audit, body, inputs};
-use domain::{Call, Decision, Effect, Event, OutcomeStatus, Step, Task, TaskId, Verb};
+use domain::{Call, Decision, Effect, Event, OutcomeStatus, Request, Step, Task, TaskId, Verb};
 use sqlx::AnyConnection;
 use sqlx::Row;
 use std::sync::Arc;
@@ -91,6 +92,7 @@ pub(super) async fn append(c: &mut AnyConnection, a: &Append) -> Result<Appended
 pub(super) async fn create(c: &mut AnyConnection, new: &NewTask) -> Result<Option<TaskId>, StoreError> {
     if let Some(request) = &new.task.request {
         super::leases::fence(c, &request.repository, new.epoch).await?;
+        no_other(c, request, &new.input_key).await?;
     }
     // A deleted task's number still marks its posts on the forge, so it is not given again.
     let sql = "SELECT MAX(id) + 1 FROM (SELECT COALESCE(MAX(id), 0) AS id FROM tasks \
@@ -104,6 +106,18 @@ pub(super) async fn create(c: &mut AnyConnection, new: &NewTask) -> Result<Optio
     write_step(c, id, 0, &new.step, new.now).await?;
     audit::began(c, new, id).await?;
     Ok(Some(id))
+}
+
+/// Refuses a second task of an issue, by another text: the pages of an issue's attempts are read side by side, and each may begin one.
+async fn no_other(c: &mut AnyConnection, request: &Request, key: &str) -> Result<(), StoreError> {
+    let sql = "SELECT id FROM tasks WHERE repository = $1 AND issue = $2 AND live = TRUE LIMIT 1";
+    let query = sqlx::query_scalar(sql).bind(&request.repository).bind(request.issue as i64);
+    let found: Option<i64> = query.fetch_optional(&mut *c).await?;
+    match found {
+        // The same text again.
+        Some(id) if !known(c, key).await? => Err(StoreError::AtWork { task: TaskId(id), issue: request.issue }),
+        _ => Ok(()),
+    }
 }
 
 async fn insert_task(c: &mut AnyConnection, id: TaskId, new: &NewTask) -> Result<(), StoreError> {

@@ -2,6 +2,7 @@
 
 use super::{Asked, AuditOutcome, NewAudit, Store, StoreError, audit, inputs, queue};
 use sqlx::AnyConnection;
+use sqlx::any::AnyExecutor;
 
 /// A `/deny` where no task is active.
 #[derive(Debug)]
@@ -30,6 +31,17 @@ impl Store {
         let epoch = self.life();
         self.writer.ask(|answer| queue::Write::TakeBack { wish, epoch, answer }).await
     }
+
+    /// The grants that the text with this input key took back; none if it took none back.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be read.
+    pub async fn taken_back(&self, input_key: &str) -> Result<Vec<String>, StoreError> {
+        match self.knows_input(input_key).await? {
+            true => self.read(taken(&self.readers(), &format!("{input_key}:"))).await,
+            false => Ok(Vec::new()),
+        }
+    }
 }
 
 pub(super) async fn take_back(c: &mut AnyConnection, wish: &TakeBack, epoch: i64) -> Result<Vec<String>, StoreError> {
@@ -49,10 +61,14 @@ pub(super) async fn take_back(c: &mut AnyConnection, wish: &TakeBack, epoch: i64
         taken.sort();
         return Ok(taken);
     }
-    // Rare, so that it may look at every key.
+    taken(c, &took).await
+}
+
+/// What the keys with this prefix say that was taken back. Rare, so that it may look at every key.
+async fn taken<'c>(c: impl AnyExecutor<'c>, took: &str) -> Result<Vec<String>, StoreError> {
     let sql = "SELECT key FROM inputs WHERE substr(key, 1, length($1)) = $1";
-    let keys: Vec<String> = sqlx::query_scalar(sql).bind(&took).fetch_all(c).await?;
-    let mut taken: Vec<String> = keys.iter().filter_map(|key| key.strip_prefix(&took)).map(str::to_owned).collect();
+    let keys: Vec<String> = sqlx::query_scalar(sql).bind(took.to_owned()).fetch_all(c).await?;
+    let mut taken: Vec<String> = keys.iter().filter_map(|key| key.strip_prefix(took)).map(str::to_owned).collect();
     taken.sort();
     Ok(taken)
 }

@@ -141,6 +141,14 @@ pub enum StoreError {
     /// The task does not exist or was deleted.
     #[error("there is no task {0}")]
     NoTask(domain::TaskId),
+    /// A task is at work on this issue, which another text began: nothing was stored.
+    #[error("task {task} has just begun on issue #{issue}")]
+    AtWork {
+        /// The task at work.
+        task: domain::TaskId,
+        /// The issue, or the pull request of a person.
+        issue: u64,
+    },
     /// Another host works for this repository: nothing was stored.
     #[error("another host works for the repository {repository} now: {address}")]
     Elsewhere {
@@ -289,6 +297,10 @@ impl Store {
     }
 
     /// Creates a task from its first step; none when the input key was used before.
+    ///
+    /// # Errors
+    /// [`StoreError::AtWork`] while another task is at work on the same issue; [`StoreError::Elsewhere`] when another host works for its
+    /// repository.
     pub async fn create(&self, new: NewTask) -> Result<Option<domain::TaskId>, StoreError> {
         self.writer.ask(|answer| queue::Write::Create { new: Box::new(new), answer }).await
     }

@@ -40,8 +40,10 @@ pub(crate) async fn created(store: &Store, key: &str) -> Task {
     created_in("shop", store, key).await
 }
 
+/// A task on the issue whose number its key ends with (`opened:3`), otherwise on issue 3.
 pub(crate) async fn created_in(repository: &str, store: &Store, key: &str) -> Task {
-    let request = Box::new(Request { repository: repository.into(), ..request() });
+    let issue = key.rsplit_once(':').and_then(|(_, number)| number.parse().ok()).unwrap_or(3);
+    let request = Box::new(Request { repository: repository.into(), issue, ..request() });
     let envelope = Envelope { key: key.into(), now: 10, input: Input::Requested { request } };
     let (task, step) = transition(&Task::new(TaskId(0)), &envelope);
     let new = NewTask { task, input_key: envelope.key.clone(), now: 10, step, epoch: 1, host: "".into() };

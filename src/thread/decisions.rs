@@ -2,11 +2,12 @@
 
 use super::by_name::by_name;
 use super::groups::Admission;
+use super::hosts::began;
 use super::inline::{left, with_command};
 use super::read::{Thread, counts_in_part};
 use super::{Threads, words};
 use crate::config::process::Repository;
-use crate::forge::{Comment, Review, ReviewComment, own_remarks, review_hash, text_hash};
+use crate::forge::{Comment, Issue, Review, ReviewComment, own_remarks, review_hash, text_hash};
 use crate::trouble::Trouble;
 use domain::{Access, Commit, Decision, Others, Source, State, Task, TaskKind, Terms, Verb};
 use std::collections::HashMap;
@@ -70,8 +71,7 @@ impl Threads {
         thread: &Thread,
         only: Option<&[Source]>,
     ) -> Result<Found, Trouble> {
-        let began = task.request.as_ref().map_or(0, |r| r.number);
-        let found = self.open_texts(entry, (task, thread), began, only).await?;
+        let found = self.open_texts(entry, (task, thread), only).await?;
         let mut judged = Found::default();
         for (_, it) in found {
             let done = match it {
@@ -96,16 +96,22 @@ impl Threads {
         &self,
         entry: &Repository,
         (task, thread): (&Task, &Thread),
-        began: i64,
         only: Option<&[Source]>,
     ) -> Result<Vec<Read>, Trouble> {
         let mut rights = HashMap::new();
         let mut found: Vec<Read> = Vec::new();
         // If a text is left for the next reading, later ones wait too, because the oldest decides.
         let mut before = i64::MAX;
-        let since = self.apart_since(&entry.key, thread, began).await?;
-        // What is carried out beside a task may have failed, and a task begun behind it.
-        let counts = |c: &&Comment| c.id > began || c.created_at >= since && words::comment(c).is_apart();
+        let began = began(task);
+        let since = self.counts_since(&entry.key, thread, began).await?;
+        let counts = |c: &&Comment| c.id > began || c.created_at >= since && is_for_any(&words::comment(c));
+        if let Some(issue) = thread.issue.as_ref().filter(|it| it.created_at >= since && self.counts(&it.author)) {
+            let (source, verb) = (Source::Issue(issue.id), words::text(&issue.body, &issue.author.login));
+            if is_for_any(&verb) && self.is_open(&source, only).await? {
+                let decision = self.of_issue(entry, issue, verb, &mut rights).await;
+                found.push((0, decision.map(|decision| Some(FoundDecision { decision, left: Vec::new() }))));
+            }
+        }
         for comment in thread.comments.iter().filter(|c| self.counts(&c.author)).filter(counts) {
             let source = Source::Comment(comment.id);
             if !self.is_open(&source, only).await? {
@@ -140,10 +146,12 @@ impl Threads {
         Ok(found)
     }
 
-    /// Since when comments count here that were written before the task began, in the forge's milliseconds; where there are none that could,
+    /// Since when texts count here that were written before the task began, in the forge's milliseconds; where there are none that could,
     /// nothing is asked.
-    async fn apart_since(&self, key: &str, thread: &Thread, began: i64) -> Result<i64, Trouble> {
-        if thread.comments.iter().all(|c| c.id > began || !words::comment(c).is_apart()) {
+    async fn counts_since(&self, key: &str, thread: &Thread, began: i64) -> Result<i64, Trouble> {
+        let of_issue = thread.issue.as_ref().map(|issue| words::text(&issue.body, &issue.author.login));
+        let older = thread.comments.iter().filter(|c| c.id <= began).map(words::comment);
+        if !older.chain(of_issue).any(|verb| is_for_any(&verb)) {
             return Ok(i64::MAX);
         }
         Ok(self.store.watermark(&first(key)).await?.map_or(i64::MAX, |at| at - SLACK_MS))
@@ -161,7 +169,7 @@ impl Threads {
             (pull.and_then(|p| Commit::parse(&p.head_sha).ok()), pull.map(|p| p.base_ref.clone()));
         // Converts the forge's time to our clock.
         decision.at += self.clock.ahead();
-        self.look_up(entry, &mut decision.verb).await?;
+        self.look_up(entry, &decision.source, &mut decision.verb).await?;
         if decision.right >= Access::Write
             && let Verb::Rebase { tip } = &mut decision.verb
         {
@@ -240,6 +248,24 @@ impl Threads {
             }
         }
         Ok(Ok(listed))
+    }
+
+    /// As [`Threads::of_comment`], for the issue's own text.
+    async fn of_issue(
+        &self,
+        entry: &Repository,
+        issue: &Issue,
+        verb: Verb,
+        rights: &mut HashMap<i64, Access>,
+    ) -> Result<Decision, Trouble> {
+        let who = (words::account(&issue.author), self.right(entry, &issue.author, rights).await?);
+        Ok(Decision {
+            thread: Some(issue.number),
+            at: issue.created_at,
+            text_hash: text_hash(&issue.body),
+            edited: self.issue_edited(entry, issue).await?,
+            ..Decision::new(Source::Issue(issue.id), 0, who, verb)
+        })
     }
 
     /// The decision of a comment: with the forge's time, and without the pull request's head and base.
@@ -345,6 +371,12 @@ impl Threads {
             None => Ok(!self.store.knows_input(&decision_key(source)).await?),
         }
     }
+}
+
+/// Whether it counts although a task began behind it, before it could be carried out: what is carried out beside tasks, and what takes a host
+/// back.
+fn is_for_any(verb: &Verb) -> bool {
+    verb.is_apart() || matches!(verb, Verb::Deny { .. })
 }
 
 /// Texts written longer than this before a repository was first read are ignored, so that an old `/fix` starts nothing.

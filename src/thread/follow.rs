@@ -150,7 +150,7 @@ async fn notice_ends(id: TaskId, thread: &Thread, feed: &dyn Feed) -> Result<(),
     if let Some(pull) = thread.pull.as_ref().filter(|p| p.merged || !p.open) {
         let input = Input::PullClosed { merged: pull.merged, how: pull.merge() };
         feed.feed(id, &format!("pull-closed:{id}"), input).await?;
-    } else if !thread.open {
+    } else if !thread.is_open() {
         feed.feed(id, &format!("issue-closed:{id}"), Input::IssueClosed).await?;
     }
     Ok(())

@@ -33,7 +33,7 @@ pub use decisions::{SLACK_MS, decision_key, first};
 pub use feed::Feed;
 pub use follow::withdrawn_key;
 pub(crate) use groups::Admission;
-pub use hosts::{host_key, hosts_key};
+pub use hosts::{host_key, hosts_key, names, taken_key};
 pub use own::{AtTip, MissingHosts};
 pub use read::{Hidden, Part, Thread};
 pub use replies::{MARKS as REPLY_MARKS, source as reply_source};

@@ -3,7 +3,7 @@
 use super::Threads;
 use super::replies::Replies;
 use crate::config::process::Repository;
-use crate::forge::{Comment, ForgeError, PullRequest, RepoRef, Review, ReviewComment};
+use crate::forge::{Comment, ForgeError, Issue, PullRequest, RepoRef, Review, ReviewComment};
 use crate::trouble::Trouble;
 use domain::{Source, Task, Verb};
 
@@ -16,14 +16,19 @@ pub struct Thread {
     /// Why some of these could not be read now.
     pub(super) unread: Option<ForgeError>,
     pub(super) pull: Option<PullRequest>,
-    /// False once the issue is known to be closed.
-    pub(super) open: bool,
+    /// The issue; none where the forge did not show it.
+    pub(super) issue: Option<Issue>,
     pub(super) reviewed: bool,
     /// The parts that the forge did not show.
     pub hidden: Vec<Hidden>,
 }
 
 impl Thread {
+    /// False once the issue is known to be closed.
+    pub(super) fn is_open(&self) -> bool {
+        self.issue.as_ref().is_none_or(|issue| issue.open)
+    }
+
     /// The number of the issue or pull request that holds one of its texts.
     pub(super) fn number(&self, source: &Source, task: &Task) -> u64 {
         let issue = task.request.as_ref().map_or(0, |request| request.issue);
@@ -34,12 +39,13 @@ impl Thread {
         }
     }
 
-    /// The text of one of its comments or reviews; empty for a reply on a line, whose commands count as those of an inline comment do.
+    /// The text of its issue, or of one of its comments or reviews; empty for a reply on a line, whose commands count as those of an inline comment do.
     pub(super) fn text(&self, source: &Source) -> &str {
         let found = match source {
             Source::Comment(id) => self.comments.iter().find(|c| c.id == *id).map(|c| &c.body),
             Source::Review(id) => self.reviews.iter().find(|r| r.id == *id).map(|r| &r.body),
-            Source::Issue(_) | Source::Change(_) | Source::Reply { .. } => None,
+            Source::Issue(_) => self.issue.as_ref().map(|issue| &issue.body),
+            Source::Change(_) | Source::Reply { .. } => None,
         };
         found.map_or("", String::as_str)
     }
@@ -121,7 +127,7 @@ impl Threads {
         let number = task.request.as_ref().map_or(0, |r| r.issue);
         let (issue, talk) = tokio::join!(self.forge.issue(at, number), self.forge.comments(at, number));
         let (what, mut hidden) = (Part::Issue(number), Vec::new());
-        let open = part(what, issue, &mut hidden)?.is_none_or(|issue| issue.open);
+        let issue = part(what, issue, &mut hidden)?;
         let mut comments = part(what, talk, &mut hidden)?.unwrap_or_default();
         let (mut reviews, mut pull) = (None, None);
         if let Some(number) = task.pull {
@@ -146,6 +152,6 @@ impl Threads {
             return Err(moved.into());
         }
         let (unread, replies) = (replies.failed, replies.found);
-        Ok(Thread { comments, reviews, replies, unread, pull, open, reviewed, hidden })
+        Ok(Thread { comments, reviews, replies, unread, pull, issue, reviewed, hidden })
     }
 }

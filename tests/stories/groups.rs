@@ -119,7 +119,7 @@ async fn what_was_to_begin_an_attempt_before_a_stop_begins_none_after_it() {
     world.until_state("cancelled").await;
     assert!(world.forge.times_refused() > 0, "the `/retry` was not judged");
     world.forge.refuse(&[]);
-    world.until_said(pull, "was ended after `/retry` was written").await;
+    world.until_said(pull, "`/retry` was written before task 1 began or was ended").await;
     world.read_now().await.expect("read");
     world.heard(pull).await;
     assert_eq!(world.store().tasks(9).await.expect("read").len(), 1, "no attempt began");

@@ -58,7 +58,7 @@ pub async fn what_two_live_tasks_changed_is_found_until_one_ends(fresh: Fresh) {
     let paths = |shared: &[Shared]| shared.iter().map(|it| it.path.clone()).collect::<Vec<_>>();
     let seen = store.shared_files(one).await.expect("read");
     assert_eq!(paths(&seen), ["b.py", long.as_str(), "odd\u{fffd}name"]);
-    assert!(seen.iter().all(|it| (it.task, it.issue, it.pull) == (two.0, 3, None)));
+    assert!(seen.iter().all(|it| (it.task, it.issue, it.pull) == (two.0, 4, None)));
     assert_eq!(paths(&store.shared_files(two).await.expect("read")), paths(&seen), "either sees the other");
     let task = store.task(two).await.expect("folded");
     feed(&store, &task, "closed", Input::IssueClosed).await;

@@ -99,6 +99,7 @@ on_both! {
     test_runs::a_repository_that_is_taken_out_is_watched_no_more,
     upstream_issues::an_upstreams_issue_is_one_issue_here_until_the_repository_is_taken_out,
     upstream_issues::another_hosts_upstream_issues_are_not_written,
+    tasks::of_two_texts_one_begins_a_task_on_an_issue,
     audit::a_decision_is_kept_once_and_the_newest_are_shown,
     audit::another_hosts_decisions_are_not_kept,
     audit::a_host_that_is_taken_back_is_kept_with_it,

@@ -33,7 +33,7 @@ async fn several_hosts_write_into_one_database() {
     let many = |store: Store, host: &'static str| async move {
         let mut ids = Vec::new();
         for n in 0..40 {
-            ids.push(tests::created_in(host, &store, &format!("opened:{host}{n}")).await.id.0);
+            ids.push(tests::created_in(host, &store, &format!("opened:{host}:{n}")).await.id.0);
         }
         ids
     };

@@ -52,12 +52,13 @@ pub async fn a_deleted_task_leaves_no_row_and_no_byte_and_begins_nothing_anew(fr
 
 pub async fn a_body_that_another_task_has_too_stays(fresh: Fresh) {
     let store = fresh.open().await;
-    let (one, two) = (created(&store, "opened:3").await.id, created(&store, "opened:4").await.id);
+    let one = created(&store, "opened:3").await.id;
+    ended(&store, one, 20).await;
+    let two = created(&store, "again:3").await.id;
     let blobs = async || {
         sqlx::query_scalar::<_, i64>("SELECT COUNT(*) FROM blobs").fetch_one(&store.readers()).await.expect("read")
     };
     assert_eq!(blobs().await, 1);
-    ended(&store, one, 20).await;
     store.delete_task(one).await.expect("deleted");
     assert_eq!(store.task(two).await.expect("folded").request.expect("a request").body.len(), 6000);
     ended(&store, two, 20).await;

@@ -217,3 +217,20 @@ pub async fn one_failing_message_takes_nothing_else_with_it(fresh: Fresh) {
     assert!(!store.knows_input("k").await.expect("read"), "nothing of what was refused is there");
     assert!(store.knows_input("comment:2#0").await.expect("read"));
 }
+
+pub async fn of_two_texts_one_begins_a_task_on_an_issue(fresh: Fresh) {
+    let store = fresh.open().await;
+    let one = created(&store, "opened:3").await;
+    let again = async |key: &str| {
+        let request = store.task(one.id).await.expect("folded").request.expect("a request");
+        let envelope = Envelope { key: key.into(), now: 11, input: Input::Requested { request: Box::new(request) } };
+        let (task, step) = transition(&Task::new(TaskId(0)), &envelope);
+        store.create(NewTask { task, input_key: key.into(), now: 11, step, epoch: 1, host: "".into() }).await
+    };
+    let refused = again("comment:4#0").await;
+    assert!(matches!(refused, Err(StoreError::AtWork { task, issue: 3 }) if task == one.id), "{refused:?}");
+    assert!(!store.knows_input("comment:4#0").await.expect("read"), "the text is answered later");
+    assert_eq!(again("opened:3").await.expect("known"), None, "the same text again");
+    feed(&store, &one, "closed", Input::IssueClosed).await;
+    assert!(again("comment:4#0").await.expect("stored").is_some());
+}
