@@ -11,7 +11,7 @@ use std::time::Duration;
 const OWNERS: &str = "semver.py @alice\ndocs/.* @bob\n";
 
 /// Somebody in the team `lab/core`, which may write.
-fn in_core(world: &World) -> Person {
+pub fn in_core(world: &World) -> Person {
     let cody = world.forge.add_person("cody", "secret").expect("a person");
     world.forge.add_team(REPO, "core", None, &[("repo.code", Write)], &["cody"]).expect("a team");
     cody

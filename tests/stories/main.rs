@@ -62,6 +62,7 @@ mod orders;
 mod outages;
 mod own_commands;
 mod pages;
+mod pages_of_attempts;
 mod permission;
 mod picture;
 mod pictures;
