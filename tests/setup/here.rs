@@ -73,11 +73,13 @@ async fn trip(url: &str, admin_token: &str) {
     let rules = owner.call("GET", &format!("{REPO}/branch_protections"), Value::Null).await;
     assert_eq!(rules.as_array().map(Vec::len), Some(0), "nothing was changed by what was refused");
     owner.call("DELETE", &format!("{REPO}/hooks/{hook}"), Value::Null).await;
-    // A rule of before would hold in place of ours.
+    // A rule of before would hold in place of ours; before Gitea 1.23 the name of a branch always comes before a pattern.
     let rule = json!({ "rule_name": "m*", "enable_push": true });
-    owner.call("POST", &format!("{REPO}/branch_protections"), rule).await;
-    let text = home.bad(&add);
-    assert!(text.contains("the protection of m* may hold in place of that of main"), "{text}");
+    let made = owner.call("POST", &format!("{REPO}/branch_protections"), rule).await;
+    if made["priority"].is_number() {
+        let text = home.bad(&add);
+        assert!(text.contains("the protection of m* may hold in place of that of main"), "{text}");
+    }
     owner.call("DELETE", &format!("{REPO}/branch_protections/m%2A"), Value::Null).await;
 
     let text = home.good(&add);
@@ -108,6 +110,13 @@ async fn trip(url: &str, admin_token: &str) {
         .unwrap();
     let text = home.bad(&["repo", "check", "alone"]);
     assert!(text.contains("main does not require an approval that binds administrators too"), "{text}");
+    let rule = owner.call("GET", &format!("{REPO}/branch_protections/main"), Value::Null).await;
+    if rule["block_admin_merge_override"].is_null() && rule["apply_to_admins"].is_null() {
+        // Gitea before 1.23.
+        let text = home.bad(&["repo", "check", "alone", "--fix"]);
+        assert!(text.contains("this version of the forge cannot hold administrators to it"), "{text}");
+        return;
+    }
     home.good(&["repo", "check", "alone", "--fix"]);
     assert!(bot.requires_approval(&at, "main").await.unwrap());
 }

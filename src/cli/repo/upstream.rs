@@ -10,6 +10,7 @@ use crate::cli::{lock, running};
 use crate::config::Process;
 use crate::config::process::{Repository as Entry, Upstream};
 use crate::forge::RepoRef;
+use crate::forge::gitea::keep::Unlocked;
 use crate::git::{Auth, Branch, Listing, RemoteUrl, Repos};
 use crate::message::plain_lines;
 use crate::text::one_line;
@@ -133,11 +134,20 @@ pub(super) async fn sync_one(
         return Err(complaint.attempt(format!("caisson repo status {}", entry.key)).into());
     };
     let (repo, sync) = (&copy.at, accounts.sync.login.as_str());
-    let done = match accounts.forge.allow_force(repo, branch.as_str(), sync).await {
-        Ok(()) => copy.sync(Some((branch, commit))).await,
+    let unlocked = accounts.forge.allow_force(repo, branch.as_str(), sync).await;
+    if let Ok(Unlocked::WithoutRule(_)) = &unlocked {
+        printer.warn(&format!("this version of the forge lets nobody replace a protected branch's history: {branch} is not protected until it was moved"));
+    }
+    let done = match &unlocked {
+        Ok(_) => copy.sync(Some((branch, commit))).await,
         // The failed request may have been carried out.
-        Err(error) => Err(error.into()),
+        Err(error) => Err(error.clone().into()),
     };
+    if let Ok(Unlocked::WithoutRule(rule)) = &unlocked
+        && let Err(error) = accounts.forge.make_rule(repo, rule).await
+    {
+        printer.warn(&format!("the rule of {branch} is made anew, without what else was set in it: {error}"));
+    }
     // Restores the protection, whatever the result.
     let closed = accounts.forge.ensure_protection(repo, branch.as_str(), &[sync]).await;
     closed.with_context(|| {

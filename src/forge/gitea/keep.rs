@@ -9,7 +9,7 @@ use super::{Gitea, wire};
 use crate::forge::{Access, ForgeError, RepoRef, Repository, Result};
 use crate::secret::Secret;
 use reqwest::Method;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::cmp::Ordering;
 
 /// The narrow names, because the wide ones would deliver everything twice. Plain comments of a pull request need `pull_request_comment`.
@@ -233,14 +233,26 @@ impl Gitea {
         Ok(found.is_some_and(|rule| rule.required_approvals > 0 && rule.binds_admins()))
     }
 
-    /// Lets one account replace the branch's history until [`Gitea::ensure_protection`] is said again. The rule must exist.
-    pub async fn allow_force(&self, repo: &RepoRef, rule: &str, login: &str) -> Result<()> {
+    /// Lets one account replace the branch's history until [`Gitea::ensure_protection`] is said again. The rule must exist. A forge that lets
+    /// nobody past a rule (Gitea before 1.23, Forgejo) has it taken away meanwhile.
+    pub async fn allow_force(&self, repo: &RepoRef, rule: &str, login: &str) -> Result<Unlocked> {
         let path = format!("{}/branch_protections/{}", base(repo), seg(rule));
         let body = json!({
             "enable_force_push": true, "enable_force_push_allowlist": true, "force_push_allowlist_usernames": [login],
             "force_push_allowlist_deploy_keys": false,
         });
-        self.raw.put(Method::PATCH, &path, Some(&body)).await
+        self.raw.put(Method::PATCH, &path, Some(&body)).await?;
+        let now: Value = self.raw.get(&path).await?;
+        if now["enable_force_push"] == true {
+            return Ok(Unlocked::ByRule);
+        }
+        self.raw.delete(&path).await?;
+        Ok(Unlocked::WithoutRule(now))
+    }
+
+    /// Makes a rule again as the forge wrote it.
+    pub async fn make_rule(&self, repo: &RepoRef, rule: &Value) -> Result<()> {
+        self.raw.put(Method::POST, &format!("{}/branch_protections", base(repo)), Some(rule)).await
     }
 
     /// Whether the rule exists as `ensure_protection` makes it.
@@ -294,6 +306,15 @@ impl Gitea {
     pub async fn test_hook(&self, repo: &RepoRef, id: i64) -> Result<()> {
         self.raw.put(Method::POST, &format!("{}/hooks/{id}/tests", base(repo)), None).await
     }
+}
+
+/// How a branch's history may be replaced.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Unlocked {
+    /// Its rule lets one account do it.
+    ByRule,
+    /// Its rule was taken away; as the forge wrote it, for [`Gitea::make_rule`].
+    WithoutRule(Value),
 }
 
 /// Whether a rule may hold for a branch of another one: of equal priority the name of a branch comes before a pattern, and of two patterns the
