@@ -16,8 +16,6 @@ use crate::text;
 const MOST: usize = 10;
 /// Context lines around a line with the words.
 const AROUND: usize = 2;
-/// Bytes of outputs and of what was written that are searched, the newest first, because the search is repeated for each request.
-const MOST_READ: usize = 4 << 20;
 /// Characters of one line.
 const LINE: usize = 300;
 
@@ -111,18 +109,15 @@ fn heading(fence: &Fence, one: &Past<'_>) -> String {
     format!("action {}: {} {}", one.number, fence.inline(&one.call.name), fence.inline(&object))
 }
 
-/// Lines of these actions that contain the words, with their context.
+/// Lines of these actions that contain the words, with their context. Each action is searched, one at a time, until enough was found:
+/// "nothing holds these words" is only true of all of them.
 fn lines(fence: &Fence, among: &[&Past<'_>], words: &str, cap: usize) -> (String, bool) {
     let Ok(words) = RegexBuilder::new(&regex::escape(words)).case_insensitive(true).build() else {
         return ("these words are too long to look for".to_owned(), true);
     };
-    let (mut body, mut found, mut read) = (String::new(), 0, 0);
+    let (mut body, mut found) = (String::new(), 0);
     for one in among {
         let given = given(one.call);
-        read += one.ended.text.len() + given.iter().map(|(_, text)| text.len()).sum::<usize>();
-        if read > MOST_READ {
-            break;
-        }
         let head = heading(fence, one);
         let all = given.iter().map(|(name, text)| (&**name, *text)).chain([("", one.ended.text.as_str())]);
         let hits: Vec<String> = all.map(|(name, text)| found_in(name, text, &words)).collect();
@@ -227,6 +222,24 @@ mod tests {
             "{whole}"
         );
         assert!(shown(Some(1), "", 20).contains("characters left out"), "within its room");
+    }
+
+    #[test]
+    fn the_first_action_of_a_long_task_is_found_too() {
+        let fence = Fence::new(&Secret::new("k"), TaskId(1));
+        let long = "nothing of note\n".repeat(1 << 16);
+        let ran = |turn: u32, text: &str| {
+            let run = call("c", "bash", serde_json::json!({ "command": "make" }));
+            let [started, ended] = acted(turn, turn, 0, OutcomeStatus::Ok, text);
+            [answer(turn, "", vec![run]), started, ended]
+        };
+        let mut log = ran(1, "the Needle").to_vec();
+        (2..=8).for_each(|turn| log.extend(ran(turn, &long)));
+        let shown = |words: &str| show(&fence, &log, &Recall { number: None, words: words.into() }, 1000);
+        let (text, error) = shown("needle");
+        assert!(!error && text.contains("action 1: bash make\n  1: the Needle\n"), "7 MiB stand behind it: {text}");
+        let (text, error) = shown("pin");
+        assert!(error && text == "nothing that was done so far holds these words", "{text}");
     }
 
     #[test]
