@@ -406,8 +406,12 @@ impl<'a> Replay<'a> {
         let now = command.and_then(|_| outcome::ran(ended));
         let runs = outcome::Runs { now: now.as_ref(), before: command.and_then(|command| self.ran.get(command)) };
         let (mut text, error) = outcome::render(self.fence, call, ended, place, &runs, cap);
-        if self.form == Form::Tools && old && ended.text.chars().count() > cap {
-            text.push_str(&format!("\nNote: `recall` with number {number} shows the whole again."));
+        if old && ended.text.chars().count() > cap {
+            let again = match self.form {
+                Form::Tools => format!("`recall` with number {number}"),
+                Form::Text => format!("a line `RECALL {number}`"),
+            };
+            text.push_str(&format!("\nNote: {again} shows the whole again."));
         }
         if let Some(before) = same {
             text.push_str(&format!(

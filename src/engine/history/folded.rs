@@ -70,7 +70,7 @@ impl Replay<'_> {
             let most = OPEN.min(self.summary_chars / 2);
             let failing = self.runs.open().and_then(|ran| failing::list(self.fence, &ran, None, most));
             let values = context! {
-                summary => summary.fenced(self.fence, self.summary_chars), recall => self.form == Form::Tools,
+                summary => summary.fenced(self.fence, self.summary_chars), text => self.form == Form::Text,
                 failing => failing.unwrap_or_default(), ..self.stand()
             };
             self.notes.push(prompt::render("compacted", values));

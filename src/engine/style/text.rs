@@ -1,7 +1,9 @@
 //! The style *text*: the conversation in plain text, for models that can write a command but do not support tools.
 //!
 //! Owns: how an answer is read. One sentence, then one block: that of a shell is a command, one under a path is a whole file; a line that
-//! begins with `DONE:` ends the work; lines such as `ADDRESSED r1:` say what became of a remark. Only the first block of an answer counts, because later ones were written without knowing its result.
+//! begins with `DONE:` ends the work; lines such as `ADDRESSED r1:` say what became of a remark, and a line such as
+//! `RECALL 6` shows an earlier action again. Only the first block of an answer counts, because later ones were written without knowing its
+//! result.
 //! `engine::history` builds the conversation. Must not: carry anything out. Tests: `text_tests.rs`.
 
 use serde_json::{Value, json};
@@ -23,6 +25,8 @@ struct Read {
     done: Option<String>,
     /// What is said of remarks: number, whether it is dealt with, words.
     remarks: Vec<(u32, bool, String)>,
+    /// Arguments of `recall`, for each line that asks for earlier actions.
+    recalls: Vec<Value>,
 }
 
 #[derive(Debug, PartialEq)]
@@ -31,13 +35,14 @@ enum Block {
     Write { path: String, content: String },
 }
 
-/// What the answer says of remarks, then its one other call; none if it has nothing usable.
+/// What the answer says of remarks, what it recalls, then its one other call; none if it has nothing usable.
 pub(super) fn calls(response: &ModelResponse, turn: u32) -> Vec<ToolCall> {
     let read = read(&response.text, response.truncated);
     let said = |(remark, addressed, text): &(u32, bool, String)| {
         ("answer_remark", json!({ "remark": remark, "addressed": addressed, "text": text }))
     };
     let mut calls: Vec<(&str, Value)> = read.remarks.iter().map(said).collect();
+    calls.extend(read.recalls.into_iter().map(|what| ("recall", what)));
     calls.extend(match (read.blocks.into_iter().next(), read.done) {
         (Some(Block::Run(command)), _) => Some(("bash", json!({ "command": command }))),
         (Some(Block::Write { path, content }), _) => Some(("write_file", json!({ "path": path, "content": content }))),
@@ -73,6 +78,7 @@ fn read(text: &str, truncated: bool) -> Read {
                     out.done = Some(if summary.is_empty() { head(text) } else { summary });
                 }
                 out.remarks.extend(remark(line));
+                out.recalls.extend(recall(line));
                 before = if line.trim().is_empty() { before } else { line };
             }
             Piece::Block { info, text, closed } => {
@@ -120,6 +126,18 @@ fn remark(line: &str) -> Option<(u32, bool, String)> {
     let number = number.trim_matches([' ', '*', '`', '_']).strip_prefix(['r', 'R'])?.parse().ok()?;
     let words = words.trim_matches(|c: char| c.is_whitespace() || "*`".contains(c));
     (!words.is_empty()).then(|| (number, addressed, words.to_owned()))
+}
+
+/// What a line recalls: `RECALL 6`, or `RECALL` and words.
+fn recall(line: &str) -> Option<Value> {
+    let bare = line.trim_start_matches(|c: char| c.is_whitespace() || "*#>`_-".contains(c));
+    let rest = bare.strip_prefix("RECALL")?.strip_prefix([' ', ':'])?;
+    let what = rest.trim_matches(|c: char| c.is_whitespace() || "*`\"".contains(c));
+    let number = what.strip_prefix("action ").unwrap_or(what).trim_end_matches('.').parse::<u32>();
+    match number.ok().filter(|number| *number > 0) {
+        Some(number) => Some(json!({ "number": number })),
+        None => (!what.is_empty()).then(|| json!({ "words": what })),
+    }
 }
 
 fn block(info: &str, before: &str, body: &str) -> Option<Block> {

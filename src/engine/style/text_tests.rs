@@ -6,7 +6,7 @@ use crate::engine::style::{Reader, Style};
 use crate::engine::{EngineConfig, turn};
 use crate::llm::{ModelRequest, Scripted, Turn};
 use crate::secret::Secret;
-use domain::{Action, Budget, Call, CallRequest, Commit, Event, Outcome, OutcomeStatus, Task, TaskId, Usage};
+use domain::{Action, Budget, Call, CallRequest, Commit, Event, Outcome, OutcomeStatus, Recall, Task, TaskId, Usage};
 
 fn said(text: &str) -> Vec<String> {
     let response = ModelResponse { text: text.into(), ..ModelResponse::default() };
@@ -50,6 +50,37 @@ fn what_became_of_a_remark_is_said_on_a_line() {
     assert_eq!(said(text), [first, second]);
     assert_eq!(said(&format!("{text}```bash\nls\n```")), [first, second, r#"bash {"command":"ls"}"#]);
     assert_eq!(said("ANSWER: 42\nADDRESSED r1:\nANSWER 7: no\n```\nADDRESSED r1: x\n```").len(), 1, "the block alone");
+}
+
+#[test]
+fn an_earlier_action_is_recalled_on_a_line() {
+    assert_eq!(said("RECALL 6"), [r#"recall {"number":6}"#]);
+    assert_eq!(said("I look again.\n\n**RECALL:** action 12.\n"), [r#"recall {"number":12}"#]);
+    assert_eq!(said("RECALL def parse(text)"), [r#"recall {"words":"def parse(text)"}"#]);
+    assert_eq!(said("`RECALL \"0\"`"), [r#"recall {"words":"0"}"#], "actions are counted from 1");
+    let both = said("ADDRESSED r1: it is renamed\nRECALL 6\n```bash\nls\n```");
+    assert_eq!(both[1..], [r#"recall {"number":6}"#, r#"bash {"command":"ls"}"#]);
+    assert_eq!(surplus("RECALL 6\n```bash\nls\n```"), None, "it is no block");
+    assert_eq!(said("I RECALL 6\nRECALL\nRECALLED 6\nRecall 6\n```\nRECALL 6\n```").len(), 1, "the block alone");
+}
+
+#[test]
+fn what_was_recalled_is_shown_and_what_was_left_out_says_how() {
+    let mut log = whole();
+    log.push(answered(9, "RECALL 1"));
+    log.push(Event::Recalled { turn: 9, index: 0, what: Recall { number: Some(1), words: String::new() } });
+    let Some(Turn::User { text }) = asked(&log).turns.pop() else { panic!("no result") };
+    assert!(text.starts_with("action 1: bash cat calc.py\nexit code 0"), "{text}");
+    assert!(text.contains("def add(a, b):\n    return a - b"), "{text}");
+    // Turns 1 to 6 are told in short, and the first results after them are cut.
+    let long = "a line of output\n".repeat(40);
+    log.push(answered(10, "```bash\nmake\n```"));
+    log.extend(acted(3, 10, OutcomeStatus::Exited { code: 0 }, &long));
+    log.push(Event::Compacted { turn: 11, shrunk: 10, folded: 6, rate: 300 });
+    let shown = transcript(&asked(&log));
+    assert!(shown.contains("A line such as `RECALL 6` shows one of these actions again"), "{shown}");
+    assert!(shown.contains("Note: a line `RECALL 3` shows the whole again."), "{shown}");
+    assert!(!shown.contains("`recall`"), "{shown}");
 }
 
 #[test]
