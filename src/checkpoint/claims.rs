@@ -43,8 +43,14 @@ fn claims(window: &[Event]) -> &[Claim] {
     }
 }
 
+/// The row of a `done` that claims nothing.
+const NO_CLAIMS: &str = "| *it made no claims* | **no evidence**: it names no action that shows what it says |\n";
+
 /// Rows of a table with the agent's claims beside the log; `result` formats an action's result.
 pub(super) fn rows(view: &CheckpointView, result: fn(&ActionLine) -> String) -> String {
+    if view.claims.is_empty() {
+        return NO_CLAIMS.to_owned();
+    }
     let row = |claim: &ClaimLine| {
         let text = plain_cell(crate::text::cut(&claim.text, MAX_WORDS).0);
         format!("| {text} | {} |\n", shown(&claim.shown, view, result))
@@ -72,6 +78,7 @@ fn shown(shown: &Shown, view: &CheckpointView, result: fn(&ActionLine) -> String
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::checkpoint::render;
     use domain::{CallRequest, Usage};
 
     #[test]
@@ -97,5 +104,14 @@ mod tests {
         let log = [said, Event::DoneSaid { turn: 1, index: 0, summary: "s".into() }];
         let shown: Vec<Shown> = gather(&log, Vec::new).into_iter().map(|line| line.shown).collect();
         assert_eq!(shown, [Shown::Missing(7), Shown::Checks, Shown::Nothing]);
+    }
+
+    #[test]
+    fn a_done_without_claims_has_a_row_that_says_so() {
+        let mut view = CheckpointView::default();
+        assert_eq!(rows(&view, render::result), NO_CLAIMS);
+        view.claims = vec![ClaimLine { text: "a".into(), shown: Shown::Nothing }];
+        let row = rows(&view, render::result);
+        assert!(row.ends_with(" | **no evidence**: it names no action |\n") && row.lines().count() == 1, "{row}");
     }
 }
