@@ -134,7 +134,7 @@ pub fn plan_answer(task: &Task, n: u32, scripted: bool, parts: &AnswerParts) -> 
         }
         TaskKind::Search => "`/revise …` asks again · `/fix what to do` lets it go on with what it found",
         TaskKind::Plan | TaskKind::Fix | TaskKind::Test | TaskKind::Refactor | TaskKind::Review => {
-            "`/fix` (or `/approve`) lets it do this · `/revise …` asks for another plan"
+            "`/fix` (or `/approve`) lets it do this; after a comment with your own list of steps, `/fix` lets it do that · `/revise …` asks for another plan"
         }
     };
     let wrong = wrong_places(task, &parts.not_there);

@@ -61,12 +61,24 @@ call = [{ name = "done", arguments = { summary = "worked" } }]
 /// A numbered list after `/fix` is the plan, in place of the planner's.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_persons_own_list_is_the_plan_that_is_carried_out() {
+    carries_out(&["/fix\n1. read both versions\n2. compare their numbers"]).await;
+}
+
+/// So is one in a comment of its own, before a bare `/fix`.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_in_a_comment_is_the_plan_that_a_bare_fix_carries_out() {
+    carries_out(&["I would do it so:\n\n1. read both versions\n2. compare their numbers", "/fix"]).await;
+}
+
+async fn carries_out(comments: &[&str]) {
     let dir = tempfile::tempdir().expect("a directory");
     let world = World::of_models(CARRIES_OUT, &small_and_big(dir.path(), PLANS)).await;
     world.push(&[(".caisson.toml", "test = \"true\"\n")]);
     let issue = world.alice().open_issue(REPO, "How would you compare?", "/plan").expect("issue");
     world.until_state("awaiting-review").await;
-    world.alice().comment(REPO, issue, "/fix\n1. read both versions\n2. compare their numbers").expect("said");
+    for words in comments {
+        world.alice().comment(REPO, issue, words).expect("said");
+    }
     let task = world.until_state("final-review").await;
     let steps: Vec<_> = task.steps.iter().map(|step| step.text.as_str()).collect();
     assert_eq!(steps, ["read both versions", "compare their numbers"]);

@@ -1,7 +1,9 @@
 //! Applies the events of people's decisions to a task.
 
 use super::Task;
-use crate::{Advance, Asked, DOUBTFUL, Event, Grant, ModelChosen, NO_RIGHT, NOT_AMONG, State, TaskKind};
+use crate::{
+    Advance, Asked, DOUBTFUL, Event, Grant, Item, ModelChosen, NO_RIGHT, NOT_AMONG, Source, State, TaskKind, plan,
+};
 
 impl Task {
     #[expect(clippy::wildcard_enum_match_arm)]
@@ -23,10 +25,7 @@ impl Task {
                 self.reach_changed = true;
             }
             Event::AdvanceEnded { .. } => self.advance = None,
-            Event::FeedbackGiven { items, from, .. } => {
-                self.remarks.extend(items.iter().cloned());
-                self.unjudged.retain(|source| source != from);
-            }
+            Event::FeedbackGiven { items, from, asks } => self.hear(items, from, *asks),
             Event::QuestionPosted(crate::QuestionPosted { number: posted, at }) => {
                 self.asked_at = *at;
                 if let Some(State::Asking { number, .. }) = self.asking() {
@@ -78,8 +77,19 @@ impl Task {
         asks(from).then_some(&mut **from)
     }
 
+    fn hear(&mut self, items: &[Item], from: &Source, asks: bool) {
+        self.remarks.extend(items.iter().cloned());
+        self.unjudged.retain(|source| source != from);
+        let lists = |item: &&Item| item.path.is_none() && !plan::read(&item.text).is_empty();
+        let list = items.iter().rev().find(lists).filter(|_| self.kind.reads_only() && !asks);
+        if let (Source::Comment(number), Some(item)) = (from, list) {
+            self.own_list = Some((*number, item.text.clone()));
+        }
+    }
+
     fn use_decision(&mut self, decision: &crate::Decision, n: u32) {
         self.unjudged.clear();
+        self.own_list = None;
         self.last_decider = Some(decision.poster.clone());
         self.advance = Advance::after(self.advance.take(), decision);
         self.checkpoints.iter_mut().filter(|c| c.n == n).for_each(|c| c.used = true);
