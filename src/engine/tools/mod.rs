@@ -74,7 +74,7 @@ pub fn seeing(mut specs: Vec<ToolSpec>) -> Vec<ToolSpec> {
     specs
 }
 
-/// The same with short descriptions, for small windows. Tools that a command can replace are left out; calls of them are still understood.
+/// The same with short descriptions, for small windows. What is left out (docs/models.md says why) is still understood.
 pub fn brief(kind: TaskKind) -> Vec<ToolSpec> {
     let trimmed = |tool: &Tool| {
         let description = (tool.brief)(kind)?.to_owned();

@@ -35,6 +35,16 @@ fn a_read_only_task_is_offered_nothing_that_writes() {
     assert_eq!(names(TaskKind::Plan), "read_file list_files search web_fetch update_plan recall ask done");
 }
 
+/// The lists in docs/models.md.
+#[test]
+fn a_short_prompt_offers_few_tools_and_their_required_arguments() {
+    let names = |kind| brief(kind).into_iter().map(|s| s.name).collect::<Vec<_>>().join(" ");
+    assert_eq!(names(TaskKind::Fix), "bash read_file write_file edit_file search recall answer_remark done");
+    assert_eq!(names(TaskKind::Plan), "read_file list_files search recall done");
+    let done = brief(TaskKind::Fix).into_iter().find(|tool| tool.name == "done").unwrap();
+    assert_eq!(done.parameters["properties"], json!({ "summary": { "type": "string" } }));
+}
+
 #[test]
 fn a_short_prompt_offers_what_its_summaries_of_older_turns_name() {
     let recall = brief(TaskKind::Fix).into_iter().find(|tool| tool.name == "recall").unwrap();
