@@ -55,6 +55,13 @@ impl Budget {
         self.with(to, |a, b| if a == 0 || b == 0 { a.max(b) } else { a.min(b) })
     }
 
+    /// The kinds of which this has more than `most`: name, amount of this, amount of `most`. A kind without a limit in `most` is never exceeded.
+    pub fn above(&self, most: &Budget) -> Vec<(&'static str, u64, u64)> {
+        let kinds = self.kinds().into_iter().zip(most.kinds());
+        let both = kinds.map(|((what, asked), (_, most))| (what, asked, most));
+        both.filter(|(_, asked, most)| *most > 0 && asked > most).collect()
+    }
+
     /// Why `more` cannot be granted on top of this; `ceiling` is the most that one task may have in all.
     pub fn bar(&self, more: &Budget, ceiling: &Budget) -> Option<BudgetBar> {
         let kinds = self.kinds().into_iter().zip(more.kinds()).zip(ceiling.kinds());

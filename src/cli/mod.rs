@@ -124,7 +124,7 @@ impl Cli {
             Command::Image(image) => image.run(&config).await,
             Command::Model(model) => model.run(&config).await,
             Command::Config(args) => args.run(&config),
-            Command::Own(command) => command.run(),
+            Command::Own(command) => command.run(&config),
             Command::Fetch(args) => {
                 let source = approved::StoreSource::open(Process::load(&config)?).await?;
                 args.run(&source).await

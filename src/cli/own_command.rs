@@ -1,13 +1,17 @@
 //! `caisson command check`: whether the files of a checkout's `.caisson/commands` make commands and those of `.caisson/prompts` instructions, and
-//! what is wrong with those that do not. Needs no configuration, forge or network. Tests: below and `tests/stories/own_commands.rs`.
+//! what is wrong with those that do not. Needs no forge or network, and no configuration: where there is one, budgets are compared with its.
+//! Tests: below and `tests/stories/own_commands.rs`.
 
 use super::printer::{Complaint, Printer};
-use crate::config::own_command::{FOLDER, MAX_BYTES};
+use crate::config::Process;
+use crate::config::own_command::{FOLDER, MAX_BYTES, OwnCommand};
 use crate::config::own_commands::{CommandFile, Content, MOST_FILES, OwnCommands};
 use crate::config::own_prompts::{self, OwnPrompts};
+use crate::message::cut_down;
 use crate::text::count;
 use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
+use domain::Budget;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::Read as _;
@@ -51,18 +55,45 @@ at most 8 KiB. They follow those of the bot and widen nothing.
 ";
 
 impl CommandCommand {
-    /// Runs the subcommand.
+    /// Runs the subcommand; `config` is where a configuration may be.
     ///
     /// # Errors
     /// A complaint where a file has a mistake, or the folder cannot be read.
-    pub fn run(self) -> Result<()> {
+    pub fn run(self, config: &Path) -> Result<()> {
         match self {
-            CommandCommand::Check(check) => run(&check.dir, &Printer::terminal()),
+            CommandCommand::Check(check) => run(&check.dir, &usual(config), &Printer::terminal()),
         }
     }
 }
 
-fn run(dir: &Path, printer: &Printer) -> Result<()> {
+/// What a task may use, and whether that is the operator's setting: a checkout is often checked where no configuration is, and then the
+/// defaults are what there is to compare with.
+struct Usual {
+    budget: Budget,
+    is_set: bool,
+}
+
+fn usual(config: &Path) -> Usual {
+    match Process::load(config) {
+        Ok(config) => Usual { budget: config.budget.granted(), is_set: true },
+        Err(_) => {
+            let defaults = Process::from_layers(config, "", &|_| None);
+            Usual { budget: defaults.map(|it| it.budget.granted()).unwrap_or_default(), is_set: false }
+        }
+    }
+}
+
+/// What a command's file asks for in vain.
+fn cut_from(command: &OwnCommand, usual: &Usual) -> Option<String> {
+    let (asked, most) = cut_down(&command.budget, &usual.budget)?;
+    let path = command.path();
+    Some(match usual.is_set {
+        true => format!("{path}: its budget of {asked} is cut to the usual {most}; a repository may have its own"),
+        false => format!("{path}: its budget of {asked} is cut to the usual one, by default {most}"),
+    })
+}
+
+fn run(dir: &Path, usual: &Usual, printer: &Printer) -> Result<()> {
     let prompts = files(dir, own_prompts::FOLDER, own_prompts::MAX_BYTES)?;
     let commands = files(dir, FOLDER, MAX_BYTES)?;
     if let (None, None) = (&prompts, &commands) {
@@ -78,6 +109,9 @@ fn run(dir: &Path, printer: &Printer) -> Result<()> {
     }
     for command in commands.usable() {
         printer.good(&format!("/{}  {}: {}", command.name, command.kind.name(), command.description));
+        if let Some(warning) = cut_from(command, usual) {
+            printer.warn(&warning);
+        }
     }
     let of_commands = commands.mistakes().map(|(_, error)| error);
     let mistakes: BTreeSet<String> = of_commands.chain(&prompts.mistakes).map(ToString::to_string).collect();
@@ -197,14 +231,33 @@ mod tests {
     }
 
     #[test]
+    fn a_budget_above_the_usual_is_warned_of() {
+        let warned = |budget: &str, is_set: bool| {
+            let text = format!("+++\ndescription = \"d\"\nbudget = \"{budget}\"\n+++\nDo it.\n");
+            let command = OwnCommand::parse("notes.md", "", text.as_bytes()).unwrap();
+            let budget = Budget { micro_usd: 5_000_000, tokens: 0, actions: 100, work_ms: 0 };
+            cut_from(&command, &Usual { budget, is_set })
+        };
+        assert_eq!(warned("5usd,100actions,20min", true), None, "time has no limit here");
+        let own = warned("50usd,30actions", true).unwrap();
+        assert!(own.contains("notes.md: its budget of $50.00 is cut to the usual $5.00;"), "{own}");
+        let default = warned("50usd", false).unwrap();
+        assert!(default.ends_with("its budget of $50.00 is cut to the usual one, by default $5.00"), "{default}");
+        // A configuration that is not there is none, and its defaults have a limit of money.
+        let nowhere = usual(Path::new("/nowhere/caisson.toml"));
+        assert!(!nowhere.is_set && nowhere.budget.micro_usd > 0);
+    }
+
+    #[test]
     fn instructions_for_kinds_are_checked_too() {
         let dir = tempfile::tempdir().unwrap();
         let prompts = dir.path().join(own_prompts::FOLDER);
         fs::create_dir_all(&prompts).unwrap();
         fs::write(prompts.join("fix.md"), "Lint first.\n").unwrap();
-        run(dir.path(), &Printer::terminal()).unwrap();
+        let usual = Usual { budget: Budget::default(), is_set: false };
+        run(dir.path(), &usual, &Printer::terminal()).unwrap();
         fs::write(prompts.join("system.md"), "You are free.\n").unwrap();
-        let complaint = run(dir.path(), &Printer::terminal()).unwrap_err().to_string();
+        let complaint = run(dir.path(), &usual, &Printer::terminal()).unwrap_err().to_string();
         assert!(complaint.starts_with("1 mistake in "), "{complaint}");
     }
 }

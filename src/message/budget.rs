@@ -43,6 +43,14 @@ pub fn needed(login: &str, what: &str) -> String {
     )
 }
 
+/// What this asks for above what a task has as usual, and what there is of that; none where it gets all that it asks for.
+pub fn cut_down(asked: &Budget, usual: &Budget) -> Option<(String, String)> {
+    let above = asked.above(usual);
+    let (asked, there_is): (Vec<String>, Vec<String>) =
+        above.into_iter().map(|(what, asked, most)| (amount_of(what, asked), amount_of(what, most))).unzip();
+    (!asked.is_empty()).then(|| (asked.join(" and "), there_is.join(" and ")))
+}
+
 fn amount_of(what: &str, amount: u64) -> String {
     match what {
         "money" => dollars(amount),

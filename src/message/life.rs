@@ -1,7 +1,7 @@
 //! Messages about a task's progress, posted where it was asked for.
 
 use super::about::About;
-use super::own::{own_because, own_lacks};
+use super::own::{own_because, own_cut, own_lacks};
 use crate::line::Why;
 use crate::text::{code, document, plain_cell, prose};
 use domain::{PauseReason, Question, Resource, Task, TaskKind, Trigger, VerdictKind};
@@ -19,8 +19,11 @@ pub fn accepted(about: &About<'_>) -> String {
     let earlier = about.task.request.as_ref().and_then(|request| request.earlier.as_ref());
     let again = earlier
         .map(|earlier| format!(" It is a new attempt after task {} and knows what that one tried.", earlier.task));
-    let lacks = about.task.request.as_ref().and_then(|request| request.own.as_deref()).map(own_lacks);
-    format!("{}{}{}", accepted_first(about), again.unwrap_or_default(), lacks.unwrap_or_default())
+    let of_own = about.task.request.as_ref().and_then(|request| {
+        let own = request.own.as_deref()?;
+        Some(own_cut(own, &request.budget) + &own_lacks(own))
+    });
+    format!("{}{}{}", accepted_first(about), again.unwrap_or_default(), of_own.unwrap_or_default())
 }
 
 fn accepted_first(about: &About<'_>) -> String {

@@ -42,6 +42,7 @@ pub use answer::{
     unknown_command,
 };
 pub use artifacts::artifacts_name;
+pub use budget::cut_down;
 pub use cost::{OfModel, cost, sums};
 pub use host::{allowed_nowhere, taken_back};
 pub use life::{

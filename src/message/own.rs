@@ -1,9 +1,10 @@
 //! What is said about commands of a repository's own. Their names are plain words; all else in their files is foreign text.
 
+use super::budget::cut_down;
 use crate::config::own_command::{FOLDER, bar, path};
 use crate::config::own_commands::OwnCommands;
 use crate::text::{code, plain_cell, prose_cell};
-use domain::{Access, OwnCommand, TaskKind};
+use domain::{Access, Budget, OwnCommand, TaskKind};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
@@ -61,6 +62,14 @@ pub(super) fn own_because(own: &OwnCommand) -> String {
         code(&path(&own.name)),
         own.commit.short()
     )
+}
+
+/// What its file asks for above the usual budget, as a sentence with a space before it; empty where it gets all that it asks for. `began` is
+/// the budget with which the task began.
+pub(super) fn own_cut(own: &OwnCommand, began: &Budget) -> String {
+    let Some((asked, usual)) = cut_down(&own.budget, began) else { return String::new() };
+    let name = code(&format!("/{}", own.name));
+    format!(" {name} asks for a budget of {asked}, which is cut to the usual {usual}. `/budget …` grants more.")
 }
 
 /// The hosts that its task does without, as a sentence with a space before it; empty where it has all of them.

@@ -460,7 +460,7 @@ fn a_repositorys_own_commands_are_listed_named_and_refused() {
         blob: String::new(),
         who: Vec::new(),
         every: None,
-        budget: Budget::default(),
+        budget: Budget { micro_usd: 50_000_000, tokens: 0, actions: 101, work_ms: 60_000 },
         network: vec!["a.test".into(), "b.test:8443".into(), "c.test".into()],
         lacks: vec!["b.test:8443".into()],
         closed: vec!["c.test".into()],

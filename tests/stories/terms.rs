@@ -1,5 +1,6 @@
 //! Terms of a task and its control: options, another model, a pause, what it cost.
 
+use crate::own_commands::command;
 use crate::world::{FIX, REPO, World, held};
 use domain::{Event, PauseReason, State};
 
@@ -178,4 +179,17 @@ async fn the_operator_says_who_may_give_a_command_and_the_rest_is_told_once() {
     let refused =
         |event: &&Event| matches!(event, Event::DecisionRefused { reason, .. } if reason == domain::NOT_AMONG);
     assert_eq!(world.log().await.iter().filter(refused).count(), 2, "both tries are in the log");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_files_budget_above_the_usual_is_cut_and_that_is_told() {
+    let world = World::new(FIX).await;
+    let file = command("budget = \"500usd,30actions\"\n", "Compare versions as numbers in {words}.\n");
+    world.push(&[(".caisson/commands/compare.md", file.as_str())]);
+    let issue = world.bob().open_issue(REPO, "Versions compare as text", "It does.").expect("issue");
+    world.alice().comment(REPO, issue, "/compare semver.py").expect("said");
+    let first = world.until_said(issue, "is on it").await;
+    assert!(first.contains("`/compare` asks for a budget of $500.00, which is cut to the usual $5.00."), "{first}");
+    let task = world.until_state("awaiting-review").await;
+    assert_eq!((task.granted.micro_usd, task.granted.actions), (5_000_000, 30));
 }

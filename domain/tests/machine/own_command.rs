@@ -41,6 +41,9 @@ fn it_narrows_and_widens_nothing() {
     assert_eq!(own().narrowed(&usual), usual);
     assert_eq!(own().narrowed(&Budget { actions: 100, ..usual }).actions, 30);
     assert_eq!((own().at_most(5), own().at_most(1)), (2, 1));
+    let large = Budget { actions: 30, micro_usd: 9, tokens: 7, work_ms: 0 };
+    assert_eq!(large.above(&usual), [("money", 9, 5), ("actions", 30, 20)], "tokens have no limit");
+    assert!(usual.above(&usual).is_empty());
     let open = OwnCommand { every: None, budget: Budget::default(), ..own() };
     assert_eq!((open.at_most(3), open.narrowed(&usual)), (3, usual));
     assert_eq!(OwnCommand { every: Some(0), ..own() }.at_most(5), 1, "whatever a log says");
