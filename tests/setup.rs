@@ -9,6 +9,8 @@ mod github;
 mod here;
 #[path = "setup/mend.rs"]
 mod mend;
+#[path = "setup/own_commands.rs"]
+mod own_commands;
 #[path = "setup/upstream.rs"]
 mod upstream;
 
