@@ -42,16 +42,18 @@ A file .caisson/commands/release-notes.md on the default branch makes the comman
   kind = \"fix\"                # what the task may do: fix (the default), plan, explain, test, refactor, search,
                             # security or deps
   # read_only = true          # in place of a kind: it answers, and changes nothing
-  # who = [\"admins\", \"@alice\"] # of those who may begin such a task; the default: \"writers\", all of them
+  # who = [\"admins\", \"@alice\"] # of those who may begin such a task; one of them is enough. There are \"admins\",
+                            # \"@login\", \"team:ORG/NAME\", \"code_owners\", \"nobody\"; the default: \"writers\", all of them
   # model = \"local\"           # one of those that people may name; or role = \"planner\": the model of that role
-  # checkpoint = 2            # actions between two reviews, 1 to 5
+  # checkpoint = 2            # actions between two reviews, 1 to 5; not for a kind that only reads
   # budget = \"1usd,30actions\" # as behind --budget; never more than usual
   # network = [\"docs.example.org\"] # a wish: reached once the operator accepted it (caisson repo add … --accept)
   +++
   Write the notes of the release {words} into CHANGELOG.md, from the commits since the release before it.
 
 A file .caisson/prompts/fix.md (or of any other kind of task: plan, explain, test, refactor, review, security, deps, search) holds instructions for tasks of that kind, of
-at most 8 KiB. They follow those of the bot and widen nothing.
+at most 8 KiB. They follow those of the bot and widen nothing. Where the file begins with the three lines `+++`, `replace = true` and `+++`, its
+text stands in place of the bot's own instructions for that kind; for fix and plan there are none to replace.
 ";
 
 impl CommandCommand {
@@ -210,6 +212,20 @@ mod tests {
             &files(folder(&[("release-notes.md", &reads)]).path(), FOLDER, MAX_BYTES).unwrap().unwrap(),
         );
         assert!(reads.usable().all(|command| command.kind.reads_only()) && reads.usable().count() == 1, "{reads:?}");
+    }
+
+    #[test]
+    fn whom_the_help_names_a_file_may_name() {
+        for word in ["writers", "admins", "@login", "team:ORG/NAME", "code_owners", "nobody"] {
+            assert!(EXAMPLE.contains(&format!("\"{word}\"")), "{word}");
+            let text = format!("+++\ndescription = \"d\"\nwho = [\"{word}\"]\n+++\nDo it.\n");
+            assert_eq!(OwnCommand::parse("notes.md", "", text.as_bytes()).unwrap().who, [word]);
+        }
+        for (kind, replaces) in [("fix", false), ("plan", false), ("explain", true), ("test", true), ("deps", true)] {
+            let content = Content::Bytes(b"+++\nreplace = true\n+++\nIn one line.\n".to_vec());
+            let file = CommandFile { name: format!("{kind}.md"), blob: String::new(), content };
+            assert_eq!(OwnPrompts::read(&[file]).mistakes.is_empty(), replaces, "{kind}");
+        }
     }
 
     #[test]
