@@ -18,6 +18,7 @@ use domain::{Commit, UpstreamChecks, Verdict, VerdictKind};
 
 use crate::git::listing::Change;
 use crate::git::{Auth, Branch, GitError, Home, Meaning, Merged, RemoteUrl, Tree, Uncommitted};
+use crate::text::shell_word;
 use crate::upstream::OpenPull;
 use judge::Findings;
 use propose::Proposal;
@@ -344,7 +345,7 @@ impl Plan {
             return Ok(findings);
         }
         let reasons = open.iter().map(|f| format!("{}: {}", judge::shown(f.path.as_bytes()), f.why));
-        let attempt = format!("look at each; what you want, repeat with --accept {}", quoted(&open[0].path));
+        let attempt = format!("look at each; what you want, repeat with --accept {}", shell_word(&open[0].path));
         Err(Refusal::new("the branch holds files that act by themselves", attempt).because(reasons.collect::<Vec<_>>()))
     }
 }
@@ -366,12 +367,6 @@ async fn clear(home: &Home, plan: &Plan) -> Result<HashSet<Vec<u8>>, Refusal> {
     }
     let attempt = "move them away first (they are not in git: untracked or ignored), or repeat with --as-branch";
     Err(Refusal::new("files that git does not know stand where the branch would write", attempt).because(blocked))
-}
-
-/// A path quoted for a shell.
-fn quoted(path: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "._-/".contains(c);
-    if path.chars().all(plain) { path.to_owned() } else { format!("'{}'", path.replace('\'', r"'\''")) }
 }
 
 /// Path of the clone, for messages.

@@ -62,6 +62,15 @@ pub fn bytes(number: u64) -> String {
     }
 }
 
+/// A word quoted for a shell, unless it is plain.
+pub fn shell_word(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:@+,".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
 /// What calls cost: as [`dollars`], and said where the price of `unpriced` of their tokens is unknown, which is not free.
 pub fn cost(micros: u64, unpriced: u64) -> String {
     match (micros, unpriced) {

@@ -6,6 +6,7 @@ use crate::config::Process;
 use crate::config::process::Repository;
 use crate::config::project::Granted;
 use crate::message;
+use crate::text::{code, shell_word};
 use crate::trouble::Trouble;
 use domain::{Access, Account, Budget, BudgetBar, Granters, Task, Terms, Verb};
 
@@ -37,7 +38,8 @@ pub(crate) fn agree(
     let branch = &entry.default_branch;
     if let Some(other) = terms.branch.as_ref().filter(|other| *other != branch) {
         let why = format!(
-            "tasks of this repository begin from `{branch}` alone; `caisson repo set-branch` changes which one. Write the command without it, or `--branch {branch}`"
+            "tasks of this repository begin from `{branch}` alone; an operator changes that with {}. Write the command without it, or `--branch {branch}`",
+            code(&set_branch(entry, other))
         );
         return refused("branch", other, &why);
     }
@@ -55,6 +57,13 @@ pub(crate) fn agree(
     }
     let grants = (more != Budget::default()).then(|| Verb::Budget { more, ceiling: own.ceiling(), who });
     Ok(Agreed { budget: usual.narrowed(&asked), more: grants })
+}
+
+/// What an operator writes so that tasks begin from this branch, and every branch that is kept in step now still is.
+fn set_branch(entry: &Repository, branch: &str) -> String {
+    let kept = std::iter::once(&entry.default_branch).chain(&entry.branches).filter(|name| name.as_str() != branch);
+    let also: String = kept.map(|name| format!(" --also {}", shell_word(name))).collect();
+    format!("caisson repo set-branch {} {}{also}", shell_word(&entry.key), shell_word(branch))
 }
 
 /// What is answered to options that change nothing on a pull request, which is read at its head by tools that run nothing.
@@ -179,5 +188,14 @@ mod tests {
         assert!(terms(|it| it.branch = Some("main".into())).is_ok());
         let said = terms(|it| it.branch = Some("dev".into())).unwrap_err();
         assert!(said.contains("--branch dev") && said.contains("--branch main"), "{said}");
+        assert!(said.contains("`caisson repo set-branch shop dev --also main`"), "{said}");
+    }
+
+    #[test]
+    fn the_command_that_changes_the_branch_keeps_the_others_and_can_be_typed() {
+        let branches = vec!["dev".to_owned(), "it's; old".to_owned()];
+        let entry = Repository { key: "shop".into(), default_branch: "main".into(), branches, ..Repository::default() };
+        let command = set_branch(&entry, "dev");
+        assert_eq!(command, r"caisson repo set-branch shop dev --also main --also 'it'\''s; old'");
     }
 }

@@ -169,12 +169,3 @@ fn found(command: impl Into<String>, by: impl Into<String>) -> Found {
 fn setup(commands: impl IntoIterator<Item = String>, by: impl Into<String>) -> Setup {
     Setup { commands: commands.into_iter().collect(), by: by.into() }
 }
-
-/// A word quoted for a shell, unless it is plain.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:@+,".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
-}

@@ -3,7 +3,8 @@
 //! Uses `pip install --user`, because a sandbox cannot write to the image's packages and the home directory is kept; the variable in front
 //! overrides Debian's pip. No other tool (uv, poetry, hatch, tox) needs to be in the image.
 
-use super::{Commands, Project, found, quoted, setup};
+use super::{Commands, Project, found, setup};
+use crate::text::shell_word;
 use std::collections::BTreeSet;
 use toml::{Table, Value};
 
@@ -95,12 +96,12 @@ fn command(needs: &Needs, is_project: bool) -> Option<String> {
     if is_project {
         let extras = needs.extras.join(",");
         let itself = if extras.is_empty() { ".".to_owned() } else { format!(".[{extras}]") };
-        words.extend(["-e".to_owned(), quoted(&itself)]);
+        words.extend(["-e".to_owned(), shell_word(&itself)]);
     }
     for file in &needs.files {
-        words.extend(["-r".to_owned(), quoted(file)]);
+        words.extend(["-r".to_owned(), shell_word(file)]);
     }
-    words.extend(needs.requirements.iter().map(|it| quoted(it)));
+    words.extend(needs.requirements.iter().map(|it| shell_word(it)));
     (words.len() > 1).then(|| words.join(" "))
 }
 
