@@ -204,7 +204,11 @@ pub fn left_undone(login: &str, carried_out: &str, against: &[String], others: &
 
 /// Commands in a review's inline comments that were not carried out.
 pub fn left_inline(login: &str, names: &[String]) -> String {
-    let listed = names.iter().map(|name| code(&format!("/{name}"))).collect::<Vec<_>>().join(", ");
+    let shown = |name: &String| {
+        let unknown = if spec(name).is_none() { " (no command here)" } else { "" };
+        format!("{}{unknown}", code(&format!("/{name}")))
+    };
+    let listed = names.iter().map(shown).collect::<Vec<_>>().join(", ");
     format!(
         "{}: in the inline comments of a review, not carried out: {listed}. There `/revise what to change` and `/ask question` are about that line, and `/pause` and `/stop` about the task; of several the careful one counts. Write anything else in the review's own text or in a comment.",
         code(login)

@@ -389,7 +389,7 @@ fn the_pull_request_and_its_commits() {
         starts_elsewhere("bob", true),
         starts_elsewhere("bob", false),
         left_undone("b`ob", "`/stop`", &["approve".into(), "fix".into()], &["budget".into()]),
-        left_inline("b`ob", &["approve".into(), "allow".into()]),
+        left_inline("b`ob", &["approve".into(), "frobnicate".into(), "allow".into()]),
         left_in_lines("b`ob", &["review".into(), "test-pr".into()]),
         malformed("revise", "say what to change after it"),
         status_line("pending", 3, Some(&verdict(VerdictKind::Passed))),

@@ -117,8 +117,15 @@ pub(super) fn with_command<'a>(own: &[&'a ReviewComment]) -> Vec<&'a ReviewComme
     own.iter().copied().filter(|note| of(note).is_some()).collect()
 }
 
+/// Whether an unknown word is meant as a command: the first line holds it alone. A path with a second slash, and a sentence that begins with a
+/// path, are remarks.
+fn is_alone(note: &ReviewComment, name: &str) -> bool {
+    let word = note.body.lines().next().and_then(|line| line.trim_end().strip_prefix('/')).unwrap_or_default();
+    word.chars().all(|c| c.is_ascii_alphabetic() || c == '-') && word.eq_ignore_ascii_case(name)
+}
+
 /// The names of the commands in these inline comments that were not carried out, each once, where `done` is what was. One that cannot be
-/// followed as it is written is among them.
+/// followed as it is written is among them, and a word that is no command but stands as one.
 pub(super) fn left(own: &[&ReviewComment], done: &Verb) -> Vec<String> {
     let mut names = Vec::new();
     for note in own {
@@ -127,7 +134,7 @@ pub(super) fn left(own: &[&ReviewComment], done: &Verb) -> Vec<String> {
                 (Verb::Changes { .. }, Verb::Changes { .. }) => true,
                 (Verb::Ask { question }, Verb::Ask { question: all }) => all.contains(&asked(note, question)),
                 // A line may begin with a path.
-                (Verb::Unknown { why: None, .. }, _) => true,
+                (Verb::Unknown { why: None, .. }, _) => !is_alone(note, &command.name),
                 (verb, done) => is_followed(verb) && verb == done,
             };
             if !carried_out && !names.contains(&command.name) {

@@ -321,6 +321,13 @@ mod tests {
             ["approve", "allow", "revise"]
         );
         assert_eq!(left(&["/stop", "/pause"], &Verb::Stop), ["pause"]);
+        assert_eq!(
+            left(&["/frobnicate\n", "/Look-up", "/look-up \nbecause", "/stop"], &Verb::Stop),
+            ["frobnicate", "look-up"],
+            "a word alone in the first line is meant as a command"
+        );
+        let remarks = ["/usr/lib", "/etc is wrong", "/api-v2", "/usr, or is it?", "Is it\n/usr", "/"];
+        assert_eq!(left(&remarks, &Verb::Stop), [""; 0], "paths and sentences stay remarks");
         assert_eq!(left(&["/ask why?"], &Verb::Ask { question: "what?".into() }), ["ask"]);
         assert_eq!(left(&["/ask why?"], &Verb::Ask { question: "a.py, line 3: why?".into() }), [""; 0]);
         assert_eq!(left(&["/revise a set", "plain"], &Verb::Changes { items: Vec::new() }), [""; 0]);
