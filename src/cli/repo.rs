@@ -54,6 +54,9 @@ pub enum RepoCommand {
     /// Which branch tasks begin from, and which others are kept in step with the upstream.
     SetBranch(set_branch::SetBranch),
     /// Read back that everything `repo add` set still stands, and that nothing else would read a push.
+    ///
+    /// The forge shows no hook's secret: whether deliveries are signed with the right one, `caisson doctor` finds out by a test delivery, and
+    /// `caisson repo rotate KEY`, twice, gives the hook a new one.
     Check {
         /// Only this one.
         key: Option<String>,
