@@ -5,6 +5,8 @@
 
 #[path = "trees/artifacts.rs"]
 mod artifacts;
+#[path = "trees/asked.rs"]
+mod asked;
 #[path = "trees/base_runs.rs"]
 mod base_runs;
 #[path = "trees/by_products.rs"]

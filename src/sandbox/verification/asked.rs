@@ -1,7 +1,7 @@
 //! A command that a person has run on a commit, in a sandbox that no other entered, and that has no network unless the operator grants hosts.
 //!
 //! Owns nothing of the sandbox (`runs.rs` does): only what is run in it, in which order, and how the end is told. All of it is printed
-//! by code under review. Tests: `tests/stories/test_runs.rs`.
+//! by code under review. Tests: `tests/stories/test_runs.rs`, in real containers `tests/trees/asked.rs`.
 
 use domain::TestExit;
 use protocol::router::Rule;
