@@ -91,6 +91,7 @@ mod summaries;
 mod switch;
 mod task_kinds;
 mod terms;
+mod test_limits;
 mod test_network;
 mod test_runs;
 mod toolchains;

@@ -1,0 +1,39 @@
+//! How long a test run may take: `sandbox.verify_wall_s`, after which it is ended and answered.
+
+use crate::test_runs::{branch, issue, say, until_answered, until_status};
+use crate::world::{FIX, World};
+use caisson::forge::StatusState;
+
+const SHORT: &str = "image = \"local\"\ndisk_floor_mib = 0\nverify_wall_s = 2";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_hangs_is_ended_and_its_answer_says_so() {
+    let world = World::in_image(FIX, SHORT).await;
+    let commit = branch(&world, "mend", &[("semver.py", "x = 1\n")]);
+    let (one, other) = (issue(&world), issue(&world));
+    say(&world, one, "/test-pr \"echo begun; sleep 600\" mend");
+    let said = world.until_said(one, "**fails on the branch**").await;
+    for words in ["| none: it was ended |", "[the tests took longer than they may and were stopped]", "begun\n"] {
+        assert!(said.contains(words), "{words} is missing:\n{said}");
+    }
+    until_status(&world, &commit, "caisson/test", StatusState::Failure).await;
+    say(&world, other, "/test-pr \"true\" mend --setup \"sleep 600\"");
+    let said = world.until_said(other, "**the setup fails on the branch**").await;
+    assert!(said.contains("| none: the setup was ended |"), "{said}");
+    until_answered(&world).await;
+    world.nothing_left().await;
+}
+
+/// A run that hangs on the base alone shows no bug: there the test may not have begun.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_hangs_on_the_base_shows_no_bug() {
+    let world = World::in_image(FIX, SHORT).await;
+    let commit = branch(&world, "mend", &[("semver.py", "x = 1\n")]);
+    let issue = issue(&world);
+    say(&world, issue, "/test-pr-bug \"grep -q 'x = 1' semver.py || sleep 600\" mend");
+    let said = world.until_said(issue, "could not be run to its end on the base").await;
+    assert!(said.contains("| none: it was ended |") && said.contains("took longer than they may"), "{said}");
+    until_status(&world, &commit, "caisson/test-bug", StatusState::Error).await;
+    until_answered(&world).await;
+    world.nothing_left().await;
+}
