@@ -134,6 +134,13 @@ impl Publisher {
         }
     }
 
+    /// An error for a person if somebody deleted or moved the branch since the last push, because waiting does not bring it back.
+    async fn branch_stands(&self, task: &Task) -> Result<(), Trouble> {
+        let Some(pushed) = &task.pushed else { return Ok(()) };
+        // What is there already is not pushed again, and where it is not, the lease refuses.
+        self.push(task, 0, pushed, Some(pushed)).await.map(drop)
+    }
+
     /// Opens the draft pull request, or finds the one an earlier try opened.
     pub(super) async fn open_pull(&self, task: &Task, ambiguous: bool) -> Result<Input, Trouble> {
         let repository = self.repositories.of(task)?;
@@ -162,6 +169,7 @@ impl Publisher {
                 Err(other) => return Err(other.into()),
             }
         }
+        self.branch_stands(task).await?;
         Err(Trouble::later("the forge does not see the pushed branch yet"))
     }
 

@@ -181,3 +181,18 @@ async fn a_merge_by_a_person_is_told_with_her_name() {
     let said = world.until_said(pull, "Merged at `").await;
     assert!(said.contains("by `alice`"), "{said}");
 }
+
+/// Where there is no upstream, a person's merge is the delivery, also of work that she has not approved before.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_merge_before_the_last_approval_delivers_where_there_is_no_upstream() {
+    let mut world = World::new(FIX).await;
+    set(&mut world, "never").await;
+    world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    let pull = world.until_state("awaiting-review").await.pull.expect("a pull request");
+    world.alice().edit_issue(REPO, pull, Some("Merged by hand"), None).expect("no draft any more");
+    world.alice().merge(REPO, pull).await.expect("merged");
+    delivered(&world).await;
+    let said = world.until_said(pull, "Merged at `").await;
+    assert!(said.contains("by `alice`"), "{said}");
+    world.nothing_left().await;
+}

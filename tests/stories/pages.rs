@@ -2,9 +2,11 @@
 
 use crate::world::{FIX, REPO, World, git};
 use caisson::forge::{ForgeReads, PullRequest, RepoRef};
+use caisson::task::Boundary;
 use devforge::Access;
 use domain::{End, Event, PauseReason, State};
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// A task at its first checkpoint; returns its issue and pull request.
 async fn at_review(world: &World) -> (u64, u64) {
@@ -115,6 +117,58 @@ async fn a_deleted_branch_ends_the_task() {
     let said = world.until_said(pull, "Closed, so the task ends here").await;
     assert!(said.contains("was pushed to"), "the branch is not said to be there: {said}");
     world.nothing_left().await;
+}
+
+/// A world whose bot was killed while it opened its pull request, and the number of its issue.
+async fn killed_while_it_opened_its_pull_request(boundary: Boundary) -> (World, u64) {
+    let mut world = World::new(FIX).await;
+    let (met, mut reached) = tokio::sync::mpsc::unbounded_channel();
+    world.cuts.set(move |row, at| row.effect.kind() == "open_pull" && at == boundary && met.send(()).is_ok());
+    let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    tokio::time::timeout(Duration::from_secs(60), reached.recv()).await.expect("in time").expect("it begins to");
+    world.kill();
+    world.cuts.clear();
+    (world, issue)
+}
+
+/// Waits until the task is paused; the sentence that says why.
+async fn blocked(world: &World) -> String {
+    let task = world.until_state("paused").await;
+    let State::Paused { reason: PauseReason::Blocked { sentence }, .. } = &task.state else { panic!("{task:?}") };
+    sentence.clone()
+}
+
+/// There is no pull request yet that the forge could close, and none can be opened.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_branch_that_is_gone_before_there_is_a_pull_request_pauses_the_task_until_it_is_put_back() {
+    let (mut world, issue) = killed_while_it_opened_its_pull_request(Boundary::Begun).await;
+    let clone = Clone::of(&world).await;
+    clone.git(&["fetch", "-q", &clone.url, &clone.branch]);
+    let pushed = clone.git(&["rev-parse", "FETCH_HEAD"]);
+    clone.git(&["push", "-q", &clone.url, &format!(":refs/heads/{}", clone.branch)]);
+    world.start().await;
+    let sentence = blocked(&world).await;
+    assert!(sentence.contains(&format!("`{}` is gone but I left it at {}", clone.branch, &pushed[..10])), "{sentence}");
+    world.until_said(issue, "Put the branch back").await;
+    clone.put(&pushed);
+    world.alice().comment(REPO, issue, "/resume").expect("said");
+    world.until_state("awaiting-review").await;
+}
+
+/// The bot died before it stored the pull request's number, so that closing it could not be noticed.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pull_request_that_was_closed_before_the_bot_recorded_it_pauses_the_task_until_it_is_open_again() {
+    let (mut world, issue) = killed_while_it_opened_its_pull_request(Boundary::Done).await;
+    let branch = world.task().await.request.expect("asked").branch;
+    let pulls = world.look().pulls_of_branch(&RepoRef::new("lab", "shop"), &branch).await.expect("listed");
+    let pull = pulls[0].number;
+    world.alice().close(REPO, pull).expect("closed");
+    world.start().await;
+    assert_eq!(blocked(&world).await, format!("pull request {pull} was closed; reopen it and say `/resume`"));
+    world.until_said(issue, "was closed; reopen it").await;
+    world.alice().set_open(REPO, pull, true).expect("opened");
+    world.alice().comment(REPO, issue, "/resume").expect("said");
+    assert_eq!(world.until_state("awaiting-review").await.pull, Some(pull));
 }
 
 /// What stands in the pull request's own text or title is no command, and ends or approves nothing.

@@ -116,6 +116,27 @@ fn a_merge_that_is_refused_leaves_the_work_approved_and_can_be_asked_for_again()
     assert!(walk.notice().is_none(), "the task is over: {:?}", walk.task.state);
 }
 
+/// Without an upstream a merge is what the work was for, whoever made it; with one, only approved work is delivered.
+#[test]
+fn a_merge_before_the_last_approval_delivers_only_where_there_is_no_upstream() {
+    let how = Merged { commit: commit(ONE), by: "p7".into(), asked: None };
+    for early in [Walk::at_checkpoint as fn() -> Walk, Walk::at_final] {
+        for has_upstream in [false, true] {
+            for how in [Some(how.clone()), None] {
+                let mut walk = early();
+                walk.task.request.as_mut().expect("a request").has_upstream = has_upstream;
+                walk.feed(Input::PullClosed { merged: true, how: how.clone() });
+                let (end, notice) = match (has_upstream, how) {
+                    (false, Some(how)) => (End::Delivered, Notice::Merged { how }),
+                    (false, None) => (End::Delivered, Notice::Delivered),
+                    (true, _) => (End::Declined, Notice::Declined),
+                };
+                assert_eq!((walk.task.end(), walk.notice()), (Some(&end), Some(&notice)));
+            }
+        }
+    }
+}
+
 #[test]
 fn what_was_stored_before_merges_is_read_as_it_was() {
     let closed: Input = serde_json::from_str(r#"{"input":"pull_closed","merged":true}"#).expect("read");
