@@ -1,4 +1,4 @@
-//! Asks the forge again where repositories are.
+//! Asks the forge again where repositories are, and whether one is archived.
 
 use super::repository::{Repositories, request};
 use crate::trouble::Trouble;
@@ -16,6 +16,16 @@ impl Repositories {
         let before = self.addresses.at(&entry).ok();
         let now = self.addresses.look(&entry).await?;
         Ok(before.is_some_and(|before| before != now))
+    }
+
+    /// Why something is refused for certain, with what to do: that the repository is archived, where the forge says that it is; otherwise
+    /// this sentence, in which git or the forge may not name the reason.
+    pub async fn or_archived(&self, task: &Task, sentence: String) -> String {
+        let Ok(entry) = self.configured(task) else { return sentence };
+        let found = self.addresses.forge().locate(entry.id).await;
+        found.ok().filter(|found| found.archived).map_or(sentence, |found| {
+            format!("{}/{} is archived on the forge: un-archive it, then say `/resume`", found.owner, found.name)
+        })
     }
 
     /// Looks up every repository by its id before the first round of readings; bounded in time.

@@ -314,7 +314,7 @@ impl Outbox {
             Ok(input) => self.close(row, input, false).await,
             Err(Trouble::Failed(failure)) => self.failed(row, failure).await,
             Err(Trouble::Later { sentence, after_ms }) => return self.later(row, &sentence, after_ms).await,
-            Err(Trouble::Doubtful { denial, sentence }) => return self.denied(row, denial, sentence).await,
+            Err(Trouble::Doubtful { denial, sentence }) => return self.denied(&task, row, (denial, sentence)).await,
             Err(Trouble::Moved { sentence }) => return self.redirected(&task, row, sentence).await,
         };
         cut::at(self.cut.as_ref(), row, Boundary::Closed).await;
@@ -349,7 +349,12 @@ impl Outbox {
     }
 
     /// A denial counts once it is certain; a text for people is then postponed, unless its thread is gone.
-    async fn denied(&self, row: &EffectRow, denial: Denial, sentence: String) -> Result<(), StoreError> {
+    async fn denied(
+        &self,
+        task: &Task,
+        row: &EffectRow,
+        (denial, sentence): (Denial, String),
+    ) -> Result<(), StoreError> {
         if !self.effects.threads.forge_answers().await {
             self.refusals.forget(&row.id);
             return self.later(row, &sentence, None).await;
@@ -363,6 +368,7 @@ impl Outbox {
             }
             true => {
                 self.refusals.forget(&row.id);
+                let sentence = self.effects.repositories.or_archived(task, sentence).await;
                 self.failed(row, Failure::Blocked { sentence }).await
             }
         }

@@ -269,11 +269,12 @@ async fn an_archived_repository_takes_no_push_and_the_task_waits_for_a_person() 
     world.until("an action that runs", |task| task.running.is_some()).await;
     world.forge.archive(REPO, true).expect("archived");
     let_go(&world);
-    let task = world.until_state("paused").await;
-    assert!(matches!(task.state, State::Paused { reason: PauseReason::Blocked { .. }, .. }), "{:?}", task.state);
+    let sentence = "lab/shop is archived on the forge: un-archive it, then say `/resume`";
+    assert_eq!(blocked(&world).await, sentence);
     world.forge.archive(REPO, false).expect("taken back");
     // Said once it can be: what is forbidden is set aside, and tried again after ten seconds at first.
-    world.until_said(pull, "The task is paused").await;
+    let said = world.until_said(pull, "The task is paused").await;
+    assert!(said.contains("`lab/shop` is archived on the forge: un-archive it"), "{said}");
     world.alice().comment(REPO, pull, "/resume").expect("said");
     world.until_state("final-review").await;
 }
