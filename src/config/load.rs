@@ -37,8 +37,8 @@ const RULE_KEYS: [&str; 6] = ["host", "reason", "deny", "example", "up", "down"]
 const HOST_KEYS: [&str; 4] = ["url", "api", "user", "token_file"];
 
 /// Keys of one `[[policy]]` table.
-const POLICY_KEYS: [&str; 11] =
-    ["name", "then", "because", "command", "path", "reads", "host", "after_web", "after", "hits", "misses"];
+const POLICY_KEYS: [&str; 12] =
+    ["name", "then", "because", "command", "path", "reads", "host", "after_web", "after", "repeated", "hits", "misses"];
 
 /// Tables of a `[[repositories]]`, with the keys that each may have; they override the operator's tables of the same name. Settings of the
 /// whole installation (hardening, mirrors, retention of setup results, when a sandbox is put away) are excluded.

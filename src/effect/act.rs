@@ -58,7 +58,7 @@ impl Actions {
         if let Action::Try { files, command, check } = action {
             // The copy is thrown away, so a person is asked only once one of its candidates is written.
             let written = Action::WriteFiles { files: files.clone() };
-            if let Ruling::Deny(reason) = self.rulebook.ruled(task, &written).await? {
+            if let Ruling::Deny(reason) = self.rulebook.ruled(task, number, &written).await? {
                 return Ok(denied(number, reason));
             }
             return self.try_out(task, number, (files, command, check.as_deref()), tries).await;
@@ -67,7 +67,7 @@ impl Actions {
         if task.used > 1 {
             self.lifecycle.warm(task)?;
         }
-        let refused = match self.rulebook.ruled(task, action).await? {
+        let refused = match self.rulebook.ruled(task, number, action).await? {
             Ruling::Deny(reason) => Some(reason),
             Ruling::Ask(reason) if !permitted && whole(action).is_none() => Some(format!(
                 "{reason}: a person would have to permit it, and it is too long to be shown; do it in smaller parts"

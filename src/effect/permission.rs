@@ -3,6 +3,7 @@
 use super::repository::{Repositories, base, request};
 use crate::config::Process;
 use crate::config::project::FILE;
+use crate::engine::repeated;
 use crate::policy::{Rules, Ruling, Seen};
 use crate::store::Store;
 use crate::trouble::Trouble;
@@ -23,17 +24,24 @@ pub(super) struct Rulebook {
 }
 
 impl Rulebook {
-    /// The ruling on an action.
-    pub(super) async fn ruled(&self, task: &Task, action: &Action) -> Result<Ruling, Trouble> {
+    /// The ruling on an action with this number.
+    pub(super) async fn ruled(&self, task: &Task, number: u32, action: &Action) -> Result<Ruling, Trouble> {
         let rules = self.rules_of(task).await?;
-        let mut seen = Seen { web: false, stranger: request(task)?.of_stranger() };
-        let without = rules.judge(action, seen);
+        let least = Seen { stranger: request(task)?.of_stranger(), ..Seen::default() };
+        let without = rules.judge(action, least);
         // The log is read only if it makes a difference.
-        if matches!(without, Ruling::Deny(_)) || rules.judge(action, Seen { web: true, ..seen }) == without {
+        let most = Seen { stranger: least.stranger, ..Seen::ALL };
+        if matches!(without, Ruling::Deny(_)) || rules.judge(action, most) == without {
             return Ok(without);
         }
-        seen.web = self.read_a_page(task).await?;
-        Ok(rules.judge(action, seen))
+        let (web, repeated) = (self.read_a_page(task).await?, self.repeated(task, number).await?);
+        Ok(rules.judge(action, Seen { web, repeated, ..least }))
+    }
+
+    /// How often the same was done before with the same result; an action whose call the log does not hold counts as done often.
+    async fn repeated(&self, task: &Task, number: u32) -> Result<u32, Trouble> {
+        let log: Vec<Event> = self.store.log(task.id).await?.into_iter().map(|(_, event)| event).collect();
+        Ok(repeated(&log, number).unwrap_or(u32::MAX))
     }
 
     async fn rules_of(&self, task: &Task) -> Result<Arc<Rules>, Trouble> {

@@ -43,6 +43,7 @@ use crate::secret::Secret;
 pub use answer::TurnAnswer;
 pub use compact::due as compaction_due;
 pub use fence::Fence;
+pub use repeats::repeated;
 pub use reply::{Question, reply};
 pub use second_look::{Change, second_look};
 pub use stuck::way_out;

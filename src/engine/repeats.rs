@@ -1,28 +1,96 @@
 //! Recognises an action that repeats an earlier one with the same result. The model is told, because small ones otherwise repeat it until
-//! their budget is used up.
+//! their budget is used up; and a rule about actions may count it (`policy`).
 //!
-//! Owns: what counts as the same. Different numbers in an output (times, process ids) are ignored. Pure, from the log alone. Must not: stop
-//! anything. Tests: below and in `history_tests.rs`.
+//! Owns: what counts as the same, and how often it was done. Different numbers in an output (times, process ids) are ignored. Pure, from
+//! the log alone. Must not: stop anything. Tests: below and in `history_tests.rs`.
 
-use domain::{CallRequest, Outcome};
+use super::stuck;
+use domain::{CallRequest, Event, Outcome, OutcomeStatus};
 use std::collections::HashMap;
+
+/// How often action `number` was carried out before it, each time with the same input and the same result, since something else may last
+/// have changed the tree and since the agent was last told something new. None where the log does not hold its call.
+pub fn repeated(log: &[Event], number: u32) -> Option<u32> {
+    let (mut started, mut repeats) = (Started::default(), Repeats::default());
+    for event in log {
+        started.take(event);
+        // Who refused an action is asked again before it runs.
+        if stuck::tells(event) && !matches!(event, Event::PermissionRefused { .. }) {
+            repeats = Repeats::default();
+        }
+        if let Event::ActionFinished { number, outcome } = event
+            && let Some(call) = started.call(*number)
+        {
+            repeats.take(*number, call, outcome);
+        }
+    }
+    started.call(number).map(|call| repeats.times(call))
+}
+
+/// The calls of the actions that began.
+#[derive(Debug, Default)]
+pub(super) struct Started<'a> {
+    made: HashMap<(u32, u32), &'a CallRequest>,
+    began: HashMap<u32, (u32, u32)>,
+}
+
+impl<'a> Started<'a> {
+    /// Adds what an event says of a call.
+    pub(super) fn take(&mut self, event: &'a Event) {
+        match event {
+            Event::TurnCompleted { turn, calls, .. } => {
+                self.made.extend((0u32..).zip(calls).map(|(index, call)| ((*turn, index), call)));
+            }
+            Event::ActionStarted { number, turn, index } => {
+                self.began.insert(*number, (*turn, *index));
+            }
+            _ => {}
+        }
+    }
+
+    /// The call that asked for an action.
+    pub(super) fn call(&self, number: u32) -> Option<&'a CallRequest> {
+        self.began.get(&number).and_then(|at| self.made.get(at)).copied()
+    }
+}
 
 /// Actions since something else may last have changed the tree.
 #[derive(Debug, Default)]
 pub(super) struct Repeats<'a> {
-    done: HashMap<String, (u32, &'a Outcome)>,
+    done: HashMap<String, Done<'a>>,
+}
+
+/// The last action with a call.
+#[derive(Debug)]
+struct Done<'a> {
+    number: u32,
+    ended: &'a Outcome,
+    /// How often in a row it was carried out with this result. One that was denied did not run, and leaves the count as it was.
+    times: u32,
 }
 
 impl<'a> Repeats<'a> {
     /// Adds an action; returns the number of an earlier one with the same call and result.
     pub(super) fn take(&mut self, number: u32, call: &CallRequest, ended: &'a Outcome) -> Option<u32> {
-        let key = format!("{} {}", call.name, call.arguments);
+        let key = key(call);
         if call.call.may_change_the_tree() && !self.done.contains_key(&key) {
             self.done.clear();
         }
-        let before = self.done.insert(key, (number, ended));
-        before.filter(|(_, earlier)| is_same(earlier, ended)).map(|(number, _)| number)
+        let before = self.done.get(&key).map(|done| (done.number, done.times, is_same(done.ended, ended)));
+        let ran = !matches!(ended.status, OutcomeStatus::Denied { .. });
+        let counted = before.map_or(0, |(_, times, same)| if same || !ran { times } else { 0 });
+        self.done.insert(key, Done { number, ended, times: counted.saturating_add(u32::from(ran)) });
+        before.filter(|(_, _, same)| *same).map(|(number, _, _)| number)
     }
+
+    /// How often in a row this call was carried out with one and the same result.
+    fn times(&self, call: &CallRequest) -> u32 {
+        self.done.get(&key(call)).map_or(0, |done| done.times)
+    }
+}
+
+fn key(call: &CallRequest) -> String {
+    format!("{} {}", call.name, call.arguments)
 }
 
 /// Compared only where a call repeats, because this runs over a long conversation before each call.
@@ -38,7 +106,8 @@ fn without_numbers(text: &str) -> impl Iterator<Item = u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use domain::{Action, Call, OutcomeStatus};
+    use crate::engine::fixtures::{account, acted, answer};
+    use domain::{Access, Action, Call, Decision, Source, Verb};
 
     fn run(command: &str) -> CallRequest {
         let arguments = serde_json::json!({ "command": command });
@@ -67,5 +136,58 @@ mod tests {
         assert_eq!(repeats.take(5, &read("a"), &content), Some(2));
         assert_eq!(repeats.take(6, &run("sed -i s/a/b/ a"), &edited), None);
         assert_eq!(repeats.take(7, &run("make"), &other), None, "the tree may be another");
+    }
+
+    /// A log of one turn with these calls, each carried out with its output; the last one has only begun.
+    fn log(done: &[(CallRequest, &str)]) -> Vec<Event> {
+        let mut log = vec![answer(1, "", done.iter().map(|(call, _)| call.clone()).collect())];
+        for ((number, index), (_, output)) in (1u32..).zip(0u32..).zip(done) {
+            log.extend(acted(number, 1, index, OutcomeStatus::Exited { code: 1 }, output));
+        }
+        log.pop();
+        log
+    }
+
+    fn decision(verb: Verb) -> Box<Decision> {
+        Box::new(Decision::new(Source::Comment(12), 12, (account(1, "alice"), Access::Write), verb))
+    }
+
+    #[test]
+    fn what_was_done_before_is_counted_while_the_result_is_the_same() {
+        let make = || (run("make"), "1 failed in 0.3 s");
+        assert_eq!(repeated(&log(&[make()]), 1), Some(0));
+        assert_eq!(repeated(&log(&[make(), make(), (read("a"), "x"), make()]), 4), Some(2));
+        assert_eq!(repeated(&log(&[make(), make(), (run("make"), "2 failed and more"), make()]), 4), Some(1));
+        assert_eq!(repeated(&log(&[make(), make(), (run("sed -i s/a/b/ a"), ""), make()]), 4), Some(0));
+        assert_eq!(repeated(&log(&[make(), make(), (run("make all"), "")]), 3), Some(0), "another command");
+        assert_eq!(repeated(&log(&[make()]), 2), None, "nobody began it");
+        assert_eq!(repeated(&[], 1), None);
+    }
+
+    #[test]
+    fn a_denied_action_adds_nothing_and_takes_nothing_away() {
+        let make = || (run("make"), "1 failed");
+        let mut log = log(&[make(), make(), make(), make()]);
+        for event in &mut log {
+            if let Event::ActionFinished { number: 3, outcome } = event {
+                outcome.status = OutcomeStatus::Denied { reason: "it was done twice".into() };
+            }
+        }
+        assert_eq!(repeated(&log, 4), Some(2));
+    }
+
+    #[test]
+    fn a_permission_begins_the_count_anew_and_a_refusal_does_not() {
+        let make = || (run("make"), "1 failed");
+        let log = log(&[make(), make(), make(), make()]);
+        let begun = log.len() - 3;
+        assert!(matches!(log[begun], Event::ActionStarted { number: 3, .. }));
+        let with = |event: Event| [&log[..=begun], &[event], &log[begun + 1..]].concat();
+        let given = with(Event::PermissionGiven { number: 3, decision: decision(Verb::approve()) });
+        assert_eq!(repeated(&given[..begun + 2], 3), Some(0), "the one that was permitted");
+        assert_eq!(repeated(&given, 4), Some(1), "it counts itself");
+        let refused = with(Event::PermissionRefused { number: 3, decision: decision(Verb::Say { items: Vec::new() }) });
+        assert_eq!(repeated(&refused[..begun + 2], 3), Some(2));
+        assert_eq!(repeated(&with(Event::Resumed), 4), Some(1));
     }
 }

@@ -6,11 +6,10 @@
 //! alone. Must not: judge what is right. Tests: below, and `tests/stories/stuck.rs`.
 
 use domain::{Action, CallRequest, Event, Input, Outcome, PauseReason, Task, Verb};
-use std::collections::HashMap;
 
 use super::failing::Ran;
 use super::outcome;
-use super::repeats::Repeats;
+use super::repeats::{Repeats, Started};
 use crate::text;
 
 /// Number of pieces of evidence that are enough.
@@ -97,20 +96,11 @@ fn evidence(log: &[Event]) -> Vec<String> {
 }
 
 fn actions(log: &[Event]) -> Vec<(u32, &CallRequest, &Outcome)> {
-    let (mut calls, mut started, mut ended) = (HashMap::new(), HashMap::new(), Vec::new());
+    let (mut started, mut ended) = (Started::default(), Vec::new());
     for event in log {
-        match event {
-            Event::TurnCompleted { turn, calls: made, .. } => {
-                calls.extend((0u32..).zip(made).map(|(index, call)| ((*turn, index), call)));
-            }
-            Event::ActionStarted { number, turn, index } => {
-                started.insert(*number, (*turn, *index));
-            }
-            Event::ActionFinished { number, outcome } => {
-                let call = started.get(number).and_then(|at| calls.get(at));
-                ended.extend(call.map(|call| (*number, *call, outcome)));
-            }
-            _ => {}
+        started.take(event);
+        if let Event::ActionFinished { number, outcome } = event {
+            ended.extend(started.call(*number).map(|call| (*number, call, outcome)));
         }
     }
     ended

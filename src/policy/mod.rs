@@ -28,6 +28,8 @@ const MOST_PROGRAM: usize = 256 << 10;
 /// The most characters of a name and of a reason.
 const MOST_NAME: usize = 60;
 const MOST_REASON: usize = 200;
+/// The highest count of repetitions that a rule may wait for.
+const MOST_REPEATED: u32 = 100;
 
 /// One `[[policy]]` as written in a file.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -58,6 +60,10 @@ pub struct Written {
     /// `path` and `host` the rule is then about every command and change.
     #[serde(default)]
     pub after: Vec<Origin>,
+    /// Holds only for an action that was carried out at least so often before it, with the same input and the same result each time
+    /// (`src/engine/repeats.rs`). Without `command`, `path` and `host` the rule is then about every action.
+    #[serde(default)]
+    pub repeated: Option<u32>,
     /// Example commands, paths or hosts that the rule must match.
     #[serde(default)]
     pub hits: Vec<String>,
@@ -76,18 +82,20 @@ pub enum Origin {
     Stranger,
 }
 
-/// Which origins are in a task's conversation.
+/// What is known about an action from its task's log: which origins are in the conversation, and whether it repeats others.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Seen {
     /// A page was read.
     pub web: bool,
     /// The issue is a stranger's.
     pub stranger: bool,
+    /// How often the same was done before with the same result.
+    pub repeated: u32,
 }
 
 impl Seen {
-    /// Every origin.
-    pub const ALL: Seen = Seen { web: true, stranger: true };
+    /// Every origin, and any number of repetitions.
+    pub const ALL: Seen = Seen { web: true, stranger: true, repeated: u32::MAX };
 
     fn has(self, origin: Origin) -> bool {
         match origin {
@@ -129,6 +137,8 @@ struct Rule {
     about: About,
     /// The origins of which one has to be in the conversation; empty where none has to.
     after: Vec<Origin>,
+    /// How often the same has to have been done before; 0 where it need not.
+    repeated: u32,
 }
 
 #[derive(Debug, Clone)]
@@ -137,6 +147,7 @@ enum About {
     Path { pattern: Box<GlobMatcher>, reads: bool },
     Host(HostRule),
     Writes,
+    Every,
 }
 
 impl Rules {
@@ -163,7 +174,7 @@ impl Rules {
         self
     }
 
-    /// Judges an action in a task whose conversation has texts of the origins in `seen`.
+    /// Judges an action in a task of which `seen` is known.
     pub fn judge(&self, action: &Action, seen: Seen) -> Ruling {
         let about = |then: Then| self.0.iter().find(|rule| rule.then == then && rule.is_about(action, seen));
         match (about(Then::Deny), about(Then::Ask)) {
@@ -185,13 +196,16 @@ impl Written {
         if !line(&self.because, MOST_REASON) {
             return Err(("because", format!("say in one line of up to {MOST_REASON} characters why the rule stands")));
         }
+        if self.repeated.is_some_and(|times| !(1..=MOST_REPEATED).contains(&times)) {
+            return Err(("repeated", format!("say after how many times the rule holds: 1 to {MOST_REPEATED}")));
+        }
         let about = self.about()?;
         let mut after = self.after.clone();
         if self.after_web {
             after.push(Origin::Web);
         }
         let sentence = format!("{} ({})", self.because.trim(), self.name.trim());
-        let rule = Rule { then: self.then, sentence, about, after };
+        let rule = Rule { then: self.then, sentence, about, after, repeated: self.repeated.unwrap_or(0) };
         rule.tried(&self.hits, &self.misses)?;
         Ok(rule)
     }
@@ -206,10 +220,12 @@ impl Written {
             (None, None, Some(host)) => {
                 HostRule::parse(host).map(About::Host).map_err(|error| ("host", error.to_string()))
             }
+            (None, None, None) if self.repeated.is_some() => Ok(About::Every),
             (None, None, None) if self.after_web || !self.after.is_empty() => Ok(About::Writes),
-            (None, None, None) => {
-                Err(("command", "say what the rule is about: `command`, `path`, `host` or `after`".to_owned()))
-            }
+            (None, None, None) => Err((
+                "command",
+                "say what the rule is about: `command`, `path`, `host`, `after` or `repeated`".to_owned(),
+            )),
             (_, _, _) => {
                 Err(("command", "a rule is about one of `command`, `path` and `host`; write several".to_owned()))
             }
@@ -239,10 +255,10 @@ fn path(pattern: &str, reads: bool) -> Result<About, (&'static str, String)> {
 impl Rule {
     /// Checks the rule's examples.
     fn tried(&self, hits: &[String], misses: &[String]) -> Result<(), (&'static str, String)> {
-        if matches!(self.about, About::Writes) {
+        if matches!(self.about, About::Writes | About::Every) {
             return match hits.is_empty() && misses.is_empty() {
                 true => Ok(()),
-                false => Err(("hits", "a rule about every command and change has no examples".to_owned())),
+                false => Err(("hits", "a rule without `command`, `path` and `host` has no examples".to_owned())),
             };
         }
         if hits.is_empty() {
@@ -266,7 +282,7 @@ impl Rule {
             // A change outside of the workspace is refused rather than let through.
             About::Path { pattern, .. } => plain(text).is_none_or(|path| covers(pattern, &path)),
             About::Host(rule) => leads_to(rule, text),
-            About::Writes => false,
+            About::Writes | About::Every => false,
         }
     }
 
@@ -274,7 +290,11 @@ impl Rule {
         if !self.after.is_empty() && !self.after.iter().any(|origin| seen.has(*origin)) {
             return false;
         }
+        if seen.repeated < self.repeated {
+            return false;
+        }
         match &self.about {
+            About::Every => true,
             About::Writes => action.what().writes() && action.what() != ActionKind::Try,
             About::Command(_) => action.command().is_some_and(|command| self.holds(command)),
             About::Path { pattern, reads } => {

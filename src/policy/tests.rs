@@ -10,7 +10,7 @@ fn written(text: &str) -> Vec<Written> {
     toml::from_str::<File>(text).unwrap().policy
 }
 
-const WEB: Seen = Seen { web: true, stranger: false };
+const WEB: Seen = Seen { web: true, stranger: false, repeated: 0 };
 
 fn rules(text: &str) -> Rules {
     Rules::read(&written(text)).unwrap()
@@ -138,12 +138,49 @@ fn a_rule_may_hold_only_once_a_strangers_words_or_a_page_are_there() {
     let rules = rules(text);
     assert_eq!(rules.judge(&bash("npm i"), Seen::default()), Ruling::Allow);
     assert!(matches!(rules.judge(&bash("npm i"), WEB), Ruling::Deny(_)));
-    let stranger = Seen { web: false, stranger: true };
+    let stranger = Seen { stranger: true, ..Seen::default() };
     assert!(matches!(rules.judge(&bash("npm i"), stranger), Ruling::Deny(_)));
     assert_eq!(rules.judge(&bash("ls"), Seen::ALL), Ruling::Allow, "it is about its command alone");
     let unknown = text.replace("\"web\"", "\"friends\"");
     assert!(toml::from_str::<toml::Table>(&unknown).is_ok());
     assert!(toml::from_str::<Written>(unknown.trim_start_matches("[[policy]]\n")).is_err(), "an unknown origin");
+}
+
+/// What is known of an action that was done so often before.
+fn again(repeated: u32) -> Seen {
+    Seen { repeated, ..Seen::default() }
+}
+
+#[test]
+fn a_rule_may_hold_only_once_the_same_was_done_often() {
+    let text = "[[policy]]\nname = \"again\"\nthen = \"ask\"\nbecause = \"it gave the same\"\nrepeated = 4\n";
+    let every = rules(text);
+    let read = Action::ReadFile { path: "a".into(), from: 1, lines: 0 };
+    for action in [bash("make"), read.clone()] {
+        assert_eq!(every.judge(&action, again(3)), Ruling::Allow);
+        assert_eq!(every.judge(&action, again(4)), Ruling::Ask("it gave the same (again)".into()));
+    }
+    let make = rules(&format!("{text}command = '^make'\nhits = [\"make all\"]\nmisses = [\"ls\"]\n"));
+    assert!(matches!(make.judge(&bash("make"), again(5)), Ruling::Ask(_)));
+    assert_eq!(make.judge(&bash("make"), again(3)), Ruling::Allow);
+    assert_eq!(make.judge(&bash("ls"), again(9)), Ruling::Allow, "it is about its command alone");
+    let reads = rules(&format!("{text}path = \"a\"\nreads = true\nhits = [\"a\"]\n"));
+    assert!(matches!(reads.judge(&read, again(4)), Ruling::Ask(_)));
+    assert_eq!(reads.judge(&read, again(0)), Ruling::Allow);
+    let after = rules(&format!("{text}after = [\"web\"]\n"));
+    assert_eq!(after.judge(&read, again(4)), Ruling::Allow, "no page was read");
+    assert!(matches!(after.judge(&read, Seen { web: true, ..again(4) }), Ruling::Ask(_)));
+    let negative = text.replace("= 4", "= -1");
+    assert!(toml::from_str::<Written>(negative.trim_start_matches("[[policy]]\n")).is_err());
+}
+
+#[test]
+fn a_denial_of_the_operators_stands_beside_a_question_about_repetition() {
+    let deny = "[[policy]]\nname = \"enough\"\nthen = \"deny\"\nbecause = \"it gave the same\"\nrepeated = 8\n";
+    let ask = "[[policy]]\nname = \"make\"\nthen = \"ask\"\nbecause = \"b\"\ncommand = \"make\"\nhits = [\"make\"]\n";
+    let both = rules(deny).and(rules(ask));
+    assert!(matches!(both.judge(&bash("make"), again(7)), Ruling::Ask(_)));
+    assert!(matches!(both.judge(&bash("make"), again(8)), Ruling::Deny(_)));
 }
 
 #[test]
@@ -174,6 +211,12 @@ fn what_is_wrong_with_a_rule_is_named_with_its_key() {
         ("path = \"a{\"\nhits = [\"a\"]\n", "path", "no pattern of paths"),
         ("after_web = true\nhits = [\"a\"]\n", "hits", "has no examples"),
         ("after = []\n", "command", "say what the rule is about"),
+        ("repeated = 0\n", "repeated", "1 to 100"),
+        ("command = \"a\"\nrepeated = 101\nhits = [\"a\"]\n", "repeated", "1 to 100"),
+        ("command = \"a\"\nrepeated = 4\n", "hits", "at least one example"),
+        ("command = \"a\"\nrepeated = 4\nhits = [\"b\"]\n", "hits", "not about its own example"),
+        ("repeated = 4\nhits = [\"a\"]\n", "hits", "has no examples"),
+        ("repeated = 4\nreads = true\n", "reads", "only a rule with a `path`"),
     ] {
         let (at, found, why) = Rules::read(&written(&format!("{base}{more}"))).unwrap_err();
         assert!(at == 0 && found == key && why.contains(words), "{more}: {found}: {why}");

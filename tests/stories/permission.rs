@@ -180,3 +180,50 @@ async fn reading_a_delicate_place_and_a_page_of_a_host_are_refused_with_the_reas
     );
     assert_eq!((ended.len(), &ended[3]), (4, &OutcomeStatus::Ok));
 }
+
+const AGAIN: &str = r#"
+[[policy]]
+name = "the same again"
+then = "ask"
+because = "it gave the same twice"
+command = '^cat '
+repeated = 2
+hits = ["cat semver.py"]
+misses = ["ls"]
+"#;
+
+const REPEATS: &str = r#"
+name = "looks again and again"
+[[turn]]
+text = "I look."
+call = [
+  { name = "bash", arguments = { command = "cat semver.py" } },
+  { name = "bash", arguments = { command = "cat semver.py" } },
+  { name = "bash", arguments = { command = "cat semver.py" } },
+]
+[[turn]]
+text = "I look once more."
+call = [
+  { name = "bash", arguments = { command = "cat semver.py" } },
+  { name = "bash", arguments = { command = "cat semver.py" } },
+]
+"#;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_action_that_was_done_often_waits_and_the_permission_lets_that_one_through() {
+    let world = World::of_models(REPEATS, &format!("{}{AGAIN}", single("tools"))).await;
+    let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    let asked = question(&world, issue, 3).await;
+    assert!(asked.contains("it gave the same twice (the same again)") && asked.contains("cat semver.py"), "{asked}");
+    assert_eq!(world.ends().await.len(), 2, "the third has not run");
+    world.alice().comment(REPO, issue, "/approve").expect("said");
+    // The permitted one counts as the first, so the fourth runs unasked.
+    question(&world, issue, 5).await;
+    world.alice().comment(REPO, issue, "that is enough").expect("said");
+    world.until_state("awaiting-review").await;
+    let ended = world.ends().await;
+    assert!(ended[..4].iter().all(OutcomeStatus::succeeded), "{ended:?}");
+    assert!(matches!(&ended[4..], [OutcomeStatus::Denied { reason }] if reason.contains("that is enough")), "{ended:?}");
+    let given = |event: &Event| matches!(event, Event::PermissionGiven { number: 3, .. });
+    assert_eq!(world.log().await.iter().filter(|event| given(event)).count(), 1);
+}
