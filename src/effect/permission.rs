@@ -1,10 +1,10 @@
-//! Applies rules about single actions to a task: the operator's, and those of the project file at its base.
+//! Applies rules about single actions to a task: the built-in ones, the operator's, and those of the project file at its base.
 
 use super::repository::{Repositories, base, request};
 use crate::config::Process;
 use crate::config::project::FILE;
 use crate::engine::repeated;
-use crate::policy::{Rules, Ruling, Seen};
+use crate::policy::{Rules, Ruling, Seen, secrets};
 use crate::store::Store;
 use crate::trouble::Trouble;
 use domain::{Action, ActionKind, Commit, Event, Task};
@@ -26,6 +26,14 @@ pub(super) struct Rulebook {
 impl Rulebook {
     /// The ruling on an action with this number.
     pub(super) async fn ruled(&self, task: &Task, number: u32, action: &Action) -> Result<Ruling, Trouble> {
+        let networked = self.config.sandbox_of(&self.repositories.configured(task)?.key).networked();
+        match secrets::judge(action, networked) {
+            denied @ Ruling::Deny(_) => Ok(denied),
+            built_in @ (Ruling::Ask(_) | Ruling::Allow) => Ok(built_in.and(self.by_rules(task, number, action).await?)),
+        }
+    }
+
+    async fn by_rules(&self, task: &Task, number: u32, action: &Action) -> Result<Ruling, Trouble> {
         let rules = self.rules_of(task).await?;
         let least = Seen { stranger: request(task)?.of_stranger(), ..Seen::default() };
         let without = rules.judge(action, least);

@@ -2,7 +2,8 @@
 //!
 //! Owns the form of rules, their examples, and the judgement: deny before ask, ask before allow, and what cannot be judged is denied. Rules
 //! only restrict: no rule of the operator or a repository allows anything new. Rules about commands match their text, so they prevent
-//! accidents; the sandbox is the actual boundary. Must not know tasks or read files. Tests: `tests.rs`, `tests/stories/permission.rs`.
+//! accidents; the sandbox is the actual boundary. What is decided without a rule: `secrets`. Must not know tasks or read files. Tests:
+//! `tests.rs`, `tests/stories/permission.rs`.
 
 mod place;
 #[cfg(test)]
@@ -11,6 +12,7 @@ mod tests;
 pub use place::plain;
 
 pub mod folders;
+pub mod secrets;
 
 use domain::{Action, ActionKind};
 use globset::{GlobBuilder, GlobMatcher};
@@ -124,6 +126,19 @@ pub enum Ruling {
     Ask(String),
     /// It is denied; rule and reason.
     Deny(String),
+}
+
+impl Ruling {
+    /// Both decisions on one action: a denial goes before a question, and of two questions a person gets both reasons.
+    #[must_use]
+    pub fn and(self, other: Ruling) -> Ruling {
+        match (self, other) {
+            (Ruling::Deny(reason), _) | (_, Ruling::Deny(reason)) => Ruling::Deny(reason),
+            (Ruling::Ask(one), Ruling::Ask(other)) => Ruling::Ask(format!("{one}; {other}")),
+            (Ruling::Ask(reason), Ruling::Allow) | (Ruling::Allow, Ruling::Ask(reason)) => Ruling::Ask(reason),
+            (Ruling::Allow, Ruling::Allow) => Ruling::Allow,
+        }
+    }
 }
 
 /// Validated rules.

@@ -146,6 +146,22 @@ fn a_rule_may_hold_only_once_a_strangers_words_or_a_page_are_there() {
     assert!(toml::from_str::<Written>(unknown.trim_start_matches("[[policy]]\n")).is_err(), "an unknown origin");
 }
 
+#[test]
+fn of_two_decisions_the_stricter_one_counts() {
+    let (ask, deny) = (|word: &str| Ruling::Ask(word.into()), |word: &str| Ruling::Deny(word.into()));
+    for (one, other, both) in [
+        (Ruling::Allow, Ruling::Allow, Ruling::Allow),
+        (Ruling::Allow, ask("a"), ask("a")),
+        (ask("a"), Ruling::Allow, ask("a")),
+        (ask("a"), ask("b"), ask("a; b")),
+        (ask("a"), deny("b"), deny("b")),
+        (deny("a"), ask("b"), deny("a")),
+        (Ruling::Allow, deny("b"), deny("b")),
+    ] {
+        assert_eq!(one.and(other), both);
+    }
+}
+
 /// What is known of an action that was done so often before.
 fn again(repeated: u32) -> Seen {
     Seen { repeated, ..Seen::default() }

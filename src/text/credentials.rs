@@ -41,6 +41,27 @@ static EACH: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     compiled.collect::<Result<_, _>>().expect("the patterns are compiled in, and a test tries each")
 });
 
+/// Where [`PATTERNS`] has the password in an address.
+const IN_ADDRESS: usize = PATTERNS.len() - 1;
+/// Hosts of an address that lead nowhere else.
+const OWN_HOSTS: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
+
+/// The first kind of credential in a text that other machines may be sent. A password for an address of this very machine does not count.
+pub fn sent_credential(text: &str) -> Option<&'static str> {
+    let leaves = |at: usize| at != IN_ADDRESS || EACH[at].find_iter(text).any(|found| !is_own(&text[found.start()..]));
+    SET.matches(text).iter().find(|at| leaves(*at)).map(|at| PATTERNS[at].0)
+}
+
+/// Whether the address at the beginning of a text, which has a user and a password, is one of this very machine.
+fn is_own(text: &str) -> bool {
+    let host = text.split_once('@').map_or("", |(_, rest)| rest);
+    let ends = |c: char| c.is_whitespace() || "/?#\"'`\\;&|<>(){},$".contains(c);
+    let host = host.split(ends).next().unwrap_or_default();
+    // With another `@` what stands before it is still the password.
+    let port = |rest: &str| rest.is_empty() || rest.strip_prefix(':').is_some_and(|port| !port.contains('@'));
+    OWN_HOSTS.iter().any(|own| host.strip_prefix(own).is_some_and(port))
+}
+
 /// The text with each credential replaced, and how many there were.
 pub fn redacted(text: &str) -> (Cow<'_, str>, usize) {
     replaced(text, |_| String::new())
@@ -151,6 +172,27 @@ mod tests {
         for address in [format!("redis://:{}@[::1]/0", "correcthorse"), format!("a+b://u:{}@h", "x".repeat(128))] {
             assert_eq!(redacted(&address).1, 1, "{address}");
         }
+    }
+
+    #[test]
+    fn the_kind_is_named_of_a_credential_that_other_machines_may_be_sent() {
+        let token = format!("gh{}_{}", "p", "a1B2".repeat(10));
+        assert_eq!(sent_credential(&format!("curl -H 'Authorization: Bearer {token}' x.test")), Some("a GitHub token"));
+        assert_eq!(sent_credential("curl -H 'Authorization: Bearer $TOKEN' x.test"), None);
+        assert_eq!(PATTERNS[IN_ADDRESS].0, "a password in an address");
+        let address = |host: &str| format!("postgres://shop:{}@{host}", "correcthorse");
+        for own in ["localhost", "localhost:5432/x", "127.0.0.1/x psql", "[::1]:1/x", "localhost' make"] {
+            assert_eq!(sent_credential(&address(own)), None, "{own}");
+        }
+        for other in
+            ["db.test", "localhost.test/x", "127.0.0.1.test", "localhost@db.test", "localhost:1@db.test", "localhostess"]
+        {
+            assert_eq!(sent_credential(&address(other)), Some("a password in an address"), "{other}");
+        }
+        let two = format!("{} {}", address("localhost"), address("db.test"));
+        assert_eq!(sent_credential(&two), Some("a password in an address"));
+        let behind = format!("a://u:{token}@localhost/");
+        assert_eq!(sent_credential(&behind), Some("a GitHub token"), "every other kind counts wherever it stands");
     }
 
     #[test]

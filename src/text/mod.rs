@@ -14,7 +14,9 @@ mod template;
 #[cfg(test)]
 mod tests;
 
-pub use credentials::{PATTERNS as CREDENTIALS, PLACE as CREDENTIAL_PLACE, redacted, redacted_diff, redacted_words};
+pub use credentials::{
+    PATTERNS as CREDENTIALS, PLACE as CREDENTIAL_PLACE, redacted, redacted_diff, redacted_words, sent_credential,
+};
 pub use document::document;
 pub use escape::{cut, is_hidden, is_plain, one_line, plain_line, visible};
 pub use host::{HostName, host_name, rule_shown};

@@ -223,7 +223,58 @@ async fn an_action_that_was_done_often_waits_and_the_permission_lets_that_one_th
     world.until_state("awaiting-review").await;
     let ended = world.ends().await;
     assert!(ended[..4].iter().all(OutcomeStatus::succeeded), "{ended:?}");
-    assert!(matches!(&ended[4..], [OutcomeStatus::Denied { reason }] if reason.contains("that is enough")), "{ended:?}");
+    assert!(
+        matches!(&ended[4..], [OutcomeStatus::Denied { reason }] if reason.contains("that is enough")),
+        "{ended:?}"
+    );
     let given = |event: &Event| matches!(event, Event::PermissionGiven { number: 3, .. });
     assert_eq!(world.log().await.iter().filter(|event| given(event)).count(), 1);
+}
+
+/// A token as GitHub writes them, put together here so that no file of this repository holds one.
+fn token() -> String {
+    format!("gh{}_{}", "p", "a1B2".repeat(10))
+}
+
+const NAMES: &str = r#"
+name = "names a token"
+[[turn]]
+text = "I count its characters, and keep it for a test."
+call = [
+  { name = "bash", arguments = { command = "echo TOKEN | wc -c" } },
+  { name = "write_file", arguments = { path = "token.txt", content = "TOKEN\n" } },
+  { name = "bash", arguments = { command = "rm token.txt" } },
+  { name = "bash", arguments = { command = "ls" } },
+  { name = "bash", arguments = { command = "cat semver.py" } },
+]
+"#;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_with_what_looks_like_a_credential_waits_where_there_is_a_network() {
+    let script = NAMES.replace("TOKEN", &token());
+    let world = World::networked(&script, "").await;
+    let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    let asked = question(&world, issue, 1).await;
+    assert!(asked.contains("what looks like a GitHub token"), "{asked}");
+    assert!(asked.contains("left out by caisson: a GitHub token") && !asked.contains(&token()), "{asked}");
+    let log = world.log().await;
+    let reason = log.iter().find_map(|event| match event {
+        Event::PermissionAsked { reason, .. } => Some(reason.as_str()),
+        _ => None,
+    });
+    assert!(reason.is_some_and(|reason| reason.contains("built in") && !reason.contains(&token())), "{reason:?}");
+    world.alice().comment(REPO, issue, "/approve").expect("said");
+    world.until_state("awaiting-review").await;
+    let ended = world.ends().await;
+    assert!(ended.len() == 5 && ended.iter().all(OutcomeStatus::succeeded), "{ended:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_network_a_command_with_what_looks_like_a_credential_runs() {
+    let world = World::new(&NAMES.replace("TOKEN", &token())).await;
+    world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    world.until_state("awaiting-review").await;
+    let ended = world.ends().await;
+    assert!(ended.len() == 5 && ended.iter().all(OutcomeStatus::succeeded), "{ended:?}");
+    assert!(!world.log().await.iter().any(|event| matches!(event, Event::PermissionAsked { .. })));
 }
