@@ -8,7 +8,7 @@ pub(super) const SPEC: Spec = Spec {
     name: "fix",
     syntax: "/fix [options] [what to do]",
     who: Who::Writer,
-    effect: "starts work on this issue; after a `/plan` it continues from there",
+    effect: "starts work on this issue; after a `/plan` it continues from there, or by a list of steps that you wrote",
     strength: Strength::Work,
     options: &OF_A_START,
     read: |argument| {

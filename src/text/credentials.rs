@@ -184,9 +184,14 @@ mod tests {
         for own in ["localhost", "localhost:5432/x", "127.0.0.1/x psql", "[::1]:1/x", "localhost' make"] {
             assert_eq!(sent_credential(&address(own)), None, "{own}");
         }
-        for other in
-            ["db.test", "localhost.test/x", "127.0.0.1.test", "localhost@db.test", "localhost:1@db.test", "localhostess"]
-        {
+        for other in [
+            "db.test",
+            "localhost.test/x",
+            "127.0.0.1.test",
+            "localhost@db.test",
+            "localhost:1@db.test",
+            "localhostess",
+        ] {
             assert_eq!(sent_credential(&address(other)), Some("a password in an address"), "{other}");
         }
         let two = format!("{} {}", address("localhost"), address("db.test"));

@@ -1,6 +1,5 @@
 //! Terms of a task and its control: options, another model, a pause, what it cost.
 
-use crate::own_commands::command;
 use crate::world::{FIX, REPO, World, held};
 use domain::{Event, PauseReason, State};
 
@@ -184,7 +183,8 @@ async fn the_operator_says_who_may_give_a_command_and_the_rest_is_told_once() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_files_budget_above_the_usual_is_cut_and_that_is_told() {
     let world = World::new(FIX).await;
-    let file = command("budget = \"500usd,30actions\"\n", "Compare versions as numbers in {words}.\n");
+    let head = "+++\ndescription = \"Compares\"\nbudget = \"500usd,30actions\"\n+++\n";
+    let file = format!("{head}\nCompare versions as numbers in {{words}}.\n");
     world.push(&[(".caisson/commands/compare.md", file.as_str())]);
     let issue = world.bob().open_issue(REPO, "Versions compare as text", "It does.").expect("issue");
     world.alice().comment(REPO, issue, "/compare semver.py").expect("said");
