@@ -34,7 +34,7 @@ pub(super) use self::request::request_with;
 use super::failing::Ran;
 use super::fence::{Fence, Trust};
 use super::nudge::{self, Form, Progress};
-use super::repeats::Repeats;
+use super::repeats::{Repeats, tells};
 use super::style::text as blocks;
 use super::summary::Summary;
 use super::{outcome, prompt, recall, stuck};
@@ -185,7 +185,7 @@ impl<'a> Replay<'a> {
 
     fn take(&mut self, event: &'a Event) {
         self.numbered.apply(event);
-        if stuck::tells(event) {
+        if tells(event) {
             self.edited = stuck::Written::default();
         }
         match event {

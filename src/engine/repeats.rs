@@ -4,8 +4,7 @@
 //! Owns: what counts as the same, and how often it was done. Different numbers in an output (times, process ids) are ignored. Pure, from
 //! the log alone. Must not: stop anything. Tests: below and in `history_tests.rs`.
 
-use super::stuck;
-use domain::{CallRequest, Event, Outcome, OutcomeStatus};
+use domain::{CallRequest, Event, Outcome, OutcomeStatus, Verb};
 use std::collections::HashMap;
 
 /// How often action `number` was carried out before it, each time with the same input and the same result, since something else may last
@@ -15,7 +14,7 @@ pub fn repeated(log: &[Event], number: u32) -> Option<u32> {
     for event in log {
         started.take(event);
         // Who refused an action is asked again before it runs.
-        if stuck::tells(event) && !matches!(event, Event::PermissionRefused { .. }) {
+        if tells(event) && !matches!(event, Event::PermissionRefused { .. }) {
             repeats = Repeats::default();
         }
         if let Event::ActionFinished { number, outcome } = event
@@ -25,6 +24,19 @@ pub fn repeated(log: &[Event], number: u32) -> Option<u32> {
         }
     }
     started.call(number).map(|call| repeats.times(call))
+}
+
+/// Whether the agent is told something new by it, so that what came before is no evidence any more.
+pub(super) fn tells(event: &Event) -> bool {
+    match event {
+        Event::DecisionUsed { decision, .. } => matches!(decision.verb, Verb::Changes { .. }),
+        Event::AnotherWay { .. }
+        | Event::Resumed
+        | Event::QuestionAnswered { .. }
+        | Event::PermissionGiven { .. }
+        | Event::PermissionRefused { .. } => true,
+        _ => false,
+    }
 }
 
 /// The calls of the actions that began.
@@ -107,7 +119,7 @@ fn without_numbers(text: &str) -> impl Iterator<Item = u8> {
 mod tests {
     use super::*;
     use crate::engine::fixtures::{account, acted, answer};
-    use domain::{Access, Action, Call, Decision, Source, Verb};
+    use domain::{Access, Action, Call, Decision, Source};
 
     fn run(command: &str) -> CallRequest {
         let arguments = serde_json::json!({ "command": command });

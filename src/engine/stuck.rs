@@ -5,11 +5,11 @@
 //! that repeats or takes back another (`history`); then the conversation is restarted, once; then a person is asked. Pure, from the log
 //! alone. Must not: judge what is right. Tests: below, and `tests/stories/stuck.rs`.
 
-use domain::{Action, CallRequest, Event, Input, Outcome, PauseReason, Task, Verb};
+use domain::{Action, CallRequest, Event, Input, Outcome, PauseReason, Task};
 
 use super::failing::Ran;
 use super::outcome;
-use super::repeats::{Repeats, Started};
+use super::repeats::{Repeats, Started, tells};
 use crate::text;
 
 /// Number of pieces of evidence that are enough.
@@ -37,19 +37,6 @@ pub fn way_out(task: &Task, log: &[Event]) -> Option<Input> {
     let shown = tried[tried.len() - ENOUGH..].join("; ");
     let sentence = format!("it gets nowhere, also after it began anew: {shown}");
     Some(Input::PauseAsked { reason: PauseReason::Stuck { sentence } })
-}
-
-/// Whether the agent is told something new by it, so that what came before is no evidence any more.
-pub(super) fn tells(event: &Event) -> bool {
-    match event {
-        Event::DecisionUsed { decision, .. } => matches!(decision.verb, Verb::Changes { .. }),
-        Event::AnotherWay { .. }
-        | Event::Resumed
-        | Event::QuestionAnswered { .. }
-        | Event::PermissionGiven { .. }
-        | Event::PermissionRefused { .. } => true,
-        _ => false,
-    }
 }
 
 /// What happened since the agent was last told something new.
