@@ -68,6 +68,7 @@ fn prepared() -> Input {
         pictures: Vec::new(),
         difference: None,
         scan: None,
+        on_base: None,
         conflicts: Vec::new(),
     }
 }
@@ -75,10 +76,21 @@ fn prepared() -> Input {
 /// The log of a task with this many actions, one in each turn, of about three kilobytes each.
 fn log(actions: u32) -> Vec<Event> {
     let mut log = vec![Event::Requested { request: Box::new(request()) }];
-    if let Input::Prepared { base, boot, image, every, note, budget, rules, pictures, difference, scan, .. } =
-        prepared()
-    {
-        log.push(Event::Prepared { base, boot, image, every, note, budget, rules, pictures, difference, scan });
+    if let Input::Prepared { base, boot, image, every, note, budget, rules, pictures, .. } = prepared() {
+        let (difference, scan, on_base) = (None, None, None);
+        log.push(Event::Prepared {
+            base,
+            boot,
+            image,
+            every,
+            note,
+            budget,
+            rules,
+            pictures,
+            difference,
+            scan,
+            on_base,
+        });
     }
     for number in 1..=actions {
         if let Input::ModelAnswered { turn, text, calls, usage, micro_usd, duration_ms, model, vendor } =

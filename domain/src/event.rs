@@ -46,6 +46,9 @@ pub enum Event {
         /// What the host read for it in the tree; none for a kind of which it reads nothing.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         scan: Option<Box<crate::Scan>>,
+        /// What the checks reported on the base; none where they reported nothing, or did not end in time.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        on_base: Option<Box<crate::BaseReport>>,
     },
     /// The work was merged onto a newer commit of its base branch, in a sandbox of which [`Event::Prepared`] told just before.
     Rebased(Box<crate::Rebased>),

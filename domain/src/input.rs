@@ -100,6 +100,9 @@ pub enum Input {
         /// What the host read for it in the tree; none for a kind of which it reads nothing.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         scan: Option<Box<crate::Scan>>,
+        /// What the checks reported on the base; none where they reported nothing, or did not end in time.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        on_base: Option<Box<crate::BaseReport>>,
         /// Files in conflict where the work was merged onto a newer base, as the sandbox named them. Untrusted.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         conflicts: Vec<String>,

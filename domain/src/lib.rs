@@ -87,7 +87,7 @@ pub use rebase::{Rebase, RebaseBar, Rebased};
 pub use remark::{LONGEST_REMARK_ANSWER, RemarkAnswer, RemarkWithdrawn, Withdrawal};
 pub use remarks::{Remark, RemarkState, Remarks};
 pub use reply::Reply;
-pub use reported::{Against, Reported, Severity};
+pub use reported::{Against, BaseReport, Reported, Severity};
 pub use request::{Place, Request};
 pub use rules::{KindPrompt, Rules, RulesFile};
 pub use scan::{AdvisoryMatch, AdvisoryScan, Dependency, DependencyScan, RuleFinding, RuleScan, RuleSeverity, Scan};

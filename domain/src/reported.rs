@@ -60,3 +60,13 @@ pub struct Against {
     #[serde(default)]
     pub new_warnings: u32,
 }
+
+/// What the run of the checks on a task's base reports as failed. Later results are compared with it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BaseReport {
+    /// At most 200 failures. Each has only what identifies it: a test its name, anything else its file and the first line of its message.
+    pub failing: Vec<Reported>,
+    /// Whether the run may have reported more: it was ended, its output was cut, or more failed than is listed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub partial: bool,
+}

@@ -254,6 +254,7 @@ mod tests {
             pictures: Vec::new(),
             difference: None,
             scan: None,
+            on_base: None,
             conflicts: Vec::new(),
         };
         for (key, input) in [("place", Input::SlotFree), ("prepared", prepared)] {

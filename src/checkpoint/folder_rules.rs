@@ -67,6 +67,7 @@ mod tests {
             pictures: Vec::new(),
             difference: None,
             scan: None,
+            on_base: None,
         }
     }
 

@@ -1,5 +1,6 @@
 //! The sandbox of a task: prepared with the repository in it, opened for work, stopped, removed.
 
+use super::base::BaseSeen;
 use super::checks::Checks;
 use super::configured_model::ConfiguredModels;
 use super::egress::Egress;
@@ -57,8 +58,8 @@ impl Lifecycle {
         let elsewhere = self.repositories.repos.elsewhere(&repository.key, tip).await?.sentence();
         let scan = self.scan(task, &policy, difference.as_deref()).await?;
         let checks = match difference.is_none() {
-            true => self.checks.base_note(task, &policy, &chosen.image).await,
-            false => None,
+            true => self.checks.base_seen(task, &policy, &chosen.image).await,
+            false => BaseSeen::default(),
         };
         let styles = self.models.styles(task);
         let (rules, given) =
@@ -69,12 +70,25 @@ impl Lifecycle {
             None => self.pictures.of_issue(task, &repository.at, styles.now).await?,
         };
         let start = request(task)?.start().filter(|_| task.base.is_none()).map(message::goes_on_from);
-        let notes = start.into_iter().chain(chosen.note).chain(elsewhere).chain(checks).chain(given).chain(seen);
+        let notes = start.into_iter().chain(chosen.note).chain(elsewhere).chain(checks.note).chain(given).chain(seen);
         let notes: Vec<String> = notes.collect();
         let note = Some(notes.join(" ")).filter(|note| !note.is_empty());
         let (every, budget) = (policy.effective.every, Some(policy.effective.budget));
-        let image = chosen.image;
-        Ok(Input::Prepared { base, boot, image, every, note, budget, rules, pictures, difference, scan, conflicts })
+        let (image, on_base) = (chosen.image, checks.report.map(Box::new));
+        Ok(Input::Prepared {
+            base,
+            boot,
+            image,
+            every,
+            note,
+            budget,
+            rules,
+            pictures,
+            difference,
+            scan,
+            on_base,
+            conflicts,
+        })
     }
 
     /// The task's base, as it is known here; where there is none yet or a newer one was asked for, the present end of the base branch.

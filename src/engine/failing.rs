@@ -1,12 +1,13 @@
 //! The list of failures in a run of checks, which the model reads before the output itself.
 //!
-//! Owns: the list and its limits, and the comparison with the previous run of the same command. Pure. Must not: claim that something
-//! passes: a test that is no longer reported may not have run. Tests: below and in `history_tests.rs`.
+//! Owns: the list and its limits, and the comparison with the previous run of the same command and with the checks' run on the base. Pure.
+//! Must not: claim that something passes: a test that is no longer reported may not have run; or that something is new where the run on
+//! the base did not look for it. Tests: below, in `history_tests.rs` and in `history/base_tests.rs`.
 
 use super::fence::{Fence, Trust};
-use crate::sandbox::items::{self, Item};
+use crate::sandbox::items::{self, Item, Tool};
 use crate::text;
-use domain::{Reported, Severity};
+use domain::{BaseReport, Reported, Severity};
 
 /// The most items shown of a group, and those of them with full messages.
 const SHOWN: usize = 12;
@@ -40,6 +41,17 @@ impl Ran {
         Self { items: Vec::new(), warnings: None, whole: true }
     }
 
+    /// The checks' run on the base, as far as the log keeps it.
+    pub(super) fn on_base(report: &BaseReport) -> Self {
+        let items = report.failing.iter().filter_map(items::from_report).collect();
+        Self { items, warnings: None, whole: !report.partial }
+    }
+
+    /// Whether a failure of this tool that is not among these did not happen in this run: without another one of it the tool may not have run.
+    fn reports_all_of(&self, tool: Tool) -> bool {
+        self.whole && self.items.iter().any(|item| item.tool == tool)
+    }
+
     /// Whether both runs report the same failures.
     pub(super) fn is_same(&self, other: &Ran) -> bool {
         let difference = items::difference(&other.items, &self.items);
@@ -51,24 +63,50 @@ impl Ran {
     }
 }
 
-/// The list in a fence, of about `most` characters: new failures since the previous run, those that remain, and those that are gone.
-pub(super) fn list(fence: &Fence, now: &Ran, before: Option<&Ran>, most: usize) -> Option<String> {
+/// Earlier runs that a run is compared with.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct EarlierRuns<'a> {
+    /// The previous run of the same command.
+    pub(super) before: Option<&'a Ran>,
+    /// The checks' run on the task's base.
+    pub(super) base: Option<&'a Ran>,
+}
+
+/// The list in a fence, of about `most` characters: new failures since the previous run, those that remain, those that are gone, and last
+/// those of the base.
+pub(super) fn list(fence: &Fence, now: &Ran, earlier: EarlierRuns<'_>, most: usize) -> Option<String> {
     if now.is_empty() {
         return None;
     }
     let mut list = List { text: String::new(), most };
-    match before.filter(|before| before.whole) {
+    let on_base = earlier.base.map(|base| items::difference(&base.items, &now.items).still).unwrap_or_default();
+    let is_on_base = |item: &&Item| on_base.iter().any(|one| std::ptr::eq(*one, *item));
+    let before = earlier.before.filter(|before| before.whole);
+    let of_base: Vec<&Item> = match before {
         Some(before) => {
             let difference = items::difference(&before.items, &now.items);
-            list.group("new since the last run of this command", &difference.new, WHOLE);
-            list.group("still failing", &difference.still, if difference.new.is_empty() { WHOLE } else { 0 });
+            let (again, new): (Vec<&Item>, Vec<&Item>) = difference.new.into_iter().partition(is_on_base);
+            let (of_base, still): (Vec<&Item>, Vec<&Item>) = difference.still.into_iter().partition(is_on_base);
+            let whole = if new.is_empty() { WHOLE } else { 0 };
+            list.group("new since the last run of this command", &new, WHOLE);
+            list.group("new since the last run of this command, and failing on the base too", &again, whole);
+            list.group("still failing", &still, if again.is_empty() { whole } else { 0 });
             if now.whole {
                 list.group("not reported any more: passes, or did not run", &difference.gone, 0);
             }
+            of_base
         }
-        None => list.group("failing", &now.items.iter().collect::<Vec<_>>(), WHOLE),
-    }
-    list.warnings(now, before.filter(|before| before.whole));
+        None => {
+            let (of_base, others): (Vec<&Item>, Vec<&Item>) = now.items.iter().partition(is_on_base);
+            let is_new = |item: &&Item| earlier.base.is_some_and(|base| base.reports_all_of(item.tool));
+            let (new, unknown): (Vec<&Item>, Vec<&Item>) = others.into_iter().partition(is_new);
+            list.group("failing, and not reported by the checks' run on the base", &new, WHOLE);
+            list.group("failing", &unknown, WHOLE);
+            of_base
+        }
+    };
+    list.warnings(now, before);
+    list.of_base(&of_base, now.items.len());
     Some(fence.wrap("what failed, read out of the output", Trust::None, &list.text))
 }
 
@@ -92,12 +130,26 @@ struct List {
 }
 
 impl List {
-    /// Shows the first `whole` items in full, the others with one line each.
     fn group(&mut self, head: &str, items: &[&Item], whole: usize) {
+        self.items(&format!("{head} ({}):\n", items.len()), items, whole);
+    }
+
+    /// Failures, of `all`, that the base has too.
+    fn of_base(&mut self, items: &[&Item], all: usize) {
+        let (head, whole) = match items.len() {
+            count if count == all => (format!("all of these fail on the base too ({count}):\n"), WHOLE),
+            1 => ("1 of these fails on the base too:\n".to_owned(), 0),
+            count => (format!("{count} of these fail on the base too:\n"), 0),
+        };
+        self.items(&head, items, whole);
+    }
+
+    /// Shows the first `whole` items in full, the others with one line each.
+    fn items(&mut self, head: &str, items: &[&Item], whole: usize) {
         if items.is_empty() {
             return;
         }
-        self.text.push_str(&format!("{head} ({}):\n", items.len()));
+        self.text.push_str(head);
         for (at, item) in items.iter().enumerate() {
             let line = shown(item, at < whole);
             let fits = self.text.chars().count() + line.chars().count() <= self.most;
@@ -175,7 +227,11 @@ mod tests {
     }
 
     fn body(now: &Ran, before: Option<&Ran>, most: usize) -> String {
-        let text = list(&fence(), now, before, most).unwrap();
+        compared(now, EarlierRuns { before, base: None }, most)
+    }
+
+    fn compared(now: &Ran, earlier: EarlierRuns<'_>, most: usize) -> String {
+        let text = list(&fence(), now, earlier, most).unwrap();
         let lines: Vec<&str> = text.lines().collect();
         lines[1..lines.len() - 1].join("\n")
     }
@@ -190,7 +246,59 @@ mod tests {
             body(&now, None, 4_000).starts_with("failing (2):\n- src/lib.rs:7 b — assertion failed\n    left: 1\n")
         );
         assert!(body(&now, Some(&Ran::clean()), 4_000).starts_with("new since the last run of this command (2):"));
-        assert_eq!(list(&fence(), &Ran::clean(), Some(&before), 4_000), None);
+        let earlier = EarlierRuns { before: Some(&before), base: None };
+        assert_eq!(list(&fence(), &Ran::clean(), earlier, 4_000), None);
+    }
+
+    /// The checks' run on the base, in which these tests failed.
+    fn base(tests: &[&str], partial: bool) -> Ran {
+        let failed = |test: &&str| Reported { tool: "cargo".into(), test: Some((*test).into()), ..Reported::default() };
+        Ran::on_base(&BaseReport { failing: tests.iter().map(failed).collect(), partial })
+    }
+
+    #[test]
+    fn what_fails_on_the_base_too_comes_last_and_what_does_not_is_named_as_new() {
+        let base = base(&["a", "b"], false);
+        let earlier = EarlierRuns { before: None, base: Some(&base) };
+        let now = Ran::of(&cargo(&["a", "c"]), true);
+        let shown = "failing, and not reported by the checks' run on the base (1):\n- src/lib.rs:7 c — assertion failed\n    left: 1\n   right: 2\n1 of these fails on the base too:\n- src/lib.rs:7 a — assertion failed";
+        assert_eq!(compared(&now, earlier, 4_000), shown);
+        let all = compared(&Ran::of(&cargo(&["a", "b"]), true), earlier, 4_000);
+        assert!(all.starts_with("all of these fail on the base too (2):\n- src/lib.rs:7 a — assertion"), "{all}");
+        assert!(all.contains("left: 1"), "nothing else is there to read: {all}");
+        let new = compared(&Ran::of(&cargo(&["c"]), true), earlier, 4_000);
+        assert!(new.starts_with("failing, and not reported by the checks' run on the base (1):"), "{new}");
+    }
+
+    #[test]
+    fn the_difference_to_the_last_run_comes_before_what_the_base_has() {
+        let (base, before) = (base(&["a", "b"], false), Ran::of(&cargo(&["b", "d", "e"]), true));
+        let now = Ran::of(&cargo(&["a", "b", "c", "d"]), true);
+        let told = compared(&now, EarlierRuns { before: Some(&before), base: Some(&base) }, 4_000);
+        let heads: Vec<&str> = told.lines().filter(|line| line.ends_with(':')).collect();
+        let expected = [
+            "new since the last run of this command (1):",
+            "new since the last run of this command, and failing on the base too (1):",
+            "still failing (1):",
+            "not reported any more: passes, or did not run (1):",
+            "1 of these fails on the base too:",
+        ];
+        assert_eq!(heads, expected);
+        assert!(told.ends_with("\n- src/lib.rs:7 b — assertion failed"), "{told}");
+    }
+
+    #[test]
+    fn a_run_on_the_base_that_may_not_have_reported_it_makes_nothing_new() {
+        let partial = base(&["a"], true);
+        let now = Ran::of(&cargo(&["a", "c"]), true);
+        let told = compared(&now, EarlierRuns { before: None, base: Some(&partial) }, 4_000);
+        assert!(told.starts_with("failing (1):\n- src/lib.rs:7 c"), "{told}");
+        assert!(told.contains("\n1 of these fails on the base too:\n- src/lib.rs:7 a"), "{told}");
+        // Another tool's failure of the same name is another failure, and the checks may not run that tool.
+        let whole = base(&["a"], false);
+        let other = Ran::of("--- FAIL: a (0.00s)\n    a_test.go:7: got 1, want 2\nFAIL\n", true);
+        let told = compared(&other, EarlierRuns { before: None, base: Some(&whole) }, 4_000);
+        assert!(told.starts_with("failing (1):") && !told.contains("base"), "{told}");
     }
 
     #[test]

@@ -85,5 +85,6 @@ pub(super) fn prepared() -> Event {
         pictures: Vec::new(),
         difference: None,
         scan: None,
+        on_base: None,
     }
 }

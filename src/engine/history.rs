@@ -31,7 +31,7 @@ use self::pictures::ShownPictures;
 pub use self::pictures::Vision;
 pub use self::request::request;
 pub(super) use self::request::request_with;
-use super::failing::Ran;
+use super::failing::{EarlierRuns, Ran};
 use super::fence::{Fence, Trust};
 use super::nudge::{self, Form, Progress};
 use super::repeats::{Repeats, tells};
@@ -115,6 +115,8 @@ struct Replay<'a> {
     /// The last report of each command in this conversation; then that of the host's own checks.
     ran: BTreeMap<&'a str, Ran>,
     checked: Option<Ran>,
+    /// The checks' run on the present base, if it reported failures in time.
+    on_base: Option<Ran>,
     /// Consecutive answers without a call; then what was done before.
     nudges: u8,
     progress: Progress,
@@ -176,6 +178,7 @@ impl<'a> Replay<'a> {
             head: None,
             ran: BTreeMap::new(),
             checked: None,
+            on_base: None,
             nudges: 0,
             progress: Progress::default(),
             repeats: Repeats::default(),
@@ -190,7 +193,8 @@ impl<'a> Replay<'a> {
         }
         match event {
             Event::Requested { request } => self.requested(request),
-            Event::Prepared { base, rules, pictures, difference, scan, .. } => {
+            Event::Prepared { base, rules, pictures, difference, scan, on_base, .. } => {
+                self.on_base = on_base.as_deref().map(Ran::on_base);
                 self.prepared(base, rules, pictures, difference.as_deref());
                 if let Some(scan) = scan {
                     self.scanned(scan);
@@ -404,7 +408,8 @@ impl<'a> Replay<'a> {
         }
         let command = outcome::command(call);
         let now = command.and_then(|_| outcome::ran(ended));
-        let runs = outcome::Runs { now: now.as_ref(), before: command.and_then(|command| self.ran.get(command)) };
+        let before = command.and_then(|command| self.ran.get(command));
+        let runs = outcome::Runs { now: now.as_ref(), earlier: EarlierRuns { before, base: self.on_base.as_ref() } };
         let (mut text, error) = outcome::render(self.fence, call, ended, place, &runs, cap);
         if old && ended.text.chars().count() > cap {
             let again = match self.form {
@@ -472,6 +477,8 @@ impl<'a> Replay<'a> {
     }
 }
 
+#[cfg(test)]
+mod base_tests;
 #[cfg(test)]
 #[path = "history_tests.rs"]
 mod tests;

@@ -5,16 +5,17 @@
 
 use domain::{Action, Call, CallRequest, Outcome, OutcomeStatus, ResultText};
 
-use super::failing::{self, Ran};
+use super::failing::{self, EarlierRuns, Ran};
 use super::fence::{Fence, Trust};
 use crate::sandbox::failures::failure;
 use crate::sandbox::mistakes;
 use crate::text;
 
-/// The report of a command's run, and of the previous run of the same command.
+/// The report of a command's run, and those that it is compared with.
+#[derive(Default)]
 pub(super) struct Runs<'a> {
     pub(super) now: Option<&'a Ran>,
-    pub(super) before: Option<&'a Ran>,
+    pub(super) earlier: EarlierRuns<'a>,
 }
 
 /// The command of a call, if it is one.
@@ -93,7 +94,7 @@ pub(super) fn render(
         }
         return (text, error);
     }
-    let failing = runs.now.and_then(|now| failing::list(fence, now, runs.before, cap / 3));
+    let failing = runs.now.and_then(|now| failing::list(fence, now, runs.earlier, cap / 3));
     let taken = failing.as_ref().map_or(0, |list| list.chars().count());
     let (body, missing) = shortened(&outcome.text, cap - taken.min(cap / 2));
     if missing > 0 {
@@ -193,7 +194,7 @@ mod tests {
         };
         let outcome = Outcome { duration_ms: 1500, ..Outcome::new(status, text) };
         let now = ran(&outcome);
-        render(&fence, &call, &outcome, "action 1 of 5", &Runs { now: now.as_ref(), before: None }, 100)
+        render(&fence, &call, &outcome, "action 1 of 5", &Runs { now: now.as_ref(), ..Runs::default() }, 100)
     }
 
     #[test]
@@ -227,7 +228,7 @@ mod tests {
         let told = |text: &str, dropped_bytes: u64, whole: Option<&str>| {
             let whole = whole.map(str::to_owned);
             let outcome = Outcome { dropped_bytes, whole, ..Outcome::new(OutcomeStatus::Ok, text) };
-            render(&fence, &call, &outcome, "action 1 of 5", &Runs { now: None, before: None }, 100).0
+            render(&fence, &call, &outcome, "action 1 of 5", &Runs::default(), 100).0
         };
         let (long, log) = ("x".repeat(500), Some("/home/agent/.caisson/4.log"));
         let note = "\nNote: whole output: read_file /home/agent/.caisson/4.log\n";
@@ -272,8 +273,10 @@ mod tests {
             ran(&Outcome { dropped_bytes, ..Outcome::new(OutcomeStatus::Exited { code: 1 }, text) }).expect("a report")
         };
         let fence = Fence::new(&Secret::new("k"), TaskId(1));
-        let told =
-            |before: &Ran| failing::list(&fence, &run(&["TestA", "TestB"], 0), Some(before), 4_000).expect("a list");
+        let told = |before: &Ran| {
+            let earlier = EarlierRuns { before: Some(before), base: None };
+            failing::list(&fence, &run(&["TestA", "TestB"], 0), earlier, 4_000).expect("a list")
+        };
         let list = told(&run(&["TestA", "TestC"], 0));
         for words in
             ["new since the last run of this command (1):\n- a_test.go:7 example.com/a.TestB", "still failing (1)"]
@@ -296,7 +299,7 @@ mod tests {
         let text =
             format!("made a.py: 1 lines\n{}\na.py:1: syntax error near `)`\n>    1\tf)\n", protocol::mistakes::HEAD);
         let outcome = Outcome { duration_ms: 1, ..Outcome::new(OutcomeStatus::Ok, text) };
-        let runs = Runs { now: None, before: None };
+        let runs = Runs::default();
         let (told, error) = render(&fence, &call, &outcome, "action 1 of 5", &runs, 1000);
         assert!(!error && told.contains("\nNote: it was written, and what was written has a mistake;"), "{told}");
         let (data, place) = (told.find("trust=\"none\""), told.find("a.py:1: syntax error near `)`"));

@@ -73,7 +73,7 @@ fn unknown(number: u32, last: Option<&Past<'_>>) -> String {
 
 fn whole(fence: &Fence, one: &Past<'_>, cap: usize) -> (String, bool) {
     let place = format!("action {}, as it was", one.number);
-    let none = Runs { now: None, before: None };
+    let none = Runs::default();
     let given: String = given(one.call).iter().map(|(name, text)| format!("{name}:\n{}\n", text.trim_end())).collect();
     let (given, _) = outcome::shortened(&given, cap / 2);
     let (text, _) =

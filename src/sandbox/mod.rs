@@ -76,6 +76,7 @@ pub use spec::{Acted, CaptureSpec, Captured, PrepareSpec, Prepared, Segment, Set
 use subnets::Subnets;
 pub use survey::{SurveySpec, Surveyed};
 use users::Users;
+pub use verification::against::failing_on_base;
 pub use verification::asked::{Asked, AskedRun, LaidOver};
 pub use verification::base_runs::BaseRuns;
 pub use verification::candidate::Candidates;

@@ -106,6 +106,7 @@ pub(crate) async fn acting(store: &Store) -> TaskId {
                 pictures: Vec::new(),
                 difference: None,
                 scan: None,
+                on_base: None,
                 conflicts: Vec::new(),
             },
         ),

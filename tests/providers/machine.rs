@@ -146,6 +146,7 @@ impl Drive<'_> {
                     pictures: Vec::new(),
                     difference: None,
                     scan: None,
+                    on_base: None,
                     conflicts: Vec::new(),
                 });
             }

@@ -59,6 +59,7 @@ pub fn began(title: &str, body: &str) -> Vec<Event> {
         pictures: Vec::new(),
         difference: None,
         scan: None,
+        on_base: None,
     };
     vec![Event::Requested { request: Box::new(request) }, Event::SlotGranted, prepared]
 }

@@ -1,7 +1,8 @@
-//! A base whose checks do not run: said once, in the first review, with what to do. The run on the base is made once.
+//! What a task knows of the checks on its base: that they do not run is said once, with what to do, and what fails there is told apart from
+//! what the agent broke. The run on the base is made once.
 
 use crate::world::{FIX, REPO, TEST, World};
-use domain::VerdictKind;
+use domain::{Event, VerdictKind};
 
 /// Number of runs of the base's checks.
 fn runs(world: &World) -> usize {
@@ -21,6 +22,66 @@ async fn checks_that_do_not_run_are_named_in_the_first_review() {
         assert!(review.contains(words), "{words} is missing:\n{review}");
     }
     assert_eq!(runs(&world), 1);
+}
+
+/// Nobody has to wait for a review to learn it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_check_command_that_does_not_exist_is_named_on_the_issue_with_what_to_do() {
+    let world = World::new(FIX).await;
+    world.push(&[(".caisson.toml", "test = \"nosuchchecker --all\"\n")]);
+    let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    let shown = world.until_said(issue, "do not run on the base").await;
+    assert!(shown.contains("### Task 1: ") && shown.contains("**Beforehand**"), "the status comment: {shown}");
+    for words in ["image has no program", "`nosuchchecker --all`", "`.caisson.toml`", "caisson repo try shop"] {
+        assert!(shown.contains(words), "{words} is missing:\n{shown}");
+    }
+}
+
+/// A test that passes on the base, until `newer` is broken further.
+const SECOND_TEST: &str = "import unittest\nfrom semver import newer\n\n\nclass Newest(unittest.TestCase):\n    def test_two(self):\n        self.assertTrue(newer('2.0.0', '1.0.0'))\n";
+const BREAKS: &str = r#"
+name = "breaks a second test"
+[[turn]]
+text = "I compare nothing."
+call = [
+  { name = "edit_file", arguments = { path = "semver.py", old = "a > b", new = "False" } },
+  { name = "bash", arguments = { command = "python3 -m unittest tests.test_semver tests.test_newest" } },
+]
+[[turn]]
+expects = [
+  "failing, and not reported by the checks' run on the base (1):\n- ",
+  "tests.test_newest.Newest.test_two — AssertionError: False is not true\n1 of these fails on the base too:\n- ",
+  "tests.test_semver.Newer.test_ten — AssertionError: False is not true\n[[end ",
+  "Ran 2 tests",
+]
+forbids = ["\nfailing (2)"]
+text = "The second one is mine."
+call = [
+  { name = "edit_file", arguments = { path = "semver.py", old = "False", new = "b < a" } },
+  { name = "bash", arguments = { command = "python3 -m unittest tests.test_semver tests.test_newest" } },
+]
+[[turn]]
+expects = ["not reported any more: passes, or did not run (1):\n- ", "all of these fail on the base too (1):\n- "]
+text = "One more look."
+call = [{ name = "read_file", arguments = { path = "semver.py" } }]
+"#;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_agent_is_told_which_failure_is_its_own_and_which_the_base_has_too() {
+    let world = World::new(BREAKS).await;
+    let test = "test = \"python3 -m unittest tests.test_semver tests.test_newest\"\n";
+    world.push(&[(".caisson.toml", test), ("tests/test_newest.py", SECOND_TEST)]);
+    world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    // The recording refuses a request without the words, and the task would pause.
+    world.until_state("awaiting-review").await;
+    let log = world.log().await;
+    let reports: Vec<_> = log
+        .iter()
+        .filter_map(|event| if let Event::Prepared { on_base, .. } = event { Some(on_base) } else { None })
+        .collect();
+    let [Some(report)] = &reports[..] else { panic!("{reports:?}") };
+    let failing: Vec<_> = report.failing.iter().map(|one| one.test.as_deref()).collect();
+    assert_eq!((failing, report.partial), (vec![Some("tests.test_semver.Newer.test_ten")], false));
 }
 
 #[tokio::test(flavor = "multi_thread")]

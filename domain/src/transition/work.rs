@@ -16,18 +16,7 @@ const MUST_ANSWER: &str = "not run: no actions are left; call done with the answ
 #[expect(clippy::wildcard_enum_match_arm)]
 pub(super) fn worked(draft: &mut Draft, input: &Input) {
     match input {
-        Input::Prepared { base, boot, image, every, note, budget, rules, pictures, difference, scan, conflicts }
-            if draft.task.state == State::Preparing =>
-        {
-            let (base, boot, image, note) = (base.clone(), boot.clone(), image.clone(), note.clone());
-            let (rules, pictures, every, budget) = (rules.clone(), pictures.clone(), *every, *budget);
-            let (difference, scan, onto) = (difference.clone(), scan.clone(), base.clone());
-            draft.emit(Event::Prepared { base, boot, image, every, note, budget, rules, pictures, difference, scan });
-            match draft.task.rebase_wanted().cloned() {
-                Some(wanted) => rebase::prepared(draft, wanted, &onto, conflicts),
-                None => proceed(draft),
-            }
-        }
+        Input::Prepared { .. } if draft.task.state == State::Preparing => prepared(draft, input.clone()),
         Input::Looked { turn, look } if draft.task.state == State::Running && *turn == draft.task.turn + 1 => {
             draft.emit(Event::Looked { turn: *turn, look: look.clone() });
         }
@@ -94,6 +83,33 @@ pub(super) fn worked(draft: &mut Draft, input: &Input) {
             }
         }
         _ => {}
+    }
+}
+
+/// The sandbox is made: work begins, or goes on where it stood.
+fn prepared(draft: &mut Draft, input: Input) {
+    let Input::Prepared {
+        base,
+        boot,
+        image,
+        every,
+        note,
+        budget,
+        rules,
+        pictures,
+        difference,
+        scan,
+        on_base,
+        conflicts,
+    } = input
+    else {
+        return;
+    };
+    let onto = base.clone();
+    draft.emit(Event::Prepared { base, boot, image, every, note, budget, rules, pictures, difference, scan, on_base });
+    match draft.task.rebase_wanted().cloned() {
+        Some(wanted) => rebase::prepared(draft, wanted, &onto, &conflicts),
+        None => proceed(draft),
     }
 }
 

@@ -71,6 +71,7 @@ pub fn prepared() -> Input {
         pictures: Vec::new(),
         difference: None,
         scan: None,
+        on_base: None,
         conflicts: Vec::new(),
     }
 }

@@ -283,6 +283,7 @@ fn a_repository_narrows_the_budget_once_and_never_widens_it() {
         pictures: Vec::new(),
         difference: None,
         scan: None,
+        on_base: None,
         conflicts: Vec::new(),
     };
     walk.feed(Input::SlotFree).feed(prepared);
@@ -363,6 +364,7 @@ fn what_was_granted_before_the_beginning_stays_granted() {
         pictures: Vec::new(),
         difference: None,
         scan: None,
+        on_base: None,
         conflicts: Vec::new(),
     });
     assert_eq!(walk.task.granted.actions, 14);

@@ -14,12 +14,12 @@ fn asked(number: i64) -> Decision {
 
 /// The sandbox on the newer base, with these files in conflict.
 fn moved(files: &[&str]) -> Input {
-    let Input::Prepared { boot, image, every, note, budget, rules, pictures, difference, scan, .. } = prepared() else {
-        panic!("prepared")
-    };
-    let conflicts = files.iter().map(|file| (*file).to_owned()).collect();
-    let base = commit(NEWER);
-    Input::Prepared { base, boot, image, every, note, budget, rules, pictures, difference, scan, conflicts }
+    let mut moved = prepared();
+    if let Input::Prepared { base, conflicts, .. } = &mut moved {
+        *base = commit(NEWER);
+        *conflicts = files.iter().map(|file| (*file).to_owned()).collect();
+    }
+    moved
 }
 
 fn moved_again() -> Input {

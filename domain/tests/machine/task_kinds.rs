@@ -92,12 +92,11 @@ fn a_review_is_over_with_its_answer_and_there_is_nothing_to_approve() {
         cut: 0,
         partial: false,
     };
-    let Input::Prepared { base, boot, image, every, note, budget, rules, pictures, .. } = prepared() else {
-        unreachable!()
-    };
-    let (difference, scan) = (Some(Box::new(difference)), None);
-    let conflicts = Vec::new();
-    walk.feed(Input::Prepared { base, boot, image, every, note, budget, rules, pictures, difference, scan, conflicts });
+    let mut ready = prepared();
+    if let Input::Prepared { difference: of, .. } = &mut ready {
+        *of = Some(Box::new(difference));
+    }
+    walk.feed(ready);
     assert_eq!((&walk.task.head, &walk.task.compared_with), (&Some(head), &Some(commit(BASE))));
     walk.answer(vec![bash(), done()]);
     assert!(!walk.wants("act") && walk.wants("review") && !walk.wants("seal"));
@@ -145,11 +144,6 @@ fn security_of_a_pull_request_is_over_with_its_answer_and_elsewhere_it_is_none()
 
 #[test]
 fn what_the_host_read_is_kept_and_older_logs_have_none() {
-    let Input::Prepared { base, boot, image, every, note, budget, rules, pictures, difference, conflicts, .. } =
-        prepared()
-    else {
-        unreachable!()
-    };
     let found = RuleFinding {
         rule: "python-eval".into(),
         severity: RuleSeverity::High,
@@ -163,28 +157,27 @@ fn what_the_host_read_is_kept_and_older_logs_have_none() {
     let scan = Some(Box::new(Scan { rules: Some(rules_found), ..Scan::default() }));
     let mut walk = Walk::asked(request(TaskKind::Security));
     walk.feed(Input::SlotFree);
-    let ready = Input::Prepared {
-        base,
-        boot,
-        image,
-        every,
-        note,
-        budget,
-        rules,
-        pictures,
-        difference,
-        scan: scan.clone(),
-        conflicts,
-    };
+    let report = BaseReport { failing: vec![Reported { tool: "pytest".into(), ..Reported::default() }], partial: true };
+    let reported = Some(Box::new(report));
+    let mut ready = prepared();
+    if let Input::Prepared { scan: of, on_base, .. } = &mut ready {
+        (*of, *on_base) = (scan.clone(), reported.clone());
+    }
     walk.feed(ready);
     let kept = walk.log.iter().find(|event| matches!(event, Event::Prepared { .. })).expect("prepared");
-    assert!(matches!(kept, Event::Prepared { scan: of, .. } if *of == scan), "{kept:?}");
+    assert!(
+        matches!(kept, Event::Prepared { scan: of, on_base, .. } if *of == scan && *on_base == reported),
+        "{kept:?}"
+    );
     let written = serde_json::to_string(kept).expect("written");
     assert_eq!(serde_json::from_str::<Event>(&written).expect("read"), *kept);
     let mut older: serde_json::Value = serde_json::from_str(&written).expect("read");
-    let gone = older.as_object_mut().expect("an object").remove("scan");
-    assert!(gone.is_some(), "{written}");
-    assert!(matches!(serde_json::from_value::<Event>(older).expect("read"), Event::Prepared { scan: None, .. }));
+    for newer in ["scan", "on_base"] {
+        let gone = older.as_object_mut().expect("an object").remove(newer);
+        assert!(gone.is_some(), "{newer}: {written}");
+    }
+    let read = serde_json::from_value::<Event>(older).expect("read");
+    assert!(matches!(read, Event::Prepared { scan: None, on_base: None, .. }), "{read:?}");
     for (stored, kind) in
         [("\"security\"", TaskKind::Security), ("\"deps\"", TaskKind::Deps), ("\"search\"", TaskKind::Search)]
     {

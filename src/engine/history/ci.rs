@@ -1,7 +1,7 @@
 //! What the model is told when the forge's CI failed on finished work. Everything that the CI says is data.
 
 use super::{Replay, TAIL};
-use crate::engine::failing::{self, Ran};
+use crate::engine::failing::{self, EarlierRuns, Ran};
 use crate::engine::fence::Trust;
 use crate::engine::outcome;
 use domain::{CiCheck, CiEnded};
@@ -19,7 +19,7 @@ impl Replay<'_> {
         let checks: String = ended.failures().map(line).collect();
         let log = ended.log();
         let (tail, _) = outcome::shortened(&log, TAIL);
-        let failing = failing::list(self.fence, &Ran::of(&log, false), None, TAIL / 2);
+        let failing = failing::list(self.fence, &Ran::of(&log, false), EarlierRuns::default(), TAIL / 2);
         let values = context! {
             commit => ended.commit.short(),
             checks => self.fence.wrap("failed checks of the forge's CI", Trust::None, &checks),

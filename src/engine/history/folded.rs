@@ -8,7 +8,7 @@ use minijinja::context;
 use std::collections::BTreeMap;
 
 use super::Replay;
-use crate::engine::failing::{self, Ran};
+use crate::engine::failing::{self, EarlierRuns, Ran};
 use crate::engine::nudge::Form;
 use crate::engine::{outcome, prompt};
 
@@ -68,7 +68,8 @@ impl Replay<'_> {
         self.shown_pictures.anew();
         if !summary.is_empty() {
             let most = OPEN.min(self.summary_chars / 2);
-            let failing = self.runs.open().and_then(|ran| failing::list(self.fence, &ran, None, most));
+            let earlier = EarlierRuns { before: None, base: self.on_base.as_ref() };
+            let failing = self.runs.open().and_then(|ran| failing::list(self.fence, &ran, earlier, most));
             let values = context! {
                 summary => summary.fenced(self.fence, self.summary_chars), text => self.form == Form::Text,
                 failing => failing.unwrap_or_default(), ..self.stand()

@@ -9,7 +9,7 @@ use domain::{
 use minijinja::context;
 
 use super::{MOST_FILES, Replay, TAIL};
-use crate::engine::failing::{self, Ran};
+use crate::engine::failing::{self, EarlierRuns, Ran};
 use crate::engine::fence::{Trust, seen};
 use crate::engine::nudge::Form;
 use crate::engine::{feedback, outcome, prompt};
@@ -183,7 +183,8 @@ impl<'a> Replay<'a> {
         let (tail, _) = outcome::shortened(&verdict.tail, TAIL);
         // A tail that fills its limit may have lost its beginning.
         let now = Ran::of(&verdict.tail, verdict.tail.len() + 4 < VERDICT_TAIL);
-        let failing = failing::list(self.fence, &now, self.checked.as_ref(), TAIL / 2);
+        let earlier = EarlierRuns { before: self.checked.as_ref(), base: self.on_base.as_ref() };
+        let failing = failing::list(self.fence, &now, earlier, TAIL / 2);
         let first = self.checked.is_none().then_some(&verdict.against_base);
         let base = first.and_then(|found| failing::new_since_base(self.fence, &found.new, found.new_errors));
         let failing = base.or(failing);

@@ -29,6 +29,7 @@ fn hung(pictures: Vec<Picture>) -> Event {
         pictures,
         difference: None,
         scan: None,
+        on_base: None,
     }
 }
 

@@ -152,6 +152,7 @@ fn whole() -> Vec<Event> {
             pictures: Vec::new(),
             difference: None,
             scan: None,
+            on_base: None,
         },
     ];
     for turn in 1..=4 {

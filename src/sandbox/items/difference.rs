@@ -20,7 +20,8 @@ pub struct Difference<'a> {
 
 type Identity<'a> = (Tool, Option<&'a str>, &'a str);
 
-fn identity(item: &Item) -> Identity<'_> {
+/// Tool, file and words by which an item is recognised; of a test the words are its name, and the file does not matter.
+pub(super) fn identity(item: &Item) -> Identity<'_> {
     match &item.test {
         Some(test) => (item.tool, None, test),
         None => (item.tool, item.file.as_deref(), item.message.lines().next().unwrap_or_default()),

@@ -24,6 +24,7 @@ mod ruff;
 mod rustc;
 mod sarif;
 mod stack;
+mod stored;
 mod tap;
 #[cfg(test)]
 mod tests;
@@ -38,6 +39,7 @@ use std::sync::LazyLock;
 pub use difference::{Difference, difference};
 pub use domain::Severity;
 use regex::RegexSet;
+pub use stored::{from_report, recognisable, reported};
 
 /// The most items that are read out of one output.
 pub const MOST: usize = 200;

@@ -1,10 +1,12 @@
 //! Errors that a run on a commit reports and the run on its base does not.
 //!
-//! Owns when two runs can be compared, and how much of the difference a verdict keeps. Pure. Tests: below.
+//! Owns when two runs can be compared, how much of the difference a verdict keeps, and what is kept of the base's run for comparison with
+//! the results of actions. Pure. Tests: below.
 
-use domain::{Against, Reported, Severity};
+use domain::{Against, BaseReport, Reported, Severity};
 use protocol::runner::{Outcome, Status};
 
+use crate::sandbox::failures::failure;
 use crate::sandbox::items::{self, Item};
 
 /// The most new errors that are kept.
@@ -20,7 +22,7 @@ pub(super) fn against(base: &Outcome, now: &Outcome) -> Against {
     let of = |items: &[&Item], severity: Severity| count(items.iter().filter(|item| item.severity == severity).count());
     let new = found.new.iter().filter(|item| item.severity == Severity::Error).take(KEPT);
     Against {
-        new: new.map(|item| reported(item)).collect(),
+        new: new.map(|item| items::reported(item)).collect(),
         new_errors: of(&found.new, Severity::Error),
         still: of(&found.still, Severity::Error),
         gone: of(&found.gone, Severity::Error),
@@ -29,22 +31,29 @@ pub(super) fn against(base: &Outcome, now: &Outcome) -> Against {
     }
 }
 
+/// What the run of the checks on the base reports as failed; none where it reports nothing.
+pub fn failing_on_base(base: &Outcome) -> Option<BaseReport> {
+    // The exit code counts unless the output contradicts it, as with the results of actions.
+    if matches!(base.status, Status::Ok) && failure(&base.text).is_none() {
+        return None;
+    }
+    let all = items::read(&base.text);
+    let complete = is_complete(base) && all.len() < items::MOST;
+    let (failed, _) = items::failed_by(all);
+    let failing: Vec<Reported> = failed.iter().filter_map(items::recognisable).collect();
+    let partial = !complete || failing.len() < failed.len();
+    (!failing.is_empty()).then_some(BaseReport { failing, partial })
+}
+
 /// All items that a run reports; none where it may have reported more, as after a signal.
 fn whole(outcome: &Outcome) -> Option<Vec<Item>> {
-    let ended = matches!(outcome.status, Status::Ok | Status::Exited { .. });
-    let items = (ended && outcome.dropped_bytes == 0).then(|| items::read(&outcome.text))?;
+    let items = is_complete(outcome).then(|| items::read(&outcome.text))?;
     (items.len() < items::MOST).then_some(items)
 }
 
-fn reported(item: &Item) -> Reported {
-    Reported {
-        tool: item.tool.name().to_owned(),
-        file: item.file.clone(),
-        line: item.line,
-        severity: item.severity,
-        message: item.message.clone(),
-        test: item.test.clone(),
-    }
+/// Whether the run ended by itself and its whole output is here.
+fn is_complete(outcome: &Outcome) -> bool {
+    matches!(outcome.status, Status::Ok | Status::Exited { .. }) && outcome.dropped_bytes == 0
 }
 
 fn count(number: usize) -> u32 {
@@ -82,6 +91,22 @@ mod tests {
         }
         let many: String = (0..items::MOST + 9).map(|n| format!("a.c:{n}:1: error: number {n}\n")).collect();
         assert_eq!(against(&ran(BASE), &ran(&many)), Against::default());
+    }
+
+    #[test]
+    fn of_the_bases_run_only_failures_are_kept_and_whether_there_may_be_more() {
+        let report = failing_on_base(&ran(BASE)).expect("it fails");
+        let kept: Vec<_> = report.failing.iter().map(|one| (one.file.as_deref(), one.line, &*one.message)).collect();
+        assert_eq!(kept, [(Some("a.c"), None, "old"), (Some("b.c"), None, "mended")]);
+        assert!(!report.partial);
+        for cut in [Outcome { dropped_bytes: 1, ..ran(BASE) }, Outcome { status: Status::TimedOut, ..ran(BASE) }] {
+            assert!(failing_on_base(&cut).expect("it fails").partial);
+        }
+        let many: String = (0..items::MOST + 9).map(|n| format!("a.c:{n}:1: error: number {n}\n")).collect();
+        let many = failing_on_base(&ran(&many)).expect("it fails");
+        assert!(many.partial && many.failing.len() == items::MOST, "{}", many.failing.len());
+        assert_eq!(failing_on_base(&Outcome::new(Status::Ok, BASE)), None);
+        assert_eq!(failing_on_base(&ran("nothing that is read\n")), None);
     }
 
     #[test]

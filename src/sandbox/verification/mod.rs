@@ -4,7 +4,7 @@
 //! (`candidate.rs`), input of `caisson eval` (`ran.rs`), a person's try of a project (`trial.rs`), and a command on a
 //! branch (`asked.rs`). All of their output is untrusted.
 
-mod against;
+pub(super) mod against;
 pub(super) mod asked;
 pub(super) mod base_runs;
 pub(super) mod candidate;

@@ -29,6 +29,7 @@ async fn running(store: &Store, key: &str) -> TaskId {
         pictures: Vec::new(),
         difference: None,
         scan: None,
+        on_base: None,
         conflicts: Vec::new(),
     };
     say(store, id, DAY + 1, &format!("place:{key}"), Input::SlotFree).await;
