@@ -55,6 +55,39 @@ pub(super) fn render(
 ) -> (String, bool) {
     let (sentence, error) = sentence(fence, outcome);
     let mut text = format!("{sentence} [{place}]");
+    text.push_str(&notes(fence, call, outcome));
+    if outcome.text.is_empty() {
+        if outcome.status.succeeded() {
+            text.push_str("\n(no output)");
+        }
+        return (text, error);
+    }
+    let failing = runs.now.and_then(|now| failing::list(fence, now, runs.earlier, cap / 3));
+    let taken = failing.as_ref().map_or(0, |list| list.chars().count());
+    let (body, missing) = shortened(&outcome.text, cap - taken.min(cap / 2));
+    if missing > 0 {
+        text.push_str(&format!("\nNote: {missing} characters in the middle are left out here."));
+        if matches!(call.call, Call::Action { action: Action::ReadFile { .. } }) {
+            text.push_str(" `read_file` with `summary` true tells all of it in short.");
+        }
+    }
+    if let Some(whole) = outcome.whole.as_ref().filter(|_| missing > 0 || outcome.dropped_bytes > 0) {
+        text.push_str(&format!("\nNote: whole output: read_file {}", fence.inline(whole)));
+    } else if outcome.dropped_bytes > 0 {
+        text.push_str(&format!("\nNote: it printed {} bytes more in the middle than is kept.", outcome.dropped_bytes));
+    }
+    if let Some(failing) = failing {
+        text.push('\n');
+        text.push_str(&failing);
+    }
+    text.push('\n');
+    text.push_str(&fence.wrap(&source(call), Trust::None, &body));
+    (text, error)
+}
+
+/// What stands between the sentence about a result and its output.
+fn notes(fence: &Fence, call: &CallRequest, outcome: &Outcome) -> String {
+    let mut text = String::new();
     // The reason may contain a name, an address or a server's text.
     if let OutcomeStatus::Failed { reason } = &outcome.status {
         text.push_str(&format!("\n{}", fence.wrap("why it failed", Trust::None, reason)));
@@ -88,33 +121,7 @@ pub(super) fn render(
             "\nNote: what a chat template would read begins with \\u{3c} or \\u{5b} here; the file holds `<` or `[` itself.",
         );
     }
-    if outcome.text.is_empty() {
-        if outcome.status.succeeded() {
-            text.push_str("\n(no output)");
-        }
-        return (text, error);
-    }
-    let failing = runs.now.and_then(|now| failing::list(fence, now, runs.earlier, cap / 3));
-    let taken = failing.as_ref().map_or(0, |list| list.chars().count());
-    let (body, missing) = shortened(&outcome.text, cap - taken.min(cap / 2));
-    if missing > 0 {
-        text.push_str(&format!("\nNote: {missing} characters in the middle are left out here."));
-        if matches!(call.call, Call::Action { action: Action::ReadFile { .. } }) {
-            text.push_str(" `read_file` with `summary` true tells all of it in short.");
-        }
-    }
-    if let Some(whole) = outcome.whole.as_ref().filter(|_| missing > 0 || outcome.dropped_bytes > 0) {
-        text.push_str(&format!("\nNote: whole output: read_file {}", fence.inline(whole)));
-    } else if outcome.dropped_bytes > 0 {
-        text.push_str(&format!("\nNote: it printed {} bytes more in the middle than is kept.", outcome.dropped_bytes));
-    }
-    if let Some(failing) = failing {
-        text.push('\n');
-        text.push_str(&failing);
-    }
-    text.push('\n');
-    text.push_str(&fence.wrap(&source(call), Trust::None, &body));
-    (text, error)
+    text
 }
 
 /// Tool and object of a call, as the label of its block.

@@ -43,8 +43,6 @@ static EACH: LazyLock<Vec<Regex>> = LazyLock::new(|| {
 
 /// Where [`PATTERNS`] has the password in an address.
 const IN_ADDRESS: usize = PATTERNS.len() - 1;
-/// Hosts of an address that lead nowhere else.
-const OWN_HOSTS: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 
 /// The first kind of credential in a text that other machines may be sent. A password for an address of this very machine does not count.
 pub fn sent_credential(text: &str) -> Option<&'static str> {
@@ -52,14 +50,19 @@ pub fn sent_credential(text: &str) -> Option<&'static str> {
     SET.matches(text).iter().find(|at| leaves(*at)).map(|at| PATTERNS[at].0)
 }
 
-/// Whether the address at the beginning of a text, which has a user and a password, is one of this very machine.
+/// Whether the address at the beginning of a text, which has a user and a password, is one of this very machine. What a shell or another
+/// program may read as more of the address says no: the last `@` before a host counts, and a host goes on until a sign that ends every one.
 fn is_own(text: &str) -> bool {
-    let host = text.split_once('@').map_or("", |(_, rest)| rest);
-    let ends = |c: char| c.is_whitespace() || "/?#\"'`\\;&|<>(){},$".contains(c);
-    let host = host.split(ends).next().unwrap_or_default();
-    // With another `@` what stands before it is still the password.
-    let port = |rest: &str| rest.is_empty() || rest.strip_prefix(':').is_some_and(|port| !port.contains('@'));
-    OWN_HOSTS.iter().any(|own| host.strip_prefix(own).is_some_and(port))
+    static OWN: LazyLock<Regex> = LazyLock::new(|| {
+        let pattern = r#"^[^\s@]*@(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?(?:[/?#][^\s@]*)?(?:["']?(?:\s|$))"#;
+        Regex::new(pattern).expect("the pattern is compiled in, and a test tries it")
+    });
+    OWN.is_match(text)
+}
+
+/// Whether a private key begins in it. As much as looks like one is left out where the text is shown.
+pub fn begins_private_key(text: &str) -> bool {
+    KEY_IN_WORDS.is_match(text)
 }
 
 /// The text with each credential replaced, and how many there were.
@@ -187,6 +190,9 @@ mod tests {
         for other in [
             "db.test",
             "localhost.test/x",
+            "localhost,@db.test/",
+            "localhost\\.db.test",
+            "localhost\"\".db.test",
             "127.0.0.1.test",
             "localhost@db.test",
             "localhost:1@db.test",

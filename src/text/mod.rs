@@ -15,7 +15,8 @@ mod template;
 mod tests;
 
 pub use credentials::{
-    PATTERNS as CREDENTIALS, PLACE as CREDENTIAL_PLACE, redacted, redacted_diff, redacted_words, sent_credential,
+    PATTERNS as CREDENTIALS, PLACE as CREDENTIAL_PLACE, begins_private_key, redacted, redacted_diff, redacted_words,
+    sent_credential,
 };
 pub use document::document;
 pub use escape::{cut, is_hidden, is_plain, one_line, plain_line, visible};

@@ -83,7 +83,7 @@ impl Task {
         let lists = |item: &&Item| item.path.is_none() && !plan::read(&item.text).is_empty();
         let list = items.iter().rev().find(lists).filter(|_| self.kind.reads_only() && !asks);
         if let (Source::Comment(number), Some(item)) = (from, list) {
-            self.own_list = Some((*number, item.text.clone()));
+            self.own_list = Some((*number, item.clone()));
         }
     }
 

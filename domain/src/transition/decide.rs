@@ -286,8 +286,9 @@ fn about_commit(
 fn accept(draft: &mut Draft, decision: &Decision, at: &Checkpoint, words: Option<String>) {
     let plan = draft.task.kind.reads_only();
     let changes = matches!(decision.verb, Verb::Changes { .. });
-    // What somebody listed before this answer stood was not written in reply to it.
-    let list = draft.task.own_list.clone().filter(|(number, _)| words.is_some() && *number > at.number);
+    // What somebody listed before this answer stood was not written in reply to it; and who may begin with a list of steps writes it.
+    let is_own = |(number, item): &(i64, Item)| *number > at.number && item.author == decision.poster.login;
+    let list = draft.task.own_list.clone().filter(|list| words.is_some() && is_own(list));
     draft.emit(Event::DecisionUsed { decision: Box::new(as_used(decision, words.is_some())), n: at.n });
     if let State::Approved { commit, .. } = draft.task.state.clone() {
         draft.say(Notice::Approved { commit: commit.clone() });
@@ -300,7 +301,7 @@ fn accept(draft: &mut Draft, decision: &Decision, at: &Checkpoint, words: Option
         unrun::asked_otherwise(draft);
     }
     if plan && !changes {
-        let (words, steps) = carried_out(words.unwrap_or_default(), list.map(|(_, text)| text));
+        let (words, steps) = carried_out(words.unwrap_or_default(), list.map(|(_, item)| item.text));
         draft.emit(Event::WidenedToFix { words });
         draft.plan_of(&steps, Some(&decision.poster));
     }

@@ -38,14 +38,7 @@ pub(super) fn published(draft: &mut Draft, input: &Input) {
             }
         }
         // The task was paused meanwhile: the push is recorded, and the resume continues after it.
-        (Input::Pushed { n, commit }, State::Paused { .. }) if draft.task.underneath().publishes(*n) => {
-            draft.emit(Event::Pushed { n: *n, commit: commit.clone() });
-        }
-        (Input::PullOpened { number, url }, State::Paused { .. })
-            if matches!(draft.task.underneath(), State::Publishing { .. }) =>
-        {
-            draft.emit(Event::PullOpened { number: *number, url: url.clone() });
-        }
+        (input, State::Paused { .. }) if while_paused(draft, input) => {}
         (Input::Verified { n, verdict, ci }, State::Verifying { n: now, commit }) if *n == now => {
             verified(draft, *n, &commit, verdict, ci.as_ref());
         }
@@ -69,6 +62,21 @@ pub(super) fn published(draft: &mut Draft, input: &Input) {
         }
         _ => {}
     }
+}
+
+/// Records a push, or the pull request, of a task that was paused meanwhile; false where it is neither, or not of what it publishes.
+#[expect(clippy::wildcard_enum_match_arm)]
+fn while_paused(draft: &mut Draft, input: &Input) -> bool {
+    match input {
+        Input::Pushed { n, commit } if draft.task.underneath().publishes(*n) => {
+            draft.emit(Event::Pushed { n: *n, commit: commit.clone() });
+        }
+        Input::PullOpened { number, url } if matches!(draft.task.underneath(), State::Publishing { .. }) => {
+            draft.emit(Event::PullOpened { number: *number, url: url.clone() });
+        }
+        _ => return false,
+    }
+    true
 }
 
 /// Handles a tree that equals the last commit's: without a pull request only the summary is posted, and a first `done` without any change

@@ -66,23 +66,26 @@ pub(super) fn worked(draft: &mut Draft, input: &Input) {
         Input::ActionEnded { number, outcome } if working(&draft.task) && draft.task.running == Some(*number) => {
             ended(draft, *number, outcome);
         }
-        Input::Opened { fresh } => {
-            if let Some(loss) = fresh.filter(|_| !draft.task.lost) {
-                let cut = draft.task.running.is_some();
-                interrupt(draft, &loss.to_string());
-                if cut {
-                    believe_no_end(draft);
-                }
-                lose(draft, loss);
-            }
-            match (draft.task.permitted, draft.task.running, draft.task.action.clone()) {
-                (true, Some(number), Some(action)) if draft.task.state == State::Running => {
-                    draft.want(Effect::Act { number, action, permitted: true });
-                }
-                _ => proceed(draft),
-            }
-        }
+        Input::Opened { fresh } => opened(draft, *fresh),
         _ => {}
+    }
+}
+
+/// The sandbox is open, or a new one where there is a loss.
+fn opened(draft: &mut Draft, fresh: Option<Loss>) {
+    if let Some(loss) = fresh.filter(|_| !draft.task.lost) {
+        let cut = draft.task.running.is_some();
+        interrupt(draft, &loss.to_string());
+        if cut {
+            believe_no_end(draft);
+        }
+        lose(draft, loss);
+    }
+    match (draft.task.permitted, draft.task.running, draft.task.action.clone()) {
+        (true, Some(number), Some(action)) if draft.task.state == State::Running => {
+            draft.want(Effect::Act { number, action, permitted: true });
+        }
+        _ => proceed(draft),
     }
 }
 

@@ -113,6 +113,8 @@ fn a_list_in_a_comment_after_the_plan_is_carried_out_by_a_bare_fix() {
     assert_eq!(first(&early).1, "change a", "it was written before the plan stood");
     let reader = Decision { right: Access::Read, ..says(101, list) };
     assert_eq!(first(&after(vec![reader, fix(102, "")])).1, "change a", "by somebody who may not decide");
+    let other = comment(101, Verb::Say { items: vec![Item::on_the_whole(list, "p8")] });
+    assert_eq!(first(&after(vec![other, fix(102, "")])).1, "change a", "somebody else's list");
     let approved = after(vec![says(101, list), comment(102, Verb::approve())]);
     assert_eq!(first(&approved), (TaskKind::Fix, "change a".into()), "an approval is of the plan that stands");
 }

@@ -109,14 +109,20 @@ pub(in crate::cli) async fn faults(config: &Process, accounts: &Accounts, entry:
     for label in accounts.forge.labels_amiss(&repo, &LABELS.map(|label| label.name)).await? {
         wrong.push(format!("the label {label} is missing, or is not exclusive as it should be"));
     }
-    let url = config.hook_url(&entry.key);
-    let hooks = accounts.forge.hooks(&repo).await?;
+    wrong.extend(readers(config, accounts, (entry, &repo)).await?);
+    Ok(wrong)
+}
+
+/// What differs in who is told of pushes: the bot's own hook, and what else reads or runs them.
+async fn readers(config: &Process, accounts: &Accounts, (entry, repo): (&Entry, &RepoRef)) -> Result<Vec<String>> {
+    let (mut wrong, url) = (Vec::new(), config.hook_url(&entry.key));
+    let hooks = accounts.forge.hooks(repo).await?;
     match hooks.iter().filter(|h| h.url == url).collect::<Vec<_>>()[..] {
         [hook] => wrong.extend(hook.faults().into_iter().map(|fault| format!("the hook to {url} {fault}"))),
         [] => wrong.push(format!("there is no hook to {url}")),
         _ => wrong.push(format!("there is more than one hook to {url}")),
     }
-    for name in accounts.forge.foreign(&repo, &url).await? {
+    for name in accounts.forge.foreign(repo, &url).await? {
         if !is_accepted(&name, &entry.accepted_foreign) {
             wrong.push(format!("would run or read each push: {name}"));
         }

@@ -23,6 +23,7 @@ use domain::Commit;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::signal::unix::{SignalKind, signal};
 
 /// Name of a temporary local repository's folder.
 const PREFIX: &str = "sync-";
@@ -134,6 +135,8 @@ pub(super) async fn sync_one(
         return Err(complaint.attempt(format!("caisson repo status {}", entry.key)).into());
     };
     let (repo, sync) = (&copy.at, accounts.sync.login.as_str());
+    // From here to the end nothing breaks it off by a signal: the branch would stay open.
+    let _interrupts = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
     let unlocked = accounts.forge.allow_force(repo, branch.as_str(), sync).await;
     if let Ok(Unlocked::WithoutRule(_)) = &unlocked {
         printer.warn(&format!("this version of the forge lets nobody replace a protected branch's history: {branch} is not protected until it was moved"));

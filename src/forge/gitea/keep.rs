@@ -246,7 +246,10 @@ impl Gitea {
         if now["enable_force_push"] == true {
             return Ok(Unlocked::ByRule);
         }
-        self.raw.delete(&path).await?;
+        // A request that failed may have been carried out, so the rule is made again in either case.
+        if let Err(error) = self.raw.delete(&path).await {
+            tracing::warn!(%error, rule, "whether the rule was taken away is not known");
+        }
         Ok(Unlocked::WithoutRule(now))
     }
 
