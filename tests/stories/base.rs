@@ -57,7 +57,7 @@ expects = [
 forbids = ["\nfailing (2)"]
 text = "The second one is mine."
 call = [
-  { name = "edit_file", arguments = { path = "semver.py", old = "False", new = "b < a" } },
+  { name = "edit_file", arguments = { path = "semver.py", old = "False", new = "(b < a)" } },
   { name = "bash", arguments = { command = "python3 -m unittest tests.test_semver tests.test_newest" } },
 ]
 [[turn]]
