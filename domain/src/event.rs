@@ -424,7 +424,7 @@ pub enum Event {
     RemarkWithdrawn(RemarkWithdrawn),
     /// A read-only task goes on as one that may write.
     WidenedToFix {
-        /// Text after `/fix`, with a list that was posted before it; empty where the plan was approved by another command. Untrusted.
+        /// Text after `/fix`, with a list of its author that was posted before it; empty where the plan was approved by another command. Untrusted.
         words: String,
     },
     /// More budget was granted.

@@ -17,8 +17,13 @@ pub struct Grant {
 impl Grant {
     /// Whether `/deny` with this text takes it back: a host without a port matches every port.
     pub fn is_named_by(&self, host: &str) -> bool {
-        self.host.strip_prefix(host).is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
+        names_grant(host, &self.host)
     }
+}
+
+/// Whether `/deny` of this host takes back the grant of that one: without a port, of every port.
+pub fn names_grant(host: &str, grant: &str) -> bool {
+    grant.strip_prefix(host).is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
 }
 
 /// Why a host can't be allowed by anybody.

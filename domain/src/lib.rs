@@ -70,7 +70,7 @@ pub use effect::{Again, Effect, Needs, Queue, SandboxNeed};
 pub use event::Event;
 pub use failed::FailedEffect;
 pub use fallback::{Fallback, FallbackReason};
-pub use host::{Bar, Grant};
+pub use host::{Bar, Grant, names_grant};
 pub use ids::{Commit, Millis, TaskId};
 pub use input::{Envelope, Failure, Input, Order};
 pub use look::{BaseRun, Look, ShownFile};

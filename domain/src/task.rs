@@ -129,9 +129,6 @@ pub struct Task {
     pub told_no_right: BTreeSet<i64>,
     /// Remarks that wait for the next decision.
     pub remarks: Vec<Item>,
-    /// The newest comment since the last decision whose text holds a list of steps, by its number in the forge's order: a bare `/fix` of its
-    /// author after it carries that out in place of the plan. None in a task that may write. Untrusted.
-    pub own_list: Option<(i64, Item)>,
     /// Remarks with numbers and states, told or not.
     pub numbered: Remarks,
     /// Account whose decision was used last; none before the first.

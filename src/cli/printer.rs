@@ -273,7 +273,7 @@ fn indent(text: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use std::sync::Arc;
 
@@ -290,7 +290,8 @@ mod tests {
         }
     }
 
-    fn printed(colours: bool, act: impl Fn(&Printer)) -> String {
+    /// What is printed, to both outputs in one.
+    pub fn printed(colours: bool, act: impl Fn(&Printer)) -> String {
         let buffer = Buffer::default();
         act(&Printer::to(Box::new(buffer.clone()), colours, Box::new(buffer.clone()), colours));
         let bytes = buffer.0.lock().unwrap().clone();

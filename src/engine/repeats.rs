@@ -4,7 +4,7 @@
 //! Owns: what counts as the same, and how often it was done. Different numbers in an output (times, process ids) are ignored. Pure, from
 //! the log alone. Must not: stop anything. Tests: below and in `history_tests.rs`.
 
-use domain::{CallRequest, Event, Outcome, OutcomeStatus, Verb};
+use domain::{Action, Call, CallRequest, Event, Outcome, OutcomeStatus, Verb};
 use std::collections::HashMap;
 
 /// How often action `number` was carried out before it, each time with the same input and the same result, since something else may last
@@ -101,8 +101,16 @@ impl<'a> Repeats<'a> {
     }
 }
 
+/// What a call does: the arguments of one that writes whole files name only the files.
 fn key(call: &CallRequest) -> String {
-    format!("{} {}", call.name, call.arguments)
+    match &call.call {
+        Call::Action { action: Action::WriteFiles { files } | Action::Try { files, .. } } => {
+            let written: Vec<(&str, &str)> =
+                files.iter().map(|file| (file.path.as_str(), file.content.as_str())).collect();
+            format!("{} {} {written:?}", call.name, call.arguments)
+        }
+        _ => format!("{} {}", call.name, call.arguments),
+    }
 }
 
 /// Compared only where a call repeats, because this runs over a long conversation before each call.
@@ -119,7 +127,7 @@ fn without_numbers(text: &str) -> impl Iterator<Item = u8> {
 mod tests {
     use super::*;
     use crate::engine::fixtures::{account, acted, answer};
-    use domain::{Access, Action, Call, Decision, Source};
+    use domain::{Access, Decision, NewFile, Source};
 
     fn run(command: &str) -> CallRequest {
         let arguments = serde_json::json!({ "command": command });
@@ -174,6 +182,18 @@ mod tests {
         assert_eq!(repeated(&log(&[make(), make(), (run("make all"), "")]), 3), Some(0), "another command");
         assert_eq!(repeated(&log(&[make()]), 2), None, "nobody began it");
         assert_eq!(repeated(&[], 1), None);
+    }
+
+    #[test]
+    fn other_contents_of_the_same_files_are_no_repetition() {
+        let write = |text: &str| CallRequest {
+            call: Call::Action { action: Action::WriteFiles { files: vec![NewFile::new("a.py", text)] } },
+            ..run("write")
+        };
+        let all =
+            [(write("x = 1"), "made"), (write("x = 1"), "made"), (write("x = 2"), "made"), (write("x = 2"), "made")];
+        assert_eq!(repeated(&log(&all[..2]), 2), Some(1));
+        assert_eq!(repeated(&log(&all), 4), Some(1));
     }
 
     #[test]

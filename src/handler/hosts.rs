@@ -11,9 +11,9 @@ use crate::config::process::Repository;
 use crate::message;
 use crate::store::TakeBack;
 use crate::thread::words;
-use crate::thread::{host_key, hosts_key, names, taken_key};
+use crate::thread::{host_key, hosts_key, taken_key};
 use crate::trouble::Trouble;
-use domain::{Access, Task, Verb};
+use domain::{Access, Task, Verb, names_grant};
 use std::collections::HashMap;
 
 impl Reader {
@@ -187,7 +187,8 @@ impl Reader {
         if !taken.is_empty() {
             self.egress.reach_repository(&entry.key, None).await?;
         }
-        let of = |host: &String| -> Vec<String> { taken.iter().filter(|grant| names(host, grant)).cloned().collect() };
+        let of =
+            |host: &String| -> Vec<String> { taken.iter().filter(|grant| names_grant(host, grant)).cloned().collect() };
         let answers = verbs.iter().map(|verb| match verb {
             Verb::Allow { host, .. } => message::allowed_nowhere(login, host),
             verb => denied(verb).map_or_else(String::new, |host| message::taken_back(login, host, &of(host))),

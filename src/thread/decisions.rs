@@ -104,11 +104,11 @@ impl Threads {
         let mut before = i64::MAX;
         let began = began(task);
         let since = self.counts_since(&entry.key, thread, began).await?;
-        let counts = |c: &&Comment| c.id > began || c.created_at >= since && is_for_any(&words::comment(c));
+        let counts = |c: &&Comment| c.id > began || c.created_at >= since && is_for_any(&words::comment(c), &c.body);
         if let Some(issue) = thread.issue.as_ref().filter(|it| it.created_at >= since && self.counts(&it.author)) {
             let (source, verb) = (Source::Issue(issue.id), words::text(&issue.body, &issue.author.login));
-            if is_for_any(&verb) && self.is_open(&source, only).await? {
-                let decision = self.of_issue(entry, issue, verb, &mut rights).await;
+            if is_for_any(&verb, &issue.body) && self.is_open(&source, only).await? {
+                let decision = self.of_issue(entry, issue, as_older(verb), &mut rights).await;
                 found.push((0, decision.map(|decision| Some(FoundDecision { decision, left: Vec::new() }))));
             }
         }
@@ -121,7 +121,11 @@ impl Threads {
                 before = before.min(comment.id);
                 continue;
             }
-            let decision = self.of_comment(entry, task, comment, &mut rights).await;
+            let decision =
+                self.of_comment(entry, task, comment, &mut rights).await.map(|it| match comment.id > began {
+                    true => it,
+                    false => Decision { verb: as_older(it.verb.clone()), ..it },
+                });
             found.push((comment.id, decision.map(|decision| Some(FoundDecision { decision, left: Vec::new() }))));
         }
         for reply in &thread.replies {
@@ -149,9 +153,9 @@ impl Threads {
     /// Since when texts count here that were written before the task began, in the forge's milliseconds; where there are none that could,
     /// nothing is asked.
     async fn counts_since(&self, key: &str, thread: &Thread, began: i64) -> Result<i64, Trouble> {
-        let of_issue = thread.issue.as_ref().map(|issue| words::text(&issue.body, &issue.author.login));
-        let older = thread.comments.iter().filter(|c| c.id <= began).map(words::comment);
-        if !older.chain(of_issue).any(|verb| is_for_any(&verb)) {
+        let of_issue = thread.issue.iter().map(|issue| (words::text(&issue.body, &issue.author.login), &issue.body));
+        let older = thread.comments.iter().filter(|c| c.id <= began).map(|c| (words::comment(c), &c.body));
+        if !older.chain(of_issue).any(|(verb, text)| is_for_any(&verb, text)) {
             return Ok(i64::MAX);
         }
         Ok(self.store.watermark(&first(key)).await?.map_or(i64::MAX, |at| at - SLACK_MS))
@@ -170,6 +174,9 @@ impl Threads {
         // Converts the forge's time to our clock.
         decision.at += self.clock.ahead();
         self.look_up(entry, &decision.source, &mut decision.verb).await?;
+        if decision.right >= Access::Write {
+            self.add_own_list(entry, task, &thread.comments, decision).await?;
+        }
         if decision.right >= Access::Write
             && let Verb::Rebase { tip } = &mut decision.verb
         {
@@ -375,8 +382,13 @@ impl Threads {
 
 /// Whether it counts although a task began behind it, before it could be carried out: what is carried out beside tasks, and what takes a host
 /// back.
-fn is_for_any(verb: &Verb) -> bool {
-    verb.is_apart() || matches!(verb, Verb::Deny { .. })
+fn is_for_any(verb: &Verb, text: &str) -> bool {
+    verb.is_apart() || words::every_host(text).iter().any(|verb| matches!(verb, Verb::Deny { .. }))
+}
+
+/// What a text from before the task is read as: its own command is for no task at work, but for what is carried out beside one.
+fn as_older(verb: Verb) -> Verb {
+    if verb.is_apart() { verb } else { Verb::Say { items: Vec::new() } }
 }
 
 /// Texts written longer than this before a repository was first read are ignored, so that an old `/fix` starts nothing.

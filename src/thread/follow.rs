@@ -2,6 +2,7 @@
 
 use super::decisions::{FoundDecision, decision_key};
 use super::further::beside_key;
+use super::hosts::is_older;
 use super::read::{Thread, counts_in_part, whole};
 use super::{Feed, Threads, withdrawn};
 use crate::clock::now;
@@ -73,6 +74,12 @@ impl Threads {
         let key = decision_key(&decision.source);
         let text = thread.text(&decision.source);
         let number = thread.number(&decision.source, task);
+        if is_older(&decision, task) && !decision.verb.is_apart() {
+            return match may_now(&decision) {
+                true => self.take_denials(entry, (id, task, number), (&key, text), &decision, feed).await,
+                false => Ok(()),
+            };
+        }
         let said = (&decision.poster, text, &decision.verb);
         if may_now(&decision) {
             let beside = self.beside(entry, (said, &OwnNames::new()), decision.right, Some(task)).await?;

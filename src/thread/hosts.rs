@@ -1,15 +1,36 @@
 //! Hosts that a text allows or denies besides its strongest command; and what the configuration and the store say about what is asked for.
 
-use super::{Feed, Threads, decision_key, words};
+use super::{Asking, Feed, Threads, decision_key, words};
+use crate::clock::now;
 use crate::config::process::Repository;
 use crate::egress::overruled;
+use crate::message;
+use crate::store::TakeBack;
 use crate::trouble::Trouble;
-use domain::{Bar, Decision, Input, Source, Task, TaskId, Verb};
+use domain::{Bar, Decision, Input, Source, Task, TaskId, Verb, names_grant};
 use protocol::router::Rule;
 
 /// The forge's number of the text that began the task.
 pub(super) fn began(task: &Task) -> i64 {
     task.request.as_ref().map_or(0, |request| request.number)
+}
+
+/// Whether the text of this decision, an issue's or a comment's, was written before the task began.
+pub(super) fn is_older(decision: &Decision, task: &Task) -> bool {
+    matches!(decision.source, Source::Issue(_) | Source::Comment(_)) && decision.number <= began(task)
+}
+
+fn decided(input: &Input) -> Option<&Decision> {
+    if let Input::Decided { decision } = input { Some(decision) } else { None }
+}
+
+/// The decision, if it denies a host.
+fn denied(input: &Input) -> Option<&Decision> {
+    decided(input).filter(|decision| matches!(decision.verb, Verb::Deny { .. }))
+}
+
+fn host(decision: &Decision) -> Option<String> {
+    decision.verb.host().map(str::to_owned)
 }
 
 /// The key under which the further host with this number of a text is taken up by a task; `key` is the text's.
@@ -23,8 +44,8 @@ pub fn hosts_key(key: &str) -> String {
 }
 
 impl Threads {
-    /// Feeds the further hosts of a text, each as a decision of its own. `key` is the text's. Of a text from before the task, only what it denies:
-    /// what it allows was for no task, unless hosts of it were answered already.
+    /// Feeds the further hosts of a text, each as a decision of its own. `key` is the text's. One from before the task is carried out beside it,
+    /// and its hosts with it, where they were not answered before: only what it denies, because what it allows was for no task.
     pub(super) async fn feed_hosts(
         &self,
         entry: &Repository,
@@ -33,18 +54,49 @@ impl Threads {
         (text, strongest, task): (&str, &Decision, Option<&Task>),
         feed: &dyn Feed,
     ) -> Result<(), Trouble> {
-        let is_older = task.is_some_and(|task| began(task) >= strongest.number);
+        let is_older = task.is_some_and(|task| is_older(strongest, task));
         if is_older && self.store.knows_input(&hosts_key(key)).await? {
             return Ok(());
         }
         for (at, input) in self.hosts(entry, text, (strongest, task)).await?.into_iter().enumerate() {
-            let allows = matches!(&input, Input::Decided { decision } if matches!(decision.verb, Verb::Allow { .. }));
-            if is_older && allows {
-                continue;
+            if !is_older || denied(&input).is_some() {
+                feed.feed(id, &host_key(key, at), input).await?;
             }
-            feed.feed(id, &host_key(key, at), input).await?;
         }
         Ok(())
+    }
+
+    /// Carries out what a text from before the task takes back. Its own commands are left for when the task has ended; of one that holds
+    /// nothing but hosts, what it allows is answered. `key` is the text's, `number` that of its issue or pull request.
+    pub(super) async fn take_denials(
+        &self,
+        entry: &Repository,
+        (id, task, number): (TaskId, &Task, u64),
+        (key, text): (&str, &str),
+        decision: &Decision,
+        feed: &dyn Feed,
+    ) -> Result<(), Trouble> {
+        let inputs = self.hosts(entry, text, (decision, Some(task))).await?;
+        let hosts: Vec<String> =
+            inputs.iter().filter_map(denied).filter(|by| by.barred.is_none()).filter_map(host).collect();
+        if !hosts.is_empty() {
+            let (id, login, source) = (decision.poster.id, decision.poster.login.as_str(), &decision.source);
+            let asked = Asking { id, login, source, command: "deny" }.on(entry, number, key);
+            self.store.take_back(TakeBack { asked, input_key: taken_key(key), hosts, now: now() }).await?;
+        }
+        let allowed = inputs.iter().filter(|input| denied(input).is_none()).filter_map(decided).filter_map(host);
+        let nowhere: Vec<String> =
+            allowed.map(|host| message::allowed_nowhere(&decision.poster.login, &host)).collect();
+        for (at, input) in inputs.into_iter().enumerate().filter(|(_, input)| denied(input).is_some()) {
+            feed.feed(id, &host_key(key, at), input).await?;
+        }
+        match words::commands(text).iter().all(|verb| verb.host().is_some()) {
+            true if nowhere.is_empty() => {
+                self.store.note_input_of(&entry.key, key, now()).await.map(drop).map_err(Trouble::from)
+            }
+            true => self.answer_once(entry, number, key, &nowhere.join("\n\n")).await,
+            false => Ok(()),
+        }
     }
 
     /// The further hosts of a text, each as a decision of its own; `task` is the one that they are for, if it has begun.
@@ -97,17 +149,12 @@ impl Threads {
         let key = decision_key(source);
         for key in [hosts_key(&key), key] {
             let taken = self.store.taken_back(&taken_key(&key)).await?;
-            if taken.iter().any(|grant| names(host, grant)) {
+            if taken.iter().any(|grant| names_grant(host, grant)) {
                 return Ok(true);
             }
         }
         Ok(false)
     }
-}
-
-/// Whether a denial of this host takes back the grant of that name.
-pub fn names(host: &str, grant: &str) -> bool {
-    grant.strip_prefix(host).is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
 }
 
 /// The key under which hosts are taken back without a task by what the text with this key denies.

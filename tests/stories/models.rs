@@ -3,6 +3,7 @@
 use crate::stuck::small_and_big;
 use crate::world::{REPO, World, single};
 use caisson::forge::{ForgeReads, RepoRef};
+use devforge::Access;
 use domain::{Event, FallbackReason, VerdictKind};
 
 const WORKS: &str = r#"
@@ -68,6 +69,26 @@ async fn a_persons_own_list_is_the_plan_that_is_carried_out() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_list_in_a_comment_is_the_plan_that_a_bare_fix_carries_out() {
     carries_out(&["I would do it so:\n\n1. read both versions\n2. compare their numbers", "/fix"]).await;
+}
+
+/// One that was deleted before the `/fix`, and one of somebody else, are not carried out.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_that_stands_no_more_or_is_another_persons_is_not_carried_out() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let world = World::of_models(CARRIES_OUT, &small_and_big(dir.path(), PLANS)).await;
+    world.forge.add_collaborator(REPO, "bob", Access::Write).expect("a right");
+    let issue = world.alice().open_issue(REPO, "How would you compare?", "/plan").expect("issue");
+    world.until_state("awaiting-review").await;
+    let list = world.alice().comment(REPO, issue, "1. read both versions\n2. delete everything").expect("said");
+    world.bob().comment(REPO, issue, "1. something else\n2. altogether").expect("said");
+    world.heard(issue).await;
+    world.alice().delete_comment(REPO, list).expect("deleted");
+    world.alice().comment(REPO, issue, "/fix").expect("said");
+    let task = world.until("a plan that is carried out", |task| !task.kind.reads_only()).await;
+    let steps: Vec<_> = task.steps.iter().map(|step| step.text.as_str()).collect();
+    assert!(steps.iter().all(|step| !step.contains("else") && !step.contains("both")), "{steps:?}");
+    let words = |event| if let Event::WidenedToFix { words } = event { Some(words) } else { None };
+    assert_eq!(world.log().await.into_iter().find_map(words).as_deref(), Some(""), "the plan as it stands");
 }
 
 async fn carries_out(comments: &[&str]) {

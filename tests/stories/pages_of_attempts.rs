@@ -72,11 +72,12 @@ async fn what_a_text_takes_back_is_answered_so_by_the_task_that_it_begins() {
 async fn a_denial_from_before_an_attempt_is_carried_out_while_it_works() {
     let mut world = World::networked(FIX, "who.deny = [\"team:lab/core\"]").await;
     let cody = in_core(&world);
-    let (issue, pull) = stopped(&world, "/fix\n\n/allow semver.org repo").await;
+    let (issue, pull) = stopped(&world, "/fix\n\n/allow semver.org repo\n/allow other.example repo").await;
     world.forge.refuse(&[("/orgs/lab/teams", 503)]);
     world.kill();
     cody.comment(REPO, issue, "/deny semver.org").expect("said");
     cody.comment(REPO, issue, "/allow evil.example\n/deny nobody.example").expect("said");
+    cody.comment(REPO, issue, "/stop\n/deny other.example").expect("said");
     world.alice().comment(REPO, pull, "/retry").expect("said");
     world.start().await;
     let task = second(&world, "awaiting-review").await;
@@ -93,6 +94,8 @@ async fn a_denial_from_before_an_attempt_is_carried_out_while_it_works() {
     let allowed =
         log.iter().any(|(_, event)| matches!(event, Event::HostAllowed { host, .. } if host == "evil.example"));
     assert!(!allowed, "what was allowed before it was for no task");
+    world.until_said(issue, "`evil.example` was not allowed").await;
+    assert_eq!(second(&world, "awaiting-review").await.id, task.id, "a `/stop` from before it ends nothing");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,9 +1,7 @@
 //! Applies the events of people's decisions to a task.
 
 use super::Task;
-use crate::{
-    Advance, Asked, DOUBTFUL, Event, Grant, Item, ModelChosen, NO_RIGHT, NOT_AMONG, Source, State, TaskKind, plan,
-};
+use crate::{Advance, Asked, DOUBTFUL, Event, Grant, Item, ModelChosen, NO_RIGHT, NOT_AMONG, Source, State, TaskKind};
 
 impl Task {
     #[expect(clippy::wildcard_enum_match_arm)]
@@ -25,7 +23,7 @@ impl Task {
                 self.reach_changed = true;
             }
             Event::AdvanceEnded { .. } => self.advance = None,
-            Event::FeedbackGiven { items, from, asks } => self.hear(items, from, *asks),
+            Event::FeedbackGiven { items, from, .. } => self.hear(items, from),
             Event::QuestionPosted(crate::QuestionPosted { number: posted, at }) => {
                 self.asked_at = *at;
                 if let Some(State::Asking { number, .. }) = self.asking() {
@@ -77,19 +75,13 @@ impl Task {
         asks(from).then_some(&mut **from)
     }
 
-    fn hear(&mut self, items: &[Item], from: &Source, asks: bool) {
+    fn hear(&mut self, items: &[Item], from: &Source) {
         self.remarks.extend(items.iter().cloned());
         self.unjudged.retain(|source| source != from);
-        let lists = |item: &&Item| item.path.is_none() && !plan::read(&item.text).is_empty();
-        let list = items.iter().rev().find(lists).filter(|_| self.kind.reads_only() && !asks);
-        if let (Source::Comment(number), Some(item)) = (from, list) {
-            self.own_list = Some((*number, item.clone()));
-        }
     }
 
     fn use_decision(&mut self, decision: &crate::Decision, n: u32) {
         self.unjudged.clear();
-        self.own_list = None;
         self.last_decider = Some(decision.poster.clone());
         self.advance = Advance::after(self.advance.take(), decision);
         self.checkpoints.iter_mut().filter(|c| c.n == n).for_each(|c| c.used = true);

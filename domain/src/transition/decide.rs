@@ -3,7 +3,6 @@
 use super::{DOUBT_MS, Draft, advance, ask, budget, go_on, host, merge, rebase, steer, unrun};
 use crate::{
     Access, Checkpoint, Commit, Decision, Effect, End, Event, Item, NO_RIGHT, NOT_AMONG, Notice, Source, State, Verb,
-    plan,
 };
 use std::collections::BTreeSet;
 
@@ -286,9 +285,6 @@ fn about_commit(
 fn accept(draft: &mut Draft, decision: &Decision, at: &Checkpoint, words: Option<String>) {
     let plan = draft.task.kind.reads_only();
     let changes = matches!(decision.verb, Verb::Changes { .. });
-    // What somebody listed before this answer stood was not written in reply to it; and who may begin with a list of steps writes it.
-    let is_own = |(number, item): &(i64, Item)| *number > at.number && item.author == decision.poster.login;
-    let list = draft.task.own_list.clone().filter(|list| words.is_some() && is_own(list));
     draft.emit(Event::DecisionUsed { decision: Box::new(as_used(decision, words.is_some())), n: at.n });
     if let State::Approved { commit, .. } = draft.task.state.clone() {
         draft.say(Notice::Approved { commit: commit.clone() });
@@ -301,24 +297,15 @@ fn accept(draft: &mut Draft, decision: &Decision, at: &Checkpoint, words: Option
         unrun::asked_otherwise(draft);
     }
     if plan && !changes {
-        let (words, steps) = carried_out(words.unwrap_or_default(), list.map(|(_, item)| item.text));
-        draft.emit(Event::WidenedToFix { words });
-        draft.plan_of(&steps, Some(&decision.poster));
+        let words = words.unwrap_or_default();
+        draft.emit(Event::WidenedToFix { words: words.clone() });
+        draft.plan_of(&words, Some(&decision.poster));
     }
     if let Some(next) = draft.task.advance.as_ref().map(|given| given.left) {
         let login = decision.poster.login.clone();
         draft.answer(decision, Notice::InAdvance { login, next });
     }
     draft.line_up();
-}
-
-/// What a plan's task is widened to do, and the text of its steps: a list that was posted before a `/fix` is what it carries out, unless
-/// it has one of its own.
-fn carried_out(words: String, list: Option<String>) -> (String, String) {
-    match list.filter(|_| plan::read(&words).is_empty()) {
-        Some(list) => (format!("{words}\n\n{list}").trim().to_owned(), list),
-        None => (words.clone(), words),
-    }
 }
 
 /// The decision as it is stored: `/fix` below a plan's answer counts as its approval.

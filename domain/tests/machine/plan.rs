@@ -83,43 +83,6 @@ fn a_person_s_own_list_replaces_the_agents() {
 }
 
 #[test]
-fn a_list_in_a_comment_after_the_plan_is_carried_out_by_a_bare_fix() {
-    let comment = |number, verb| Decision { source: Source::Comment(number), commit: None, verb, ..approval(number) };
-    let says = |number, text: &str| comment(number, Verb::Say { items: vec![Item::on_the_whole(text, "p7")] });
-    let fix = |number, words: &str| comment(number, Verb::Fix { words: words.into(), terms: Terms::default() });
-    // The plan's answer is comment 100.
-    let after = |decisions: Vec<Decision>| {
-        let mut walk = Walk::running(TaskKind::Plan);
-        walk.answer(vec![call(Call::Done { summary: "1. change a\n2. test a".into(), claims: Vec::new() })]);
-        walk.feed(Input::AnswerPosted { n: 1, number: 100 });
-        for decision in decisions {
-            walk.decide(decision);
-        }
-        walk
-    };
-    let first = |walk: &Walk| (walk.task.kind, texts(walk)[0].0.to_owned());
-    let (older, list) = ("1. change c\n2. test c", "Rather so:\n1. change b only\n2. test b");
-    let walk = after(vec![says(101, older), says(102, list), says(103, "and thank you"), fix(104, "")]);
-    assert_eq!((first(&walk), by(&walk)), ((TaskKind::Fix, "change b only".into()), Some(&person(7))));
-    assert!(walk.log.contains(&Event::WidenedToFix { words: list.into() }), "the agent is told it as the task");
-    assert_eq!(walk.task.own_list, None);
-    let walk = after(vec![says(101, list), fix(102, "quickly")]);
-    assert_eq!(first(&walk).1, "change b only");
-    let words = format!("quickly\n\n{list}");
-    assert!(walk.log.contains(&Event::WidenedToFix { words }));
-    let own = after(vec![says(101, list), fix(102, "\n- its own\n- and more")]);
-    assert_eq!(first(&own).1, "its own");
-    let early = after(vec![says(99, list), fix(102, "")]);
-    assert_eq!(first(&early).1, "change a", "it was written before the plan stood");
-    let reader = Decision { right: Access::Read, ..says(101, list) };
-    assert_eq!(first(&after(vec![reader, fix(102, "")])).1, "change a", "by somebody who may not decide");
-    let other = comment(101, Verb::Say { items: vec![Item::on_the_whole(list, "p8")] });
-    assert_eq!(first(&after(vec![other, fix(102, "")])).1, "change a", "somebody else's list");
-    let approved = after(vec![says(101, list), comment(102, Verb::approve())]);
-    assert_eq!(first(&approved), (TaskKind::Fix, "change a".into()), "an approval is of the plan that stands");
-}
-
-#[test]
 fn a_recall_is_free_and_too_many_in_a_row_are_not_answered() {
     let recall = || call(Call::Recall { what: Recall { number: Some(1), words: String::new() } });
     let mut walk = Walk::running(TaskKind::Fix);

@@ -75,28 +75,10 @@ fn cells(row: &AuditRow) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io::{self, Write};
-    use std::sync::{Arc, Mutex};
-
-    #[derive(Clone, Default)]
-    struct Buffer(Arc<Mutex<Vec<u8>>>);
-
-    impl Write for Buffer {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0.lock().unwrap().extend_from_slice(bytes);
-            Ok(bytes.len())
-        }
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
+    use crate::cli::printer::tests;
 
     fn printed(rows: &[AuditRow], json: bool) -> String {
-        let buffer = Buffer::default();
-        let printer = Printer::to(Box::new(buffer.clone()), false, Box::new(buffer.clone()), false);
-        show(rows, ("shop", json), &printer).unwrap();
-        let bytes = buffer.0.lock().unwrap().clone();
-        String::from_utf8(bytes).unwrap()
+        tests::printed(false, |printer| show(rows, ("shop", json), printer).unwrap())
     }
 
     fn row(at: i64, command: &str, outcome: AuditOutcome, detail: &str) -> AuditRow {

@@ -23,7 +23,7 @@ use domain::Commit;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// Name of a temporary local repository's folder.
 const PREFIX: &str = "sync-";
@@ -136,7 +136,8 @@ pub(super) async fn sync_one(
     };
     let (repo, sync) = (&copy.at, accounts.sync.login.as_str());
     // From here to the end nothing breaks it off by a signal: the branch would stay open.
-    let _interrupts = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+    let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
+    let _caught: Vec<Signal> = kinds.into_iter().map(signal).collect::<std::io::Result<_>>()?;
     let unlocked = accounts.forge.allow_force(repo, branch.as_str(), sync).await;
     if let Ok(Unlocked::WithoutRule(_)) = &unlocked {
         printer.warn(&format!("this version of the forge lets nobody replace a protected branch's history: {branch} is not protected until it was moved"));
