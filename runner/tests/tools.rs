@@ -184,7 +184,12 @@ async fn what_may_only_be_made_is_refused_where_anything_is_there_and_then_no_fi
     assert!(link.is_symlink() && runner.workspace().join("taken").is_dir());
     let made = "replaced main.py: 1 lines\nmade new/one.py: 1 lines\nmade src/other.py: 1 lines";
     assert_eq!(tools.text(write(&["src/other.py"])).await, made);
+    // What has the very text already is done: a repetition after a crash finds its own file.
+    let again = "replaced main.py: 1 lines\nreplaced new/one.py: 1 lines\nreplaced src/other.py: 1 lines";
+    assert_eq!(tools.text(write(&["src/other.py"])).await, again);
+    runner.write("src/other.py", "x = 2\n");
     assert!(tools.text(write(&["src/other.py"])).await.contains("src/other.py is there already"));
+    assert_eq!(runner.read("src/other.py"), "x = 2\n");
 }
 
 /// A text that is nested too deeply, one that is not valid text, and one that is extremely long.

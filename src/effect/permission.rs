@@ -42,8 +42,13 @@ impl Rulebook {
         if matches!(without, Ruling::Deny(_)) || rules.judge(action, most) == without {
             return Ok(without);
         }
-        let (web, repeated) = (self.read_a_page(task).await?, self.repeated(task, number).await?);
-        Ok(rules.judge(action, Seen { web, repeated, ..least }))
+        let web = self.read_a_page(task).await?;
+        let ruled = |repeated| rules.judge(action, Seen { web, repeated, ..least });
+        // The whole log is read only if how often matters.
+        match (ruled(0), ruled(u32::MAX)) {
+            (never, often) if never == often => Ok(never),
+            _ => Ok(ruled(self.repeated(task, number).await?)),
+        }
     }
 
     /// How often the same was done before with the same result; an action whose call the log does not hold counts as done often.

@@ -41,14 +41,14 @@ pub(super) fn tells(event: &Event) -> bool {
 
 /// The calls of the actions that began.
 #[derive(Debug, Default)]
-pub(super) struct Started<'a> {
+struct Started<'a> {
     made: HashMap<(u32, u32), &'a CallRequest>,
     began: HashMap<u32, (u32, u32)>,
 }
 
 impl<'a> Started<'a> {
     /// Adds what an event says of a call.
-    pub(super) fn take(&mut self, event: &'a Event) {
+    fn take(&mut self, event: &'a Event) {
         match event {
             Event::TurnCompleted { turn, calls, .. } => {
                 self.made.extend((0u32..).zip(calls).map(|(index, call)| ((*turn, index), call)));
@@ -61,9 +61,23 @@ impl<'a> Started<'a> {
     }
 
     /// The call that asked for an action.
-    pub(super) fn call(&self, number: u32) -> Option<&'a CallRequest> {
+    fn call(&self, number: u32) -> Option<&'a CallRequest> {
         self.began.get(&number).and_then(|at| self.made.get(at)).copied()
     }
+}
+
+/// The actions that have ended from the event at `since` on, in order: number, call and outcome.
+pub(super) fn ended(log: &[Event], since: usize) -> Vec<(u32, &CallRequest, &Outcome)> {
+    let (mut started, mut ended) = (Started::default(), Vec::new());
+    for (at, event) in log.iter().enumerate() {
+        started.take(event);
+        if at >= since
+            && let Event::ActionFinished { number, outcome } = event
+        {
+            ended.extend(started.call(*number).map(|call| (*number, call, outcome)));
+        }
+    }
+    ended
 }
 
 /// Actions since something else may last have changed the tree.

@@ -9,7 +9,7 @@ use domain::{Action, CallRequest, Event, Input, Outcome, PauseReason, Task};
 
 use super::failing::Ran;
 use super::outcome;
-use super::repeats::{Repeats, Started, tells};
+use super::repeats::{Repeats, ended, tells};
 use crate::text;
 
 /// Number of pieces of evidence that are enough.
@@ -74,23 +74,12 @@ fn without_actions(log: &[Event]) -> Vec<String> {
 
 /// One sentence for each action that is evidence.
 fn evidence(log: &[Event]) -> Vec<String> {
-    let ended: Vec<_> = actions(since_told(log));
+    let ended = ended(since_told(log), 0);
     let mut seen = Seen::default();
     for (number, call, outcome) in &ended[ended.len().saturating_sub(ACTIONS)..] {
         seen.take(*number, call, outcome);
     }
     seen.evidence
-}
-
-fn actions(log: &[Event]) -> Vec<(u32, &CallRequest, &Outcome)> {
-    let (mut started, mut ended) = (Started::default(), Vec::new());
-    for event in log {
-        started.take(event);
-        if let Event::ActionFinished { number, outcome } = event {
-            ended.extend(started.call(*number).map(|call| (*number, call, outcome)));
-        }
-    }
-    ended
 }
 
 /// The actions so far, and what of them is evidence.

@@ -91,23 +91,6 @@ pub(super) fn outcomes(log: &[Event], last: usize) -> impl Iterator<Item = (&Act
     })
 }
 
-/// The actions that began since the event at `since` and have ended, in order, with their outcomes.
-pub(super) fn ended(log: &[Event], since: usize) -> impl DoubleEndedIterator<Item = (&Action, &Outcome)> {
-    log[since..].iter().filter_map(move |event| {
-        let Event::ActionStarted { number, turn, index } = event else { return None };
-        let calls = log.iter().find_map(|event| match event {
-            Event::TurnCompleted { turn: of, calls, .. } if of == turn => Some(calls),
-            _ => None,
-        })?;
-        let Call::Action { action } = &calls.get(*index as usize)?.call else { return None };
-        let outcome = log[since..].iter().find_map(|event| match event {
-            Event::ActionFinished { number: of, outcome } if of == number => Some(outcome),
-            _ => None,
-        })?;
-        Some((action, outcome))
-    })
-}
-
 pub(super) fn passed(ended: &Outcome) -> bool {
     ended.status.succeeded() && failure(&ended.text).is_none()
 }

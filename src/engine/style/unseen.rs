@@ -6,7 +6,7 @@
 
 use domain::{Action, Event, Look, Loss, NewFile, Outcome, OutcomeStatus};
 
-use super::record;
+use crate::engine::repeats::ended;
 
 /// The files of an answer. One may only be made unless the answer's question showed it (in part is enough, because the host puts what comes
 /// back into the whole text), or an earlier answer wrote it. `written` are those paths.
@@ -24,7 +24,7 @@ pub(super) fn written(log: &[Event]) -> Vec<String> {
         _ => false,
     };
     let since = log.iter().rposition(is_new_workspace).map_or(0, |at| at + 1);
-    let files = record::ended(log, since).filter_map(|(action, outcome)| match action {
+    let files = ended(log, since).into_iter().filter_map(|(_, call, outcome)| match call.call.action()? {
         Action::WriteFiles { files } if outcome.status.succeeded() => Some(files),
         _ => None,
     });
@@ -34,8 +34,8 @@ pub(super) fn written(log: &[Event]) -> Vec<String> {
 /// Paths that failed writes and tries were to make, those of the newest first, each once. Only the workspace tells which are there.
 pub fn in_the_way(log: &[Event]) -> Vec<&str> {
     let mut out: Vec<&str> = Vec::new();
-    for (action, outcome) in record::ended(log, 0).rev() {
-        let (Action::WriteFiles { files } | Action::Try { files, .. }) = action else { continue };
+    for (_, call, outcome) in ended(log, 0).into_iter().rev() {
+        let Some(Action::WriteFiles { files } | Action::Try { files, .. }) = call.call.action() else { continue };
         for file in files.iter().filter(|file| file.create && is_refused(files, outcome)) {
             if !out.contains(&file.path.as_str()) {
                 out.push(&file.path);
