@@ -107,7 +107,7 @@ fn local() -> Option<Arc<dyn Model>> {
 
 /// The prompt sizes in docs/models.md, counted with the model's own tokenizer and template.
 #[tokio::test]
-async fn the_short_system_text_is_below_700_tokens_with_its_tools() {
+async fn the_short_system_text_is_below_1000_tokens_with_its_tools() {
     let Some(model) = local() else { return skipped("model", "CAISSON_MODEL_URL names no server") };
     let log = began("t", "b");
     let task = Task { granted: Budget::default(), ..Task::fold(TaskId(7), &log) };
@@ -120,7 +120,7 @@ async fn the_short_system_text_is_below_700_tokens_with_its_tools() {
         request.tools.clear();
         let without = model.respond(&request, &Silent).await.unwrap().usage.prompt();
         eprintln!("{style:?}, brief {brief}: {without} tokens, {with_tools} with its tools");
-        assert!(!brief || with_tools < 700, "{with_tools} tokens");
+        assert!(!brief || with_tools < 1000, "{with_tools} tokens");
     }
 }
 

@@ -16,8 +16,7 @@ pub(super) const TOOL: Tool = Tool {
         "Asks the person you work for, and waits for the answer, which may take hours. Only for what you cannot find out and should not \
          decide: what is wanted, not how. Calls after it in the same turn are not run. Free."
     },
-    // Not offered in short prompts, because small models then ask what they could find out; a call is still understood.
-    brief: |_| None,
+    brief: |_| Some("Ask the person and wait. Only for what you cannot find out."),
     properties: |_| {
         json!({
             "question": text("the question, with what the person needs to know to answer it"),

@@ -25,7 +25,9 @@ pub(super) const TOOL: Tool = Tool {
         | TaskKind::Search => "Gives your answer and ends the task.",
     },
     brief: |kind| match kind {
-        TaskKind::Fix | TaskKind::Test | TaskKind::Refactor => Some("Say that the work is complete."),
+        TaskKind::Fix | TaskKind::Test | TaskKind::Refactor => {
+            Some("Say that the work is complete; claims: each with the number of the action that shows it.")
+        }
         TaskKind::Plan
         | TaskKind::Explain
         | TaskKind::Review

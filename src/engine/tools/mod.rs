@@ -78,17 +78,32 @@ pub fn seeing(mut specs: Vec<ToolSpec>) -> Vec<ToolSpec> {
 pub fn brief(kind: TaskKind) -> Vec<ToolSpec> {
     let trimmed = |tool: &Tool| {
         let description = (tool.brief)(kind)?.to_owned();
-        let plain = |key: &&str| ((*key).to_owned(), json!({ "type": "string" }));
-        let own = (tool.properties)(kind);
-        let typed = |key: &&str| Some(((*key).to_owned(), json!({ "type": own.get(*key)?["type"] })));
-        let properties: Map<String, Value> = match tool.required {
-            [] => ["path", "number", "words"].iter().filter_map(typed).collect(),
-            required => required.iter().map(plain).collect(),
-        };
+        let mut own = (tool.properties)(kind);
+        without_words(&mut own);
+        let optional: &[&str] = if tool.required.is_empty() { &["path", "number", "words"] } else { &["claims"] };
+        let named = tool.required.iter().chain(optional);
+        let properties: Map<String, Value> =
+            named.filter_map(|key| Some(((*key).to_owned(), own.get_mut(*key)?.take()))).collect();
         let parameters = json!({ "type": "object", "properties": properties, "required": tool.required });
         Some(ToolSpec { name: tool.name.to_owned(), description, parameters })
     };
     offered(kind).filter_map(trimmed).collect()
+}
+
+/// Leaves of a schema only names and types.
+fn without_words(schema: &mut Value) {
+    match schema {
+        Value::Object(fields) => {
+            fields.retain(|key, value| match key.as_str() {
+                "description" => !value.is_string(),
+                "minimum" | "additionalProperties" => false,
+                _ => true,
+            });
+            fields.values_mut().for_each(without_words);
+        }
+        Value::Array(items) => items.iter_mut().for_each(without_words),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
 }
 
 /// Parses one call. An error is the call's result, written for the model.

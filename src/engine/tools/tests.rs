@@ -37,11 +37,15 @@ fn a_read_only_task_is_offered_nothing_that_writes() {
 
 /// The lists in docs/models.md.
 #[test]
-fn a_short_prompt_offers_few_tools_and_their_required_arguments() {
+fn a_short_prompt_offers_few_tools_and_few_arguments() {
     let names = |kind| brief(kind).into_iter().map(|s| s.name).collect::<Vec<_>>().join(" ");
-    assert_eq!(names(TaskKind::Fix), "bash read_file write_file edit_file search recall answer_remark done");
-    assert_eq!(names(TaskKind::Plan), "read_file list_files search recall done");
+    assert_eq!(names(TaskKind::Fix), "bash read_file write_file edit_file search recall answer_remark ask done");
+    assert_eq!(names(TaskKind::Plan), "read_file list_files search recall ask done");
     let done = brief(TaskKind::Fix).into_iter().find(|tool| tool.name == "done").unwrap();
+    let claim = json!({ "claim": { "type": "string" }, "action": { "type": "integer" } });
+    let claims = json!({ "type": "array", "items": { "type": "object", "properties": claim, "required": ["claim"] } });
+    assert_eq!(done.parameters["properties"], json!({ "summary": { "type": "string" }, "claims": claims }));
+    let done = brief(TaskKind::Plan).into_iter().find(|tool| tool.name == "done").unwrap();
     assert_eq!(done.parameters["properties"], json!({ "summary": { "type": "string" } }));
 }
 
