@@ -18,6 +18,9 @@ use std::collections::HashMap;
 /// How the names of these watermarks begin.
 pub(super) const MARKS: &str = "answers:";
 
+/// How the names of the watermarks begin that hold the number of an issue's newest `/stop` that found no task at work.
+const STOPS: &str = "stop:";
+
 impl Reader {
     /// Since when commands are answered that begin nothing, on pull requests without a task and on closed issues, by the forge's clock: an
     /// old thread that is read again is not answered as a whole.
@@ -93,6 +96,10 @@ impl Reader {
             }
             _ if help => Ok(self.threads.help_to(entry, &text.author).await),
             (_, None) => Ok(message::no_task(login)),
+            (Verb::Stop, Some(task)) => {
+                self.remember_stop(entry, &task, text.number).await?;
+                self.about_ended(&task, login, &text.verb).await
+            }
             (verb, Some(task)) => self.about_ended(&task, login, verb).await,
         }
     }
@@ -115,6 +122,15 @@ impl Reader {
             Verb::Ask { .. } => message::over_for_questions(login, &about),
             other => message::over_for(login, other.command().unwrap_or_default(), &about),
         })
+    }
+
+    /// Stores the number of a `/stop` that ended nothing, so that no older text begins a task behind it ([`Reader::overtaken`]).
+    async fn remember_stop(&self, entry: &Repository, task: &Task, number: i64) -> Result<(), Trouble> {
+        let name = stops(entry, task);
+        if self.store.watermark(&name).await?.is_none_or(|newest| newest < number) {
+            self.store.set_watermark_of(&entry.key, &name, number).await?;
+        }
+        Ok(())
     }
 
     /// Tells who may write which commands of a review's inline comments are not carried out.
@@ -166,8 +182,8 @@ impl Reader {
         }
     }
 
-    /// As it is answered, why a text begins no task that was written before the newest task of its issue began, or was ended: read in time, it
-    /// would have begun before that one, or been ended as well. The pages of an issue's attempts are read each by itself.
+    /// As it is answered, why a text begins no task that was written before the newest task of its issue began, or was ended, or before a
+    /// `/stop` that found no task at work: read in time, it would have begun before that one, or been ended as well. The pages of an issue's attempts are read each by itself.
     pub(super) async fn overtaken(
         &self,
         entry: &Repository,
@@ -181,8 +197,9 @@ impl Reader {
         let Some(task) = self.ended(entry, here.issue.unsigned_abs()).await? else { return Ok(None) };
         let began = task.request.as_ref().map_or(0, |request| request.number);
         let ended = if let Some(End::Cancelled { number, .. }) = task.end() { *number } else { 0 };
+        let stop = self.store.watermark(&stops(entry, &task)).await?.unwrap_or(0);
         let about = About { task: &task, pull_url: None, scripted: false, line: None };
-        Ok((text.number < began.max(ended))
+        Ok((text.number < began.max(ended).max(stop))
             .then(|| message::overtaken(&text.author.login, text.command_name(), &about)))
     }
 
@@ -206,6 +223,11 @@ impl Reader {
         self.threads.answer_once(entry, number, key, &answer).await?;
         Ok(true)
     }
+}
+
+/// The name of the watermark with the newest `/stop` about a task's issue.
+fn stops(entry: &Repository, task: &Task) -> String {
+    format!("{STOPS}{}#{}", entry.key, task.request.as_ref().map_or(0, |request| request.issue))
 }
 
 /// The command that a text gives, without its slash.

@@ -28,10 +28,11 @@ pub fn over_for(login: &str, name: &str, about: &About<'_>) -> String {
     )
 }
 
-/// A command that begins a task, and was written before the one that began this task, or that ended it; `name` without its slash.
+/// A command that begins a task, and was written before the one that began this task, or that ended it, or before a later `/stop`; `name`
+/// without its slash.
 pub fn overtaken(login: &str, name: &str, about: &About<'_>) -> String {
     format!(
-        "{}: {} was written before task {} began or was ended, and I could not carry it out in time, so nothing was started. {}",
+        "{}: {} was written before task {} began or was ended, or before a later `/stop`, and I could not carry it out in time, so nothing was started. {}",
         code(login),
         code(&format!("/{name}")),
         about.task.id,

@@ -116,6 +116,25 @@ async fn an_old_retry_on_another_page_begins_nothing_behind_the_stop_of_a_later_
     assert_eq!(tasks(&world).await, 2);
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn an_old_retry_on_another_page_begins_nothing_behind_a_stop_that_found_no_task_at_work() {
+    let mut world = World::with(FIX, "who.retry = [\"team:lab/core\"]").await;
+    let cody = in_core(&world);
+    let (issue, pull) = stopped(&world, "/fix").await;
+    world.forge.refuse(&[("/orgs/lab/teams", 503)]);
+    cody.comment(REPO, pull, "/retry").expect("said");
+    world.alice().comment(REPO, issue, "/stop").expect("said");
+    world.until_said(issue, "`/stop` has nothing to act on").await;
+    // A process of its own judges the older text.
+    world.kill();
+    world.forge.refuse(&[]);
+    world.start().await;
+    world.until_said(pull, "or before a later `/stop`, and I could not carry it out in time").await;
+    assert_eq!(tasks(&world).await, 1);
+    cody.comment(REPO, pull, "/retry").expect("said");
+    assert_eq!(second(&world, "awaiting-review").await.id, TaskId(2), "what is written after it begins a task");
+}
+
 /// A stranger's question that the forge takes no answer to, and a stranger's word that nobody can look up.
 #[tokio::test(flavor = "multi_thread")]
 async fn who_may_not_write_holds_up_no_denial_and_no_beginning() {
