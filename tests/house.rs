@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 
 #[path = "house/additions.rs"]
 mod additions;
+#[path = "house/floors.rs"]
+mod floors;
 
 /// Modules of the root package, lowest first; a module may use what stands on a lower floor, never its own or above.
 /// (`main.rs` stands on top of all.)

@@ -1,4 +1,4 @@
-//! What `caisson fetch` is told about a branch: from the bot's store, with every decision read again from the forge.
+//! What `caisson fetch` is told about a branch: from the bot's store, with the approvals of its last commit read again from the forge.
 
 use super::order_machine::OrderMachine;
 use super::outside::USER_AGENT;

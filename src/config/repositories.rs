@@ -5,7 +5,8 @@
 
 use super::Process;
 use super::process::{
-    Artifacts, Budget, Checkpoint, Ci, Models, OwnTests, Repository, Sandbox, Start, UpstreamIssues, Who, each_once,
+    Artifacts, Budget, Checkpoint, Ci, Models, OwnSlots, OwnTests, Repository, Sandbox, Start, UpstreamIssues, Who,
+    each_once,
 };
 use domain::{ACTIONS_PER_CHECKPOINT, MergeBar, Merging};
 use std::borrow::Cow;
@@ -61,7 +62,21 @@ impl Process {
 
     fn with_tables(&self, entry: Repository) -> Repository {
         let Some(own) = self.tables_of(&entry.key) else { return entry };
+        // Without `..`, so that a new setting cannot be forgotten.
         Repository {
+            key: entry.key,
+            owner: entry.owner,
+            name: entry.name,
+            id: entry.id,
+            secret_files: entry.secret_files,
+            default_branch: entry.default_branch,
+            upstream: entry.upstream,
+            upstream_id: entry.upstream_id,
+            branches: entry.branches,
+            copied_from: entry.copied_from,
+            from_store: entry.from_store,
+            accepted: entry.accepted,
+            accepted_foreign: entry.accepted_foreign,
             models: own.models.clone(),
             sandbox: own.sandbox.clone(),
             budget: own.budget,
@@ -73,7 +88,7 @@ impl Process {
             upstream_issues: own.upstream_issues.clone(),
             who: own.who.clone(),
             tests: own.tests.clone(),
-            ..entry
+            merge: own.merge,
         }
     }
 
@@ -213,12 +228,22 @@ impl Repository {
 
     /// Whether it has tables of its own.
     pub fn has_tables(&self) -> bool {
-        let told = self.checkpoint != Checkpoint::default() || self.slots.per_repository.is_some();
-        let told =
-            told || self.start != Start::default() || self.ci != Ci::default() || self.merge != Merging::default();
-        let told = told || self.artifacts != Artifacts::default();
-        let told = told || self.upstream_issues != UpstreamIssues::default();
-        let told = told || self.who != Who::default() || self.tests != OwnTests::default();
-        told || self.sandbox.is_some() || self.budget.is_some() || !self.models.is_empty()
+        // The file's entry without its tables.
+        let bare = Repository {
+            models: Vec::new(),
+            sandbox: None,
+            budget: None,
+            checkpoint: Checkpoint::default(),
+            slots: OwnSlots::default(),
+            start: Start::default(),
+            ci: Ci::default(),
+            artifacts: Artifacts::default(),
+            upstream_issues: UpstreamIssues::default(),
+            who: Who::default(),
+            tests: OwnTests::default(),
+            merge: Merging::default(),
+            ..self.clone()
+        };
+        *self != bare
     }
 }

@@ -6,10 +6,14 @@ use regex::Regex;
 use std::collections::BTreeSet;
 
 /// Row of the table, what names a sample of it in the sources, and what `<name>` is for the sample.
-const SAMPLES: [(&str, &str, &str); 6] = [
+const SAMPLES: [(&str, &str, &str); 10] = [
     ("a command", r"\bVerb::Sync\b", "sync"),
+    ("a command", r"\bVerb::Budget\b", "budget"),
     ("a kind of task", r"\bTaskKind::Refactor\b", "refactor"),
     ("what begins work without a command", r"\bTrigger::Label\b", "label"),
+    ("a tool of the model", r"\bUpdatePlan\b", "update_plan"),
+    ("a tool whose reports are read", r"\bTool::Ruff\b", "ruff"),
+    ("a setting of a repository (`[[repositories]]`)", r"\bUpstreamIssues\b", "upstream"),
     ("an action", r"\bMoveFile\b", "move_file"),
     ("a model provider", r"\b(ModelKind|Counting|Self)::Gemini\b", "gemini"),
     ("an effect", r"\bShowPlan\b", "plan"),

@@ -14,8 +14,8 @@ use std::path::Path;
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Each entry is written into the store with its hook's secrets, sealed, and then taken out of caisson.toml; [repositories.sandbox], \
-    [repositories.budget] and [repositories.checkpoint] stay there. Where several hosts have the entry in their files, say this on each. \
+    after_help = "Each entry is written into the store with its hook's secrets, sealed, and then taken out of caisson.toml; models, merge and the \
+    tables such as [repositories.sandbox] stay there. Where several hosts have the entry in their files, say this on each. \
     A running `caisson serve` begins anew with the file as it then is."
 )]
 pub struct Import {
