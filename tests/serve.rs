@@ -3,6 +3,7 @@
 
 mod support;
 
+use caisson::forge::{Gitea, RepoRef};
 use caisson::sandbox::broker::{Broker, SocketBroker};
 use caisson::secret::Secret;
 use std::net::TcpListener;
@@ -222,6 +223,34 @@ async fn a_repository_that_is_added_is_taken_up_by_the_running_bot() {
     tokio::task::block_in_place(|| answers(202));
     term(&mut serve);
     assert!(!home.broker_lives());
+    assert_eq!(home.standing(), "");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_running_bot_tells_check_and_doctor_that_a_hooks_secret_was_changed() {
+    let Some(home) = Home::new("secret").await else { return };
+    let mut serve = home.serving();
+    add_shop(&home);
+    let (entry, _) = home.entry("my-shop").await;
+    let token = Secret::read(&home.dir.path().join("secrets/forge-token")).unwrap();
+    let bot = Gitea::new(&home.forge.url().parse().unwrap(), token, "test").unwrap();
+    let repo = RepoRef::new(&entry.owner, &entry.name);
+    let url = format!("http://127.0.0.1:{}/webhooks/gitea/my-shop", home.ports[0]);
+    bot.replace_hook(&repo, &url, &Secret::new("guessed")).await.unwrap();
+    let run = |args: &[&str]| {
+        let done = home.run(args);
+        let text = String::from_utf8_lossy(&done.stdout).into_owned() + &String::from_utf8_lossy(&done.stderr);
+        (done.status.success(), text)
+    };
+    let (_, doctor) = run(&["doctor"]);
+    let (checked, check) = run(&["repo", "check"]);
+    let (mended, fix) = run(&["repo", "check", "my-shop", "--fix"]);
+    let (again, after) = run(&["repo", "check", "my-shop", "--fix"]);
+    term(&mut serve);
+    assert!(doctor.contains("wrong signature") && doctor.contains("repo check my-shop --fix"), "{doctor}");
+    assert!(!checked && check.contains("signs with another secret"), "{check}");
+    assert!(mended && fix.contains("was written anew"), "{fix}");
+    assert!(again && !after.contains("changed:") && !after.contains("not examined"), "{after}");
     assert_eq!(home.standing(), "");
 }
 

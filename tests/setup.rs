@@ -11,6 +11,8 @@ mod here;
 mod mend;
 #[path = "setup/own_commands.rs"]
 mod own_commands;
+#[path = "setup/secret.rs"]
+mod secret;
 #[path = "setup/upstream.rs"]
 mod upstream;
 

@@ -30,6 +30,7 @@ mod task;
 mod task_cost;
 mod task_export;
 mod task_log;
+mod test_delivery;
 
 use crate::config::Process;
 use clap::{Parser, Subcommand};

@@ -11,6 +11,7 @@ mod kept;
 mod mend;
 mod remove;
 mod rotate;
+mod secret;
 mod set_branch;
 mod shown;
 mod source;
@@ -55,12 +56,12 @@ pub enum RepoCommand {
     SetBranch(set_branch::SetBranch),
     /// Read back that everything `repo add` set still stands, and that nothing else would read a push.
     ///
-    /// The forge shows no hook's secret: whether deliveries are signed with the right one, `caisson doctor` finds out by a test delivery, and
-    /// `caisson repo rotate KEY`, twice, gives the hook a new one.
+    /// The forge shows no hook's secret: whether deliveries are signed with the right one is found out by a test delivery to a running
+    /// `caisson serve`, and without one it is said that this was not examined.
     Check {
         /// Only this one.
         key: Option<String>,
-        /// Set anew what differs (hook, labels, protection, default branch, the accounts' rights, Actions), and say each change.
+        /// Set anew what differs (hook, its secret, labels, protection, default branch, the accounts' rights, Actions), and say each change.
         #[arg(long)]
         fix: bool,
     },

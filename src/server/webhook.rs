@@ -82,14 +82,18 @@ async fn take<K: Keep>(
     body: Bytes,
 ) -> Response {
     let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-    let verified = match hooks.secrets.now().get(&key) {
+    let all = hooks.secrets.now();
+    let known = all.get(&key);
+    let verified = match known {
         Some(secrets) => verify(secrets, header(SIGNATURE), &body),
         // Verified all the same, so that neither answer nor timing tells an unauthorized caller which repositories exist.
         None => verify(&[Secret::new("nobody")], header(SIGNATURE), &body).and(Err(SignatureError::Mismatch)),
     };
     if let Err(error) = verified {
         hooks.clients.bad_signature(from);
-        metrics::counter!("caisson_hooks_total", "result" => "unsigned").increment(1);
+        // Other keys are a caller's invention, and would each make a counter.
+        let counted = if known.is_some() { key } else { String::new() };
+        metrics::counter!("caisson_hooks_total", "repository" => counted, "result" => "unsigned").increment(1);
         return (StatusCode::UNAUTHORIZED, error.to_string()).into_response();
     }
     let (Some(uuid), Some(event_type)) = (header(DELIVERY), header(EVENT_TYPE)) else {
@@ -115,11 +119,12 @@ async fn take<K: Keep>(
 }
 
 async fn store<K: Keep>(hooks: &Hooks<K>, delivery: Delivery) -> Response {
+    let key = delivery.repository.clone();
     match hooks.store.keep(delivery).await {
         Ok(fresh) => {
             hooks.bell.notify_one();
             let result = if fresh { "stored" } else { "known" };
-            metrics::counter!("caisson_hooks_total", "result" => result).increment(1);
+            metrics::counter!("caisson_hooks_total", "repository" => key, "result" => result).increment(1);
             (StatusCode::ACCEPTED, result).into_response()
         }
         Err(error) => {

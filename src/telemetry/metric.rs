@@ -20,19 +20,19 @@ pub struct Metric {
     pub name: &'static str,
     /// Its kind.
     pub kind: MetricKind,
-    /// Name of its label; empty where it has none.
+    /// Names of its labels; empty where it has none.
     pub labels: &'static str,
     /// Description, a sentence for people.
     pub help: &'static str,
 }
 
-/// Every metric of the process. Labels have only values of our own: no login, path or host.
+/// Every metric of the process. Labels have only values of our own and keys of configured repositories: no login, path or host.
 pub const METRICS: [Metric; 6] = [
     Metric {
         name: "caisson_hooks_total",
         kind: MetricKind::Counter,
-        labels: "result",
-        help: "Hooks that arrived, by what became of them.",
+        labels: "repository, result",
+        help: "Hooks that arrived, by what became of them and, where it is known, by repository.",
     },
     Metric {
         name: "caisson_effect_seconds",

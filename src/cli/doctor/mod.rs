@@ -1,7 +1,7 @@
 //! `caisson doctor`: looks at every part and says, for each fault, what to do.
 //!
 //! Owns the order and the table. Changes nothing, but triggers a test delivery of each hook; without a running `caisson serve` it starts a
-//! broker and a listener, and ends both. Tests: `report.rs`, `local.rs`, `hook.rs`.
+//! broker and a listener, and ends both. Tests: `report.rs`, `local.rs`, `src/cli/test_delivery.rs`.
 
 mod barrier;
 mod engine;
@@ -12,6 +12,7 @@ mod model;
 mod report;
 
 use super::printer::{Complaint, Printer};
+use super::test_delivery::serve_answers;
 use crate::config::Process;
 use anyhow::Result;
 use clap::Args;
@@ -67,7 +68,7 @@ impl Doctor {
     async fn parts(&self, report: &mut Report, config: &Process) {
         local::state(report, config);
         let entries = local::store(report, config).await;
-        let running = hook::serve_answers(config).await;
+        let running = serve_answers(config).await;
         local::process(report, config, running);
         if let Some(accounts) = forge::accounts(report, config).await {
             for entry in config.repositories().iter() {

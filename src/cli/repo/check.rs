@@ -1,11 +1,13 @@
 //! `caisson repo check`: compares what `repo add` set with the present state; one line for each difference. Changes nothing without
-//! `--fix`, which has `mend` set it again and then checks once more.
+//! `--fix`, which has `mend` set it again and then checks once more; but triggers a test delivery of each hook.
 
 use super::Accounts;
-use super::mend::mend;
+use super::mend::{mend, renew_secret};
+use super::secret::{Signing, examine};
 use crate::checkpoint::label::LABELS;
 use crate::cli::entries::Entries;
 use crate::cli::printer::{Complaint, Printer};
+use crate::cli::test_delivery::serve_answers;
 use crate::config::Process;
 use crate::config::process::Repository as Entry;
 use crate::forge::{Access, ForgeError, ForgeReads, RepoRef, is_accepted};
@@ -25,12 +27,16 @@ pub(super) async fn run(
     if let (Some(key), true) = (key, chosen.is_empty()) {
         return Err(Complaint::new(format!("no repository has the key {key}")).attempt("caisson repo list").into());
     }
-    let mut broken = 0;
+    let running = serve_answers(config).await;
+    let (mut broken, mut unexamined) = (0, false);
     for entry in chosen {
-        let mut wrong = faults(config, &accounts, entry).await?;
+        let (mut wrong, mut signing) = look(config, &accounts, entry, running).await?;
         if fix && !wrong.is_empty() {
             let mended = mend(config, entries, &accounts, entry, printer).await?;
-            wrong = faults(config, &accounts, &mended).await?;
+            if signing == Some(Signing::Wrong) {
+                renew_secret(config, entries, &accounts, &mended, printer).await?;
+            }
+            (wrong, signing) = look(config, &accounts, &mended, running).await?;
         }
         if wrong.is_empty() {
             printer.good(&format!("{}/{}", entry.owner, entry.name));
@@ -38,8 +44,16 @@ pub(super) async fn run(
         for fault in &wrong {
             printer.bad(&format!("{}: {fault}", entry.key));
         }
+        if let Some(Signing::Unexamined(why)) = &signing {
+            printer
+                .warn(&format!("{}: whether its hook signs with the right secret was not examined: {why}", entry.key));
+            unexamined = true;
+        }
         broken += usize::from(!wrong.is_empty());
         teams(&accounts, &accounts.place_of(entry).await?).await?.warn(printer);
+    }
+    if unexamined {
+        printer.hint("repeat this while `caisson serve` runs and the forge reaches it; `caisson doctor` says what keeps it from that");
     }
     if broken == 0 {
         return Ok(());
@@ -52,7 +66,22 @@ pub(super) async fn run(
     Err(complaint.attempt(attempt).into())
 }
 
-/// The differences. An error only if the forge is unavailable.
+/// The differences, and how the hook signs where it has no other fault; a wrong secret is one of the differences, too.
+async fn look(
+    config: &Process,
+    accounts: &Accounts,
+    entry: &Entry,
+    running: bool,
+) -> Result<(Vec<String>, Option<Signing>)> {
+    let mut wrong = faults(config, accounts, entry).await?;
+    let signing = examine(config, accounts, entry, running).await?;
+    if signing == Some(Signing::Wrong) {
+        wrong.push(format!("the hook to {} signs with another secret", config.hook_url(&entry.key)));
+    }
+    Ok((wrong, signing))
+}
+
+/// The differences, but for the hook's secret. An error only if the forge is unavailable.
 pub(in crate::cli) async fn faults(config: &Process, accounts: &Accounts, entry: &Entry) -> Result<Vec<String>> {
     let named = RepoRef::new(&entry.owner, &entry.name);
     // By its id, because another repository may have the name now.

@@ -1,7 +1,8 @@
 //! `caisson repo check --fix`: sets again what somebody changed, and prints each change. The git data is not touched.
 //!
 //! What a person added to a repository (hooks, deploy keys, people) is left for the operator to judge; only Actions of a copy are switched
-//! off, as by `repo add`. Another repository that took over the name is never written to. Tests: `tests/setup/mend.rs`.
+//! off, as by `repo add`. Another repository that took over the name is never written to. Tests: `tests/setup/mend.rs`,
+//! `tests/setup/secret.rs`.
 
 use super::{Accounts, store_entry};
 use crate::bot::sealed;
@@ -10,6 +11,7 @@ use crate::cli::entries::{self, Entries};
 use crate::cli::printer::{Complaint, Printer};
 use crate::config::Process;
 use crate::config::process::Repository as Entry;
+use crate::forge::gitea::keep::HookInfo;
 use crate::forge::{Access, ForgeError, ForgeReads, RepoRef, is_accepted};
 use anyhow::Result;
 
@@ -62,6 +64,37 @@ pub(super) async fn mend(
     name(config, entries, entry, &repo, &said).await
 }
 
+/// Writes the hook's secret anew where it signs with another one. A Gitea ignores the secret when a hook is edited, so another hook takes
+/// its place.
+pub(super) async fn renew_secret(
+    config: &Process,
+    entries: &Entries,
+    accounts: &Accounts,
+    entry: &Entry,
+    printer: &Printer,
+) -> Result<()> {
+    let repo = accounts.found(entry).await?;
+    let made = replace(config, entries, accounts, (entry, &repo)).await?;
+    printer.good(&format!(
+        "{}: changed: the secret of the hook to {} was written anew (it is hook {} now)",
+        entry.key, made.url, made.id
+    ));
+    Ok(())
+}
+
+/// Sets one hook with the newest secret of the entry in place of those with its address.
+async fn replace(
+    config: &Process,
+    entries: &Entries,
+    accounts: &Accounts,
+    (entry, repo): (&Entry, &RepoRef),
+) -> Result<HookInfo> {
+    let secrets = entries.secrets(entry)?;
+    let none = || Complaint::new(format!("no secret for the hook of {} is known", entry.key));
+    let secret = secrets.first().ok_or_else(|| none().attempt("caisson repo add"))?;
+    Ok(accounts.forge.replace_hook(repo, &config.hook_url(&entry.key), secret).await?)
+}
+
 /// Writes the repository's new name into its entry of the store.
 async fn name(
     config: &Process,
@@ -111,10 +144,7 @@ async fn hook(
     let ours: Vec<_> = hooks.iter().filter(|hook| hook.url == url).collect();
     let stands = ours.len() == 1 && ours.iter().all(|hook| hook.faults().is_empty());
     if !stands {
-        let secrets = entries.secrets(entry)?;
-        let none = || Complaint::new(format!("no secret for the hook of {} is known", entry.key));
-        let secret = secrets.first().ok_or_else(|| none().attempt("caisson repo add"))?;
-        let made = forge.replace_hook(repo, &url, secret).await?;
+        let made = replace(config, entries, accounts, (entry, repo)).await?;
         said(format!(
             "hook {} to {url} takes the place of {}",
             made.id,
