@@ -181,6 +181,15 @@ impl Walk {
         self.log.extend(self.last.events.iter().cloned());
     }
 
+    /// Feeds an input that does not fit: no event, no effect, and the task stays as it is.
+    pub fn ignores(&mut self, input: Input) -> &mut Self {
+        let (shown, before) = (format!("{input:?}"), self.task.clone());
+        self.feed(input);
+        assert_eq!(self.task, before, "{shown}");
+        assert!(self.last == Step::default() && !self.shows, "{shown}: {:?}", self.last);
+        self
+    }
+
     pub fn running(kind: TaskKind) -> Self {
         let mut walk = Walk::new(kind);
         walk.feed(Input::SlotFree);
