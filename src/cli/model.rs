@@ -94,7 +94,8 @@ fn row(models: &Models, entry: &Entry, found: &[Finding]) -> Vec<String> {
         true if asked => "a repository's".to_owned(),
         true => "none".to_owned(),
     };
-    let words: Vec<String> = found.iter().map(sentence).collect();
+    // The window has a column of its own.
+    let words = found.iter().filter(|it| !matches!(it, Finding::Window { .. })).map(sentence).collect::<Vec<_>>();
     let name = entry.shown().split_once(' ').map(|(_, name)| name.to_owned()).unwrap_or_default();
     vec![
         entry.id.clone(),
@@ -147,6 +148,7 @@ fn sentence(finding: &Finding) -> String {
     match finding {
         Finding::Recording => "a recording".to_owned(),
         Finding::Answers { took } => format!("yes, in {} ms", took.as_millis()),
+        Finding::Window { tokens, configured } => look::windows(*tokens, *configured),
         Finding::Note(note) => note.clone(),
         Finding::Fault { found, .. } => format!("FAULT: {found}"),
     }
@@ -180,6 +182,7 @@ fn tell(found: &[Finding], printer: &Printer) -> usize {
         match finding {
             Finding::Recording => printer.hint("a recording; there is no model to be tried"),
             Finding::Answers { .. } => {}
+            Finding::Window { tokens, configured } => printer.hint(&look::windows(*tokens, *configured)),
             Finding::Note(note) => printer.hint(note),
             Finding::Fault { found, attempt } => {
                 faults += 1;

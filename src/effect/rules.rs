@@ -27,8 +27,9 @@ const KEPT_OF_FOLDERS: usize = 16 << 10;
 const MOST_NESTED: usize = 20;
 const NAMES_READ: u64 = 8 << 20;
 const MOST_PATH: usize = 200;
-/// The most mistakes in instructions that are named.
+/// The most mistakes in instructions that are named, and cut files of folders.
 const MOST_MISTAKES: usize = 4;
+const MOST_CUT: usize = 4;
 
 impl Repositories {
     /// The rules at a commit, and sentences about them for the first review of a task of this kind.
@@ -45,7 +46,7 @@ impl Repositories {
             match self.repos.show(key, base, name, MOST).await {
                 Ok(Some(bytes)) => add(&mut rules, name, &bytes),
                 Ok(None) => {}
-                Err(GitError::TooLarge { .. }) => unread.push(name),
+                Err(GitError::TooLarge { .. }) => unread.push(name.to_owned()),
                 Err(other) => return Err(other.into()),
             }
         }
@@ -60,7 +61,8 @@ impl Repositories {
         for path in rules.nested.clone() {
             match self.repos.show(key, base, &path, MOST).await {
                 Ok(Some(bytes)) => add_of_folder(&mut rules, &path, &bytes),
-                Ok(None) | Err(GitError::TooLarge { .. }) => {}
+                Ok(None) => {}
+                Err(GitError::TooLarge { .. }) => unread.push(path),
                 Err(other) => return Err(other.into()),
             }
         }
@@ -116,18 +118,47 @@ fn given(what: &str, style: Option<Style>) -> String {
     }
 }
 
-fn sentence(rules: &Rules, unread: &[&str], style: Option<Style>) -> Option<String> {
+fn sentence(rules: &Rules, unread: &[String], style: Option<Style>) -> Option<String> {
+    let whole = |file: &RulesFile| (file.text.len() as u64 + file.cut).div_ceil(1 << 10);
     let name = |file: &RulesFile| match file.cut {
         0 => code(&file.path),
-        _ => format!("{} (its first {} KiB)", code(&file.path), KEPT >> 10),
+        _ => format!("{} (its first {} KiB of {})", code(&file.path), KEPT >> 10, whole(file)),
     };
     let read: Vec<String> = rules.files.iter().map(name).collect();
     let mut out = Vec::new();
     if !read.is_empty() {
         out.push(given(&format!("the rules of {}", read.join(", ")), style));
     }
-    out.extend(unread.iter().map(|name| format!("{} is larger than {} MiB and was not read.", code(name), MOST >> 20)));
+    if !matches!(style, Some(Style::Files)) {
+        out.extend(of_long_files(rules));
+    }
+    let too_large =
+        |path: &String| format!("{} is larger than {} MiB and was not read: shorten it.", code(path), MOST >> 20);
+    out.extend(unread.iter().map(too_large));
     (!out.is_empty()).then(|| out.join(" "))
+}
+
+/// What a model is not shown of files that are too long, and what to do.
+fn of_long_files(rules: &Rules) -> Vec<String> {
+    let mut out = Vec::new();
+    let kept: usize = rules.files.iter().map(|file| file.text.len()).sum();
+    if kept > KEPT || rules.files.iter().any(|file| file.cut > 0) {
+        out.push(format!(
+            "It is shown at most {} KiB of them in all, less where its window is small, and reads the rest only if it opens the files: shorten them.",
+            KEPT >> 10
+        ));
+    }
+    let cut = rules.folders.iter().filter(|file| file.cut > 0).map(|file| code(&file.path));
+    let cut: Vec<String> = cut.take(MOST_CUT).collect();
+    if !cut.is_empty() {
+        out.push(format!(
+            "Of {} it is given only the beginning, once it works there: {} KiB at most of each file for a folder, {} of all.",
+            cut.join(", "),
+            KEPT_OF_FOLDER >> 10,
+            KEPT_OF_FOLDERS >> 10
+        ));
+    }
+    out
 }
 
 /// Which instructions for its kind the task was given, and which files give none.
@@ -178,6 +209,10 @@ mod tests {
         let all: usize = kept.iter().map(|(_, bytes)| bytes).sum();
         assert_eq!((kept.len(), all), (6, KEPT_OF_FOLDERS));
         assert_eq!(rules.folders[2].cut, 9_001 - KEPT_OF_FOLDER as u64);
+        let told = sentence(&rules, &[], Some(Style::Tools)).unwrap();
+        let cut = "Of `0/AGENTS.md`, `1/AGENTS.md`, `2/AGENTS.md`, `3/AGENTS.md` it is given only the beginning";
+        assert!(told.starts_with("It was given the rules of `AGENTS.md`. Of ") && told.contains(cut), "{told}");
+        assert!(!sentence(&rules, &[], Some(Style::Files)).unwrap().contains("beginning"));
     }
 
     #[test]
@@ -189,10 +224,10 @@ mod tests {
         add(&mut rules, "CONTRIBUTING.md", "é".repeat(KEPT).as_bytes());
         let seen: Vec<_> = rules.files.iter().map(|file| (file.path.as_str(), file.text.len(), file.cut)).collect();
         assert_eq!(seen, [("AGENTS.md", 9, 0), ("CONTRIBUTING.md", KEPT, KEPT as u64)]);
-        let told = sentence(&rules, &["CLAUDE.md"], Some(Style::Tools)).unwrap();
+        let told = sentence(&rules, &["CLAUDE.md".to_owned()], Some(Style::Tools)).unwrap();
         assert_eq!(
             told,
-            "It was given the rules of `AGENTS.md`, `CONTRIBUTING.md` (its first 16 KiB). `CLAUDE.md` is larger than 4 MiB and was not read."
+            "It was given the rules of `AGENTS.md`, `CONTRIBUTING.md` (its first 16 KiB of 32). It is shown at most 16 KiB of them in all, less where its window is small, and reads the rest only if it opens the files: shorten them. `CLAUDE.md` is larger than 4 MiB and was not read: shorten it."
         );
         assert_eq!(sentence(&Rules::default(), &[], Some(Style::Files)), None);
     }

@@ -5,6 +5,7 @@ use super::configured_model::{ConfiguredModel, ConfiguredModels};
 use crate::config::process::{Model, ModelStyle};
 use crate::engine::probe::{self, Tries};
 use crate::engine::style::{Style, files};
+use crate::engine::turn::{KEY_ADVICE, TEMPLATE_ADVICE};
 use crate::llm::{ModelError, Silent};
 use crate::trouble::Trouble;
 use domain::{Task, TaskKind};
@@ -85,9 +86,11 @@ impl ConfiguredModels {
         let tries = tries.map_err(|error| {
             let sentence = format!("the model could not be tried out: {error}");
             match error {
-                ModelError::Unauthorized(_) | ModelError::BadRequest(_) | ModelError::Template(_) => {
-                    Trouble::blocked(format!("{sentence}. Check the model's settings"))
+                ModelError::Unauthorized(_) => Trouble::blocked(format!("{sentence}. {KEY_ADVICE}")),
+                ModelError::Template(_) => {
+                    Trouble::blocked(format!("{sentence}. {TEMPLATE_ADVICE}, and restart the bot"))
                 }
+                ModelError::BadRequest(_) => Trouble::blocked(format!("{sentence}. Check the model's settings")),
                 ModelError::RateLimited { .. }
                 | ModelError::Unavailable(_)
                 | ModelError::Lost(_)

@@ -20,6 +20,9 @@ use crate::llm::{self, Deltas, Model, ModelError, ModelRequest, ModelResponse};
 pub const TEMPLATE_ADVICE: &str = "Start its server with a template that knows the roles system and tool (llama.cpp: `--jinja`, \
     `--chat-template-file`), or set `style = \"files\"` for it";
 
+/// Advice if a server refuses the key; without a full stop.
+pub const KEY_ADVICE: &str = "Put a valid key into the model's key file, and restart the bot";
+
 /// A call that fits.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ready {
@@ -278,7 +281,7 @@ fn failed(error: RetryError, pictured: bool, context_tokens: u64) -> TurnError {
         }
         ModelError::ContextFull => TurnError::Failed(Failure::ContextFull { context_tokens: Some(context_tokens) }),
         ModelError::Unauthorized(_) => {
-            let sentence = format!("{error}. Put a valid key into the model's key file, and restart the bot");
+            let sentence = format!("{error}. {KEY_ADVICE}");
             TurnError::Refused(Failure::Blocked { sentence })
         }
         ModelError::Template(_) => {

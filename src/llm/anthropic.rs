@@ -105,7 +105,7 @@ impl Model for Anthropic {
 
     async fn presence(&self) -> Result<Presence, ModelError> {
         let answer = self.send(&presence::question(), &Silent).await?;
-        Ok(Presence::read(&answer.value, None, None))
+        Ok(Presence::read(&answer.value, &self.name, None, None))
     }
 
     async fn respond(&self, request: &ModelRequest, deltas: &dyn Deltas) -> Result<ModelResponse, ModelError> {

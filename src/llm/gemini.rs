@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
+use reqwest::Url;
 use reqwest::header::HeaderMap;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
@@ -32,6 +33,8 @@ const NO_SIGNATURE: &str = "skip_thought_signature_validator";
 /// A model behind the Gemini API.
 pub struct Gemini {
     endpoint: Endpoint,
+    /// Where its server describes the model.
+    about: Url,
     facts: Facts,
     name: String,
     stream: bool,
@@ -54,8 +57,8 @@ impl Gemini {
     pub fn new(settings: Settings) -> Result<Self, String> {
         let base = settings.base_url.as_deref().unwrap_or(DEFAULT_BASE);
         let name = settings.name.trim_start_matches("models/");
-        let at = |method: &str| join(base, &["v1beta", "models", &format!("{name}:{method}")]);
-        let (url, mut stream_url) = (at("generateContent")?, at("streamGenerateContent")?);
+        let at = |method: &str| join(base, &["v1beta", "models", &format!("{name}{method}")]);
+        let (url, mut stream_url, about) = (at(":generateContent")?, at(":streamGenerateContent")?, at("")?);
         stream_url.set_query(Some("alt=sse"));
         let mut headers = HeaderMap::new();
         if let Some(key) = &settings.key {
@@ -64,6 +67,7 @@ impl Gemini {
         let endpoint = Endpoint::new(url, headers, &settings)?.streaming_at(stream_url);
         Ok(Self {
             endpoint,
+            about,
             facts: settings.facts("Gemini"),
             name: settings.name,
             stream: settings.stream,
@@ -120,7 +124,9 @@ impl Model for Gemini {
         // "…-latest" is answered by the model that it stands for.
         let answered = answer.get("modelVersion").and_then(Value::as_str).filter(|_| !self.name.ends_with("-latest"));
         let answered = answered.map(str::to_owned);
-        Ok(Presence { answered, ..Presence::default() })
+        let about = self.endpoint.get(&self.about).await;
+        let window = about.as_ref().and_then(|about| about.get("inputTokenLimit")).and_then(Value::as_u64);
+        Ok(Presence { answered, window, ..Presence::default() })
     }
 
     async fn respond(&self, request: &ModelRequest, deltas: &dyn Deltas) -> Result<ModelResponse, ModelError> {

@@ -30,6 +30,8 @@ const STREAM_BYTES_PER_TOKEN: u64 = 1024;
 const STREAM_PATIENCE: u32 = 6;
 /// Characters of a key that are taken out also where the rest of it was cut off.
 const LEAST_PART: usize = 8;
+/// As many tokens as a server's description may be long, some 4 MiB: OpenRouter's list has every model.
+const DESCRIPTION: u64 = (4 << 20) / BYTES_PER_TOKEN;
 const CONNECT: Duration = Duration::from_secs(10);
 /// For the end of a stream whose answer is whole already: the connection can be used again then.
 const FAREWELL: Duration = Duration::from_millis(200);
@@ -140,14 +142,22 @@ impl Endpoint {
         }
     }
 
-    /// What a GET of another address on the same host answers: JSON of at most 64 KiB within ten seconds, or nothing.
+    /// What a GET of another address on the same host answers: JSON of at most 4 MiB within ten seconds, or nothing.
     pub(super) async fn get(&self, url: &Url) -> Option<Value> {
+        self.description(url, self.client.get(url.clone())).await
+    }
+
+    /// As [`Endpoint::get`], with a POST.
+    pub(super) async fn post(&self, url: &Url, body: &Value) -> Option<Value> {
+        self.description(url, self.client.post(url.clone()).json(body)).await
+    }
+
+    async fn description(&self, url: &Url, request: reqwest::RequestBuilder) -> Option<Value> {
         if url.origin() != self.url.origin() {
             return None;
         }
-        let sent = self.client.get(url.clone()).timeout(CONNECT).send().await.ok()?;
-        let response = sent.error_for_status().ok()?;
-        serde_json::from_slice(&self.read(response, 0).await.ok()?).ok()
+        let response = request.timeout(CONNECT).send().await.ok()?.error_for_status().ok()?;
+        serde_json::from_slice(&self.read(response, DESCRIPTION).await.ok()?).ok()
     }
 
     fn whole(&self, text: String, headers: &HeaderMap) -> Result<Whole, ModelError> {

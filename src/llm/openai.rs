@@ -33,8 +33,8 @@ const DEFAULT_BASE: &str = "https://api.openai.com/v1";
 /// A model behind an OpenAI-compatible server: the vendor itself, OpenRouter, llama.cpp, Ollama, vLLM, ….
 pub struct OpenAi {
     endpoint: Endpoint,
-    /// Where it tells which models it has, and (llama.cpp alone) how it was started.
-    beside: [Url; 2],
+    /// Where it tells which models it has, and how it runs them.
+    beside: [Url; 4],
     facts: Facts,
     name: String,
     quirks: ServerQuirks,
@@ -182,10 +182,19 @@ impl Model for OpenAi {
 
     async fn presence(&self) -> Result<Presence, ModelError> {
         let answer = self.send(&presence::question(), &Silent).await?.value;
-        let [models, props] = &self.beside;
+        let [models, props, loaded, show] = &self.beside;
         let (models, props) = (self.endpoint.get(models).await, self.endpoint.get(props).await);
-        let told = Presence::read(&answer, models.as_ref(), props.as_ref());
-        Ok(Presence { refuses_system: self.quirks.form().folded_system, ..told })
+        let told = Presence::read(&answer, &self.name, models.as_ref(), props.as_ref());
+        let mut presence = Presence { refuses_system: self.quirks.form().folded_system, ..told };
+        if presence.window.is_none() && !self.quirks.detailed {
+            let list = self.endpoint.get(loaded).await;
+            presence.window = list.and_then(|list| presence::loaded(&list, &self.name));
+        }
+        if presence.window.is_none() && !self.quirks.detailed {
+            let shown = self.endpoint.post(show, &json!({ "model": self.name })).await;
+            presence.most = shown.as_ref().and_then(presence::trained);
+        }
+        Ok(presence)
     }
 
     async fn respond(&self, request: &ModelRequest, deltas: &dyn Deltas) -> Result<ModelResponse, ModelError> {

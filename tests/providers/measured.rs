@@ -1,10 +1,12 @@
 //! What `caisson model check` measures (speed, cache, parallel calls, on request the context window), and what `caisson doctor` reports.
 
 use axum::http::HeaderMap;
+use caisson::config::process::ModelKind;
 use serde_json::{Value, json};
 
 use crate::refusals::{caisson, configured, said, told};
 use crate::vendor::{Reply, Vendor, anything};
+use crate::{KEY, client};
 
 /// An answer with token counts; `cached` is how many of the prompt's came from a cache.
 fn counted(text: &str, prompt: u64, cached: u64) -> Reply {
@@ -40,6 +42,7 @@ async fn a_check_says_in_words_what_works_by_the_servers_own_counts() {
     assert!(fine, "{check}");
     assert!(check.contains("yes: 4864 of the same 5000 tokens sent again came from it"), "{check}");
     assert!(check.contains("yes: 2 calls in one answer"), "{check}");
+    assert!(check.contains("window: 32768 tokens (as the server says); configured 32768"), "{check}");
     assert!(check.contains("reads 5000 tokens, not told apart from writing: the answer came whole"), "{check}");
     assert!(check.contains("90 in all") && !check.contains("a prompt of"), "the window is not tried unasked: {check}");
     let seen = vendor.seen();
@@ -90,7 +93,8 @@ async fn the_doctor_names_a_missing_model_a_refused_key_and_one_without_tools() 
     let look: fn() -> Vec<Reply> = || told("coder", 32_768).into_iter().take(3).collect();
     let windowless: fn() -> Vec<Reply> = || {
         let list = json!({ "data": [{ "id": "coder" }] });
-        [said("coder", "ok"), list, json!({}), said("coder", "ok")].map(Reply::ok).into()
+        // Neither llama.cpp's address nor Ollama's two tell anything.
+        [said("coder", "ok"), list, json!({}), json!({}), json!({}), said("coder", "ok")].map(Reply::ok).into()
     };
     for (check, style, replies, words) in [
         (unknown as crate::vendor::Check, "", none, "its server has no model coder: HTTP 404"),
@@ -115,4 +119,67 @@ async fn the_doctor_names_a_missing_model_a_refused_key_and_one_without_tools() 
         assert!(doctor.contains(words), "{words}\n{doctor}");
         assert!(replies().is_empty() || doctor.contains("price unknown"), "{doctor}");
     }
+}
+
+const CHAT: &str = "/v1/chat/completions";
+
+/// Ollama, with the model loaded with less than it can hold.
+fn loaded(path: &str, _: &HeaderMap, _: &Value) -> Result<(), (u16, Value)> {
+    match path {
+        CHAT => Ok(()),
+        "/api/ps" => Err((200, json!({ "models": [{ "name": "coder:latest", "context_length": 4096 }] }))),
+        _ => Err((404, json!({}))),
+    }
+}
+
+/// Ollama, in a version that does not tell with how much it loaded a model.
+fn described(path: &str, _: &HeaderMap, body: &Value) -> Result<(), (u16, Value)> {
+    match path {
+        CHAT => Ok(()),
+        "/api/ps" => Err((200, json!({ "models": [{ "name": "coder:latest" }] }))),
+        "/api/show" if body["model"] == "coder" => {
+            Err((200, json!({ "model_info": { "qwen2.context_length": 16_384 } })))
+        }
+        _ => Err((404, json!({}))),
+    }
+}
+
+/// OpenRouter, whose list is longer than an ordinary answer may be.
+fn gateway(path: &str, _: &HeaderMap, _: &Value) -> Result<(), (u16, Value)> {
+    let list = json!({ "data": [{ "id": "x", "description": "x".repeat(1 << 20) }, { "id": "coder", "context_length": 131_072 }] });
+    match path {
+        CHAT => Ok(()),
+        "/v1/models" => Err((200, list)),
+        _ => Err((404, json!({}))),
+    }
+}
+
+#[tokio::test]
+async fn a_window_is_read_where_each_server_tells_it_and_a_smaller_one_is_a_fault() {
+    for (server, words) in [
+        (loaded as crate::vendor::Check, "its window is 4096 tokens, and context_tokens says 32768"),
+        (loaded, "window: 4096 tokens (as the server says); configured 32768"),
+        (described, "the model holds at most 16384 tokens, and context_tokens says 32768"),
+        (described, "its server does not tell its window (the model itself holds at most 16384)"),
+        (gateway, "window: 131072 tokens (as the server says); configured 32768"),
+    ] {
+        let vendor = Vendor::start(server, [said("coder", "ok"), said("coder", "ok")].map(Reply::ok).into()).await;
+        let (doctor, _) = caisson(configured(&vendor.url, "").path(), &["doctor", "--model"]).await;
+        assert!(doctor.contains(words), "{words}\n{doctor}");
+    }
+}
+
+/// Google's description of one model.
+fn google(path: &str, headers: &HeaderMap, _: &Value) -> Result<(), (u16, Value)> {
+    let is_about = path == "/v1beta/models/test-model" && headers.contains_key("x-goog-api-key");
+    if is_about { Err((200, json!({ "inputTokenLimit": 1_048_576 }))) } else { Ok(()) }
+}
+
+#[tokio::test]
+async fn google_tells_the_window_in_its_description_of_the_model() {
+    let parts = json!({ "content": { "parts": [{ "text": "ok" }] }, "finishReason": "STOP" });
+    let answer = json!({ "candidates": [parts], "modelVersion": "test-model" });
+    let vendor = Vendor::start(google, vec![Reply::ok(answer)]).await;
+    let presence = client(ModelKind::Gemini, &vendor.url, KEY).presence().await.unwrap();
+    assert_eq!((presence.window, presence.answered.as_deref()), (Some(1_048_576), Some("test-model")));
 }

@@ -29,6 +29,7 @@ mod answers;
 mod artifacts;
 mod ask;
 mod audit;
+mod bad_input;
 mod barrier;
 mod base;
 mod ci_status;

@@ -41,6 +41,9 @@ fn put(report: &mut Report, part: &str, label: &str, finding: Finding) {
     match finding {
         Finding::Recording => report.note(part, format!("{label}: a recording, no model is behind it")),
         Finding::Answers { took } => report.good(part, format!("{label} answered in {} ms", took.as_millis())),
+        Finding::Window { tokens, configured } => {
+            report.note(part, format!("{label}: {}", look::windows(tokens, configured)));
+        }
         Finding::Note(note) => report.note(part, format!("{label}: {note}")),
         Finding::Fault { found, attempt } if label.is_empty() => report.fault(part, found, attempt),
         Finding::Fault { found, attempt } => report.fault(part, format!("{label}: {found}"), attempt),

@@ -20,6 +20,11 @@ pub enum Finding {
     Answers {
         took: Duration,
     },
+    /// Tokens of the window as the server says, and as configured.
+    Window {
+        tokens: u64,
+        configured: u64,
+    },
     /// Information that is not a fault.
     Note(String),
     Fault {
@@ -97,14 +102,16 @@ pub async fn look(entry: &Entry, model: &dyn Model) -> Vec<Finding> {
         }
     };
     let mut found = vec![Finding::Answers { took: began.elapsed() }];
+    found.extend(presence.window.map(|tokens| Finding::Window { tokens, configured: entry.context_tokens }));
     if let Some(fault) = presence.fault(&entry.name, entry.context_tokens) {
         let attempt = "set name and context_tokens to what the server has, or start it as they say".to_owned();
         found.push(Finding::Fault { found: fault, attempt });
     }
     if presence.window.is_none() && entry.is_own_server() {
         // Ollama cuts a longer prompt off without a word.
+        let most = presence.most.map(|most| format!(" (the model itself holds at most {most})")).unwrap_or_default();
         let note = format!(
-            "its server does not tell its window: whether that holds the {} tokens of context_tokens was not checked. {WINDOW_CHECK} does",
+            "its server does not tell its window{most}: whether that holds the {} tokens of context_tokens was not checked. {WINDOW_CHECK} does",
             entry.context_tokens
         );
         found.push(Finding::Note(note));
@@ -116,6 +123,11 @@ pub async fn look(entry: &Entry, model: &dyn Model) -> Vec<Finding> {
     found.extend(template(entry, model).await);
     found.extend(price(entry));
     found
+}
+
+/// Both sizes of the window, for [`Finding::Window`].
+pub fn windows(tokens: u64, configured: u64) -> String {
+    format!("window: {tokens} tokens (as the server says); configured {configured}")
 }
 
 /// Whether it is shown pictures, and what decided that.
