@@ -34,7 +34,7 @@ pub(super) use self::request::request_with;
 use super::failing::{EarlierRuns, Ran};
 use super::fence::{Fence, Trust};
 use super::nudge::{self, Form, Progress};
-use super::repeats::{Repeats, tells};
+use super::repeats::{Repeats, renews, tells};
 use super::style::text as blocks;
 use super::summary::Summary;
 use super::{outcome, prompt, recall, stuck};
@@ -190,6 +190,9 @@ impl<'a> Replay<'a> {
         self.numbered.apply(event);
         if tells(event) {
             self.edited = stuck::Written::default();
+        }
+        if renews(event) {
+            self.repeats = Repeats::default();
         }
         match event {
             Event::Requested { request } => self.requested(request),

@@ -1,11 +1,15 @@
 //! Recognises an action that repeats an earlier one with the same result. The model is told, because small ones otherwise repeat it until
 //! their budget is used up; and a rule about actions may count it (`policy`).
 //!
-//! Owns: what counts as the same, and how often it was done. Different numbers in an output (times, process ids) are ignored. Pure, from
-//! the log alone. Must not: stop anything. Tests: below and in `history_tests.rs`.
+//! Owns: what counts as the same, how often it was done, and what begins the count anew. Different numbers in an output (times, process
+//! ids) are ignored. Which files an action touched is its sandbox's word. Pure, from the log alone, in one pass and bounded memory. Must
+//! not: stop anything. Tests: below and in `history_tests.rs`.
 
 use domain::{Action, Call, CallRequest, Event, Outcome, OutcomeStatus, Verb};
 use std::collections::HashMap;
+
+/// The most actions that are remembered.
+const MOST: u32 = 512;
 
 /// How often action `number` was carried out before it, each time with the same input and the same result, since something else may last
 /// have changed the tree and since the agent was last told something new. None where the log does not hold its call.
@@ -14,7 +18,7 @@ pub fn repeated(log: &[Event], number: u32) -> Option<u32> {
     for event in log {
         started.take(event);
         // Who refused an action is asked again before it runs.
-        if tells(event) && !matches!(event, Event::PermissionRefused { .. }) {
+        if renews(event) || tells(event) && !matches!(event, Event::PermissionRefused { .. }) {
             repeats = Repeats::default();
         }
         if let Event::ActionFinished { number, outcome } = event
@@ -37,6 +41,11 @@ pub(super) fn tells(event: &Event) -> bool {
         | Event::PermissionRefused { .. } => true,
         _ => false,
     }
+}
+
+/// Whether the agent works in another tree from here on, so that a result from before says nothing about it.
+pub(super) fn renews(event: &Event) -> bool {
+    matches!(event, Event::Prepared { .. } | Event::Rebased(_) | Event::SandboxLost { .. })
 }
 
 /// The calls of the actions that began.
@@ -91,7 +100,8 @@ pub(super) struct Repeats<'a> {
 struct Done<'a> {
     number: u32,
     ended: &'a Outcome,
-    /// How often in a row it was carried out with this result. One that was denied did not run, and leaves the count as it was.
+    /// How often it was carried out with this result, and with no other one in between. One that was denied did not run, and leaves the
+    /// count as it was.
     times: u32,
 }
 
@@ -99,19 +109,47 @@ impl<'a> Repeats<'a> {
     /// Adds an action; returns the number of an earlier one with the same call and result.
     pub(super) fn take(&mut self, number: u32, call: &CallRequest, ended: &'a Outcome) -> Option<u32> {
         let key = key(call);
-        if call.call.may_change_the_tree() && !self.done.contains_key(&key) {
+        let own = self.done.remove(&key);
+        if may_have_changed(call, ended, own.as_ref()) {
             self.done.clear();
         }
-        let before = self.done.get(&key).map(|done| (done.number, done.times, is_same(done.ended, ended)));
+        self.forget(number);
+        let before = own.map(|done| (done.number, done.times, is_same(done.ended, ended)));
         let ran = !matches!(ended.status, OutcomeStatus::Denied { .. });
         let counted = before.map_or(0, |(_, times, same)| if same || !ran { times } else { 0 });
         self.done.insert(key, Done { number, ended, times: counted.saturating_add(u32::from(ran)) });
         before.filter(|(_, _, same)| *same).map(|(number, _, _)| number)
     }
 
-    /// How often in a row this call was carried out with one and the same result.
+    /// Makes room for one more: of too many, the older ones are forgotten.
+    fn forget(&mut self, number: u32) {
+        if self.done.len() >= MOST as usize {
+            let oldest = number.saturating_sub(MOST / 2);
+            self.done.retain(|_, done| done.number >= oldest);
+        }
+    }
+
+    /// How often this call was carried out with one and the same result.
     fn times(&self, call: &CallRequest) -> u32 {
         self.done.get(&key(call)).map_or(0, |done| done.times)
+    }
+}
+
+/// Whether other actions may give another result after this one, which ended so. `before` is the last action with the same call. Where nobody
+/// observed which files were touched, whatever may write counts, but for its own repetition.
+fn may_have_changed(call: &CallRequest, ended: &Outcome, before: Option<&Done<'_>>) -> bool {
+    if matches!(ended.status, OutcomeStatus::Denied { .. }) {
+        return false;
+    }
+    match ended.touched.as_deref() {
+        // What git ignores, as dependencies and settings, decides about results as well.
+        Some(touched) if touched.changes() > 0 => true,
+        Some(touched) if touched.unseen.is_none() => false,
+        Some(_) => call.call.may_change_the_tree(),
+        None => {
+            let again = before.is_some_and(|done| done.times > 0 && done.ended.touched.is_none());
+            call.call.may_change_the_tree() && !again
+        }
     }
 }
 
@@ -141,7 +179,7 @@ fn without_numbers(text: &str) -> impl Iterator<Item = u8> {
 mod tests {
     use super::*;
     use crate::engine::fixtures::{account, acted, answer};
-    use domain::{Access, Decision, NewFile, Source};
+    use domain::{Access, Decision, Loss, NewFile, Source, Touched};
 
     fn run(command: &str) -> CallRequest {
         let arguments = serde_json::json!({ "command": command });
@@ -196,6 +234,99 @@ mod tests {
         assert_eq!(repeated(&log(&[make(), make(), (run("make all"), "")]), 3), Some(0), "another command");
         assert_eq!(repeated(&log(&[make()]), 2), None, "nobody began it");
         assert_eq!(repeated(&[], 1), None);
+    }
+
+    /// The same log with a report of the sandbox for each action: those in `edits` changed a file.
+    fn reported(mut log: Vec<Event>, edits: &[u32]) -> Vec<Event> {
+        for event in &mut log {
+            if let Event::ActionFinished { number, outcome } = event {
+                let changed = if edits.contains(number) { vec!["a.py".to_owned()] } else { Vec::new() };
+                outcome.touched = Some(Box::new(Touched { changed, ..Touched::default() }));
+            }
+        }
+        log
+    }
+
+    #[test]
+    fn commands_that_take_turns_are_each_counted_while_none_changes_a_file() {
+        let (make, cat) = (|| (run("make"), "1 failed in 0.3 s"), || (run("cat a.py"), "x = y"));
+        let turns = log(&[make(), cat(), make(), cat(), make(), make()]);
+        assert_eq!(repeated(&reported(turns.clone(), &[]), 6), Some(3));
+        assert_eq!(repeated(&turns, 6), Some(1), "nobody observed what they touched");
+        let cats = log(&[make(), cat(), make(), cat(), make(), cat()]);
+        assert_eq!(repeated(&reported(cats.clone(), &[]), 6), Some(2));
+        assert_eq!(repeated(&reported(cats, &[1, 3, 5]), 6), Some(0), "the other one changes a file each time");
+        let polls = log(&[(run("poll"), "begun"), cat(), (run("poll"), "half"), cat(), (run("poll"), "done")]);
+        assert_eq!(repeated(&reported(polls, &[]), 5), Some(1), "another result each time");
+        let mut unseen = reported(turns, &[]);
+        for event in &mut unseen {
+            if let Event::ActionFinished { number: 4, outcome } = event {
+                outcome.touched = Some(Box::new(Touched { unseen: Some("too many".into()), ..Touched::default() }));
+            }
+        }
+        assert_eq!(repeated(&unseen, 6), Some(1));
+    }
+
+    #[test]
+    fn what_changes_a_file_begins_the_count_of_everything_else_anew() {
+        let (make, cat, sed) =
+            (|| (run("make"), "1 failed"), || (run("cat a.py"), "x = y"), || (run("sed -i s/a/b/ a.py"), "done"));
+        let done = log(&[make(), cat(), make(), sed(), make(), cat(), make()]);
+        assert_eq!(repeated(&reported(done.clone(), &[4]), 7), Some(1));
+        assert_eq!(repeated(&reported(done.clone(), &[]), 7), Some(3), "it found nothing to replace");
+        assert_eq!(repeated(&reported(done.clone(), &[3, 5]), 7), Some(3), "its own doing");
+        let with = |touched: Touched| {
+            let mut log = reported(done.clone(), &[]);
+            for event in &mut log {
+                if let Event::ActionFinished { number: 4, outcome } = event {
+                    outcome.touched = Some(Box::new(touched.clone()));
+                }
+            }
+            log
+        };
+        assert_eq!(repeated(&with(Touched { ignored: 3, ..Touched::default() }), 7), Some(1));
+        assert_eq!(repeated(&with(Touched { read: vec!["a.py".into()], ..Touched::default() }), 7), Some(3));
+        let reads = log(&[make(), (read("b.py"), "z"), make()]);
+        assert_eq!(repeated(&reported(reads, &[2]), 3), Some(0), "something in the background wrote meanwhile");
+    }
+
+    #[test]
+    fn a_denied_write_changes_nothing() {
+        let make = || (run("make"), "1 failed");
+        let mut log = log(&[make(), (run("rm a.py"), ""), make(), make()]);
+        for event in &mut log {
+            if let Event::ActionFinished { number: 2, outcome } = event {
+                outcome.status = OutcomeStatus::Denied { reason: "a rule".into() };
+            }
+        }
+        assert_eq!(repeated(&log, 4), Some(2));
+    }
+
+    #[test]
+    fn another_workspace_begins_the_count_anew() {
+        let make = || (run("make"), "1 failed");
+        let log = log(&[make(), make(), make()]);
+        assert_eq!(repeated(&log, 3), Some(2));
+        let begun = log.len() - 1;
+        for event in [
+            crate::engine::fixtures::prepared(),
+            Event::SandboxLost { sentence: "it was removed".into(), loss: Loss::Removed },
+        ] {
+            assert_eq!(repeated(&[&log[..begun], &[event], &log[begun..]].concat(), 3), Some(0));
+        }
+    }
+
+    #[test]
+    fn a_long_log_is_remembered_in_part() {
+        let outcome = Outcome::new(OutcomeStatus::Ok, "x");
+        let mut repeats = Repeats::default();
+        for number in 1..=3 * MOST {
+            assert_eq!(repeats.take(number, &read(&format!("a{number}")), &outcome), None);
+            assert!(repeats.done.len() <= MOST as usize);
+        }
+        let newest = 3 * MOST;
+        assert_eq!(repeats.take(newest + 1, &read(&format!("a{newest}")), &outcome), Some(newest));
+        assert_eq!(repeats.take(newest + 2, &read("a1"), &outcome), None);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use domain::{Action, CallRequest, Event, Input, Outcome, PauseReason, Task};
 
 use super::failing::Ran;
 use super::outcome;
-use super::repeats::{Repeats, ended, tells};
+use super::repeats::{Repeats, ended, renews, tells};
 use crate::text;
 
 /// Number of pieces of evidence that are enough.
@@ -74,10 +74,19 @@ fn without_actions(log: &[Event]) -> Vec<String> {
 
 /// One sentence for each action that is evidence.
 fn evidence(log: &[Event]) -> Vec<String> {
-    let ended = ended(since_told(log), 0);
+    let log = since_told(log);
+    let ended = ended(log, 0);
+    let mut newest = ended[ended.len().saturating_sub(ACTIONS)..].iter().peekable();
     let mut seen = Seen::default();
-    for (number, call, outcome) in &ended[ended.len().saturating_sub(ACTIONS)..] {
-        seen.take(*number, call, outcome);
+    for event in log {
+        if renews(event) {
+            seen.repeats = Repeats::default();
+        }
+        if let Event::ActionFinished { number: of, .. } = event
+            && let Some((number, call, outcome)) = newest.next_if(|(number, ..)| number == of)
+        {
+            seen.take(*number, call, outcome);
+        }
     }
     seen.evidence
 }
@@ -337,6 +346,26 @@ mod tests {
             }
         }
         assert!(evidence(&log).contains(&"action 5: pytest -q fails as it did 2 changes ago".to_owned()));
+    }
+
+    #[test]
+    fn commands_that_take_turns_and_change_nothing_are_evidence_while_the_workspace_is_the_same() {
+        let done = [(run("ls"), "a"), (run("cat a"), "x"), (run("ls"), "a"), (run("cat a"), "x")];
+        let mut log = log(&done);
+        assert!(evidence(&log).is_empty(), "nobody observed what they touched");
+        for event in &mut log {
+            if let Event::ActionFinished { outcome, .. } = event {
+                outcome.touched = Some(Box::new(Touched::default()));
+            }
+        }
+        let expected = [
+            "action 3 was action 1 again and gave the same: bash ls",
+            "action 4 was action 2 again and gave the same: bash cat a",
+        ];
+        assert_eq!(evidence(&log), expected);
+        // Behind the second action.
+        log.insert(6, crate::engine::fixtures::prepared());
+        assert!(evidence(&log).is_empty());
     }
 
     #[test]

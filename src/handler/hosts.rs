@@ -134,6 +134,20 @@ impl Reader {
         self.take_back(entry, number, (text, &key), &verbs).await.map(Some)
     }
 
+    /// Answers what a text denies that is about to be refused. Before the refusal, which uses the text up and may be no answer to this text.
+    pub(super) async fn answer_denied(
+        &self,
+        entry: &Repository,
+        number: u64,
+        text: &Text,
+        key: &str,
+    ) -> Result<(), Trouble> {
+        match &text.denied {
+            Some(answer) => self.threads.answer_once(entry, number, &hosts_key(key), answer).await,
+            None => Ok(()),
+        }
+    }
+
     /// Takes up the hosts of a `/retry` without a task at work: what it denies is taken back, whether an attempt begins or not. Returns what is
     /// answered if one begins; and if none does, where what it allows counts nowhere. What the task before took up of this text, which ended
     /// it, was answered there.
@@ -194,6 +208,13 @@ impl Reader {
             verb => denied(verb).map_or_else(String::new, |host| message::taken_back(login, host, &of(host))),
         });
         Ok(answers.collect::<Vec<_>>().join("\n\n"))
+    }
+}
+
+impl Text {
+    /// Why it begins nothing, with the answer to what it denies: one comment, because the first of two would use the text up.
+    pub(super) fn with_denied(&self, answer: String) -> String {
+        joined([answer].into_iter().chain(self.denied.clone()))
     }
 }
 

@@ -126,6 +126,7 @@ impl Reader {
             Ok(listed) => listed,
             Err(refusal) => {
                 tracing::info!(repository = entry.key, number, source = %text.source, login, command = file.name, "begins nothing: may not");
+                self.answer_denied(entry, number, text, key).await?;
                 self.threads.refuse_once(entry, number, key, text.asks(&file.name), &refusal).await?;
                 return Ok(false);
             }
@@ -133,7 +134,7 @@ impl Reader {
         let begins = match self.own_terms(entry, text, file, right) {
             Ok(begins) => begins,
             Err(answer) => {
-                self.threads.answer_once(entry, number, key, &answer).await?;
+                self.threads.answer_once(entry, number, key, &text.with_denied(answer)).await?;
                 return Ok(false);
             }
         };

@@ -41,6 +41,8 @@ pub(super) struct Text {
     pub left: Vec<String>,
     /// The inline comment that its command stands in, where it stands on a line.
     pub note: Option<ReviewComment>,
+    /// The answer to what it denies, where it may begin a task: given with the one why it begins none.
+    pub denied: Option<String>,
 }
 
 const SLUG: usize = 40;
@@ -121,7 +123,7 @@ impl Reader {
     }
 
     /// Takes up one text; true when a task began.
-    async fn take_up(&self, entry: &Repository, issue: &Issue, text: Text, key: &str) -> Result<bool, Trouble> {
+    async fn take_up(&self, entry: &Repository, issue: &Issue, mut text: Text, key: &str) -> Result<bool, Trouble> {
         let number = issue.number;
         if !text.left.is_empty() {
             self.answer_lines(entry, number, &text, key).await?;
@@ -158,12 +160,8 @@ impl Reader {
         }
         if starter {
             // Before it begins, so that it does not begin with them; and whether it begins or not.
-            let denied = self.deny_at_once(entry, number, &text, key).await?;
-            let began = self.take_text(entry, issue, &text, key).await?;
-            if let Some(answer) = denied.filter(|_| !began) {
-                self.threads.answer_once(entry, number, &hosts_key(key), &answer).await?;
-            }
-            return Ok(began);
+            text.denied = self.deny_at_once(entry, number, &text, key).await?;
+            return self.take_text(entry, issue, &text, key).await;
         }
         self.answer_unstarted(entry, issue, &text, key).await?;
         Ok(false)
@@ -271,13 +269,13 @@ impl Reader {
             return Ok(false);
         }
         if let Some(answer) = issue.is_pull.then(|| unused_on_a_pull(&terms, &text.author.login)).flatten() {
-            self.threads.answer_once(entry, issue.number, key, &answer).await?;
+            self.threads.answer_once(entry, issue.number, key, &text.with_denied(answer)).await?;
             return Ok(false);
         }
         let agreed = match agree(&self.config, entry, &terms, (&text.author.login, right)) {
             Ok(agreed) => agreed,
             Err(answer) => {
-                self.threads.answer_once(entry, issue.number, key, &answer).await?;
+                self.threads.answer_once(entry, issue.number, key, &text.with_denied(answer)).await?;
                 return Ok(false);
             }
         };
@@ -322,6 +320,7 @@ impl Reader {
             Err(whom) => {
                 let answer = message::not_among(&text.author.login, verb.command().unwrap_or_default(), &whom);
                 tracing::info!(repository = entry.key, number, source = %text.source, login = text.author.login, "not among those who may");
+                self.answer_denied(entry, number, text, key).await?;
                 self.threads.refuse_once(entry, number, key, text.asks_for(verb), &answer).await?;
                 Ok(None)
             }
@@ -410,6 +409,7 @@ impl Text {
             names: OwnNames::new(),
             left: Vec::new(),
             note: None,
+            denied: None,
         }
     }
 

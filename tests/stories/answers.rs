@@ -233,3 +233,50 @@ async fn what_was_taken_back_before_the_bot_was_killed_is_told_by_the_next_proce
     world.heard(talk).await;
     assert_eq!(times_said(&world, "took back `semver.org`").await, 1);
 }
+
+/// Options that are refused use their text up, so what became of the hosts that it denies stands in the same comment.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_text_denies_is_told_with_the_options_for_which_it_begins_nothing() {
+    for fault in [Fault::Cut, Fault::Unanswered] {
+        let mut world = World::networked(FIX, "").await;
+        let met = faulty(&world, 1, fault);
+        let issue = world.alice().open_issue(REPO, "A question", "What is this?").expect("issue");
+        world.alice().comment(REPO, issue, "/fix --branch dev it\n/deny nobody.example").expect("said");
+        until_met(&met, 1).await;
+        world.kill();
+        world.start().await;
+        let told = world.until_said(issue, "nobody allowed `nobody.example`").await;
+        assert!(told.contains("`--branch dev` is not to be had"), "{told}");
+        world.heard(issue).await;
+        let said = (times_said(&world, "nobody.example").await, times_said(&world, "--branch dev").await);
+        assert_eq!(said, (1, 1), "{fault:?}");
+    }
+}
+
+/// A refusal is said once to each person, so what the text denies has a comment of its own, which stands before the refusal uses the text up.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_refused_text_denies_is_told_once_wherever_the_bot_is_killed() {
+    for nth in [1, 2] {
+        let mut world = World::networked(FIX, "who.fix = [\"@bob\"]").await;
+        let met = Arc::new(AtomicU32::new(0));
+        let counted = met.clone();
+        world.forge.set_faults(move |method, path| {
+            let here = method == "POST" && path.ends_with("/issues/1/comments");
+            (here && counted.fetch_add(1, Ordering::SeqCst) + 1 == nth).then_some(Fault::Unanswered)
+        });
+        let issue = world.alice().open_issue(REPO, "A question", "What is this?").expect("issue");
+        world.alice().comment(REPO, issue, "/fix it\n/deny nobody.example").expect("said");
+        until_met(&met, nth).await;
+        world.kill();
+        world.start().await;
+        world.until_said(issue, "nobody allowed `nobody.example`").await;
+        world.until_said(issue, "`/fix` is for bob here").await;
+        world.heard(issue).await;
+        let said = (times_said(&world, "nobody.example").await, times_said(&world, "is for bob here").await);
+        assert_eq!(said, (1, 1), "killed at comment {nth}");
+        world.alice().comment(REPO, issue, "/fix it now\n/deny other.example").expect("said");
+        world.until_said(issue, "nobody allowed `other.example`").await;
+        world.heard(issue).await;
+        assert_eq!(times_said(&world, "is for bob here").await, 1);
+    }
+}
