@@ -1,7 +1,7 @@
 //! Nothing that people say is lost, and nothing counts twice: a script of people is played once with every delivery as it should be, and again
 //! with deliveries lost, doubled, late and in another order, requests that fail or whose answer is lost, a bot that is away or killed, and clocks
-//! that differ. Each time it must come to the same. Real are the bot's handlers, store, task machine and effects, git and the runner; the forge
-//! is the built-in one, the model a recording.
+//! that differ. Each time it must come to the same. Scripts hold every command (`moves.rs`). Real are the bot's handlers, store, task machine and
+//! effects, git and the runner; the forge is the built-in one, the model a recording.
 //!
 //! `CAISSON_RUNS` says how many troubled plays, of new seeds; `CAISSON_SEED` which one (it is printed with each failure). Without either a few
 //! of fixed seeds are played.
@@ -27,8 +27,8 @@ const PLAYS: u64 = 3;
 const AT_ONCE: usize = 8;
 /// After so many scripts a long run says how far it is.
 const EACH: usize = 20;
-/// Seeds of a run that names none.
-const FIXED: u64 = 2;
+/// Seeds of a run that names none. The last one's script tests a pull request at each push, and begins again from an approved checkpoint.
+const FIXED: [u64; 3] = [1, 2, 108_867];
 
 /// The troubles of a play: the first one says how far the clocks are apart.
 fn troubles(seed: u64, play: u64, moves: usize) -> (i64, Vec<Trouble>) {
@@ -108,11 +108,20 @@ async fn whatever_becomes_of_deliveries_and_requests_it_comes_to_the_same() {
     let (mut dice, seed) = Dice::cast();
     let seeds: Vec<u64> = match (number("CAISSON_RUNS"), number("CAISSON_SEED")) {
         (None, Some(_)) => vec![seed],
-        (None, None) => (1..=FIXED).collect(),
+        (None, None) => FIXED.to_vec(),
         (Some(runs), _) => (0..runs.div_ceil(PLAYS)).map(|_| dice.roll(1 << 31)).collect(),
     };
     let (count, began) = (seeds.len() as u64 * PLAYS, Instant::now());
     let failures = all(seeds, PLAYS).await;
     println!("{count} troubled plays in {:.1} s", began.elapsed().as_secs_f64());
     assert!(failures.is_empty(), "{} scripts came to something else", failures.len());
+}
+
+/// After a change of the moves another seed may have such a script.
+#[test]
+fn the_last_fixed_script_tests_each_push_and_begins_again_from_a_checkpoint() {
+    let texts = moves::texts(&script(FIXED[2]));
+    let at = |wanted: &str| texts.iter().position(|text| *text == wanted);
+    let (tests, again) = (at("/test-pr \"true\" --each-push"), at("/retry --from 1"));
+    assert!(tests.is_some() && tests < again, "{texts:?}");
 }

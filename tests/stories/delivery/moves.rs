@@ -1,6 +1,7 @@
 //! What people do in a play, drawn from a seed.
 
 use crate::dice::Dice;
+use caisson::command::COMMANDS;
 
 /// Repositories of a play.
 pub const REPOS: [&str; 2] = ["lab/shop", "lab/mill"];
@@ -112,17 +113,19 @@ fn one<'a, T: ?Sized>(dice: &mut Dice, of: &[&'a T]) -> &'a T {
 
 fn open(dice: &mut Dice) -> Move {
     let repo = dice.roll(REPOS.len() as u64) as usize;
-    let (who, body) = match dice.roll(10) {
+    let (who, body) = match dice.roll(12) {
         0..3 => (Who::Alice, "/fix"),
         3..6 => (Who::Alice, "/plan"),
         6 => (Who::Bob, "/fix"),
+        7 => (Who::Alice, "/refactor"),
+        8 => (Who::Alice, "/test what is there"),
         _ => (Who::Bob, "Please have a look."),
     };
     Move::Open { repo, who, body }
 }
 
 /// Commands and remarks of somebody who may write.
-const SAID: [&str; 38] = [
+const SAID: [&str; 48] = [
     "/fix",
     "/fix",
     "/fix",
@@ -161,10 +164,31 @@ const SAID: [&str; 38] = [
     "/test-pr \"true\"",
     "/tidy all of it",
     "/tidy --frob",
+    "/test",
+    "/refactor it",
+    "/search what is here",
+    "/security",
+    "/review",
+    "/retry --from 1",
+    "/test-pr \"true\" main --setup \"true\"",
+    "/test-pr-bug \"true\" main",
+    "/test-pr-bug \"true\"",
+    "/test-pr-bug \"grep -q hand a.txt\" by-hand",
+];
+
+/// What Alice asks for on a pull request: she keeps her right to write, so that each push is tested.
+const TESTS: [&str; 7] = [
+    "/test-pr \"true\" --each-push",
+    "/test-pr \"true\" --each-push",
+    "/test-pr \"true\" --each-push",
+    "/test-pr-bug \"true\" --each-push",
+    "/test-pr-bug \"grep -q hand a.txt\"",
+    "/test-pr \"true\" main --each-push",
+    "/test-pr --off",
 ];
 
 /// Pairs whose outcome does not depend on how far the work came between the two.
-const PAIRS: [(&str, &str); 9] = [
+const PAIRS: [(&str, &str); 10] = [
     ("/approve", "One more thing, for the next step."),
     ("/stop", "/approve"),
     ("/stop", "/fix"),
@@ -174,6 +198,7 @@ const PAIRS: [(&str, &str); 9] = [
     ("/fix", "A remark with the start."),
     ("/frobnicate", "/help"),
     ("/stop", "/retry"),
+    ("/stop", "/retry --from 1"),
 ];
 
 fn burst(dice: &mut Dice, issue: usize) -> Move {
@@ -189,8 +214,17 @@ fn burst(dice: &mut Dice, issue: usize) -> Move {
 fn on_a_persons_pull(dice: &mut Dice) -> Move {
     let issue = dice.roll(PULLS as u64) as usize;
     let who = if dice.roll(6) == 0 { Who::Bob } else { Who::Alice };
-    let texts =
-        ["/explain this", "/review", "/security look here", "/status", "/fix it", "/review --frob", "A remark."];
+    let texts = [
+        "/explain this",
+        "/review",
+        "/security look here",
+        "/status",
+        "/fix it",
+        "/review --frob",
+        "A remark.",
+        "/search this",
+        "/refactor this",
+    ];
     let text = one(dice, &texts);
     match dice.roll(4) {
         0 => Move::Say { issue, on_pull: false, who, text },
@@ -198,10 +232,23 @@ fn on_a_persons_pull(dice: &mut Dice) -> Move {
     }
 }
 
-fn next(dice: &mut Dice, opened: usize) -> Move {
+/// A new attempt from a checkpoint, at the work that was approved last, if any was. A move of its own, because work that goes on between an
+/// approval and this could come to another checkpoint in each play.
+fn from_a_checkpoint(dice: &mut Dice, issue: usize, before: &[Move]) -> Move {
+    let approved = before.iter().rev().find_map(|step| match step {
+        Move::Approve { issue, who: Who::Alice } if *issue >= PULLS => Some(*issue),
+        _ => None,
+    });
+    let (issue, on_pull) = (approved.unwrap_or(issue), dice.roll(2) == 0);
+    let texts = ["/retry --from 1", "/retry --from 1", "/retry --from 2", "/retry --from now"];
+    Move::Say { issue, on_pull, who: Who::Alice, text: one(dice, &texts) }
+}
+
+/// The next move, after those `before`.
+fn next(dice: &mut Dice, opened: usize, before: &[Move]) -> Move {
     let issue = dice.roll(opened as u64) as usize;
     let on_pull = dice.roll(2) == 0;
-    match dice.roll(100) {
+    match dice.roll(105) {
         0..8 if opened < ISSUES => open(dice),
         0..29 => Move::Say { issue, on_pull, who: Who::Alice, text: one(dice, &SAID) },
         29..48 => Move::Approve { issue, who: Who::Alice },
@@ -241,7 +288,9 @@ fn next(dice: &mut Dice, opened: usize) -> Move {
         }
         95 => Move::Merge { issue },
         96..98 => on_a_persons_pull(dice),
-        _ => burst(dice, issue),
+        98..100 => burst(dice, issue),
+        100..102 => from_a_checkpoint(dice, issue, before),
+        _ => Move::Say { issue, on_pull: true, who: Who::Alice, text: one(dice, &TESTS) },
     }
 }
 
@@ -262,6 +311,52 @@ fn scripts_begin_work_on_lines_and_speak_after_a_right_changed() {
         lines > 10 && rights > 20,
         "{lines} explanations asked for on lines, {rights} rights changed in 500 scripts"
     );
+}
+
+/// Every text of a script.
+pub fn texts(steps: &[Move]) -> Vec<&'static str> {
+    let of = |step: &Move| match step {
+        Move::Open { body, .. } => vec![*body],
+        Move::Say { text, .. } | Move::OnLine { text, .. } | Move::Reply { text, .. } | Move::Edit { text, .. } => {
+            vec![*text]
+        }
+        Move::Burst(steps) => texts(steps),
+        _ => Vec::new(),
+    };
+    steps.iter().flat_map(of).collect()
+}
+
+/// A command that is added to the table is added to the plays.
+#[test]
+fn scripts_hold_every_command() {
+    let all: Vec<&str> = (0..500).flat_map(|seed| texts(&script(seed))).collect();
+    let count = |name: &str| {
+        let is = |text: &&&str| text.strip_prefix('/').and_then(|it| it.split_whitespace().next()) == Some(name);
+        all.iter().filter(is).count()
+    };
+    let never: Vec<&str> = COMMANDS.into_iter().map(|spec| spec.name).filter(|name| count(name) == 0).collect();
+    assert!(never.is_empty(), "never given in 500 scripts: {never:?}");
+    for option in ["--each-push", "--off", "--setup", "--from 1"] {
+        let found = all.iter().filter(|text| text.contains(option)).count();
+        assert!(found >= 5, "{option} was given {found} times in 500 scripts");
+    }
+}
+
+#[test]
+fn scripts_begin_again_from_a_checkpoint_where_something_was_approved() {
+    let found = |seed: u64| {
+        let (mut approved, mut found) = (Vec::new(), 0);
+        for step in script(seed) {
+            match step {
+                Move::Approve { issue, who: Who::Alice } => approved.push(issue),
+                Move::Say { issue, text: "/retry --from 1", .. } => found += usize::from(approved.contains(&issue)),
+                _ => {}
+            }
+        }
+        found
+    };
+    let found: usize = (0..500).map(found).sum();
+    assert!(found > 10, "{found} such attempts in 500 scripts");
 }
 
 #[test]
@@ -288,7 +383,7 @@ pub fn script(seed: u64) -> Vec<Move> {
     let mut moves = vec![open(&mut dice), open(&mut dice)];
     let mut opened = PULLS + 2;
     while moves.len() < length {
-        let step = next(&mut dice, opened);
+        let step = next(&mut dice, opened, &moves);
         opened += usize::from(matches!(step, Move::Open { .. }));
         moves.push(step);
     }

@@ -6,13 +6,17 @@ use domain::{Event, Source, TaskId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
+/// In each answer of a test run that is made at each push. How many there are is not compared: of two pushes that follow each other at once,
+/// only the second may be found. The newest commit's status is.
+const AT_EACH_PUSH: &str = "It runs again at each push";
+
 /// The end of one issue.
 #[derive(Debug, PartialEq, Eq)]
 pub struct IssueEnd {
     open: bool,
     /// Its tasks, oldest first.
     tasks: Vec<TaskEnd>,
-    /// How often the bot said what.
+    /// How often the bot said what; what it says at each push, whether.
     said: BTreeMap<String, usize>,
     /// The bot's labels on it.
     labels: BTreeSet<String>,
@@ -65,7 +69,11 @@ pub async fn of(town: &Town) -> Result<Vec<IssueEnd>, String> {
                 }
                 let what = if place == 0 { "issue" } else { "pull request" };
                 let words = words(&text);
-                *said.entry(format!("{what}: {words}")).or_insert(0) += 1;
+                if text.contains(AT_EACH_PUSH) {
+                    said.insert(format!("{what}, at each push: {words}"), 1);
+                } else {
+                    *said.entry(format!("{what}: {words}")).or_insert(0) += 1;
+                }
             }
         }
         let open = forge.issue(&at, *number).await.expect("the issue").open;

@@ -41,6 +41,8 @@ pub struct Town {
     lines: HashMap<usize, (u64, i64)>,
     /// The newest comment of a person on each issue.
     newest: HashMap<usize, i64>,
+    /// Whether somebody asked for a test at each push.
+    watches: bool,
     troubled: bool,
 }
 
@@ -111,7 +113,7 @@ async fn configured(forge: &Devforge, dir: &Path) -> Process {
     let mut text = format!(
         "state_dir = \"state\"\nmax_tasks = 16\n[forge]\nurl = \"{}\"\ntoken_file = \"bot.token\"\nsettle_ms = 50\npoll_s = 3600\n\
          [listen]\nwebhooks = \"127.0.0.1:{}\"\nops = \"127.0.0.1:0\"\n{}{}\
-         [sandbox]\nnetwork = \"none\"\nimage = \"local\"\ndisk_floor_mib = 0\n",
+         [sandbox]\nnetwork = \"none\"\nimage = \"local\"\ndisk_floor_mib = 0\n[tests]\nper_hour = 1000\n",
         forge.url(),
         free_port(),
         model("work", "worker"),
@@ -177,7 +179,8 @@ impl Town {
             persons.insert(place, (number, head));
         }
         let (posted, lines, newest) = (HashMap::new(), HashMap::new(), HashMap::new());
-        let mut town = Self { world, weather, issues, persons, posted, lines, newest, troubled: ahead.is_some() };
+        let (watches, troubled) = (false, ahead.is_some());
+        let mut town = Self { world, weather, issues, persons, posted, lines, newest, watches, troubled };
         let end = Instant::now() + PATIENCE;
         while town.world.store().watermark("mill").await.expect("read").is_none() {
             assert!(Instant::now() < end, "the first round never ended");
@@ -271,6 +274,7 @@ impl Town {
             Move::Say { issue, on_pull, who, text } => {
                 let (repo, number, _) = of(issue);
                 let number = pulls.get(issue).filter(|_| *on_pull).map_or(number, |(pull, _)| *pull);
+                self.watches |= text.contains("--each-push");
                 if let Ok(id) = self.person(*who).comment(repo, number, text) {
                     self.posted.insert(("comment", id), at);
                     self.newest.insert(*issue, id);
@@ -338,15 +342,19 @@ impl Town {
         }
     }
 
-    /// Waits until everything that was said is taken up, and nothing is left to do. Without trouble by deliveries alone, otherwise by rounds
-    /// too.
+    /// Waits until everything that was said is taken up, and nothing is left to do. Without trouble by deliveries alone, but for the bot's own
+    /// pushes, which only rounds find; otherwise by rounds too.
     async fn settle(&mut self) -> Result<(), String> {
         let end = Instant::now() + PATIENCE;
-        if !self.troubled {
-            return self.until_quiet(end).await;
+        if self.troubled {
+            // Once: what was said is then old enough to be read without its delivery, and a leap more would move ends by the forge's clock.
+            self.world.forge.clock_moves_on(LATER_S);
+        } else {
+            self.until_quiet(end).await?;
+            if self.untested().await.is_none() {
+                return Ok(());
+            }
         }
-        // Once: what was said is then old enough to be read without its delivery, and a leap more would move ends by the forge's clock.
-        self.world.forge.clock_moves_on(LATER_S);
         loop {
             if self.weather.die.swap(false, Ordering::SeqCst) {
                 self.kill().await;
@@ -370,8 +378,8 @@ impl Town {
             if self.weather.die.load(Ordering::SeqCst) {
                 return Ok(());
             }
-            // A thread that could not be read waits for the next round.
-            if self.troubled && left.starts_with("unread") {
+            // A thread that could not be read, and a push of the bot's own, wait for the next round.
+            if self.troubled && left.starts_with("unread") || left.starts_with("untested") {
                 return Ok(());
             }
             if Instant::now() > end {
@@ -406,8 +414,25 @@ impl Town {
         if let Some(run) = store.open_test_runs().await.expect("read").first() {
             return Some(format!("test run {run:?}"));
         }
-        let unread = store.unread().await.expect("read");
-        unread.first().map(|thread| format!("unread: {thread:?}"))
+        if let Some(thread) = store.unread().await.expect("read").first() {
+            return Some(format!("unread: {thread:?}"));
+        }
+        self.untested().await
+    }
+
+    /// A pull request whose newest commit is not tested, though somebody asked for that at each push.
+    async fn untested(&self) -> Option<String> {
+        if !self.watches {
+            return None;
+        }
+        for (place, (pull, head)) in self.pulls().await {
+            let key = self.issues[place].0.split_once('/').expect("owner and name").1;
+            let watched = self.world.store().watched_pull(key, pull).await.expect("read");
+            if watched.iter().any(|seen| seen.run.commit.as_str() != head) {
+                return Some(format!("untested: pull request {pull} of {key}"));
+            }
+        }
+        None
     }
 
     /// The next effect of each queue of a task, with how often it failed.
