@@ -18,7 +18,7 @@ mod source;
 mod trial;
 mod upstream;
 
-pub(super) use check::{faults, teams};
+pub(super) use check::{compare, teams};
 
 use super::entries::{self, Entries, Taken};
 use super::outside::USER_AGENT;

@@ -4,10 +4,7 @@
 //! `.budget`, `.checkpoint`, `.slots`, `.start`, `.ci`, `.artifacts`, `.who`, `.tests` and `.upstream_issues` are the file's alone, whoever has the entry. Must not know how the store keeps an entry (`entry.rs`). Tests: `tests.rs`.
 
 use super::Process;
-use super::process::{
-    Artifacts, Budget, Checkpoint, Ci, Models, OwnSlots, OwnTests, Repository, Sandbox, Start, UpstreamIssues, Who,
-    each_once,
-};
+use super::process::{Artifacts, Budget, Ci, Models, OwnTests, Repository, Sandbox, Start, each_once};
 use domain::{ACTIONS_PER_CHECKPOINT, MergeBar, Merging};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -62,34 +59,7 @@ impl Process {
 
     fn with_tables(&self, entry: Repository) -> Repository {
         let Some(own) = self.tables_of(&entry.key) else { return entry };
-        // Without `..`, so that a new setting cannot be forgotten.
-        Repository {
-            key: entry.key,
-            owner: entry.owner,
-            name: entry.name,
-            id: entry.id,
-            secret_files: entry.secret_files,
-            default_branch: entry.default_branch,
-            upstream: entry.upstream,
-            upstream_id: entry.upstream_id,
-            branches: entry.branches,
-            copied_from: entry.copied_from,
-            from_store: entry.from_store,
-            accepted: entry.accepted,
-            accepted_foreign: entry.accepted_foreign,
-            models: own.models.clone(),
-            sandbox: own.sandbox.clone(),
-            budget: own.budget,
-            checkpoint: own.checkpoint,
-            slots: own.slots,
-            start: own.start.clone(),
-            ci: own.ci.clone(),
-            artifacts: own.artifacts,
-            upstream_issues: own.upstream_issues.clone(),
-            who: own.who.clone(),
-            tests: own.tests.clone(),
-            merge: own.merge,
-        }
+        entry.with_settings_of(own.clone())
     }
 
     /// All images of the configuration, including the router's.
@@ -228,22 +198,26 @@ impl Repository {
 
     /// Whether it has tables of its own.
     pub fn has_tables(&self) -> bool {
-        // The file's entry without its tables.
-        let bare = Repository {
-            models: Vec::new(),
-            sandbox: None,
-            budget: None,
-            checkpoint: Checkpoint::default(),
-            slots: OwnSlots::default(),
-            start: Start::default(),
-            ci: Ci::default(),
-            artifacts: Artifacts::default(),
-            upstream_issues: UpstreamIssues::default(),
-            who: Who::default(),
-            tests: OwnTests::default(),
-            merge: Merging::default(),
-            ..self.clone()
-        };
-        *self != bare
+        *self != self.clone().with_settings_of(Repository::default())
+    }
+
+    /// This entry with everything of the other one that is a setting of the operator's, and not part of the entry.
+    fn with_settings_of(self, other: Repository) -> Repository {
+        Repository {
+            key: self.key,
+            owner: self.owner,
+            name: self.name,
+            id: self.id,
+            secret_files: self.secret_files,
+            default_branch: self.default_branch,
+            upstream: self.upstream,
+            upstream_id: self.upstream_id,
+            branches: self.branches,
+            copied_from: self.copied_from,
+            from_store: self.from_store,
+            accepted: self.accepted,
+            accepted_foreign: self.accepted_foreign,
+            ..other
+        }
     }
 }

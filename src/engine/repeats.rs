@@ -7,6 +7,7 @@
 
 use domain::{Action, Call, CallRequest, Event, Outcome, OutcomeStatus, Verb};
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// The most actions that are remembered.
 const MOST: u32 = 512;
@@ -157,9 +158,9 @@ fn may_have_changed(call: &CallRequest, ended: &Outcome, before: Option<&Done<'_
 fn key(call: &CallRequest) -> String {
     match &call.call {
         Call::Action { action: Action::WriteFiles { files } | Action::Try { files, .. } } => {
-            let written: Vec<(&str, &str)> =
-                files.iter().map(|file| (file.path.as_str(), file.content.as_str())).collect();
-            format!("{} {} {written:?}", call.name, call.arguments)
+            let mut written = DefaultHasher::new();
+            files.iter().for_each(|file| (&file.path, &file.content).hash(&mut written));
+            format!("{} {} {:x}", call.name, call.arguments, written.finish())
         }
         _ => format!("{} {}", call.name, call.arguments),
     }
@@ -236,35 +237,47 @@ mod tests {
         assert_eq!(repeated(&[], 1), None);
     }
 
-    /// The same log with a report of the sandbox for each action: those in `edits` changed a file.
-    fn reported(mut log: Vec<Event>, edits: &[u32]) -> Vec<Event> {
+    /// The same log with other outcomes.
+    fn with(log: &[Event], change: impl Fn(u32, &mut Outcome)) -> Vec<Event> {
+        let mut log = log.to_vec();
         for event in &mut log {
             if let Event::ActionFinished { number, outcome } = event {
-                let changed = if edits.contains(number) { vec!["a.py".to_owned()] } else { Vec::new() };
-                outcome.touched = Some(Box::new(Touched { changed, ..Touched::default() }));
+                change(*number, outcome);
             }
         }
         log
+    }
+
+    /// The same log with a report of the sandbox for each action: those in `edits` changed a file.
+    fn reported(log: &[Event], edits: &[u32]) -> Vec<Event> {
+        with(log, |number, outcome| {
+            let changed = if edits.contains(&number) { vec!["a.py".to_owned()] } else { Vec::new() };
+            outcome.touched = Some(Box::new(Touched { changed, ..Touched::default() }));
+        })
+    }
+
+    /// The same log, where this is the report of one action.
+    fn touching(log: &[Event], action: u32, touched: &Touched) -> Vec<Event> {
+        with(log, |number, outcome| {
+            if number == action {
+                outcome.touched = Some(Box::new(touched.clone()));
+            }
+        })
     }
 
     #[test]
     fn commands_that_take_turns_are_each_counted_while_none_changes_a_file() {
         let (make, cat) = (|| (run("make"), "1 failed in 0.3 s"), || (run("cat a.py"), "x = y"));
         let turns = log(&[make(), cat(), make(), cat(), make(), make()]);
-        assert_eq!(repeated(&reported(turns.clone(), &[]), 6), Some(3));
+        assert_eq!(repeated(&reported(&turns, &[]), 6), Some(3));
         assert_eq!(repeated(&turns, 6), Some(1), "nobody observed what they touched");
         let cats = log(&[make(), cat(), make(), cat(), make(), cat()]);
-        assert_eq!(repeated(&reported(cats.clone(), &[]), 6), Some(2));
-        assert_eq!(repeated(&reported(cats, &[1, 3, 5]), 6), Some(0), "the other one changes a file each time");
+        assert_eq!(repeated(&reported(&cats, &[]), 6), Some(2));
+        assert_eq!(repeated(&reported(&cats, &[1, 3, 5]), 6), Some(0), "the other one changes a file each time");
         let polls = log(&[(run("poll"), "begun"), cat(), (run("poll"), "half"), cat(), (run("poll"), "done")]);
-        assert_eq!(repeated(&reported(polls, &[]), 5), Some(1), "another result each time");
-        let mut unseen = reported(turns, &[]);
-        for event in &mut unseen {
-            if let Event::ActionFinished { number: 4, outcome } = event {
-                outcome.touched = Some(Box::new(Touched { unseen: Some("too many".into()), ..Touched::default() }));
-            }
-        }
-        assert_eq!(repeated(&unseen, 6), Some(1));
+        assert_eq!(repeated(&reported(&polls, &[]), 5), Some(1), "another result each time");
+        let unseen = Touched { unseen: Some("too many".into()), ..Touched::default() };
+        assert_eq!(repeated(&touching(&reported(&turns, &[]), 4, &unseen), 6), Some(1));
     }
 
     #[test]
@@ -272,33 +285,24 @@ mod tests {
         let (make, cat, sed) =
             (|| (run("make"), "1 failed"), || (run("cat a.py"), "x = y"), || (run("sed -i s/a/b/ a.py"), "done"));
         let done = log(&[make(), cat(), make(), sed(), make(), cat(), make()]);
-        assert_eq!(repeated(&reported(done.clone(), &[4]), 7), Some(1));
-        assert_eq!(repeated(&reported(done.clone(), &[]), 7), Some(3), "it found nothing to replace");
-        assert_eq!(repeated(&reported(done.clone(), &[3, 5]), 7), Some(3), "its own doing");
-        let with = |touched: Touched| {
-            let mut log = reported(done.clone(), &[]);
-            for event in &mut log {
-                if let Event::ActionFinished { number: 4, outcome } = event {
-                    outcome.touched = Some(Box::new(touched.clone()));
-                }
-            }
-            log
-        };
-        assert_eq!(repeated(&with(Touched { ignored: 3, ..Touched::default() }), 7), Some(1));
-        assert_eq!(repeated(&with(Touched { read: vec!["a.py".into()], ..Touched::default() }), 7), Some(3));
+        assert_eq!(repeated(&reported(&done, &[4]), 7), Some(1));
+        assert_eq!(repeated(&reported(&done, &[]), 7), Some(3), "it found nothing to replace");
+        assert_eq!(repeated(&reported(&done, &[3, 5]), 7), Some(3), "its own doing");
+        let fourth = |touched| touching(&reported(&done, &[]), 4, &touched);
+        assert_eq!(repeated(&fourth(Touched { ignored: 3, ..Touched::default() }), 7), Some(1));
+        assert_eq!(repeated(&fourth(Touched { read: vec!["a.py".into()], ..Touched::default() }), 7), Some(3));
         let reads = log(&[make(), (read("b.py"), "z"), make()]);
-        assert_eq!(repeated(&reported(reads, &[2]), 3), Some(0), "something in the background wrote meanwhile");
+        assert_eq!(repeated(&reported(&reads, &[2]), 3), Some(0), "something in the background wrote meanwhile");
     }
 
     #[test]
     fn a_denied_write_changes_nothing() {
         let make = || (run("make"), "1 failed");
-        let mut log = log(&[make(), (run("rm a.py"), ""), make(), make()]);
-        for event in &mut log {
-            if let Event::ActionFinished { number: 2, outcome } = event {
+        let log = with(&log(&[make(), (run("rm a.py"), ""), make(), make()]), |number, outcome| {
+            if number == 2 {
                 outcome.status = OutcomeStatus::Denied { reason: "a rule".into() };
             }
-        }
+        });
         assert_eq!(repeated(&log, 4), Some(2));
     }
 

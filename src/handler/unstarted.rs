@@ -183,7 +183,8 @@ impl Reader {
     }
 
     /// As it is answered, why a text begins no task that was written before the newest task of its issue began, or was ended, or before a
-    /// `/stop` that found no task at work: read in time, it would have begun before that one, or been ended as well. The pages of an issue's attempts are read each by itself.
+    /// `/stop` that found no task at work: read in time, it would have begun before that one, or been ended as well. The pages of an issue's
+    /// attempts are read each by itself.
     pub(super) async fn overtaken(
         &self,
         entry: &Repository,

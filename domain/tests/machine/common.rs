@@ -90,6 +90,11 @@ pub fn approval(number: i64) -> Decision {
     }
 }
 
+/// By the same person, in a comment with this number.
+pub fn said(number: i64, verb: Verb) -> Decision {
+    Decision { source: Source::Comment(number), commit: None, verb, ..approval(number) }
+}
+
 /// `/budget 10 actions`, with unlimited grants by writers.
 pub fn more_actions() -> Verb {
     let more = Budget { actions: 10, ..Budget::default() };

@@ -3,10 +3,6 @@
 use crate::common::*;
 use caisson_domain::*;
 
-fn said(number: i64, verb: Verb) -> Decision {
-    Decision { source: Source::Comment(number), commit: None, verb, ..approval(number) }
-}
-
 fn stuck() -> Input {
     Input::PauseAsked { reason: PauseReason::Stuck { sentence: "s".into() } }
 }

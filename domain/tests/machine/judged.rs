@@ -5,10 +5,6 @@ use caisson_domain::*;
 
 const NEWER: &str = "cccccccccccccccccccccccccccccccccccccccc";
 
-fn said(number: i64, verb: Verb) -> Decision {
-    Decision { source: Source::Comment(number), commit: None, verb, ..approval(number) }
-}
-
 fn words(number: i64) -> Decision {
     said(number, Verb::Say { items: vec![Item::on_the_whole("this one", "p7")] })
 }

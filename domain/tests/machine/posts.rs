@@ -5,10 +5,6 @@ use caisson_domain::*;
 
 const TWO: &str = "2222222222222222222222222222222222222222";
 
-fn said(number: i64, verb: Verb) -> Decision {
-    Decision { source: Source::Comment(number), commit: None, verb, ..approval(number) }
-}
-
 fn labels(walk: &Walk) -> Vec<&str> {
     let effects = walk.last.effects.iter();
     let names = effects.filter_map(|effect| match effect {

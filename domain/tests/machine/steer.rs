@@ -3,10 +3,6 @@
 use crate::common::*;
 use caisson_domain::*;
 
-fn said(number: i64, verb: Verb) -> Decision {
-    Decision { source: Source::Comment(number), commit: None, verb, ..approval(number) }
-}
-
 #[test]
 fn a_pause_stands_still_wherever_it_comes_and_a_resume_goes_on_there() {
     let mut queued = Walk::new(TaskKind::Fix);

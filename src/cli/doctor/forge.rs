@@ -51,22 +51,28 @@ fn judge_version(report: &mut Report, url: &str, version: &str) {
     }
 }
 
-/// One repository as set by `caisson repo add`: rights, protection, hook, Actions, other listeners. Returns our hook.
+/// One repository as set by `caisson repo add`: rights, protection, hook, Actions, other listeners. Returns its present address and our hook.
 pub(super) async fn repository(
     report: &mut Report,
     config: &Process,
     accounts: &Accounts,
     entry: &Entry,
-) -> Option<i64> {
+) -> Option<(RepoRef, i64)> {
     let part = format!("repository {}", entry.key);
     let add = format!("`caisson repo check {} --fix` sets it again", entry.key);
-    match repo::faults(config, accounts, entry).await {
-        Ok(faults) if faults.is_empty() => {
-            let text =
-                format!("{}/{} as it was added: branches kept, one hook, nobody else listens", entry.owner, entry.name);
-            report.good(&part, text);
+    let mut hook = None;
+    match repo::compare(config, accounts, entry).await {
+        Ok(found) => {
+            if found.wrong.is_empty() {
+                let text = format!(
+                    "{}/{} as it was added: branches kept, one hook, nobody else listens",
+                    entry.owner, entry.name
+                );
+                report.good(&part, text);
+            }
+            found.wrong.into_iter().for_each(|fault| report.fault(&part, fault, &add));
+            hook = found.hook;
         }
-        Ok(faults) => faults.into_iter().for_each(|fault| report.fault(&part, fault, &add)),
         Err(error) => report.fault(&part, format!("{error:#}"), "try again when the forge answers"),
     }
     for name in &entry.accepted_foreign {
@@ -77,7 +83,5 @@ pub(super) async fn repository(
         Ok(teams) => teams.troubles.into_iter().for_each(|(found, attempt)| report.fault(&part, found, attempt)),
         Err(error) => report.fault(&part, format!("{error:#}"), "try again when the forge answers"),
     }
-    let url = config.hook_url(&entry.key);
-    let hooks = accounts.forge.hooks(&at).await.unwrap_or_default();
-    hooks.iter().find(|hook| hook.url == url && hook.active).map(|hook| hook.id)
+    hook.filter(|(_, hook)| hook.active).map(|(repo, hook)| (repo, hook.id))
 }

@@ -20,14 +20,13 @@ pub(super) async fn fire(
     report: &mut Report,
     config: &Process,
     accounts: &Accounts,
-    (entry, hook): (&Entry, i64),
+    (entry, (repo, hook)): (&Entry, &(RepoRef, i64)),
     entries: &Entries,
     running: bool,
 ) {
     let part = format!("repository {}", entry.key);
-    let at = RepoRef::new(&entry.owner, &entry.name);
     let began = Instant::now();
-    let fire = async || accounts.forge.test_hook(&at, hook).await.map_err(|error| error.to_string());
+    let fire = async || accounts.forge.test_hook(repo, *hook).await.map_err(|error| error.to_string());
     let arrival = match running {
         true => at_the_bot(config, &entry.key, fire).await,
         false => at_our_own(config, entry, entries, fire).await,

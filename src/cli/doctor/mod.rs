@@ -73,7 +73,7 @@ impl Doctor {
         if let Some(accounts) = forge::accounts(report, config).await {
             for entry in config.repositories().iter() {
                 if let Some(hook) = forge::repository(report, config, &accounts, entry).await {
-                    hook::fire(report, config, &accounts, (entry, hook), &entries, running).await;
+                    hook::fire(report, config, &accounts, (entry, &hook), &entries, running).await;
                 }
             }
         }

@@ -10,6 +10,7 @@ use crate::cli::printer::{Complaint, Printer};
 use crate::cli::test_delivery::serve_answers;
 use crate::config::Process;
 use crate::config::process::Repository as Entry;
+use crate::forge::gitea::keep::HookInfo;
 use crate::forge::{Access, ForgeError, ForgeReads, RepoRef, is_accepted};
 use anyhow::Result;
 use std::sync::Arc;
@@ -73,27 +74,45 @@ async fn look(
     entry: &Entry,
     running: bool,
 ) -> Result<(Vec<String>, Option<Signing>)> {
-    let mut wrong = faults(config, accounts, entry).await?;
-    let signing = examine(config, accounts, entry, running).await?;
+    let Comparison { mut wrong, hook } = compare(config, accounts, entry).await?;
+    let signing = match &hook {
+        Some((repo, hook)) if hook.faults().is_empty() => {
+            Some(examine(config, accounts, (&entry.key, repo, hook), running).await)
+        }
+        _ => None,
+    };
     if signing == Some(Signing::Wrong) {
         wrong.push(format!("the hook to {} signs with another secret", config.hook_url(&entry.key)));
     }
     Ok((wrong, signing))
 }
 
-/// The differences, but for the hook's secret. An error only if the forge is unavailable.
-pub(in crate::cli) async fn faults(config: &Process, accounts: &Accounts, entry: &Entry) -> Result<Vec<String>> {
+/// What was compared, but for the hook's secret.
+pub(in crate::cli) struct Comparison {
+    /// The differences.
+    pub wrong: Vec<String>,
+    /// The bot's hook, and the present address of its repository; none unless there is exactly one.
+    pub hook: Option<(RepoRef, HookInfo)>,
+}
+
+impl From<Vec<String>> for Comparison {
+    fn from(wrong: Vec<String>) -> Self {
+        Self { wrong, hook: None }
+    }
+}
+
+/// Compares a repository with what was set. An error only if the forge is unavailable.
+pub(in crate::cli) async fn compare(config: &Process, accounts: &Accounts, entry: &Entry) -> Result<Comparison> {
     let named = RepoRef::new(&entry.owner, &entry.name);
     // By its id, because another repository may have the name now.
     let repo = accounts.place_of(entry).await?;
     let found = match accounts.forge.repository(&repo).await {
         Ok(found) => found,
-        Err(e @ (ForgeError::Conflict(_) | ForgeError::Moved(_))) => return Ok(vec![e.to_string()]),
+        Err(e @ (ForgeError::Conflict(_) | ForgeError::Moved(_))) => return Ok(vec![e.to_string()].into()),
         Err(e @ ForgeError::NotFound(_)) => {
-            return Ok(vec![match accounts.seen_by_sync(entry).await? {
-                Some(place) => own_fault(accounts, &place, Access::None),
-                None => e.to_string(),
-            }]);
+            let place = accounts.seen_by_sync(entry).await?;
+            let fault = place.map_or_else(|| e.to_string(), |place| own_fault(accounts, &place, Access::None));
+            return Ok(vec![fault].into());
         }
         Err(e) => return Err(e.into()),
     };
@@ -107,13 +126,13 @@ pub(in crate::cli) async fn faults(config: &Process, accounts: &Accounts, entry:
     }
     if found.id != entry.id {
         wrong.push(format!("another repository has taken the name (id {} instead of {})", found.id, entry.id));
-        return Ok(wrong);
+        return Ok(wrong.into());
     }
     let own = accounts.own_right(&repo).await?;
     if own < Access::Admin {
         // What else differs is not shown to an account without that right.
         wrong.push(own_fault(accounts, &repo, own));
-        return Ok(wrong);
+        return Ok(wrong.into());
     }
     if found.default_branch != entry.default_branch {
         wrong.push(format!("its default branch is {} instead of {}", found.default_branch, entry.default_branch));
@@ -138,25 +157,28 @@ pub(in crate::cli) async fn faults(config: &Process, accounts: &Accounts, entry:
     for label in accounts.forge.labels_amiss(&repo, &LABELS.map(|label| label.name)).await? {
         wrong.push(format!("the label {label} is missing, or is not exclusive as it should be"));
     }
-    wrong.extend(readers(config, accounts, (entry, &repo)).await?);
-    Ok(wrong)
+    let readers = readers(config, accounts, (entry, &repo)).await?;
+    wrong.extend(readers.wrong);
+    Ok(Comparison { wrong, ..readers })
 }
 
 /// What differs in who is told of pushes: the bot's own hook, and what else reads or runs them.
-async fn readers(config: &Process, accounts: &Accounts, (entry, repo): (&Entry, &RepoRef)) -> Result<Vec<String>> {
+async fn readers(config: &Process, accounts: &Accounts, (entry, repo): (&Entry, &RepoRef)) -> Result<Comparison> {
     let (mut wrong, url) = (Vec::new(), config.hook_url(&entry.key));
-    let hooks = accounts.forge.hooks(repo).await?;
-    match hooks.iter().filter(|h| h.url == url).collect::<Vec<_>>()[..] {
+    let mut hooks = accounts.forge.hooks(repo).await?;
+    hooks.retain(|hook| hook.url == url);
+    match &hooks[..] {
         [hook] => wrong.extend(hook.faults().into_iter().map(|fault| format!("the hook to {url} {fault}"))),
         [] => wrong.push(format!("there is no hook to {url}")),
         _ => wrong.push(format!("there is more than one hook to {url}")),
     }
+    let hook = hooks.pop().filter(|_| hooks.is_empty()).map(|hook| (repo.clone(), hook));
     for name in accounts.forge.foreign(repo, &url).await? {
         if !is_accepted(&name, &entry.accepted_foreign) {
             wrong.push(format!("would run or read each push: {name}"));
         }
     }
-    Ok(wrong)
+    Ok(Comparison { wrong, hook })
 }
 
 /// What the bot's own account lacks, and who can give it.

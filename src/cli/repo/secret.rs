@@ -4,9 +4,8 @@
 use super::Accounts;
 use crate::cli::test_delivery::{Arrival, WAIT, at_the_bot};
 use crate::config::Process;
-use crate::config::process::Repository as Entry;
-use crate::forge::{Access, ForgeError, ForgeReads, RepoRef};
-use anyhow::Result;
+use crate::forge::RepoRef;
+use crate::forge::gitea::keep::HookInfo;
 
 /// How a hook signs.
 #[derive(Debug, PartialEq, Eq)]
@@ -19,44 +18,27 @@ pub(super) enum Signing {
     Unexamined(String),
 }
 
-/// None where the hook has another fault, or is not shown to the bot: `check::faults` names that. An error only if the forge is unavailable.
+/// Finds it out for a hook of the repository with this key that has no other fault.
 pub(super) async fn examine(
     config: &Process,
     accounts: &Accounts,
-    entry: &Entry,
+    (key, repo, hook): (&str, &RepoRef, &HookInfo),
     running: bool,
-) -> Result<Option<Signing>> {
-    // By its id alone, because another repository may have the name now.
-    let repo = match accounts.forge.locate(entry.id).await {
-        Ok(found) => RepoRef::new(found.owner, found.name),
-        Err(ForgeError::NotFound(_)) => return Ok(None),
-        Err(error) => return Err(error.into()),
-    };
-    if accounts.own_right(&repo).await? < Access::Admin {
-        return Ok(None);
-    }
-    let url = config.hook_url(&entry.key);
-    let hooks = accounts.forge.hooks(&repo).await?;
-    let ours: Vec<_> = hooks.iter().filter(|hook| hook.url == url).collect();
-    let &[hook] = ours.as_slice() else { return Ok(None) };
-    if !hook.faults().is_empty() {
-        return Ok(None);
-    }
+) -> Signing {
     if !running {
         let why = format!("no `caisson serve` answers on {}", config.listen.ops);
-        return Ok(Some(Signing::Unexamined(why)));
+        return Signing::Unexamined(why);
     }
-    let fire = async || accounts.forge.test_hook(&repo, hook.id).await.map_err(|error| error.to_string());
-    let arrival = at_the_bot(config, &entry.key, fire).await;
-    Ok(Some(match arrival {
+    let fire = async || accounts.forge.test_hook(repo, hook.id).await.map_err(|error| error.to_string());
+    match at_the_bot(config, key, fire).await {
         Ok(Arrival::Taken) => Signing::Right,
         Ok(Arrival::Unsigned) => Signing::Wrong,
         Ok(Arrival::TurnedAway) => {
             Signing::Unexamined("the bot turns the forge away for a minute, after too many wrong signatures".to_owned())
         }
         Ok(Arrival::Never) => {
-            Signing::Unexamined(format!("its test did not arrive at {url} within {} s", WAIT.as_secs()))
+            Signing::Unexamined(format!("its test did not arrive at {} within {} s", hook.url, WAIT.as_secs()))
         }
         Err(error) => Signing::Unexamined(format!("its test could not be fired: {error}")),
-    }))
+    }
 }
