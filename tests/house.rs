@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 mod additions;
 #[path = "house/floors.rs"]
 mod floors;
+#[path = "house/hints.rs"]
+mod hints;
 
 /// Modules of the root package, lowest first; a module may use what stands on a lower floor, never its own or above.
 /// (`main.rs` stands on top of all.)

@@ -11,7 +11,7 @@ pub struct Outdated {
     /// Which file does not fit and why: a sentence without a full stop.
     pub what: String,
     /// What the operator has to do: words that follow "has to", without a full stop.
-    pub attempt: String,
+    pub hint: String,
 }
 
 impl Outdated {
@@ -31,7 +31,7 @@ impl Outdated {
         };
         Some(Outdated {
             what: format!("the static runner {file} {seen}"),
-            attempt: format!(
+            hint: format!(
                 "make both anew from one checkout (`make build`; `tests/support/programs.sh` makes the runner alone), put \
                  caisson-runner in place of {file} or name it in CAISSON_RUNNER, then start the broker and `caisson serve` anew"
             ),
@@ -41,6 +41,6 @@ impl Outdated {
 
 impl std::fmt::Display for Outdated {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}, so no task can run; the operator has to {}", self.what, self.attempt)
+        write!(f, "{}, so no task can run; the operator has to {}", self.what, self.hint)
     }
 }

@@ -54,8 +54,8 @@ impl BarrierArgs {
         show(&printer, &report, self.json);
         match report.mismatches().len() {
             0 => Ok(()),
-            1 => Err(Complaint::new("the barrier does not hold: one check").attempt(ATTEMPT).into()),
-            many => Err(Complaint::new(format!("the barrier does not hold: {many} checks")).attempt(ATTEMPT).into()),
+            1 => Err(Complaint::new("the barrier does not hold: one check").hint(HINT).into()),
+            many => Err(Complaint::new(format!("the barrier does not hold: {many} checks")).hint(HINT).into()),
         }
     }
 
@@ -63,14 +63,14 @@ impl BarrierArgs {
         let image = self.image.clone().unwrap_or_else(|| config.sandbox.image.clone());
         if !config.listed_images().contains(&image) {
             let what = format!("the configuration does not list the image {image}");
-            return Err(Complaint::new(what).attempt("add it to sandbox.images").into());
+            return Err(Complaint::new(what).hint("add it to sandbox.images").into());
         }
         let profile = self.profile.unwrap_or(config.sandbox.hardening);
         let own = own_installation(config);
         printer.step("starting a broker of its own");
         let mut temporary = TemporaryBroker::start(&own).await?;
-        if let Some(Outdated { what, attempt }) = Outdated::of(&temporary.info) {
-            return Err(Complaint::new(what).attempt(attempt).into());
+        if let Some(Outdated { what, hint }) = Outdated::of(&temporary.info) {
+            return Err(Complaint::new(what).hint(hint).into());
         }
         let broker: Arc<dyn Broker> = temporary.broker.clone();
         let tested = Box::pin(on(&own, broker, image, profile.word(), printer)).await;
@@ -80,7 +80,7 @@ impl BarrierArgs {
     }
 }
 
-const ATTEMPT: &str = "each mismatch names what is open; SECURITY.md says what should close it";
+const HINT: &str = "each mismatch names what is open; SECURITY.md says what should close it";
 
 /// The same configuration with another installation name, and with no subnets but the test's.
 fn own_installation(mut config: Process) -> Process {

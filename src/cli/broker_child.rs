@@ -49,10 +49,10 @@ fn suits(config: &Process, info: &EngineInfo) -> Result<()> {
     if config.sandbox.workspace_mib > 0 || info.plain_workspaces {
         return Ok(());
     }
-    let attempt = "start it anew without `--plain-workspaces=false`, or set sandbox.workspace_mib above 0";
+    let hint = "start it anew without `--plain-workspaces=false`, or set sandbox.workspace_mib above 0";
     let what =
         "the broker that runs allows no workspace on the engine's disk, and sandbox.workspace_mib = 0 asks for one";
-    Err(Complaint::new(what).attempt(attempt).into())
+    Err(Complaint::new(what).hint(hint).into())
 }
 
 /// Waits until the broker that was just started answers, or has ended.
@@ -71,12 +71,12 @@ async fn answer(broker: &dyn Broker, child: &mut Child, log: &Path) -> Result<En
         tries -= 1;
         tokio::time::sleep(WAIT).await;
     }
-    let attempt = format!("read {}, or start `caisson broker` by hand and see what it says", log.display());
+    let hint = format!("read {}, or start `caisson broker` by hand and see what it says", log.display());
     let what = match end {
         Some(end) => format!("the broker was started and ended with {end}"),
         None => "the broker was started and does not answer".to_owned(),
     };
-    Err(Complaint::new(what).because(last).attempt(attempt).into())
+    Err(Complaint::new(what).because(last).hint(hint).into())
 }
 
 fn start(config: &Process, socket: &Path, log: &Path) -> Result<Started> {
@@ -146,8 +146,8 @@ impl TemporaryBroker {
             return Ok(());
         }
         let said = std::fs::read_to_string(log).unwrap_or_default();
-        let attempt = format!("docker ps -a --filter label=caisson.installation={}", config.installation);
-        Err(Complaint::new("what was made could not be removed").because(said.trim()).attempt(attempt).into())
+        let hint = format!("docker ps -a --filter label=caisson.installation={}", config.installation);
+        Err(Complaint::new("what was made could not be removed").because(said.trim()).hint(hint).into())
     }
 }
 

@@ -13,7 +13,7 @@ pub async fn run(config: &Path) -> Result<()> {
     let config = Process::load(config)?;
     if lock::take(&config.state_dir).is_ok() {
         return Err(Complaint::new("no `caisson serve` runs with this configuration, so there is nothing to look at")
-            .attempt("start it, then say this again; `caisson task list` works without it")
+            .hint("start it, then say this again; `caisson task list` works without it")
             .into());
     }
     let (status, said) = tell(&config, "/dashboard/code", &()).await?;
@@ -22,7 +22,7 @@ pub async fn run(config: &Path) -> Result<()> {
             404 => Complaint::new(
                 "the running bot has no dashboard: it is an older version, or `listen.ops` is not on loopback",
             )
-            .attempt("keep `listen.ops` on 127.0.0.1, and start the bot anew"),
+            .hint("keep `listen.ops` on 127.0.0.1, and start the bot anew"),
             _ => Complaint::new(format!("the running bot answered {status}")).because(said),
         };
         return Err(complaint.into());

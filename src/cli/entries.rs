@@ -115,12 +115,12 @@ pub async fn put(
         (204, _) => Ok(Taken::ByTheBot),
         (404 | 405, _) => {
             Err(Complaint::new("the running bot is of an older version and knows no repositories in the store")
-                .attempt("restart `caisson serve`, then repeat this")
+                .hint("restart `caisson serve`, then repeat this")
                 .into())
         }
         (status, why) => Err(Complaint::new(format!("the running bot does not take the entry ({status})"))
             .because(why)
-            .attempt("repeat this")
+            .hint("repeat this")
             .into()),
     }
 }

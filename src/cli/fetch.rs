@@ -91,13 +91,13 @@ fn complaint(refusal: Refusal) -> Complaint {
     for reason in refusal.reasons {
         complaint = complaint.because(reason);
     }
-    complaint.attempt(refusal.attempt)
+    complaint.hint(refusal.hint)
 }
 
 /// What the upstream's CI said; a failure is the command's.
 fn report_ci(printer: &Printer, ci: &UpstreamCi) -> Result<()> {
-    let attempt = "look at the pull request: it is open, and nothing was taken back";
-    let failed = |what: String| Err(Complaint::new(what).attempt(attempt).into());
+    let hint = "look at the pull request: it is open, and nothing was taken back";
+    let failed = |what: String| Err(Complaint::new(what).hint(hint).into());
     match ci {
         UpstreamCi::Nothing => printer.warn("no CI reported: the upstream has no check of this commit"),
         UpstreamCi::Unknown(why) => return failed(format!("what the upstream's CI says is not known: {why}")),

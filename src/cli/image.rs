@@ -170,8 +170,8 @@ impl Build {
             let Some(kind) = kind(profile.name) else {
                 let known: Vec<_> = kinds().map(|it| it.name).collect();
                 let what = format!("{} comes from Debian's packages alone", profile.name);
-                let attempt = format!("leave out version and --from-host, or take one of {}", known.join(", "));
-                return Err(Complaint::new(what).attempt(attempt).into());
+                let hint = format!("leave out version and --from-host, or take one of {}", known.join(", "));
+                return Err(Complaint::new(what).hint(hint).into());
             };
             let origin = match (self.from_host, version) {
                 (false, Some(version)) => {
@@ -180,7 +180,7 @@ impl Build {
                 (_, version) => Origin::Host(find_on_host(kind, *version).map_err(|why| {
                     let name = name_of(kind.name, Some(version.unwrap_or("<version>")));
                     Complaint::new(why)
-                        .attempt(format!("install it here, or take the official image: caisson image build {name}"))
+                        .hint(format!("install it here, or take the official image: caisson image build {name}"))
                 })?),
             };
             all.push(Brought { kind, version: *version, origin });
@@ -296,7 +296,7 @@ fn requested(names: &[String]) -> Result<Vec<ToolchainRequest<'_>>> {
         };
         match version.filter(|version| !fit(version)) {
             Some(odd) => {
-                Err(Complaint::new(format!("{odd:?} is no version")).attempt("caisson image build rust@1.95").into())
+                Err(Complaint::new(format!("{odd:?} is no version")).hint("caisson image build rust@1.95").into())
             }
             None => Ok(ToolchainRequest { profile, version }),
         }
@@ -335,7 +335,7 @@ fn offer(file: &Path, name: &str, image: &str, printer: &Printer) -> Result<()> 
 
 fn unknown(name: &str) -> Complaint {
     let all: Vec<_> = profiles().map(|it| it.name).collect();
-    Complaint::new(format!("there is no toolchain profile {name}")).attempt(format!("take one of {}", all.join(", ")))
+    Complaint::new(format!("there is no toolchain profile {name}")).hint(format!("take one of {}", all.join(", ")))
 }
 
 /// The problem's text already says what to do.

@@ -6,7 +6,7 @@ use super::*;
 fn an_unknown_profile_is_refused_by_name_with_those_there_are() {
     let error = requested(&["rust".to_owned(), "cobol".to_owned()]).err().unwrap();
     let complaint = Complaint::from(&error);
-    assert!(complaint.what.contains("cobol") && complaint.attempt.contains("base, python, rust"), "{complaint:?}");
+    assert!(complaint.what.contains("cobol") && complaint.hint.contains("base, python, rust"), "{complaint:?}");
 }
 
 #[test]

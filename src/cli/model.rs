@@ -61,7 +61,7 @@ fn chosen<'a>(models: &'a Models, id: Option<&str>) -> Result<Vec<&'a Entry>> {
     let found = models.by_id(id).map(|entry| vec![entry]);
     found.ok_or_else(|| {
         let known: Vec<_> = models.all().iter().map(|entry| entry.id.as_str()).collect();
-        Complaint::new(format!("there is no model {id}")).attempt(format!("take one of: {}", known.join(", "))).into()
+        Complaint::new(format!("there is no model {id}")).hint(format!("take one of: {}", known.join(", "))).into()
     })
 }
 
@@ -184,10 +184,10 @@ fn tell(found: &[Finding], printer: &Printer) -> usize {
             Finding::Answers { .. } => {}
             Finding::Window { tokens, configured } => printer.hint(&look::windows(*tokens, *configured)),
             Finding::Note(note) => printer.hint(note),
-            Finding::Fault { found, attempt } => {
+            Finding::Fault { found, hint } => {
                 faults += 1;
                 printer.bad(found);
-                printer.hint(attempt);
+                printer.hint(hint);
             }
         }
     }
@@ -243,7 +243,7 @@ mod tests {
     #[test]
     fn a_line_says_what_a_model_is_for_and_what_was_found() {
         let models = models(TWO);
-        let fault = Finding::Fault { found: "its window is 4096 tokens".into(), attempt: String::new() };
+        let fault = Finding::Fault { found: "its window is 4096 tokens".into(), hint: String::new() };
         let lines: Vec<_> = models
             .all()
             .iter()

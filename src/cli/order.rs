@@ -68,7 +68,7 @@ async fn told_to_delete(config: &Process, id: TaskId) -> Result<()> {
         409 => Err(live(id).into()),
         423 => Err(Complaint::new(format!("task {id} was not deleted"))
             .because(said)
-            .attempt("say it again when that is done, or with the bot stopped")
+            .hint("say it again when that is done, or with the bot stopped")
             .into()),
         // Answer of an older bot without this order.
         400 | 404 => Err(outdated().into()),
@@ -94,18 +94,18 @@ async fn order_running_bot(config: &Process, id: TaskId, order: Order) -> Result
 
 fn outdated() -> Complaint {
     Complaint::new("the running bot is of an older version and does not take this order")
-        .attempt("restart `caisson serve`, then say it again")
+        .hint("restart `caisson serve`, then say it again")
 }
 
 fn live(id: TaskId) -> Complaint {
     Complaint::new(format!("task {id} was not deleted"))
         .because("it has not ended")
-        .attempt(format!("caisson task stop {id}"))
+        .hint(format!("caisson task stop {id}"))
 }
 
 /// The complaint about an unknown task.
 pub fn unknown(id: TaskId) -> Complaint {
-    Complaint::new(format!("there is no task {id}")).attempt("caisson task list")
+    Complaint::new(format!("there is no task {id}")).hint("caisson task list")
 }
 
 fn unfit(id: TaskId, order: Order, state: &str) -> Complaint {

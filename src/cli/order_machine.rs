@@ -54,7 +54,7 @@ impl OrderMachine {
             let holder = holder.map_or_else(|| "another host".to_owned(), |other| other.address);
             return Err(Complaint::new(format!("task {id} is not this host's"))
                 .because(format!("{holder} works for the repository {}", row.repository))
-                .attempt("say it there (`caisson store hosts` lists the hosts)")
+                .hint("say it there (`caisson store hosts` lists the hosts)")
                 .into());
         }
         // The task keeps its owner, because the sandbox stays where it is.

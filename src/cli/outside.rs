@@ -32,11 +32,11 @@ impl Outside {
     /// What is missing, with what to do.
     pub async fn reach(config: &Process) -> Result<Self> {
         let url = config.forge.url.clone().ok_or_else(|| {
-            Complaint::new("no forge is configured").attempt("caisson setup --forge-url … --admin-token-file …")
+            Complaint::new("no forge is configured").hint("caisson setup --forge-url … --admin-token-file …")
         })?;
         let models = llm::Models::open(&config.models).map_err(|why| {
-            let attempt = "fill in [model] of the configuration (docs/models.md); `caisson doctor` looks at it";
-            Complaint::new("the model cannot be used").because(why).attempt(attempt)
+            let hint = "fill in [model] of the configuration (docs/models.md); `caisson doctor` looks at it";
+            Complaint::new("the model cannot be used").because(why).hint(hint)
         })?;
         let hook_secrets = hook_secrets(config)?;
         let token = secret(config.forge.token_file.as_deref(), "forge.token_file")?;
@@ -48,7 +48,7 @@ impl Outside {
 }
 
 fn secret(path: Option<&Path>, key: &str) -> Result<Secret> {
-    let path = path.ok_or_else(|| Complaint::new(format!("{key} is not configured")).attempt("caisson setup"))?;
+    let path = path.ok_or_else(|| Complaint::new(format!("{key} is not configured")).hint("caisson setup"))?;
     Ok(Secret::read(path)?)
 }
 

@@ -122,7 +122,7 @@ fn run(dir: &Path, usual: &Usual, printer: &Printer) -> Result<()> {
     }
     if !mistakes.is_empty() {
         let complaint = Complaint::new(format!("{} in .caisson", count(mistakes.len() as u64, "mistake")));
-        return Err(complaint.attempt("caisson command check --help shows a file as it should be").into());
+        return Err(complaint.hint("caisson command check --help shows a file as it should be").into());
     }
     if listed && commands.usable().next().is_none() {
         printer.say(&format!("no file of {FOLDER} ends in .md, so there is no command"));
@@ -135,9 +135,7 @@ fn run(dir: &Path, usual: &Usual, printer: &Printer) -> Result<()> {
 fn files(dir: &Path, within: &str, most: u64) -> Result<Option<Vec<CommandFile>>> {
     let there = fs::metadata(dir).with_context(|| format!("{} cannot be read", dir.display()))?;
     if !there.is_dir() {
-        return Err(Complaint::new(format!("{} is no folder", dir.display()))
-            .attempt("name a checkout's folder")
-            .into());
+        return Err(Complaint::new(format!("{} is no folder", dir.display())).hint("name a checkout's folder").into());
     }
     let mut folder = dir.to_owned();
     for part in Path::new(within) {
@@ -146,7 +144,7 @@ fn files(dir: &Path, within: &str, most: u64) -> Result<Option<Vec<CommandFile>>
             Ok(found) if found.is_dir() => {}
             Ok(_) => {
                 let complaint = Complaint::new(format!("{} is no folder, so nothing of it is read", folder.display()));
-                return Err(complaint.attempt("put a folder in its place; a link to one is not followed").into());
+                return Err(complaint.hint("put a folder in its place; a link to one is not followed").into());
             }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error).with_context(|| format!("{} cannot be read", folder.display())),

@@ -17,7 +17,7 @@ pub struct Complaint {
     /// Causes, outermost first.
     pub why: Vec<String>,
     /// A command or a sentence; empty if `what` is enough.
-    pub attempt: String,
+    pub hint: String,
 }
 
 impl Complaint {
@@ -33,8 +33,8 @@ impl Complaint {
     }
 
     /// Sets the advice, replacing an earlier one.
-    pub fn attempt(mut self, attempt: impl Into<String>) -> Complaint {
-        self.attempt = attempt.into();
+    pub fn hint(mut self, hint: impl Into<String>) -> Complaint {
+        self.hint = hint.into();
         self
     }
 }
@@ -57,7 +57,7 @@ impl From<&anyhow::Error> for Complaint {
         let what = chain.next().unwrap_or_default();
         // Many errors already repeat their cause.
         let why = chain.filter(|cause| !what.contains(cause.as_str())).collect();
-        Complaint { what, why, attempt: String::new() }
+        Complaint { what, why, hint: String::new() }
     }
 }
 
@@ -261,8 +261,8 @@ impl Printer {
         for why in &complaint.why {
             let _ = writeln!(text, "  {} {}", self.err.paint(Colour::Dim, "why:"), indent(why));
         }
-        if !complaint.attempt.is_empty() {
-            let _ = writeln!(text, "  {} {}", self.err.paint(Colour::Green, "try:"), indent(&complaint.attempt));
+        if !complaint.hint.is_empty() {
+            let _ = writeln!(text, "  {} {}", self.err.paint(Colour::Green, "try:"), indent(&complaint.hint));
         }
         self.err.put(&text);
     }
@@ -306,7 +306,7 @@ pub(super) mod tests {
             p.good(evil);
             p.fields(&[("name", evil.to_owned())]);
             p.table(&["h"], &[vec![evil.to_owned()]]);
-            p.error(&Complaint::new(evil).because(evil).attempt(evil));
+            p.error(&Complaint::new(evil).because(evil).hint(evil));
             p.step(evil);
             p.json(&serde_json::json!({ "x": evil }));
         };
@@ -324,7 +324,7 @@ pub(super) mod tests {
     fn an_error_says_what_why_and_what_to_try() {
         let source = io::Error::other("connection refused");
         let error = anyhow::Error::new(source).context("the forge at http://127.0.0.1:3000 can't be reached");
-        let complaint = Complaint::from(&error).attempt("caisson doctor");
+        let complaint = Complaint::from(&error).hint("caisson doctor");
         insta::assert_snapshot!(printed(false, |p| p.error(&complaint)), @"
         error: the forge at http://127.0.0.1:3000 can't be reached
           why: connection refused

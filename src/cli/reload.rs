@@ -145,5 +145,5 @@ pub(super) fn begin_anew() -> Complaint {
             Ok(never) => match never {},
         },
     };
-    Complaint::new("the bot could not begin anew").because(why).attempt("caisson serve")
+    Complaint::new("the bot could not begin anew").because(why).hint("caisson serve")
 }

@@ -122,7 +122,7 @@ fn store_entry<'a>(config: &Process, entries: &'a Entries, key: &str) -> Result<
         return Err(Complaint::new(format!("the store's entry of {key} is refused")).because(why.clone()).into());
     }
     let whole = entries.of(key).and_then(crate::bot::Entry::whole);
-    Ok(whole.ok_or_else(|| Complaint::new(format!("no repository has the key {key}")).attempt("caisson repo list"))?)
+    Ok(whole.ok_or_else(|| Complaint::new(format!("no repository has the key {key}")).hint("caisson repo list"))?)
 }
 
 /// An error if the file has an entry of this key, because the store's would have no effect here.
@@ -133,7 +133,7 @@ fn not_in_file(config: &Process, key: &str) -> Result<()> {
             "{key} stands in {}, which is yours and counts on this host",
             config.file.display()
         ))
-        .attempt(format!("`caisson repo import {key}` moves it into the store, for every host; then repeat this"))
+        .hint(format!("`caisson repo import {key}` moves it into the store, for every host; then repeat this"))
         .into()),
     }
 }
@@ -172,7 +172,7 @@ pub(super) struct Accounts {
 
 impl Accounts {
     pub(super) async fn open(config: &Process) -> Result<Self> {
-        let no_setup = || Complaint::new("the configuration names no forge yet").attempt("caisson setup --help");
+        let no_setup = || Complaint::new("the configuration names no forge yet").hint("caisson setup --help");
         let base = config.forge.url.clone().ok_or_else(no_setup)?;
         let token =
             |file: &Option<PathBuf>| -> Result<Secret> { Ok(Secret::read(file.as_deref().ok_or_else(no_setup)?)?) };
@@ -182,9 +182,7 @@ impl Accounts {
         let sync = Gitea::new(&base, sync_token.clone(), USER_AGENT)?.whoami().await?;
         if bot.id == sync.id {
             let complaint = Complaint::new(format!("both tokens belong to {}", bot.login));
-            return Err(complaint
-                .attempt("the default branch needs an account of its own: see `caisson setup`")
-                .into());
+            return Err(complaint.hint("the default branch needs an account of its own: see `caisson setup`").into());
         }
         Ok(Self { forge, bot, sync, bot_token, sync_token, base })
     }
@@ -229,7 +227,7 @@ impl Accounts {
                     "the repository {} of {} is not on the forge any more",
                     entry.id, entry.key
                 ));
-                Err(complaint.attempt("bring it back there, or `caisson repo remove` it").into())
+                Err(complaint.hint("bring it back there, or `caisson repo remove` it").into())
             }
             Err(error) => Err(error.into()),
         }

@@ -75,14 +75,12 @@ impl Serve {
         let terminal = in_terminal.then_some(&mut hangup);
         let interrupted = end(bot, own_broker, ended.patience(), (&mut ends, terminal), &printer).await;
         match ended {
-            Ended::Fatal(why) => {
-                Err(Complaint::new("the bot had to stop").because(why).attempt("caisson serve").into())
-            }
+            Ended::Fatal(why) => Err(Complaint::new("the bot had to stop").because(why).hint("caisson serve").into()),
             // A termination signal that came meanwhile has precedence.
             Ended::Reload if !interrupted => {
                 // The file may have changed since it was checked: it must not be used with another store or state directory.
                 let refused =
-                    |why| Complaint::new("the configuration cannot be used").because(why).attempt("caisson serve");
+                    |why| Complaint::new("the configuration cannot be used").because(why).hint("caisson serve");
                 config.again().map_err(refused)?;
                 Err(begin_anew().into())
             }
@@ -233,9 +231,9 @@ async fn knows_its_sandboxes(store: &Store, sandboxes: &Sandboxes) -> Result<()>
     }
     let what =
         format!("the store is new, and sandboxes of {} task(s) stand: is it another one than before?", known.len());
-    let attempt = "name the store they belong to ([store]), or bring it over with `caisson store copy`; to give them up, remove \
-                   `sandboxes` from the state directory";
-    Err(Complaint::new(what).attempt(attempt).into())
+    let hint = "name the store they belong to ([store]), or bring it over with `caisson store copy`; to give them up, remove \
+                `sandboxes` from the state directory";
+    Err(Complaint::new(what).hint(hint).into())
 }
 
 /// Stores what the router logs until the process ends.

@@ -57,7 +57,7 @@ impl Setup {
         let folder = config.parent().context("the configuration needs a folder")?;
         if config.exists() {
             let complaint = Complaint::new(format!("{} is there already", config.display()));
-            return Err(complaint.attempt("use it, or name another file with --config").into());
+            return Err(complaint.hint("use it, or name another file with --config").into());
         }
         let files = Files { bot: folder.join("secrets/forge-token"), sync: folder.join("secrets/forge-sync-token") };
         let token = Secret::read(&self.admin_token_file)?;
@@ -83,9 +83,9 @@ impl Setup {
         if admin.account(login).await?.is_some() {
             if !self.adopt {
                 let complaint = Complaint::new(format!("the forge has an account {login} already"));
-                let attempt =
+                let hint =
                     "if it is left from an earlier setup, add --adopt; otherwise choose --account and --sync-account";
-                return Err(complaint.attempt(attempt).into());
+                return Err(complaint.hint(hint).into());
             }
             admin.set_password(login, &password).await?;
             printer.good(&format!("account {login} taken over"));
@@ -107,7 +107,7 @@ impl Setup {
             Made::Before => {
                 let complaint = Complaint::new(format!("the organisation {name} belongs to somebody else"));
                 return Err(complaint
-                    .attempt(format!("make {} its owner, or choose --organisation", self.account))
+                    .hint(format!("make {} its owner, or choose --organisation", self.account))
                     .into());
             }
         }
@@ -168,7 +168,7 @@ fn needs_admin(error: ForgeError) -> anyhow::Error {
     match error {
         ForgeError::Forbidden(text) => Complaint::new("the admin token may not make accounts")
             .because(text)
-            .attempt("make a token of a site admin with the scopes write:admin, write:organization and write:user")
+            .hint("make a token of a site admin with the scopes write:admin, write:organization and write:user")
             .into(),
         other => other.into(),
     }

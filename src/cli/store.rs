@@ -79,7 +79,7 @@ impl StoreCommand {
 async fn hosts(config: &Process) -> Result<()> {
     let printer = Printer::terminal();
     let Some(store) = Store::look(location(config)?).await? else {
-        return Err(Complaint::new("there is no store yet").attempt("caisson serve").into());
+        return Err(Complaint::new("there is no store yet").hint("caisson serve").into());
     };
     if !store.is_shared() {
         printer.say("the store is a file of this machine: one `caisson serve` works on it");
@@ -104,7 +104,7 @@ async fn accept_key(config: &Process) -> Result<()> {
     let store = Store::open(location(config)?).await?;
     if let Some(other) = store.hosts().await?.into_iter().find(|host| host.left_ms > 0) {
         let what = format!("{} works on this store, with the key that it knows", other.address);
-        return Err(Complaint::new(what).attempt("stop every host first").into());
+        return Err(Complaint::new(what).hint("stop every host first").into());
     }
     store.mark_anew_with(&fingerprint(&key)).await?;
     let printer = Printer::terminal();
@@ -131,9 +131,9 @@ pub async fn mark_key(store: &Store, config: &Process) -> Result<Secret> {
         }
     }
     let what = format!("the posts of this store's tasks are marked with another key than {}", file.display());
-    let attempt = "name the store that belongs to this state directory ([store]); for one more host of an installation, copy mark.key from \
-                   the first into its state directory; where the key is lost for good: `caisson store accept-key`";
-    Err(Complaint::new(what).attempt(attempt).into())
+    let hint = "name the store that belongs to this state directory ([store]); for one more host of an installation, copy mark.key from \
+                the first into its state directory; where the key is lost for good: `caisson store accept-key`";
+    Err(Complaint::new(what).hint(hint).into())
 }
 
 /// Identifies a key without revealing it.

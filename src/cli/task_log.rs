@@ -71,7 +71,7 @@ pub async fn replay(store: Option<&Store>, source: &Source, (at, json): (Option<
     let at = at.map_or(last, |at| at as usize);
     if at > last {
         let what = format!("the log of task {id} has {}", count(last as u64, "event"));
-        return Err(Complaint::new(what).attempt(format!("--at {last}, or less")).into());
+        return Err(Complaint::new(what).hint(format!("--at {last}, or less")).into());
     }
     let task = Task::fold(id, log[..at].iter().map(|(_, event)| event));
     let printer = Printer::terminal();

@@ -142,12 +142,12 @@ pub struct Refusal {
     /// Details, one line each.
     pub reasons: Vec<String>,
     /// What to do about it.
-    pub attempt: String,
+    pub hint: String,
 }
 
 impl Refusal {
-    fn new(what: impl Into<String>, attempt: impl Into<String>) -> Self {
-        Self { what: what.into(), reasons: Vec::new(), attempt: attempt.into() }
+    fn new(what: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { what: what.into(), reasons: Vec::new(), hint: hint.into() }
     }
 
     fn because<I: IntoIterator<Item = String>>(mut self, reasons: I) -> Self {
@@ -158,8 +158,8 @@ impl Refusal {
 
 impl From<GitError> for Refusal {
     fn from(e: GitError) -> Self {
-        let attempt = if e.meaning() == Meaning::Away { "try again when the forge answers" } else { "" };
-        Self::new(e.to_string(), attempt)
+        let hint = if e.meaning() == Meaning::Away { "try again when the forge answers" } else { "" };
+        Self::new(e.to_string(), hint)
     }
 }
 
@@ -230,8 +230,8 @@ impl Ready {
         } else if as_branch {
             home.branch(&offer.branch, &commit).await?;
         } else {
-            let attempt = "save and close what you are editing, and repeat; or repeat with --as-branch";
-            home.apply(&plan.to, &plan.changes, &left_out).await.map_err(|e| Refusal::new(e.to_string(), attempt))?;
+            let hint = "save and close what you are editing, and repeat; or repeat with --as-branch";
+            home.apply(&plan.to, &plan.changes, &left_out).await.map_err(|e| Refusal::new(e.to_string(), hint))?;
         }
         // Without an approval that holds, the task is not over.
         if stands && let Err(e) = source.delivered(&offer, &commit).await {
@@ -284,8 +284,8 @@ async fn reviewed(
         warnings.push(format!("NOT REVIEWED: {why}; taking the newest commit {}", newest.short()));
         return Ok((newest, false));
     }
-    let attempt = "approve it on the forge; or, at your own risk, repeat with --unreviewed";
-    Err(Refusal::new(format!("the branch {} is not approved", offer.branch), attempt).because([why]))
+    let hint = "approve it on the forge; or, at your own risk, repeat with --unreviewed";
+    Err(Refusal::new(format!("the branch {} is not approved", offer.branch), hint).because([why]))
 }
 
 fn verified(request: &FetchRequest, offer: &Offer, commit: &Commit, warnings: &mut Vec<String>) -> Result<(), Refusal> {
@@ -299,8 +299,8 @@ fn verified(request: &FetchRequest, offer: &Offer, commit: &Commit, warnings: &m
         warnings.push(format!("NOT VERIFIED: {why} ({})", commit.short()));
         return Ok(());
     }
-    let attempt = "look at the final review; or, at your own risk, repeat with --unverified";
-    Err(Refusal::new(format!("the commit {} is not verified", commit.short()), attempt).because([why.to_owned()]))
+    let hint = "look at the final review; or, at your own risk, repeat with --unverified";
+    Err(Refusal::new(format!("the commit {} is not verified", commit.short()), hint).because([why.to_owned()]))
 }
 
 /// The changes to write.
@@ -320,11 +320,11 @@ impl Plan {
             Merged::Tree(tree) => tree,
             Merged::Conflict(paths) => {
                 let said = "your clone and the branch changed the same places";
-                let attempt = format!(
+                let hint = format!(
                     "check {} out and repeat, or repeat with --as-branch and merge by hand",
                     offer.base.short()
                 );
-                return Err(Refusal::new(said, attempt).because(paths.iter().map(|p| judge::shown(p.as_bytes()))));
+                return Err(Refusal::new(said, hint).because(paths.iter().map(|p| judge::shown(p.as_bytes()))));
             }
         };
         let from = home.tree(home.head()).await?;
@@ -337,16 +337,16 @@ impl Plan {
         let links = home.links(&entries).await?;
         let findings = judge::judge(&self.changes, &entries, &links);
         if !findings.never.is_empty() {
-            let attempt = "request changes on the forge: this must not come into a clone";
-            return Err(Refusal::new("the branch holds what no clone should take", attempt).because(findings.never));
+            let hint = "request changes on the forge: this must not come into a clone";
+            return Err(Refusal::new("the branch holds what no clone should take", hint).because(findings.never));
         }
         let open: Vec<&judge::Finding> = findings.ask.iter().filter(|f| !request.accept.contains(&f.path)).collect();
         if open.is_empty() {
             return Ok(findings);
         }
         let reasons = open.iter().map(|f| format!("{}: {}", judge::shown(f.path.as_bytes()), f.why));
-        let attempt = format!("look at each; what you want, repeat with --accept {}", shell_word(&open[0].path));
-        Err(Refusal::new("the branch holds files that act by themselves", attempt).because(reasons.collect::<Vec<_>>()))
+        let hint = format!("look at each; what you want, repeat with --accept {}", shell_word(&open[0].path));
+        Err(Refusal::new("the branch holds files that act by themselves", hint).because(reasons.collect::<Vec<_>>()))
     }
 }
 
@@ -358,15 +358,15 @@ async fn clear(home: &Home, plan: &Plan) -> Result<HashSet<Vec<u8>>, Refusal> {
         let cut_off =
             cut_off.map(|dir| format!("an earlier fetch was cut off: what stood here before is in {}", dir.display()));
         let reasons = paths.iter().take(20).map(|path| judge::shown(path.as_bytes())).chain(cut_off);
-        let attempt = "commit or stash them first, or repeat with --as-branch";
-        return Err(Refusal::new("your clone has uncommitted changes", attempt).because(reasons));
+        let hint = "commit or stash them first, or repeat with --as-branch";
+        return Err(Refusal::new("your clone has uncommitted changes", hint).because(reasons));
     }
     let blocked = obstacles::find(home.root(), &plan.changes);
     if blocked.is_empty() {
         return Ok(left_out);
     }
-    let attempt = "move them away first (they are not in git: untracked or ignored), or repeat with --as-branch";
-    Err(Refusal::new("files that git does not know stand where the branch would write", attempt).because(blocked))
+    let hint = "move them away first (they are not in git: untracked or ignored), or repeat with --as-branch";
+    Err(Refusal::new("files that git does not know stand where the branch would write", hint).because(blocked))
 }
 
 /// Path of the clone, for messages.

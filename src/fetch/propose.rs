@@ -109,9 +109,9 @@ impl Proposal {
     }
 
     fn away(&self, error: &GitError) -> Refusal {
-        let attempt = "look whether the upstream answers, and what your token may: read and write contents and pull requests; \
-                       where you may not push there, name your fork (--fork you/project)";
-        Refusal::new(error.to_string(), attempt)
+        let hint = "look whether the upstream answers, and what your token may: read and write contents and pull requests; \
+                    where you may not push there, name your fork (--fork you/project)";
+        Refusal::new(error.to_string(), hint)
     }
 
     /// Pushes the tree of the commit as one commit behind the base, and opens the pull request. So nothing is published that only an earlier

@@ -181,7 +181,7 @@ async fn only_what_is_approved_verified_and_known() {
     home.standing = Standing::Stands;
     for kind in [Some(VerdictKind::Failed), Some(VerdictKind::None), None] {
         home.offer.verdict = kind.map(verdict);
-        assert!(home.refused(&home.request()).await.attempt.contains("--unverified"));
+        assert!(home.refused(&home.request()).await.hint.contains("--unverified"));
     }
     let other = FetchRequest { branch: "agent/8".to_owned(), ..home.request() };
     assert!(home.refused(&other).await.what.contains("no task"));
@@ -267,7 +267,7 @@ async fn what_acts_by_itself_is_asked_for_by_name() {
         let home = Home::new(&[("sum.py", "x\n"), (path, "x\n")]);
         let refusal = home.refused(&home.request()).await;
         assert!(refusal.reasons.len() == 1 && refusal.reasons[0].contains(path), "{refusal:?}");
-        assert!(refusal.attempt.contains(&format!("--accept {path}")), "{refusal:?}");
+        assert!(refusal.hint.contains(&format!("--accept {path}")), "{refusal:?}");
         home.refused(&FetchRequest { as_branch: true, ..home.request() }).await;
         home.brought(&FetchRequest { accept: vec![path.to_owned()], ..home.request() }).await;
         assert!(home.clone_dir().join(path).exists());

@@ -120,7 +120,7 @@ async fn a_commit_that_the_upstream_lacks_below_the_work_does_not_go_there_with_
     let tip = head(&forge);
     (home.offer.newest, home.offer.approved) = (tip.clone(), Some(Approved { commit: tip, by: "alice".to_owned() }));
     let refusal = home.refused(&request).await;
-    assert!(refusal.what.contains("which is not on main of") && refusal.attempt.contains("--as-branch"), "{refusal:?}");
+    assert!(refusal.what.contains("which is not on main of") && refusal.hint.contains("--as-branch"), "{refusal:?}");
     assert!(upstream.branch().is_empty() && upstream.api.pulls().is_empty());
 }
 

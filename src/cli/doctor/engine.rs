@@ -22,9 +22,9 @@ pub(super) async fn look(report: &mut Report, config: &Process, running: bool) {
             super::barrier::look(report, config, &broker).await;
         }
         Err(error) if running => {
-            let attempt =
+            let hint =
                 "read broker.log in the state directory; `caisson serve` starts a broker when it is started anew";
-            report.fault("broker", error.to_string(), attempt);
+            report.fault("broker", error.to_string(), hint);
         }
         Err(_) => match broker_child::TemporaryBroker::start(config).await {
             Ok(temporary) => {
@@ -43,8 +43,8 @@ pub(super) async fn look(report: &mut Report, config: &Process, running: bool) {
 async fn parts(report: &mut Report, config: &Process, broker: &SocketBroker, info: &EngineInfo) {
     report.good("engine", format!("{}, kernel {}, cgroup v{}", info.engine, info.kernel, info.cgroup));
     report.good("engine", format!("seccomp profile {}, runner {}", short(&info.seccomp), short(&info.runner)));
-    if let Some(Outdated { what, attempt }) = Outdated::of(info) {
-        report.fault("runner", what, attempt);
+    if let Some(Outdated { what, hint }) = Outdated::of(info) {
+        report.fault("runner", what, hint);
     }
     asked(report, config, info);
     if info.installation != config.installation {

@@ -21,14 +21,14 @@ pub(super) async fn accounts(report: &mut Report, config: &Process) -> Option<Ac
         Ok(accounts) => accounts,
         Err(error) => {
             let transient = error.downcast_ref::<ForgeError>().is_some_and(ForgeError::is_transient);
-            let attempt = match error.downcast_ref::<Complaint>() {
-                Some(complaint) => complaint.attempt.clone(),
+            let hint = match error.downcast_ref::<Complaint>() {
+                Some(complaint) => complaint.hint.clone(),
                 None if transient => "start the forge, or mend forge.url".to_owned(),
                 None => {
                     "`caisson setup --adopt` with another --config makes new tokens for the same accounts".to_owned()
                 }
             };
-            report.fault("forge", format!("{url}: {error:#}"), attempt);
+            report.fault("forge", format!("{url}: {error:#}"), hint);
             return None;
         }
     };
@@ -80,7 +80,7 @@ pub(super) async fn repository(
     }
     let at = RepoRef::new(&entry.owner, &entry.name);
     match repo::teams(accounts, &at).await {
-        Ok(teams) => teams.troubles.into_iter().for_each(|(found, attempt)| report.fault(&part, found, attempt)),
+        Ok(teams) => teams.troubles.into_iter().for_each(|(found, hint)| report.fault(&part, found, hint)),
         Err(error) => report.fault(&part, format!("{error:#}"), "try again when the forge answers"),
     }
     hook.filter(|(_, hook)| hook.active).map(|(repo, hook)| (repo, hook.id))

@@ -37,20 +37,20 @@ pub(super) async fn fire(
             report.good(&part, format!("the hook's test arrived, signed, after {} ms", began.elapsed().as_millis()));
         }
         Ok(Arrival::Unsigned) => {
-            let attempt =
+            let hint =
                 format!("`caisson repo check {} --fix`, while `caisson serve` runs, writes its secret anew", entry.key);
-            report.fault(&part, "the hook's test arrived with a wrong signature", attempt);
+            report.fault(&part, "the hook's test arrived with a wrong signature", hint);
         }
         Ok(Arrival::TurnedAway) => {
             let found = "the hook's test was turned away: too many wrong signatures came from the forge's address";
             report.fault(&part, found, "repeat this in a minute");
         }
         Ok(Arrival::Never) => {
-            let attempt = format!(
+            let hint = format!(
                 "the forge must reach {url}: set forge.bot_url, and allow its host in the forge's [webhook] ALLOWED_HOST_LIST; \
                  the forge's own log of the hook says why it failed"
             );
-            report.fault(&part, format!("the hook's test did not arrive within {} s", WAIT.as_secs()), attempt);
+            report.fault(&part, format!("the hook's test did not arrive within {} s", WAIT.as_secs()), hint);
         }
         Err(error) => report.fault(
             &part,

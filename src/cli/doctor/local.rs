@@ -20,11 +20,11 @@ pub(super) fn configuration(report: &mut Report, file: &Path) -> Option<Process>
         }
         Err(error) => {
             for line in error.to_string().lines() {
-                let attempt = match file.exists() {
+                let hint = match file.exists() {
                     true => "mend the line; `caisson config --defaults` prints every key with its meaning",
                     false => "caisson setup --help",
                 };
-                report.fault("configuration", line, attempt);
+                report.fault("configuration", line, hint);
             }
             None
         }
@@ -51,11 +51,11 @@ pub(super) fn state(report: &mut Report, config: &Process) {
 
 /// Reads the store and its entries of repositories; creates nothing.
 pub(super) async fn store(report: &mut Report, config: &Process) -> Entries {
-    let attempt = "look at [store] of the configuration; a server of PostgreSQL must run and let this user in";
+    let hint = "look at [store] of the configuration; a server of PostgreSQL must run and let this user in";
     let location = match location(config) {
         Ok(location) => location,
         Err(error) => {
-            report.fault("store", format!("{error:#}"), attempt);
+            report.fault("store", format!("{error:#}"), hint);
             return Entries::default();
         }
     };
@@ -63,7 +63,7 @@ pub(super) async fn store(report: &mut Report, config: &Process) -> Entries {
         Ok(Some(_)) => report.good("store", location.to_string()),
         Ok(None) => report.note("store", format!("{location} is empty; the first `caisson serve` makes what it needs")),
         Err(error @ StoreError::Shape { .. }) => report.note("store", error.to_string()),
-        Err(error) => report.fault("store", error.to_string(), attempt),
+        Err(error) => report.fault("store", error.to_string(), hint),
     }
     // Problems with the store itself were reported above.
     let entries = entries::look(config).await.unwrap_or_default();
@@ -92,9 +92,9 @@ fn closed(report: &mut Report, part: &str, path: &Path, wanted: &str) {
     let found = match std::fs::metadata(path) {
         Ok(found) => found,
         Err(error) => {
-            let attempt =
+            let hint =
                 "run doctor as the bot's user; a lost secret is made again by `caisson setup` or `caisson repo add`";
-            return report.fault(part, format!("{shown}: {error}"), attempt);
+            return report.fault(part, format!("{shown}: {error}"), hint);
         }
     };
     let mode = found.permissions().mode() & 0o777;
@@ -106,8 +106,8 @@ fn closed(report: &mut Report, part: &str, path: &Path, wanted: &str) {
     } else if mode & 0o077 != 0 {
         report.fault(part, format!("{shown} has mode {mode:o}: others may read it"), format!("chmod {wanted} {shown}"));
     } else if found.uid() != me {
-        let attempt = format!("chown {me} {shown}, or run doctor as the bot's user");
-        report.fault(part, format!("{shown} belongs to user {}", found.uid()), attempt);
+        let hint = format!("chown {me} {shown}, or run doctor as the bot's user");
+        report.fault(part, format!("{shown} belongs to user {}", found.uid()), hint);
     } else {
         report.good(part, format!("{shown}, mode {mode:o}"));
     }
@@ -137,8 +137,8 @@ pub(super) fn process(report: &mut Report, config: &Process, running: bool) {
     report.note("bot", "`caisson serve` does not run");
     for at in [config.listen.webhooks, config.listen.ops] {
         if let Err(error) = std::net::TcpListener::bind(at) {
-            let attempt = format!("`ss -ltnp` shows who has port {}; end it, or change [listen]", at.port());
-            report.fault("bot", format!("{at} cannot be listened on: {error}"), attempt);
+            let hint = format!("`ss -ltnp` shows who has port {}; end it, or change [listen]", at.port());
+            report.fault("bot", format!("{at} cannot be listened on: {error}"), hint);
         }
     }
 }
@@ -155,7 +155,7 @@ mod tests {
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).unwrap();
         let mut report = Report::default();
         closed(&mut report, "secrets", &path, "600");
-        assert!(report.findings[0].attempt.starts_with("chmod 600 "));
+        assert!(report.findings[0].hint.starts_with("chmod 600 "));
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
         let mut report = Report::default();
         closed(&mut report, "secrets", &path, "600");

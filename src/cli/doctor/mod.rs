@@ -50,7 +50,7 @@ impl Doctor {
             printer.table(&["", "part", "found"], &report.rows());
             for finding in report.findings.iter().filter(|f| f.level == Level::Fault) {
                 printer.bad(&format!("{}: {}", finding.part, finding.found));
-                printer.hint(&finding.attempt);
+                printer.hint(&finding.hint);
             }
         }
         match report.faults() {

@@ -45,7 +45,7 @@ fn put(report: &mut Report, part: &str, label: &str, finding: Finding) {
             report.note(part, format!("{label}: {}", look::windows(tokens, configured)));
         }
         Finding::Note(note) => report.note(part, format!("{label}: {note}")),
-        Finding::Fault { found, attempt } if label.is_empty() => report.fault(part, found, attempt),
-        Finding::Fault { found, attempt } => report.fault(part, format!("{label}: {found}"), attempt),
+        Finding::Fault { found, hint } if label.is_empty() => report.fault(part, found, hint),
+        Finding::Fault { found, hint } => report.fault(part, format!("{label}: {found}"), hint),
     }
 }

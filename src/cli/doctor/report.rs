@@ -26,7 +26,7 @@ pub(super) struct Finding {
     pub level: Level,
     pub found: String,
     /// What to do; only for faults.
-    pub attempt: String,
+    pub hint: String,
 }
 
 #[derive(Debug, Default)]
@@ -43,12 +43,12 @@ impl Report {
         self.add(part, Level::Note, found.into(), String::new());
     }
 
-    pub fn fault(&mut self, part: &str, found: impl Into<String>, attempt: impl Into<String>) {
-        self.add(part, Level::Fault, found.into(), attempt.into());
+    pub fn fault(&mut self, part: &str, found: impl Into<String>, hint: impl Into<String>) {
+        self.add(part, Level::Fault, found.into(), hint.into());
     }
 
-    fn add(&mut self, part: &str, level: Level, found: String, attempt: String) {
-        self.findings.push(Finding { part: part.to_owned(), level, found, attempt });
+    fn add(&mut self, part: &str, level: Level, found: String, hint: String) {
+        self.findings.push(Finding { part: part.to_owned(), level, found, hint });
     }
 
     pub fn faults(&self) -> usize {
@@ -61,7 +61,7 @@ impl Report {
 
     pub fn json(&self) -> impl Iterator<Item = Value> {
         self.findings.iter().map(
-            |f| json!({ "level": f.level.word().to_lowercase(), "part": f.part, "found": f.found, "attempt": f.attempt }),
+            |f| json!({ "level": f.level.word().to_lowercase(), "part": f.part, "found": f.found, "attempt": f.hint }),
         )
     }
 }

@@ -32,7 +32,7 @@ pub fn comparable(then: &Header, recording: bool) -> Result<()> {
         return Ok(());
     }
     let complaint = Complaint::new("one of the two is a recording and the other a model's: they are not compared");
-    Err(complaint.attempt("name a baseline that was made the same way").into())
+    Err(complaint.hint("name a baseline that was made the same way").into())
 }
 
 /// # Errors

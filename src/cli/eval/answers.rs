@@ -55,7 +55,7 @@ pub fn read(path: &Path) -> Result<Vec<OfferedAnswer>> {
     for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         let wrong = |why: String| {
             let complaint = Complaint::new(format!("{}:{} is no answer", path.display(), at + 1)).because(why);
-            complaint.attempt("a line is {\"task\": …, \"patch\": …} or {\"task\": …, \"tree\": …}; docs/evaluation.md")
+            complaint.hint("a line is {\"task\": …, \"patch\": …} or {\"task\": …, \"tree\": …}; docs/evaluation.md")
         };
         let mut answer: OfferedAnswer = serde_json::from_str(line).map_err(|why| wrong(why.to_string()))?;
         if answer.patch.is_some() == answer.tree.is_some() {

@@ -182,8 +182,8 @@ impl Judge {
                 return Ok(image.clone());
             }
         }
-        let attempt = "build it with caisson image build <toolchain>";
-        Err(Complaint::new(format!("the engine has no image {}", candidates.join(" or "))).attempt(attempt).into())
+        let hint = "build it with caisson image build <toolchain>";
+        Err(Complaint::new(format!("the engine has no image {}", candidates.join(" or "))).hint(hint).into())
     }
 }
 

@@ -148,13 +148,13 @@ impl EvalArgs {
         let Some(named) = &self.forge else { return Ok(()) };
         if !named.username().is_empty() || named.password().is_some() || named.query().is_some() {
             let complaint = Complaint::new("--forge takes an address without a name, a password or a query");
-            return Err(complaint.attempt("the admin's token belongs into the file of --forge-admin").into());
+            return Err(complaint.hint("the admin's token belongs into the file of --forge-admin").into());
         }
         let at = |url: &Url| (host(url), url.port_or_known_default());
         let ours = [&process.forge.url, &process.forge.public_url];
         if ours.into_iter().flatten().any(|url| at(url) == at(named)) {
             let what = format!("{named} is the forge of your configuration, and is not touched");
-            return Err(Complaint::new(what).attempt("name one that can be thrown away").into());
+            return Err(Complaint::new(what).hint("name one that can be thrown away").into());
         }
         Ok(())
     }

@@ -21,7 +21,7 @@ impl Asked {
     pub fn of(process: &Process) -> Result<Asked> {
         let model = llm::configured(process.models.worker()).map_err(|why| {
             let complaint = crate::cli::printer::Complaint::new("the model cannot be used").because(why);
-            complaint.attempt("fill in [model] of the configuration (docs/models.md)")
+            complaint.hint("fill in [model] of the configuration (docs/models.md)")
         })?;
         let recording = model.scripted();
         Ok(Asked { model, asked: process.models.worker().name.clone(), recording })

@@ -136,7 +136,7 @@ impl Out {
             Ok(file) => Ok(Out(Some(file))),
             Err(why) if why.kind() == std::io::ErrorKind::AlreadyExists => {
                 let complaint = Complaint::new(format!("{} is there already", path.display()));
-                Err(complaint.attempt("results are never overwritten: name another file with --out").into())
+                Err(complaint.hint("results are never overwritten: name another file with --out").into())
             }
             Err(why) => Err(why).with_context(|| format!("{} cannot be written", path.display())),
         }

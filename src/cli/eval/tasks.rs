@@ -102,7 +102,7 @@ impl Folder {
         let tasks = at.join("tasks");
         let listed = std::fs::read_dir(&tasks).map_err(|why| {
             let complaint = Complaint::new(format!("{} holds no tasks", at.display())).because(why.to_string());
-            complaint.attempt("name their folder with --tasks DIR; docs/evaluation.md says what is in it")
+            complaint.hint("name their folder with --tasks DIR; docs/evaluation.md says what is in it")
         })?;
         let mut names: Vec<String> = listed
             .filter_map(|entry| entry.ok().filter(|it| it.path().is_dir()))

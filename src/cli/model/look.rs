@@ -29,14 +29,14 @@ pub enum Finding {
     Note(String),
     Fault {
         found: String,
-        attempt: String,
+        hint: String,
     },
 }
 
 /// Opens the entry; an error is the only finding.
 pub fn opened(entry: &Entry) -> Result<Arc<dyn Model>, Finding> {
-    let attempt = "docs/models.md says how each kind is set up".to_owned();
-    llm::configured(entry).map_err(|found| Finding::Fault { found, attempt })
+    let hint = "docs/models.md says how each kind is set up".to_owned();
+    llm::configured(entry).map_err(|found| Finding::Fault { found, hint })
 }
 
 /// The command that checks a window.
@@ -98,14 +98,14 @@ pub async fn look(entry: &Entry, model: &dyn Model) -> Vec<Finding> {
         Ok(Err(error)) => return vec![missing(entry, &error).unwrap_or_else(|| refused(&error))],
         Err(_) => {
             let found = format!("it did not answer within {} s", WAIT.as_secs());
-            return vec![Finding::Fault { found, attempt: "check base_url, and whether its server runs".to_owned() }];
+            return vec![Finding::Fault { found, hint: "check base_url, and whether its server runs".to_owned() }];
         }
     };
     let mut found = vec![Finding::Answers { took: began.elapsed() }];
     found.extend(presence.window.map(|tokens| Finding::Window { tokens, configured: entry.context_tokens }));
     if let Some(fault) = presence.fault(&entry.name, entry.context_tokens) {
-        let attempt = "set name and context_tokens to what the server has, or start it as they say".to_owned();
-        found.push(Finding::Fault { found: fault, attempt });
+        let hint = "set name and context_tokens to what the server has, or start it as they say".to_owned();
+        found.push(Finding::Fault { found: fault, hint });
     }
     if presence.window.is_none() && entry.is_own_server() {
         // Ollama cuts a longer prompt off without a word.
@@ -162,9 +162,8 @@ async fn template(entry: &Entry, model: &dyn Model) -> Option<Finding> {
             Some(Finding::Note(format!("it takes no tools ({error}); so it works in the style files")))
         }
         Ok(Err(error @ ModelError::BadRequest(_))) => {
-            let attempt =
-                "set style = \"text\" or style = \"files\" for it, or take a model that knows tools".to_owned();
-            Some(Finding::Fault { found: format!("it cannot call tools: {error}"), attempt })
+            let hint = "set style = \"text\" or style = \"files\" for it, or take a model that knows tools".to_owned();
+            Some(Finding::Fault { found: format!("it cannot call tools: {error}"), hint })
         }
         Ok(Err(error)) => Some(refused(&error)),
         Ok(Ok(())) | Err(_) => None,
@@ -179,13 +178,13 @@ fn missing(entry: &Entry, error: &ModelError) -> Option<Finding> {
     let of_the_model = theirs.to_lowercase().contains("model") || theirs.contains(&entry.name);
     (theirs.starts_with("HTTP 404") && of_the_model).then(|| Finding::Fault {
         found: format!("its server has no model {}: {theirs}", entry.name),
-        attempt: "set name to a model that the server has, as it spells it".to_owned(),
+        hint: "set name to a model that the server has, as it spells it".to_owned(),
     })
 }
 
 /// A refusal, with what to do about it.
 pub fn refused(error: &ModelError) -> Finding {
-    let attempt = match error {
+    let hint = match error {
         ModelError::Template(_) => TEMPLATE_ADVICE,
         ModelError::Unauthorized(_) => "put a valid key into the file that key_file names",
         ModelError::RateLimited { .. } => "try again later",
@@ -195,5 +194,5 @@ pub fn refused(error: &ModelError) -> Finding {
             "check name, base_url and the key"
         }
     };
-    Finding::Fault { found: error.to_string(), attempt: attempt.to_owned() }
+    Finding::Fault { found: error.to_string(), hint: hint.to_owned() }
 }

@@ -75,14 +75,14 @@ async fn filled(entry: &Entry, model: &dyn Model, rate: f64, found: &mut Measure
     let word = mark();
     let mut request = count_to_forty(&word, (wanted as f64 / rate.max(0.01)) as u64);
     request.turns = vec![Turn::User { text: "Which number stands at the very beginning? Say it alone.".to_owned() }];
-    let attempt = || "set context_tokens to what the server has, or start it with more".to_owned();
+    let hint = || "set context_tokens to what the server has, or start it with more".to_owned();
     let asked = entry.context_tokens;
     let answer = match timed(model, &request).await {
         Err(ModelError::ContextFull) => {
             let fault = format!(
                 "its window is smaller than configured: a prompt of about {wanted} tokens was refused, and context_tokens says {asked}"
             );
-            found.findings.push(Finding::Fault { found: fault, attempt: attempt() });
+            found.findings.push(Finding::Fault { found: fault, hint: hint() });
             return Ok(());
         }
         other => other?,
@@ -92,7 +92,7 @@ async fn filled(entry: &Entry, model: &dyn Model, rate: f64, found: &mut Measure
         let fault = format!(
             "it read {counted} tokens of a prompt of about {wanted}, and left the rest out: its window is smaller than the {asked} of context_tokens"
         );
-        found.findings.push(Finding::Fault { found: fault, attempt: attempt() });
+        found.findings.push(Finding::Fault { found: fault, hint: hint() });
         return Ok(());
     }
     let taken =

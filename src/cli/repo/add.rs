@@ -180,7 +180,7 @@ impl Add {
         if !self.here && (!found.empty || !plan.also.is_empty()) {
             if self.moved && compare_one(config, accounts, &wanted).await?.rewritten().next().is_some() {
                 let complaint = Complaint::new("what is on the forge is not in the history of the new source");
-                return Err(complaint.attempt("choose another --name for it").into());
+                return Err(complaint.hint("choose another --name for it").into());
             }
             tell_brought(&sync_one(config, &wanted, None, printer).await?, printer);
         }
@@ -212,7 +212,7 @@ impl Add {
         let repo = known.map_or_else(|| RepoRef::new(&self.owner, &name), |b| RepoRef::new(&b.owner, &b.name));
         let (branch, _) = git.remote_head(&source, credential.as_ref()).await.map_err(|why| {
             let complaint = Complaint::new(format!("{} cannot be read", source.as_str())).because(why.to_string());
-            complaint.attempt(found.hint.clone())
+            complaint.hint(found.hint.clone())
         })?;
         // A branch that an operator chose before stays chosen.
         let branch = known.map_or(Ok(branch), |before| Branch::parse(&before.default_branch))?;
@@ -333,7 +333,7 @@ impl Add {
         }
         if self.accept.is_some() {
             let complaint = Complaint::new("the hash given to --accept belongs to other wishes");
-            return Err(complaint.attempt(format!("read the above, then --accept {hash}")).into());
+            return Err(complaint.hint(format!("read the above, then --accept {hash}")).into());
         }
         printer.warn(if still.is_empty() {
             "none of this has an effect until you accept it"
@@ -421,8 +421,8 @@ impl Add {
             printer.bad(&one_line(name));
         }
         let complaint = Complaint::new("the repository is not added while unknown parts would read its pushes");
-        let attempt = format!("remove them on the forge, or accept each by name: --accept-foreign '{}'", left[0]);
-        Err(complaint.attempt(attempt).into())
+        let hint = format!("remove them on the forge, or accept each by name: --accept-foreign '{}'", left[0]);
+        Err(complaint.hint(hint).into())
     }
 }
 
@@ -439,14 +439,14 @@ async fn place(plan: &Plan, accounts: &Accounts, printer: &Printer) -> Result<Re
     let known = plan.before.id == Some(found.id) || plan.upstream.is_empty();
     if !found.empty && !known {
         let complaint = Complaint::new(format!("{} is on the forge already and is not empty", plan.repo));
-        let attempt = match plan.before.claimed == Some(found.id) {
+        let hint = match plan.before.claimed == Some(found.id) {
             true => format!(
                 "look at {}: if it is what was added here, repeat this with --on-forge {}; otherwise choose another --name",
                 found.html_url, found.id
             ),
             false => "choose another --name".to_owned(),
         };
-        return Err(complaint.attempt(attempt).into());
+        return Err(complaint.hint(hint).into());
     }
     accounts.forge.ensure_collaborator(&plan.repo, &accounts.sync.login, Access::Write).await?;
     Ok(found)
@@ -457,7 +457,7 @@ async fn noticed(plan: &Plan, accounts: &Accounts) -> Result<()> {
     let end = Instant::now() + NOTICE;
     while accounts.forge.repository(&plan.repo).await?.empty {
         if Instant::now() > end {
-            return Err(Complaint::new("the forge does not notice the push").attempt("repeat this command").into());
+            return Err(Complaint::new("the forge does not notice the push").hint("repeat this command").into());
         }
         tokio::time::sleep(Duration::from_millis(100)).await;
     }

@@ -40,7 +40,7 @@ impl Audit {
         // What was decided can be read after the repository was taken out, too.
         if rows.is_empty() && config.repository(&self.key).is_none() {
             let complaint = Complaint::new(format!("no repository has the key {}", self.key));
-            return Err(complaint.attempt("caisson repo list").into());
+            return Err(complaint.hint("caisson repo list").into());
         }
         show(&rows, (&self.key, self.json), printer)
     }

@@ -26,7 +26,7 @@ pub(super) async fn run(
     let all = config.repositories();
     let chosen: Vec<&Arc<Entry>> = all.iter().filter(|r| key.is_none_or(|k| r.key == k)).collect();
     if let (Some(key), true) = (key, chosen.is_empty()) {
-        return Err(Complaint::new(format!("no repository has the key {key}")).attempt("caisson repo list").into());
+        return Err(Complaint::new(format!("no repository has the key {key}")).hint("caisson repo list").into());
     }
     let running = serve_answers(config).await;
     let (mut broken, mut unexamined) = (0, false);
@@ -60,11 +60,11 @@ pub(super) async fn run(
         return Ok(());
     }
     let complaint = Complaint::new(format!("{broken} of the repositories are not as the bot needs them"));
-    let attempt = match fix {
+    let hint = match fix {
         false => "`caisson repo check --fix` sets anew what `repo add` set",
         true => "what is named above is yours to change on the forge, or to accept with `caisson repo add`",
     };
-    Err(complaint.attempt(attempt).into())
+    Err(complaint.hint(hint).into())
 }
 
 /// The differences, and how the hook signs where it has no other fault; a wrong secret is one of the differences, too.
@@ -206,9 +206,9 @@ pub(in crate::cli) struct Teams {
 
 impl Teams {
     pub(super) fn warn(&self, printer: &Printer) {
-        for (trouble, attempt) in &self.troubles {
+        for (trouble, hint) in &self.troubles {
             printer.warn(trouble);
-            printer.hint(attempt);
+            printer.hint(hint);
         }
     }
 }
@@ -220,19 +220,19 @@ pub(in crate::cli) async fn teams(accounts: &Accounts, repo: &RepoRef) -> Result
         let name = &team.name;
         if team.overstates() {
             let trouble = format!("the team {name} is told as one that may write, but the code is not its to write");
-            let attempt = "its members are refused, also those added by name: save the team's rights anew on the forge";
-            teams.troubles.push((trouble, attempt.to_owned()));
+            let hint = "its members are refused, also those added by name: save the team's rights anew on the forge";
+            teams.troubles.push((trouble, hint.to_owned()));
         } else if team.code < Access::Write {
             continue;
         }
         if !accounts.forge.shows(&team).await? {
             let trouble =
                 format!("the team {name} reaches {repo}, but {bot} may not see who is in it: it counts for nobody");
-            let attempt = format!(
+            let hint = format!(
                 "make {bot} an owner of the organisation {} or a member of that team, or add its people by name",
                 repo.owner
             );
-            teams.troubles.push((trouble, attempt));
+            teams.troubles.push((trouble, hint));
         } else if !team.overstates() {
             teams.writers.push(team.name);
         }

@@ -13,38 +13,38 @@ pub(super) async fn found(accounts: &Accounts, text: &str) -> Result<Repository>
         text.split_once('/').filter(|(owner, name)| !owner.is_empty() && !name.is_empty() && !name.contains('/'));
     let (owner, name) = named.ok_or_else(|| {
         let complaint = Complaint::new(format!("{text:?} is no owner/name"));
-        complaint.attempt("with --here, name a repository of the forge: team/project")
+        complaint.hint("with --here, name a repository of the forge: team/project")
     })?;
     let (repo, bot) = (RepoRef::new(owner, name), &accounts.bot.login);
-    let attempt = format!("on the forge, make {bot} an administrator of {repo}, then repeat this");
+    let hint = format!("on the forge, make {bot} an administrator of {repo}, then repeat this");
     let found = match accounts.forge.repository(&repo).await {
         Ok(found) => found,
         Err(ForgeError::NotFound(_)) => {
             let what = format!("{bot} sees no repository {repo} on the forge");
-            return Err(Complaint::new(what).attempt(attempt).into());
+            return Err(Complaint::new(what).hint(hint).into());
         }
         Err(error) => return Err(error.into()),
     };
     if accounts.own_right(&repo).await? < Access::Admin {
         let complaint = Complaint::new(format!("{bot} does not administer {repo}"));
         let why = "it sets the hook and the protection of the default branch, and reads what else would read a push";
-        return Err(complaint.because(why).attempt(attempt).into());
+        return Err(complaint.because(why).hint(hint).into());
     }
     if found.empty {
-        return Err(Complaint::new(format!("{repo} is empty")).attempt("push a first commit to it").into());
+        return Err(Complaint::new(format!("{repo} is empty")).hint("push a first commit to it").into());
     }
     Ok(found)
 }
 
 /// An error where the entry of this key is of another repository, or of a copy.
 pub(super) fn is_the_same(known: &Entry, found: &Repository) -> Result<()> {
-    let attempt = "choose another --name for this one";
+    let hint = "choose another --name for this one";
     let what = match (known.origin(), known.id == found.id) {
         ("", true) => return Ok(()),
         ("", false) => format!("{} is {}/{} already", known.key, known.owner, known.name),
         (origin, _) => format!("{} was copied from {origin}, and is kept in step with it", known.key),
     };
-    Err(Complaint::new(what).attempt(attempt).into())
+    Err(Complaint::new(what).hint(hint).into())
 }
 
 /// An error where another entry is of this repository.
@@ -65,7 +65,7 @@ pub(super) async fn no_rule_before(
         let before = accounts.forge.rules_before(repo, rule).await?;
         if !before.is_empty() {
             let what = format!("the protection of {} may hold in place of that of {rule}", before.join(", "));
-            return Err(Complaint::new(what).attempt("remove it on the forge, then repeat this").into());
+            return Err(Complaint::new(what).hint("remove it on the forge, then repeat this").into());
         }
     }
     Ok(())

@@ -33,7 +33,7 @@ impl Import {
             config.in_file().filter(|entry| self.keys.is_empty() || self.keys.contains(&entry.key)).collect();
         if let Some(unknown) = self.keys.iter().find(|key| !chosen.iter().any(|entry| entry.key == **key)) {
             let complaint = Complaint::new(format!("no entry in {} has the key {unknown}", file.display()));
-            return Err(complaint.attempt("caisson repo list").into());
+            return Err(complaint.hint("caisson repo list").into());
         }
         if chosen.is_empty() {
             printer.hint(&format!("no entry stands in {}", file.display()));
@@ -95,7 +95,7 @@ impl Import {
         }
         Err(Complaint::new(format!("the store has another entry of {}", entry.key))
             .because(format!("they differ: {}", differs.join(", ")))
-            .attempt(format!(
+            .hint(format!(
                 "take the entry out of the file to have the store's; or `caisson repo import {} --over` puts this one in its place, for every host",
                 entry.key
             ))

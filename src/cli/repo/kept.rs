@@ -26,7 +26,7 @@ pub(super) fn has_each(upstream: &Listing, entry: &Entry) -> Result<()> {
     for branch in followed(entry)? {
         if !upstream.branches.contains_key(&branch) {
             let complaint = Complaint::new(format!("the upstream has no branch {branch}"));
-            return Err(complaint.attempt("name one that it has").into());
+            return Err(complaint.hint("name one that it has").into());
         }
     }
     Ok(())

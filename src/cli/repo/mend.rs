@@ -91,7 +91,7 @@ async fn replace(
 ) -> Result<HookInfo> {
     let secrets = entries.secrets(entry)?;
     let none = || Complaint::new(format!("no secret for the hook of {} is known", entry.key));
-    let secret = secrets.first().ok_or_else(|| none().attempt("caisson repo add"))?;
+    let secret = secrets.first().ok_or_else(|| none().hint("caisson repo add"))?;
     Ok(accounts.forge.replace_hook(repo, &config.hook_url(&entry.key), secret).await?)
 }
 

@@ -58,7 +58,7 @@ impl Remove {
         if !live.is_empty() && !self.end_tasks {
             let ids = live.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
             return Err(Complaint::new(format!("{} has tasks that have not ended: {ids}", self.key))
-                .attempt(format!("wait for their end, or `caisson repo remove {} --end-tasks` stops them", self.key))
+                .hint(format!("wait for their end, or `caisson repo remove {} --end-tasks` stops them", self.key))
                 .into());
         }
         for id in live {
@@ -72,7 +72,7 @@ impl Remove {
                 return Err(Complaint::new(
                     "its tasks have ended, and still owe something (words on the forge, the end of a sandbox)",
                 )
-                .attempt("repeat this a little later, while `caisson serve` runs")
+                .hint("repeat this a little later, while `caisson serve` runs")
                 .into());
             }
             printer.step("waiting for what its tasks still owe");

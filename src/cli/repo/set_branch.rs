@@ -63,9 +63,7 @@ async fn noticed(accounts: &Accounts, repo: &RepoRef, branch: &str) -> Result<()
     let end = Instant::now() + NOTICE;
     while accounts.forge.branch(repo, branch).await?.is_none() {
         if Instant::now() > end {
-            return Err(Complaint::new(format!("the forge does not show {branch}"))
-                .attempt("repeat this command")
-                .into());
+            return Err(Complaint::new(format!("the forge does not show {branch}")).hint("repeat this command").into());
         }
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
@@ -77,7 +75,7 @@ async fn there(accounts: &Accounts, repo: &RepoRef, entry: &Entry) -> Result<()>
     for branch in followed(entry)? {
         if accounts.forge.branch(repo, branch.as_str()).await?.is_none() {
             let complaint = Complaint::new(format!("{repo} has no branch {branch}"));
-            return Err(complaint.attempt("name one that it has").into());
+            return Err(complaint.hint("name one that it has").into());
         }
     }
     Ok(())

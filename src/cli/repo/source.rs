@@ -55,7 +55,7 @@ async fn on_github(host: &UpstreamHost, name: &str, printer: &Printer) -> Result
             (name.to_owned(), 0)
         }
         Err(error @ (GitHubError::NotFound { .. } | GitHubError::Refused { .. })) => {
-            return Err(Complaint::new(error.to_string()).attempt(hint).into());
+            return Err(Complaint::new(error.to_string()).hint(hint).into());
         }
     };
     Ok(Source { address: github.address(&full_name)?, id, hint: hint.to_owned() })
@@ -70,19 +70,19 @@ pub(super) fn is_the_same(known: &Entry, source: &Source) -> Result<()> {
         (known, found) if known != 0 && found != 0 && known != found && same_address => {
             let complaint = Complaint::new(format!("{from} is another repository on GitHub now"))
                 .because(format!("it has the number {found} there, and {key} was copied from {known}"));
-            Err(complaint.attempt("look at it first; --moved takes it in the place of the one before").into())
+            Err(complaint.hint("look at it first; --moved takes it in the place of the one before").into())
         }
         (known, found) if known == found && known != 0 && same_server(from, source.address.as_str()) => Ok(()),
         _ if same_address => Ok(()),
         _ => {
-            let attempt =
+            let hint =
                 "choose another --name for this one; or say --moved where it is the same repository at a new address";
             let complaint = Complaint::new(match from {
                 "" => format!("{key} lives on the forge alone, and is no copy of another repository"),
                 from => format!("{key} was copied from {from}"),
             });
-            let attempt = if from.is_empty() { "choose another --name for this one" } else { attempt };
-            Err(complaint.attempt(attempt).into())
+            let hint = if from.is_empty() { "choose another --name for this one" } else { hint };
+            Err(complaint.hint(hint).into())
         }
     }
 }

@@ -59,7 +59,7 @@ fn again(entry: &Entry, at: &RepoRef) -> String {
 impl Try {
     pub(super) async fn run(self, config: &Process, printer: &Printer) -> Result<()> {
         let entry = config.repository(&self.key).ok_or_else(|| {
-            Complaint::new(format!("no repository has the key {}", self.key)).attempt("caisson repo list")
+            Complaint::new(format!("no repository has the key {}", self.key)).hint("caisson repo list")
         })?;
         let accounts = Accounts::open(config).await?;
         let scratch = tempfile::tempdir()?;
@@ -78,7 +78,7 @@ impl Try {
             return match seen.works {
                 true => Ok(()),
                 false => Err(Complaint::new(format!("the checks of {} do not run", entry.key))
-                    .attempt("what is missing stands above; mend it, then try again")
+                    .hint("what is missing stands above; mend it, then try again")
                     .into()),
             };
         };
@@ -125,7 +125,7 @@ async fn look(config: &Process, target: &Target<'_>, printer: &Printer) -> Resul
     let broken = broken(Proof::last(&config.state_dir).as_ref(), &boot);
     if !broken.is_empty() {
         let complaint = Complaint::new("a sandbox did not hold when `caisson barrier` last tried one on this machine");
-        return Err(complaint.because(broken.join("; ")).attempt("mend that, see that `caisson barrier` holds").into());
+        return Err(complaint.because(broken.join("; ")).hint("mend that, see that `caisson barrier` holds").into());
     }
     let work = async {
         let mut environment = Environment::lay(config, target.repos.clone(), printer).await?;

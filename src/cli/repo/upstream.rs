@@ -54,7 +54,7 @@ impl Sync {
         let entries = entries::look(config).await?;
         let commit = self.rewritten.as_deref().map(Commit::parse).transpose();
         let commit = commit.map_err(|_| {
-            Complaint::new("--rewritten takes a whole commit of 40 digits").attempt("caisson repo status shows it")
+            Complaint::new("--rewritten takes a whole commit of 40 digits").hint("caisson repo status shows it")
         })?;
         let mut failed = 0;
         for entry in chosen(config, self.key.as_deref())? {
@@ -106,7 +106,7 @@ fn chosen(config: &Process, key: Option<&str>) -> Result<Vec<Arc<Entry>>> {
     if let Some(key) = key {
         let found = all.iter().find(|entry| entry.key == key);
         let found = found
-            .ok_or_else(|| Complaint::new(format!("no repository has the key {key}")).attempt("caisson repo list"))?;
+            .ok_or_else(|| Complaint::new(format!("no repository has the key {key}")).hint("caisson repo list"))?;
         if found.origin().is_empty() {
             return Err(
                 Complaint::new(format!("{key} was copied from nowhere: its own branches are all there is")).into()
@@ -132,7 +132,7 @@ pub(super) async fn sync_one(
     let before = copy.compare().await?;
     let Some((branch, _, _)) = before.rewritten().find(|(_, _, theirs)| *theirs == commit) else {
         let complaint = Complaint::new(format!("no branch's upstream was rewritten to {commit}"));
-        return Err(complaint.attempt(format!("caisson repo status {}", entry.key)).into());
+        return Err(complaint.hint(format!("caisson repo status {}", entry.key)).into());
     };
     let (repo, sync) = (&copy.at, accounts.sync.login.as_str());
     // From here to the end nothing breaks it off by a signal: the branch would stay open.
@@ -304,7 +304,7 @@ impl UpstreamCopy {
         let from = RemoteUrl::parse(entry.origin())?;
         if elsewhere(entry) {
             let complaint = Complaint::new(format!("{} is not on this machine", entry.origin()));
-            return Err(complaint.attempt("say this on the host where it was added (`caisson repo list`)").into());
+            return Err(complaint.hint("say this on the host where it was added (`caisson repo list`)").into());
         }
         let at = accounts.found(entry).await?;
         forget_old(&config.state_dir);

@@ -51,8 +51,8 @@ impl OwnForge {
         let accounts = Admin::new(&named.url, Secret::read(&named.admin)?, AGENT)?;
         if !accounts.is_fresh().await.with_context(|| format!("asking {} for its accounts", named.url))? {
             let what = format!("{} has accounts or organisations already, so somebody uses it", named.url);
-            let attempt = "name a fresh forge with nobody but its admin: what a run leaves there is not taken away";
-            return Err(Complaint::new(what).attempt(attempt).into());
+            let hint = "name a fresh forge with nobody but its admin: what a run leaves there is not taken away";
+            return Err(Complaint::new(what).hint(hint).into());
         }
         let password = Secret::random().map_err(anyhow::Error::msg)?;
         accounts.create_account(HUMAN, &format!("{HUMAN}@caisson.invalid"), &password).await?;
@@ -107,8 +107,8 @@ fn program() -> Result<PathBuf> {
     if let Some(path) = named.map_or_else(|| beside(PROGRAM), |path| Ok(Some(path)))? {
         return Ok(path);
     }
-    let attempt = "`make build` puts it beside caisson; CAISSON_DEVFORGE names it elsewhere";
-    Err(Complaint::new(format!("the built-in forge ({PROGRAM}) is not there")).attempt(attempt).into())
+    let hint = "`make build` puts it beside caisson; CAISSON_DEVFORGE names it elsewhere";
+    Err(Complaint::new(format!("the built-in forge ({PROGRAM}) is not there")).hint(hint).into())
 }
 
 #[cfg(test)]

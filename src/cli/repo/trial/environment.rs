@@ -40,12 +40,10 @@ impl Environment {
             Network::None => (None, None),
             Network::Router => {
                 printer.step("making a router of its own");
-                let attempt = "make images, or set sandbox.network to \"none\"";
+                let hint = "make images, or set sandbox.network to \"none\"";
                 let made = way_out(&config, &broker).await;
                 let (egress, log) = made.map_err(|why| {
-                    Complaint::new("there is no router for the network of setup")
-                        .because(format!("{why:#}"))
-                        .attempt(attempt)
+                    Complaint::new("there is no router for the network of setup").because(format!("{why:#}")).hint(hint)
                 })?;
                 (Some(egress as Arc<dyn EgressControl>), Some(log))
             }

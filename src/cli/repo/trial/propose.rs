@@ -35,7 +35,7 @@ pub(super) async fn open(
     if !foreign.is_empty() {
         let complaint = Complaint::new(format!("a push to {} would also reach: {}", brought.at, foreign.join(", ")));
         return Err(complaint
-            .attempt("remove it on the forge, or accept it with caisson repo add --accept-foreign")
+            .hint("remove it on the forge, or accept it with caisson repo add --accept-foreign")
             .into());
     }
     let branch = Branch::parse(&branch_name(&brought.head, text))?;
@@ -47,7 +47,7 @@ pub(super) async fn open(
     if let Pushed::Moved { .. } = repos.push(&entry.key, spec).await? {
         let complaint = Complaint::new(format!("the branch {} stands at another commit", branch.as_str()));
         return Err(complaint
-            .attempt("somebody changed the proposal: go on there, or delete the branch and try again")
+            .hint("somebody changed the proposal: go on there, or delete the branch and try again")
             .into());
     }
     let new = NewPull {
@@ -74,7 +74,7 @@ async fn pull(accounts: &Accounts, brought: &Brought, new: &NewPull) -> Result<P
             Err(other) => return Err(other.into()),
         }
     }
-    Err(Complaint::new("the forge does not see the pushed branch yet").attempt("repeat this command").into())
+    Err(Complaint::new("the forge does not see the pushed branch yet").hint("repeat this command").into())
 }
 
 /// The same for the same proposal on the same base.
