@@ -49,6 +49,8 @@ fn an_entry_that_says_nothing_is_filled_and_one_that_says_something_is_left() {
     let own = one("name = \"claude-opus-5\"\nprice_input = 1\nprice_output = 2\ncontext_tokens = 50000\n");
     assert_eq!((prices(&own), own.context_tokens), ((Some(1.0), Some(2.0), 0.0, 0.0), 50_000));
     assert_eq!((&own.origins.price, &own.origins.window), (&Origin::Entry, &Origin::Entry));
+    let google = one("kind = \"gemini\"\nname = \"gemini-4-hydrogen\"\n");
+    assert_eq!((prices(&google), google.context_tokens), ((Some(1.5), Some(7.5), 0.075, 0.0), 1_048_576));
     let half = one("name = \"claude-opus-5\"\nprice_input = 1\n");
     assert!(half.is_unpriced(), "what an operator began to say is not made up from elsewhere");
 }
