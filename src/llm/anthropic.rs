@@ -2,12 +2,13 @@
 //!
 //! Owns: the JSON of this wire in both directions and where its prompt cache is asked for. Must not: talk HTTP itself
 //! (`http`), retry, put a stream's events together (`anthropic_stream`). Shapes: the vendor's API reference, version 2023-06-01
-//! (docs.anthropic.com/en/api/messages). Tests: below, `tests/providers.rs`.
+//! (docs.anthropic.com/en/api/messages); the window by `GET /v1/models/{id}` (docs.anthropic.com/en/api/models). Tests: below, `tests/providers.rs`.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
+use reqwest::Url;
 use reqwest::header::{HeaderMap, HeaderValue};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -29,6 +30,8 @@ const VERSION: HeaderValue = HeaderValue::from_static("2023-06-01");
 /// A model behind Anthropic's Messages API.
 pub struct Anthropic {
     endpoint: Endpoint,
+    /// Where its server describes the model.
+    about: Url,
     facts: Facts,
     name: String,
     /// Set once its server has said that the model takes no temperature but its own, or the operator has.
@@ -47,9 +50,11 @@ impl Anthropic {
         if let Some(key) = &settings.key {
             headers.insert("x-api-key", sensitive(key.expose())?);
         }
+        let about = join(base, &["v1", "models", &settings.name])?;
         let endpoint = Endpoint::new(url, headers, &settings)?;
         Ok(Self {
             endpoint,
+            about,
             facts: settings.facts("Anthropic"),
             name: settings.name,
             own_temperature: AtomicBool::new(!settings.temperature),
@@ -104,8 +109,10 @@ impl Model for Anthropic {
     }
 
     async fn presence(&self) -> Result<Presence, ModelError> {
-        let answer = self.send(&presence::question(), &Silent).await?;
-        Ok(Presence::read(&answer.value, &self.name, None, None))
+        let answer = self.send(&presence::question(), &Silent).await?.value;
+        let about = self.endpoint.get(&self.about).await;
+        let window = about.as_ref().and_then(|about| about.get("max_input_tokens")).and_then(Value::as_u64);
+        Ok(Presence { window, ..Presence::read(&answer, &self.name, None, None) })
     }
 
     async fn respond(&self, request: &ModelRequest, deltas: &dyn Deltas) -> Result<ModelResponse, ModelError> {

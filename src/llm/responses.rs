@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
+use reqwest::Url;
 use reqwest::header::{AUTHORIZATION, HeaderMap};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -27,6 +28,8 @@ const DEFAULT_BASE: &str = "https://api.openai.com/v1";
 pub struct Responses {
     endpoint: Endpoint,
     facts: Facts,
+    /// Where its server lists its models.
+    models: Url,
     name: String,
     /// Set once its server has said that the model takes no temperature but its own, or the operator has.
     own_temperature: AtomicBool,
@@ -54,9 +57,11 @@ impl Responses {
         if let Some(key) = &settings.key {
             headers.insert(AUTHORIZATION, sensitive(&format!("Bearer {}", key.expose()))?);
         }
+        let models = join(base, if bare { &["v1", "models"] } else { &["models"] })?;
         let endpoint = Endpoint::new(url, headers, &settings)?;
         Ok(Self {
             endpoint,
+            models,
             facts: settings.facts("OpenAI Responses"),
             name: settings.name,
             own_temperature: AtomicBool::new(!settings.temperature),
@@ -110,8 +115,9 @@ impl Model for Responses {
     }
 
     async fn presence(&self) -> Result<Presence, ModelError> {
-        let answer = self.send(&presence::question(), &Silent).await?;
-        Ok(Presence::read(&answer.value, &self.name, None, None))
+        let answer = self.send(&presence::question(), &Silent).await?.value;
+        let models = self.endpoint.get(&self.models).await;
+        Ok(Presence::read(&answer, &self.name, models.as_ref(), None))
     }
 
     async fn respond(&self, request: &ModelRequest, deltas: &dyn Deltas) -> Result<ModelResponse, ModelError> {

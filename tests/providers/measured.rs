@@ -183,3 +183,31 @@ async fn google_tells_the_window_in_its_description_of_the_model() {
     let presence = client(ModelKind::Gemini, &vendor.url, KEY).presence().await.unwrap();
     assert_eq!((presence.window, presence.answered.as_deref()), (Some(1_048_576), Some("test-model")));
 }
+
+/// Anthropic's description of one model; a gateway's list beside the Responses API.
+fn described_elsewhere(path: &str, headers: &HeaderMap, _: &Value) -> Result<(), (u16, Value)> {
+    match path {
+        "/v1/models/test-model" if headers.contains_key("x-api-key") => {
+            Err((200, json!({ "id": "test-model", "type": "model", "max_input_tokens": 200_000 })))
+        }
+        "/v1/models" => Err((200, json!({ "data": [{ "id": "test-model", "max_model_len": 8192 }] }))),
+        "/v1/messages" | "/v1/responses" => Ok(()),
+        _ => Err((404, json!({}))),
+    }
+}
+
+#[tokio::test]
+async fn anthropics_description_and_a_list_beside_the_responses_tell_the_window() {
+    let message =
+        json!({ "model": "test-model", "content": [{ "type": "text", "text": "ok" }], "stop_reason": "end_turn" });
+    let text = json!({ "type": "output_text", "text": "ok" });
+    let item = json!({ "type": "message", "role": "assistant", "content": [text] });
+    let response = json!({ "model": "test-model", "status": "completed", "output": [item] });
+    for (kind, answer, window) in
+        [(ModelKind::Anthropic, message, 200_000), (ModelKind::OpenaiResponses, response, 8192)]
+    {
+        let vendor = Vendor::start(described_elsewhere, vec![Reply::ok(answer)]).await;
+        let presence = client(kind, &vendor.url, KEY).presence().await.unwrap();
+        assert_eq!((presence.window, presence.answered.as_deref()), (Some(window), Some("test-model")), "{kind:?}");
+    }
+}
