@@ -78,7 +78,7 @@ async fn woken(broker: SocketBroker) -> Result<Vec<Line>> {
     sandboxes.leave().await;
     let line = |name: &str, samples: &mut Vec<Duration>, most: u64| {
         let half = quantile(samples, 0.5);
-        Line::held(name, ms(half), &format!("≤ {most} ms"), half <= Duration::from_millis(most))
+        Line::promise(name, ms(half), &format!("≤ {most} ms"), half <= Duration::from_millis(most))
     };
     Ok(vec![
         line("a frozen sandbox → first action's output, p50", &mut frozen, 50),

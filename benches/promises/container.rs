@@ -169,13 +169,13 @@ async fn actions(
     let act = ratio(frame, exec);
     vec![
         Line::at_most("sandbox create → first action's output, against a hardened `docker run`", made, run, 1.3),
-        Line::held(
+        Line::promise(
             "an action (`read_file`), frame out → result in, against `docker exec`",
             format!("{} against {}: 1/{:.0}", ms(frame), ms(exec), 1.0 / act),
             "≤ 1/50",
             act <= 1.0 / 50.0,
         ),
-        Line::held(
+        Line::promise(
             "an action (`bash true`) beyond the shell's own start, against `docker exec`",
             format!(
                 "{} − {} against {}: 1/{:.0}",

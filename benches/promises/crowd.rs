@@ -21,7 +21,7 @@ pub async fn measure() -> Vec<Line> {
     let (median, slowest) = (quantile(&mut times, 0.5), times.iter().copied().max().unwrap_or_default());
     let more = ratio(slowest, median);
     vec![
-        Line::held(
+        Line::promise(
             &format!(
                 "{TASKS} tasks at once ({at_once} at work at the same moment), from `/fix` to the first review: slowest against median"
             ),
@@ -29,7 +29,7 @@ pub async fn measure() -> Vec<Line> {
             "≤ 2 ×",
             more <= 2.0,
         ),
-        Line::held(
+        Line::promise(
             "… memory of the bot meanwhile, RSS, at most",
             format!("{:.1} MB", peak as f64 * 1024.0 / 1e6),
             "≤ 150 MB",

@@ -128,14 +128,14 @@ pub async fn measure() -> Vec<Line> {
     let (one, two) = (prompt(&log(1), &config, &model), prompt(&log(ACTIONS + 1), &config, &model));
     let (own, commit) = own_time().await;
     vec![
-        Line::held(
+        Line::promise(
             &format!("a request made from {ACTIONS} actions, median of {ROUNDS}"),
             format!("{} (from one action {})", ms(whole), ms(one)),
             "≤ 10 ms",
             whole <= Duration::from_millis(10),
         ),
         Line::shown("… one action later, made anew as each is", ms(two)),
-        Line::held(
+        Line::promise(
             "an action's result taken up, beyond the one commit of it, p50",
             format!("{} beyond {}", ms(own), ms(commit)),
             "≤ 0.3 ms",

@@ -87,7 +87,7 @@ pub async fn measure() -> Vec<Line> {
     let (read, fold) = (quantile(&mut reads, 0.5), quantile(&mut folds, 0.5));
     let share = ratio(fold, read);
     let text = format!("{} against {}: 1/{:.0}", ms(fold), ms(read), 1.0 / share);
-    vec![Line::held(
+    vec![Line::promise(
         "fold of 1,000 task events, against reading them from the file",
         text,
         "≤ 1/20",

@@ -43,7 +43,7 @@ pub fn memory(fleet: &Fleet, members: &[BenchSandbox]) -> Line {
     // The cgroup is charged for the runner as well: the larger of the two counts.
     let all = runner.max(cgroup) + shim;
     let mib = |kilobytes: u64| kilobytes as f64 / 1024.0;
-    Line::held(
+    Line::promise(
         "memory of an idle sandbox, average of 64: the engine's shim (PSS), and runner (PSS) or cgroup, whichever is more",
         format!(
             "{:.1} MiB: shim {:.1}, runner {:.1} (RSS {:.1}, its text shared by all), cgroup {:.1}",

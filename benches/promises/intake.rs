@@ -112,13 +112,13 @@ pub async fn measure() -> Vec<Line> {
     let share = with.0 / without.0;
     let late = ratio(with.1, without.1);
     let mut lines = vec![
-        Line::held(
+        Line::promise(
             "webhook intake, durable, 32 connections, against the same listener without a store",
             format!("{:.0}/s against {:.0}/s: {share:.2} ×", with.0, without.0),
             "≥ 0.12 ×",
             share >= 0.12,
         ),
-        Line::held(
+        Line::promise(
             "… its p99",
             format!("{} against {}: {late:.1} ×", ms(with.1), ms(without.1)),
             "≤ 12 ×",
@@ -142,13 +142,13 @@ async fn in_postgres(server: &Server, plain: std::net::SocketAddr) -> Vec<Line> 
     let bare = bare(&url).await;
     let own = with.0 / bare;
     vec![
-        Line::held(
+        Line::promise(
             "… in PostgreSQL",
             format!("{:.0}/s against {:.0}/s: {share:.2} ×", with.0, without.0),
             "≥ 0.05 ×",
             share >= 0.05,
         ),
-        Line::held(
+        Line::promise(
             "… against bare insertions in transactions of 32",
             format!("{:.0}/s against {bare:.0}/s: {own:.2} ×", with.0),
             "≥ 0.6 ×",

@@ -68,7 +68,7 @@ pub fn measure() -> Vec<Line> {
     let (dense, of_dense) = worst(failing().map(|failed| (failed.tool.clone(), filled(&failed.text))));
     let most = Duration::from_millis(20);
     vec![
-        Line::held(
+        Line::promise(
             "items out of 1 MiB of a run that fails at its end, the slowest tool, the fastest of 5 rounds",
             format!("{} ({of_usual})", ms(usual)),
             "≤ 20 ms",

@@ -87,7 +87,7 @@ async fn measured(broker: SocketBroker) -> Result<Vec<Line>> {
     bench.sandboxes.of_tasks.remove(1).await?;
     bench.sandboxes.leave().await;
     Ok(vec![
-        Line::held(
+        Line::promise(
             "50,000 files, 500 MB: usable tree, its mirror warm, p50",
             format!(
                 "{} beyond the {} of a sandbox with ten files; the first, which made the mirror: {}",

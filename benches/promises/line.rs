@@ -16,7 +16,7 @@ impl Line {
         Line { name: name.to_owned(), measured, promised: String::new(), kept: None }
     }
 
-    pub fn held(name: &str, measured: String, promised: &str, kept: bool) -> Line {
+    pub fn promise(name: &str, measured: String, promised: &str, kept: bool) -> Line {
         Line { name: name.to_owned(), measured, promised: promised.to_owned(), kept: Some(kept) }
     }
 
@@ -24,7 +24,7 @@ impl Line {
     pub fn at_most(name: &str, one: Duration, other: Duration, most: f64) -> Line {
         let times = ratio(one, other);
         let measured = format!("{} against {}: {times:.2} ×", ms(one), ms(other));
-        Line::held(name, measured, &format!("≤ {most} ×"), times <= most)
+        Line::promise(name, measured, &format!("≤ {most} ×"), times <= most)
     }
 
     pub fn broken(&self) -> bool {

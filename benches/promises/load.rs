@@ -46,7 +46,7 @@ pub fn at_once(bed: &mut TestBed) -> Line {
     let (rss, pss) = look();
     drop(held);
     let mib = |kilobytes: u64| kilobytes as f64 / 1024.0;
-    Line::held(
+    Line::promise(
         "memory of the proxy with 1,000 connections at once, RSS",
         format!("{:.1} MiB (PSS {:.1} MiB; {:.1} MiB before them)", mib(rss), mib(pss), mib(before)),
         "≤ 16 MiB",
@@ -89,7 +89,7 @@ pub fn stalled(bed: &TestBed) -> Line {
     }
     drop(held);
     let (most, bound) = (sizes.into_iter().max().unwrap_or_default() >> 20, STALLED as u64 * EACH_MIB);
-    Line::held(
+    Line::promise(
         "200 stalled downloads: what the kernel holds for the router's sockets",
         format!("{most} MiB; bounded by its `tcp_rmem` (1 MiB) and `tcp_wmem` (0.5 MiB) for each socket"),
         &format!("≤ {bound} MiB"),

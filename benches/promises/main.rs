@@ -69,6 +69,54 @@ extern crate router as caisson_router;
 
 use line::Line;
 
+/// The parts, in their order; `visits` (of `router`) and `year` run only by name.
+const PARTS: [&str; 18] = [
+    "intake",
+    "fold",
+    "items",
+    "engine",
+    "container",
+    "touched",
+    "router",
+    "subnets",
+    "asleep",
+    "large",
+    "upstream",
+    "commands",
+    "repositories",
+    "parked",
+    "waits",
+    "crowd",
+    "kill",
+    "stories",
+];
+
+/// The lines of one part.
+async fn measured(part: &str) -> Vec<Line> {
+    match part {
+        "intake" => intake::measure().await,
+        "fold" => fold::measure().await,
+        "items" => items::measure(),
+        "engine" => engine::measure().await,
+        "container" => container::measure().await,
+        "touched" => touched::measure().await,
+        "router" | "visits" => routed::measure(part == "router"),
+        "subnets" => subnets::measure().await,
+        "asleep" => asleep::measure().await,
+        "large" => large::measure().await,
+        "upstream" => upstream::measure().await,
+        "commands" => vec![commands::measure()],
+        "repositories" => repositories::measure().await,
+        "parked" => parked::measure().await,
+        "waits" => waits::measure().await,
+        "crowd" => crowd::measure().await,
+        "kill" => kill::measure().await,
+        "stories" => stories::measure(),
+        "year" => year::measure().await,
+        _ => Vec::new(),
+    }
+}
+
 fn main() -> std::process::ExitCode {
     let mut words = std::env::args().skip(1);
     if words.next().as_deref() == Some(bench_client::WORD) {
@@ -79,69 +127,15 @@ fn main() -> std::process::ExitCode {
         parked::run(std::env::args().nth(2).expect("a directory"));
     }
     // `cargo bench` passes `--bench`; other arguments choose parts.
-    let wanted: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
-    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
-    let mut lines: Vec<Line> = Vec::new();
-    let chosen = |part: &str| wanted.is_empty() || wanted.iter().any(|word| word == part);
-    runtime.block_on(async {
-        if chosen("intake") {
-            lines.extend(intake::measure().await);
-        }
-        if chosen("fold") {
-            lines.extend(fold::measure().await);
-        }
-        if chosen("items") {
-            lines.extend(items::measure());
-        }
-        if chosen("engine") {
-            lines.extend(engine::measure().await);
-        }
-        if chosen("container") {
-            lines.extend(container::measure().await);
-        }
-        if chosen("touched") {
-            lines.extend(touched::measure().await);
-        }
-        if chosen("router") || chosen("visits") {
-            lines.extend(routed::measure(chosen("router")));
-        }
-        if chosen("subnets") {
-            lines.extend(subnets::measure().await);
-        }
-        if chosen("asleep") {
-            lines.extend(asleep::measure().await);
-        }
-        if chosen("large") {
-            lines.extend(large::measure().await);
-        }
-        if chosen("upstream") {
-            lines.extend(upstream::measure().await);
-        }
-        if chosen("commands") {
-            lines.push(commands::measure());
-        }
-        if chosen("repositories") {
-            lines.extend(repositories::measure().await);
-        }
-        if chosen("parked") {
-            lines.extend(parked::measure().await);
-        }
-        if chosen("waits") {
-            lines.extend(waits::measure().await);
-        }
-        if chosen("crowd") {
-            lines.extend(crowd::measure().await);
-        }
-        if chosen("kill") {
-            lines.extend(kill::measure().await);
-        }
-        if wanted.iter().any(|word| word == "year") {
-            lines.extend(year::measure().await);
-        }
-    });
-    if chosen("stories") {
-        lines.extend(stories::measure());
+    let chosen: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
+    let unknown = chosen.iter().find(|word| !PARTS.contains(&word.as_str()) && *word != "visits" && *word != "year");
+    if let Some(word) = unknown {
+        eprintln!("there is no part {word}: {}, visits, year", PARTS.join(", "));
+        return std::process::ExitCode::FAILURE;
     }
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    let parts = PARTS.into_iter().filter(|_| chosen.is_empty()).chain(chosen.iter().map(String::as_str));
+    let lines: Vec<Line> = parts.flat_map(|part| runtime.block_on(measured(part))).collect();
     println!("| what | measured | promised | |\n|---|---|---|---|");
     lines.iter().for_each(|line| println!("{line}"));
     let broken = lines.iter().filter(|line| line.broken()).count();

@@ -46,7 +46,7 @@ pub async fn measure() -> Vec<Line> {
     let readings = many.own as f64 / 3.0;
     let hourly = (TASKS * WATCHED_S) as f64 / 3600.0;
     vec![
-        Line::held(
+        Line::promise(
             "memory of a bot with 10,000 parked tasks beyond that of one without a task, RSS",
             format!(
                 "{:.1} MiB ({:.1} against {:.1}; peak {:.1})",
@@ -58,7 +58,7 @@ pub async fn measure() -> Vec<Line> {
             "≤ 40 MB",
             more * 1024 <= 40_000_000,
         ),
-        Line::held(
+        Line::promise(
             "… requests for single ones of them in a minute, beside the two lists of each round",
             format!(
                 "{} in {} rounds, {readings:.0} readings (an hourly one of each: {hourly:.0}); without a task {}",

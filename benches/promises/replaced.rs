@@ -123,13 +123,13 @@ pub async fn lines(fleet: &Fleet, members: &[BenchSandbox], other: &str) -> Vec<
     let leaked = told.iter().map(|(_, out)| *out).sum::<u64>() + canary.hits.load(Ordering::Relaxed);
     let usable = usable(members, &ids).await;
     vec![
-        Line::held(
+        Line::promise(
             "router replaced by another image's 5 times, 64 subnets held: the longest that one of 4 sandboxes went without an answer",
             format!("{felt} ms; from the order until the new one holds policy and every subnet {}, median", ms(took)),
             "≤ 300 ms",
             felt <= 300,
         ),
-        Line::held(
+        Line::promise(
             "… meanwhile: connections to this machine and to a neighbour from 4 sandboxes; their actions; subnets usable afterwards",
             format!("{leaked} got out; {}; {usable} of {SUBNETS}", if whole { "all went on" } else { "some ended" }),
             "none; all; all",

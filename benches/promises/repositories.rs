@@ -26,13 +26,13 @@ pub async fn measure() -> Vec<Line> {
     let (time, most) = quiet().await.expect("a round over all repositories");
     let rate = backlog().await.expect("deliveries worked off");
     vec![
-        Line::held(
+        Line::promise(
             &format!("{QUIET} repositories with nothing new, one round, the slowest of {ROUNDS}"),
             format!("{:.2} s, at most {most} requests for each", time.as_secs_f64()),
             "≤ 3 s, ≤ 2 requests each",
             time <= Duration::from_secs(3) && most <= 2,
         ),
-        Line::held(
+        Line::promise(
             &format!("{} stored deliveries for {BUSY} repositories worked off", BUSY * ISSUES * COMMENTS),
             format!("{rate:.0}/s"),
             "≥ 300/s",

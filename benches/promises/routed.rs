@@ -51,7 +51,7 @@ fn visits(bed: &TestBed, tls: bool, what: &str, promise: f64) -> Line {
     let (one, other) = (quantile(&mut ours, 0.5), quantile(&mut direct, 0.5));
     let times = ratio(one, other);
     let name = format!("{what}, with its look-up, against the same without one, p50");
-    Line::held(
+    Line::promise(
         &name,
         format!("{} against {}: {times:.2} ×", ms(one), ms(other)),
         &format!("≤ {promise} ×"),
@@ -75,7 +75,7 @@ fn stream(bed: &TestBed) -> Line {
     let [ours, direct] = times.each_mut().map(|times| quantile(times, 0.5));
     let share = ratio(direct, ours);
     let rate = |time: Duration| (STREAM >> 20) as f64 / time.as_secs_f64();
-    Line::held(
+    Line::promise(
         "one download of 512 MiB through the router, against direct, median of 5",
         format!("{:.0} MiB/s against {:.0} MiB/s: {share:.2} ×", rate(ours), rate(direct)),
         "≥ 0.6 ×",
@@ -107,7 +107,7 @@ fn rush(bed: &TestBed) -> Line {
         rates.sort_unstable();
         rates[rates.len() / 2]
     });
-    Line::held(
+    Line::promise(
         "new connections a second through the router, a page each, 32 clients",
         format!("{ours}/s against {direct}/s direct: {:.2} ×", ours as f64 / direct.max(1) as f64),
         "≥ 2000/s",
@@ -160,7 +160,7 @@ fn allow(bed: &mut TestBed) -> Line {
     }
     bed.router.grant(1, &crate::test_bed::RULES);
     let (half, worst) = (quantile(&mut times, 0.5), quantile(&mut times, 1.0));
-    Line::held(
+    Line::promise(
         "`/allow`: policy frame to the router → first page from that host, p50 and worst of 30",
         format!("{}, {}", ms(half), ms(worst)),
         "≤ 100 ms",

@@ -114,5 +114,5 @@ pub fn denied(bed: &mut TestBed) -> Vec<Line> {
     if !missing.is_empty() {
         measured.push_str(&format!("; not here: {}", missing.join(", ")));
     }
-    vec![Line::held("a refused name, until the tool gives up, median of 3", measured, "≤ 1 s each", kept)]
+    vec![Line::promise("a refused name, until the tool gives up, median of 3", measured, "≤ 1 s each", kept)]
 }

@@ -15,7 +15,7 @@ const NAME: &str = "shop";
 pub async fn measure() -> Vec<Line> {
     let mut times = run().await.expect("two forges");
     let half = quantile(&mut times, 0.5);
-    vec![Line::held(
+    vec![Line::promise(
         &format!("a repository with {TAGS} tags compared with an unchanged upstream, p50 of {ROUNDS}"),
         ms(half),
         "≤ 300 ms",

@@ -47,19 +47,19 @@ pub async fn measure() -> Vec<Line> {
     let (answer, posted) = (quantile(&mut samples.answer, 0.5), quantile(&mut samples.posted, 0.5));
     let answered = ratio(answer, posted);
     vec![
-        Line::held(
+        Line::promise(
             "five actions done → review stands, against one `git push` and one review posted, p50",
             format!("{} against {}: {late:.1} × ({what})", ms(review), ms(baseline)),
             "≤ 1.5 ×",
             late <= 1.5,
         ),
-        Line::held(
+        Line::promise(
             "approval posted → next action starts, against the hook's own delay, p50",
             format!("{} against {}: {slow:.1} × ({what})", ms(resume), ms(hook)),
             "≤ 2.5 ×",
             slow <= 2.5,
         ),
-        Line::held(
+        Line::promise(
             "comment posted → first visible answer, against the hook's own delay and one comment posted, p50",
             format!("{} against {}: {answered:.1} × ({what})", ms(answer), ms(posted)),
             "≤ 1.6 ×",

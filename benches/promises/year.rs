@@ -135,13 +135,13 @@ pub async fn measure() -> Vec<Line> {
     let grown = if full > 0.0 { end / full } else { 1.0 };
     vec![
         Line::shown("the store over a year of 200 tasks a day", rows.join(", ")),
-        Line::held(
+        Line::promise(
             "the store at the year's end, against the day on which the first tasks were deleted",
             format!("{end:.0} MiB against {full:.0} MiB: {grown:.2} ×"),
             "≤ 1.1 ×",
             grown <= 1.1,
         ),
-        Line::held(
+        Line::promise(
             "what a round asks of the store, at the year's end against its second day",
             format!("{} against {}: {:.2} ×", ms(late), ms(early), ratio(late, early)),
             "≤ 3 ×",

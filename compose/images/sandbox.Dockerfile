@@ -1,4 +1,4 @@
-# What a chamber is made from: one file for every toolchain profile; the packages of each stand in `profiles` beside it.
+# What a sandbox is made from: one file for every toolchain profile; the packages of each stand in `profiles` beside it.
 #   caisson image build rust, or build.sh rust; by hand:
 #   docker build --build-arg BASE=caisson-base:local --build-arg PACKAGES='git python3' -t mine:local - < sandbox.Dockerfile
 # Works with the legacy builder and without a network where the base holds the packages already (base.sh).
@@ -34,7 +34,7 @@ RUN set -eu; \
 
 # The sandboxes' users, one for each repository and two for the barrier's self-test (protocol/src/broker.rs): their numbers get names,
 # for programs that ask who they are. In a sandbox both directories are empty and its user's, wherever they lie; a home in memory has
-# the mode that it has here. Nothing is setuid, although a chamber could not use it. git trusts every directory: the workspace's
+# the mode that it has here. Nothing is setuid, although a sandbox could not use it. git trusts every directory: the workspace's
 # owner is not who made the repository.
 RUN set -eu; \
     user=10003; \

@@ -80,7 +80,7 @@ pub(crate) struct Switches {
     /// Notified when deliveries that wait for later ones are to be sent.
     pub released: tokio::sync::Notify,
     /// Held for reading by each request that is being answered.
-    pub gate: Arc<tokio::sync::RwLock<()>>,
+    pub answering: Arc<tokio::sync::RwLock<()>>,
 }
 
 /// Closes the connection without an answer; `resume_unwind` ends its task without a panic message.
@@ -99,7 +99,7 @@ impl Switches {
             cuts: Mutex::default(),
             plans: Plans::default(),
             released: tokio::sync::Notify::new(),
-            gate: Arc::default(),
+            answering: Arc::default(),
         }
     }
 

@@ -42,7 +42,7 @@ impl Devforge {
     /// Waits for requests that are being answered, and answers no others until the result is dropped: what people do meanwhile is seen whole
     /// or not at all.
     pub async fn hold(&self) -> OwnedRwLockWriteGuard<()> {
-        self.shared.switches.gate.clone().write_owned().await
+        self.shared.switches.answering.clone().write_owned().await
     }
 }
 

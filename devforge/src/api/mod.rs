@@ -109,7 +109,7 @@ impl FromRequestParts<Arc<Shared>> for Caller {
 /// later.
 pub(crate) async fn outage(State(shared): App, request: axum::extract::Request, next: Next) -> Response {
     let delay = shared.switches.traps().answer_delay;
-    let _open = shared.switches.gate.read().await;
+    let _open = shared.switches.answering.read().await;
     let fault = match shared.switches.outage() {
         Some(0) => Some(Fault::Cut),
         Some(status) => Some(Fault::Refused(status)),
