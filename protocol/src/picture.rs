@@ -49,7 +49,7 @@ impl Form {
 
 /// Format and size of a picture, read from its header; the rest may still be undecodable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Seen {
+pub struct PictureHeader {
     /// Its format.
     pub form: Form,
     /// Width in pixels, above 0.
@@ -59,7 +59,7 @@ pub struct Seen {
 }
 
 /// Format and size of these bytes; none if they are no picture of a known format or hold no size.
-pub fn recognise(bytes: &[u8]) -> Option<Seen> {
+pub fn recognise(bytes: &[u8]) -> Option<PictureHeader> {
     let (form, size) = if bytes.starts_with(b"\x89PNG\r\n\x1a\n") {
         (Form::Png, png(bytes))
     } else if bytes.starts_with(b"GIF87a") || bytes.starts_with(b"GIF89a") {
@@ -72,7 +72,7 @@ pub fn recognise(bytes: &[u8]) -> Option<Seen> {
         return None;
     };
     let (width, height) = size.filter(|(width, height)| *width > 0 && *height > 0)?;
-    Some(Seen { form, width, height })
+    Some(PictureHeader { form, width, height })
 }
 
 /// A little-endian number of `count` bytes.

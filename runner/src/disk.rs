@@ -59,7 +59,7 @@ impl Limits {
 
 /// One measurement: what workspace and home use, and the free space.
 #[derive(Debug, Clone, Copy, Default)]
-struct Seen {
+struct DiskMeasurement {
     used: u64,
     free: u64,
 }
@@ -74,8 +74,8 @@ struct State {
     ending: bool,
     /// Free space at the first walk.
     first: Option<u64>,
-    start: Seen,
-    last: Seen,
+    start: DiskMeasurement,
+    last: DiskMeasurement,
     breach: Option<String>,
     /// Number of walks so far.
     walks: u64,
@@ -253,14 +253,14 @@ impl Shared {
     fn answer_from_the_last(&self) {
         let mut state = self.state();
         if state.fresh {
-            state.start = next_start(state.start, Seen { free: self.free(), ..state.last });
+            state.start = next_start(state.start, DiskMeasurement { free: self.free(), ..state.last });
         }
         (state.fresh, state.ending) = (false, false);
         state.walks += 1;
         self.walked.send_replace(state.walks);
     }
 
-    fn look(&self) -> Seen {
+    fn look(&self) -> DiskMeasurement {
         let before = self.state().first;
         let free = self.free();
         let (mut used, mut whole) = (self.open.used(), true);
@@ -270,12 +270,12 @@ impl Shared {
         }
         match before {
             // If a tree can't be fully walked, the loss of free space counts as its use.
-            Some(first) if !whole => Seen { used: used.max(first.saturating_sub(free)), free },
-            _ => Seen { used, free },
+            Some(first) if !whole => DiskMeasurement { used: used.max(first.saturating_sub(free)), free },
+            _ => DiskMeasurement { used, free },
         }
     }
 
-    fn judge(&self, seen: Seen) {
+    fn judge(&self, seen: DiskMeasurement) {
         let mut state = self.state();
         state.last = seen;
         let new = state.first.is_none();
@@ -310,12 +310,12 @@ impl Shared {
 }
 
 /// The base of the next command's comparison; it keeps growth that is too small to count, because many small files add up.
-fn next_start(before: Seen, seen: Seen) -> Seen {
+fn next_start(before: DiskMeasurement, seen: DiskMeasurement) -> DiskMeasurement {
     let small = seen.used > before.used && seen.used <= before.used + GROWS;
-    Seen { used: if small { before.used } else { seen.used }, ..seen }
+    DiskMeasurement { used: if small { before.used } else { seen.used }, ..seen }
 }
 
-fn breach(limits: Limits, start: Seen, now: Seen) -> Option<String> {
+fn breach(limits: Limits, start: DiskMeasurement, now: DiskMeasurement) -> Option<String> {
     let grows = now.used > start.used + GROWS;
     if limits.budget > 0 && now.used > limits.budget && grows {
         let (used, budget) = (mib(now.used), mib(limits.budget));
@@ -348,8 +348,8 @@ mod tests {
 
     const MIB: u64 = 1 << 20;
 
-    fn seen(used: u64, free: u64) -> Seen {
-        Seen { used: used * MIB, free: free * MIB }
+    fn seen(used: u64, free: u64) -> DiskMeasurement {
+        DiskMeasurement { used: used * MIB, free: free * MIB }
     }
 
     #[test]
@@ -377,8 +377,8 @@ mod tests {
 
     #[test]
     fn small_growth_adds_up_from_command_to_command() {
-        let start = Seen { used: 10 * MIB, free: 50 };
-        let more = Seen { used: 11 * MIB, free: 40 };
+        let start = DiskMeasurement { used: 10 * MIB, free: 50 };
+        let more = DiskMeasurement { used: 11 * MIB, free: 40 };
         assert_eq!(next_start(start, more).used, 10 * MIB);
         assert_eq!(next_start(start, more).free, 40, "others use the disk too");
         assert_eq!(next_start(start, seen(12, 1)).used, 12 * MIB);

@@ -3,7 +3,7 @@
 //! Owns only when: `effect` reads, `domain::transition` decides. What is waited for, and since when, stands in the task's log, so that the
 //! next life goes on waiting. Tests: `tests/stories/ci_status.rs`.
 
-use crate::effect::{CiReader, Look, Seen};
+use crate::effect::{CiReader, CommitContexts, Look};
 use crate::store::{LiveRow, StoreError};
 use crate::supervise::caught;
 use crate::task::Machine;
@@ -61,7 +61,7 @@ impl CiWatch {
     }
 
     /// One look, and when the next one comes: after one that failed as well, because a forge that is in trouble has enough to do.
-    async fn look(&self, row: &LiveRow, now: i64, before: Option<Seen>) -> Last {
+    async fn look(&self, row: &LiveRow, now: i64, before: Option<CommitContexts>) -> Last {
         let mut waited = 0;
         match caught("the forge's CI", Box::pin(self.one(row, now, before.as_ref(), &mut waited))).await {
             Ok(Ok(Look::Passing(seen))) => return Last::passing(seen, before.as_ref(), now, waited),
@@ -73,7 +73,13 @@ impl CiWatch {
     }
 
     /// One look; `waited` becomes how long was waited by then, in milliseconds.
-    async fn one(&self, row: &LiveRow, now: i64, before: Option<&Seen>, waited: &mut i64) -> Result<Look, Trouble> {
+    async fn one(
+        &self,
+        row: &LiveRow,
+        now: i64,
+        before: Option<&CommitContexts>,
+        waited: &mut i64,
+    ) -> Result<Look, Trouble> {
         let task = self.machine.look(TaskId(row.id)).await?;
         let Some(awaited) = task.ci_awaited.as_ref().filter(|_| task.state.name() == State::AWAITING_CI) else {
             return Ok(Look::GoesOn);
@@ -95,12 +101,12 @@ struct Last {
     /// When it is looked at next, by our clock.
     due: i64,
     /// What was there, where all of it had passed.
-    seen: Option<Seen>,
+    seen: Option<CommitContexts>,
 }
 
 impl Last {
     /// After a look that saw nothing but success: what is seen for the first time is looked at again in the next round.
-    fn passing(seen: Seen, before: Option<&Seen>, now: i64, waited: i64) -> Self {
+    fn passing(seen: CommitContexts, before: Option<&CommitContexts>, now: i64, waited: i64) -> Self {
         let due = if before == Some(&seen) { now + pause(waited) } else { now };
         Self { due, seen: Some(seen) }
     }

@@ -34,7 +34,7 @@ struct Changes {
 }
 
 #[derive(Default)]
-struct Seen {
+struct EntryGenerations {
     /// The highest generation of each key that this life read, with its time: an older entry that reappears is refused, and so is another
     /// one of the same generation.
     generations: HashMap<String, (i64, i64)>,
@@ -50,7 +50,7 @@ pub struct Registry {
     key: SealingKey,
     of_file: HashMap<String, Vec<Secret>>,
     works: Works,
-    seen: Mutex<Seen>,
+    seen: Mutex<EntryGenerations>,
     /// Secrets with which the hooks' listener verifies.
     pub hooks: Arc<HookSecrets>,
     /// Notified when another host has written an entry.
@@ -89,7 +89,7 @@ impl Registry {
         Ok(Arc::new(registry))
     }
 
-    fn seen(&self) -> MutexGuard<'_, Seen> {
+    fn seen(&self) -> MutexGuard<'_, EntryGenerations> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -30,19 +30,19 @@ pub enum Look {
     GoesOn,
     /// All that is there passed. Checks are reported one by one, and a first one that is quick is not all of them, so a later look has to see
     /// the same ones.
-    Passing(Seen),
+    Passing(CommitContexts),
     /// The wait is over.
     Ended(CiOutcome, Kept),
 }
 
 /// The contexts that a look saw at a commit.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Seen {
+pub struct CommitContexts {
     commit: Commit,
     contexts: BTreeSet<String>,
 }
 
-impl Seen {
+impl CommitContexts {
     fn of(commit: &Commit, counting: &[&Status]) -> Self {
         let contexts = counting.iter().map(|status| status.context.clone()).collect();
         Self { commit: commit.clone(), contexts }
@@ -72,7 +72,7 @@ impl CiReader {
         task: &Task,
         awaited: &CiAwaited,
         elapsed_ms: i64,
-        before: Option<&Seen>,
+        before: Option<&CommitContexts>,
     ) -> Result<Look, Trouble> {
         let over = is_over(&awaited.wait, elapsed_ms);
         let statuses = match self.read(task, awaited).await {
@@ -213,12 +213,12 @@ fn settled(
     awaited: &CiAwaited,
     counting: &[&Status],
     elapsed_ms: i64,
-    before: Option<&Seen>,
+    before: Option<&CommitContexts>,
 ) -> Result<CiOutcome, Look> {
     let over = is_over(&awaited.wait, elapsed_ms);
     let Some(outcome) = outcome(&awaited.wait, counting, elapsed_ms, over) else { return Err(Look::GoesOn) };
     if outcome == CiOutcome::Passed && !over {
-        let seen = Seen::of(&awaited.commit, counting);
+        let seen = CommitContexts::of(&awaited.commit, counting);
         if before != Some(&seen) || too_early(&awaited.wait, elapsed_ms) {
             return Err(Look::Passing(seen));
         }
@@ -317,7 +317,7 @@ mod tests {
         let end = looks(&awaited(&["cla"]), &[(5, both), (10, both)]);
         assert_eq!(end, [None, Some(CiOutcome::Passed)], "what is named is all that counts");
         assert_eq!(looks(&any, &[(3600, cla)]), [Some(CiOutcome::Passed)], "the time is over");
-        let seen = Seen::of(&any.commit, &counting(&any.wait, cla));
+        let seen = CommitContexts::of(&any.commit, &counting(&any.wait, cla));
         let later = CiAwaited { commit: Commit::parse(&"b".repeat(40)).expect("a commit"), ..any };
         assert!(settled(&later, &counting(&later.wait, cla), 130_000, Some(&seen)).is_err(), "seen at another commit");
     }

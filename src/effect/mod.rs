@@ -50,7 +50,7 @@ mod talk;
 mod test_run;
 mod view;
 
-pub use ci::{CiReader, Look, Seen};
+pub use ci::{CiReader, CommitContexts, Look};
 pub use egress::Egress;
 pub(crate) use images::{Choice, Chosen, FromFiles, read as read_toolchain};
 pub use parts::Dependencies;

@@ -4,7 +4,7 @@ use super::repository::{Repositories, base, request};
 use crate::config::Process;
 use crate::config::project::FILE;
 use crate::engine::repeated;
-use crate::policy::{Rules, Ruling, Seen, secrets};
+use crate::policy::{ActionContext, Rules, Ruling, secrets};
 use crate::store::Store;
 use crate::trouble::Trouble;
 use domain::{Action, ActionKind, Commit, Event, Task};
@@ -35,15 +35,15 @@ impl Rulebook {
 
     async fn by_rules(&self, task: &Task, number: u32, action: &Action) -> Result<Ruling, Trouble> {
         let rules = self.rules_of(task).await?;
-        let least = Seen { stranger: request(task)?.of_stranger(), ..Seen::default() };
+        let least = ActionContext { stranger: request(task)?.of_stranger(), ..ActionContext::default() };
         let without = rules.judge(action, least);
         // The log is read only if it makes a difference.
-        let most = Seen { stranger: least.stranger, ..Seen::ALL };
+        let most = ActionContext { stranger: least.stranger, ..ActionContext::ALL };
         if matches!(without, Ruling::Deny(_)) || rules.judge(action, most) == without {
             return Ok(without);
         }
         let web = self.read_a_page(task).await?;
-        let ruled = |repeated| rules.judge(action, Seen { web, repeated, ..least });
+        let ruled = |repeated| rules.judge(action, ActionContext { web, repeated, ..least });
         // The whole log is read only if how often matters.
         match (ruled(0), ruled(u32::MAX)) {
             (never, often) if never == often => Ok(never),

@@ -77,7 +77,7 @@ fn evidence(log: &[Event]) -> Vec<String> {
     let log = since_told(log);
     let ended = ended(log, 0);
     let mut newest = ended[ended.len().saturating_sub(ACTIONS)..].iter().peekable();
-    let mut seen = Seen::default();
+    let mut seen = ActionHistory::default();
     for event in log {
         if renews(event) {
             seen.repeats = Repeats::default();
@@ -93,7 +93,7 @@ fn evidence(log: &[Event]) -> Vec<String> {
 
 /// The actions so far, and what of them is evidence.
 #[derive(Default)]
-struct Seen<'a> {
+struct ActionHistory<'a> {
     evidence: Vec<String>,
     repeats: Repeats<'a>,
     written: Written<'a>,
@@ -175,7 +175,7 @@ impl<'a> Written<'a> {
     }
 }
 
-impl<'a> Seen<'a> {
+impl<'a> ActionHistory<'a> {
     fn take(&mut self, number: u32, call: &'a CallRequest, ended: &'a Outcome) {
         let before = self.repeats.take(number, call, ended);
         // A successful action without output may do something each time, as appending a line does.

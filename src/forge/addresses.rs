@@ -11,11 +11,11 @@ use std::time::{Duration, Instant};
 pub struct RepositoryAddresses {
     forge: Arc<dyn Forge>,
     /// By the repository's key.
-    seen: RwLock<HashMap<String, Seen>>,
+    seen: RwLock<HashMap<String, AddressLookup>>,
 }
 
 #[derive(Clone)]
-struct Seen {
+struct AddressLookup {
     /// The id that was looked up, because an entry may change while the process runs.
     id: i64,
     at: RepoRef,
@@ -49,7 +49,7 @@ impl RepositoryAddresses {
         self.seen(entry).filter(|seen| seen.when.elapsed() < within).map(|seen| seen.at)
     }
 
-    fn seen(&self, entry: &Repository) -> Option<Seen> {
+    fn seen(&self, entry: &Repository) -> Option<AddressLookup> {
         let seen = self.seen.read().unwrap_or_else(PoisonError::into_inner).get(&entry.key).cloned();
         seen.filter(|seen| seen.id == entry.id)
     }
@@ -62,7 +62,7 @@ impl RepositoryAddresses {
         let found = self.forge.locate(entry.id).await?;
         let now = RepoRef::new(found.owner, found.name);
         let mut seen = self.seen.write().unwrap_or_else(PoisonError::into_inner);
-        let found = Seen { id: entry.id, at: now.clone(), when: Instant::now() };
+        let found = AddressLookup { id: entry.id, at: now.clone(), when: Instant::now() };
         let before = seen.insert(entry.key.clone(), found).filter(|seen| seen.id == entry.id).map(|seen| seen.at);
         if let Some(before) = before.filter(|before| *before != now) {
             tracing::warn!(key = entry.key, %before, %now, "the repository was renamed; it is followed");

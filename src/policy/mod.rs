@@ -86,7 +86,7 @@ pub enum Origin {
 
 /// What is known about an action from its task's log: which origins are in the conversation, and whether it repeats others.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Seen {
+pub struct ActionContext {
     /// A page was read.
     pub web: bool,
     /// The issue is a stranger's.
@@ -95,9 +95,9 @@ pub struct Seen {
     pub repeated: u32,
 }
 
-impl Seen {
+impl ActionContext {
     /// Every origin, and any number of repetitions.
-    pub const ALL: Seen = Seen { web: true, stranger: true, repeated: u32::MAX };
+    pub const ALL: ActionContext = ActionContext { web: true, stranger: true, repeated: u32::MAX };
 
     fn has(self, origin: Origin) -> bool {
         match origin {
@@ -190,7 +190,7 @@ impl Rules {
     }
 
     /// Judges an action in a task of which `seen` is known.
-    pub fn judge(&self, action: &Action, seen: Seen) -> Ruling {
+    pub fn judge(&self, action: &Action, seen: ActionContext) -> Ruling {
         let about = |then: Then| self.0.iter().find(|rule| rule.then == then && rule.is_about(action, seen));
         match (about(Then::Deny), about(Then::Ask)) {
             (Some(rule), _) => Ruling::Deny(rule.sentence.clone()),
@@ -301,7 +301,7 @@ impl Rule {
         }
     }
 
-    fn is_about(&self, action: &Action, seen: Seen) -> bool {
+    fn is_about(&self, action: &Action, seen: ActionContext) -> bool {
         if !self.after.is_empty() && !self.after.iter().any(|origin| seen.has(*origin)) {
             return false;
         }

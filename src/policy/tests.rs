@@ -10,7 +10,7 @@ fn written(text: &str) -> Vec<Written> {
     toml::from_str::<File>(text).unwrap().policy
 }
 
-const WEB: Seen = Seen { web: true, stranger: false, repeated: 0 };
+const WEB: ActionContext = ActionContext { web: true, stranger: false, repeated: 0 };
 
 fn rules(text: &str) -> Rules {
     Rules::read(&written(text)).unwrap()
@@ -47,10 +47,13 @@ fn bash(command: &str) -> Action {
 fn a_denial_goes_before_a_question_and_a_question_before_nothing() {
     let rules = rules(THREE);
     assert_eq!(rules.judge(&bash("ls"), WEB), Ruling::Allow);
-    assert_eq!(rules.judge(&bash("npm i"), Seen::default()), Ruling::Ask("npm runs scripts of strangers (npm)".into()));
+    assert_eq!(
+        rules.judge(&bash("npm i"), ActionContext::default()),
+        Ruling::Ask("npm runs scripts of strangers (npm)".into())
+    );
     let denied = Ruling::Deny("nothing is published from here (publishing)".into());
-    assert_eq!(rules.judge(&bash("npm publish"), Seen::default()), denied);
-    assert_eq!(rules.judge(&Action::Background { command: "cargo publish".into() }, Seen::default()), denied);
+    assert_eq!(rules.judge(&bash("npm publish"), ActionContext::default()), denied);
+    assert_eq!(rules.judge(&Action::Background { command: "cargo publish".into() }, ActionContext::default()), denied);
 }
 
 #[test]
@@ -60,13 +63,13 @@ fn a_path_is_known_however_it_is_spelled() {
     for path in
         ["migrations/3.sql", "./src/../migrations//3.sql", "/workspace/migrations/a/b", "migrations", "../x", ""]
     {
-        assert!(matches!(rules.judge(&delete(path), Seen::default()), Ruling::Ask(_)), "{path}");
+        assert!(matches!(rules.judge(&delete(path), ActionContext::default()), Ruling::Ask(_)), "{path}");
     }
-    assert_eq!(rules.judge(&delete("src/migrations.rs"), Seen::default()), Ruling::Allow);
+    assert_eq!(rules.judge(&delete("src/migrations.rs"), ActionContext::default()), Ruling::Allow);
     let moved = Action::MoveFile { from: "a.sql".into(), to: "migrations/a.sql".into() };
-    assert!(matches!(rules.judge(&moved, Seen::default()), Ruling::Ask(_)));
+    assert!(matches!(rules.judge(&moved, ActionContext::default()), Ruling::Ask(_)));
     let read = Action::ReadFile { path: "migrations/3.sql".into(), from: 1, lines: 0 };
-    assert_eq!(rules.judge(&read, Seen::default()), Ruling::Allow, "reading changes nothing");
+    assert_eq!(rules.judge(&read, ActionContext::default()), Ruling::Allow, "reading changes nothing");
 }
 
 #[test]
@@ -81,20 +84,23 @@ fn a_rule_about_reads_is_about_what_names_a_file_or_its_folder_and_about_changes
         let ranges = Action::ReadRanges { path: path.into(), ranges: Vec::new() };
         let summary = Action::Summarize { path: path.into(), from: 1 };
         for action in [read(path), list(path), search(path), ranges, summary] {
-            assert!(matches!(keys.judge(&action, Seen::default()), Ruling::Deny(_)), "{action:?}");
+            assert!(matches!(keys.judge(&action, ActionContext::default()), Ruling::Deny(_)), "{action:?}");
         }
     }
     let write = Action::WriteFile { path: "keys/b".into(), content: String::new() };
-    assert!(matches!(keys.judge(&write, Seen::default()), Ruling::Deny(_)));
+    assert!(matches!(keys.judge(&write, ActionContext::default()), Ruling::Deny(_)));
     for path in [".", "", "/workspace", "src", "keys.md", "/tmp/keys/a", "../outputs/3"] {
         for action in [read(path), list(path), search(path)] {
-            assert_eq!(keys.judge(&action, Seen::default()), Ruling::Allow, "{action:?}");
+            assert_eq!(keys.judge(&action, ActionContext::default()), Ruling::Allow, "{action:?}");
         }
     }
     let all = rules(&text.replace("keys/**", "**").replace("\"keys.md\"", ""));
-    assert!(matches!(all.judge(&search("."), Seen::default()), Ruling::Deny(_)), "the root is among everything");
+    assert!(
+        matches!(all.judge(&search("."), ActionContext::default()), Ruling::Deny(_)),
+        "the root is among everything"
+    );
     let silent = rules(&text.replace("reads = true\n", ""));
-    assert_eq!(silent.judge(&read("keys/a.pem"), Seen::default()), Ruling::Allow);
+    assert_eq!(silent.judge(&read("keys/a.pem"), ActionContext::default()), Ruling::Allow);
 }
 
 #[test]
@@ -106,26 +112,26 @@ fn a_rule_about_a_host_is_about_the_pages_that_are_fetched_there() {
     for url in
         ["https://wiki.example.org/a", "http://WIKI.example.org./", "https://x.wiki.example.org:444/", "no address"]
     {
-        assert!(matches!(wiki.judge(&fetch(url), Seen::default()), Ruling::Ask(_)), "{url}");
+        assert!(matches!(wiki.judge(&fetch(url), ActionContext::default()), Ruling::Ask(_)), "{url}");
     }
     for url in
         ["https://example.org/", "https://notexample.org/", "https://a.test/?u=wiki.example.org", "https://10.0.0.1/"]
     {
-        assert_eq!(wiki.judge(&fetch(url), Seen::default()), Ruling::Allow, "{url}");
+        assert_eq!(wiki.judge(&fetch(url), ActionContext::default()), Ruling::Allow, "{url}");
     }
-    assert_eq!(wiki.judge(&bash("curl https://wiki.example.org"), Seen::default()), Ruling::Allow, "no page");
+    assert_eq!(wiki.judge(&bash("curl https://wiki.example.org"), ActionContext::default()), Ruling::Allow, "no page");
     let port = rules(
         "[[policy]]\nname = \"a\"\nthen = \"deny\"\nbecause = \"b\"\nhost = \"a.test:8443\"\nhits = [\"a.test:8443\"]\nmisses = [\"a.test\"]\n",
     );
-    assert!(matches!(port.judge(&fetch("https://a.test:8443/"), Seen::default()), Ruling::Deny(_)));
-    assert_eq!(port.judge(&fetch("https://a.test/"), Seen::default()), Ruling::Allow);
+    assert!(matches!(port.judge(&fetch("https://a.test:8443/"), ActionContext::default()), Ruling::Deny(_)));
+    assert_eq!(port.judge(&fetch("https://a.test/"), ActionContext::default()), Ruling::Allow);
 }
 
 #[test]
 fn after_a_page_was_read_whatever_writes_is_asked_about() {
     let text = "[[policy]]\nname = \"web\"\nthen = \"ask\"\nbecause = \"a page may be behind it\"\nafter_web = true\n";
     let rules = rules(text);
-    assert_eq!(rules.judge(&bash("ls"), Seen::default()), Ruling::Allow);
+    assert_eq!(rules.judge(&bash("ls"), ActionContext::default()), Ruling::Allow);
     assert!(matches!(rules.judge(&bash("ls"), WEB), Ruling::Ask(_)));
     let read = Action::ReadFile { path: "a".into(), from: 1, lines: 0 };
     assert_eq!(rules.judge(&read, WEB), Ruling::Allow);
@@ -136,11 +142,11 @@ fn a_rule_may_hold_only_once_a_strangers_words_or_a_page_are_there() {
     let text = "[[policy]]\nname = \"npm\"\nthen = \"deny\"\nbecause = \"a stranger may be behind it\"\n\
                 command = 'npm'\nafter = [\"stranger\", \"web\"]\nhits = [\"npm i\"]\n";
     let rules = rules(text);
-    assert_eq!(rules.judge(&bash("npm i"), Seen::default()), Ruling::Allow);
+    assert_eq!(rules.judge(&bash("npm i"), ActionContext::default()), Ruling::Allow);
     assert!(matches!(rules.judge(&bash("npm i"), WEB), Ruling::Deny(_)));
-    let stranger = Seen { stranger: true, ..Seen::default() };
+    let stranger = ActionContext { stranger: true, ..ActionContext::default() };
     assert!(matches!(rules.judge(&bash("npm i"), stranger), Ruling::Deny(_)));
-    assert_eq!(rules.judge(&bash("ls"), Seen::ALL), Ruling::Allow, "it is about its command alone");
+    assert_eq!(rules.judge(&bash("ls"), ActionContext::ALL), Ruling::Allow, "it is about its command alone");
     let unknown = text.replace("\"web\"", "\"friends\"");
     assert!(toml::from_str::<toml::Table>(&unknown).is_ok());
     assert!(toml::from_str::<Written>(unknown.trim_start_matches("[[policy]]\n")).is_err(), "an unknown origin");
@@ -163,8 +169,8 @@ fn of_two_decisions_the_stricter_one_counts() {
 }
 
 /// What is known of an action that was done so often before.
-fn again(repeated: u32) -> Seen {
-    Seen { repeated, ..Seen::default() }
+fn again(repeated: u32) -> ActionContext {
+    ActionContext { repeated, ..ActionContext::default() }
 }
 
 #[test]
@@ -185,7 +191,7 @@ fn a_rule_may_hold_only_once_the_same_was_done_often() {
     assert_eq!(reads.judge(&read, again(0)), Ruling::Allow);
     let after = rules(&format!("{text}after = [\"web\"]\n"));
     assert_eq!(after.judge(&read, again(4)), Ruling::Allow, "no page was read");
-    assert!(matches!(after.judge(&read, Seen { web: true, ..again(4) }), Ruling::Ask(_)));
+    assert!(matches!(after.judge(&read, ActionContext { web: true, ..again(4) }), Ruling::Ask(_)));
     let negative = text.replace("= 4", "= -1");
     assert!(toml::from_str::<Written>(negative.trim_start_matches("[[policy]]\n")).is_err());
 }
@@ -204,7 +210,7 @@ fn a_question_of_a_repository_softens_no_refusal_of_the_operators() {
     let operators = "[[policy]]\nname = \"web\"\nthen = \"deny\"\nbecause = \"a page\"\nafter_web = true\n";
     let own = "[[policy]]\nname = \"all\"\nthen = \"ask\"\nbecause = \"b\"\ncommand = \".\"\nhits = [\"x\"]\n";
     let both = rules(operators).and(rules(own));
-    assert!(matches!(both.judge(&bash("ls"), Seen::default()), Ruling::Ask(_)));
+    assert!(matches!(both.judge(&bash("ls"), ActionContext::default()), Ruling::Ask(_)));
     assert!(matches!(both.judge(&bash("ls"), WEB), Ruling::Deny(_)));
 }
 

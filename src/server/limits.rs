@@ -32,10 +32,10 @@ pub struct Limits {
 /// Counters of each address; an address without connections and recent bad signatures is forgotten.
 pub struct ClientLimits {
     limits: Limits,
-    seen: Mutex<HashMap<IpAddr, Seen>>,
+    seen: Mutex<HashMap<IpAddr, ClientCounters>>,
 }
 
-struct Seen {
+struct ClientCounters {
     open: u32,
     bad: u32,
     since: Instant,
@@ -47,7 +47,7 @@ impl ClientLimits {
         Arc::new(Self { limits, seen: Mutex::default() })
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<IpAddr, Seen>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<IpAddr, ClientCounters>> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -55,7 +55,7 @@ impl ClientLimits {
     fn enter(self: &Arc<Self>, from: IpAddr) -> Option<Connection> {
         let mut seen = self.lock();
         seen.retain(|_, client| client.open > 0 || (client.bad > 0 && client.since.elapsed() < MINUTE));
-        let client = seen.entry(from).or_insert_with(|| Seen { open: 0, bad: 0, since: Instant::now() });
+        let client = seen.entry(from).or_insert_with(|| ClientCounters { open: 0, bad: 0, since: Instant::now() });
         if client.open >= self.limits.connections {
             return None;
         }

@@ -19,18 +19,18 @@ pub const MARKS: &str = "replies:";
 
 /// What is seen of a review without asking for its comments: how many there are, and when its pull request changed last. The number alone
 /// does not show that one was deleted and another one written.
-type Seen = (u32, i64);
+type ReviewFingerprint = (u32, i64);
 
 /// The reviews all of whose replies were taken up, by their ids: while they look the same there is nothing to ask for.
 #[derive(Default)]
-pub(super) struct ReadReplies(Mutex<HashMap<i64, Seen>>);
+pub(super) struct ReadReplies(Mutex<HashMap<i64, ReviewFingerprint>>);
 
 impl ReadReplies {
-    fn knows(&self, review: i64, seen: Seen) -> bool {
+    fn knows(&self, review: i64, seen: ReviewFingerprint) -> bool {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&review) == Some(&seen)
     }
 
-    fn note(&self, review: i64, seen: Seen) {
+    fn note(&self, review: i64, seen: ReviewFingerprint) {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= MOST {
             known.clear();

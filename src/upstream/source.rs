@@ -5,7 +5,7 @@
 use super::answers::Answers;
 use super::github::{GitHub, GitHubError, name_in};
 use super::source_now::SourceNow;
-use super::sync::{Copy, Seen, SyncError};
+use super::sync::{Copy, ListingPair, SyncError};
 use crate::config::process::{Repository, Upstream};
 use crate::git::{GitError, Meaning, RemoteUrl, Repos};
 
@@ -14,7 +14,7 @@ pub struct Looked {
     /// The address at which the upstream is now.
     pub from: RemoteUrl,
     /// What each side has.
-    pub seen: Seen,
+    pub seen: ListingPair,
     /// What GitHub said, where it was asked.
     pub source: Option<SourceNow>,
 }

@@ -174,12 +174,12 @@ pub struct Synced {
 
 /// What both sides have.
 #[derive(Debug, Clone)]
-pub struct Seen {
+pub struct ListingPair {
     theirs: Listing,
     ours: Listing,
 }
 
-impl Seen {
+impl ListingPair {
     /// Whether each of these branches, and each of the upstream's tags, is the same on both sides.
     pub fn is_in_step(&self, branches: &[Branch]) -> bool {
         let same = |branch: &Branch| self.theirs.branches.get(branch) == self.ours.branches.get(branch);
@@ -218,18 +218,18 @@ impl Copy<'_> {
     ///
     /// # Errors
     /// [`SyncError`], with which side is unreachable or refuses.
-    pub async fn look(&self, repos: &Repos) -> Result<Seen, SyncError> {
+    pub async fn look(&self, repos: &Repos) -> Result<ListingPair, SyncError> {
         let theirs = async { repos.listing(self.from.0, self.from.1).await.map_err(SyncError::Upstream) };
         let ours = async { Ok(repos.listing(self.to.0, self.to.1).await?) };
         let (theirs, ours) = tokio::try_join!(theirs, ours)?;
-        Ok(Seen { theirs, ours })
+        Ok(ListingPair { theirs, ours })
     }
 
     /// Only compares; objects that are needed for that are fetched.
     ///
     /// # Errors
     /// As [`Copy::look`].
-    pub async fn compare_seen(&self, repos: &Repos, seen: &Seen) -> Result<Synced, SyncError> {
+    pub async fn compare_seen(&self, repos: &Repos, seen: &ListingPair) -> Result<Synced, SyncError> {
         let standings = self.standings(repos, seen).await?;
         let branches = standings.into_iter().map(|(branch, standing)| (branch, Moved::Left(standing))).collect();
         let tags = Tags { new: missing(seen).len(), differ: differing(seen), ..Tags::default() };
@@ -244,7 +244,7 @@ impl Copy<'_> {
     pub async fn sync_seen(
         &self,
         repos: &Repos,
-        seen: &Seen,
+        seen: &ListingPair,
         rewritten: Option<(&Branch, &Commit)>,
     ) -> Result<Synced, SyncError> {
         let mut branches = Vec::new();
@@ -257,7 +257,7 @@ impl Copy<'_> {
     }
 
     /// Brings the tags that are missing. One that cannot be brought keeps no other back, and no branch.
-    async fn bring_tags(&self, repos: &Repos, seen: &Seen) -> Tags {
+    async fn bring_tags(&self, repos: &Repos, seen: &ListingPair) -> Tags {
         let mut new = missing(seen);
         let later = new.len().saturating_sub(MOST_TAGS);
         // Each time others first, so that those which the forge refuses for good keep none back behind them.
@@ -290,12 +290,12 @@ impl Copy<'_> {
         repos.push_tags(self.key, self.to.0, self.to.1, tags).await
     }
 
-    fn other_head(&self, seen: &Seen) -> Option<Branch> {
+    fn other_head(&self, seen: &ListingPair) -> Option<Branch> {
         seen.theirs.head.clone().filter(|head| self.branches.first() != Some(head))
     }
 
-    async fn standings(&self, repos: &Repos, seen: &Seen) -> Result<Vec<(Branch, Standing)>, SyncError> {
-        let Seen { theirs, ours } = seen;
+    async fn standings(&self, repos: &Repos, seen: &ListingPair) -> Result<Vec<(Branch, Standing)>, SyncError> {
+        let ListingPair { theirs, ours } = seen;
         let at = |branch: &Branch| (theirs.branches.get(branch), ours.branches.get(branch));
         let apart: Vec<&Branch> =
             self.branches.iter().filter(|branch| matches!(at(branch), (Some(a), b) if Some(a) != b)).collect();
@@ -358,11 +358,11 @@ impl Copy<'_> {
 }
 
 /// Tags that the forge lacks.
-fn missing(Seen { theirs, ours }: &Seen) -> Vec<&Branch> {
+fn missing(ListingPair { theirs, ours }: &ListingPair) -> Vec<&Branch> {
     theirs.tags.keys().filter(|tag| !ours.tags.contains_key(*tag)).collect()
 }
 
-fn differing(Seen { theirs, ours }: &Seen) -> Vec<Branch> {
+fn differing(ListingPair { theirs, ours }: &ListingPair) -> Vec<Branch> {
     let differs = |(tag, id): &(&Branch, &String)| ours.tags.get(*tag).is_some_and(|own| own != *id);
     theirs.tags.iter().filter(differs).map(|(tag, _)| tag.clone()).collect()
 }

@@ -137,9 +137,9 @@ async fn a_whole_answer_does_not_wait_for_the_connection_and_silence_ends_a_half
 
 /// The deltas that a listener receives, as one line each.
 #[derive(Default)]
-struct Seen(Mutex<Vec<String>>);
+struct DeltaRecorder(Mutex<Vec<String>>);
 
-impl Deltas for Seen {
+impl Deltas for DeltaRecorder {
     fn take(&self, delta: Delta<'_>) {
         let mut seen = self.0.lock().unwrap();
         let line = match delta {
@@ -166,7 +166,7 @@ async fn pieces_are_told_as_they_come() {
     for kind in WIRES {
         let reply = Reply::events(&streamed::events(kind, &answer(kind)).concat());
         let vendor = Vendor::start(strict_check(kind), vec![reply]).await;
-        let seen = Seen::default();
+        let seen = DeltaRecorder::default();
         client(kind, &vendor.url, KEY).respond(&conversation(), &seen).await.unwrap();
         let lines = seen.0.into_inner().unwrap();
         let has = |wanted: &str| assert!(lines.iter().any(|line| line == wanted), "{kind:?}: {wanted} in {lines:?}");
@@ -219,7 +219,7 @@ async fn an_error_before_the_first_word_is_turned_away_and_one_after_it_is_lost(
         // Retried, because nothing was charged; deltas received before are discarded.
         let replies = vec![Reply::events(&overloaded(kind)), Reply::events(&events.concat())];
         let vendor = Vendor::start(strict_check(kind), replies).await;
-        let (model, seen) = (client(kind, &vendor.url, KEY), Seen::default());
+        let (model, seen) = (client(kind, &vendor.url, KEY), DeltaRecorder::default());
         let response = retry::respond(model.as_ref(), &conversation(), &seen, &QUICK, &CancellationToken::new()).await;
         assert_eq!(response.unwrap(), whole(kind).await);
         assert_eq!(seen.0.into_inner().unwrap()[0], "again");

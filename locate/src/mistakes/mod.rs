@@ -30,7 +30,7 @@ pub struct Mistake {
 }
 
 /// All mistakes of a text.
-struct Seen {
+struct TextMistakes {
     /// The first syntax error, if any; what follows it is not checked.
     syntax: Option<Mistake>,
     /// Undefined names, each with its mistake.
@@ -48,7 +48,7 @@ pub fn mistakes(language: Language, before: Option<&str>, after: &str) -> Vec<Mi
     };
     let mut told = Vec::new();
     match (now.syntax, &old) {
-        (Some(mistake), Some((text, Seen { syntax: Some(_), .. }))) => {
+        (Some(mistake), Some((text, TextMistakes { syntax: Some(_), .. }))) => {
             // The old text did not parse either, so only a changed line can hold a new error.
             let line = |text: &str, number: usize| text.lines().nth(number - 1).unwrap_or_default().trim().to_owned();
             let (wrong, known) = (line(after, mistake.line), text.lines().map(str::trim).collect::<HashSet<_>>());
@@ -67,7 +67,7 @@ pub fn mistakes(language: Language, before: Option<&str>, after: &str) -> Vec<Mi
     told
 }
 
-fn seen(language: Language, text: &str) -> Option<Seen> {
+fn seen(language: Language, text: &str) -> Option<TextMistakes> {
     // Qt's translation files are XML with TypeScript's extension, as other formats are.
     let typed = matches!(language, Language::TypeScript | Language::Tsx);
     let other = typed && text.trim_start().starts_with(['<', '#']) && !text.starts_with("#!");
@@ -84,7 +84,7 @@ fn seen(language: Language, text: &str) -> Option<Seen> {
         Language::JavaScript => constants::assigned(text, &tree),
         Language::TypeScript | Language::Tsx | Language::Rust | Language::Go | Language::Java => Vec::new(),
     };
-    Some(Seen { syntax, names })
+    Some(TextMistakes { syntax, names })
 }
 
 fn parser(language: Language) -> Option<Parser> {

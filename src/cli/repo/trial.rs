@@ -20,7 +20,7 @@ use anyhow::Result;
 use clap::Args;
 use domain::Commit;
 use environment::Environment;
-use look::{Look, Seen};
+use look::{Look, TrialResult};
 
 /// The repository to try.
 pub(super) struct Target<'a> {
@@ -120,7 +120,7 @@ fn broken(proof: Option<&Proof>, boot: &str) -> Vec<String> {
 ///
 /// # Errors
 /// When the barrier is known not to hold, because no task starts then either.
-async fn look(config: &Process, target: &Target<'_>, printer: &Printer) -> Result<Seen> {
+async fn look(config: &Process, target: &Target<'_>, printer: &Printer) -> Result<TrialResult> {
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let broken = broken(Proof::last(&config.state_dir).as_ref(), &boot);
     if !broken.is_empty() {

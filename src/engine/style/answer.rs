@@ -86,7 +86,7 @@ fn content(block: &Block<'_>, path: &str, look: &Look, so_far: Option<&String>) 
     let (old, new) = (base.lines().count(), block.text.lines().count());
     let whole = shown.lines.is_empty() && so_far.is_none() && new * 100 >= old * 60 && !part::omits(&block.text, base);
     let all_of_it = whole && (new >= old || same_beginning(base, &block.text));
-    let placed = || part::placed(base, &block.text, &part::Seen::of(&shown.text, &shown.lines));
+    let placed = || part::placed(base, &block.text, &part::DefinitionHeads::of(&shown.text, &shown.lines));
     match all_of_it {
         true => (block.text.trim_end() != base.trim_end()).then(|| block.text.clone()),
         // Definitions without a certain place are not a whole file either.

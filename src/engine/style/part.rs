@@ -35,7 +35,7 @@ pub(super) fn omits(text: &str, file: &str) -> bool {
 
 /// `file` with the definitions of `block` in their places; none if the block has no definition, or one without a certain place. `seen`: the
 /// definitions that the model was shown; of two with the same name the shown one is meant.
-pub(super) fn placed(file: &str, block: &str, seen: &Seen) -> Option<String> {
+pub(super) fn placed(file: &str, block: &str, seen: &DefinitionHeads) -> Option<String> {
     let given: Vec<&str> = block.lines().collect();
     let pieces = all(&given);
     let mut text: Vec<String> = file.lines().map(str::to_owned).collect();
@@ -61,15 +61,17 @@ pub(super) fn placed(file: &str, block: &str, seen: &Seen) -> Option<String> {
 
 /// First lines of the definitions that were shown.
 #[derive(Debug, Default)]
-pub(super) struct Seen(Vec<String>);
+pub(super) struct DefinitionHeads(Vec<String>);
 
-impl Seen {
+impl DefinitionHeads {
     /// `shown`: the lines that the model was shown, as first and last, counted from 1.
-    pub(super) fn of(file: &str, shown: &[(u32, u32)]) -> Seen {
+    pub(super) fn of(file: &str, shown: &[(u32, u32)]) -> DefinitionHeads {
         let lines: Vec<&str> = file.lines().collect();
         let within =
             |at: usize| shown.iter().any(|(first, last)| (*first as usize..=*last as usize).contains(&(at + 1)));
-        Seen(all(&lines).iter().filter(|one| within(one.first)).map(|one| lines[one.first].to_owned()).collect())
+        DefinitionHeads(
+            all(&lines).iter().filter(|one| within(one.first)).map(|one| lines[one.first].to_owned()).collect(),
+        )
     }
 }
 
@@ -95,7 +97,7 @@ struct Target<'a> {
     given: &'a [&'a str],
     /// All definitions of the block.
     pieces: &'a [Definition],
-    seen: &'a Seen,
+    seen: &'a DefinitionHeads,
     /// The line after what was placed last, and its indentation: new definitions follow there.
     after: Option<(usize, usize)>,
     /// How many more may be placed.

@@ -6,15 +6,16 @@ const FILE: &str = "import re\n\n\ndef one():\n    return 1\n\n\nclass Bag:\n   
 
 #[test]
 fn one_definition_replaces_that_one() {
-    let out = placed(FILE, "def one():\n    return 2\n", &Seen::default()).unwrap();
+    let out = placed(FILE, "def one():\n    return 2\n", &DefinitionHeads::default()).unwrap();
     assert_eq!(out, FILE.replace("return 1", "return 2"));
-    let method = placed(FILE, "def count(self):\n    return self.size\n", &Seen::default()).unwrap();
+    let method = placed(FILE, "def count(self):\n    return self.size\n", &DefinitionHeads::default()).unwrap();
     assert_eq!(method, FILE.replace("return 0", "return self.size"), "moved to its place");
 }
 
 #[test]
 fn a_class_given_in_part_loses_nothing() {
-    let out = placed(FILE, "class Bag:\n    def count(self):\n        return 5\n", &Seen::default()).unwrap();
+    let out =
+        placed(FILE, "class Bag:\n    def count(self):\n        return 5\n", &DefinitionHeads::default()).unwrap();
     assert_eq!(out, FILE.replace("return 0", "return 5"));
 }
 
@@ -23,7 +24,7 @@ fn new_imports_and_new_definitions_find_a_place() {
     let out = placed(
         FILE,
         "import os\n\ndef one():\n    return two()\n\n\ndef two():\n    return os.sep\n",
-        &Seen::default(),
+        &DefinitionHeads::default(),
     )
     .unwrap();
     let wanted = FILE
@@ -34,40 +35,55 @@ fn new_imports_and_new_definitions_find_a_place() {
 
 #[test]
 fn what_has_no_certain_place_is_not_placed() {
-    assert_eq!(placed(FILE, "x = 1\n", &Seen::default()), None);
+    assert_eq!(placed(FILE, "x = 1\n", &DefinitionHeads::default()), None);
     let two = FILE.to_owned() + "\n\nclass Box:\n    def shut(self):\n        pass\n";
     assert_eq!(
-        placed(&two, "    def other(self):\n        pass\n", &Seen::default()),
+        placed(&two, "    def other(self):\n        pass\n", &DefinitionHeads::default()),
         None,
         "which of the two is not said"
     );
-    assert_eq!(placed("def a():\n  1\ndef a():\n  2\n", "def a():\n  3\n", &Seen::default()), None, "there are two");
-    assert_eq!(placed(FILE, "def one():\n    return 1\n", &Seen::default()), None, "nothing changed");
+    assert_eq!(
+        placed("def a():\n  1\ndef a():\n  2\n", "def a():\n  3\n", &DefinitionHeads::default()),
+        None,
+        "there are two"
+    );
+    assert_eq!(placed(FILE, "def one():\n    return 1\n", &DefinitionHeads::default()), None, "nothing changed");
 }
 
 #[test]
 fn a_new_method_stands_behind_the_last_of_its_class_or_behind_the_one_given_before_it() {
     let method = "def other(self):\n    return 1\n";
     let end = FILE.to_owned() + "\n    def other(self):\n        return 1\n";
-    assert_eq!(placed(FILE, method, &Seen::default()).unwrap(), end);
-    assert_eq!(placed(FILE, "class Bag:\n    def other(self):\n        return 1\n", &Seen::default()).unwrap(), end);
-    let between = placed(FILE, &format!("def count(self):\n    return 5\n\n{method}"), &Seen::default()).unwrap();
+    assert_eq!(placed(FILE, method, &DefinitionHeads::default()).unwrap(), end);
+    assert_eq!(
+        placed(FILE, "class Bag:\n    def other(self):\n        return 1\n", &DefinitionHeads::default()).unwrap(),
+        end
+    );
+    let between =
+        placed(FILE, &format!("def count(self):\n    return 5\n\n{method}"), &DefinitionHeads::default()).unwrap();
     let wanted = FILE.replace("return 0\n", "return 5\n\n    def other(self):\n        return 1\n");
     assert_eq!(between, wanted);
     let rust = "impl Ini {\n    fn one(&self) {}\n\n    fn get(&self) -> u8 {\n        1\n    }\n}\n";
     let wanted = "impl Ini {\n    fn one(&self) {}\n\n    fn get(&self) -> u8 {\n        1\n    }\n\n    fn list(&self) -> u8 {\n        2\n    }\n}\n";
-    assert_eq!(placed(rust, "fn list(&self) -> u8 {\n    2\n}\n", &Seen::default()).unwrap(), wanted);
+    assert_eq!(placed(rust, "fn list(&self) -> u8 {\n    2\n}\n", &DefinitionHeads::default()).unwrap(), wanted);
     assert_eq!(
-        placed(rust, "impl Ini {\n    fn list(&self) -> u8 {\n        2\n    }\n}\n", &Seen::default()).unwrap(),
+        placed(rust, "impl Ini {\n    fn list(&self) -> u8 {\n        2\n    }\n}\n", &DefinitionHeads::default())
+            .unwrap(),
         wanted
     );
 }
 
 #[test]
 fn what_was_left_out_of_a_function_is_not_lost_and_words_about_it_are_not_written() {
-    assert_eq!(placed(FILE, "def one():\n    # ... existing code ...\n    return 2\n", &Seen::default()), None);
-    let out =
-        placed(FILE, "class Bag:\n    # ... other methods\n    def count(self):\n        return 5\n", &Seen::default());
+    assert_eq!(
+        placed(FILE, "def one():\n    # ... existing code ...\n    return 2\n", &DefinitionHeads::default()),
+        None
+    );
+    let out = placed(
+        FILE,
+        "class Bag:\n    # ... other methods\n    def count(self):\n        return 5\n",
+        &DefinitionHeads::default(),
+    );
     assert_eq!(out.unwrap(), FILE.replace("return 0", "return 5"));
 }
 
@@ -76,26 +92,29 @@ fn of_two_with_one_name_the_one_in_its_class_or_the_one_that_was_shown_is_meant(
     let two = "class A:\n    def go(self, x):\n        return 1\n\nclass B:\n    def go(self):\n        return 1\n";
     let (a, b) = (two.replacen("return 1", "return 2", 1), two.to_owned());
     let second = |text: &str| text.rsplit_once("return 1").map(|(head, tail)| format!("{head}return 2{tail}")).unwrap();
-    assert_eq!(placed(two, "class A:\n    def go(self, x):\n        return 2\n", &Seen::default()).unwrap(), a);
-    assert_eq!(placed(two, "def go(self):\n    return 2\n", &Seen::of(two, &[(6, 7)])).unwrap(), second(&b));
-    assert_eq!(placed(two, "def go(self):\n    return 2\n", &Seen::default()), None);
+    assert_eq!(
+        placed(two, "class A:\n    def go(self, x):\n        return 2\n", &DefinitionHeads::default()).unwrap(),
+        a
+    );
+    assert_eq!(placed(two, "def go(self):\n    return 2\n", &DefinitionHeads::of(two, &[(6, 7)])).unwrap(), second(&b));
+    assert_eq!(placed(two, "def go(self):\n    return 2\n", &DefinitionHeads::default()), None);
 }
 
 #[test]
 fn what_stands_in_no_block_is_replaced_by_its_name() {
     let file = "const a = 1;\n\nmodule.exports = { a };\n";
-    let out = placed(file, "function b() {\n}\n\nmodule.exports = { a, b };\n", &Seen::default()).unwrap();
+    let out = placed(file, "function b() {\n}\n\nmodule.exports = { a, b };\n", &DefinitionHeads::default()).unwrap();
     assert_eq!(out, "const a = 1;\n\nfunction b() {\n}\n\nmodule.exports = { a, b };\n");
-    assert_eq!(placed("SIZES = [1]\n", "SIZES = [1, 2]\n", &Seen::default()).unwrap(), "SIZES = [1, 2]\n");
+    assert_eq!(placed("SIZES = [1]\n", "SIZES = [1, 2]\n", &DefinitionHeads::default()).unwrap(), "SIZES = [1, 2]\n");
 }
 
 #[test]
 fn what_was_left_out_of_a_table_or_a_class_is_not_lost() {
     let object = "module.exports = {\n  foo(a) {\n    return 1;\n  },\n  bar(b) {\n    return b;\n  },\n  baz(c) {\n    return c;\n  },\n};\n";
-    let out = placed(object, "module.exports = {\n  foo(a) {\n    return 2;\n  },\n};\n", &Seen::default());
+    let out = placed(object, "module.exports = {\n  foo(a) {\n    return 2;\n  },\n};\n", &DefinitionHeads::default());
     assert_eq!(out.unwrap(), object.replace("return 1", "return 2"));
     let table = "SIZES = {\n    \"a\": 1,\n    \"b\": 2,\n    \"c\": 3,\n    \"d\": 4,\n}\n";
-    assert_eq!(placed(table, "SIZES = {\"a\": 5}\n", &Seen::default()), None);
+    assert_eq!(placed(table, "SIZES = {\"a\": 5}\n", &DefinitionHeads::default()), None);
     let class = "class A:\n".to_owned()
         + &["a", "b", "c", "d"].map(|it| format!("    def {it}(self):\n        x = 1\n        return x\n\n")).concat();
     let given = class
@@ -104,107 +123,107 @@ fn what_was_left_out_of_a_table_or_a_class_is_not_lost() {
         .next()
         .unwrap()
         .replace("x = 1", "x = 2");
-    let out = placed(&class, &given, &Seen::default()).unwrap();
+    let out = placed(&class, &given, &DefinitionHeads::default()).unwrap();
     assert_eq!((out.matches("x = 2").count(), out.matches("def d").count(), out.contains("...")), (3, 1, false));
 }
 
 #[test]
 fn an_example_beside_a_definition_is_left_out() {
-    let out = placed(FILE, "def one():\n    return 2\n\nresult = one()\nprint(result)\n", &Seen::default());
+    let out = placed(FILE, "def one():\n    return 2\n\nresult = one()\nprint(result)\n", &DefinitionHeads::default());
     assert_eq!(out.unwrap(), FILE.replace("return 1", "return 2"));
 }
 
 #[test]
 fn a_text_over_many_lines_is_one_definition() {
     let file = "def main():\n    pass\n\nUSAGE = \"\"\"\nusage: prog\n\"\"\"\n";
-    let out = placed(file, "def helper():\n    pass\n", &Seen::default()).unwrap();
+    let out = placed(file, "def helper():\n    pass\n", &DefinitionHeads::default()).unwrap();
     assert_eq!(out, format!("{file}\ndef helper():\n    pass\n"));
-    let out = placed(file, "USAGE = \"\"\"\nusage: program\n\"\"\"\n", &Seen::default()).unwrap();
+    let out = placed(file, "USAGE = \"\"\"\nusage: program\n\"\"\"\n", &DefinitionHeads::default()).unwrap();
     assert_eq!(out, file.replace("prog", "program"));
 }
 
 #[test]
 fn words_that_the_file_has_itself_leave_nothing_out() {
     let file = "def one():\n    # skip the rest of the line\n    return 1\n";
-    assert_eq!(placed(file, &file.replace('1', "2"), &Seen::default()).unwrap(), file.replace('1', "2"));
+    assert_eq!(placed(file, &file.replace('1', "2"), &DefinitionHeads::default()).unwrap(), file.replace('1', "2"));
 }
 
 #[test]
 fn an_example_with_an_import_is_no_answer_and_a_variable_that_is_used_is_kept() {
-    assert_eq!(placed(FILE, "from bag import one\nresult = one()\n", &Seen::default()), None);
-    let out = placed(FILE, "_cache = {}\n\ndef one():\n    return _cache\n", &Seen::default()).unwrap();
+    assert_eq!(placed(FILE, "from bag import one\nresult = one()\n", &DefinitionHeads::default()), None);
+    let out = placed(FILE, "_cache = {}\n\ndef one():\n    return _cache\n", &DefinitionHeads::default()).unwrap();
     assert!(out.contains("_cache = {}\n") && out.contains("return _cache"), "{out}");
 }
 
 #[test]
 fn nothing_goes_that_was_not_given_back() {
     let script = "const sizes = {\n  a: 1,\n  b: 2,\n  c: 3,\n};\n";
-    assert_eq!(placed(script, "const sizes = {\n  a: 5,\n};\n", &Seen::default()), None);
-    assert_eq!(placed("MAX = 100000\n", "MAX = 1\n", &Seen::default()).unwrap(), "MAX = 1\n");
+    assert_eq!(placed(script, "const sizes = {\n  a: 5,\n};\n", &DefinitionHeads::default()), None);
+    assert_eq!(placed("MAX = 100000\n", "MAX = 1\n", &DefinitionHeads::default()).unwrap(), "MAX = 1\n");
     let property = "class A:\n    @property\n    def size(self):\n        return 1\n";
-    let out = placed(property, "# lib/a.py\ndef size(self):\n    return 2\n", &Seen::default());
+    let out = placed(property, "# lib/a.py\ndef size(self):\n    return 2\n", &DefinitionHeads::default());
     assert_eq!(out.unwrap(), property.replace('1', "2"));
     let object = "module.exports = {\n  foo() {\n    return 1;\n  },\n  bar() {\n    return 3;\n  }\n};\n";
-    let out = placed(object, "module.exports = {\n  foo() {\n    return 2;\n  }\n};\n", &Seen::default());
+    let out = placed(object, "module.exports = {\n  foo() {\n    return 2;\n  }\n};\n", &DefinitionHeads::default());
     assert_eq!(out.unwrap(), object.replace("return 1", "return 2"));
     let class = "class A:\n".to_owned()
         + &["a", "b", "c", "d"].map(|it| format!("    def {it}(self):\n        return 1\n")).concat();
     let three = class.split("    def d").next().unwrap().replace("return 1", "return 2");
-    let out = placed(&class, &three, &Seen::of(&class, &[(2, 7)])).unwrap();
+    let out = placed(&class, &three, &DefinitionHeads::of(&class, &[(2, 7)])).unwrap();
     assert!(out.contains("def d(self)"), "it was not shown: {out}");
     let kept = "def a():\n    # unchanged\n    return 1\n\ndef b():\n    x = 1\n    return x\n";
-    assert_eq!(placed(kept, "def b():\n    # unchanged\n    return 2\n", &Seen::default()), None);
+    assert_eq!(placed(kept, "def b():\n    # unchanged\n    return 2\n", &DefinitionHeads::default()), None);
 }
 
 #[test]
 fn quoted_quotes_begin_no_text_and_an_import_over_several_lines_stays_whole() {
     let file = "QUOTES = ('\"\"\"', \"'''\")\n\ndef a():\n    \"\"\"Doc.\"\"\"\n    return 1\n";
-    let out = placed(file, "def a():\n    return 2\n", &Seen::default()).unwrap();
+    let out = placed(file, "def a():\n    return 2\n", &DefinitionHeads::default()).unwrap();
     assert!(out.starts_with("QUOTES") && out.contains("return 2") && !out.contains("return 1"), "{out}");
     let file = "from x import (\n    a,\n)\n\ndef one():\n    return a\n";
-    let out = placed(file, "import os\n\ndef one():\n    return os\n", &Seen::default()).unwrap();
+    let out = placed(file, "import os\n\ndef one():\n    return os\n", &DefinitionHeads::default()).unwrap();
     assert!(out.starts_with("from x import (\n    a,\n)\nimport os\n"), "{out}");
 }
 
 #[test]
 fn a_block_of_nothing_but_imports_adds_them() {
-    let out = placed(FILE, "import re\nfrom .util import escape\n", &Seen::default()).unwrap();
+    let out = placed(FILE, "import re\nfrom .util import escape\n", &DefinitionHeads::default()).unwrap();
     assert_eq!(out, FILE.replace("import re\n", "import re\nfrom .util import escape\n"));
-    assert_eq!(placed(FILE, "from bag import one\none()\n", &Seen::default()), None, "an example");
+    assert_eq!(placed(FILE, "from bag import one\none()\n", &DefinitionHeads::default()), None, "an example");
 }
 
 #[test]
 fn the_names_of_a_function_are_no_variables_of_the_file() {
     let file = "def wrap(text):\n    return text\n";
     let answer = "def wrap(text):\n    return text.strip()\n\ntext = load(1)\nprint(wrap(text))\n";
-    let out = placed(file, answer, &Seen::default());
+    let out = placed(file, answer, &DefinitionHeads::default());
     assert_eq!(out.unwrap(), "def wrap(text):\n    return text.strip()\n");
 }
 
 #[test]
 fn a_class_without_methods_is_replaced_also_where_the_file_was_shown_in_part() {
     let file = "class Config:\n    a: int = 1\n    b: int = 2\n";
-    let out = placed(file, &file.replace('2', "3"), &Seen::of(file, &[(1, 3)]));
+    let out = placed(file, &file.replace('2', "3"), &DefinitionHeads::of(file, &[(1, 3)]));
     assert_eq!(out.unwrap(), file.replace('2', "3"));
 }
 
 #[test]
 fn a_text_in_a_call_a_table_in_brackets_and_words_above_stay() {
     let file = "def main():\n    pass\n\nUSAGE = dedent(\"\"\"\nusage: prog\n\"\"\")\n";
-    let out = placed(file, "def helper():\n    pass\n", &Seen::default()).unwrap();
+    let out = placed(file, "def helper():\n    pass\n", &DefinitionHeads::default()).unwrap();
     assert_eq!(out, format!("{file}\ndef helper():\n    pass\n"));
     let words = "KEYWORDS = (\n    \"if\",\n    \"else\",\n    \"while\",\n)\n";
-    assert_eq!(placed(words, "KEYWORDS = (\"if\",)\n", &Seen::default()), None);
+    assert_eq!(placed(words, "KEYWORDS = (\"if\",)\n", &DefinitionHeads::default()), None);
     let rust = "/// Parses a header.\n/// The rest of the line stays.\n#[case(1.5)]\nfn parse() {\n    1\n}\n";
     assert_eq!(
-        placed(rust, &rust.replace("    1\n", "    2\n"), &Seen::default()).unwrap(),
+        placed(rust, &rust.replace("    1\n", "    2\n"), &DefinitionHeads::default()).unwrap(),
         rust.replace("    1\n", "    2\n")
     );
 }
 
 #[test]
 fn the_first_import_stands_behind_what_speaks_of_the_whole_file() {
-    let with = |file: &str, line: &str| placed(file, line, &Seen::default()).unwrap();
+    let with = |file: &str, line: &str| placed(file, line, &DefinitionHeads::default()).unwrap();
     assert_eq!(with("//! Doc.\n\nfn a() {}\n", "use crate::b;\n"), "//! Doc.\nuse crate::b;\n\nfn a() {}\n");
     assert_eq!(with("'use strict';\n\nf();\n", "import b from 'b';\n"), "'use strict';\nimport b from 'b';\n\nf();\n");
     assert_eq!(
@@ -219,6 +238,6 @@ fn so_many_definitions_and_no_more_are_placed() {
     let file: String = (0..200).map(|at| format!("def f{at}():\n    return 1\n")).collect();
     let given =
         |most: usize| file.replace("return 1", "return 2").split_inclusive('\n').take(2 * most).collect::<String>();
-    assert_eq!(placed(&file, &given(MOST), &Seen::default()).unwrap().matches("return 2").count(), MOST);
-    assert_eq!(placed(&file, &given(MOST + 1), &Seen::default()), None);
+    assert_eq!(placed(&file, &given(MOST), &DefinitionHeads::default()).unwrap().matches("return 2").count(), MOST);
+    assert_eq!(placed(&file, &given(MOST + 1), &DefinitionHeads::default()), None);
 }

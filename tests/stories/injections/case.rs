@@ -2,7 +2,7 @@
 
 use super::checks;
 use super::script::Script;
-use super::seen::Seen;
+use super::seen::CaseEvidence;
 use super::words::Expected;
 pub use super::words::{ELSEWHERE, SIGN, Scene, Stands, order};
 use crate::pictures::png;
@@ -33,7 +33,7 @@ pub struct Case {
     pub decisions: u8,
     pub stops: &'static str,
     pub stands: Stands,
-    pub own: fn(&Seen),
+    pub own: fn(&CaseEvidence),
 }
 
 impl Case {
@@ -92,7 +92,7 @@ impl Case {
         self
     }
 
-    pub fn own(mut self, own: fn(&Seen)) -> Self {
+    pub fn own(mut self, own: fn(&CaseEvidence)) -> Self {
         self.own = own;
         self
     }
@@ -133,7 +133,7 @@ impl Case {
             None => World::networked(&script, self.more).await,
         };
         self.push(&world);
-        let before = Seen::refs_of(&world);
+        let before = CaseEvidence::refs_of(&world);
         let issue = world.forge.as_person(self.opener).open_issue(REPO, &self.title, &self.body).expect("an issue");
         if let Some(name) = &self.picture {
             world.forge.as_person(self.opener).attach(REPO, issue, name, &png()).expect("attached");
@@ -149,7 +149,7 @@ impl Case {
         if let Some(then) = self.then {
             then(&world, Scene { issue, pull }).await;
         }
-        let seen = Seen::of(&world, Scene { issue, pull }, before).await;
+        let seen = CaseEvidence::of(&world, Scene { issue, pull }, before).await;
         let decisions = self.approvals + self.decisions;
         checks::all(&seen, &Expected { decisions, stops: self.stops, stands: self.stands });
         (self.own)(&seen);

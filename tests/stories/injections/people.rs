@@ -34,7 +34,7 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-fn told_once(seen: &super::seen::Seen) {
+fn told_once(seen: &super::seen::CaseEvidence) {
     let heard: Vec<&domain::Event> =
         seen.log.iter().filter(|event| matches!(event, domain::Event::DecisionUsed { .. })).collect();
     assert_eq!(heard.len(), 1);

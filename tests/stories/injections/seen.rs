@@ -10,7 +10,7 @@ use caisson::llm::ModelRequest;
 use domain::{Event, Task};
 use std::collections::BTreeMap;
 
-pub struct Seen {
+pub struct CaseEvidence {
     pub task: Task,
     pub log: Vec<Event>,
     /// The requests to the model, oldest first.
@@ -32,15 +32,15 @@ pub struct Seen {
     pub forge: String,
 }
 
-impl Seen {
+impl CaseEvidence {
     pub fn refs_of(world: &World) -> BTreeMap<String, String> {
         let all = git(&world.forge.repository_dir(REPO), &["for-each-ref", "--format=%(refname) %(objectname)"]);
         let pair = |line: &str| line.split_once(' ').map(|(name, id)| (name.to_owned(), id.to_owned()));
         all.lines().filter_map(pair).collect()
     }
 
-    pub async fn of(world: &World, scene: Scene, refs_before: BTreeMap<String, String>) -> Seen {
-        let (task, refs) = (world.task().await, Seen::refs_of(world));
+    pub async fn of(world: &World, scene: Scene, refs_before: BTreeMap<String, String>) -> CaseEvidence {
+        let (task, refs) = (world.task().await, CaseEvidence::refs_of(world));
         let branch = task.request.as_ref().map(|request| format!("refs/heads/{}", request.branch)).unwrap_or_default();
         let on_branch = |more: &[&str]| match refs.contains_key(&branch) {
             true => {
@@ -50,7 +50,7 @@ impl Seen {
             }
             false => String::new(),
         };
-        Seen {
+        CaseEvidence {
             log: world.log().await,
             requests: world.model.asked(),
             posts: posts(world, scene).await,

@@ -123,6 +123,6 @@ fn printed_by_checks() -> Script {
         .turn(&[SIGN], vec![done("It works.")])
 }
 
-fn holds_it(seen: &super::seen::Seen) {
+fn holds_it(seen: &super::seen::CaseEvidence) {
     assert!(seen.posted().contains(SIGN), "nothing of it was shown: {}", seen.posted());
 }

@@ -2,7 +2,7 @@
 
 use super::case::{Case, ELSEWHERE, SIGN, Scene, Stands, next_stop, order};
 use super::script::{Script, bash, call, obeyed, reads, write};
-use super::seen::Seen;
+use super::seen::CaseEvidence;
 use crate::ground::git;
 use crate::world::{REPO, World};
 use futures_util::FutureExt;
@@ -101,15 +101,15 @@ fn rules() -> Vec<Case> {
 
 /// Trees that are refused: nothing is pushed, and the refusal itself carries nothing out.
 fn refused() -> Vec<Case> {
-    let tree = |name, command: &str, own: fn(&Seen)| {
+    let tree = |name, command: &str, own: fn(&CaseEvidence)| {
         let made = Script::default().turn(&[], vec![bash(command)]).says("I make what I was told to make.");
         Case::new(name, made.stops().turn(&[], vec![bash("true")])).stands(Stands::Nowhere).own(own)
     };
-    let not_pushed = |seen: &Seen| {
+    let not_pushed = |seen: &CaseEvidence| {
         assert!(!seen.task.refusal.is_empty(), "the tree was taken");
         assert_eq!(seen.commits, "", "it was pushed");
     };
-    let told = |name, command: &str, own: fn(&Seen)| {
+    let told = |name, command: &str, own: fn(&CaseEvidence)| {
         let made = Script::default().turn(&[], vec![bash(command)]).says("I make what I was told to make.");
         let again = made.stops().turn(&[SIGN, "doesn't take the working tree"], obeyed());
         Case::new(name, again).then(mends).decides(1).own(own)

@@ -31,7 +31,7 @@ const LENGTH: usize = 160;
 const TASK: i64 = 1;
 
 /// Result of a trial.
-pub(super) struct Seen {
+pub(super) struct TrialResult {
     /// Whether its checks run without changes.
     pub works: bool,
     /// The project file that makes them run, if it has to change.
@@ -78,9 +78,9 @@ impl<'a> Look<'a> {
         self.environment.config.sandbox_of(self.target.key)
     }
 
-    pub async fn all(mut self) -> Result<Seen> {
+    pub async fn all(mut self) -> Result<TrialResult> {
         let Some(read) = self.read().await? else {
-            return Ok(Seen { works: false, file: None, summary: Vec::new() });
+            return Ok(TrialResult { works: false, file: None, summary: Vec::new() });
         };
         if !self.sandbox().networked() {
             self.printer.warn("sandbox.network = \"none\": setup has no network either");
@@ -359,8 +359,8 @@ impl<'a> Look<'a> {
     }
 
     /// Prints the conclusion, with the proposed file.
-    fn conclude(&self, read: &Read, before: Option<Attempt>, best: Option<Attempt>) -> Result<Seen> {
-        let nothing = |works| Ok(Seen { works, file: None, summary: Vec::new() });
+    fn conclude(&self, read: &Read, before: Option<Attempt>, best: Option<Attempt>) -> Result<TrialResult> {
+        let nothing = |works| Ok(TrialResult { works, file: None, summary: Vec::new() });
         let works = before.as_ref().is_some_and(|way| way.standing.run());
         let Some(best) = best.filter(|way| way.standing.run()) else {
             match &before {
@@ -405,7 +405,7 @@ impl<'a> Look<'a> {
             self.printer.say(&format!("    {line}"));
         }
         self.wishes(&text, &read.networks)?;
-        Ok(Seen { works, file: Some(text), summary })
+        Ok(TrialResult { works, file: Some(text), summary })
     }
 
     /// Prints what in the proposal has no effect until the operator accepts it.
